@@ -1,0 +1,70 @@
+//! `cargo xtask …`: the chores of this repository, so that a fresh clone needs two commands.
+//!
+//! Programs of the toolchain do the work; this crate knows their order and their arguments
+//! and says what it does. It is not a build system: what is up to date is cargo's to know.
+//! It depends on next to nothing because it is compiled before anything else happens.
+//! One file per command, each with one entry point.
+
+mod check;
+mod house;
+mod place;
+mod plugins;
+mod quickstart;
+mod step;
+mod test;
+mod toolchain;
+
+use std::process::ExitCode;
+
+use place::Place;
+use step::Failure;
+
+/// What a wrong or missing command prints.
+const USAGE: &str = "\
+usage: cargo xtask <command>
+
+  quickstart          build everything and run examples/quickstart
+  test                build everything, check, run all tests
+  check [STAGE]       fmt, clippy, docs and house (sizes, names, who may depend on whom);
+                      with a stage: that one alone
+  plugins [--toolchain auto|rust|debian]
+                      build the plugins and the test guests to WebAssembly components;
+                      auto looks for a Rust that can do it and says what it found
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match dispatch(&words) {
+        Some(Ok(())) => ExitCode::SUCCESS,
+        Some(Err(failure)) => {
+            eprintln!("xtask: {failure}");
+            ExitCode::FAILURE
+        }
+        None => {
+            eprint!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs the command that `words` name; `None` if they name none.
+fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
+    type Task = Box<dyn FnOnce(&Place) -> Result<(), Failure>>;
+    let task: Task = match *words {
+        ["quickstart"] => Box::new(quickstart::run),
+        ["test"] => Box::new(test::run),
+        ["check"] => Box::new(check::run),
+        ["check", stage] => {
+            let stage = check::Stage::named(stage)?;
+            Box::new(move |place| check::run_stage(place, stage))
+        }
+        ["plugins"] => Box::new(|place| plugins::run(place, toolchain::Wish::Any)),
+        ["plugins", "--toolchain", name] => {
+            let wish = toolchain::Wish::named(name)?;
+            Box::new(move |place| plugins::run(place, wish))
+        }
+        _ => return None,
+    };
+    Some(Place::find().and_then(|place| task(&place)))
+}

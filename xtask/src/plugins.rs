@@ -1,0 +1,271 @@
+//! `cargo xtask plugins`: every guest from source to a component.
+//!
+//! First-party plugins (`plugins/*`) go to `target/release/plugins/`, beside the program,
+//! which looks for them there; the tests' guests (`tests/guests/*`) and the programs by
+//! "strangers" (`tests/outside/*`, a workspace apart) go to `target/guests/`. A component is
+//! named after its folder. Whether something must be built is cargo's to know: it is asked
+//! each time, and says what it built and where; nothing here keeps a stamp that could lie.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::place::{self, Place};
+use crate::step::{self, Failure, say};
+use crate::toolchain::{Toolchain, Wish};
+
+/// `[profile.guest]` of the root Cargo.toml, for the workspace that does not have it.
+/// Equal settings in one target directory let both share one standard library.
+const PROFILE: [&str; 8] = [
+    "inherits='release'",
+    "opt-level='s'",
+    "lto=true",
+    "panic='abort'",
+    "codegen-units=1",
+    "debug=false",
+    "strip=true",
+    // The root's release profile has it; with it, strip resolves alike for libraries.
+    "package.'*'.debug=false",
+];
+
+/// A component that cargo made.
+#[derive(Debug, PartialEq, Eq)]
+struct Component {
+    /// The package's folder.
+    folder: PathBuf,
+    /// The file below the target directory.
+    file: PathBuf,
+    /// It was there already.
+    fresh: bool,
+}
+
+/// Builds all guests and puts them where the program and the tests look.
+pub(crate) fn run(place: &Place, wish: Wish) -> Result<(), Failure> {
+    let guests = place.target.join("guests");
+    let toolchain = Toolchain::find(&place.root, wish, &guests)?;
+    let again = "cargo xtask plugins";
+    let what = format!("building plugins and test guests with {}", toolchain.about);
+    let mut built = Vec::new();
+
+    let packages = guest_packages(place);
+    let mut cargo = toolchain.build(&place.root, &place.root);
+    for package in packages.values() {
+        cargo.args(["--package", package]);
+    }
+    built.extend(build(&what, &mut cargo, &guests).map_err(|failure| failure.again(again))?);
+
+    if let Some(outside) = place.outside() {
+        let mut cargo = toolchain.build(&place.root, &outside);
+        for setting in PROFILE {
+            cargo.args(["--config", &format!("profile.guest.{setting}")]);
+        }
+        built.extend(build(&what, &mut cargo, &guests).map_err(|failure| failure.again(again))?);
+    }
+
+    let mut shelves = Shelves::new(place);
+    for component in &built {
+        shelves.put(component)?;
+    }
+    shelves.clear_the_rest()?;
+    report(&built, place);
+    Ok(())
+}
+
+/// The workspace's guests: folder and package name.
+fn guest_packages(place: &Place) -> BTreeMap<PathBuf, String> {
+    let packages = place.metadata["packages"]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let guest = |package: &Value| {
+        let folder = Path::new(package["manifest_path"].as_str()?)
+            .parent()?
+            .to_owned();
+        let shelf = folder.parent()?.strip_prefix(&place.root).ok()?.to_str()?;
+        let name = package["name"].as_str()?.to_owned();
+        ["plugins", "tests/guests"]
+            .contains(&shelf)
+            .then_some((folder, name))
+    };
+    packages.iter().filter_map(guest).collect()
+}
+
+/// Runs one cargo build and reads from it what it made. Cargo's talk is passed on, except
+/// the line that says it is done: so a run with nothing to do is silent.
+fn build(what: &str, cargo: &mut Command, target: &Path) -> Result<Vec<Component>, Failure> {
+    cargo.args([
+        "--profile",
+        "guest",
+        "--message-format",
+        "json-render-diagnostics",
+    ]);
+    cargo.arg("--target-dir").arg(target).stdin(Stdio::null());
+    cargo.stdout(Stdio::piped()).stderr(Stdio::piped());
+    if std::io::stderr().is_terminal() && std::env::var_os("CARGO_TERM_COLOR").is_none() {
+        // Its standard error is our pipe, so it would not see the terminal behind it.
+        cargo.env("CARGO_TERM_COLOR", "always");
+    }
+    let mut child = cargo
+        .spawn()
+        .map_err(|error| step::not_started(what, cargo, &error))?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let components = std::thread::scope(|scope| {
+        scope.spawn(|| pass_on(what, stderr.into_iter().flat_map(lines)));
+        // Lines that are not JSON are a build script's; they are no message to us.
+        let messages = stdout.into_iter().flat_map(lines);
+        let messages = messages.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+        messages
+            .filter(|message| message["reason"] == "compiler-artifact")
+            .filter_map(|message| component(&message))
+            .collect()
+    });
+    let status = child
+        .wait()
+        .map_err(|error| step::not_started(what, cargo, &error))?;
+    step::judge(what, cargo, status)?;
+    Ok(components)
+}
+
+/// The lines that come out of a pipe until it closes.
+fn lines(pipe: impl Read) -> impl Iterator<Item = String> {
+    BufReader::new(pipe).lines().map_while(Result::ok)
+}
+
+/// Passes on what cargo says, below one line of ours; nothing if it has nothing to do.
+fn pass_on(what: &str, lines: impl Iterator<Item = String>) {
+    let mut said = false;
+    for line in lines.filter(|line| !is_end(line)) {
+        if !said {
+            say(what);
+            said = true;
+        }
+        eprintln!("{line}");
+    }
+}
+
+/// Is this cargo's last line of a build that went well?
+fn is_end(line: &str) -> bool {
+    line.contains("Finished") && line.contains("`guest` profile")
+}
+
+/// Is this file called as a component is?
+fn is_component(file: &Path) -> bool {
+    file.extension().is_some_and(|end| end == "wasm")
+}
+
+/// The component in one of cargo's messages, if it is about one.
+fn component(message: &Value) -> Option<Component> {
+    let files = message["filenames"].as_array()?;
+    let file = files
+        .iter()
+        .filter_map(Value::as_str)
+        .find(|file| is_component(Path::new(file)))?;
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
+    Some(Component {
+        folder: folder.to_owned(),
+        file: file.into(),
+        fresh: message["fresh"] == true,
+    })
+}
+
+/// The folders that components are copied to, and what belongs there now.
+struct Shelves<'a> {
+    place: &'a Place,
+    filled: BTreeMap<PathBuf, Vec<PathBuf>>,
+}
+
+impl<'a> Shelves<'a> {
+    fn new(place: &'a Place) -> Self {
+        let names = ["release/plugins", "guests/tests", "guests/outside"];
+        let empty = |home| (place.target.join(home), Vec::new());
+        Self {
+            place,
+            filled: names.map(empty).into(),
+        }
+    }
+
+    /// Where the component of this package folder belongs.
+    fn of(&self, folder: &Path) -> Option<PathBuf> {
+        let source = folder
+            .parent()?
+            .strip_prefix(&self.place.root)
+            .ok()?
+            .to_str()?;
+        let home = match source {
+            "plugins" => "release/plugins",
+            "tests/guests" => "guests/tests",
+            "tests/outside" => "guests/outside",
+            _ => return None,
+        };
+        Some(self.place.target.join(home))
+    }
+
+    /// Copies a component to where it belongs, unless the same bytes are there.
+    fn put(&mut self, component: &Component) -> Result<(), Failure> {
+        let home = self.of(&component.folder);
+        let (Some(home), Some(name)) = (home, component.folder.file_name()) else {
+            return Ok(()); // a library that declares itself a cdylib too: none of ours
+        };
+        let goal = home.join(name).with_extension("wasm");
+        let failed = |error| {
+            let (from, to) = (component.file.display(), goal.display());
+            Failure::new(format!("cannot copy {from} to {to}: {error}"))
+        };
+        let bytes = fs::read(&component.file).map_err(failed)?;
+        if !fs::read(&goal).is_ok_and(|there| there == bytes) {
+            fs::create_dir_all(&home).map_err(failed)?;
+            // A rename, so that a program that is reading the old one is not disturbed.
+            let fresh = goal.with_extension("wasm.new");
+            fs::write(&fresh, &bytes)
+                .and_then(|()| fs::rename(&fresh, &goal))
+                .map_err(failed)?;
+        }
+        self.filled.entry(home).or_default().push(goal);
+        Ok(())
+    }
+
+    /// Takes away components whose folder is gone; a program would go on loading them.
+    fn clear_the_rest(&self) -> Result<(), Failure> {
+        for (home, files) in &self.filled {
+            let Ok(entries) = fs::read_dir(home) else {
+                continue;
+            };
+            for path in entries.flatten().map(|entry| entry.path()) {
+                if is_component(&path) && !files.contains(&path) {
+                    fs::remove_file(&path).map_err(|error| {
+                        Failure::new(format!("cannot remove {}: {error}", path.display()))
+                    })?;
+                    say(&format!(
+                        "removed {}, which has no source any more",
+                        path.display()
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Says what there is now.
+fn report(built: &[Component], place: &Place) {
+    let new = built.iter().filter(|component| !component.fresh).count();
+    let all = built.len();
+    if new == 0 {
+        say(&format!(
+            "plugins and test guests: {all} components, up to date"
+        ));
+        return;
+    }
+    say(&format!(
+        "plugins and test guests: {new} of {all} components built"
+    ));
+    let folder = place.release().join("plugins");
+    say(&format!("the plugins are in {}", place::relative(&folder)));
+}
+
+#[cfg(test)]
+mod tests;

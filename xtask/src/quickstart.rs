@@ -1,0 +1,56 @@
+//! `cargo xtask quickstart`: all set-up, then the example that a newcomer runs first.
+//!
+//! It needs nothing but a Rust and a C compiler: the example is offline, through `echo`.
+//! A second run builds nothing.
+
+use std::fs;
+use std::process::Command;
+
+use crate::place::{self, Place};
+use crate::plugins;
+use crate::step::{self, Failure, say};
+use crate::toolchain::Wish;
+
+/// The example's config.
+const CONFIG: &str = "examples/quickstart/promptfooconfig.yaml";
+
+/// Builds what is missing and runs the example.
+pub(crate) fn run(place: &Place) -> Result<(), Failure> {
+    plugins::run(place, Wish::Any)?;
+    build_program(place)?;
+    let folder = place.target.join("quickstart");
+    let results = folder.join("results.json");
+    fs::create_dir_all(&folder)
+        .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;
+    let mut runner = Command::new(place.runner());
+    step::forget_cargo(&mut runner);
+    runner
+        .current_dir(&place.root)
+        .args(["eval", "-c", CONFIG, "-o"])
+        .arg(&results);
+    step::run(&format!("runner eval -c {CONFIG}"), &mut runner)?;
+    say(&format!(
+        "the results as JSON: {}",
+        place::relative(&results)
+    ));
+    say(&format!(
+        "the program: {}",
+        place::relative(&place.runner())
+    ));
+    say(&format!("next: change {CONFIG} and run this again"));
+    Ok(())
+}
+
+/// Builds the program, with the very features that its tests use.
+///
+/// Cargo gives each library the features that the chosen packages ask for together, so
+/// `--package runner` alone would compile the WebAssembly engine once for the program and
+/// again for `cargo test --workspace`: minutes each. Choosing the whole workspace and one
+/// small test target (that makes cargo count the features that tests need) compiles the
+/// same libraries as the tests do, once.
+pub(crate) fn build_program(place: &Place) -> Result<(), Failure> {
+    let mut cargo = step::cargo(&place.root);
+    cargo.args(["build", "--locked", "--release", "--workspace"]);
+    cargo.args(["--bin", "runner", "--test", "usage"]);
+    step::run("building the program", &mut cargo)
+}

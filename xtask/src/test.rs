@@ -1,0 +1,24 @@
+//! `cargo xtask test`: all set-up, all checks, all tests, in one profile and one target
+//! directory, so that nothing is built twice.
+//!
+//! The order is by cost: what is likely to fail fast comes first, except that guests and
+//! program are needed by the tests and are built before anything looks at them.
+
+use crate::check;
+use crate::place::Place;
+use crate::plugins;
+use crate::quickstart;
+use crate::step::{self, Failure};
+use crate::toolchain::Wish;
+
+/// Runs everything; stops at the first failure.
+pub(crate) fn run(place: &Place) -> Result<(), Failure> {
+    plugins::run(place, Wish::Any)?;
+    quickstart::build_program(place)?;
+    check::run(place)?;
+    let mut cargo = step::cargo(&place.root);
+    cargo.args(["test", "--locked", "--release", "--workspace"]);
+    step::run("running all tests", &mut cargo)?;
+    step::say("all passed");
+    Ok(())
+}

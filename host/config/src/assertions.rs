@@ -1,0 +1,294 @@
+//! `assert`: assertions and sets of them, with their values loaded.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::assertion_text::PROMPTFOO_TYPES;
+use crate::catalog::Catalog;
+use crate::elements::vars::{Origin, may_name};
+use crate::elements::{PROGRAM_HELP, Reading, program};
+use crate::entry::Entry;
+use crate::files::{has_extension, without_scheme};
+use crate::plan::{Assertion, Check};
+use crate::template::{Template, is_plain};
+
+/// promptfoo's limit per test.
+const MAX_ASSERTIONS: usize = 10_000;
+
+const KNOWN: [&str; 11] = [
+    "type",
+    "value",
+    "threshold",
+    "weight",
+    "metric",
+    "config",
+    "transform",
+    "contextTransform",
+    "provider",
+    "rubricPrompt",
+    "$ref",
+];
+const KNOWN_IN_SET: [&str; 6] = ["type", "assert", "weight", "threshold", "metric", "config"];
+const GRADER_HELP: &str = "model-graded assertions come with a later release; remove the key";
+
+/// Reads assertions; files of values are read once.
+pub(crate) struct AssertionReader<'a> {
+    reading: Reading<'a>,
+    values: RefCell<HashMap<PathBuf, Option<Value>>>,
+}
+
+impl<'a> AssertionReader<'a> {
+    pub(crate) fn new(reading: Reading<'a>) -> Self {
+        Self {
+            reading,
+            values: RefCell::default(),
+        }
+    }
+
+    /// An `assert` list.
+    pub(crate) fn list(&self, entry: &Entry<'_>, origin: Origin) -> Vec<Check> {
+        let findings = self.reading.findings;
+        if !entry.is_list() {
+            entry.mismatch(findings, "a list of assertions");
+            return Vec::new();
+        }
+        let checks: Vec<Check> = entry
+            .items()
+            .filter_map(|item| self.check(&item, origin))
+            .collect();
+        let size = |check: &Check| match check {
+            Check::One(_) => 1,
+            Check::Set { assertions, .. } => assertions.len(),
+        };
+        let count: usize = checks.iter().map(size).sum();
+        if count > MAX_ASSERTIONS {
+            findings.error(
+                entry.at(),
+                format!("{count} assertions; at most {MAX_ASSERTIONS} per test"),
+            );
+        }
+        checks
+    }
+
+    fn check(&self, entry: &Entry<'_>, origin: Origin) -> Option<Check> {
+        if entry.get("type").and_then(|kind| kind.text()) == Some("assert-set") {
+            self.set(entry, origin)
+        } else {
+            self.one(entry, origin).map(Check::One)
+        }
+    }
+
+    fn set(&self, entry: &Entry<'_>, origin: Origin) -> Option<Check> {
+        let findings = self.reading.findings;
+        entry.warn_unknown(findings, &KNOWN_IN_SET);
+        let Some(members) = entry.get("assert").filter(Entry::is_list) else {
+            findings.error_help(
+                entry.at(),
+                "an assert-set needs `assert`, a list",
+                "assert: [{ type: …, value: … }]",
+            );
+            return None;
+        };
+        let mut assertions = Vec::new();
+        for member in members.items() {
+            if member.get("type").and_then(|kind| kind.text()) == Some("assert-set") {
+                findings.error(member.at(), "an assert-set can't hold another assert-set");
+            } else {
+                assertions.extend(self.one(&member, origin));
+            }
+        }
+        Some(Check::Set {
+            assertions,
+            weight: self.weight(entry),
+            threshold: self.number(entry, "threshold"),
+            metric: self.metric(entry),
+            json: entry.node.json_as_written(),
+        })
+    }
+
+    fn one(&self, entry: &Entry<'_>, origin: Origin) -> Option<Assertion> {
+        let findings = self.reading.findings;
+        if !entry.is_map() {
+            entry.mismatch(findings, "a map with `type`");
+            return None;
+        }
+        if entry.get("$ref").is_some() {
+            findings.error_help(
+                entry.at(),
+                "`$ref` is not supported yet",
+                "YAML anchors (&name, *name) work",
+            );
+            return None;
+        }
+        let Some(kind) = entry.get("type") else {
+            findings.error_help(
+                entry.at(),
+                "an assertion needs `type`",
+                "for example: type: contains",
+            );
+            return None;
+        };
+        entry.warn_unknown(findings, &KNOWN);
+        entry.refuse(
+            findings,
+            &[
+                ("transform", PROGRAM_HELP),
+                ("contextTransform", PROGRAM_HELP),
+                ("provider", GRADER_HELP),
+                ("rubricPrompt", GRADER_HELP),
+            ],
+        );
+        let written = kind.want_text(findings)?;
+        let (name, inverse) = self.kind(&written, &kind)?;
+        Some(Assertion {
+            kind: name,
+            inverse,
+            value: entry
+                .get("value")
+                .and_then(|value| self.value(&value, origin)),
+            threshold: self.number(entry, "threshold"),
+            weight: self.weight(entry),
+            metric: self.metric(entry),
+            config: entry
+                .get("config")
+                .and_then(|config| config.want_map(findings)),
+            json: entry.node.json_as_written(),
+            at: entry.at(),
+        })
+    }
+
+    /// The type without `not-`, and whether it had it.
+    fn kind(&self, written: &str, entry: &Entry<'_>) -> Option<(String, bool)> {
+        let types = &self.reading.catalog.assertion_types;
+        if types.contains_key(written) {
+            return Some((written.to_owned(), false));
+        }
+        let (name, inverse) = written
+            .strip_prefix("not-")
+            .map_or((written, false), |name| (name, true));
+        if types.contains_key(name) {
+            return Some((name.to_owned(), inverse));
+        }
+        let findings = self.reading.findings;
+        if PROMPTFOO_TYPES.contains(&name) || name.starts_with("trajectory:") {
+            let help = format!(
+                "there are: {}",
+                types
+                    .keys()
+                    .map(String::as_str)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            );
+            findings.error_help(
+                entry.at(),
+                format!("the assertion type '{name}' is not supported yet"),
+                help,
+            );
+        } else {
+            let message = format!("no plugin serves the assertion type '{name}'");
+            findings.error_help(entry.at(), message, Catalog::instead(name, types));
+        }
+        None
+    }
+
+    /// `value`, files in it loaded.
+    fn value(&self, entry: &Entry<'_>, origin: Origin) -> Option<Value> {
+        match entry.text() {
+            Some(text) => self.text_value(text, entry, origin),
+            None if entry.is_list() => {
+                let items = entry.items().map(|item| match item.text() {
+                    Some(text) => self.text_value(text, &item, origin).unwrap_or_default(),
+                    None => item.node.json(),
+                });
+                Some(items.collect())
+            }
+            None => Some(entry.node.json()),
+        }
+    }
+
+    fn text_value(&self, text: &str, entry: &Entry<'_>, origin: Origin) -> Option<Value> {
+        let findings = self.reading.findings;
+        if !text.starts_with("file://") {
+            self.check_template(text, entry);
+            return Some(Value::from(text));
+        }
+        if let Some(path) = program(text) {
+            let message =
+                format!("'{path}': assertion values made by a program are not supported yet");
+            findings.error_help(entry.at(), message, PROGRAM_HELP);
+            return None;
+        }
+        if !may_name(text, &entry.at(), origin, findings) {
+            return None;
+        }
+        let path = self.reading.files.shown(without_scheme(text));
+        if let Some(value) = self.values.borrow().get(&path) {
+            return value.clone();
+        }
+        let value = if has_extension(&path, &["json", "yaml", "yml"]) {
+            self.reading
+                .files
+                .tree(&path, &entry.at(), findings)
+                .map(|node| node.json())
+        } else {
+            self.reading
+                .files
+                .read_named(&path, &entry.at(), findings)
+                .map(|text| Value::from(text.trim()))
+        };
+        self.values.borrow_mut().insert(path, value.clone());
+        value
+    }
+
+    /// Says now what would fail in every case.
+    fn check_template(&self, text: &str, entry: &Entry<'_>) {
+        if is_plain(text) {
+            return;
+        }
+        let findings = self.reading.findings;
+        match Template::new(text, None) {
+            Err(error) => {
+                let help = "text that is not meant as a template goes between {% raw %} and {% endraw %}";
+                findings.error_help(entry.at(), error.to_string(), help);
+            }
+            // Tags that read `env` alone were filled in, and there is no `env` later.
+            Ok(template) if template.names().any(|name| name == "env") => findings.error_help(
+                entry.at(),
+                "`env` can't be mixed with other variables in one tag here",
+                "give it a tag of its own, {{ env.X }}, or a variable: vars: { x: \"{{ env.X }}\" }",
+            ),
+            Ok(_) => {}
+        }
+    }
+
+    fn number(&self, entry: &Entry<'_>, key: &str) -> Option<f64> {
+        entry
+            .get(key)
+            .and_then(|number| number.want_number(self.reading.findings))
+    }
+
+    fn weight(&self, entry: &Entry<'_>) -> f64 {
+        let weight = self.number(entry, "weight").unwrap_or(1.0);
+        if weight < 0.0 {
+            let at = entry
+                .get("weight")
+                .map_or_else(|| entry.at(), |weight| weight.at());
+            self.reading
+                .findings
+                .error(at, format!("must not be negative, not {weight}"));
+        }
+        weight
+    }
+
+    fn metric(&self, entry: &Entry<'_>) -> Option<String> {
+        entry
+            .get("metric")
+            .and_then(|metric| metric.want_text(self.reading.findings))
+    }
+}
+
+#[cfg(test)]
+mod tests;

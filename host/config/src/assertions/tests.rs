@@ -1,0 +1,262 @@
+//! Assertions, sets, values in files, and what is wrong.
+
+use serde_json::{Value, json};
+
+use crate::fixture::Folder;
+use crate::plan::{Assertion, Check};
+
+fn folder(assertions: &str) -> Folder {
+    Folder::new(&format!(
+        "prompts: [p]\nproviders: [echo]\ntests: [{{ assert: {assertions} }}]"
+    ))
+    .file("value.txt", " text {{v}}\n")
+    .file("schema.json", r#"{"type": "object"}"#)
+    .file("list.yaml", "[a, b]")
+}
+
+fn checks(assertions: &str) -> Vec<Check> {
+    folder(assertions).plan().tests[0].assertions.clone()
+}
+
+fn one(assertion: &str) -> Assertion {
+    match checks(&format!("[{assertion}]")).remove(0) {
+        Check::One(assertion) => assertion,
+        Check::Set { .. } => panic!("no set here"),
+    }
+}
+
+#[test]
+fn an_assertion_is_read_whole() {
+    let assertion = one(
+        "{ type: not-contains, value: x, threshold: 0.5, weight: 2, metric: m, config: { c: 1 } }",
+    );
+    assert_eq!(
+        (assertion.kind.as_str(), assertion.inverse),
+        ("contains", true)
+    );
+    assert_eq!(
+        (assertion.value, assertion.threshold, assertion.weight),
+        (Some(json!("x")), Some(0.5), 2.0)
+    );
+    assert_eq!(
+        (assertion.metric.as_deref(), json!(assertion.config)),
+        (Some("m"), json!({"c": 1}))
+    );
+    assert_eq!(
+        (assertion.at.line, assertion.at.key.as_str()),
+        (3, "tests[0].assert[0]")
+    );
+    assert_eq!(assertion.json["type"], "not-contains");
+    let plain = one("{ type: is-json }");
+    assert_eq!(
+        (plain.value, plain.threshold, plain.weight, plain.metric),
+        (None, None, 1.0, None)
+    );
+    assert_eq!(
+        one("{ type: equals, value: x, weight: 0 }")
+            .weight
+            .to_bits(),
+        0.0_f64.to_bits()
+    );
+}
+
+#[test]
+fn values_may_be_files() {
+    let value = |assertion| one(assertion).value;
+    assert_eq!(
+        value("{ type: equals, value: file://value.txt }"),
+        Some(json!("text {{v}}"))
+    );
+    assert_eq!(
+        value("{ type: is-json, value: file://schema.json }"),
+        Some(json!({"type": "object"}))
+    );
+    assert_eq!(
+        value("{ type: contains-any, value: file://list.yaml }"),
+        Some(json!(["a", "b"]))
+    );
+    assert_eq!(
+        value("{ type: contains-any, value: [x, file://value.txt, 5] }"),
+        Some(json!(["x", "text {{v}}", 5]))
+    );
+    assert_eq!(
+        value("{ type: equals, value: { a: file://value.txt } }"),
+        Some(json!({"a": "file://value.txt"}))
+    );
+}
+
+#[test]
+fn a_set_is_read_whole() {
+    let checks = checks(
+        "[{ type: assert-set, weight: 3, threshold: 0.5, metric: m, assert: [{ type: equals, value: a }, { type: not-is-json }] }]",
+    );
+    let [
+        Check::Set {
+            assertions,
+            weight,
+            threshold,
+            metric,
+            json,
+        },
+    ] = checks.as_slice()
+    else {
+        panic!("one set")
+    };
+    assert_eq!(
+        assertions
+            .iter()
+            .map(|a| (a.kind.as_str(), a.inverse))
+            .collect::<Vec<_>>(),
+        [("equals", false), ("is-json", true)]
+    );
+    assert_eq!(
+        (*weight, *threshold, metric.as_deref()),
+        (3.0, Some(0.5), Some("m"))
+    );
+    assert_eq!(json["assert"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn anchors_give_several_tests_the_same_assertions() {
+    let folder = Folder::new(
+        "prompts: [p]\nproviders: [echo]\ntests:\n  - vars: { a: 1 }\n    assert: &checks [{ type: is-json }]\n  - vars: { a: 2 }\n    assert: *checks",
+    );
+    let plan = folder.plan();
+    let json = |index: usize| -> Value { plan.tests[index].json["assert"].clone() };
+    assert_eq!(json(0), json(1));
+}
+
+/// Each of `cases` is (assertions, column and key under the first one, the rest of the message).
+fn check_problems(cases: &[(&str, u32, &str, &str)]) {
+    for (assertions, column, key, expected) in cases {
+        let at = format!("promptfooconfig.yaml:3:{column}: tests[0].assert[0]{key}: ");
+        let problems = folder(assertions).problems();
+        assert_eq!(problems, [format!("{at}{expected}")], "{assertions}");
+    }
+}
+
+const THERE: &str = "there are: contains, contains-any, equals, is-json, latency, regex";
+
+#[test]
+fn wrong_shapes_are_said() {
+    check_problems(&[
+        ("[x]", 20, "", "must be a map with `type`, not text"),
+        (
+            "[{ value: x }]",
+            20,
+            "",
+            "an assertion needs `type`\nhelp: for example: type: contains",
+        ),
+        (
+            "[{ type: equals, weight: -1 }]",
+            44,
+            ".weight",
+            "must not be negative, not -1",
+        ),
+        (
+            "[{ $ref: x }]",
+            20,
+            "",
+            "`$ref` is not supported yet\nhelp: YAML anchors (&name, *name) work",
+        ),
+        (
+            "[{ type: assert-set }]",
+            20,
+            "",
+            "an assert-set needs `assert`, a list\nhelp: assert: [{ type: …, value: … }]",
+        ),
+        (
+            "[{ type: assert-set, assert: [{ type: assert-set, assert: [] }] }]",
+            49,
+            ".assert[0]",
+            "an assert-set can't hold another assert-set",
+        ),
+    ]);
+    assert_eq!(
+        folder("x").problems(),
+        ["promptfooconfig.yaml:3:19: tests[0].assert: must be a list of assertions, not text"]
+    );
+}
+
+#[test]
+fn types_that_nobody_serves_are_said() {
+    let later =
+        |kind: &str| format!("the assertion type '{kind}' is not supported yet\nhelp: {THERE}");
+    let unknown = "no plugin serves the assertion type 'containz'\nhelp: did you mean 'contains'? ";
+    check_problems(&[
+        (
+            "[{ type: containz }]",
+            28,
+            ".type",
+            &format!("{unknown}{THERE}"),
+        ),
+        (
+            "[{ type: not-llm-rubric, value: x }]",
+            28,
+            ".type",
+            &later("llm-rubric"),
+        ),
+        (
+            "[{ type: javascript, value: x }]",
+            28,
+            ".type",
+            &later("javascript"),
+        ),
+        (
+            "[{ type: 'trajectory:step-count' }]",
+            28,
+            ".type",
+            &later("trajectory:step-count"),
+        ),
+    ]);
+}
+
+#[test]
+fn values_that_can_t_be_had_are_said() {
+    let help = super::PROGRAM_HELP;
+    check_problems(&[
+        (
+            "[{ type: equals, value: file://x.js }]",
+            43,
+            ".value",
+            &format!(
+                "'x.js': assertion values made by a program are not supported yet\nhelp: {help}"
+            ),
+        ),
+        (
+            "[{ type: equals, value: file://no.txt }]",
+            43,
+            ".value",
+            "'no.txt': there is no such file",
+        ),
+        (
+            "[{ type: equals, value: x, transform: y }]",
+            46,
+            ".transform",
+            &format!("'transform' is not supported yet\nhelp: {help}"),
+        ),
+        (
+            "[{ type: equals, value: '{{ a b }}' }]",
+            43,
+            ".value",
+            "template '{{ a b }}': unexpected identifier, expected end of variable block\n\
+             help: text that is not meant as a template goes between {% raw %} and {% endraw %}",
+        ),
+        (
+            "[{ type: equals, value: '{{ env.A ~ x }}' }]",
+            43,
+            ".value",
+            "`env` can't be mixed with other variables in one tag here\n\
+             help: give it a tag of its own, {{ env.X }}, or a variable: vars: { x: \"{{ env.X }}\" }",
+        ),
+    ]);
+}
+
+#[test]
+fn too_many_are_refused() {
+    let many = vec!["{ type: is-json }"; super::MAX_ASSERTIONS + 1].join(", ");
+    assert_eq!(
+        folder(&format!("[{many}]")).problems(),
+        ["promptfooconfig.yaml:3:19: tests[0].assert: 10001 assertions; at most 10000 per test"]
+    );
+}

@@ -1,0 +1,86 @@
+//! What the loaded plugins serve, as far as a config needs to know.
+
+use std::collections::BTreeMap;
+
+use crate::problem::did_you_mean;
+
+/// Names that a config may use, each with the plugin that serves it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Catalog {
+    /// Provider prefix (`openai`) → plugin.
+    pub provider_prefixes: BTreeMap<String, String>,
+    /// Assertion type without `not-` (`contains`) → plugin.
+    pub assertion_types: BTreeMap<String, String>,
+}
+
+impl Catalog {
+    /// The longest prefix that `id` has, alone or before a colon, and what follows the colon.
+    pub(crate) fn split_provider<'a>(&self, id: &'a str) -> Option<(&'a str, &'a str)> {
+        let mut ends = id
+            .match_indices(':')
+            .map(|(index, _)| index)
+            .chain([id.len()]);
+        ends.rfind(|end| self.provider_prefixes.contains_key(&id[..*end]))
+            .map(|end| (&id[..end], id.get(end + 1..).unwrap_or_default()))
+    }
+
+    /// What exists instead of `written`, as a sentence.
+    pub(crate) fn instead(written: &str, names: &BTreeMap<String, String>) -> String {
+        let meant = did_you_mean(written, names.keys().map(String::as_str));
+        let meant = meant
+            .map(|name| format!("did you mean '{name}'? "))
+            .unwrap_or_default();
+        if names.is_empty() {
+            return format!("{meant}no plugin serves any; see `plugins` and --plugin");
+        }
+        format!(
+            "{meant}there are: {}",
+            names
+                .keys()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(", ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_prefix_wins() {
+        let names = ["echo", "acme", "acme:chat"];
+        let prefixes = names.map(|name| (name.to_owned(), "p".to_owned())).into();
+        let catalog = Catalog {
+            provider_prefixes: prefixes,
+            ..Catalog::default()
+        };
+        let cases = [
+            ("echo", Some(("echo", ""))),
+            ("echo:", Some(("echo", ""))),
+            ("acme:x:y", Some(("acme", "x:y"))),
+            ("acme:chat:y", Some(("acme:chat", "y"))),
+            ("acmex:y", None),
+            ("", None),
+        ];
+        for (id, split) in cases {
+            assert_eq!(catalog.split_provider(id), split, "{id}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_gets_the_list_and_a_guess() {
+        let names = ["contains", "equals"]
+            .map(|name| (name.to_owned(), "text".to_owned()))
+            .into();
+        assert_eq!(
+            Catalog::instead("containz", &names),
+            "did you mean 'contains'? there are: contains, equals"
+        );
+        assert_eq!(
+            Catalog::instead("xyzzy", &names),
+            "there are: contains, equals"
+        );
+    }
+}

@@ -1,0 +1,104 @@
+//! The keys of a config, one file each: what it may say, how it is read, what is wrong with it.
+
+pub(crate) mod default_test;
+pub(crate) mod options;
+pub(crate) mod output_path;
+pub(crate) mod plugins;
+pub(crate) mod prompts;
+pub(crate) mod providers;
+pub(crate) mod test_case;
+pub(crate) mod test_options;
+pub(crate) mod test_sources;
+pub(crate) mod vars;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::catalog::Catalog;
+use crate::files::Files;
+use crate::fill::Declared;
+use crate::problem::Findings;
+
+/// What every reader of a key needs.
+#[derive(Clone, Copy)]
+pub(crate) struct Reading<'a> {
+    pub(crate) files: &'a Files,
+    pub(crate) findings: &'a Findings,
+    pub(crate) declared: &'a Declared,
+    pub(crate) catalog: &'a Catalog,
+    /// The config's file, as positions name it.
+    pub(crate) config: &'a Path,
+    /// The process's environment.
+    pub(crate) process: &'a BTreeMap<String, String>,
+}
+
+/// Extensions of programs, which run in no version of the host.
+pub(crate) const PROGRAMS: [&str; 12] = [
+    "js", "cjs", "mjs", "ts", "cts", "mts", "py", "rb", "go", "sh", "pl", "php",
+];
+
+/// The program that `written` names (`file://x.py:function` or a bare path), if it does.
+pub(crate) fn program(written: &str) -> Option<&str> {
+    let path = crate::files::without_scheme(written);
+    let is_program = |path: &str| crate::files::has_extension(path.as_ref(), &PROGRAMS);
+    if is_program(path) {
+        return Some(path);
+    }
+    let (path, function) = path.rsplit_once(':')?;
+    (is_program(path) && !function.contains(['/', ' '])).then_some(path)
+}
+
+/// What to do instead of naming a program.
+pub(crate) const PROGRAM_HELP: &str = "code in configs comes with a later release; until then write the values into the config or a data file";
+
+/// Whether a filter names something that has these names: one of them, a group (`x` has `x:…` in
+/// it) or a wildcard (`*`, `x:*`).
+pub(crate) fn names_match(names: &[&str], filter: &str) -> bool {
+    if filter == "*" || names.contains(&filter) {
+        return true;
+    }
+    let group = filter.strip_suffix(":*").unwrap_or(filter);
+    names.iter().any(|name| {
+        name.strip_prefix(group)
+            .is_some_and(|rest| rest.starts_with(':'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_name_exactly_as_a_group_or_by_wildcard() {
+        let names = ["openai:chat:gpt", "fast"];
+        let cases = [
+            ("fast", true),
+            ("openai:chat:gpt", true),
+            ("openai", true),
+            ("openai:*", true),
+            ("openai:chat:*", true),
+            ("*", true),
+            ("fas", false),
+            ("open", false),
+            ("", false),
+        ];
+        for (filter, expected) in cases {
+            assert_eq!(names_match(&names, filter), expected, "{filter}");
+        }
+    }
+
+    #[test]
+    fn programs_are_known_with_and_without_a_function() {
+        let cases = [
+            ("file://a.py", Some("a.py")),
+            ("file://a.py:get_var", Some("a.py")),
+            ("a.mjs", Some("a.mjs")),
+            ("a.txt", None),
+            ("file://a.json:x", None),
+            ("see a.py: it is good", None),
+        ];
+        for (written, expected) in cases {
+            assert_eq!(program(written), expected, "{written}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! How the run is carried out: flags, `commandLineOptions`, `evaluateOptions`, environment.
+//!
+//! Each option is taken from the first of these that has it. A `delay` means one case at a time
+//! unless a flag says otherwise: that is what people who write it want, and promptfoo's rule.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::entry::Entry;
+use crate::environment::{self, Variable};
+use crate::load::Overrides;
+use crate::plan::RunOptions;
+use crate::problem::Findings;
+
+/// promptfoo's default.
+const DEFAULT_CONCURRENCY: u64 = 4;
+/// promptfoo's default.
+const DEFAULT_ASSERTION_CONCURRENCY: u64 = 3;
+/// Beyond it every case has its own file descriptors and memory mappings in vain.
+const MAX_CONCURRENCY: u64 = 10_000;
+const MAX_REPEAT: u64 = 1_000_000;
+/// A day: longer is a typo, and no timer misbehaves below it.
+const MAX_MS: u64 = 86_400_000;
+
+/// The two keys of a config that hold options, the first one winning.
+const SECTIONS: [&str; 2] = ["commandLineOptions", "evaluateOptions"];
+
+/// Keys that both sections may have; those without a meaning here are named in the README.
+const KNOWN: [&str; 12] = [
+    "filterRange",
+    "generateSuggestions",
+    "maxConcurrency",
+    "repeat",
+    "delay",
+    "timeoutMs",
+    "maxEvalTimeMs",
+    "cache",
+    "showProgressBar",
+    "silent",
+    "verbose",
+    "table",
+];
+
+/// Keys whose effect is missing.
+const UNSUPPORTED: [(&str, &str); 2] = [
+    (
+        "filterRange",
+        "run all tests, or write the wanted ones into a file of their own",
+    ),
+    ("generateSuggestions", "remove the key"),
+];
+
+struct Sources<'a, 'n> {
+    sections: Vec<Entry<'n>>,
+    env: &'a BTreeMap<String, String>,
+    findings: &'a Findings,
+}
+
+/// Reads the options of a run.
+pub(crate) fn read(
+    root: &Entry<'_>,
+    overrides: &Overrides,
+    env: &BTreeMap<String, String>,
+    findings: &Findings,
+) -> RunOptions {
+    let sections = sections(root, findings);
+    let from = Sources {
+        sections,
+        env,
+        findings,
+    };
+    let delay = from.ms(overrides.delay_ms, "delay", environment::DELAY_MS);
+    let flag = overrides.max_concurrency.map(|count| count as u64);
+    let variable = Some(environment::MAX_CONCURRENCY);
+    let concurrency = from.find(flag, "maxConcurrency", variable, (1, MAX_CONCURRENCY));
+    let variable = environment::ASSERTIONS_MAX_CONCURRENCY;
+    let assertions = environment::count(env, variable, (1, MAX_CONCURRENCY), findings);
+    let repeat = from.find(
+        overrides.repeat.map(u64::from),
+        "repeat",
+        None,
+        (1, MAX_REPEAT),
+    );
+    let max_concurrency = match concurrency {
+        _ if delay.is_some() && flag.is_none() => 1,
+        written => written.unwrap_or(DEFAULT_CONCURRENCY),
+    };
+    let timeout = environment::EVAL_TIMEOUT_MS;
+    let run_timeout = environment::MAX_EVAL_TIME_MS;
+    RunOptions {
+        max_concurrency: max_concurrency as usize,
+        assertion_concurrency: assertions.unwrap_or(DEFAULT_ASSERTION_CONCURRENCY) as usize,
+        repeat: repeat.unwrap_or(1) as u32,
+        delay,
+        case_timeout: from.ms(overrides.case_timeout_ms, "timeoutMs", timeout),
+        run_timeout: from.ms(overrides.run_timeout_ms, "maxEvalTimeMs", run_timeout),
+    }
+}
+
+/// The keys that hold options, their own keys checked.
+fn sections<'n>(root: &Entry<'n>, findings: &Findings) -> Vec<Entry<'n>> {
+    let sections: Vec<Entry<'_>> = SECTIONS.iter().filter_map(|name| root.get(name)).collect();
+    for section in &sections {
+        if !section.is_map() {
+            section.mismatch(findings, "a map");
+        }
+        section.warn_unknown(findings, &KNOWN);
+        section.refuse(findings, &UNSUPPORTED);
+    }
+    sections
+}
+
+impl Sources<'_, '_> {
+    /// Flag > `commandLineOptions` > `evaluateOptions` > environment.
+    fn find(
+        &self,
+        flag: Option<u64>,
+        key: &str,
+        variable: Option<Variable>,
+        bounds: (u64, u64),
+    ) -> Option<u64> {
+        let (min, max) = bounds;
+        let entries = self.sections.iter().filter_map(|section| section.get(key));
+        let written: Vec<u64> = entries
+            .filter_map(|entry| entry.want_count(self.findings, min, max))
+            .collect();
+        flag.map(|flag| flag.clamp(min, max))
+            .or_else(|| written.first().copied())
+            .or_else(|| environment::count(self.env, variable?, bounds, self.findings))
+    }
+
+    /// A time in milliseconds; 0 is none.
+    fn ms(&self, flag: Option<u64>, key: &str, variable: Variable) -> Option<Duration> {
+        let ms = self.find(flag, key, Some(variable), (0, MAX_MS));
+        ms.filter(|ms| *ms > 0).map(Duration::from_millis)
+    }
+}
+
+#[cfg(test)]
+mod tests;

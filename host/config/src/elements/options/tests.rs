@@ -1,0 +1,130 @@
+//! Precedence, and what is refused.
+
+use std::time::Duration;
+
+use crate::fixture::Folder;
+use crate::plan::RunOptions;
+
+const BASE: &str = "prompts: [p]\nproviders: [echo]\n";
+
+fn config(more: &str) -> Folder {
+    Folder::new(&format!("{BASE}{more}"))
+}
+
+fn defaults() -> RunOptions {
+    RunOptions {
+        max_concurrency: 4,
+        assertion_concurrency: 3,
+        repeat: 1,
+        delay: None,
+        case_timeout: None,
+        run_timeout: None,
+    }
+}
+
+#[test]
+fn without_anything_the_defaults_hold() {
+    assert_eq!(config("").plan().options, defaults());
+}
+
+#[test]
+fn a_flag_wins_over_the_config_and_the_config_over_the_environment() {
+    let all = || {
+        config("commandLineOptions: { maxConcurrency: 7 }\nevaluateOptions: { maxConcurrency: 6, repeat: 3 }")
+            .env("RUNNER_MAX_CONCURRENCY", "5")
+    };
+    assert_eq!(
+        all().plan().options,
+        RunOptions {
+            max_concurrency: 7,
+            repeat: 3,
+            ..defaults()
+        }
+    );
+    let mut folder = all();
+    folder.overrides.max_concurrency = Some(8);
+    folder.overrides.repeat = Some(2);
+    assert_eq!(
+        folder.plan().options,
+        RunOptions {
+            max_concurrency: 8,
+            repeat: 2,
+            ..defaults()
+        }
+    );
+    let env = config("")
+        .env("PROMPTFOO_MAX_CONCURRENCY", "5")
+        .env("RUNNER_ASSERTIONS_MAX_CONCURRENCY", "9");
+    assert_eq!(
+        env.plan().options,
+        RunOptions {
+            max_concurrency: 5,
+            assertion_concurrency: 9,
+            ..defaults()
+        }
+    );
+}
+
+#[test]
+fn times_are_in_milliseconds_and_zero_is_no_limit() {
+    let folder = config("evaluateOptions: { timeoutMs: 1500, maxEvalTimeMs: 0 }")
+        .env("RUNNER_MAX_EVAL_TIME_MS", "9");
+    let timeout = Some(Duration::from_millis(1500));
+    // The config says no limit, which wins over the environment.
+    assert_eq!(
+        folder.plan().options,
+        RunOptions {
+            case_timeout: timeout,
+            ..defaults()
+        }
+    );
+}
+
+#[test]
+fn a_delay_means_one_at_a_time_unless_a_flag_says_otherwise() {
+    let delay = Some(Duration::from_millis(100));
+    let mut folder = config("evaluateOptions: { delay: 100, maxConcurrency: 8 }");
+    assert_eq!(
+        folder.plan().options,
+        RunOptions {
+            max_concurrency: 1,
+            delay,
+            ..defaults()
+        }
+    );
+    folder.overrides.max_concurrency = Some(8);
+    assert_eq!(
+        folder.plan().options,
+        RunOptions {
+            max_concurrency: 8,
+            delay,
+            ..defaults()
+        }
+    );
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let cases = [
+        (
+            "evaluateOptions: { maxConcurrency: 0 }",
+            "promptfooconfig.yaml:3:36: evaluateOptions.maxConcurrency: must be a whole number from 1 to 10000, not 0",
+        ),
+        (
+            "evaluateOptions: { repeat: 1.5 }",
+            "promptfooconfig.yaml:3:28: evaluateOptions.repeat: must be a whole number from 1 to 1000000, not 1.5",
+        ),
+        (
+            "evaluateOptions: 5",
+            "promptfooconfig.yaml:3:18: evaluateOptions: must be a map, not a number",
+        ),
+        (
+            "evaluateOptions: { filterRange: '0:5' }",
+            "promptfooconfig.yaml:3:20: evaluateOptions.filterRange: 'filterRange' is not supported yet\n\
+             help: run all tests, or write the wanted ones into a file of their own",
+        ),
+    ];
+    for (more, expected) in cases {
+        assert_eq!(config(more).problems(), [expected], "{more}");
+    }
+}

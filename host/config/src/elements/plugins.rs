@@ -1,0 +1,226 @@
+//! `plugins`: components that the user brings, and what each may do.
+//!
+//! Only shape is checked here. Whether an address or a scheme means anything is decided by the
+//! run, which owns the network.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::entry::Entry;
+use crate::files::Files;
+use crate::plan::Position;
+use crate::problem::Findings;
+
+/// One entry of `plugins`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PluginEntry {
+    /// The user's name for it.
+    pub alias: String,
+    /// The component's file, absolute.
+    pub source: PathBuf,
+    /// Its expected sha256, 64 lower-case hex digits.
+    pub sha256: Option<String>,
+    /// What it may do.
+    pub permissions: Permissions,
+    /// What it may use.
+    pub limits: PluginLimits,
+    /// Where it stands.
+    pub at: Position,
+}
+
+/// `permissions`: nothing unless written.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Permissions {
+    /// Origins it may call, as written.
+    pub hosts: Vec<String>,
+    /// Credentials it may name, by name.
+    pub credentials: BTreeMap<String, CredentialGrant>,
+    /// Providers (label or id) that it may ask.
+    pub llm: Vec<String>,
+}
+
+/// A credential that the host adds to a plugin's requests.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CredentialGrant {
+    /// The environment variable that holds the value.
+    pub env: String,
+    /// `bearer`, `basic`, `header:<name>` or `query:<name>`, as written; `bearer` by default.
+    pub scheme: String,
+    /// Origins that the value may be sent to; the plugin's `hosts` unless written.
+    pub hosts: Vec<String>,
+}
+
+/// `limits`; `None`: the host's default.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct PluginLimits {
+    /// US dollars per run.
+    pub usd: Option<f64>,
+    /// HTTP requests per run.
+    pub requests: Option<u64>,
+    /// Memory per instance, in MiB.
+    pub memory_mb: Option<u64>,
+    /// Guest time per call, in ms.
+    pub cpu_ms: Option<u64>,
+}
+
+/// Reads the whole key.
+pub(crate) fn read(root: &Entry<'_>, files: &Files, findings: &Findings) -> Vec<PluginEntry> {
+    let Some(entry) = root.get("plugins") else {
+        return Vec::new();
+    };
+    if !entry.is_map() {
+        entry.mismatch(findings, "a map of aliases to plugins");
+        return Vec::new();
+    }
+    entry
+        .fields()
+        .filter_map(|(alias, entry)| plugin(alias, &entry, files, findings))
+        .collect()
+}
+
+fn plugin(
+    alias: &str,
+    entry: &Entry<'_>,
+    files: &Files,
+    findings: &Findings,
+) -> Option<PluginEntry> {
+    if !entry.is_map() {
+        entry.mismatch(findings, "a map with `source`");
+        return None;
+    }
+    entry.warn_unknown(findings, &["source", "sha256", "permissions", "limits"]);
+    let permissions = entry
+        .get("permissions")
+        .map(|entry| permissions(&entry, findings))
+        .unwrap_or_default();
+    let limits = entry
+        .get("limits")
+        .map(|entry| limits(&entry, findings))
+        .unwrap_or_default();
+    let sha256 = entry
+        .get("sha256")
+        .and_then(|entry| sha256(&entry, findings));
+    let Some(source) = entry.get("source") else {
+        findings.error_help(
+            entry.at(),
+            "has no `source`",
+            "for example: source: ./plugins/acme.wasm",
+        );
+        return None;
+    };
+    let path = source.want_text(findings)?;
+    if path.contains("://") && !path.starts_with("file://") {
+        findings.error_help(
+            source.at(),
+            format!("'{path}': plugins from registries are not supported yet"),
+            "download the component and write its path",
+        );
+        return None;
+    }
+    let alias = alias.to_owned();
+    Some(PluginEntry {
+        alias,
+        source: files.absolute(&path),
+        sha256,
+        permissions,
+        limits,
+        at: entry.at(),
+    })
+}
+
+fn sha256(entry: &Entry<'_>, findings: &Findings) -> Option<String> {
+    let digest = entry.want_text(findings)?.to_ascii_lowercase();
+    if digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Some(digest);
+    }
+    findings.error(
+        entry.at(),
+        format!("must be 64 hexadecimal digits, not '{digest}'"),
+    );
+    None
+}
+
+fn permissions(entry: &Entry<'_>, findings: &Findings) -> Permissions {
+    entry.warn_unknown(findings, &["hosts", "credentials", "llm"]);
+    if !entry.is_map() {
+        entry.mismatch(findings, "a map");
+    }
+    let texts = |name| {
+        entry
+            .get(name)
+            .map(|entry| entry.want_texts(findings))
+            .unwrap_or_default()
+    };
+    let hosts = texts("hosts");
+    let mut credentials = BTreeMap::new();
+    if let Some(entry) = entry.get("credentials") {
+        if !entry.is_map() {
+            entry.mismatch(findings, "a map of names to credentials");
+        }
+        for (name, entry) in entry.fields() {
+            if let Some(grant) = credential(&entry, &hosts, findings) {
+                credentials.insert(name.to_owned(), grant);
+            }
+        }
+    }
+    Permissions {
+        hosts,
+        credentials,
+        llm: texts("llm"),
+    }
+}
+
+fn credential(entry: &Entry<'_>, hosts: &[String], findings: &Findings) -> Option<CredentialGrant> {
+    if !entry.is_map() {
+        entry.mismatch(findings, "a map with `env`");
+        return None;
+    }
+    entry.warn_unknown(findings, &["env", "scheme", "hosts"]);
+    let Some(env) = entry.get("env") else {
+        findings.error_help(
+            entry.at(),
+            "has no `env`",
+            "name the environment variable that holds the value, never the value itself",
+        );
+        return None;
+    };
+    let scheme = entry
+        .get("scheme")
+        .and_then(|entry| entry.want_text(findings));
+    let hosts = entry
+        .get("hosts")
+        .map_or_else(|| hosts.to_vec(), |entry| entry.want_texts(findings));
+    Some(CredentialGrant {
+        env: env.want_text(findings)?,
+        scheme: scheme.unwrap_or_else(|| "bearer".to_owned()),
+        hosts,
+    })
+}
+
+fn limits(entry: &Entry<'_>, findings: &Findings) -> PluginLimits {
+    entry.warn_unknown(findings, &["usd", "requests", "memory_mb", "cpu_ms"]);
+    if !entry.is_map() {
+        entry.mismatch(findings, "a map");
+    }
+    let count = |name, min, max| {
+        entry
+            .get(name)
+            .and_then(|entry| entry.want_count(findings, min, max))
+    };
+    let usd = entry.get("usd").and_then(|entry| {
+        let usd = entry.want_number(findings)?;
+        if usd < 0.0 {
+            findings.error(entry.at(), format!("must not be negative, not {usd}"));
+        }
+        Some(usd)
+    });
+    PluginLimits {
+        usd,
+        requests: count("requests", 0, u64::from(u32::MAX)),
+        memory_mb: count("memory_mb", 1, 4096),
+        cpu_ms: count("cpu_ms", 1, 3_600_000),
+    }
+}
+
+#[cfg(test)]
+mod tests;

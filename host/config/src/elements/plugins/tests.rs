@@ -1,0 +1,109 @@
+//! A whole entry, defaults, and what is wrong.
+
+use super::*;
+use crate::fixture::Folder;
+use crate::load;
+
+fn plugins(yaml: &str) -> (Folder, Vec<PluginEntry>) {
+    let folder = Folder::new(yaml);
+    let config = load(&folder.request()).expect("a config").config;
+    (folder, config.plugins)
+}
+
+#[test]
+fn an_entry_is_read_whole() {
+    let digest = "9F".repeat(32);
+    let (folder, entries) = plugins(&format!(
+        "plugins:\n  acme:\n    source: ./plugins/acme.wasm\n    sha256: {digest}\n    permissions:\n      hosts: ['https://api.acme.com']\n      \
+         credentials: {{ key: {{ env: ACME_API_KEY }} }}\n      llm: [grader]\n    limits: {{ usd: 2.00, requests: 500, memory_mb: 128, cpu_ms: 2000 }}"
+    ));
+    let expected = PluginEntry {
+        alias: "acme".into(),
+        source: folder.path().join("plugins/acme.wasm"),
+        sha256: Some("9f".repeat(32)),
+        permissions: Permissions {
+            hosts: vec!["https://api.acme.com".into()],
+            credentials: BTreeMap::from([(
+                "key".to_owned(),
+                CredentialGrant {
+                    env: "ACME_API_KEY".into(),
+                    scheme: "bearer".into(),
+                    hosts: vec!["https://api.acme.com".into()],
+                },
+            )]),
+            llm: vec!["grader".into()],
+        },
+        limits: PluginLimits {
+            usd: Some(2.0),
+            requests: Some(500),
+            memory_mb: Some(128),
+            cpu_ms: Some(2000),
+        },
+        at: Position {
+            file: "promptfooconfig.yaml".into(),
+            line: 3,
+            column: 5,
+            key: "plugins.acme".into(),
+        },
+    };
+    assert_eq!(entries, [expected]);
+}
+
+#[test]
+fn nothing_is_granted_unless_written() {
+    let (_folder, entries) = plugins("plugins: { a: { source: a.wasm } }");
+    assert_eq!(entries[0].permissions, Permissions::default());
+    assert_eq!(entries[0].limits, PluginLimits::default());
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let cases = [
+        (
+            "plugins: [a]",
+            "promptfooconfig.yaml:1:10: plugins: must be a map of aliases to plugins, not a list",
+        ),
+        (
+            "plugins: { a: x.wasm }",
+            "promptfooconfig.yaml:1:15: plugins.a: must be a map with `source`, not text",
+        ),
+        (
+            "plugins: { a: { } }",
+            "promptfooconfig.yaml:1:15: plugins.a: has no `source`\nhelp: for example: source: ./plugins/acme.wasm",
+        ),
+        (
+            "plugins: { a: { source: 'oci://x/y' } }",
+            "promptfooconfig.yaml:1:25: plugins.a.source: 'oci://x/y': plugins from registries are not supported yet\n\
+             help: download the component and write its path",
+        ),
+        (
+            "plugins: { a: { source: x, sha256: abc } }",
+            "promptfooconfig.yaml:1:36: plugins.a.sha256: must be 64 hexadecimal digits, not 'abc'",
+        ),
+        (
+            "plugins: { a: { source: x, permissions: { credentials: { k: { } } } } }",
+            "promptfooconfig.yaml:1:61: plugins.a.permissions.credentials.k: has no `env`\n\
+             help: name the environment variable that holds the value, never the value itself",
+        ),
+        (
+            "plugins: { a: { source: x, limits: { requests: -1 } } }",
+            "promptfooconfig.yaml:1:48: plugins.a.limits.requests: must be a whole number from 0 to 4294967295, not -1",
+        ),
+    ];
+    for (yaml, expected) in cases {
+        assert_eq!(Folder::new(yaml).problems(), [expected], "{yaml}");
+    }
+}
+
+#[test]
+fn unknown_keys_warn() {
+    let folder = Folder::new(
+        "prompts: [p]\nproviders: [echo]\nplugins: { a: { source: x, permisions: { } } }",
+    );
+    assert_eq!(
+        folder.warnings(),
+        [
+            "promptfooconfig.yaml:3:28: plugins.a.permisions: unknown key 'permisions' is ignored\nhelp: did you mean 'permissions'?"
+        ]
+    );
+}

@@ -1,0 +1,262 @@
+//! `prompts`: texts, objects, maps of paths to labels, files.
+//!
+//! A single line is taken for a path by promptfoo's rule: `file://`, a known extension, a dot
+//! third or fourth from the end, or one of `*`, `/`, `\`. Unlike there, a line that only looks
+//! like a path, names no file and has a space or a template in it is a prompt: `and/or` is not
+//! a folder.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use super::{PROGRAM_HELP, PROGRAMS, Reading, program};
+use crate::entry::Entry;
+use crate::files::{has_extension, is_pattern, without_scheme};
+use crate::plan::{Position, Prompt};
+use crate::template::Prepared;
+
+mod file;
+
+/// Extensions that make a line a path whatever else it holds.
+const KNOWN_EXTENSIONS: [&str; 9] = [
+    "csv", "j2", "json", "jsonl", "md", "txt", "yaml", "yml", "xlsx",
+];
+
+/// Prefixes of places that prompts can't come from.
+const UNSUPPORTED_PREFIXES: [&str; 7] = [
+    "langfuse://",
+    "portkey://",
+    "helicone://",
+    "exec:",
+    "package:",
+    "http://",
+    "https://",
+];
+
+/// A text on its way to a prompt.
+struct Draft {
+    raw: String,
+    label: String,
+    at: Position,
+}
+
+/// Reads the whole key. Without it there is the one prompt `{{prompt}}`.
+pub(crate) fn read(root: &Entry<'_>, reading: Reading<'_>) -> Vec<Arc<Prompt>> {
+    let mut prompts = Vec::new();
+    let reader = Reader { reading };
+    match root.get("prompts") {
+        None => {
+            let at = Position {
+                key: "prompts".to_owned(),
+                ..root.at()
+            };
+            prompts.extend(reader.finish(
+                Draft {
+                    raw: "{{prompt}}".into(),
+                    label: "{{prompt}}".into(),
+                    at,
+                },
+                None,
+            ));
+        }
+        Some(entry) if entry.is_list() => entry
+            .items()
+            .for_each(|item| reader.one(&item, &mut prompts)),
+        Some(entry) if entry.is_map() && !is_object(&entry) => {
+            for (path, label) in entry.fields() {
+                let label = label.want_text(reading.findings);
+                reader.source(path, label.as_deref(), None, &entry.at(), &mut prompts);
+            }
+        }
+        Some(entry) => reader.one(&entry, &mut prompts),
+    }
+    if prompts.is_empty() && reading.findings.is_clean() {
+        let at = root
+            .get("prompts")
+            .map_or_else(|| root.at(), |entry| entry.at());
+        reading.findings.error_help(
+            at,
+            "there are no prompts",
+            "write at least one, for example: prompts: [\"{{question}}\"]",
+        );
+    }
+    prompts
+}
+
+/// Whether a map is one prompt rather than a map of paths.
+fn is_object(entry: &Entry<'_>) -> bool {
+    ["raw", "id", "label"]
+        .iter()
+        .any(|key| entry.get(key).is_some())
+}
+
+struct Reader<'a> {
+    reading: Reading<'a>,
+}
+
+impl Reader<'_> {
+    /// One item of the list.
+    fn one(&self, entry: &Entry<'_>, prompts: &mut Vec<Arc<Prompt>>) {
+        let findings = self.reading.findings;
+        if let Some(text) = entry.text_as_written() {
+            return self.source(text, None, None, &entry.at(), prompts);
+        }
+        if !entry.is_map() {
+            return entry.mismatch(findings, "text or a map with `raw` or `id`");
+        }
+        entry.warn_unknown(findings, &["id", "raw", "label", "config", "display"]);
+        let Some(source) = entry.get("raw").or_else(|| entry.get("id")) else {
+            return findings.error_help(
+                entry.at(),
+                "has neither `raw` nor `id`",
+                "raw: the text, or id: file://path",
+            );
+        };
+        let Some(text) = source.text_as_written() else {
+            return source.mismatch(findings, "text");
+        };
+        let label = entry.get("label").or_else(|| entry.get("display"));
+        let id = entry.get("raw").and_then(|_| entry.get("id"));
+        let label = label.or(id).and_then(|label| label.want_text(findings));
+        let config = entry
+            .get("config")
+            .and_then(|config| config.want_map(findings));
+        self.source(
+            text,
+            label.as_deref(),
+            config.as_ref(),
+            &source.at(),
+            prompts,
+        );
+    }
+
+    /// A text, or the file or files that it names.
+    fn source(
+        &self,
+        text: &str,
+        label: Option<&str>,
+        config: Option<&Map<String, Value>>,
+        at: &Position,
+        prompts: &mut Vec<Arc<Prompt>>,
+    ) {
+        let findings = self.reading.findings;
+        if let Some(prefix) = UNSUPPORTED_PREFIXES
+            .iter()
+            .find(|prefix| text.starts_with(**prefix))
+        {
+            let message = format!("prompts from '{prefix}' are not supported yet");
+            return findings.error_help(
+                at.clone(),
+                message,
+                "write the text, or save it as a file",
+            );
+        }
+        if !self.is_path(text) {
+            let label = label.unwrap_or(text).to_owned();
+            let draft = Draft {
+                raw: text.to_owned(),
+                label,
+                at: at.clone(),
+            };
+            return prompts.extend(self.finish(draft, config));
+        }
+        if let Some(path) = program(text) {
+            let message = format!("'{path}': prompts made by a program are not supported yet");
+            return findings.error_help(at.clone(), message, PROGRAM_HELP);
+        }
+        match self.reading.files.expand(text) {
+            Err(reason) => findings.error(at.clone(), format!("'{text}' {reason}")),
+            Ok(paths) => {
+                for path in paths {
+                    let drafts = file::read(&path, label, at, self.reading);
+                    prompts.extend(
+                        drafts
+                            .into_iter()
+                            .filter_map(|draft| self.finish(draft, config)),
+                    );
+                }
+            }
+        }
+    }
+
+    /// The rule of the module's head.
+    fn is_path(&self, text: &str) -> bool {
+        if text.contains('\n') || text.trim().is_empty() {
+            return false;
+        }
+        if text.starts_with("file://") {
+            return true;
+        }
+        let path = Path::new(text);
+        if program(text).is_some() && !text.contains(' ') || has_extension(path, &KNOWN_EXTENSIONS)
+        {
+            return true;
+        }
+        let from_end = |index: usize| text.chars().rev().nth(index) == Some('.');
+        let looks = from_end(2) || from_end(3) || text.contains(['*', '/', '\\']);
+        if !looks {
+            return false;
+        }
+        let in_words = text.contains([' ', '{']);
+        if is_pattern(text) {
+            return self.reading.files.expand(text).is_ok();
+        }
+        !in_words || self.reading.files.absolute(text).is_file()
+    }
+
+    /// Compiles a text; what is wrong with it is reported.
+    fn finish(&self, draft: Draft, config: Option<&Map<String, Value>>) -> Option<Arc<Prompt>> {
+        let Draft { raw, label, at } = draft;
+        let env = &self.reading.declared.values;
+        let prepared = match Prepared::new(&raw, Some(env)) {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                let help =
+                    "text that is not meant as a template goes between {% raw %} and {% endraw %}";
+                self.reading
+                    .findings
+                    .error_help(at, error.to_string(), help);
+                return None;
+            }
+        };
+        // Texts of the config itself were checked when it was filled in.
+        if at.file != self.reading.config {
+            for template in prepared.templates() {
+                self.reading
+                    .declared
+                    .check(template, &at, self.reading.findings);
+            }
+        }
+        let id = hex(&Sha256::digest(&label));
+        let (prepared, env) = (Arc::new(prepared), env.clone());
+        Some(Arc::new(Prompt {
+            id,
+            label,
+            raw,
+            config: config.cloned(),
+            at,
+            prepared,
+            env,
+        }))
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            write!(text, "{byte:02x}").expect("a string takes everything");
+            text
+        })
+}
+
+/// The names by which a filter may mean this prompt.
+pub(crate) fn names(prompt: &Prompt) -> [&str; 2] {
+    [&prompt.label, &prompt.id]
+}
+
+#[cfg(test)]
+mod tests;

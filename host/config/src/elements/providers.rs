@@ -1,0 +1,248 @@
+//! `providers` (or `targets`): ids, objects, maps of ids, files with any of these.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{PROGRAM_HELP, Reading, program};
+use crate::catalog::Catalog;
+use crate::entry::Entry;
+use crate::files::{has_extension, without_scheme};
+use crate::plan::{Position, Provider};
+
+/// How many files of providers may name each other.
+const MAX_NESTING: usize = 8;
+
+/// Keys of a provider's object.
+const KNOWN: [&str; 8] = [
+    "id",
+    "label",
+    "config",
+    "delay",
+    "prompts",
+    "env",
+    "transform",
+    "inputs",
+];
+
+/// A provider and what its columns are.
+#[derive(Debug, Clone)]
+pub(crate) struct Listed {
+    pub(crate) provider: Arc<Provider>,
+    /// Its `prompts`, each with where it stands; `None`: all.
+    pub(crate) prompts: Option<Vec<(String, Position)>>,
+}
+
+/// Reads the whole key.
+pub(crate) fn read(root: &Entry<'_>, reading: Reading<'_>) -> Vec<Listed> {
+    let (providers, targets) = (root.get("providers"), root.get("targets"));
+    if let (Some(_), Some(targets)) = (&providers, &targets) {
+        reading.findings.warn(
+            targets.at(),
+            "'targets' is ignored: there is 'providers', which means the same",
+            None,
+        );
+    }
+    let reader = Reader { reading };
+    let mut listed = Vec::new();
+    let example = "write at least one, for example: providers: [echo]";
+    match providers.or(targets) {
+        None => reading.findings.error_help(
+            Position {
+                key: "providers".to_owned(),
+                ..root.at()
+            },
+            "there are no providers",
+            example,
+        ),
+        Some(entry) => {
+            reader.any(&entry, 0, &mut listed);
+            if listed.is_empty() && reading.findings.is_clean() {
+                reading
+                    .findings
+                    .error_help(entry.at(), "there are no providers", example);
+            }
+        }
+    }
+    listed
+}
+
+struct Reader<'a> {
+    reading: Reading<'a>,
+}
+
+impl Reader<'_> {
+    /// A list, or one item.
+    fn any(&self, entry: &Entry<'_>, depth: usize, listed: &mut Vec<Listed>) {
+        if entry.is_list() {
+            entry
+                .items()
+                .for_each(|item| self.one(&item, depth, listed));
+        } else {
+            self.one(entry, depth, listed);
+        }
+    }
+
+    fn one(&self, entry: &Entry<'_>, depth: usize, listed: &mut Vec<Listed>) {
+        if let Some(text) = entry.text() {
+            return self.named(text, entry, depth, listed);
+        }
+        if !entry.is_map() {
+            return entry.mismatch(self.reading.findings, "an id or a map with `id`");
+        }
+        if let Some(id) = entry.get("id") {
+            if let Some(id) = id.want_text(self.reading.findings) {
+                listed.extend(self.object(&id, entry));
+            }
+            return;
+        }
+        // The older form: a map of ids to objects.
+        let mut fields = entry.fields().peekable();
+        if fields.peek().is_none()
+            || entry
+                .fields()
+                .any(|(key, value)| KNOWN.contains(&key) || !value.is_map())
+        {
+            return self.reading.findings.error_help(
+                entry.at(),
+                "has no `id`",
+                "for example: id: openai:gpt-4o",
+            );
+        }
+        for (id, entry) in fields {
+            let own = entry
+                .get("id")
+                .and_then(|id| id.want_text(self.reading.findings));
+            listed.extend(self.object(own.as_deref().unwrap_or(id), &entry));
+        }
+    }
+
+    /// An id alone, or a file.
+    fn named(&self, text: &str, entry: &Entry<'_>, depth: usize, listed: &mut Vec<Listed>) {
+        if self.refused(text, &entry.at()) {
+            return;
+        }
+        let path = without_scheme(text);
+        if !text.starts_with("file://") {
+            return listed.extend(self.object(text, entry));
+        }
+        if !has_extension(Path::new(path), &["yaml", "yml", "json"]) {
+            let message = format!("'{text}': providers come from YAML or JSON files");
+            return self.reading.findings.error(entry.at(), message);
+        }
+        if depth >= MAX_NESTING {
+            let message =
+                format!("files of providers name each other more than {MAX_NESTING} deep");
+            return self.reading.findings.error(entry.at(), message);
+        }
+        let shown = self.reading.files.shown(path);
+        if let Some(mut node) = self
+            .reading
+            .files
+            .tree(&shown, &entry.at(), self.reading.findings)
+        {
+            self.reading
+                .declared
+                .fill(&mut node, &shown, self.reading.findings);
+            let file = Entry::root(&node, &shown);
+            match file.get("providers") {
+                Some(inner) => self.any(&inner, depth + 1, listed),
+                None => self.any(&file, depth + 1, listed),
+            }
+        }
+    }
+
+    /// Ids that would run a program.
+    fn refused(&self, id: &str, at: &Position) -> bool {
+        let prefix = ["python:", "exec:", "ruby:", "golang:", "package:"]
+            .into_iter()
+            .find(|p| id.starts_with(p));
+        if prefix.is_none() && program(id).is_none() {
+            return false;
+        }
+        let message = format!("'{id}': providers that are programs are not supported");
+        self.reading.findings.error_help(
+            at.clone(),
+            message,
+            "write it as a plugin, see `plugins`",
+        );
+        true
+    }
+
+    /// A provider by its id and, perhaps, an object with more.
+    fn object(&self, id: &str, entry: &Entry<'_>) -> Option<Listed> {
+        let findings = self.reading.findings;
+        if self.refused(id, &entry.at()) {
+            return None;
+        }
+        entry.warn_unknown(findings, &KNOWN);
+        entry.refuse(
+            findings,
+            &[("transform", PROGRAM_HELP), ("inputs", "remove the key")],
+        );
+        let at = entry.get("id").map_or_else(|| entry.at(), |id| id.at());
+        let delay = entry
+            .get("delay")
+            .and_then(|delay| delay.want_count(findings, 0, 86_400_000));
+        let map = |name| {
+            entry
+                .get(name)
+                .and_then(|entry| entry.want_map(findings))
+                .unwrap_or_default()
+        };
+        let (config, env) = (map("config"), map("env"));
+        let label = entry
+            .get("label")
+            .and_then(|label| label.want_text(findings));
+        let prompts = entry
+            .get("prompts")
+            .map(|entry| filter(&entry, self.reading));
+        let catalog = self.reading.catalog;
+        let Some((prefix, name)) = catalog.split_provider(id) else {
+            let prefix = id.split(':').next().unwrap_or(id);
+            let message = format!("no plugin serves the provider '{id}'");
+            findings.error_help(
+                at,
+                message,
+                Catalog::instead(prefix, &catalog.provider_prefixes),
+            );
+            return None;
+        };
+        let provider = Provider {
+            id: id.to_owned(),
+            label,
+            prefix: prefix.to_owned(),
+            name: name.to_owned(),
+            config,
+            delay: delay.map(Duration::from_millis),
+            env,
+            plugin: catalog.provider_prefixes[prefix].clone(),
+            at,
+        };
+        Some(Listed {
+            provider: Arc::new(provider),
+            prompts,
+        })
+    }
+}
+
+/// A list of names, each with its place.
+pub(crate) fn filter(entry: &Entry<'_>, reading: Reading<'_>) -> Vec<(String, Position)> {
+    let named = |entry: &Entry<'_>| Some((entry.want_text(reading.findings)?, entry.at()));
+    if entry.is_list() {
+        entry.items().filter_map(|item| named(&item)).collect()
+    } else {
+        named(entry).into_iter().collect()
+    }
+}
+
+/// The names by which a filter may mean this provider.
+pub(crate) fn names(provider: &Provider) -> [&str; 2] {
+    [
+        provider.label.as_deref().unwrap_or(&provider.id),
+        &provider.id,
+    ]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,280 @@
+//! One test as written, and what `defaultTest` adds to it.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::vars::{Origin, VarReader};
+use super::{Reading, names_match, prompts, providers, test_options};
+use crate::assertions::AssertionReader;
+use crate::entry::Entry;
+use crate::environment;
+use crate::plan::{Axes, Check, Column, Position, Test};
+
+const KNOWN: [&str; 12] = [
+    "description",
+    "vars",
+    "assert",
+    "options",
+    "threshold",
+    "metadata",
+    "provider",
+    "providers",
+    "prompts",
+    "providerOutput",
+    "assertScoringFunction",
+    "$ref",
+];
+
+/// Keys whose effect is missing.
+const UNSUPPORTED: [(&str, &str); 4] = [
+    (
+        "provider",
+        "name it in `providers` at the top and choose it with the test's `providers`",
+    ),
+    (
+        "providerOutput",
+        "tests of outputs that exist already come with a later release",
+    ),
+    ("assertScoringFunction", super::PROGRAM_HELP),
+    ("$ref", "YAML anchors (&name, *name) work"),
+];
+
+/// Keys of which a test needs at least one.
+const SUBSTANCE: [&str; 7] = [
+    "assert",
+    "vars",
+    "options",
+    "metadata",
+    "provider",
+    "providerOutput",
+    "threshold",
+];
+
+/// A filter's names, each with its place.
+type Filter = Vec<(String, Position)>;
+
+/// A test on its way, or the `defaultTest`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Draft {
+    pub(crate) description: Option<String>,
+    pub(crate) vars: Map<String, Value>,
+    checks: Vec<Check>,
+    threshold: Option<f64>,
+    pub(crate) metadata: Map<String, Value>,
+    options: Map<String, Value>,
+    options_written: Map<String, Value>,
+    providers: Option<Filter>,
+    prompts: Option<Filter>,
+    at: Position,
+}
+
+/// Reads tests.
+pub(crate) struct TestReader<'a> {
+    pub(crate) reading: Reading<'a>,
+    pub(crate) vars: VarReader<'a>,
+    assertions: AssertionReader<'a>,
+    columns: &'a [Arc<Column>],
+    /// How often a test runs that doesn't say.
+    repeat: u32,
+}
+
+impl<'a> TestReader<'a> {
+    pub(crate) fn new(reading: Reading<'a>, columns: &'a [Arc<Column>], repeat: u32) -> Self {
+        let (vars, assertions) = (VarReader::new(reading), AssertionReader::new(reading));
+        Self {
+            reading,
+            vars,
+            assertions,
+            columns,
+            repeat,
+        }
+    }
+
+    /// A test, or `defaultTest`, which may be empty.
+    pub(crate) fn read(
+        &self,
+        entry: &Entry<'_>,
+        origin: Origin,
+        is_default: bool,
+    ) -> Option<Draft> {
+        let findings = self.reading.findings;
+        if !entry.is_map() {
+            entry.mismatch(findings, "a map with `vars`, `assert`, …");
+            return None;
+        }
+        entry.warn_unknown(findings, &KNOWN);
+        entry.refuse(findings, &UNSUPPORTED);
+        if !is_default
+            && !entry
+                .fields()
+                .any(|(key, _)| SUBSTANCE.contains(&key) || key == "$ref")
+        {
+            findings.error_help(
+                entry.at(),
+                "the test is empty",
+                "give it `vars` or `assert`",
+            );
+            return None;
+        }
+        let vars = entry.get("vars").map(|vars| self.vars.read(&vars, origin));
+        let options = entry
+            .get("options")
+            .map(|options| test_options::read(&options, self.reading));
+        let vars = vars.unwrap_or_default();
+        let (options, options_written) = options.unwrap_or_default();
+        let metadata =
+            entry
+                .get("metadata")
+                .and_then(|metadata| match metadata.node.json_as_written() {
+                    Value::Object(map) => Some(map),
+                    _ => metadata.want_map(findings),
+                });
+        let filter = |key| {
+            entry
+                .get(key)
+                .map(|names| providers::filter(&names, self.reading))
+        };
+        Some(Draft {
+            description: entry
+                .get("description")
+                .and_then(|text| text.want_text(findings)),
+            vars,
+            checks: entry
+                .get("assert")
+                .map(|list| self.assertions.list(&list, origin))
+                .unwrap_or_default(),
+            threshold: entry
+                .get("threshold")
+                .and_then(|number| number.want_number(findings)),
+            metadata: metadata.unwrap_or_default(),
+            options,
+            options_written,
+            providers: filter("providers"),
+            prompts: filter("prompts"),
+            at: entry.at(),
+        })
+    }
+
+    /// The test that a draft makes under `default`.
+    pub(crate) fn finish(&self, default: &Draft, draft: Draft) -> Test {
+        let merged = default.under(draft);
+        let disabled = test_options::flag(&merged.options, "disableVarExpansion")
+            || environment::flag(self.reading.process, environment::DISABLE_VAR_EXPANSION);
+        let axes = Axes::new(&merged.vars, &self.vars.files(), !disabled);
+        let columns = self.columns(&merged);
+        Test {
+            json: merged.json(),
+            repeat: test_options::repeat(&merged.options).unwrap_or(self.repeat),
+            columns,
+            axes,
+            description: merged.description,
+            vars: merged.vars,
+            assertions: merged.checks,
+            threshold: merged.threshold,
+            metadata: merged.metadata,
+            options: merged.options,
+            at: merged.at,
+        }
+    }
+
+    /// The columns that a test's filters leave.
+    fn columns(&self, draft: &Draft) -> Option<Vec<u32>> {
+        if draft.providers.is_none() && draft.prompts.is_none() {
+            return None;
+        }
+        let mut wanted = vec![true; self.columns.len()];
+        let mut narrow = |filter: &Option<Filter>,
+                          what: &str,
+                          names: &dyn Fn(&Column) -> [String; 2]| {
+            let Some(filter) = filter else { return };
+            let names: Vec<[String; 2]> = self.columns.iter().map(|column| names(column)).collect();
+            let is = |names: &[String; 2], name: &str| names_match(&[&names[0], &names[1]], name);
+            for (name, at) in filter {
+                if !names.iter().any(|names| is(names, name)) {
+                    self.reading
+                        .findings
+                        .error(at.clone(), format!("there is no {what} '{name}'"));
+                }
+            }
+            for (wanted, names) in wanted.iter_mut().zip(&names) {
+                *wanted &= filter.iter().any(|(name, _)| is(names, name));
+            }
+        };
+        narrow(&draft.providers, "provider", &|column| {
+            providers::names(&column.provider).map(str::to_owned)
+        });
+        narrow(&draft.prompts, "prompt", &|column| {
+            prompts::names(&column.prompt).map(str::to_owned)
+        });
+        Some(
+            (0..)
+                .zip(wanted)
+                .filter(|(_, wanted)| *wanted)
+                .map(|(index, _)| index)
+                .collect(),
+        )
+    }
+}
+
+impl Draft {
+    /// `draft` with what it leaves out taken from `self`, the default.
+    fn under(&self, draft: Draft) -> Draft {
+        let over = |under: &Map<String, Value>, over: Map<String, Value>| {
+            let mut merged = under.clone();
+            merged.extend(over);
+            merged
+        };
+        let options = over(&self.options, draft.options);
+        let defaults = if test_options::flag(&options, "disableDefaultAsserts") {
+            &[][..]
+        } else {
+            &self.checks
+        };
+        Draft {
+            description: draft.description.or_else(|| self.description.clone()),
+            vars: over(&self.vars, draft.vars),
+            checks: defaults.iter().cloned().chain(draft.checks).collect(),
+            threshold: draft.threshold.or(self.threshold),
+            metadata: over(&self.metadata, draft.metadata),
+            options,
+            options_written: over(&self.options_written, draft.options_written),
+            providers: draft.providers.or_else(|| self.providers.clone()),
+            prompts: draft.prompts.or_else(|| self.prompts.clone()),
+            at: draft.at,
+        }
+    }
+
+    /// For the results file: nothing that came from the environment.
+    fn json(&self) -> Value {
+        let mut test = Map::new();
+        let mut put =
+            |key: &str, value: Option<Value>| value.map(|value| test.insert(key.to_owned(), value));
+        let some = |map: &Map<String, Value>| (!map.is_empty()).then(|| Value::Object(map.clone()));
+        let check = |check: &Check| match check {
+            Check::One(assertion) => assertion.json.clone(),
+            Check::Set { json, .. } => json.clone(),
+        };
+        let names = |filter: &Filter| {
+            filter
+                .iter()
+                .map(|(name, _)| Value::from(name.as_str()))
+                .collect::<Value>()
+        };
+        put("description", self.description.clone().map(Value::from));
+        put("vars", Some(Value::Object(Map::new())));
+        put("assert", Some(self.checks.iter().map(check).collect()));
+        put("options", Some(Value::Object(self.options_written.clone())));
+        put(
+            "threshold",
+            self.threshold.map(|threshold| json!(threshold)),
+        );
+        put("metadata", some(&self.metadata));
+        put("providers", self.providers.as_ref().map(names));
+        put("prompts", self.prompts.as_ref().map(names));
+        Value::Object(test)
+    }
+}
+
+#[cfg(test)]
+mod tests;

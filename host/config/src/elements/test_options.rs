@@ -1,0 +1,72 @@
+//! A test's `options`.
+//!
+//! What isn't known here goes to the provider (`temperature`, `response_format`, …), so no key is
+//! unknown; but some are promptfoo's and not supported yet.
+
+use serde_json::{Map, Value};
+
+use super::{PROGRAM_HELP, Reading};
+use crate::entry::Entry;
+
+/// Keys whose effect is missing.
+const UNSUPPORTED: [(&str, &str); 4] = [
+    ("transform", PROGRAM_HELP),
+    ("postprocess", PROGRAM_HELP),
+    ("transformVars", PROGRAM_HELP),
+    (
+        "storeOutputAs",
+        "outputs as variables of later tests come with a later release",
+    ),
+];
+
+/// Keys that only model-graded assertions read, which are refused themselves.
+const GRADER: [&str; 3] = ["provider", "rubricPrompt", "factuality"];
+
+/// Options, environment templates filled in and as written.
+pub(crate) fn read(
+    entry: &Entry<'_>,
+    reading: Reading<'_>,
+) -> (Map<String, Value>, Map<String, Value>) {
+    let findings = reading.findings;
+    entry.refuse(findings, &UNSUPPORTED);
+    for key in GRADER {
+        if let Some(value) = entry.get(key) {
+            findings.warn(
+                value.at(),
+                "has no effect yet: only model-graded assertions read it",
+                None,
+            );
+        }
+    }
+    for key in ["prefix", "suffix"] {
+        if let Some(value) = entry.get(key).filter(|value| value.text().is_none()) {
+            value.mismatch(findings, "text");
+        }
+    }
+    if let Some(repeat) = entry.get("repeat") {
+        repeat.want_count(findings, 1, u64::from(u32::MAX));
+    }
+    for key in ["disableVarExpansion", "disableDefaultAsserts"] {
+        entry.get(key).map(|value| value.want_bool(findings));
+    }
+    let filled = entry.want_map(findings).unwrap_or_default();
+    match entry.node.json_as_written() {
+        Value::Object(written) => (filled, written),
+        _ => (filled, Map::new()),
+    }
+}
+
+/// A switch among the options.
+pub(crate) fn flag(options: &Map<String, Value>, key: &str) -> bool {
+    options.get(key) == Some(&Value::Bool(true))
+}
+
+/// `repeat` among the options.
+pub(crate) fn repeat(options: &Map<String, Value>) -> Option<u32> {
+    options
+        .get("repeat")?
+        .as_u64()?
+        .try_into()
+        .ok()
+        .filter(|repeat| *repeat > 0)
+}

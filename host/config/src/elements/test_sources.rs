@@ -1,0 +1,188 @@
+//! `tests`: where tests come from. Inline, CSV, JSON, JSONL, YAML; one or a list of these.
+//!
+//! Every source becomes the same tree of one test, so that a key means the same wherever it
+//! stands. Trees of rows live only until their test is made.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::test_case::{Draft, TestReader};
+use super::vars::Origin;
+use super::{PROGRAM_HELP, program};
+use crate::entry::Entry;
+use crate::files::{has_extension, malformed_at, without_scheme};
+use crate::json;
+use crate::node::{Kind, Mark, Node};
+use crate::plan::{Position, Test};
+
+mod csv;
+
+/// Beginnings of sources that aren't files here.
+const REMOTE: [&str; 5] = ["huggingface://", "https://", "http://", "az://", "s3://"];
+
+/// How many files of tests may name each other.
+const MAX_NESTING: usize = 8;
+
+/// Collects tests.
+pub(crate) struct Sources<'a, 'r> {
+    tests: &'a TestReader<'r>,
+    default: &'a Draft,
+    found: Vec<Arc<Test>>,
+    /// How many files deep.
+    depth: usize,
+}
+
+/// Reads the whole key. Without it there is one test that says nothing.
+pub(crate) fn read(root: &Entry<'_>, tests: &TestReader<'_>, default: &Draft) -> Vec<Arc<Test>> {
+    let mut sources = Sources {
+        tests,
+        default,
+        found: Vec::new(),
+        depth: 0,
+    };
+    match root.get("tests") {
+        None => {
+            let empty = tests.finish(default, Draft::default());
+            let at = Position {
+                key: "tests".to_owned(),
+                ..root.at()
+            };
+            sources.found.push(Arc::new(Test { at, ..empty }));
+        }
+        Some(entry) if entry.is_list() => {
+            entry.items().for_each(|item| sources.one(&item));
+            if sources.found.is_empty() && tests.reading.findings.is_clean() {
+                tests
+                    .reading
+                    .findings
+                    .error(entry.at(), "there are no tests in the list");
+            }
+        }
+        Some(entry) => sources.one(&entry),
+    }
+    sources.found
+}
+
+impl Sources<'_, '_> {
+    /// An item of the list: a test, or the name of a file.
+    fn one(&mut self, entry: &Entry<'_>) {
+        let findings = self.tests.reading.findings;
+        match entry.text() {
+            Some(text) => self.named(text, &entry.at()),
+            None if entry.get("path").is_some() && entry.get("vars").is_none() => {
+                findings.error_help(
+                    entry.at(),
+                    "tests made by a program are not supported yet",
+                    PROGRAM_HELP,
+                );
+            }
+            None => self.test(entry, Origin::Config),
+        }
+    }
+
+    fn test(&mut self, entry: &Entry<'_>, origin: Origin) {
+        if let Some(draft) = self.tests.read(entry, origin, false) {
+            self.found
+                .push(Arc::new(self.tests.finish(self.default, draft)));
+        }
+    }
+
+    fn named(&mut self, text: &str, at: &Position) {
+        let reading = self.tests.reading;
+        if let Some(scheme) = REMOTE.iter().find(|scheme| text.starts_with(**scheme)) {
+            let message = format!("tests from '{scheme}' are not supported yet");
+            return reading.findings.error_help(
+                at.clone(),
+                message,
+                "save them as CSV, JSONL or YAML",
+            );
+        }
+        if let Some(path) = program(text) {
+            let message = format!("'{path}': tests made by a program are not supported yet");
+            return reading
+                .findings
+                .error_help(at.clone(), message, PROGRAM_HELP);
+        }
+        match reading.files.expand(without_scheme(text)) {
+            Err(reason) => reading
+                .findings
+                .error(at.clone(), format!("'{text}' {reason}")),
+            Ok(_) if self.depth >= MAX_NESTING => {
+                let message =
+                    format!("files of tests name each other more than {MAX_NESTING} deep");
+                reading.findings.error(at.clone(), message);
+            }
+            Ok(paths) => {
+                self.depth += 1;
+                for path in &paths {
+                    self.file(path, at);
+                }
+                self.depth -= 1;
+            }
+        }
+    }
+
+    fn file(&mut self, path: &Path, at: &Position) {
+        let reading = self.tests.reading;
+        if has_extension(path, &["csv"]) {
+            let Some(text) = reading.files.read_named(path, at, reading.findings) else {
+                return;
+            };
+            csv::read(path, &text, reading, |test| {
+                self.test(&Entry::root(&test, path), Origin::Data);
+            });
+        } else if has_extension(path, &["jsonl", "ndjson"]) {
+            if let Some(text) = reading.files.read_named(path, at, reading.findings) {
+                self.lines(path, &text);
+            }
+        } else if has_extension(path, &["yaml", "yml", "json"]) {
+            let Some(mut node) = reading.files.tree(path, at, reading.findings) else {
+                return;
+            };
+            reading.declared.fill(&mut node, path, reading.findings);
+            let file = Entry::root(&node, path);
+            match &node.kind {
+                Kind::List(_) => file.items().for_each(|item| self.one(&item)),
+                Kind::Map(_) => self.test(&file, Origin::Config),
+                _ => file.mismatch(reading.findings, "a list of tests"),
+            }
+        } else {
+            let message = format!(
+                "'{}': tests come from CSV, JSON, JSONL and YAML files",
+                path.display()
+            );
+            reading.findings.error(at.clone(), message);
+        }
+    }
+
+    /// JSONL: a test a line.
+    fn lines(&mut self, path: &Path, text: &str) {
+        for (number, line) in (1..).zip(text.lines()) {
+            if line.trim().is_empty() {
+                continue;
+            }
+            match json::parse(line, number) {
+                Ok(node) => self.test(&Entry::root(&node, path), Origin::Data),
+                Err(malformed) => self
+                    .tests
+                    .reading
+                    .findings
+                    .problem(malformed_at(path, malformed)),
+            }
+        }
+    }
+}
+
+/// A key of a tree that is made, not read.
+fn key(name: &str, mark: Mark, node: Node) -> (crate::node::Key, Node) {
+    (
+        crate::node::Key {
+            name: name.to_owned(),
+            mark,
+        },
+        node,
+    )
+}
+
+#[cfg(test)]
+mod tests;

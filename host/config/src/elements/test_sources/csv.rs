@@ -1,0 +1,324 @@
+//! Tests in CSV: each column is a variable, but for promptfoo's special ones.
+//!
+//! `__expected`, `__expected2`, … are assertions; `__description`, `__prefix`, `__suffix`,
+//! `__metric`, `__threshold`, `__metadata:key` (`key[]` for a list) and
+//! `__config:__expected2:threshold` say the rest.
+
+use std::path::Path;
+
+use crate::assertion_text::{self, Content, PROMPTFOO_TYPES};
+use crate::csv_rows::{self, Row};
+use crate::elements::Reading;
+use crate::node::{Key, Kind, Mark, Node};
+use crate::plan::Position;
+use crate::problem::did_you_mean;
+
+use super::key;
+
+/// What a column says.
+#[derive(Debug, Clone, PartialEq)]
+enum Column {
+    Variable(String),
+    /// The n-th assertion, from 1.
+    Expected(u32),
+    /// Threshold of the n-th assertion.
+    ExpectedThreshold(u32),
+    Description,
+    Prefix,
+    Suffix,
+    Metric,
+    Threshold,
+    ProviderOutput,
+    Metadata {
+        key: String,
+        list: bool,
+    },
+    /// No name, or a special one that means nothing.
+    Nothing,
+}
+
+/// Gives each test of a file, as a tree, to `each`: a row's tree is gone before the next is made.
+pub(super) fn read(path: &Path, text: &str, reading: Reading<'_>, mut each: impl FnMut(Node)) {
+    let Some(table) = csv_rows::read(path, text, reading) else {
+        return;
+    };
+    let at = Position {
+        file: path.to_owned(),
+        line: 1,
+        column: 1,
+        key: String::new(),
+    };
+    let columns: Vec<Column> = table
+        .headers
+        .iter()
+        .map(|header| column(header, &at, reading))
+        .collect();
+    for (index, header) in table.headers.iter().enumerate() {
+        if !header.is_empty() && table.headers[..index].contains(header) {
+            reading
+                .findings
+                .error(at, format!("two columns have the name '{header}'"));
+            return;
+        }
+    }
+    let file = File {
+        path,
+        columns,
+        reading,
+    };
+    for (number, row) in (1..).zip(table.rows) {
+        each(file.test(number, row));
+    }
+}
+
+fn column(header: &str, at: &Position, reading: Reading<'_>) -> Column {
+    const SPECIAL: [&str; 9] = [
+        "__expected",
+        "__description",
+        "__prefix",
+        "__suffix",
+        "__providerOutput",
+        "__metric",
+        "__threshold",
+        "__metadata:",
+        "__config:",
+    ];
+    let number = |rest: &str| {
+        if rest.is_empty() {
+            Some(1)
+        } else {
+            rest.parse().ok().filter(|number| *number > 0)
+        }
+    };
+    let expected = |name: &str| number(name.strip_prefix("__expected")?);
+    if let Some(number) = expected(header) {
+        return Column::Expected(number);
+    }
+    if let Some(key) = header.strip_prefix("__metadata:") {
+        let (key, list) = key
+            .strip_suffix("[]")
+            .map_or((key, false), |key| (key, true));
+        return Column::Metadata {
+            key: key.to_owned(),
+            list,
+        };
+    }
+    if let Some(number) = header
+        .strip_prefix("__config:")
+        .and_then(|rest| expected(rest.strip_suffix(":threshold")?))
+    {
+        return Column::ExpectedThreshold(number);
+    }
+    match header {
+        "" => Column::Nothing,
+        "__description" => Column::Description,
+        "__prefix" => Column::Prefix,
+        "__suffix" => Column::Suffix,
+        "__metric" => Column::Metric,
+        "__threshold" => Column::Threshold,
+        "__providerOutput" => Column::ProviderOutput,
+        special if special.starts_with("__") => {
+            let meant =
+                did_you_mean(special, SPECIAL).map(|meant| format!("did you mean '{meant}'?"));
+            reading.findings.warn(
+                at.clone(),
+                format!("the column '{special}' means nothing and is ignored"),
+                meant,
+            );
+            Column::Nothing
+        }
+        name => Column::Variable(name.to_owned()),
+    }
+}
+
+/// What the cells of a row say.
+#[derive(Default)]
+struct Said {
+    /// Fields of the test itself.
+    test: Fields,
+    vars: Fields,
+    options: Fields,
+    metadata: Fields,
+    description: Option<String>,
+    metric: Option<Node>,
+    /// Texts of assertions, each with its number.
+    expected: Vec<(u32, String)>,
+    /// Thresholds of assertions, each with the number of its assertion.
+    thresholds: Vec<(u32, Node)>,
+}
+
+impl Said {
+    fn cell(&mut self, column: &Column, cell: String, mark: Mark) {
+        let node = |cell| Node::text(cell, mark);
+        match column {
+            Column::Variable(name) => self.vars.push(key(name, mark, node(cell))),
+            _ if cell.trim().is_empty() => {}
+            Column::Expected(index) => self.expected.push((*index, cell)),
+            Column::ExpectedThreshold(index) => self.thresholds.push((*index, node(cell))),
+            Column::Description => self.description = Some(cell),
+            Column::Prefix => self.options.push(key("prefix", mark, node(cell))),
+            Column::Suffix => self.options.push(key("suffix", mark, node(cell))),
+            Column::Metric => self.metric = Some(node(cell)),
+            Column::Threshold => self.test.push(key("threshold", mark, node(cell))),
+            Column::ProviderOutput => self.test.push(key("providerOutput", mark, node(cell))),
+            Column::Metadata {
+                key: name,
+                list: false,
+            } => {
+                self.metadata.push(key(name, mark, node(cell)));
+            }
+            Column::Metadata {
+                key: name,
+                list: true,
+            } => {
+                let items = unescaped_commas(&cell).into_iter().map(node).collect();
+                self.metadata.push(key(name, mark, list(items, mark)));
+            }
+            Column::Nothing => {}
+        }
+    }
+}
+
+fn map(fields: Fields, mark: Mark) -> Node {
+    Node {
+        kind: Kind::Map(fields),
+        mark,
+    }
+}
+
+fn list(items: Vec<Node>, mark: Mark) -> Node {
+    Node {
+        kind: Kind::List(items),
+        mark,
+    }
+}
+
+struct File<'a> {
+    path: &'a Path,
+    columns: Vec<Column>,
+    reading: Reading<'a>,
+}
+
+/// Fields of a tree.
+type Fields = Vec<(Key, Node)>;
+
+impl File<'_> {
+    fn at(&self, line: u32) -> Position {
+        Position {
+            file: self.path.to_owned(),
+            line,
+            column: 1,
+            key: String::new(),
+        }
+    }
+
+    /// The tree of a row.
+    fn test(&self, number: usize, row: Row) -> Node {
+        let mark = Mark {
+            line: row.line,
+            column: 1,
+        };
+        let mut said = Said::default();
+        let cells = row
+            .cells
+            .into_iter()
+            .chain(std::iter::repeat(String::new()));
+        for (column, cell) in self.columns.iter().zip(cells) {
+            said.cell(column, cell, mark);
+        }
+        said.expected.sort_by_key(|(index, _)| *index);
+        let assertion = |(index, cell): &(u32, String)| {
+            let threshold = said.thresholds.iter().find(|(of, _)| of == index);
+            let threshold = threshold.map(|(_, node)| node.clone());
+            map(
+                self.assertion(cell, threshold, said.metric.clone(), mark),
+                mark,
+            )
+        };
+        let assertions: Vec<Node> = said.expected.iter().map(assertion).collect();
+        let description = said.description.unwrap_or_else(|| format!("Row #{number}"));
+        let mut test = said.test;
+        test.push(key("description", mark, Node::text(description, mark)));
+        test.push(key("vars", mark, map(said.vars, mark)));
+        if !assertions.is_empty() {
+            test.push(key("assert", mark, list(assertions, mark)));
+        }
+        for (name, fields) in [("options", said.options), ("metadata", said.metadata)] {
+            if !fields.is_empty() {
+                test.push(key(name, mark, map(fields, mark)));
+            }
+        }
+        map(test, mark)
+    }
+
+    /// The fields of the assertion that a cell says.
+    fn assertion(
+        &self,
+        cell: &str,
+        threshold: Option<Node>,
+        metric: Option<Node>,
+        mark: Mark,
+    ) -> Fields {
+        let served = self
+            .reading
+            .catalog
+            .assertion_types
+            .keys()
+            .map(String::as_str);
+        let written = assertion_text::parse(cell, served.chain(PROMPTFOO_TYPES));
+        if let Some(meant) = &written.meant {
+            let head = cell.split(':').next().unwrap_or(cell);
+            let message =
+                format!("'{head}' is no assertion type, so the output must equal the whole text");
+            self.reading.findings.warn(
+                self.at(mark.line),
+                message,
+                Some(format!("did you mean '{meant}'?")),
+            );
+        }
+        let text = |text: String| Node::text(text, mark);
+        let mut fields = vec![key("type", mark, text(written.kind))];
+        match written.value {
+            Some(Content::Text(value)) => fields.push(key("value", mark, text(value))),
+            Some(Content::List(items)) => {
+                let items = items.into_iter().map(text).collect();
+                fields.push(key("value", mark, list(items, mark)));
+            }
+            None => {}
+        }
+        let number = |number: f64| {
+            serde_json::Number::from_f64(number).map(|number| Node {
+                kind: Kind::Number(number),
+                mark,
+            })
+        };
+        if let Some(threshold) = threshold.or_else(|| number(written.threshold?)) {
+            fields.push(key("threshold", mark, threshold));
+        }
+        if let Some(metric) = metric {
+            fields.push(key("metric", mark, metric));
+        }
+        fields
+    }
+}
+
+/// Splits at commas that have no backslash before them.
+fn unescaped_commas(cell: &str) -> Vec<String> {
+    let mut items = vec![String::new()];
+    let mut chars = cell.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if chars.peek() == Some(&',') => {
+                items.last_mut().expect("it is never empty").push(',');
+                chars.next();
+            }
+            ',' => items.push(String::new()),
+            c => items.last_mut().expect("it is never empty").push(c),
+        }
+    }
+    items
+        .iter()
+        .map(|item| item.trim().to_owned())
+        .filter(|item| !item.is_empty())
+        .collect()
+}

@@ -1,0 +1,220 @@
+//! Tests in files of every kind.
+
+use serde_json::{Value, json};
+
+use crate::fixture::Folder;
+use crate::plan::{Check, Plan};
+
+fn folder(tests: &str) -> Folder {
+    Folder::new(&format!("prompts: [p]\nproviders: [echo]\ntests: {tests}"))
+}
+
+/// Description and variables of every test.
+fn tests(folder: &Folder) -> Vec<(Option<String>, Value)> {
+    let plan = folder.plan();
+    plan.tests
+        .iter()
+        .map(|test| (test.description.clone(), Value::Object(test.vars.clone())))
+        .collect()
+}
+
+fn assertions(plan: &Plan) -> Vec<Value> {
+    let mut all = Vec::new();
+    for test in &plan.tests {
+        for check in &test.assertions {
+            let Check::One(one) = check else {
+                panic!("no set here")
+            };
+            let kind = format!("{}{}", if one.inverse { "not-" } else { "" }, one.kind);
+            all.push(json!([kind, one.value, one.threshold, one.metric]));
+        }
+    }
+    all
+}
+
+#[test]
+fn a_list_mixes_files_and_inline_tests() {
+    let folder = folder("['a.yaml', { vars: { n: 3 } }, file://b.json, 'c/*.jsonl', one.yml]")
+        .file("a.yaml", "- vars: { n: 1 }\n- vars: { n: 2 }\n")
+        .file("b.json", r#"[{"vars": {"n": 4}}]"#)
+        .file(
+            "c/1.jsonl",
+            "{\"vars\": {\"n\": 5}}\n\n{\"vars\": {\"n\": 6}}\n",
+        )
+        .file("c/2.jsonl", "{\"vars\": {\"n\": 7}}")
+        .file("one.yml", "vars: { n: 8 }\n");
+    let numbers: Vec<Value> = tests(&folder)
+        .into_iter()
+        .map(|(_, vars)| vars["n"].clone())
+        .collect();
+    assert_eq!(numbers, (1..=8).map(Value::from).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_column_of_a_csv_is_a_variable_but_the_special_ones() {
+    let csv = "\u{feff}q, lang ,__expected,__expected2,__description,__metric,__threshold,__prefix,__suffix,__metadata:k,__metadata:l[],__config:__expected2:threshold\n\
+               hi,fr,contains: bonjour,equals: x,first,m,0.5,P,S,v,\"a, b\\,c\",0.25\n\
+               \n\
+               \" ho \",de,,,,,,,,,,\n";
+    let folder = folder("file://t.csv").file("t.csv", csv);
+    let expected = [
+        (Some("first".to_owned()), json!({"q": "hi", "lang": "fr"})),
+        (
+            Some("Row #2".to_owned()),
+            json!({"q": " ho ", "lang": "de"}),
+        ),
+    ];
+    assert_eq!(tests(&folder), expected);
+    let plan = folder.plan();
+    assert_eq!(
+        assertions(&plan),
+        [
+            json!(["contains", "bonjour", null, "m"]),
+            json!(["equals", "x", 0.25, "m"])
+        ]
+    );
+    let test = &plan.tests[0];
+    assert_eq!(test.threshold, Some(0.5));
+    assert_eq!(json!(test.options), json!({"prefix": "P", "suffix": "S"}));
+    assert_eq!(json!(test.metadata), json!({"k": "v", "l": ["a", "b,c"]}));
+    assert_eq!((test.at.file.to_str(), test.at.line), (Some("t.csv"), 2));
+    assert_eq!(plan.tests[1].at.line, 4);
+}
+
+#[test]
+fn expected_texts_are_assertions() {
+    let csv = "v,__expected\n1,Paris\n2,not-contains: x\n3,is-json\n4,\"contains-any: a, \"\"b\"\"\"\n5,latency(100)\n6,\n";
+    let folder = folder("t.csv").file("t.csv", csv);
+    let expected = [
+        json!(["equals", "Paris", null, null]),
+        json!(["not-contains", "x", null, null]),
+        json!(["is-json", null, null, null]),
+        json!(["contains-any", ["a", "b"], null, null]),
+        json!(["latency", null, 100.0, null]),
+    ];
+    assert_eq!(assertions(&folder.plan()), expected);
+}
+
+#[test]
+fn the_delimiter_is_a_matter_of_the_environment() {
+    let folder = folder("t.csv")
+        .file("t.csv", "a;b\n1,5;2\n")
+        .env("PROMPTFOO_CSV_DELIMITER", ";");
+    assert_eq!(tests(&folder)[0].1, json!({"a": "1,5", "b": "2"}));
+}
+
+#[test]
+fn short_and_long_rows_are_fine() {
+    let folder = folder("t.csv").file("t.csv", "a,b\n1\n1,2,3\n");
+    assert_eq!(tests(&folder)[0].1, json!({"a": "1", "b": ""}));
+    assert_eq!(tests(&folder)[1].1, json!({"a": "1", "b": "2"}));
+}
+
+#[test]
+fn what_is_wrong_in_a_file_names_the_line() {
+    let cases = [
+        (
+            "t.csv",
+            "a,__expected\n1,similar: x\n",
+            "t.csv:2:1: assert[0].type: the assertion type 'similar' is not supported yet\nhelp: there are: contains, contains-any, equals, is-json, latency, regex",
+        ),
+        (
+            "t.csv",
+            "a,__threshold\n1,x\n",
+            "t.csv:2:1: threshold: must be a number, not text",
+        ),
+        (
+            "t.csv",
+            "a,a\n1,2\n",
+            "t.csv:1:1: two columns have the name 'a'",
+        ),
+        (
+            "t.csv",
+            "a\n\"x\n",
+            "t.csv:2:1: not valid CSV: the quote that opens here is never closed",
+        ),
+        ("t.csv", "", "t.csv: has no header line"),
+        (
+            "t.jsonl",
+            "{\"vars\": {}}\n{\"vars\" 1}\n",
+            "t.jsonl:2:9: not valid JSON: expected ':'",
+        ),
+        (
+            "t.jsonl",
+            "{\"vars\": {\"a\": 1}, \"threshold\": []}\n",
+            "t.jsonl:1:33: threshold: must be a number, not a list",
+        ),
+        (
+            "t.yaml",
+            "- vars: { a: 1 }\n- 5\n",
+            "t.yaml:2:3: [1]: must be a map with `vars`, `assert`, …, not a number",
+        ),
+        (
+            "t.yaml",
+            "hello\n",
+            "t.yaml:1:1: must be a list of tests, not text",
+        ),
+        (
+            "t.txt",
+            "",
+            "promptfooconfig.yaml:3:8: tests: 't.txt': tests come from CSV, JSON, JSONL and YAML files",
+        ),
+    ];
+    for (name, content, expected) in cases {
+        assert_eq!(
+            folder(name).file(name, content).problems(),
+            [expected],
+            "{content}"
+        );
+    }
+}
+
+#[test]
+fn sources_that_don_t_exist_here_are_refused() {
+    let at = "promptfooconfig.yaml:3:";
+    let help = super::PROGRAM_HELP;
+    let cases = [
+        (
+            "none.csv",
+            format!("{at}8: tests: 'none.csv': there is no such file"),
+        ),
+        (
+            "file://gen.py:make",
+            format!(
+                "{at}8: tests: 'gen.py': tests made by a program are not supported yet\nhelp: {help}"
+            ),
+        ),
+        (
+            "[{ path: gen.py, config: {} }]",
+            format!("{at}9: tests[0]: tests made by a program are not supported yet\nhelp: {help}"),
+        ),
+        (
+            "huggingface://datasets/x",
+            format!(
+                "{at}8: tests: tests from 'huggingface://' are not supported yet\nhelp: save them as CSV, JSONL or YAML"
+            ),
+        ),
+    ];
+    for (tests, expected) in cases {
+        assert_eq!(folder(tests).problems(), [expected], "{tests}");
+    }
+}
+
+#[test]
+fn odd_columns_and_texts_warn() {
+    let csv = "a,__descripton,__expected\n1,x,contians: y\n";
+    let expected = [
+        "t.csv:1:1: the column '__descripton' means nothing and is ignored\nhelp: did you mean '__description'?",
+        "t.csv:2:1: 'contians' is no assertion type, so the output must equal the whole text\nhelp: did you mean 'contains'?",
+    ];
+    assert_eq!(folder("t.csv").file("t.csv", csv).warnings(), expected);
+}
+
+#[test]
+fn a_file_that_names_itself_ends() {
+    let problems = folder("a.yaml").file("a.yaml", "- a.yaml\n").problems();
+    assert_eq!(
+        problems,
+        ["a.yaml:1:3: [0]: files of tests name each other more than 8 deep"]
+    );
+}

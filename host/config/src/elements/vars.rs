@@ -1,0 +1,239 @@
+//! `vars`: a map, or files with maps; and the files that values name.
+//!
+//! The contents of those files are read here, once each, whatever number of tests names them.
+//! A data file (CSV, JSONL) may come from anybody, so its cells may only name files below the
+//! config's folder; what the config itself names may be anywhere.
+
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{PROGRAM_HELP, Reading, program};
+use crate::entry::Entry;
+use crate::files::{has_extension, is_pattern, without_scheme};
+use crate::node::{Kind, Node};
+use crate::plan::{Position, VarFiles};
+use crate::problem::Findings;
+
+/// What all files of variables may hold together.
+const MAX_CONTENTS: usize = 256 << 20;
+
+/// Media that templates have no text for.
+const MEDIA: [&str; 20] = [
+    "pdf", "png", "jpg", "jpeg", "gif", "webp", "bmp", "svg", "tiff", "ico", "heic", "avif", "mp3",
+    "wav", "ogg", "flac", "m4a", "mp4", "webm", "mov",
+];
+
+/// Who wrote a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The config, or a YAML or JSON file that it names.
+    Config,
+    /// A row of a CSV or JSONL file.
+    Data,
+}
+
+/// Reads variables and collects their files.
+pub(crate) struct VarReader<'a> {
+    reading: Reading<'a>,
+    files: RefCell<VarFiles>,
+    size: Cell<usize>,
+}
+
+impl<'a> VarReader<'a> {
+    pub(crate) fn new(reading: Reading<'a>) -> Self {
+        Self {
+            reading,
+            files: RefCell::default(),
+            size: Cell::new(0),
+        }
+    }
+
+    /// The files that were named.
+    pub(crate) fn into_files(self) -> VarFiles {
+        self.files.into_inner()
+    }
+
+    /// The files that were named so far.
+    pub(crate) fn files(&self) -> std::cell::Ref<'_, VarFiles> {
+        self.files.borrow()
+    }
+
+    /// Reads `vars`, environment templates filled in.
+    pub(crate) fn read(&self, entry: &Entry<'_>, origin: Origin) -> Map<String, Value> {
+        let mut vars = Map::new();
+        match &entry.node.kind {
+            Kind::Map(_) => self.fields(entry, origin, &mut vars),
+            Kind::Text(_) => self.file(entry, origin, &mut vars),
+            Kind::List(_) => entry
+                .items()
+                .for_each(|item| self.file(&item, origin, &mut vars)),
+            _ => entry.mismatch(self.reading.findings, "a map of names to values"),
+        }
+        vars
+    }
+
+    fn fields(&self, entry: &Entry<'_>, origin: Origin, vars: &mut Map<String, Value>) {
+        for (name, value) in entry.fields() {
+            self.values(&value, origin);
+            vars.insert(name.to_owned(), value.node.json());
+        }
+    }
+
+    /// A file (or pattern) with a map of variables; later ones win.
+    fn file(&self, entry: &Entry<'_>, origin: Origin, vars: &mut Map<String, Value>) {
+        let findings = self.reading.findings;
+        let Some(text) = entry.text() else {
+            return entry.mismatch(findings, "the path of a YAML or JSON file");
+        };
+        if let Some(path) = program(text) {
+            let message = format!("'{path}': variables made by a program are not supported yet");
+            return findings.error_help(entry.at(), message, PROGRAM_HELP);
+        }
+        if !may_name(text, &entry.at(), origin, findings) {
+            return;
+        }
+        let paths = match self.reading.files.expand(without_scheme(text)) {
+            Ok(paths) => paths,
+            Err(reason) => return findings.error(entry.at(), format!("'{text}' {reason}")),
+        };
+        for path in paths {
+            let Some(mut node) = self.reading.files.tree(&path, &entry.at(), findings) else {
+                continue;
+            };
+            self.reading.declared.fill(&mut node, &path, findings);
+            let file = Entry::root(&node, &path);
+            if file.is_map() {
+                self.fields(&file, Origin::Config, vars);
+            } else {
+                file.mismatch(findings, "a map of names to values");
+            }
+        }
+    }
+
+    /// Reads the files that a value names: a text, or the texts of a list.
+    fn values(&self, entry: &Entry<'_>, origin: Origin) {
+        match entry.text() {
+            Some(text) => self.value(text, &entry.at(), origin, true),
+            None => {
+                for item in entry.items() {
+                    if let Some(text) = item.text() {
+                        self.value(text, &item.at(), origin, false);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads the file or files that a text names, if it names any.
+    pub(crate) fn value(&self, text: &str, at: &Position, origin: Origin, may_expand: bool) {
+        let findings = self.reading.findings;
+        let Some(path) = text.strip_prefix("file://") else {
+            return;
+        };
+        {
+            let files = self.files.borrow();
+            if files.contents.contains_key(text) || files.matches.contains_key(text) {
+                return;
+            }
+        }
+        if !may_name(text, at, origin, findings) {
+            return;
+        }
+        if !(may_expand && is_pattern(path)) {
+            let content = self.content(&self.reading.files.shown(path), at);
+            self.files
+                .borrow_mut()
+                .contents
+                .insert(text.to_owned(), content.unwrap_or_default());
+            return;
+        }
+        match self.reading.files.expand(path) {
+            Err(reason) => findings.error(at.clone(), format!("'{text}' {reason}")),
+            Ok(paths) => {
+                let mut keys = Vec::new();
+                for path in paths {
+                    let content = self.content(&path, at);
+                    let key = format!("file://{}", path.display());
+                    self.files
+                        .borrow_mut()
+                        .contents
+                        .insert(key.clone(), content.unwrap_or_default());
+                    keys.push(key);
+                }
+                self.files
+                    .borrow_mut()
+                    .matches
+                    .insert(text.to_owned(), Arc::from(keys));
+            }
+        }
+    }
+
+    /// What a file stands for: YAML and JSON for their value, anything else for its text.
+    fn content(&self, path: &Path, at: &Position) -> Option<Value> {
+        let findings = self.reading.findings;
+        let shown = path.display().to_string();
+        if let Some(program) = program(&shown) {
+            let message = format!("'{program}': variables made by a program are not supported yet");
+            findings.error_help(at.clone(), message, PROGRAM_HELP);
+            return None;
+        }
+        if has_extension(path, &MEDIA) {
+            findings.error(
+                at.clone(),
+                format!("'{shown}': media in variables are not supported yet"),
+            );
+            return None;
+        }
+        let (content, size) = if has_extension(path, &["json", "yaml", "yml"]) {
+            let content = self
+                .reading
+                .files
+                .tree(path, at, findings)
+                .as_ref()
+                .map(Node::json)?;
+            let size = content.to_string().len();
+            (content, size)
+        } else {
+            let text = self.reading.files.read_named(path, at, findings)?;
+            (Value::from(text.trim()), text.len())
+        };
+        self.size.set(self.size.get() + size);
+        if self.size.get() > MAX_CONTENTS {
+            findings.error(
+                at.clone(),
+                format!(
+                    "the files of variables hold more than {} MiB",
+                    MAX_CONTENTS >> 20
+                ),
+            );
+            return None;
+        }
+        Some(content)
+    }
+}
+
+/// Reports a file that a row of a data file may not name; true if there is nothing to report.
+pub(crate) fn may_name(text: &str, at: &Position, origin: Origin, findings: &Findings) -> bool {
+    let allowed = origin == Origin::Config || below(without_scheme(text));
+    if !allowed {
+        let message =
+            format!("'{text}': rows of data files may only name files below the config's folder");
+        let help = "move the file there, or name it in the config";
+        findings.error_help(at.clone(), message, help);
+    }
+    allowed
+}
+
+/// Whether a path stays below the folder it is relative to.
+fn below(path: &str) -> bool {
+    use std::path::Component;
+    Path::new(path)
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+//! Where variables come from, and the files they name.
+
+use serde_json::{Value, json};
+
+use crate::fixture::Folder;
+
+fn folder(tests: &str) -> Folder {
+    Folder::new(&format!("prompts: [p]\nproviders: [echo]\n{tests}"))
+        .file("a.txt", "  text\n")
+        .file("docs/1.md", "one")
+        .file("docs/2.md", "two")
+        .file("data.yaml", "k: [1, 2]\n")
+        .file("data.json", "{\"k\": \"\\ud83d\\ude00\"}")
+        .file("more.yaml", "x: from file\ny: 2\n")
+        .file("pic.png", "x")
+}
+
+fn vars(tests: &str) -> Vec<Value> {
+    folder(tests)
+        .cases()
+        .iter()
+        .map(|case| Value::Object((*case.vars).clone()))
+        .collect()
+}
+
+#[test]
+fn files_become_values() {
+    let cases = [
+        (
+            "tests: [{ vars: { a: file://a.txt } }]",
+            vec![json!({"a": "text"})],
+        ),
+        (
+            "tests: [{ vars: { a: file://data.yaml } }]",
+            vec![json!({"a": {"k": [1, 2]}})],
+        ),
+        (
+            "tests: [{ vars: { a: file://data.json } }]",
+            vec![json!({"a": {"k": "😀"}})],
+        ),
+        (
+            "tests: [{ vars: { a: 'file://docs/*.md' } }]",
+            vec![json!({"a": "one"}), json!({"a": "two"})],
+        ),
+        (
+            "tests: [{ vars: { a: [file://a.txt, b] } }]",
+            vec![json!({"a": "text"}), json!({"a": "b"})],
+        ),
+        (
+            "tests: [{ vars: more.yaml }]",
+            vec![json!({"x": "from file", "y": 2})],
+        ),
+        (
+            "tests: [{ vars: file://more.yaml }]",
+            vec![json!({"x": "from file", "y": 2})],
+        ),
+        (
+            "tests: [{ vars: [more.yaml, data.yaml] }]",
+            vec![json!({"x": "from file", "y": 2, "k": [1, 2]})],
+        ),
+        (
+            "tests: [{ vars: { d: 2024-01-31 } }]",
+            vec![json!({"d": "2024-01-31"})],
+        ),
+    ];
+    for (tests, expected) in cases {
+        assert_eq!(vars(tests), expected, "{tests}");
+    }
+}
+
+#[test]
+fn a_test_wins_over_flags_and_flags_over_the_default() {
+    let mut folder =
+        folder("defaultTest: { vars: { a: 1, b: 1, c: 1 } }\ntests: [{ vars: { c: 3 } }]");
+    folder.overrides.vars = [("b".to_owned(), json!("2")), ("c".to_owned(), json!("2"))]
+        .into_iter()
+        .collect();
+    assert_eq!(
+        Value::Object((*folder.cases()[0].vars).clone()),
+        json!({"a": 1, "b": "2", "c": 3})
+    );
+}
+
+#[test]
+fn expansion_can_be_switched_off() {
+    let list = [json!({"a": ["1", "2"]})];
+    assert_eq!(
+        vars("tests: [{ vars: { a: ['1', '2'] }, options: { disableVarExpansion: true } }]"),
+        list
+    );
+    assert_eq!(
+        vars(
+            "defaultTest: { options: { disableVarExpansion: true } }\ntests: [{ vars: { a: ['1', '2'] } }]"
+        ),
+        list
+    );
+    let folder = folder("tests: [{ vars: { a: ['1', '2'] } }]")
+        .env("PROMPTFOO_DISABLE_VAR_EXPANSION", "true");
+    assert_eq!(folder.cases().len(), 1);
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let at = "promptfooconfig.yaml:3:";
+    let cases = [
+        (
+            "tests: [{ vars: { a: file://no.txt } }]",
+            format!("{at}22: tests[0].vars.a: 'no.txt': there is no such file"),
+        ),
+        (
+            "tests: [{ vars: { a: 'file://no/*' } }]",
+            format!("{at}22: tests[0].vars.a: 'file://no/*' matches no file"),
+        ),
+        (
+            "tests: [{ vars: { a: file://pic.png } }]",
+            format!("{at}22: tests[0].vars.a: 'pic.png': media in variables are not supported yet"),
+        ),
+        (
+            "tests: [{ vars: { a: file://x.py } }]",
+            format!(
+                "{at}22: tests[0].vars.a: 'x.py': variables made by a program are not supported yet\nhelp: {}",
+                super::super::PROGRAM_HELP
+            ),
+        ),
+        (
+            "tests: [{ vars: 5 }]",
+            format!("{at}17: tests[0].vars: must be a map of names to values, not a number"),
+        ),
+    ];
+    for (tests, expected) in cases {
+        assert_eq!(folder(tests).problems(), [expected], "{tests}");
+    }
+}
+
+#[test]
+fn rows_of_data_may_only_name_files_below_the_config() {
+    let rows = |row: &str| folder("tests: file://t.csv").file("t.csv", format!("a\n{row}\n"));
+    assert_eq!(rows("file://docs/1.md").texts(), ["p"]);
+    for row in [
+        "file:///etc/passwd",
+        "file://../x.txt",
+        "file://docs/../../x",
+    ] {
+        assert_eq!(
+            rows(row).problems(),
+            [format!(
+                "t.csv:2:1: vars.a: '{row}': rows of data files may only name files below the config's folder\n\
+                 help: move the file there, or name it in the config"
+            )]
+        );
+    }
+}
+
+#[test]
+fn flags_may_name_files_too() {
+    let mut folder = folder("");
+    folder.overrides.vars = [("a".to_owned(), json!("file://a.txt"))]
+        .into_iter()
+        .collect();
+    assert_eq!(
+        Value::Object((*folder.cases()[0].vars).clone()),
+        json!({"a": "text"})
+    );
+    folder.overrides.vars = [("a".to_owned(), json!("file://none"))]
+        .into_iter()
+        .collect();
+    assert_eq!(
+        folder.problems(),
+        ["--var a: 'none': there is no such file"]
+    );
+}
+
+#[test]
+fn assertions_and_vars_of_rows_are_held_to_the_same_rule() {
+    let line =
+        r#"{"vars": "../x.yaml", "assert": [{"type": "equals", "value": "file:///etc/passwd"}]}"#;
+    let problems = folder("tests: t.jsonl").file("t.jsonl", line).problems();
+    let expected = |place: &str, text: &str| {
+        format!(
+            "t.jsonl:1:{place}: '{text}': rows of data files may only name files below the config's folder\n\
+             help: move the file there, or name it in the config"
+        )
+    };
+    assert_eq!(
+        problems,
+        [
+            expected("10: vars", "../x.yaml"),
+            expected("62: assert[0].value", "file:///etc/passwd")
+        ]
+    );
+}

@@ -1,0 +1,266 @@
+//! One value of a config while it is being read: the value, its file and the path of its key.
+//!
+//! The typed getters report what is wrong to [`Findings`] and give `None`, so that a reader can
+//! go on. An absent key and an explicit `null` mean the same.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+use crate::node::{Key, Kind, Node};
+use crate::plan::Position;
+use crate::problem::{Findings, did_you_mean};
+
+/// A value in its place.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry<'a> {
+    pub(crate) node: &'a Node,
+    pub(crate) file: &'a Path,
+    /// Path of the key, for example `tests[3].vars.name`; empty at the root.
+    pub(crate) key: String,
+}
+
+impl<'a> Entry<'a> {
+    /// The whole of `file`.
+    pub(crate) fn root(node: &'a Node, file: &'a Path) -> Self {
+        Self {
+            node,
+            file,
+            key: String::new(),
+        }
+    }
+
+    /// Where it stands.
+    pub(crate) fn at(&self) -> Position {
+        let mark = self.node.mark;
+        Position {
+            file: self.file.to_owned(),
+            line: mark.line,
+            column: mark.column,
+            key: self.key.clone(),
+        }
+    }
+
+    /// Where its key `key` stands.
+    fn at_key(&self, key: &Key) -> Position {
+        Position {
+            file: self.file.to_owned(),
+            line: key.mark.line,
+            column: key.mark.column,
+            key: self.path(&key.name),
+        }
+    }
+
+    fn path(&self, name: &str) -> String {
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$');
+        if name.is_empty() || !name.chars().all(plain) {
+            format!("{}[{name:?}]", self.key)
+        } else if self.key.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{}.{name}", self.key)
+        }
+    }
+
+    /// The fields of a map; none of anything else.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'a str, Entry<'a>)> + use<'a, '_> {
+        let fields: &'a [(Key, Node)] = match &self.node.kind {
+            Kind::Map(fields) => fields,
+            _ => &[],
+        };
+        fields.iter().map(|(key, node)| {
+            (
+                key.name.as_str(),
+                Entry {
+                    node,
+                    file: self.file,
+                    key: self.path(&key.name),
+                },
+            )
+        })
+    }
+
+    /// The items of a list; none of anything else.
+    pub(crate) fn items(&self) -> impl Iterator<Item = Entry<'a>> + use<'a, '_> {
+        let items: &'a [Node] = match &self.node.kind {
+            Kind::List(items) => items,
+            _ => &[],
+        };
+        items.iter().enumerate().map(|(index, node)| Entry {
+            node,
+            file: self.file,
+            key: format!("{}[{index}]", self.key),
+        })
+    }
+
+    /// A field that is there and not `null`.
+    pub(crate) fn get(&self, name: &str) -> Option<Entry<'a>> {
+        let Kind::Map(fields) = &self.node.kind else {
+            return None;
+        };
+        let (_, node) = fields.iter().find(|(key, _)| key.name == name)?;
+        (node.kind != Kind::Null).then(|| Entry {
+            node,
+            file: self.file,
+            key: self.path(name),
+        })
+    }
+
+    pub(crate) fn is_map(&self) -> bool {
+        matches!(self.node.kind, Kind::Map(_))
+    }
+
+    pub(crate) fn is_list(&self) -> bool {
+        matches!(self.node.kind, Kind::List(_))
+    }
+
+    /// A string with environment templates filled in.
+    pub(crate) fn text(&self) -> Option<&'a str> {
+        match &self.node.kind {
+            Kind::Text(text) => Some(text.get()),
+            _ => None,
+        }
+    }
+
+    /// A string as it was written.
+    pub(crate) fn text_as_written(&self) -> Option<&'a str> {
+        match &self.node.kind {
+            Kind::Text(text) => Some(&text.written),
+            _ => None,
+        }
+    }
+
+    /// What it is, with its article.
+    pub(crate) fn what(&self) -> &'static str {
+        match self.node.kind {
+            Kind::Null => "nothing",
+            Kind::Bool(_) => "true or false",
+            Kind::Number(_) => "a number",
+            Kind::Text(_) => "text",
+            Kind::List(_) => "a list",
+            Kind::Map(_) => "a map",
+        }
+    }
+
+    /// Reports that `wanted` was needed here.
+    pub(crate) fn mismatch(&self, findings: &Findings, wanted: &str) {
+        findings.error(self.at(), format!("must be {wanted}, not {}", self.what()));
+    }
+
+    /// Text; numbers and booleans count as they are written.
+    pub(crate) fn want_text(&self, findings: &Findings) -> Option<String> {
+        match &self.node.kind {
+            Kind::Text(text) => Some(text.get().to_owned()),
+            Kind::Number(number) => Some(number.to_string()),
+            Kind::Bool(value) => Some(value.to_string()),
+            _ => {
+                self.mismatch(findings, "text");
+                None
+            }
+        }
+    }
+
+    pub(crate) fn want_bool(&self, findings: &Findings) -> Option<bool> {
+        if let Kind::Bool(value) = &self.node.kind {
+            return Some(*value);
+        }
+        self.mismatch(findings, "true or false");
+        None
+    }
+
+    /// A number, also one in quotes (as environment templates give them).
+    pub(crate) fn number(&self) -> Option<f64> {
+        match &self.node.kind {
+            Kind::Number(number) => number.as_f64(),
+            Kind::Text(text) => text
+                .get()
+                .trim()
+                .parse()
+                .ok()
+                .filter(|number: &f64| number.is_finite()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn want_number(&self, findings: &Findings) -> Option<f64> {
+        let number = self.number();
+        if number.is_none() {
+            self.mismatch(findings, "a number");
+        }
+        number
+    }
+
+    /// A whole number between the bounds.
+    pub(crate) fn want_count(&self, findings: &Findings, min: u64, max: u64) -> Option<u64> {
+        let number = self.number().filter(|number| number.fract() == 0.0);
+        let count = number.filter(|number| *number >= min as f64 && *number <= max as f64);
+        if count.is_none() {
+            let wanted = format!("a whole number from {min} to {max}");
+            match self.number() {
+                Some(number) => {
+                    findings.error(self.at(), format!("must be {wanted}, not {number}"));
+                }
+                None => self.mismatch(findings, &wanted),
+            }
+        }
+        count.map(|count| count as u64)
+    }
+
+    /// A map as JSON, environment templates filled in.
+    pub(crate) fn want_map(&self, findings: &Findings) -> Option<Map<String, Value>> {
+        if let Value::Object(map) = self.node.json() {
+            return Some(map);
+        }
+        self.mismatch(findings, "a map");
+        None
+    }
+
+    /// A list of texts, or one text.
+    pub(crate) fn want_texts(&self, findings: &Findings) -> Vec<String> {
+        if self.is_list() {
+            self.items()
+                .filter_map(|item| item.want_text(findings))
+                .collect()
+        } else {
+            self.want_text(findings).into_iter().collect()
+        }
+    }
+
+    /// Warns of keys that nothing reads.
+    pub(crate) fn warn_unknown(&self, findings: &Findings, known: &[&str]) {
+        let Kind::Map(fields) = &self.node.kind else {
+            return;
+        };
+        for (key, _) in fields {
+            let name = key.name.as_str();
+            if !known.contains(&name) {
+                let meant = did_you_mean(name, known.iter().copied());
+                let help = meant.map(|meant| format!("did you mean '{meant}'?"));
+                findings.warn(
+                    self.at_key(key),
+                    format!("unknown key '{name}' is ignored"),
+                    help,
+                );
+            }
+        }
+    }
+
+    /// Reports keys that are promptfoo's but not ours yet; `(key, what to do)`.
+    pub(crate) fn refuse(&self, findings: &Findings, unsupported: &[(&str, &str)]) {
+        let Kind::Map(fields) = &self.node.kind else {
+            return;
+        };
+        for (key, value) in fields {
+            let refused = unsupported.iter().find(|(name, _)| *name == key.name);
+            if let Some((name, help)) = refused
+                && value.kind != Kind::Null
+            {
+                findings.error_help(
+                    self.at_key(key),
+                    format!("'{name}' is not supported yet"),
+                    *help,
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Every environment variable that this crate reads.
+//!
+//! Ours first (`RUNNER_X`), then promptfoo's (`PROMPTFOO_X`), so that an existing setup works
+//! and can be overridden. An empty variable counts as unset. The table is what help pages print.
+
+use std::collections::BTreeMap;
+
+use crate::plan::Position;
+use crate::problem::Findings;
+
+/// One variable, without its prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Variable {
+    /// The name after `RUNNER_` or `PROMPTFOO_`.
+    pub name: &'static str,
+    /// What it does, as a fragment.
+    pub meaning: &'static str,
+    /// What holds without it.
+    pub default: &'static str,
+}
+
+/// Cases in flight at once.
+pub(crate) const MAX_CONCURRENCY: Variable = Variable {
+    name: "MAX_CONCURRENCY",
+    meaning: "cases in flight at once",
+    default: "4",
+};
+/// Assertions in flight at once per case.
+pub(crate) const ASSERTIONS_MAX_CONCURRENCY: Variable = Variable {
+    name: "ASSERTIONS_MAX_CONCURRENCY",
+    meaning: "assertions in flight at once per case",
+    default: "3",
+};
+/// Pause after each call that left the machine.
+pub(crate) const DELAY_MS: Variable = Variable {
+    name: "DELAY_MS",
+    meaning: "pause after each call that left the machine, in ms",
+    default: "0",
+};
+/// Time a case may work.
+pub(crate) const EVAL_TIMEOUT_MS: Variable = Variable {
+    name: "EVAL_TIMEOUT_MS",
+    meaning: "time a case may work, in ms; 0: no limit",
+    default: "0",
+};
+/// Time the whole run may take.
+pub(crate) const MAX_EVAL_TIME_MS: Variable = Variable {
+    name: "MAX_EVAL_TIME_MS",
+    meaning: "time the whole run may take, in ms; 0: no limit",
+    default: "0",
+};
+/// The delimiter of CSV files.
+pub(crate) const CSV_DELIMITER: Variable = Variable {
+    name: "CSV_DELIMITER",
+    meaning: "the delimiter of CSV files, one ASCII character",
+    default: ",",
+};
+/// Lists in variables stay one value.
+pub(crate) const DISABLE_VAR_EXPANSION: Variable = Variable {
+    name: "DISABLE_VAR_EXPANSION",
+    meaning: "lists in variables stay one value instead of one case each",
+    default: "false",
+};
+
+/// All of them, each read as `RUNNER_<name>` and, failing that, `PROMPTFOO_<name>`.
+pub const VARIABLES: [Variable; 7] = [
+    MAX_CONCURRENCY,
+    ASSERTIONS_MAX_CONCURRENCY,
+    DELAY_MS,
+    EVAL_TIMEOUT_MS,
+    MAX_EVAL_TIME_MS,
+    CSV_DELIMITER,
+    DISABLE_VAR_EXPANSION,
+];
+
+/// A variable's value and the full name that it was found under.
+pub(crate) fn value(env: &BTreeMap<String, String>, variable: Variable) -> Option<(String, &str)> {
+    ["RUNNER_", "PROMPTFOO_"].into_iter().find_map(|prefix| {
+        let name = format!("{prefix}{}", variable.name);
+        let value = env.get(&name)?.trim();
+        (!value.is_empty()).then_some((name, value))
+    })
+}
+
+/// A whole number between the bounds; anything else is reported.
+pub(crate) fn count(
+    env: &BTreeMap<String, String>,
+    variable: Variable,
+    bounds: (u64, u64),
+    findings: &Findings,
+) -> Option<u64> {
+    let (name, text) = value(env, variable)?;
+    let (min, max) = bounds;
+    let count = text
+        .parse()
+        .ok()
+        .filter(|count| (min..=max).contains(count));
+    if count.is_none() {
+        let message = format!(
+            "environment variable {name} must be a whole number from {min} to {max}, not '{text}'"
+        );
+        findings.error(Position::default(), message);
+    }
+    count
+}
+
+/// `true`, `1`, `yes`, `on` are true, anything else is false; promptfoo's rule.
+pub(crate) fn flag(env: &BTreeMap<String, String>, variable: Variable) -> bool {
+    value(env, variable).is_some_and(|(_, text)| {
+        matches!(
+            text.to_ascii_lowercase().as_str(),
+            "1" | "true" | "yes" | "on"
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn env(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn ours_wins_over_promptfoos_and_empty_is_unset() {
+        let cases = [
+            (
+                env(&[("RUNNER_DELAY_MS", "1"), ("PROMPTFOO_DELAY_MS", "2")]),
+                Some(1),
+            ),
+            (
+                env(&[("RUNNER_DELAY_MS", ""), ("PROMPTFOO_DELAY_MS", "2")]),
+                Some(2),
+            ),
+            (env(&[("DELAY_MS", "3")]), None),
+        ];
+        for (env, expected) in cases {
+            assert_eq!(
+                count(&env, DELAY_MS, (0, 10), &Findings::default()),
+                expected
+            );
+        }
+    }
+
+    #[test]
+    fn a_bad_value_is_reported_with_the_name_that_was_set() {
+        let findings = Findings::default();
+        count(
+            &env(&[("PROMPTFOO_MAX_CONCURRENCY", "many")]),
+            MAX_CONCURRENCY,
+            (1, 9),
+            &findings,
+        );
+        let error = findings.verdict(()).expect_err("'many' is no number");
+        assert_eq!(
+            error.to_string(),
+            "environment variable PROMPTFOO_MAX_CONCURRENCY must be a whole number from 1 to 9, not 'many'"
+        );
+    }
+
+    #[test]
+    fn flags_follow_promptfoo() {
+        for (text, expected) in [
+            ("true", true),
+            ("1", true),
+            ("YES", true),
+            ("on", true),
+            ("0", false),
+            ("nope", false),
+        ] {
+            assert_eq!(
+                flag(
+                    &env(&[("RUNNER_DISABLE_VAR_EXPANSION", text)]),
+                    DISABLE_VAR_EXPANSION
+                ),
+                expected,
+                "{text}"
+            );
+        }
+    }
+}

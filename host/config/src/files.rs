@@ -1,0 +1,206 @@
+//! The files that a config names: where they are, what they hold, how large they may be.
+//!
+//! A path is kept as the user would write it (relative to the current folder, through the
+//! config's own folder), so that messages name it that way; only opening joins it with the
+//! current folder.
+
+use std::io::{ErrorKind, Read};
+use std::path::{Component, Path, PathBuf};
+
+use crate::node::{Malformed, Mark, Node};
+use crate::plan::Position;
+use crate::problem::{Findings, Problem};
+use crate::{json, yaml};
+
+/// The largest file of any kind: tests are held in memory whole.
+pub(crate) const MAX_FILE: u64 = 256 << 20;
+
+/// The largest YAML or JSON file, whose tree takes many times its size.
+pub(crate) const MAX_TREE_FILE: u64 = 32 << 20;
+
+/// How many files one pattern may match.
+pub(crate) const MAX_MATCHES: usize = 100_000;
+
+/// Reads files relative to a folder.
+#[derive(Debug, Clone)]
+pub(crate) struct Files {
+    /// The current folder.
+    pub(crate) cwd: PathBuf,
+    /// The folder of the config, as the user would write it.
+    pub(crate) base: PathBuf,
+}
+
+impl Files {
+    /// `written` relative to the config's folder, as the user would write it.
+    pub(crate) fn shown(&self, written: &str) -> PathBuf {
+        tidy(&self.base.join(without_scheme(written)))
+    }
+
+    /// The same, to open from anywhere.
+    pub(crate) fn absolute(&self, written: &str) -> PathBuf {
+        tidy(&self.cwd.join(self.shown(written)))
+    }
+
+    /// The text of a file, without a byte order mark.
+    pub(crate) fn read(&self, shown: &Path, max: u64) -> Result<String, String> {
+        let path = self.cwd.join(shown);
+        let refused = |error: std::io::Error| match error.kind() {
+            ErrorKind::NotFound => "there is no such file".to_owned(),
+            _ => format!("can't be read: {error}"),
+        };
+        // Asked before opening: a pipe would wait for a writer.
+        let metadata = std::fs::metadata(&path).map_err(refused)?;
+        if metadata.is_dir() {
+            return Err("is a folder, not a file".to_owned());
+        }
+        if !metadata.is_file() {
+            return Err("is not an ordinary file".to_owned());
+        }
+        let file = std::fs::File::open(&path).map_err(refused)?;
+        let mut bytes = Vec::new();
+        file.take(max + 1)
+            .read_to_end(&mut bytes)
+            .map_err(refused)?;
+        if bytes.len() as u64 > max {
+            return Err(format!("is larger than {} MiB", max >> 20));
+        }
+        let text = String::from_utf8(bytes).map_err(|error| {
+            format!(
+                "is not UTF-8 text (byte {})",
+                error.utf8_error().valid_up_to() + 1
+            )
+        })?;
+        Ok(text
+            .strip_prefix('\u{feff}')
+            .map(str::to_owned)
+            .unwrap_or(text))
+    }
+
+    /// The text of a file that `at` names; what is wrong is reported there.
+    pub(crate) fn read_named(
+        &self,
+        shown: &Path,
+        at: &Position,
+        findings: &Findings,
+    ) -> Option<String> {
+        self.read(shown, MAX_FILE)
+            .map_err(|reason| findings.error(at.clone(), about(shown, at, &reason)))
+            .ok()
+    }
+
+    /// The tree of a YAML or JSON file that `at` names.
+    pub(crate) fn tree(&self, shown: &Path, at: &Position, findings: &Findings) -> Option<Node> {
+        match self.read(shown, MAX_TREE_FILE) {
+            Err(reason) => findings.error(at.clone(), about(shown, at, &reason)),
+            Ok(text) => match parse_tree(&text, has_extension(shown, &["json"])) {
+                Ok(node) => return Some(node),
+                Err(malformed) => findings.problem(malformed_at(shown, malformed)),
+            },
+        }
+        None
+    }
+
+    /// The files that a pattern matches, sorted; an ordinary path is itself, there or not.
+    pub(crate) fn expand(&self, written: &str) -> Result<Vec<PathBuf>, String> {
+        let shown = self.shown(written);
+        if !is_pattern(written) {
+            return Ok(vec![shown]);
+        }
+        let full = self.cwd.join(&shown);
+        let pattern = full.to_str().ok_or("is not UTF-8")?;
+        let options = glob::MatchOptions {
+            require_literal_leading_dot: true,
+            ..glob::MatchOptions::new()
+        };
+        let matches = glob::glob_with(pattern, options)
+            .map_err(|error| format!("is not a pattern: {}", error.msg))?;
+        let mut found: Vec<PathBuf> = matches
+            .filter_map(Result::ok)
+            .filter(|path| path.is_file())
+            .take(MAX_MATCHES + 1)
+            .map(|path| {
+                path.strip_prefix(&self.cwd)
+                    .map(Path::to_owned)
+                    .unwrap_or(path)
+            })
+            .collect();
+        if found.len() > MAX_MATCHES {
+            return Err(format!("matches more than {MAX_MATCHES} files"));
+        }
+        if found.is_empty() {
+            return Err("matches no file".to_owned());
+        }
+        found.sort();
+        Ok(found)
+    }
+}
+
+/// Names the file unless the place is the file itself.
+fn about(shown: &Path, at: &Position, reason: &str) -> String {
+    if at.file == shown {
+        reason.to_owned()
+    } else {
+        format!("'{}': {reason}", shown.display())
+    }
+}
+
+/// JSON where the name says so and the text is, else YAML (which takes comments and trailing
+/// commas in JSON, too).
+pub(crate) fn parse_tree(text: &str, is_json: bool) -> Result<Node, Malformed> {
+    if !is_json {
+        return yaml::parse(text);
+    }
+    json::parse(text, 1)
+        .or_else(|malformed| yaml::parse(&text.replace('\t', " ")).map_err(|_| malformed))
+}
+
+/// A problem of the file as a whole.
+pub(crate) fn malformed_at(file: &Path, malformed: Malformed) -> Problem {
+    let Mark { line, column } = malformed.mark;
+    Problem {
+        message: malformed.message,
+        at: Position {
+            file: file.to_owned(),
+            line,
+            column,
+            key: String::new(),
+        },
+        help: malformed.help.map(str::to_owned),
+    }
+}
+
+/// Whether `written` has wildcards.
+pub(crate) fn is_pattern(written: &str) -> bool {
+    written.contains(['*', '?', '['])
+}
+
+/// Whether a path ends in one of `extensions` (lower case, no dot).
+pub(crate) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| extensions.contains(&extension.to_ascii_lowercase().as_str()))
+}
+
+/// Without `file://`.
+pub(crate) fn without_scheme(written: &str) -> &str {
+    written.strip_prefix("file://").unwrap_or(written)
+}
+
+/// Without `.` and `folder/..`.
+fn tidy(path: &Path) -> PathBuf {
+    let mut tidy = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir
+                if matches!(tidy.components().next_back(), Some(Component::Normal(_))) =>
+            {
+                tidy.pop();
+            }
+            other => tidy.push(other),
+        }
+    }
+    tidy
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! Paths, patterns, limits.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use super::*;
+
+fn folder() -> (tempfile::TempDir, Files) {
+    let directory = tempfile::tempdir().unwrap();
+    for name in [
+        "evals/b.txt",
+        "evals/a.txt",
+        "evals/.hidden.txt",
+        "shared/s.txt",
+    ] {
+        let path = directory.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "\u{feff}text").unwrap();
+    }
+    let files = Files {
+        cwd: directory.path().to_owned(),
+        base: "evals".into(),
+    };
+    (directory, files)
+}
+
+#[test]
+fn paths_are_relative_to_the_config_and_shown_as_the_user_would_write_them() {
+    let (directory, files) = folder();
+    let cases = [
+        ("a.txt", "evals/a.txt"),
+        ("file://./a.txt", "evals/a.txt"),
+        ("../shared/s.txt", "shared/s.txt"),
+    ];
+    for (written, shown) in cases {
+        assert_eq!(files.shown(written), Path::new(shown), "{written}");
+    }
+    assert_eq!(files.shown("/etc/x"), Path::new("/etc/x"));
+    assert_eq!(
+        files.absolute("a.txt"),
+        directory.path().join("evals/a.txt")
+    );
+}
+
+#[test]
+fn patterns_match_sorted_and_without_hidden_files() {
+    let (_directory, files) = folder();
+    let expand = |written| files.expand(written);
+    assert_eq!(
+        expand("*.txt").unwrap(),
+        [Path::new("evals/a.txt"), Path::new("evals/b.txt")]
+    );
+    assert_eq!(expand("../shared/*").unwrap(), [Path::new("shared/s.txt")]);
+    assert_eq!(expand("none.txt").unwrap(), [Path::new("evals/none.txt")]);
+    assert_eq!(expand("*.md"), Err("matches no file".to_owned()));
+    assert!(expand("[").unwrap_err().starts_with("is not a pattern: "));
+}
+
+#[test]
+fn reading_says_what_is_wrong() {
+    let (directory, files) = folder();
+    std::fs::write(directory.path().join("evals/bytes.txt"), b"ab\xff").unwrap();
+    let read = |shown: &str, max| files.read(Path::new(shown), max);
+    assert_eq!(read("evals/a.txt", 100).unwrap(), "text");
+    assert_eq!(
+        read("evals/none.txt", 100).unwrap_err(),
+        "there is no such file"
+    );
+    assert_eq!(read("evals", 100).unwrap_err(), "is a folder, not a file");
+    assert_eq!(
+        read("evals/bytes.txt", 100).unwrap_err(),
+        "is not UTF-8 text (byte 3)"
+    );
+    assert_eq!(read("evals/a.txt", 1).unwrap_err(), "is larger than 0 MiB");
+}
+
+#[test]
+fn json_files_take_comments_and_tabs_when_they_are_almost_json() {
+    let tree = |text| parse_tree(text, true).map(|node| node.json());
+    assert_eq!(
+        tree("{\n\t\"a\": 1, # one\n}").unwrap(),
+        serde_json::json!({"a": 1})
+    );
+    assert_eq!(
+        tree("{\"a\" 1}").unwrap_err().message,
+        "not valid JSON: expected ':'"
+    );
+}

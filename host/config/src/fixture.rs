@@ -1,0 +1,119 @@
+//! Folders with configs, for tests.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::plan::{Case, Plan};
+use crate::{Catalog, ConfigError, LoadRequest, Overrides, Warning, load};
+
+/// A folder that cleans up, an environment and flags.
+pub(crate) struct Folder {
+    directory: tempfile::TempDir,
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) overrides: Overrides,
+}
+
+impl Folder {
+    /// With `promptfooconfig.yaml`.
+    pub(crate) fn new(config: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Self {
+            directory,
+            env: BTreeMap::new(),
+            overrides: Overrides::default(),
+        };
+        folder.file("promptfooconfig.yaml", config)
+    }
+
+    pub(crate) fn file(self, name: &str, content: impl AsRef<[u8]>) -> Self {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn request(&self) -> LoadRequest {
+        LoadRequest {
+            cwd: self.path().to_owned(),
+            env: self.env.clone(),
+            overrides: self.overrides.clone(),
+            ..LoadRequest::default()
+        }
+    }
+
+    pub(crate) fn try_plan(&self) -> Result<(Plan, Vec<Warning>), ConfigError> {
+        let loaded = load(&self.request())?;
+        let (plan, more) = loaded.config.plan(&catalog())?;
+        Ok((plan, loaded.warnings.into_iter().chain(more).collect()))
+    }
+
+    /// The plan of a config that is fine.
+    pub(crate) fn plan(&self) -> Plan {
+        match self.try_plan() {
+            Ok((plan, _)) => plan,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// What is wrong, as the user sees it.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        match self.try_plan() {
+            Ok(_) => Vec::new(),
+            Err(error) => error.problems.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        match self.try_plan() {
+            Ok((_, warnings)) => warnings.iter().map(ToString::to_string).collect(),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    pub(crate) fn cases(&self) -> Vec<Case> {
+        let plan = self.plan();
+        let cases: Vec<Case> = plan.cases().collect();
+        assert_eq!(cases.len() as u64, plan.case_count());
+        cases
+    }
+
+    /// The rendered prompt of every case.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        self.cases()
+            .iter()
+            .map(|case| case.render().unwrap().text)
+            .collect()
+    }
+}
+
+/// What the tests' plugins serve.
+pub(crate) fn catalog() -> Catalog {
+    let names = |names: &[&str], plugin: &str| -> BTreeMap<String, String> {
+        names
+            .iter()
+            .map(|name| ((*name).to_owned(), plugin.to_owned()))
+            .collect()
+    };
+    let mut assertion_types = names(
+        &["contains", "contains-any", "equals", "latency", "regex"],
+        "text",
+    );
+    assertion_types.extend(names(&["is-json"], "json"));
+    let mut provider_prefixes = names(&["echo"], "echo");
+    provider_prefixes.extend(names(&["openai"], "openai"));
+    Catalog {
+        provider_prefixes,
+        assertion_types,
+    }
+}

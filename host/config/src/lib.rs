@@ -1,0 +1,43 @@
+//! What to run: files, environment and flags in; a validated, lazily expanded plan out.
+//!
+//! The format is promptfoo's `promptfooconfig.yaml`. [`load`] reads the config far enough to
+//! know its plugins; [`Config::plan`] reads the rest against the [`Catalog`] of what those
+//! plugins serve. What can't run is said there, with file, line, column and key, all problems
+//! together, before anything is spent. The [`Plan`](plan::Plan) then yields one
+//! [`Case`](plan::Case) at a time and renders its prompt.
+//!
+//! Pure on purpose: no clock, no network, no global state. The environment and the current
+//! folder are arguments; the only effect is reading the files that the config names. So the
+//! same input always gives the same plan, and every rule here has a table test.
+//!
+//! Not here: what a provider's `config` means (its plugin's schema says), who may use which
+//! address or credential (the run decides from [`PluginEntry`]), and running anything.
+
+mod assertion_text;
+mod assertions;
+mod catalog;
+mod chat;
+mod csv_rows;
+mod elements;
+mod entry;
+mod environment;
+mod files;
+mod fill;
+#[cfg(test)]
+mod fixture;
+mod json;
+mod load;
+mod node;
+pub mod plan;
+mod planning;
+mod problem;
+mod redacted;
+mod template;
+mod yaml;
+
+pub use catalog::Catalog;
+pub use elements::plugins::{CredentialGrant, Permissions, PluginEntry, PluginLimits};
+pub use environment::{VARIABLES, Variable};
+pub use load::{Config, DEFAULT_NAMES, LoadRequest, Loaded, Overrides, load};
+pub use problem::{ConfigError, Problem, Warning};
+pub use template::RenderError;

@@ -1,0 +1,129 @@
+//! A config file as a tree in which every value knows where it stands.
+//!
+//! YAML and JSON are both read into this; readers of single keys walk it as
+//! [`Entry`](crate::entry::Entry)s.
+
+use serde_json::{Map, Number, Value};
+
+/// How deep values may nest. Deeper than any config; shallow enough for every recursion here.
+pub(crate) const MAX_DEPTH: usize = 64;
+
+/// A line and a column, both from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Mark {
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+/// A value and where it begins.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) kind: Kind,
+    pub(crate) mark: Mark,
+}
+
+/// A value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Kind {
+    Null,
+    Bool(bool),
+    Number(Number),
+    Text(Text),
+    List(Vec<Node>),
+    Map(Vec<(Key, Node)>),
+}
+
+/// A string, and what it became when its `{{ env.X }}` were filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Text {
+    pub(crate) written: String,
+    pub(crate) filled: Option<String>,
+}
+
+/// A key of a map.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Key {
+    pub(crate) name: String,
+    pub(crate) mark: Mark,
+}
+
+/// Why a file can't be read as a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Malformed {
+    pub(crate) message: String,
+    pub(crate) mark: Mark,
+    pub(crate) help: Option<&'static str>,
+}
+
+impl Malformed {
+    pub(crate) fn new(message: impl Into<String>, mark: Mark) -> Self {
+        Self {
+            message: message.into(),
+            mark,
+            help: None,
+        }
+    }
+}
+
+impl Text {
+    pub(crate) fn new(written: impl Into<String>) -> Self {
+        Self {
+            written: written.into(),
+            filled: None,
+        }
+    }
+
+    /// With environment templates filled in.
+    pub(crate) fn get(&self) -> &str {
+        self.filled.as_deref().unwrap_or(&self.written)
+    }
+}
+
+impl Node {
+    pub(crate) fn text(text: impl Into<String>, mark: Mark) -> Self {
+        Self {
+            kind: Kind::Text(Text::new(text)),
+            mark,
+        }
+    }
+
+    /// As JSON, environment templates filled in.
+    pub(crate) fn json(&self) -> Value {
+        self.convert(true)
+    }
+
+    /// As JSON as it was written: holds nothing that came from the environment.
+    pub(crate) fn json_as_written(&self) -> Value {
+        self.convert(false)
+    }
+
+    fn convert(&self, filled: bool) -> Value {
+        match &self.kind {
+            Kind::Null => Value::Null,
+            Kind::Bool(value) => Value::Bool(*value),
+            Kind::Number(value) => Value::Number(value.clone()),
+            Kind::Text(text) => {
+                Value::String(if filled { text.get() } else { &text.written }.to_owned())
+            }
+            Kind::List(items) => items.iter().map(|item| item.convert(filled)).collect(),
+            Kind::Map(fields) => {
+                let fields = fields
+                    .iter()
+                    .map(|(key, value)| (key.name.clone(), value.convert(filled)));
+                Value::Object(fields.collect::<Map<_, _>>())
+            }
+        }
+    }
+
+    /// Every string of the tree, keys apart.
+    pub(crate) fn texts_mut(&mut self, visit: &mut impl FnMut(&mut Text, Mark)) {
+        match &mut self.kind {
+            Kind::Text(text) => visit(text, self.mark),
+            Kind::List(items) => items.iter_mut().for_each(|item| item.texts_mut(visit)),
+            Kind::Map(fields) => fields
+                .iter_mut()
+                .for_each(|(_, value)| value.texts_mut(visit)),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) => {}
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! The plan: what a run will do, validated and ready to be walked.
+//!
+//! A [`Plan`] is small whatever it expands to: it holds the columns and the tests as written;
+//! the cases (test × repeat × variable combination × column) are made one at a time by
+//! [`Plan::cases`]. These are the data; how cases are made is in `cases`, how their text is made
+//! in `render`.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+mod cases;
+mod render;
+mod variables;
+
+pub use cases::Cases;
+pub(crate) use variables::{Axes, VarFiles};
+
+use crate::template::Prepared;
+
+/// A place in a file that the user wrote, for messages.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Position {
+    /// The file as the user named it.
+    pub file: PathBuf,
+    /// Line, from 1; 0 where the file has no lines to speak of.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+    /// Path of the key, for example `providers[0].config.temperature`.
+    pub key: String,
+}
+
+/// `file:line:column`, without what is not known.
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if self.line > 0 {
+            write!(f, ":{}:{}", self.line, self.column)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a run will do. Made by [`Config::plan`](crate::Config::plan).
+pub struct Plan {
+    /// The config's `description`.
+    pub description: Option<String>,
+    /// The config's `tags`.
+    pub tags: Map<String, Value>,
+    /// prompt × provider, in the order of the results' `promptIdx`.
+    pub columns: Vec<Arc<Column>>,
+    /// Tests with `defaultTest` merged in, in the order written.
+    pub tests: Vec<Arc<Test>>,
+    /// How the run is carried out.
+    pub options: RunOptions,
+    /// `outputPath`, relative paths resolved.
+    pub output_paths: Vec<PathBuf>,
+    /// The config as one JSON value with environment templates *unrendered*, for the
+    /// results file: it can't hold a secret that came from the environment. Values of `env`
+    /// and of keys named like secrets are left out.
+    pub config_json: Value,
+    /// The config's `env`, templates rendered: the only names that templates see. May hold
+    /// secrets: `Debug` shows the names only.
+    pub env: Map<String, Value>,
+    /// The files that variables name, read once.
+    pub(crate) var_files: Arc<VarFiles>,
+}
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Plan")
+            .field("description", &self.description)
+            .field("columns", &self.columns)
+            .field("tests", &self.tests.len())
+            .field("options", &self.options)
+            .field("output_paths", &self.output_paths)
+            .field("env", &self.env.keys().collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Options of the run itself, each already resolved (flag > config > environment > default).
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunOptions {
+    /// Cases in flight at once; ≥ 1, 4 by default.
+    pub max_concurrency: usize,
+    /// Assertions in flight at once per case; ≥ 1, 3 by default.
+    pub assertion_concurrency: usize,
+    /// How often each test is run; ≥ 1.
+    pub repeat: u32,
+    /// Pause after each call that left the machine, inside the case's slot.
+    pub delay: Option<Duration>,
+    /// Time a case may work; `None`: no limit.
+    pub case_timeout: Option<Duration>,
+    /// Time the whole run may take; `None`: no limit.
+    pub run_timeout: Option<Duration>,
+}
+
+/// One prompt × one provider.
+#[derive(Debug)]
+pub struct Column {
+    /// Position among the columns, from 0.
+    pub prompt_idx: u32,
+    /// The prompt as written.
+    pub prompt: Arc<Prompt>,
+    /// The provider as configured.
+    pub provider: Arc<Provider>,
+}
+
+/// A prompt template, compiled.
+#[derive(Clone)]
+pub struct Prompt {
+    /// sha256 (hex) of the label.
+    pub id: String,
+    /// The name that filters match and tables show.
+    pub label: String,
+    /// The template text.
+    pub raw: String,
+    /// Options that go to the provider with this prompt.
+    pub config: Option<Map<String, Value>>,
+    /// Where it stands.
+    pub at: Position,
+    /// `raw`, compiled once.
+    pub(crate) prepared: Arc<Prepared>,
+    /// What `env.X` reads; may hold secrets.
+    pub(crate) env: Arc<Map<String, Value>>,
+}
+
+impl fmt::Debug for Prompt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prompt")
+            .field("label", &self.label)
+            .field("raw", &self.raw)
+            .field("at", &self.at)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A provider as the config names it. `Debug` leaves out `config` and `env`, which may hold
+/// secrets.
+#[derive(Clone, PartialEq)]
+pub struct Provider {
+    /// As written, for example `openai:chat:gpt-4o`.
+    pub id: String,
+    /// The user's name for it.
+    pub label: Option<String>,
+    /// What comes before the first colon: the plugin's prefix.
+    pub prefix: String,
+    /// What follows the prefix and its colon; empty for a bare prefix.
+    pub name: String,
+    /// The provider's `config`, environment templates rendered.
+    pub config: Map<String, Value>,
+    /// Overrides `RunOptions::delay` for this provider.
+    pub delay: Option<Duration>,
+    /// Environment for this provider only, over the config's `env`.
+    pub env: Map<String, Value>,
+    /// The plugin that serves the prefix, as the catalog names it.
+    pub plugin: String,
+    /// Where it stands.
+    pub at: Position,
+}
+
+impl fmt::Debug for Provider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Provider")
+            .field("id", &self.id)
+            .field("label", &self.label)
+            .field("at", &self.at)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A test with `defaultTest` merged in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Test {
+    /// `description`.
+    pub description: Option<String>,
+    /// Variables before expansion, as written; a list of strings stands for one case each, and
+    /// so does every file that a `file://` pattern matches.
+    pub vars: Map<String, Value>,
+    /// Assertions, those of `defaultTest` first.
+    pub assertions: Vec<Check>,
+    /// `threshold` on the aggregate score.
+    pub threshold: Option<f64>,
+    /// `metadata`.
+    pub metadata: Map<String, Value>,
+    /// `options`: `prefix`, `suffix`, `repeat`, …; unknown keys go to the provider.
+    pub options: Map<String, Value>,
+    /// How often this test is run (`options.repeat`, else the run's); ≥ 1.
+    pub repeat: u32,
+    /// The columns that it runs in (its filters `providers` and `prompts`); `None`: all.
+    pub columns: Option<Vec<u32>>,
+    /// The merged test as written, for the results file; its `vars` are empty, since each case
+    /// has its own.
+    pub json: Value,
+    /// Where it stands.
+    pub at: Position,
+    /// The columns in which combinations of `vars` differ.
+    pub(crate) axes: Axes,
+}
+
+/// An entry of `assert`: one assertion, or a set that is graded as one.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every check is one assertion"
+)]
+pub enum Check {
+    /// A single assertion.
+    One(Assertion),
+    /// `type: assert-set`.
+    Set {
+        /// Its members.
+        assertions: Vec<Assertion>,
+        /// Share of the test's score; 1 by default.
+        weight: f64,
+        /// The set passes from this score on; `None`: every member must pass.
+        threshold: Option<f64>,
+        /// Named score that the set's score counts toward (a template).
+        metric: Option<String>,
+        /// The set as written.
+        json: Value,
+    },
+}
+
+/// One assertion as written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Assertion {
+    /// The type without `not-`.
+    pub kind: String,
+    /// Whether it was written with `not-`.
+    pub inverse: bool,
+    /// `value`, files loaded, templates unrendered.
+    pub value: Option<Value>,
+    /// `threshold`.
+    pub threshold: Option<f64>,
+    /// Share of the score; 1 by default. At 0 the assertion can't fail its test.
+    pub weight: f64,
+    /// Named score that this one counts toward (a template).
+    pub metric: Option<String>,
+    /// `config`.
+    pub config: Option<Map<String, Value>>,
+    /// As written, for the results file.
+    pub json: Value,
+    /// Where it stands.
+    pub at: Position,
+}
+
+/// Identity of a case within its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CaseId {
+    /// Row of the results: test × repeat × variable combination.
+    pub test_idx: u32,
+    /// Column of the results.
+    pub prompt_idx: u32,
+}
+
+/// One cell to run.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// Its place in the results.
+    pub id: CaseId,
+    /// 0 for the first repeat.
+    pub repeat_index: u32,
+    /// The test it belongs to.
+    pub test: Arc<Test>,
+    /// One combination of the test's variables; nested templates resolved.
+    pub vars: Arc<Map<String, Value>>,
+    /// Prompt and provider.
+    pub column: Arc<Column>,
+}
+
+/// A prompt with its variables filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rendered {
+    /// The text, as it stands in the results.
+    pub text: String,
+    /// The same as chat messages: parsed where the text is a chat in JSON or YAML, else
+    /// one user message.
+    pub messages: Vec<ChatMessage>,
+}
+
+/// One message of a chat prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChatMessage {
+    /// `system`, `user`, `assistant`, … as written.
+    pub role: String,
+    /// `name`, if given.
+    pub name: Option<String>,
+    /// A string, or a list of parts in the API's own form.
+    pub content: Value,
+    /// The other keys of the message (`tool_calls`, `tool_call_id`, …).
+    pub rest: Map<String, Value>,
+}

@@ -1,0 +1,120 @@
+//! The cases of a plan, one at a time.
+//!
+//! The order is fixed: test → repeat → variable combination → column (provider → prompt). The
+//! first three make the row (`test_idx`), so a repeat has rows of its own. Only the current
+//! row's variables exist, whatever the plan expands to.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{Case, CaseId, Plan, Test};
+
+impl Plan {
+    /// Every case, in order. Can't fail: what could was checked when the plan was made.
+    pub fn cases(&self) -> Cases<'_> {
+        Cases {
+            plan: self,
+            test: 0,
+            repeat: 0,
+            combination: 0,
+            column: 0,
+            row: 0,
+            vars: None,
+        }
+    }
+
+    /// How many cases there are, without making them.
+    pub fn case_count(&self) -> u64 {
+        self.tests
+            .iter()
+            .map(|test| rows(test) * self.column_count(test))
+            .sum()
+    }
+
+    /// How many rows the results have: cases over columns.
+    pub fn row_count(&self) -> u64 {
+        self.tests.iter().map(|test| rows(test)).sum()
+    }
+
+    fn column_count(&self, test: &Test) -> u64 {
+        test.columns.as_ref().map_or(self.columns.len(), Vec::len) as u64
+    }
+}
+
+fn rows(test: &Test) -> u64 {
+    u64::from(test.repeat) * combinations(test)
+}
+
+fn combinations(test: &Test) -> u64 {
+    test.axes
+        .combinations()
+        .expect("a plan with more rows than fit is refused when it is made")
+}
+
+/// Walks a plan.
+#[derive(Debug)]
+pub struct Cases<'a> {
+    plan: &'a Plan,
+    test: usize,
+    repeat: u32,
+    combination: u64,
+    /// Position among the test's columns.
+    column: usize,
+    row: u32,
+    /// Of the current row.
+    vars: Option<Arc<Map<String, Value>>>,
+}
+
+impl Cases<'_> {
+    /// Goes to the next row.
+    fn next_row(&mut self, test: &Test) {
+        (self.column, self.vars) = (0, None);
+        self.row += 1;
+        self.combination += 1;
+        if self.combination == combinations(test) {
+            self.combination = 0;
+            self.repeat += 1;
+        }
+        if self.repeat == test.repeat {
+            self.repeat = 0;
+            self.test += 1;
+        }
+    }
+}
+
+impl Iterator for Cases<'_> {
+    type Item = Case;
+
+    fn next(&mut self) -> Option<Case> {
+        loop {
+            let test = self.plan.tests.get(self.test)?;
+            let prompt_idx = match &test.columns {
+                Some(columns) => columns.get(self.column).copied(),
+                None => (self.column < self.plan.columns.len()).then_some(self.column as u32),
+            };
+            let Some(prompt_idx) = prompt_idx else {
+                self.next_row(test);
+                continue;
+            };
+            self.column += 1;
+            let (combination, files) = (self.combination, &self.plan.var_files);
+            let vars = self.vars.get_or_insert_with(|| {
+                Arc::new(test.axes.combination(&test.vars, files, combination))
+            });
+            return Some(Case {
+                id: CaseId {
+                    test_idx: self.row,
+                    prompt_idx,
+                },
+                repeat_index: self.repeat,
+                test: test.clone(),
+                vars: vars.clone(),
+                column: self.plan.columns[prompt_idx as usize].clone(),
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

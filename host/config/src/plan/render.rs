@@ -1,0 +1,77 @@
+//! Filling in a case's templates: its prompt, the values of its assertions, its metrics.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{Assertion, Case, Rendered};
+use crate::chat;
+use crate::template::{Prepared, RenderError, is_plain, render_once};
+
+impl Case {
+    /// The prompt with this case's variables. A test's `prefix` and `suffix` are part of the
+    /// template.
+    ///
+    /// # Errors
+    /// When the template can't be filled in, or is a chat in broken YAML.
+    pub fn render(&self) -> Result<Rendered, RenderError> {
+        let option = |name: &str| {
+            self.test
+                .options
+                .get(name)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
+        let (prefix, suffix) = (option("prefix"), option("suffix"));
+        let prompt = &self.column.prompt;
+        let (text, json) = if prefix.is_empty() && suffix.is_empty() {
+            prompt.prepared.render(&self.vars)?
+        } else {
+            let text = format!("{prefix}{}{suffix}", prompt.raw);
+            Prepared::new(&text, Some(&prompt.env))?.render(&self.vars)?
+        };
+        let messages = chat::messages(&text, json)?;
+        Ok(Rendered { text, messages })
+    }
+
+    /// A short template such as a metric's name; as written if it can't be filled in.
+    pub fn render_text(&self, template: &str) -> String {
+        render_once(template, &self.vars).unwrap_or_else(|_| template.to_owned())
+    }
+}
+
+impl Assertion {
+    /// `value` with `vars` filled in: a string, and the strings of a list, are templates. A map
+    /// is not, so that a schema can say `{{` and mean it.
+    ///
+    /// # Errors
+    /// When a template can't be filled in.
+    pub fn render_value(&self, vars: &Map<String, Value>) -> Result<Option<Value>, RenderError> {
+        let is_template = |value: &Value| value.as_str().is_some_and(|text| !is_plain(text));
+        let render = |value: &Value, vars: &Arc<Map<String, Value>>| match value {
+            Value::String(text) => render_once(text, vars).map(Value::String),
+            other => Ok(other.clone()),
+        };
+        match &self.value {
+            Some(value) if is_template(value) => render(value, &Arc::new(vars.clone())).map(Some),
+            Some(Value::Array(items)) if items.iter().any(is_template) => {
+                let vars = Arc::new(vars.clone());
+                items
+                    .iter()
+                    .map(|item| render(item, &vars))
+                    .collect::<Result<Value, _>>()
+                    .map(Some)
+            }
+            plain => Ok(plain.clone()),
+        }
+    }
+
+    /// `metric` with `vars` filled in; as written if that can't be done.
+    pub fn render_metric(&self, vars: &Map<String, Value>) -> Option<String> {
+        let metric = self.metric.as_deref()?;
+        Some(render_once(metric, &Arc::new(vars.clone())).unwrap_or_else(|_| metric.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,114 @@
+//! Prompts, messages, values of assertions.
+
+use serde_json::json;
+
+use super::*;
+use crate::fixture::Folder;
+use crate::plan::Check;
+
+#[test]
+fn prompts_are_filled_in_with_prefix_and_suffix() {
+    let folder = Folder::new(
+        "prompts: ['Hi {{name}}']\nproviders: [echo]\ndefaultTest: { options: { prefix: '[{{p}}] ' } }\ntests:\n\
+         - { vars: { name: Ada, p: 1 } }\n- { vars: { name: Bob, p: 2 }, options: { suffix: '!' } }\n- { vars: { name: C }, options: { prefix: '' } }",
+    );
+    assert_eq!(folder.texts(), ["[1] Hi Ada", "[2] Hi Bob!", "Hi C"]);
+}
+
+#[test]
+fn braces_in_data_never_break_a_row() {
+    let folder = Folder::new("prompts: ['Q: {{q}} {{']\nproviders: [echo]\ntests: file://t.jsonl").file(
+        "t.jsonl",
+        "{\"vars\": {\"q\": \"{{ open\"}}\n{\"vars\": {\"q\": \"{% broken %}\"}}\n{\"vars\": {\"q\": \"{# a\"}}\n{\"vars\": {\"q\": \"{{ a b }}\"}}\n",
+    );
+    assert_eq!(
+        folder.texts(),
+        [
+            "Q: {{ open {{",
+            "Q: {% broken %} {{",
+            "Q: {# a {{",
+            "Q: {{ a b }} {{"
+        ]
+    );
+}
+
+#[test]
+fn values_in_json_prompts_are_escaped_and_the_chat_is_read() {
+    let folder = Folder::new(
+        "prompts: ['[{\"role\": \"system\", \"content\": \"x\"}, {\"role\": \"user\", \"content\": \"{{q}}\"}]']\nproviders: [echo]\n\
+         tests: [{ vars: { q: 'say \"hi\"' } }]",
+    );
+    let case = &folder.cases()[0];
+    let rendered = case.render().expect("renders");
+    let expected = "[\n  {\n    \"role\": \"system\",\n    \"content\": \"x\"\n  },\n  {\n    \"role\": \"user\",\n    \"content\": \"say \\\"hi\\\"\"\n  }\n]";
+    assert_eq!(rendered.text, expected);
+    let contents: Vec<&Value> = rendered
+        .messages
+        .iter()
+        .map(|message| &message.content)
+        .collect();
+    assert_eq!(contents, [&json!("x"), &json!("say \"hi\"")]);
+}
+
+#[test]
+fn a_chat_in_yaml_is_read_after_rendering() {
+    let folder = Folder::new(
+        "prompts: [\"- role: user\\n  content: {{q}}\"]\nproviders: [echo]\ntests: [{ vars: { q: fine } }, { vars: { q: 'a: b' } }]",
+    );
+    let cases = folder.cases();
+    assert_eq!(
+        cases[0].render().expect("renders").messages[0].content,
+        json!("fine")
+    );
+    let error = cases[1].render().expect_err("not YAML").to_string();
+    assert!(
+        error.starts_with("the prompt begins like a chat in YAML (`- role:`), but line 2 is not: "),
+        "{error}"
+    );
+}
+
+fn values(assertion: &str) -> Value {
+    let yaml = format!(
+        "prompts: [p]\nproviders: [echo]\ntests: [{{ vars: {{ a: x, l: [1, 2] }}, assert: [{assertion}] }}]"
+    );
+    let case = Folder::new(&yaml).cases().remove(0);
+    let Check::One(assertion) = &case.test.assertions[0] else {
+        panic!("no set")
+    };
+    let value = assertion.render_value(&case.vars).expect("renders");
+    json!([value, assertion.render_metric(&case.vars)])
+}
+
+#[test]
+fn strings_and_strings_in_lists_are_templates_and_maps_are_not() {
+    let cases = [
+        ("{ type: equals, value: '{{a}}!' }", json!(["x!", null])),
+        ("{ type: equals, value: '{{l}}' }", json!(["1,2", null])),
+        (
+            "{ type: contains-any, value: ['{{a}}', 5, y] }",
+            json!([["x", 5, "y"], null]),
+        ),
+        (
+            "{ type: is-json, value: { const: '{{a}}' } }",
+            json!([{"const": "{{a}}"}, null]),
+        ),
+        ("{ type: is-json }", json!([null, null])),
+        (
+            "{ type: equals, value: 5, metric: 'm-{{a}}' }",
+            json!([5, "m-x"]),
+        ),
+        ("{ type: equals, value: '{{missing}}' }", json!(["", null])),
+    ];
+    for (assertion, expected) in cases {
+        assert_eq!(values(assertion), expected, "{assertion}");
+    }
+}
+
+#[test]
+fn short_texts_stay_as_written_if_they_are_no_templates() {
+    let case = Folder::new("prompts: [p]\nproviders: [echo]\ntests: [{ vars: { a: x } }]")
+        .cases()
+        .remove(0);
+    assert_eq!(case.render_text("m {{a}}"), "m x");
+    assert_eq!(case.render_text("m {{a b}}"), "m {{a b}}");
+}

@@ -1,0 +1,197 @@
+//! From a test's variables as written to the variables of one case.
+//!
+//! A list that begins with a string, and a `file://` pattern, are axes: each item or file makes
+//! a case of its own. Combinations are counted, never listed: the n-th is found from n, the last
+//! key turning fastest. Contents of files are read when the plan is made, so that a missing one
+//! is known before anything is spent, and so that walking the plan can't fail.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::template::{Piece, Template, is_plain, pieces, text_of};
+
+/// Rounds of replacing `{{ name }}` inside variables by other variables.
+const ROUNDS: usize = 5;
+
+/// How long a variable may become by replacements; beyond it stays as it is.
+const MAX_VARIABLE: usize = 16 << 20;
+
+/// What the `file://` values of variables hold.
+#[derive(Debug, Default)]
+pub(crate) struct VarFiles {
+    /// By the value as written, or by `file://` and the path for files that a pattern matched.
+    pub(crate) contents: BTreeMap<String, Value>,
+    /// Files that a pattern matches, each as a key of `contents`; by the pattern as written.
+    pub(crate) matches: BTreeMap<String, Arc<[String]>>,
+}
+
+/// A variable with several values.
+#[derive(Debug, Clone, PartialEq)]
+struct Axis {
+    name: String,
+    choices: Choices,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Choices {
+    /// The items of the variable's list.
+    Items(usize),
+    Files(Arc<[String]>),
+}
+
+impl Choices {
+    fn len(&self) -> usize {
+        match self {
+            Self::Items(len) => *len,
+            Self::Files(files) => files.len(),
+        }
+    }
+}
+
+/// The variables of a test that have several values.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Axes(Vec<Axis>);
+
+impl Axes {
+    /// The axes of `vars`, in the order of keys.
+    pub(crate) fn new(vars: &Map<String, Value>, files: &VarFiles, expand: bool) -> Self {
+        let choices = |value: &Value| match value {
+            Value::Array(items) if expand && items.first().is_some_and(Value::is_string) => {
+                Some(Choices::Items(items.len()))
+            }
+            Value::String(text) => files.matches.get(text).cloned().map(Choices::Files),
+            _ => None,
+        };
+        let axes = vars.iter().filter_map(|(name, value)| {
+            Some(Axis {
+                name: name.clone(),
+                choices: choices(value)?,
+            })
+        });
+        Self(axes.collect())
+    }
+
+    /// How many cases per column and repeat; `None` if that is more than fits.
+    pub(crate) fn combinations(&self) -> Option<u64> {
+        self.0.iter().try_fold(1_u64, |product, axis| {
+            product.checked_mul(axis.choices.len() as u64)
+        })
+    }
+
+    /// The variables of combination `index`, nested templates resolved.
+    pub(crate) fn combination(
+        &self,
+        vars: &Map<String, Value>,
+        files: &VarFiles,
+        mut index: u64,
+    ) -> Map<String, Value> {
+        let mut choices = vec![0; self.0.len()];
+        for (choice, axis) in choices.iter_mut().zip(&self.0).rev() {
+            let len = axis.choices.len() as u64;
+            *choice = (index % len) as usize;
+            index /= len;
+        }
+        // Axes are in the order of keys. Only what is chosen is copied, never a whole list.
+        let mut axes = self.0.iter().zip(choices).peekable();
+        let mut chosen = Map::new();
+        for (name, value) in vars {
+            let mut value = match (axes.next_if(|(axis, _)| axis.name == *name), value) {
+                (
+                    Some((
+                        Axis {
+                            choices: Choices::Files(files),
+                            ..
+                        },
+                        choice,
+                    )),
+                    _,
+                ) => Value::from(files[choice].as_str()),
+                (Some((_, choice)), Value::Array(items)) => items[choice].clone(),
+                (_, value) => value.clone(),
+            };
+            settle(&mut value, files);
+            chosen.insert(name.clone(), value);
+        }
+        resolve(chosen)
+    }
+}
+
+/// File contents in place of their names; one trailing newline off.
+fn settle(value: &mut Value, files: &VarFiles) {
+    let Value::String(text) = value else { return };
+    if let Some(content) = files.contents.get(text.as_str()) {
+        *value = content.clone();
+    } else if text.ends_with('\n') {
+        text.pop();
+    }
+}
+
+/// Templates inside variables: first simple references, up to [`ROUNDS`] deep, then each text
+/// as a template. A text that reads something undefined, or isn't a template after all, stays.
+fn resolve(mut vars: Map<String, Value>) -> Map<String, Value> {
+    let nested = |value: &Value| value.as_str().is_some_and(|text| !is_plain(text));
+    let names: Vec<String> = vars
+        .iter()
+        .filter(|(_, value)| nested(value))
+        .map(|(name, _)| name.clone())
+        .collect();
+    if names.is_empty() {
+        return vars;
+    }
+    for name in &names {
+        for _ in 0..ROUNDS {
+            let Some(text) = vars[name].as_str().and_then(|text| replaced(text, &vars)) else {
+                break;
+            };
+            vars[name] = Value::String(text);
+        }
+    }
+    let mut vars = Arc::new(vars);
+    for name in &names {
+        if let Some(text) = vars[name].as_str().and_then(|text| rendered(text, &vars)) {
+            Arc::make_mut(&mut vars)[name] = Value::String(text);
+        }
+    }
+    Arc::unwrap_or_clone(vars)
+}
+
+/// `text` with `{{ name }}` replaced where `name` is a variable; `None` if nothing changes.
+fn replaced(text: &str, vars: &Map<String, Value>) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    for piece in pieces(text) {
+        match piece {
+            Piece::Expression(tag) => match vars.get(tag[2..tag.len() - 2].trim()) {
+                Some(value) => out.push_str(&text_of(value)),
+                None => out.push_str(tag),
+            },
+            Piece::Text(part)
+            | Piece::Stray(part)
+            | Piece::Statement(part)
+            | Piece::Comment(part) => out.push_str(part),
+        }
+        if out.len() > MAX_VARIABLE {
+            return None;
+        }
+    }
+    (out != text).then_some(out)
+}
+
+fn rendered(text: &str, vars: &Arc<Map<String, Value>>) -> Option<String> {
+    if is_plain(text) {
+        return None;
+    }
+    let template = Template::new(text, None).ok()?;
+    let defined = template
+        .names()
+        .all(|name| vars.contains_key(&name) || name == "range");
+    if defined {
+        template.render(vars).ok()
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests;

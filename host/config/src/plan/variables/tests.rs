@@ -1,0 +1,163 @@
+//! Expansion and templates inside variables.
+
+use serde_json::json;
+
+use super::*;
+
+fn map(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        other => panic!("{other} is no map"),
+    }
+}
+
+/// Every combination, as JSON.
+fn expand(vars: Value, expand: bool) -> Vec<Value> {
+    let (vars, files) = (map(vars), files());
+    let axes = Axes::new(&vars, &files, expand);
+    let count = axes.combinations().expect("few");
+    (0..count)
+        .map(|index| Value::Object(axes.combination(&vars, &files, index)))
+        .collect()
+}
+
+fn files() -> VarFiles {
+    let key = |name: &str| format!("file://{name}");
+    VarFiles {
+        contents: BTreeMap::from([
+            (key("a.txt"), json!("A {{x}}")),
+            (key("b.txt"), json!("B")),
+            (key("data.yaml"), json!({"k": [1, 2]})),
+        ]),
+        matches: BTreeMap::from([(key("*.txt"), Arc::from([key("a.txt"), key("b.txt")]))]),
+    }
+}
+
+#[test]
+fn lists_of_strings_multiply_with_the_last_key_fastest() {
+    let expected: Vec<Value> = [("1", "x"), ("1", "y"), ("2", "x"), ("2", "y")]
+        .into_iter()
+        .map(|(a, b)| json!({"a": a, "b": b, "c": 5}))
+        .collect();
+    assert_eq!(
+        expand(json!({"a": ["1", "2"], "b": ["x", "y"], "c": 5}), true),
+        expected
+    );
+}
+
+#[test]
+fn other_lists_and_lists_that_may_not_expand_are_one_value() {
+    for (vars, may) in [
+        (json!({"a": [1, 2]}), true),
+        (json!({"a": [{"x": "y"}, "z"]}), true),
+        (json!({"a": []}), true),
+        (json!({"a": ["1", "2"]}), false),
+    ] {
+        assert_eq!(expand(vars.clone(), may), [vars]);
+    }
+    // What counts is the first element.
+    assert_eq!(
+        expand(json!({"a": ["x", 1]}), true),
+        [json!({"a": "x"}), json!({"a": 1})]
+    );
+}
+
+#[test]
+fn files_are_values_and_patterns_are_axes() {
+    assert_eq!(
+        expand(json!({"a": "file://b.txt"}), true),
+        [json!({"a": "B"})]
+    );
+    assert_eq!(
+        expand(json!({"a": "file://data.yaml"}), true),
+        [json!({"a": {"k": [1, 2]}})]
+    );
+    let both = [json!({"a": "A 1", "x": 1}), json!({"a": "B", "x": 1})];
+    assert_eq!(expand(json!({"a": "file://*.txt", "x": 1}), true), both);
+    assert_eq!(
+        expand(json!({"a": ["file://b.txt", "c"]}), true),
+        [json!({"a": "B"}), json!({"a": "c"})]
+    );
+}
+
+#[test]
+fn templates_inside_variables_are_resolved() {
+    let cases = [
+        // One trailing newline is dropped.
+        (json!({"a": "x\n"}), json!({"a": "x"})),
+        (json!({"a": "x\n\n"}), json!({"a": "x\n"})),
+        (
+            json!({"a": "hi {{b}}", "b": "you"}),
+            json!({"a": "hi you", "b": "you"}),
+        ),
+        (
+            json!({"a": "{{b}}", "b": "{{c}}", "c": "{{d}}", "d": "end"}),
+            json!({"a": "end", "b": "end", "c": "end", "d": "end"}),
+        ),
+        (
+            json!({"a": "{{ b | upper }}", "b": "x"}),
+            json!({"a": "X", "b": "x"}),
+        ),
+        (
+            json!({"a": "{{ o.k }} {{ n }}", "o": {"k": 1}, "n": 2.0}),
+            json!({"a": "1 2", "o": {"k": 1}, "n": 2.0}),
+        ),
+        // Undefined: as it is.
+        (
+            json!({"a": "{{ missing }} {{b}}", "b": "x"}),
+            json!({"a": "{{ missing }} x", "b": "x"}),
+        ),
+        // Not a template after all.
+        (
+            json!({"a": "{{ not a template }}"}),
+            json!({"a": "{{ not a template }}"}),
+        ),
+        (
+            json!({"a": "open {{ and {% and {#"}),
+            json!({"a": "open {{ and {% and {#"}),
+        ),
+        // Nested values stay.
+        (
+            json!({"a": {"k": "{{b}}"}, "b": "x"}),
+            json!({"a": {"k": "{{b}}"}, "b": "x"}),
+        ),
+        // A circle ends.
+        (json!({"a": "{{a}}"}), json!({"a": "{{a}}"})),
+        (
+            json!({"a": "{% raw %}{{b}}{% endraw %}", "b": "x"}),
+            json!({"a": "{{b}}", "b": "x"}),
+        ),
+    ];
+    for (vars, expected) in cases {
+        assert_eq!(expand(vars.clone(), true), [expected], "{vars}");
+    }
+}
+
+#[test]
+fn references_are_followed_five_deep() {
+    let vars = json!({"a": "{{b}}", "b": "{{c}}", "c": "{{d}}", "d": "{{e}}", "e": "{{f}}", "f": "{{g}}", "g": "end"});
+    let resolved = &expand(vars, true)[0];
+    // The sixth step is the rendering as a template.
+    assert_eq!(resolved["a"], "end");
+}
+
+#[test]
+fn references_that_multiply_are_cut_off() {
+    let ten = |name: &str| format!("{{{{{name}}}}}").repeat(100);
+    let vars =
+        json!({"a": ten("b"), "b": ten("c"), "c": ten("d"), "d": ten("e"), "e": "x".repeat(100)});
+    let resolved = &expand(vars, true)[0];
+    assert!(
+        resolved["a"]
+            .as_str()
+            .is_some_and(|text| text.len() <= MAX_VARIABLE)
+    );
+}
+
+#[test]
+fn counts_that_don_t_fit_are_known_without_expanding() {
+    let vars: Map<String, Value> = (0..7)
+        .map(|n| (n.to_string(), json!(vec!["x"; 1000])))
+        .collect();
+    assert_eq!(Axes::new(&vars, &files(), true).combinations(), None);
+}

@@ -1,0 +1,102 @@
+//! A whole config, and findings across keys.
+
+use serde_json::json;
+
+use crate::fixture::Folder;
+
+#[test]
+fn a_whole_config_becomes_a_plan() {
+    let folder = Folder::new(
+        "description: d\ntags: { team: a }\nprompts: ['{{q}}', '{{q}}!']\nproviders: [echo, { id: 'openai:gpt', label: l }]\n\
+         outputPath: out/r.json\nsharing: false\ntests: [{ vars: { q: [a, b] } }]",
+    );
+    let plan = folder.plan();
+    assert_eq!(plan.description.as_deref(), Some("d"));
+    assert_eq!(json!(plan.tags), json!({"team": "a"}));
+    assert_eq!(plan.output_paths, [folder.path().join("out/r.json")]);
+    assert_eq!(
+        (plan.columns.len(), plan.tests.len(), plan.case_count()),
+        (4, 1, 8)
+    );
+    assert_eq!(plan.config_json["prompts"], json!(["{{q}}", "{{q}}!"]));
+    assert_eq!(folder.texts(), ["a", "a!", "a", "a!", "b", "b!", "b", "b!"]);
+    assert_eq!(folder.warnings(), Vec::<String>::new());
+}
+
+#[test]
+fn a_flag_replaces_the_description() {
+    let mut folder = Folder::new("description: d\nprompts: [p]\nproviders: [echo]");
+    folder.overrides.description = Some("flag".to_owned());
+    assert_eq!(folder.plan().description.as_deref(), Some("flag"));
+}
+
+#[test]
+fn all_problems_are_reported_together() {
+    let folder = Folder::new(
+        "prompts: [none.txt]\nproviders: ['x:y']\nevaluateOptions: { repeat: -1 }\nscenarios: []\ntests:\n  - vars: { a: 1 }\n    assert: [{ type: nope }, { type: is-json, threshold: x }]",
+    );
+    let problems = folder.problems();
+    let expected = [
+        "promptfooconfig.yaml:4:1: scenarios: 'scenarios' is not supported yet",
+        "promptfooconfig.yaml:3:28: evaluateOptions.repeat: must be",
+        "promptfooconfig.yaml:1:11: prompts[0]: 'none.txt': there is no such file",
+        "promptfooconfig.yaml:2:13: providers[0]: no plugin serves the provider 'x:y'",
+        "promptfooconfig.yaml:7:22: tests[0].assert[0].type: no plugin serves",
+        "promptfooconfig.yaml:7:58: tests[0].assert[1].threshold: must be a number",
+    ];
+    assert_eq!(problems.len(), expected.len(), "{problems:#?}");
+    for (problem, expected) in problems.iter().zip(expected) {
+        assert!(problem.starts_with(expected), "{problem}");
+    }
+}
+
+#[test]
+fn what_is_not_there_yet_is_said_by_name() {
+    for key in [
+        "scenarios",
+        "extensions",
+        "derivedMetrics",
+        "redteam",
+        "nunjucksFilters",
+        "tracing",
+        "assertionTemplates",
+    ] {
+        let folder = Folder::new(&format!("prompts: [p]\nproviders: [echo]\n{key}: [x]"));
+        let problems = folder.problems();
+        let expected =
+            format!("promptfooconfig.yaml:3:1: {key}: '{key}' is not supported yet\nhelp: ");
+        assert!(
+            problems.len() == 1 && problems[0].starts_with(&expected),
+            "{problems:?}"
+        );
+    }
+}
+
+#[test]
+fn unknown_keys_warn_with_a_guess() {
+    let folder =
+        Folder::new("prompts: [p]\nprovider: x\nproviders: [echo]\noutputs: x\nsharing: true");
+    assert_eq!(
+        folder.warnings(),
+        [
+            "promptfooconfig.yaml:2:1: provider: unknown key 'provider' is ignored\nhelp: did you mean 'providers'?",
+            "promptfooconfig.yaml:4:1: outputs: unknown key 'outputs' is ignored",
+            "promptfooconfig.yaml:5:10: sharing: results are never shared: 'sharing' is ignored",
+        ]
+    );
+}
+
+#[test]
+fn more_rows_than_fit_are_refused() {
+    let list = format!("[{}]", vec!["x"; 2000].join(", "));
+    let folder = Folder::new(&format!(
+        "prompts: [p]\nproviders: [echo]\ntests: [{{ vars: {{ a: {list}, b: {list}, c: {list} }} }}]"
+    ));
+    assert_eq!(
+        folder.problems(),
+        [
+            "promptfooconfig.yaml:3:9: tests[0]: the variables and repeats make more than 4294967295 rows\n\
+          help: `options: { disableVarExpansion: true }` keeps a list as one value"
+        ]
+    );
+}

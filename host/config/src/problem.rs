@@ -1,0 +1,204 @@
+//! What is wrong with a config, or odd about it, and where.
+//!
+//! Readers don't stop at the first problem: they report to [`Findings`] and go on with what
+//! they have, so that a user sees everything at once.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+
+use crate::plan::Position;
+
+/// Problems beyond this many are counted, not kept: a generated file can hold a million.
+const MAX_KEPT: usize = 100;
+
+/// The longest text that could be a mistyped name.
+const MAX_NAME: usize = 64;
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// One sentence, no full stop.
+    pub message: String,
+    /// Where; its `key` is the path of the key, empty for a file as a whole.
+    pub at: Position,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+/// `file:line:column: key: message`, and a second line `help: …`.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.at.file.as_os_str().is_empty() {
+            write!(f, "{}: ", self.at)?;
+        }
+        if !self.at.key.is_empty() {
+            write!(f, "{}: ", self.at.key)?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(help) = &self.help {
+            write!(f, "\nhelp: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+/// One thing that is odd, but not in the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning(pub Problem);
+
+/// As [`Problem`].
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Why a config can't be run: everything that was found, in the order of reading.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+pub struct ConfigError {
+    /// At least one.
+    pub problems: Vec<Problem>,
+}
+
+/// Collects what readers find.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    problems: RefCell<Vec<Problem>>,
+    warnings: RefCell<Vec<Warning>>,
+    unkept_problems: Cell<usize>,
+    unkept_warnings: Cell<usize>,
+}
+
+impl Findings {
+    /// Reports what stands in the way of a run.
+    pub(crate) fn error(&self, at: Position, message: impl Into<String>) {
+        self.problem(Problem {
+            message: message.into(),
+            at,
+            help: None,
+        });
+    }
+
+    /// The same, with what to do.
+    pub(crate) fn error_help(
+        &self,
+        at: Position,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) {
+        self.problem(Problem {
+            message: message.into(),
+            at,
+            help: Some(help.into()),
+        });
+    }
+
+    /// The same, made already.
+    pub(crate) fn problem(&self, problem: Problem) {
+        let mut problems = self.problems.borrow_mut();
+        if problems.len() < MAX_KEPT {
+            problems.push(problem);
+        } else {
+            self.unkept_problems.set(self.unkept_problems.get() + 1);
+        }
+    }
+
+    /// Reports something odd.
+    pub(crate) fn warn(&self, at: Position, message: impl Into<String>, help: Option<String>) {
+        let mut warnings = self.warnings.borrow_mut();
+        if warnings.len() < MAX_KEPT {
+            warnings.push(Warning(Problem {
+                message: message.into(),
+                at,
+                help,
+            }));
+        } else {
+            self.unkept_warnings.set(self.unkept_warnings.get() + 1);
+        }
+    }
+
+    /// `value` with the warnings, unless a problem was reported.
+    pub(crate) fn verdict<T>(self, value: T) -> Result<(T, Vec<Warning>), ConfigError> {
+        let mut problems = self.problems.into_inner();
+        if !problems.is_empty() {
+            if self.unkept_problems.get() > 0 {
+                problems.push(more(self.unkept_problems.get(), "problems"));
+            }
+            return Err(ConfigError { problems });
+        }
+        let mut warnings = self.warnings.into_inner();
+        if self.unkept_warnings.get() > 0 {
+            warnings.push(Warning(more(self.unkept_warnings.get(), "warnings")));
+        }
+        Ok((value, warnings))
+    }
+
+    /// Whether nothing stands in the way so far.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.problems.borrow().is_empty()
+    }
+}
+
+fn more(count: usize, what: &str) -> Problem {
+    Problem {
+        message: format!("and {count} more {what}"),
+        at: Position::default(),
+        help: None,
+    }
+}
+
+/// The one of `known` that `written` was probably meant to be.
+pub(crate) fn did_you_mean<'a>(
+    written: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    // The distance takes memory by the product of both lengths; no name is that long.
+    if written.len() > MAX_NAME {
+        return None;
+    }
+    let close =
+        |name: &str| strsim::damerau_levenshtein(&written.to_lowercase(), &name.to_lowercase());
+    known
+        .into_iter()
+        .map(|name| (close(name), name))
+        .filter(|(distance, name)| *distance <= name.chars().count().max(3) / 3)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typo_is_recognised_and_another_word_is_not() {
+        let known = ["provider", "providers", "prompts", "tests", "env"];
+        let cases = [
+            ("provders", Some("providers")),
+            ("Providers", Some("providers")),
+            ("promtps", Some("prompts")),
+            ("evn", Some("env")),
+            ("colour", None),
+            ("", None),
+            (&"provider".repeat(1_000_000), None),
+        ];
+        for (written, meant) in cases {
+            assert_eq!(did_you_mean(written, known), meant, "{written}");
+        }
+    }
+
+    #[test]
+    fn findings_beyond_the_limit_are_counted() {
+        let findings = Findings::default();
+        for _ in 0..MAX_KEPT + 3 {
+            findings.error(Position::default(), "bad");
+        }
+        let problems = findings
+            .verdict(())
+            .expect_err("there were problems")
+            .problems;
+        assert_eq!(problems.len(), MAX_KEPT + 1);
+        assert_eq!(problems[MAX_KEPT].to_string(), "and 3 more problems");
+    }
+}

@@ -1,0 +1,79 @@
+//! The config as it stands in the results file.
+//!
+//! What came from the environment isn't in it, since templates stay unrendered. But people also
+//! write keys straight into a config. So values of `env`, and of keys that are named like a
+//! secret, are left out, unless they are templates.
+
+use serde_json::Value;
+
+use crate::template::is_plain;
+
+/// What stands in a value's place.
+const HIDDEN: &str = "[hidden]";
+
+/// Ends of names (lower case, without `_` and `-`) of keys that hold secrets.
+const SECRET_ENDS: [&str; 7] = [
+    "apikey",
+    "secret",
+    "password",
+    "passwd",
+    "token",
+    "authorization",
+    "privatekey",
+];
+
+/// `config` without values that look like secrets.
+pub(crate) fn redacted(mut config: Value) -> Value {
+    hide(&mut config, false);
+    config
+}
+
+fn hide(value: &mut Value, secret: bool) {
+    match value {
+        Value::String(text) if secret && is_plain(text) => HIDDEN.clone_into(text),
+        Value::Number(_) if secret => *value = Value::from(HIDDEN),
+        Value::Array(items) => items.iter_mut().for_each(|item| hide(item, secret)),
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                // A credential's `env` in `plugins` is a variable's name: text, not a map.
+                let env = key == "env" && value.is_object();
+                hide(value, secret || env || is_secret(key));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_secret(key: &str) -> bool {
+    let name: String = key.chars().filter(|c| !matches!(c, '_' | '-')).collect();
+    let name = name.to_ascii_lowercase();
+    SECRET_ENDS.iter().any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_of_env_and_of_keys_named_like_secrets_are_left_out() {
+        let config = json!({
+            "env": {"A": "literal", "B": "{{ env.B }}", "C": 5, "D": null},
+            "providers": [{"id": "x", "config": {
+                "apiKey": "sk-1", "headers": {"Authorization": "Bearer 1", "x-api-key": "k"}, "max_tokens": 5,
+                "apiKeyEnvar": "OTHER", "client_secret": "{{ env.S }}",
+            }}],
+            "plugins": {"acme": {"permissions": {"credentials": {"key": {"env": "ACME_API_KEY"}}}}},
+        });
+        let expected = json!({
+            "env": {"A": HIDDEN, "B": "{{ env.B }}", "C": HIDDEN, "D": null},
+            "providers": [{"id": "x", "config": {
+                "apiKey": HIDDEN, "headers": {"Authorization": HIDDEN, "x-api-key": HIDDEN}, "max_tokens": 5,
+                "apiKeyEnvar": "OTHER", "client_secret": "{{ env.S }}",
+            }}],
+            "plugins": {"acme": {"permissions": {"credentials": {"key": {"env": "ACME_API_KEY"}}}}},
+        });
+        assert_eq!(redacted(config), expected);
+    }
+}

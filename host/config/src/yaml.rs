@@ -1,0 +1,330 @@
+//! YAML 1.2 to [`Node`]s.
+//!
+//! Scalars follow the core schema, so `yes`, `no` and dates are text. Anchors, aliases and merge
+//! keys (`<<`) work. Built on the parser's events rather than on a loader because a loader gives
+//! no limits: here depth is bounded, and what aliases copy is too, so that ten lines can't
+//! become gigabytes. Two equal keys in one map are an error, since one of them would be lost.
+
+use std::collections::{HashMap, HashSet};
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, StrInput, Tag};
+use serde_json::Number;
+
+use crate::node::{Key, Kind, MAX_DEPTH, Malformed, Mark, Node, Text};
+
+/// What aliases may copy in all, in bytes of text plus [`NODE_WEIGHT`] a value: some thousand
+/// times what shared blocks in real configs come to.
+const MAX_ALIASED: usize = 16 << 20;
+
+/// What a value costs beside its text.
+const NODE_WEIGHT: usize = 64;
+
+/// Reads one document.
+pub(crate) fn parse(text: &str) -> Result<Node, Malformed> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    Reader {
+        parser: Parser::new_from_str(text),
+        stack: Vec::new(),
+        anchors: HashMap::new(),
+        aliased: 0,
+    }
+    .document()
+}
+
+struct Reader<'a> {
+    parser: Parser<'a, StrInput<'a>>,
+    stack: Vec<Open>,
+    anchors: HashMap<usize, (Node, usize)>,
+    aliased: usize,
+}
+
+/// A list or map that has begun.
+struct Open {
+    anchor: usize,
+    mark: Mark,
+    kind: OpenKind,
+}
+
+enum OpenKind {
+    List(Vec<Node>),
+    Map {
+        fields: Vec<(Key, Node)>,
+        merges: Vec<Node>,
+        key: Option<Key>,
+        seen: HashSet<String>,
+    },
+}
+
+impl Reader<'_> {
+    fn document(mut self) -> Result<Node, Malformed> {
+        let mut root: Option<Node> = None;
+        while let Some(event) = self.parser.next_event() {
+            let (event, span) = event.map_err(|error| scan_error(&error))?;
+            let mark = mark(&span.start);
+            if root.is_some() && matches!(event, Event::DocumentStart(_)) {
+                return Err(Malformed::new(
+                    "a second YAML document begins here; only one is read",
+                    mark,
+                ));
+            }
+            if let Some(node) = self.event(event, mark)? {
+                root = Some(node);
+            }
+        }
+        Ok(root.unwrap_or(Node {
+            kind: Kind::Null,
+            mark: Mark { line: 1, column: 1 },
+        }))
+    }
+
+    /// The document's value, once it is complete.
+    fn event(&mut self, event: Event<'_>, mark: Mark) -> Result<Option<Node>, Malformed> {
+        let (node, anchor) = match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let kind = scalar(&text, style, tag.as_deref())
+                    .map_err(|message| Malformed::new(message, mark))?;
+                (Node { kind, mark }, anchor)
+            }
+            Event::Alias(id) => (self.alias(id, mark)?, 0),
+            Event::SequenceStart(anchor, _) => {
+                return self.open(Open {
+                    anchor,
+                    mark,
+                    kind: OpenKind::List(Vec::new()),
+                });
+            }
+            Event::MappingStart(anchor, _) => {
+                let (fields, merges, seen) = (Vec::new(), Vec::new(), HashSet::new());
+                return self.open(Open {
+                    anchor,
+                    mark,
+                    kind: OpenKind::Map {
+                        fields,
+                        merges,
+                        key: None,
+                        seen,
+                    },
+                });
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                let Some(open) = self.stack.pop() else {
+                    return Ok(None);
+                };
+                let kind = match open.kind {
+                    OpenKind::List(items) => Kind::List(items),
+                    OpenKind::Map { fields, merges, .. } => Kind::Map(merged(fields, merges)?),
+                };
+                (
+                    Node {
+                        kind,
+                        mark: open.mark,
+                    },
+                    open.anchor,
+                )
+            }
+            _ => return Ok(None),
+        };
+        if anchor > 0 {
+            let weight = weight(&node);
+            self.anchors.insert(anchor, (node.clone(), weight));
+        }
+        self.add(node)
+    }
+
+    fn open(&mut self, open: Open) -> Result<Option<Node>, Malformed> {
+        if self.stack.len() >= MAX_DEPTH {
+            return Err(Malformed::new(
+                format!("nested deeper than {MAX_DEPTH} levels"),
+                open.mark,
+            ));
+        }
+        self.stack.push(open);
+        Ok(None)
+    }
+
+    fn alias(&mut self, id: usize, mark: Mark) -> Result<Node, Malformed> {
+        let Some((node, weight)) = self.anchors.get(&id) else {
+            return Err(Malformed::new("an alias inside its own anchor", mark));
+        };
+        self.aliased += weight;
+        if self.aliased > MAX_ALIASED {
+            return Err(Malformed::new(
+                format!("aliases copy more than {} MiB", MAX_ALIASED >> 20),
+                mark,
+            ));
+        }
+        if self.stack.len() + depth(node) > MAX_DEPTH {
+            return Err(Malformed::new(
+                format!("nested deeper than {MAX_DEPTH} levels"),
+                mark,
+            ));
+        }
+        Ok(node.clone())
+    }
+
+    /// Puts a finished value where it belongs.
+    fn add(&mut self, node: Node) -> Result<Option<Node>, Malformed> {
+        let Some(open) = self.stack.last_mut() else {
+            return Ok(Some(node));
+        };
+        match &mut open.kind {
+            OpenKind::List(items) => items.push(node),
+            OpenKind::Map {
+                fields,
+                merges,
+                key,
+                seen,
+            } => match key.take() {
+                None => {
+                    let name = key_name(&node)?;
+                    if name != "<<" && !seen.insert(name.clone()) {
+                        let first = fields
+                            .iter()
+                            .find(|(key, _)| key.name == name)
+                            .map_or(0, |(key, _)| key.mark.line);
+                        return Err(Malformed::new(
+                            format!("the key '{name}' is already on line {first}"),
+                            node.mark,
+                        ));
+                    }
+                    *key = Some(Key {
+                        name,
+                        mark: node.mark,
+                    });
+                }
+                Some(name) if name.name == "<<" => merges.push(node),
+                Some(name) => fields.push((name, node)),
+            },
+        }
+        Ok(None)
+    }
+}
+
+fn key_name(node: &Node) -> Result<String, Malformed> {
+    match &node.kind {
+        Kind::Text(text) => Ok(text.written.clone()),
+        Kind::Number(number) => Ok(number.to_string()),
+        Kind::Bool(value) => Ok(value.to_string()),
+        Kind::Null => Ok("null".to_owned()),
+        Kind::List(_) | Kind::Map(_) => Err(Malformed {
+            message: "a key must be text".to_owned(),
+            mark: node.mark,
+            help: Some("a value that begins with '{' needs quotes, for example \"{{name}}\""),
+        }),
+    }
+}
+
+/// `fields` and, under them, what `<<` brings in.
+fn merged(mut fields: Vec<(Key, Node)>, merges: Vec<Node>) -> Result<Vec<(Key, Node)>, Malformed> {
+    for source in merges {
+        let mark = source.mark;
+        let sources = match source.kind {
+            Kind::List(items) => items,
+            _ => vec![source],
+        };
+        for source in sources {
+            let Kind::Map(more) = source.kind else {
+                return Err(Malformed::new("'<<' takes a map or a list of maps", mark));
+            };
+            let known: HashSet<String> = fields.iter().map(|(key, _)| key.name.clone()).collect();
+            fields.extend(
+                more.into_iter()
+                    .filter(|(key, _)| !known.contains(&key.name)),
+            );
+        }
+    }
+    Ok(fields)
+}
+
+fn weight(node: &Node) -> usize {
+    NODE_WEIGHT
+        + match &node.kind {
+            Kind::Text(text) => text.written.len(),
+            Kind::List(items) => items.iter().map(weight).sum(),
+            Kind::Map(fields) => fields
+                .iter()
+                .map(|(key, value)| key.name.len() + weight(value))
+                .sum(),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) => 0,
+        }
+}
+
+fn depth(node: &Node) -> usize {
+    match &node.kind {
+        Kind::List(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Kind::Map(fields) => {
+            1 + fields
+                .iter()
+                .map(|(_, value)| depth(value))
+                .max()
+                .unwrap_or(0)
+        }
+        _ => 0,
+    }
+}
+
+/// A scalar by the core schema, or by its tag.
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Kind, String> {
+    let core = tag
+        .filter(|tag| tag.is_yaml_core_schema())
+        .map(|tag| tag.suffix.as_str());
+    match (core, style) {
+        (Some("str"), _) => return Ok(Kind::Text(Text::new(text))),
+        (Some("int" | "float" | "bool" | "null"), _) | (_, ScalarStyle::Plain) => {}
+        _ => return Ok(Kind::Text(Text::new(text))),
+    }
+    let kind = match text {
+        "" | "~" | "null" | "Null" | "NULL" => Kind::Null,
+        "true" | "True" | "TRUE" => Kind::Bool(true),
+        "false" | "False" | "FALSE" => Kind::Bool(false),
+        _ => number(text)?.map_or_else(|| Kind::Text(Text::new(text)), Kind::Number),
+    };
+    Ok(kind)
+}
+
+fn number(text: &str) -> Result<Option<Number>, String> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if matches!(
+        unsigned,
+        ".inf" | ".Inf" | ".INF" | ".nan" | ".NaN" | ".NAN"
+    ) {
+        return Err(format!(
+            "{text} has no JSON form; put it in quotes if text is meant"
+        ));
+    }
+    let radix = |prefix: &str, radix| i64::from_str_radix(text.strip_prefix(prefix)?, radix).ok();
+    if let Some(number) = radix("0x", 16).or_else(|| radix("0o", 8)) {
+        return Ok(Some(number.into()));
+    }
+    let starts = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+    let digits = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
+    if !starts || !unsigned.contains(|c: char| c.is_ascii_digit()) || !unsigned.chars().all(digits)
+    {
+        return Ok(None);
+    }
+    let plain = text.strip_prefix('+').unwrap_or(text);
+    let whole = plain
+        .parse::<i64>()
+        .map(Number::from)
+        .or_else(|_| plain.parse::<u64>().map(Number::from));
+    Ok(whole
+        .ok()
+        .or_else(|| plain.parse().ok().and_then(Number::from_f64)))
+}
+
+fn mark(marker: &Marker) -> Mark {
+    Mark {
+        line: marker.line() as u32,
+        column: marker.col() as u32 + 1,
+    }
+}
+
+fn scan_error(error: &ScanError) -> Malformed {
+    Malformed::new(
+        format!("not valid YAML: {}", error.info()),
+        mark(error.marker()),
+    )
+}
+
+#[cfg(test)]
+mod tests;

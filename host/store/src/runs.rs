@@ -1,0 +1,25 @@
+//! `runs.db`: every run and its rows.
+//!
+//! [`Store`] is the door. It holds no connection: each question opens its own, which costs
+//! a third of a millisecond and leaves nothing to share between threads, and each run that
+//! is written has one writer thread with one connection. A pool would save time that nobody
+//! waits for.
+
+mod info;
+mod liveness;
+mod outcome;
+mod queue;
+mod row;
+mod rows;
+#[cfg(test)]
+mod samples;
+mod schema;
+mod store;
+mod writer;
+
+pub use info::{NewRun, RunEnd, RunHead, RunInfo, RunRef, RunState, RunStatus};
+pub use outcome::{Outcome, OutcomeCounts};
+pub use row::Row;
+pub use rows::Rows;
+pub use store::Store;
+pub use writer::RunWriter;

@@ -1,0 +1,64 @@
+//! The format of `runs.db`: how a file of each older format becomes one of the next.
+//!
+//! A migration that was released is never edited: files that have it are not given it again.
+//!
+//! Why two tables for one row: `rows` is small and lies in key order, so that counting a million
+//! outcomes, or finding the few that failed, reads a hundred bytes a row; `records` takes the
+//! texts, thousands of bytes each, one after the other in the order in which they come. As one
+//! table it would need the same two trees (the table and the index of its key), and every count
+//! would page through every text.
+
+use crate::database::Schema;
+
+/// "RUNR" as a big-endian integer.
+const APPLICATION_ID: i32 = 0x5255_4E52;
+
+/// The formats of `runs.db`.
+pub(super) const RUNS: Schema = Schema {
+    application_id: APPLICATION_ID,
+    migrations: &[FORMAT_1],
+};
+
+/// AUTOINCREMENT: the key of a deleted run is never given to another one, so that nothing that
+/// still holds it can touch the wrong run. `seed` is an unsigned number in a signed column.
+/// `score` may be NULL: SQLite has no NaN.
+const FORMAT_1: &str = "
+CREATE TABLE runs (
+    key           INTEGER PRIMARY KEY AUTOINCREMENT,
+    id            TEXT    NOT NULL UNIQUE,
+    created_at_ms INTEGER NOT NULL,
+    ended_at_ms   INTEGER,
+    state         TEXT    NOT NULL,
+    description   TEXT,
+    seed          INTEGER NOT NULL,
+    tags          TEXT    NOT NULL,
+    columns       TEXT    NOT NULL,
+    plugins       TEXT    NOT NULL,
+    options       TEXT    NOT NULL,
+    summary       TEXT,
+    config        TEXT    NOT NULL
+) STRICT;
+
+CREATE INDEX runs_by_time ON runs (created_at_ms, key);
+
+CREATE TABLE rows (
+    run           INTEGER NOT NULL REFERENCES runs (key),
+    test_idx      INTEGER NOT NULL,
+    prompt_idx    INTEGER NOT NULL,
+    record        INTEGER NOT NULL,
+    row_id        TEXT    NOT NULL,
+    outcome       TEXT    NOT NULL,
+    score         REAL,
+    latency_ms    INTEGER,
+    cost_usd      REAL,
+    input_tokens  INTEGER,
+    output_tokens INTEGER,
+    cached        INTEGER NOT NULL,
+    PRIMARY KEY (run, test_idx, prompt_idx)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE records (
+    key  INTEGER PRIMARY KEY,
+    json TEXT NOT NULL
+) STRICT;
+";

@@ -1,0 +1,396 @@
+//! The door to `runs.db`: begins runs, finds them, hands out their rows, deletes them.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+
+use super::liveness::{self, Claim};
+use super::rows::{self, Rows};
+use super::schema::RUNS;
+use super::writer::{Run, RunWriter};
+use super::{NewRun, Outcome, OutcomeCounts, Row, RunHead, RunInfo, RunRef, RunState};
+use crate::database::{Database, OpenOptions, Purpose};
+use crate::error::StoreError;
+
+/// Runs that an ambiguous prefix is answered with.
+const CANDIDATES: u32 = 10;
+
+const INSERT_RUN: &str = "
+INSERT INTO runs (id, created_at_ms, state, description, seed, tags, columns, plugins, options,
+                  config)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+
+const RUN_COLUMNS: &str =
+    "SELECT key, id, created_at_ms, ended_at_ms, state, description, tags, summary FROM runs";
+
+/// The word that names the newest run.
+const LATEST: &str = "latest";
+
+/// The file with every run. Cheap to clone; holds no connection.
+#[derive(Debug, Clone)]
+pub struct Store {
+    database: Database,
+}
+
+/// A run as its row says, before the rest of the world is asked.
+struct Found {
+    key: i64,
+    info: RunInfo,
+    state: String,
+}
+
+impl Store {
+    /// Opens the file, creating it and its folders (for the user alone) if need be, and brings it
+    /// to the current format.
+    ///
+    /// # Errors
+    /// When the file can't be made, is none of ours ([`StoreError::NotADatabase`],
+    /// [`StoreError::Foreign`]), is newer than this program ([`StoreError::Newer`], untouched),
+    /// or is held locked ([`StoreError::Busy`]).
+    pub fn open(path: &Path, options: OpenOptions) -> Result<Self, StoreError> {
+        Ok(Self {
+            database: Database::open(path, options, &RUNS)?,
+        })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        self.database.path()
+    }
+
+    /// Begins a run: it is in the file when this returns, and is called running until its writer
+    /// is finished or dropped.
+    ///
+    /// # Errors
+    /// [`StoreError::RunExists`] when the id is taken; otherwise when the file can't be written.
+    pub fn begin_run(&self, run: NewRun) -> Result<RunWriter, StoreError> {
+        let mut connection = self.database.connect(Purpose::Write)?;
+        let failed = |error: rusqlite::Error| match error.sqlite_extended_error_code() {
+            Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE) => {
+                StoreError::RunExists { id: run.id.clone() }
+            }
+            _ => self.database.failed("begin the run", error),
+        };
+        let change = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        insert(&change, &run).map_err(failed)?;
+        let key = change.last_insert_rowid();
+        // Before others can see the run, so that nobody takes it for one whose process died.
+        let claim = Claim::take(self.path(), key)?;
+        change.commit().map_err(failed)?;
+        RunWriter::start(
+            self.database.clone(),
+            connection,
+            Run {
+                id: run.id,
+                key,
+                claim,
+            },
+        )
+    }
+
+    /// The newest runs, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn runs(&self, limit: usize) -> Result<Vec<RunInfo>, StoreError> {
+        let connection = self.database.connect(Purpose::Read)?;
+        self.newest(&connection, limit)
+    }
+
+    /// The run that `wanted` names: `latest`, an id, or the beginning of just one id.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRuns`], [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`] with the
+    /// runs that could be meant; otherwise when the file can't be read.
+    pub fn find_run(&self, wanted: &str) -> Result<RunInfo, StoreError> {
+        let connection = self.database.connect(Purpose::Read)?;
+        if wanted == LATEST {
+            return self.newest(&connection, 1)?.pop().ok_or(StoreError::NoRuns);
+        }
+        let id = self.resolve(&connection, wanted)?;
+        self.select(&connection, &format!("{RUN_COLUMNS} WHERE id = ?1"), [id])?
+            .pop()
+            .ok_or_else(|| StoreError::NoSuchRun {
+                wanted: wanted.to_owned(),
+            })
+    }
+
+    /// What was said when the run with this id began.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.
+    pub fn run_head(&self, id: &str) -> Result<RunHead, StoreError> {
+        let connection = self.database.connect(Purpose::Read)?;
+        let question = "SELECT config, columns, plugins, options, seed FROM runs WHERE id = ?1";
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(RunHead {
+                config_json: row.get(0)?,
+                columns_json: row.get(1)?,
+                plugins_json: row.get(2)?,
+                options_json: row.get(3)?,
+                seed: row.get::<_, i64>(4)?.cast_unsigned(),
+            })
+        };
+        let found = connection.query_row(question, [id], read).optional();
+        found
+            .map_err(|error| self.reading(error))?
+            .ok_or_else(|| no_such_run(id))
+    }
+
+    /// The rows of the run with this id in the order of (`test_idx`, `prompt_idx`), in bounded
+    /// memory. Rows that are committed meanwhile are met if their key is still ahead.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.
+    pub fn rows(&self, id: &str) -> Result<Rows, StoreError> {
+        self.rows_that_ended(id, &[])
+    }
+
+    /// Like [`Store::rows`], only those with one of these outcomes; all when none is given.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.
+    pub fn rows_that_ended(&self, id: &str, outcomes: &[Outcome]) -> Result<Rows, StoreError> {
+        let connection = self.database.connect(Purpose::Read)?;
+        let key = self.key(&connection, id)?;
+        Ok(Rows::new(connection, self.path().to_owned(), key, outcomes))
+    }
+
+    /// One row of the run with this id, if it is there.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.
+    pub fn row(&self, id: &str, test_idx: u32, prompt_idx: u32) -> Result<Option<Row>, StoreError> {
+        let connection = self.database.connect(Purpose::Read)?;
+        let key = self.key(&connection, id)?;
+        rows::one(&connection, self.path(), key, test_idx, prompt_idx)
+    }
+
+    /// Deletes the run with this id and its rows. The file keeps its size and uses the space
+    /// again.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; [`StoreError::RunIsLive`] while it is being written; otherwise
+    /// when the file can't be written.
+    pub fn delete_run(&self, id: &str) -> Result<(), StoreError> {
+        let mut connection = self.database.connect(Purpose::Write)?;
+        let failed = |error| self.database.failed("delete the run", error);
+        let change = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(failed)?;
+        let key = self.key(&change, id)?;
+        if liveness::is_live(self.path(), key) {
+            return Err(StoreError::RunIsLive { id: id.to_owned() });
+        }
+        let delete = || {
+            change.execute(
+                "DELETE FROM records WHERE key IN (SELECT record FROM rows WHERE run = ?1)",
+                [key],
+            )?;
+            change.execute("DELETE FROM rows WHERE run = ?1", [key])?;
+            change.execute("DELETE FROM runs WHERE key = ?1", [key])
+        };
+        delete().map_err(failed)?;
+        change.commit().map_err(failed)
+    }
+
+    fn newest(&self, connection: &Connection, limit: usize) -> Result<Vec<RunInfo>, StoreError> {
+        let question = format!("{RUN_COLUMNS} ORDER BY created_at_ms DESC, key DESC LIMIT ?1");
+        self.select(
+            connection,
+            &question,
+            [i64::try_from(limit).unwrap_or(i64::MAX)],
+        )
+    }
+
+    /// The id that `wanted` is or begins.
+    fn resolve(&self, connection: &Connection, wanted: &str) -> Result<String, StoreError> {
+        let exact = connection
+            .query_row("SELECT id FROM runs WHERE id = ?1", [wanted], |row| {
+                row.get(0)
+            })
+            .optional();
+        if let Some(id) = exact.map_err(|error| self.reading(error))? {
+            return Ok(id);
+        }
+        let (mut candidates, total) =
+            candidates(connection, wanted).map_err(|error| self.reading(error))?;
+        match (total, candidates.pop()) {
+            (1, Some(only)) => Ok(only.id),
+            (_, None) => Err(no_such_run(wanted)),
+            (_, Some(last)) => {
+                candidates.push(last);
+                Err(StoreError::AmbiguousRun {
+                    wanted: wanted.to_owned(),
+                    candidates,
+                    total,
+                })
+            }
+        }
+    }
+
+    fn select<P: rusqlite::Params>(
+        &self,
+        connection: &Connection,
+        question: &str,
+        params: P,
+    ) -> Result<Vec<RunInfo>, StoreError> {
+        let found = || {
+            connection
+                .prepare(question)?
+                .query_map(params, found)?
+                .collect::<Result<Vec<_>, _>>()
+        };
+        let found = found().map_err(|error| self.reading(error))?;
+        found
+            .into_iter()
+            .map(|found| self.complete(connection, found))
+            .collect()
+    }
+
+    /// Adds what the run's own row doesn't say: how its rows ended, and whether it lives.
+    fn complete(&self, connection: &Connection, found: Found) -> Result<RunInfo, StoreError> {
+        let Found {
+            key,
+            mut info,
+            state,
+        } = found;
+        info.state = self.state(&state)?;
+        if info.state == RunState::Running && !liveness::is_live(self.path(), key) {
+            // It may have ended in the right way between the two questions.
+            let question = format!("{RUN_COLUMNS} WHERE key = ?1");
+            let again = connection
+                .query_row(&question, [key], self::found)
+                .optional();
+            let Some(again) = again.map_err(|error| self.reading(error))? else {
+                return Err(no_such_run(&info.id));
+            };
+            info = again.info;
+            info.state = match self.state(&again.state)? {
+                RunState::Running => RunState::Interrupted,
+                ended => ended,
+            };
+        }
+        info.outcomes = self.outcomes(connection, key)?;
+        Ok(info)
+    }
+
+    /// Counted here and not by SQL, which would sort the run's rows first: half the time.
+    fn outcomes(&self, connection: &Connection, key: i64) -> Result<OutcomeCounts, StoreError> {
+        let failed = |error| self.reading(error);
+        let question = "SELECT outcome FROM rows WHERE run = ?1";
+        let mut question = connection.prepare_cached(question).map_err(failed)?;
+        let mut found = question.query([key]).map_err(failed)?;
+        let mut counts = OutcomeCounts::default();
+        while let Some(row) = found.next().map_err(failed)? {
+            let word = row.get_ref(0).map_err(failed)?;
+            let word = word.as_str().map_err(|error| failed(error.into()))?;
+            counts.add(Outcome::from_word(word).ok_or_else(|| self.unreadable("outcome", word))?);
+        }
+        Ok(counts)
+    }
+
+    fn key(&self, connection: &Connection, id: &str) -> Result<i64, StoreError> {
+        let key = connection
+            .query_row("SELECT key FROM runs WHERE id = ?1", [id], |row| row.get(0))
+            .optional();
+        key.map_err(|error| self.reading(error))?
+            .ok_or_else(|| no_such_run(id))
+    }
+
+    fn state(&self, word: &str) -> Result<RunState, StoreError> {
+        RunState::from_word(word).ok_or_else(|| self.unreadable("state of a run", word))
+    }
+
+    fn reading(&self, error: rusqlite::Error) -> StoreError {
+        self.database.failed("read runs", error)
+    }
+
+    fn unreadable(&self, what: &'static str, value: &str) -> StoreError {
+        StoreError::Unreadable {
+            path: self.path().to_owned(),
+            what,
+            value: value.to_owned(),
+        }
+    }
+}
+
+fn no_such_run(wanted: &str) -> StoreError {
+    StoreError::NoSuchRun {
+        wanted: wanted.to_owned(),
+    }
+}
+
+fn insert(change: &Connection, run: &NewRun) -> rusqlite::Result<()> {
+    let state = RunState::Running.as_str();
+    let seed = run.seed.cast_signed();
+    let texts = (
+        &run.tags_json,
+        &run.columns_json,
+        &run.plugins_json,
+        &run.options_json,
+        &run.config_json,
+    );
+    let (tags, columns, plugins, options, config) = texts;
+    let row = (
+        &run.id,
+        run.created_at_ms,
+        state,
+        &run.description,
+        seed,
+        tags,
+        columns,
+        plugins,
+        options,
+        config,
+    );
+    change.execute(INSERT_RUN, row).map(drop)
+}
+
+fn found(row: &rusqlite::Row<'_>) -> rusqlite::Result<Found> {
+    let info = RunInfo {
+        id: row.get(1)?,
+        created_at_ms: row.get(2)?,
+        ended_at_ms: row.get(3)?,
+        state: RunState::Running,
+        description: row.get(5)?,
+        tags_json: row.get(6)?,
+        summary_json: row.get(7)?,
+        outcomes: OutcomeCounts::default(),
+    };
+    Ok(Found {
+        key: row.get(0)?,
+        info,
+        state: row.get(4)?,
+    })
+}
+
+/// The newest runs whose id begins with `prefix`, and how many there are. Nothing begins with an
+/// empty one: it is a variable that was not set, and must not name the only run there is.
+fn candidates(connection: &Connection, prefix: &str) -> rusqlite::Result<(Vec<RunRef>, u64)> {
+    let begins = "FROM runs WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1";
+    let total: i64 =
+        connection.query_row(&format!("SELECT count(*) {begins}"), [prefix], |row| {
+            row.get(0)
+        })?;
+    let question = format!(
+        "SELECT id, created_at_ms, description {begins} ORDER BY created_at_ms DESC, key DESC LIMIT {CANDIDATES}"
+    );
+    let mut question = connection.prepare(&question)?;
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(RunRef {
+            id: row.get(0)?,
+            created_at_ms: row.get(1)?,
+            description: row.get(2)?,
+        })
+    };
+    let candidates = question
+        .query_map([prefix], read)?
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok((candidates, total.unsigned_abs()))
+}
+
+#[cfg(test)]
+mod tests;

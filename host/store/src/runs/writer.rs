@@ -1,0 +1,241 @@
+//! Writes one run: a thread with its own connection that commits rows in groups.
+//!
+//! A commit costs as much CPU time as three rows with a log, and as thirty without, so rows
+//! travel together; and SQLite takes one writer at a time, so more threads would only wait for
+//! each other. A group is complete in memory before its transaction begins: the lock on the file
+//! is held for the milliseconds that the inserts take, never while waiting for a model to answer,
+//! and other processes get their turn.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::{Connection, TransactionBehavior, named_params};
+
+use super::liveness::Claim;
+use super::queue::{Failure, Queue};
+use super::{Row, RunEnd};
+use crate::database::Database;
+use crate::error::{StoreError, WriterFailure};
+
+/// How long the end of a run waits for readers before it leaves the journal to the next one who
+/// closes the file. It is tidiness, not safety.
+const TIDY_PATIENCE: Duration = Duration::from_millis(250);
+
+const INSERT_ROW: &str = "
+INSERT INTO rows (run, test_idx, prompt_idx, record, row_id, outcome, score,
+                  latency_ms, cost_usd, input_tokens, output_tokens, cached)
+VALUES (:run, :test_idx, :prompt_idx, :record, :row_id, :outcome, :score,
+        :latency_ms, :cost_usd, :input_tokens, :output_tokens, :cached)
+ON CONFLICT (run, test_idx, prompt_idx) DO UPDATE SET
+    row_id = excluded.row_id, outcome = excluded.outcome, score = excluded.score,
+    latency_ms = excluded.latency_ms, cost_usd = excluded.cost_usd,
+    input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+    cached = excluded.cached
+RETURNING record";
+
+const PUT_RECORD: &str = "INSERT OR REPLACE INTO records (key, json) VALUES (?1, ?2)";
+
+const NEXT_RECORD: &str = "SELECT coalesce(max(key), 0) + 1 FROM records";
+
+const END_RUN: &str = "UPDATE runs SET state = ?2, ended_at_ms = ?3, summary = ?4 WHERE key = ?1";
+
+/// Takes the rows of one run.
+///
+/// What was pushed is on disk once [`RunWriter::committed`] has counted it, after
+/// [`RunWriter::flush`], and after [`RunWriter::finish`]. Dropping a writer without `finish` still
+/// writes what it was given, and leaves a run that readers call interrupted.
+#[derive(Debug)]
+pub struct RunWriter {
+    id: String,
+    queue: Arc<Queue>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl RunWriter {
+    /// Starts the thread for a run that is in the file.
+    pub(super) fn start(
+        database: Database,
+        connection: Connection,
+        run: Run,
+    ) -> Result<Self, StoreError> {
+        let Run { id, key, claim } = run;
+        let queue = Arc::new(Queue::default());
+        let theirs = Arc::clone(&queue);
+        let thread = std::thread::Builder::new()
+            .name("runner-store".to_owned())
+            .spawn(move || {
+                write_all(&theirs, &database, connection, key);
+                drop(claim);
+            })
+            .map_err(|source| StoreError::NoThread { source })?;
+        Ok(Self {
+            id,
+            queue,
+            thread: Some(thread),
+        })
+    }
+
+    /// The run's id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Hands over a row. Returns at once as long as the disk keeps up; otherwise waits for the
+    /// group ahead.
+    ///
+    /// # Errors
+    /// [`StoreError::Writing`] once the writer has failed: neither this row nor those that were
+    /// not committed by then will be stored.
+    pub fn push(&self, row: Row) -> Result<(), StoreError> {
+        self.queue.push(row).map_err(|failure| self.failed(failure))
+    }
+
+    /// How many rows were handed over. It serves as a ticket: all of them are on disk once
+    /// [`RunWriter::committed`] has reached this number.
+    pub fn pushed(&self) -> u64 {
+        self.queue.counts().pushed
+    }
+
+    /// How many rows are on disk. Rows are committed in the order in which they were pushed.
+    pub fn committed(&self) -> u64 {
+        self.queue.counts().committed
+    }
+
+    /// Commits what was pushed so far and waits for it.
+    ///
+    /// # Errors
+    /// [`StoreError::Writing`] when the writer has failed.
+    pub fn flush(&self) -> Result<(), StoreError> {
+        self.queue.flush().map_err(|failure| self.failed(failure))
+    }
+
+    /// Writes what is left, marks how the run ended, and tidies up the journal.
+    ///
+    /// # Errors
+    /// [`StoreError::Writing`] when not everything could be written; the run counts as
+    /// interrupted then.
+    pub fn finish(mut self, end: RunEnd) -> Result<(), StoreError> {
+        self.stop(Some(end));
+        self.queue.check().map_err(|failure| self.failed(failure))
+    }
+
+    fn stop(&mut self, end: Option<RunEnd>) {
+        if let Some(thread) = self.thread.take() {
+            self.queue.close(end);
+            // A panic was noted by `Watch`.
+            drop(thread.join());
+        }
+    }
+
+    fn failed(&self, source: Failure) -> StoreError {
+        let counts = self.queue.counts();
+        StoreError::Writing {
+            id: self.id.clone(),
+            committed: counts.committed,
+            pushed: counts.pushed,
+            source,
+        }
+    }
+}
+
+impl Drop for RunWriter {
+    fn drop(&mut self) {
+        self.stop(None);
+    }
+}
+
+/// The run that a thread writes.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) id: String,
+    pub(super) key: i64,
+    /// Held until the thread has written the end.
+    pub(super) claim: Claim,
+}
+
+/// Tells those who wait when the thread panics: nobody else would.
+struct Watch<'a>(&'a Queue);
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail(WriterFailure::Panicked);
+        }
+    }
+}
+
+fn write_all(queue: &Queue, database: &Database, mut connection: Connection, run: i64) {
+    let _watch = Watch(queue);
+    let outcome = write_groups(queue, &mut connection, run)
+        .map_err(|error| database.failed("write results", error))
+        .and_then(|()| {
+            end(queue, &connection, run).map_err(|error| database.failed("end the run", error))
+        });
+    if let Err(error) = outcome {
+        queue.fail(WriterFailure::Store(error));
+    }
+}
+
+fn write_groups(queue: &Queue, connection: &mut Connection, run: i64) -> rusqlite::Result<()> {
+    while let Some(group) = queue.take_group() {
+        write_group(connection, run, &group)?;
+        queue.commit(group.len() as u64);
+    }
+    Ok(())
+}
+
+fn write_group(connection: &mut Connection, run: i64, group: &[Row]) -> rusqlite::Result<()> {
+    let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    {
+        let mut insert_row = change.prepare_cached(INSERT_ROW)?;
+        let mut put_record = change.prepare_cached(PUT_RECORD)?;
+        let mut next: i64 = change
+            .prepare_cached(NEXT_RECORD)?
+            .query_row([], |row| row.get(0))?;
+        for row in group {
+            // A row that takes the place of another one also takes the place of its record.
+            let record: i64 = insert_row.query_row(
+                named_params! {
+                    ":run": run,
+                    ":test_idx": row.test_idx,
+                    ":prompt_idx": row.prompt_idx,
+                    ":record": next,
+                    ":row_id": row.row_id,
+                    ":outcome": row.outcome.as_str(),
+                    ":score": row.score,
+                    ":latency_ms": row.latency_ms.map(signed),
+                    ":cost_usd": row.cost_usd,
+                    ":input_tokens": row.input_tokens.map(signed),
+                    ":output_tokens": row.output_tokens.map(signed),
+                    ":cached": row.cached,
+                },
+                |row| row.get(0),
+            )?;
+            put_record.execute((record, &row.record_json))?;
+            next += i64::from(record == next);
+        }
+    }
+    change.commit()
+}
+
+fn end(queue: &Queue, connection: &Connection, run: i64) -> rusqlite::Result<()> {
+    if let Some(end) = queue.take_end() {
+        connection.execute(
+            END_RUN,
+            (run, end.status.word(), end.ended_at_ms, end.summary_json),
+        )?;
+    }
+    // Rows and end are safe by now; a reader who is in the way, or a file system that can't, only
+    // leaves a journal behind.
+    drop(connection.busy_timeout(TIDY_PATIENCE));
+    drop(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
+    Ok(())
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,210 @@
+//! What a component says about itself: its name, what it serves, what it asks for.
+//!
+//! The records are the contract's own ([`Info`], [`Wants`]), with a constructor for what every
+//! plugin has and a method for each thing it may add. What is asked for here is text for the
+//! person who grants it; it grants nothing.
+
+use serde_json::Value;
+
+use crate::wire::meta::exports::runner::plugin::meta as wire;
+
+pub use wire::{AssertionType, CredentialWant, Info, Inputs, SettingWant, Wants};
+
+impl Info {
+    /// A plugin that serves nothing and wants nothing yet. `name` is lower-case kebab and the
+    /// default alias in configs; `version` is usually `env!("CARGO_PKG_VERSION")`.
+    pub fn new(name: &str, version: &str, description: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            description: description.to_owned(),
+            homepage: None,
+            license: None,
+            provider_prefixes: Vec::new(),
+            assertion_types: Vec::new(),
+            wants: Wants {
+                hosts: Vec::new(),
+                host_config_key: None,
+                credentials: Vec::new(),
+                settings: Vec::new(),
+                llm: Vec::new(),
+            },
+            config_schema_json: None,
+            metadata_json: None,
+        }
+    }
+
+    /// Adds a homepage.
+    #[must_use]
+    pub fn homepage(mut self, url: &str) -> Self {
+        self.homepage = Some(url.to_owned());
+        self
+    }
+
+    /// Adds a licence, as an SPDX expression.
+    #[must_use]
+    pub fn license(mut self, license: &str) -> Self {
+        self.license = Some(license.to_owned());
+        self
+    }
+
+    /// Serves provider ids that are `prefix` alone or begin with it and a colon.
+    #[must_use]
+    pub fn prefix(mut self, prefix: &str) -> Self {
+        self.provider_prefixes.push(prefix.to_owned());
+        self
+    }
+
+    /// Serves an assertion type that takes any value and reads the answer alone.
+    #[must_use]
+    pub fn assertion(self, name: &str) -> Self {
+        self.assertion_type(AssertionType::new(name))
+    }
+
+    /// Serves an assertion type.
+    #[must_use]
+    pub fn assertion_type(mut self, kind: AssertionType) -> Self {
+        self.assertion_types.push(kind);
+        self
+    }
+
+    /// Wants to reach an origin, for example `https://api.example.com`.
+    #[must_use]
+    pub fn host(mut self, origin: &str) -> Self {
+        self.wants.hosts.push(origin.to_owned());
+        self
+    }
+
+    /// Names the config key whose URL replaces the wanted origins.
+    #[must_use]
+    pub fn host_from(mut self, config_key: &str) -> Self {
+        self.wants.host_config_key = Some(config_key.to_owned());
+        self
+    }
+
+    /// Wants a secret to be added to its requests.
+    #[must_use]
+    pub fn credential(mut self, want: CredentialWant) -> Self {
+        self.wants.credentials.push(want);
+        self
+    }
+
+    /// Wants an environment variable to fill a config key that the config leaves out.
+    #[must_use]
+    pub fn setting(mut self, env: &str, config_key: &str) -> Self {
+        self.wants.settings.push(SettingWant {
+            env: env.to_owned(),
+            config_key: config_key.to_owned(),
+        });
+        self
+    }
+
+    /// Wants to ask a model of the run under this alias.
+    #[must_use]
+    pub fn llm(mut self, alias: &str, reason: &str) -> Self {
+        self.wants.llm.push((alias.to_owned(), reason.to_owned()));
+        self
+    }
+
+    /// Sets the JSON Schema (2020-12) of a provider's `config`.
+    #[must_use]
+    pub fn config_schema(mut self, schema: &Value) -> Self {
+        self.config_schema_json = Some(schema.to_string());
+        self
+    }
+
+    /// Both halves of a component that is a provider and a grader: the first names it, what
+    /// they serve and want is joined.
+    pub(crate) fn joined(mut self, other: Self) -> Self {
+        add(&mut self.provider_prefixes, other.provider_prefixes);
+        add(&mut self.assertion_types, other.assertion_types);
+        self.wants.join(other.wants);
+        self.config_schema_json = self.config_schema_json.or(other.config_schema_json);
+        self
+    }
+}
+
+/// Adds what is new: both halves may be one type that says everything twice.
+fn add<T: PartialEq>(to: &mut Vec<T>, from: Vec<T>) {
+    for item in from {
+        if !to.contains(&item) {
+            to.push(item);
+        }
+    }
+}
+
+impl Wants {
+    fn join(&mut self, other: Self) {
+        add(&mut self.hosts, other.hosts);
+        add(&mut self.credentials, other.credentials);
+        add(&mut self.settings, other.settings);
+        add(&mut self.llm, other.llm);
+        self.host_config_key = self.host_config_key.take().or(other.host_config_key);
+    }
+}
+
+impl AssertionType {
+    /// A type that takes any value and reads the answer alone. The host adds `not-`.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            value_schema_json: None,
+            reads: Inputs::empty(),
+        }
+    }
+
+    /// Sets the JSON Schema (2020-12) of the assertion's `value`. It is checked when the
+    /// config is loaded, before templates are filled in: let it accept a string wherever a
+    /// template may stand.
+    #[must_use]
+    pub fn value_schema(mut self, schema: &Value) -> Self {
+        self.value_schema_json = Some(schema.to_string());
+        self
+    }
+
+    /// Asks for parts of the input beyond the answer; what is not asked for arrives empty.
+    #[must_use]
+    pub fn reads(mut self, inputs: Inputs) -> Self {
+        self.reads = self.reads | inputs;
+        self
+    }
+}
+
+impl CredentialWant {
+    /// A secret sent as `Authorization: Bearer …`, usually held by the variable `env`.
+    pub fn bearer(name: &str, env: &str, reason: &str) -> Self {
+        Self::new(name, env, "bearer", reason)
+    }
+
+    /// A secret sent as a header of its own.
+    pub fn header(name: &str, env: &str, header: &str, reason: &str) -> Self {
+        Self::new(name, env, &format!("header:{header}"), reason)
+    }
+
+    /// A secret with any scheme: "bearer", "basic", "header:NAME" or "query:NAME".
+    pub fn new(name: &str, env: &str, scheme: &str, reason: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            reason: reason.to_owned(),
+            env: env.to_owned(),
+            env_config_key: None,
+            value_config_key: None,
+            scheme: scheme.to_owned(),
+        }
+    }
+
+    /// Names the config key by which a user may name another variable.
+    #[must_use]
+    pub fn env_key(mut self, config_key: &str) -> Self {
+        self.env_config_key = Some(config_key.to_owned());
+        self
+    }
+
+    /// Names the config key by which a user may give the value itself. The host takes it out
+    /// of the config before the plugin sees it.
+    #[must_use]
+    pub fn value_key(mut self, config_key: &str) -> Self {
+        self.value_config_key = Some(config_key.to_owned());
+        self
+    }
+}

@@ -1,0 +1,95 @@
+//! One component that is a provider and a grader: both traits on one type, exported together.
+
+use runner_plugin::wire::meta::exports::runner::plugin::meta::Guest as _;
+use runner_plugin::{
+    Assertion, AssertionType, CallContext, Completion, CredentialWant, Error, Grade, Info, Input,
+    Inputs, Provider, Request, Target, export, testing,
+};
+
+struct Twin;
+
+fn info() -> Info {
+    Info::new("twin", "1.0.0", "Both.").host("https://a.test")
+}
+
+impl Provider for Twin {
+    fn describe() -> Info {
+        info()
+            .prefix("twin")
+            .credential(CredentialWant::header("key", "KEY", "x-key", "to ask"))
+    }
+
+    fn check_config(config: &serde_json::Value) -> Vec<(String, String)> {
+        vec![("/a".to_owned(), config.to_string())]
+    }
+
+    fn complete(_: &Target, request: &Request, _: &CallContext) -> Result<Completion, Error> {
+        Ok(Completion::text(&request.prompt))
+    }
+}
+
+impl Assertion for Twin {
+    fn describe() -> Info {
+        let kind = AssertionType::new("same")
+            .reads(Inputs::PROMPT)
+            .reads(Inputs::VARS);
+        info().assertion_type(kind).llm("grader", "to be sure")
+    }
+
+    fn evaluate(input: &Input, _: &CallContext) -> Result<Grade, Error> {
+        Ok(input.judge(input.output == "same", "be the same"))
+    }
+}
+
+runner_plugin::export_both!(Twin, Twin);
+
+type Both = export::OfBoth<Twin, Twin>;
+
+#[test]
+fn what_both_say_of_themselves_is_joined() {
+    let info = Both::describe();
+    assert_eq!(info.name, "twin");
+    assert_eq!(info.provider_prefixes, ["twin"]);
+    assert_eq!(info.assertion_types[0].name, "same");
+    assert_eq!(info.assertion_types[0].reads, Inputs::PROMPT | Inputs::VARS);
+    assert_eq!(
+        info.wants.hosts,
+        ["https://a.test"],
+        "said twice, wanted once"
+    );
+    assert_eq!(info.wants.credentials[0].scheme, "header:x-key");
+    assert_eq!(
+        info.wants.llm,
+        [("grader".to_owned(), "to be sure".to_owned())]
+    );
+}
+
+#[test]
+fn a_config_is_handed_to_the_provider() {
+    let problems = Both::check_config("{ \"b\": 1 }".to_owned());
+    assert_eq!(problems, [("/a".to_owned(), "{\"b\":1}".to_owned())]);
+    let problems = Both::check_config("{".to_owned());
+    assert!(
+        problems[0].1.starts_with("config is not JSON: "),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn a_yes_or_no_is_inverted_for_not() {
+    for (kind, output, pass, reason) in [
+        ("same", "same", true, "Assertion passed"),
+        ("same", "other", false, "Expected output to be the same"),
+        (
+            "not-same",
+            "same",
+            false,
+            "Expected output not to be the same",
+        ),
+        ("not-same", "other", true, "Assertion passed"),
+    ] {
+        let input = testing::input(kind, &serde_json::Value::Null, output);
+        let grade = Twin::evaluate(&input, &testing::context()).expect("a grade");
+        assert_eq!((grade.pass, grade.reason.as_str()), (pass, reason));
+    }
+}

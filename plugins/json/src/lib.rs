@@ -1,0 +1,129 @@
+//! The assertions about the answer as JSON: it is JSON, it contains a JSON object, and either
+//! conforms to a JSON Schema.
+//!
+//! `found` looks for objects in prose, `schema` checks a value against a schema. Both are
+//! pure, and the component imports no function.
+
+mod found;
+mod lenient;
+mod schema;
+
+use runner_plugin::json::{Value, json};
+use runner_plugin::{Assertion, AssertionType, CallContext, Error, Grade, Info, Input};
+
+use schema::{Failure, Schema};
+
+/// The grader.
+pub struct Json;
+
+impl Assertion for Json {
+    fn describe() -> Info {
+        let with_schema = |name| AssertionType::new(name).value_schema(&value_schema());
+        Info::new(
+            "json",
+            env!("CARGO_PKG_VERSION"),
+            "Reads the answer as JSON and checks it against a JSON Schema.",
+        )
+        .license(env!("CARGO_PKG_LICENSE"))
+        .assertion_type(with_schema("is-json"))
+        .assertion_type(with_schema("contains-json"))
+    }
+
+    fn evaluate(input: &Input, _context: &CallContext) -> Result<Grade, Error> {
+        let value = wanted(input)?;
+        let schema = value
+            .as_ref()
+            .map(Schema::read)
+            .transpose()
+            .map_err(|problem| unusable(input, &problem))?;
+        match input.type_.as_str() {
+            "is-json" => is_json(input, schema.as_ref()),
+            "contains-json" => contains_json(input, schema.as_ref()),
+            other => Err(Error::unsupported(format!(
+                "the plugin `json` has no assertion type `{other}`"
+            ))),
+        }
+    }
+}
+
+/// The whole answer is JSON, and conforms if there is a schema.
+fn is_json(input: &Input, schema: Option<&Schema<'_>>) -> Result<Grade, Error> {
+    let output: Value = match serde_json::from_str(&input.output) {
+        Ok(output) => output,
+        Err(error) => return Ok(input.judge(false, format_args!("be valid JSON ({error})"))),
+    };
+    let Some(schema) = schema else {
+        return Ok(input.judge(true, "be valid JSON"));
+    };
+    match schema.check(&output) {
+        Ok(()) => Ok(input.judge(true, "conform to the JSON Schema")),
+        Err(Failure::Value(why)) => {
+            Ok(input.judge(false, format_args!("conform to the JSON Schema ({why})")))
+        }
+        Err(Failure::Schema(problem)) => Err(unusable(input, &problem)),
+    }
+}
+
+/// Some object in the answer is JSON, and conforms if there is a schema.
+fn contains_json(input: &Input, schema: Option<&Schema<'_>>) -> Result<Grade, Error> {
+    let Some(schema) = schema else {
+        let found = found::objects(&input.output).next().is_some();
+        return Ok(input.judge(found, "contain a JSON object"));
+    };
+    let what = "contain a JSON object that conforms to the JSON Schema";
+    let mut reasons = Vec::new();
+    for object in found::objects(&input.output) {
+        match schema.check(&object) {
+            Ok(()) => return Ok(input.judge(true, what)),
+            Err(Failure::Value(why)) => reasons.push(why),
+            Err(Failure::Schema(problem)) => return Err(unusable(input, &problem)),
+        }
+    }
+    let why = match &reasons[..] {
+        [] => "it contains none".to_owned(),
+        [why] => why.clone(),
+        [why, ..] => format!("the first of {} objects: {why}", reasons.len()),
+    };
+    Ok(input.judge(false, format_args!("{what} ({why})")))
+}
+
+/// The schema, if there is one: an object, or the text of one in JSON or YAML.
+fn wanted(input: &Input) -> Result<Option<Value>, Error> {
+    let value: Option<Value> = input.value()?;
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => {
+            let read = serde_json::from_str(&text)
+                .ok()
+                .or_else(|| lenient::yaml(&text));
+            match read {
+                Some(schema @ (Value::Object(_) | Value::Bool(_))) => Ok(Some(schema)),
+                _ => Err(unusable(
+                    input,
+                    "its text is neither JSON nor YAML of an object",
+                )),
+            }
+        }
+        other => Ok(other),
+    }
+}
+
+fn unusable(input: &Input, problem: &str) -> Error {
+    let kind = &input.type_;
+    Error::invalid_request(format!(
+        "the JSON Schema of `{kind}` cannot be used: {problem}"
+    ))
+}
+
+/// A schema, or a text: a template, the name of a file, or the schema written as text. Slips
+/// in a schema are found when the config is loaded.
+fn value_schema() -> Value {
+    json!({
+        "type": ["object", "boolean", "string", "null"],
+        "if": { "type": "object" },
+        "then": { "$ref": "#/$defs/schema" },
+        "$defs": { "schema": schema::meta_schema() },
+    })
+}
+
+runner_plugin::export_assertion!(Json);

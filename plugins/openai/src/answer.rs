@@ -1,0 +1,132 @@
+//! From the response of the API to a completion.
+//!
+//! The answer of a run is text where the model wrote text. It is a JSON value where it wrote
+//! none but called tools (the list of calls, in the API's own form), and where the request
+//! bound it to a JSON Schema and it kept to JSON.
+
+use runner_plugin::json::{self, Value};
+use runner_plugin::{Completion, Error, FinishReason, Message, Part, Role, ToolCall, Usage};
+
+/// Whether the request binds the answer to a JSON Schema.
+pub(crate) fn wants_json(body: &Value) -> bool {
+    body.pointer("/response_format/type")
+        .is_some_and(|kind| kind == "json_schema")
+}
+
+/// Reads a whole response of status 2xx.
+pub(crate) fn completion(response: Value, wants_json: bool) -> Result<Completion, Error> {
+    let choice = &response["choices"][0];
+    let message = &choice["message"];
+    if !message.is_object() {
+        return Err(Error::bad_response("the response holds no message").detail(response));
+    }
+    let refusal = message["refusal"].as_str().filter(|text| !text.is_empty());
+    let text = refusal.map_or_else(|| content_text(&message["content"]), str::to_owned);
+    let calls = called(message);
+    let completion = Completion::message(Message {
+        role: Role::Assistant,
+        name: None,
+        content: parts(message, &text, calls)?,
+    });
+    let mut completion = completion.usage(usage(&response["usage"])).raw(&response);
+    completion.finish_reason = match refusal {
+        Some(_) => Some(FinishReason::Refusal),
+        None => finish(&choice["finish_reason"]),
+    };
+    completion.model = response["model"].as_str().map(str::to_owned);
+    if text.is_empty() {
+        completion.output_json = calls.map(Value::to_string);
+    } else if wants_json && refusal.is_none() {
+        completion.output_json = json::read("answer", &text)
+            .ok()
+            .map(|value: Value| value.to_string());
+    }
+    Ok(completion)
+}
+
+/// The tool calls as the API wrote them; the one `function_call` of older models counts too.
+fn called(message: &Value) -> Option<&Value> {
+    let calls = &message["tool_calls"];
+    if calls.as_array().is_some_and(|calls| !calls.is_empty()) {
+        return Some(calls);
+    }
+    Some(&message["function_call"]).filter(|call| call.is_object())
+}
+
+/// Text as it is; of a list of parts, the texts joined.
+fn content_text(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect(),
+        _ => String::new(),
+    }
+}
+
+fn parts(message: &Value, text: &str, calls: Option<&Value>) -> Result<Vec<Part>, Error> {
+    let mut parts = Vec::new();
+    let reasoning = message["reasoning_content"]
+        .as_str()
+        .or(message["reasoning"].as_str());
+    if let Some(reasoning) = reasoning.filter(|text| !text.is_empty()) {
+        parts.push(Part::Reasoning(reasoning.to_owned()));
+    }
+    if !text.is_empty() {
+        parts.push(Part::Text(text.to_owned()));
+    }
+    match calls {
+        Some(Value::Array(calls)) => {
+            for call in calls {
+                parts.push(tool_call(call, &call["function"])?);
+            }
+        }
+        Some(call) => parts.push(tool_call(call, call)?),
+        None => {}
+    }
+    Ok(parts)
+}
+
+/// A call of a tool. Models do write arguments that are no JSON: those are handed on as a
+/// JSON string, so that a grader can see what was written.
+fn tool_call(call: &Value, function: &Value) -> Result<Part, Error> {
+    let unreadable = || Error::bad_response("a tool call cannot be read").detail(call.clone());
+    if call.get("type").is_some_and(|kind| kind != "function") {
+        return Ok(Part::Other(call.to_string()));
+    }
+    let name = function["name"].as_str().ok_or_else(unreadable)?;
+    let arguments = match &function["arguments"] {
+        Value::String(text) if text.is_empty() => "{}".to_owned(),
+        Value::String(text) if serde_json::from_str::<Value>(text).is_ok() => text.clone(),
+        other => other.to_string(),
+    };
+    Ok(Part::ToolCall(ToolCall {
+        id: call["id"].as_str().unwrap_or_default().to_owned(),
+        name: name.to_owned(),
+        arguments_json: arguments,
+    }))
+}
+
+fn finish(reason: &Value) -> Option<FinishReason> {
+    Some(match reason.as_str()? {
+        "stop" => FinishReason::Stop,
+        "length" => FinishReason::Length,
+        "tool_calls" | "function_call" => FinishReason::ToolCalls,
+        "content_filter" => FinishReason::ContentFilter,
+        other => FinishReason::Other(other.to_owned()),
+    })
+}
+
+fn usage(usage: &Value) -> Usage {
+    let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64);
+    Usage {
+        input_tokens: count("/prompt_tokens"),
+        output_tokens: count("/completion_tokens"),
+        total_tokens: count("/total_tokens"),
+        cache_read_tokens: count("/prompt_tokens_details/cached_tokens"),
+        cache_write_tokens: None,
+        reasoning_tokens: count("/completion_tokens_details/reasoning_tokens"),
+        other: Vec::new(),
+    }
+}

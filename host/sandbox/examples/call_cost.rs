@@ -1,0 +1,81 @@
+//! What a fresh call costs: instance, call, drop, one after the other on one thread.
+//!
+//! `cargo run --release -p runner-sandbox --example call_cost -- PLUGIN.wasm TYPE [CALLS]`
+//! prints microseconds per call of an assertion: median, 90 and 99 per cent, and what the
+//! plugin itself reports.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use runner_sandbox::{Call, CallLimits, Nothing, Options, Sandbox, abi};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(path), Some(kind)) = (arguments.next(), arguments.next()) else {
+        eprintln!("usage: call_cost PLUGIN.wasm TYPE [CALLS]");
+        return ExitCode::from(2);
+    };
+    let calls: usize = arguments
+        .next()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(20_000);
+    match measure(PathBuf::from(path), &kind, calls.max(1)).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn measure(
+    path: PathBuf,
+    kind: &str,
+    calls: usize,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let start = Instant::now();
+    let sandbox = Sandbox::new(Options::default())?;
+    println!("engine     {:>9.1} µs", micros(start));
+    let start = Instant::now();
+    let plugin = sandbox.load(&path, None)?;
+    println!("load       {:>9.1} µs", micros(start));
+    let mut times = Vec::with_capacity(calls);
+    let mut usage = None;
+    for _ in 0..calls {
+        let call = Call {
+            host: Arc::new(Nothing),
+            limits: CallLimits::assertion(),
+            call_id: "cost".into(),
+            nested: false,
+        };
+        let input = abi::Input {
+            value_json: Some("\"fine\"".into()),
+            ..abi::Input::new(kind, "a fine answer")
+        };
+        let start = Instant::now();
+        let called = plugin
+            .evaluate(call, input, abi::CallContext::new("cost"))
+            .await;
+        times.push(micros(start));
+        called.result?.map_err(|error| error.message)?;
+        usage = Some(called.usage);
+    }
+    times.sort_by(f64::total_cmp);
+    for (name, share) in [("median", 50), ("90 %", 90), ("99 %", 99)] {
+        println!(
+            "{name:<10} {:>9.1} µs",
+            times[(times.len() - 1) * share / 100]
+        );
+    }
+    if let Some(usage) = usage {
+        println!("{usage:?}");
+    }
+    Ok(())
+}
+
+fn micros(start: Instant) -> f64 {
+    start.elapsed().as_secs_f64() * 1e6
+}

@@ -1,0 +1,279 @@
+//! One call of one guest function: a fresh store, its limits, and what comes of it.
+//!
+//! A call owns everything it uses, so dropping its future drops the instance: that is the
+//! only way a guest is cancelled. The wall-clock limit is the caller's (it knows what waiting
+//! counts); CPU, memory, stack, data and counts are enforced here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower};
+use wasmtime::{ResourceLimiter, Store, UpdateDeadline};
+
+use crate::abi;
+use crate::engine::Engine;
+use crate::host::Host;
+use crate::limits::{CallLimits, MAX_CROSSING_BYTES, MAX_TABLE_ELEMENTS};
+use crate::log::LogSink;
+use crate::meter::Meter;
+use crate::notice::Finding;
+use crate::trap::{self, Circumstances, OverGuestTime};
+use crate::wasi::VirtualWasi;
+
+/// What a call is made with.
+#[derive(Clone)]
+pub struct Call {
+    /// The world as this call sees it, with this plugin's grants.
+    pub host: Arc<dyn Host>,
+    /// What it may use.
+    pub limits: CallLimits,
+    /// Seeds the random numbers of virtual WASI: same id, same numbers. The `call-id` of the
+    /// case's context.
+    pub call_id: String,
+    /// The call is made on behalf of a guest that is itself suspended (`llm.complete`). It
+    /// draws on instances kept for this, so that it never waits for its own caller; and may not
+    /// call models itself.
+    pub nested: bool,
+}
+
+/// A call's answer and what it cost.
+#[derive(Debug, Clone)]
+pub struct Called<T> {
+    /// The answer, or why there is none.
+    pub result: Result<T, crate::CallError>,
+    /// Cost, also of a call that failed.
+    pub usage: CallUsage,
+}
+
+impl<T> Called<T> {
+    /// The same cost with the answer converted.
+    pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Called<U> {
+        Called {
+            result: self.result.map(convert),
+            usage: self.usage,
+        }
+    }
+}
+
+/// What a call used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CallUsage {
+    /// Time in guest code, without host calls: an upper bound of its CPU time.
+    pub guest_cpu: Duration,
+    /// Most linear memory at any moment, in bytes.
+    pub peak_memory: u64,
+    /// Fuel, about one unit an instruction; the same on every machine.
+    pub fuel: u64,
+    /// HTTP requests it made, refused ones included.
+    pub http_calls: u32,
+    /// Model calls and embeddings it made, refused ones included.
+    pub llm_calls: u32,
+}
+
+/// What is behind a guest while it runs.
+pub(crate) struct CallState {
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) meter: Arc<Meter>,
+    pub(crate) log: LogSink,
+    pub(crate) effects: Effects,
+    memory: Memory,
+    call_id: String,
+    wasi: Option<Box<VirtualWasi>>,
+}
+
+impl CallState {
+    fn new(call: &Call) -> Self {
+        Self {
+            host: Arc::clone(&call.host),
+            meter: Arc::new(Meter::new()),
+            log: LogSink::new(Arc::clone(&call.host)),
+            effects: Effects {
+                limits: call.limits,
+                nested: call.nested,
+                http: 0,
+                llm: 0,
+            },
+            memory: Memory {
+                limit: call.limits.memory,
+                now: 0,
+                peak: 0,
+                refused: None,
+            },
+            call_id: call.call_id.clone(),
+            wasi: None,
+        }
+    }
+
+    /// The WASI of this call, made at first use.
+    pub(crate) fn wasi(&mut self) -> &mut VirtualWasi {
+        self.wasi
+            .get_or_insert_with(|| Box::new(VirtualWasi::new(&self.call_id, &self.log)))
+    }
+}
+
+/// Counters of what a call asked of the world.
+pub(crate) struct Effects {
+    limits: CallLimits,
+    nested: bool,
+    http: u32,
+    llm: u32,
+}
+
+impl Effects {
+    /// Counts HTTP requests before they are made.
+    pub(crate) fn take_http(&mut self, count: u32) -> Result<(), abi::Error> {
+        self.http = self.http.saturating_add(count);
+        within(self.http, self.limits.http_calls, "HTTP requests")
+    }
+
+    /// Counts model calls before they are made.
+    pub(crate) fn take_llm(&mut self, count: u32) -> Result<(), abi::Error> {
+        self.llm = self.llm.saturating_add(count);
+        if self.nested {
+            return Err(abi::Error::new(
+                abi::ErrorCode::Denied,
+                "a plugin that is called by a plugin may not call models itself",
+            ));
+        }
+        within(self.llm, self.limits.llm_calls, "model calls")
+    }
+}
+
+fn within(count: u32, limit: u32, what: &str) -> Result<(), abi::Error> {
+    if count <= limit {
+        return Ok(());
+    }
+    Err(abi::Error::new(
+        abi::ErrorCode::Budget,
+        format!("no more than {limit} {what} in one call"),
+    ))
+}
+
+/// Linear memory of a call, over all its memories. Remembers a refusal: to the guest it is an
+/// allocation that failed, after which it aborts in a way that looks like any other crash.
+struct Memory {
+    limit: u64,
+    now: u64,
+    peak: u64,
+    refused: Option<u64>,
+}
+
+impl ResourceLimiter for Memory {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let wanted = self.now + (desired - current) as u64;
+        if wanted > self.limit {
+            self.refused = Some(wanted);
+            return Ok(false);
+        }
+        self.now = wanted;
+        self.peak = self.peak.max(wanted);
+        Ok(true)
+    }
+
+    fn memory_grow_failed(&mut self, _error: wasmtime::Error) -> wasmtime::Result<()> {
+        self.refused = self.refused.or(Some(self.now));
+        Ok(())
+    }
+
+    fn table_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        Ok(desired <= MAX_TABLE_ELEMENTS)
+    }
+}
+
+/// What a plugin is instantiated from.
+pub(crate) struct Ready {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) pre: InstancePre<CallState>,
+    /// Places in the pool that one instance takes.
+    pub(crate) places: u32,
+}
+
+/// A call's outcome before it is known which plugin's message it becomes.
+pub(crate) struct Outcome<R> {
+    pub(crate) result: Result<R, Finding>,
+    pub(crate) usage: CallUsage,
+}
+
+/// Instantiates, calls `export`, and drops the instance.
+pub(crate) async fn run<P, R>(
+    ready: &Ready,
+    call: &Call,
+    export: &ComponentExportIndex,
+    params: P,
+) -> Outcome<R>
+where
+    P: ComponentNamedList + Lower + Send + Sync,
+    R: ComponentNamedList + Lift + Send + Sync + 'static,
+{
+    let _place = ready.engine.place(ready.places, call.nested).await;
+    let mut store = store(ready, call);
+    let meter = Arc::clone(&store.data().meter);
+    let result = meter
+        .inside(async {
+            let instance = ready.pre.instantiate_async(&mut store).await?;
+            let function = instance.get_typed_func::<P, R>(&mut store, export)?;
+            function.call_async(&mut store, params).await
+        })
+        .await;
+    finish(store, call, result)
+}
+
+fn store(ready: &Ready, call: &Call) -> Store<CallState> {
+    let mut store = Store::new(ready.engine.wasmtime(), CallState::new(call));
+    store.limiter(|state| &mut state.memory);
+    store.set_hostcall_fuel(MAX_CROSSING_BYTES);
+    store
+        .set_fuel(call.limits.fuel.unwrap_or(u64::MAX))
+        .expect("the engine is configured with fuel");
+    store.set_epoch_deadline(1);
+    let limit = call.limits.guest_time;
+    store.epoch_deadline_callback(move |context| {
+        if context.data().meter.spent() > limit {
+            return Err(OverGuestTime.into());
+        }
+        Ok(UpdateDeadline::Yield(1))
+    });
+    store
+}
+
+fn finish<R>(store: Store<CallState>, call: &Call, result: wasmtime::Result<R>) -> Outcome<R> {
+    let fuel_left = store.get_fuel().unwrap_or(0);
+    let state = store.data();
+    let usage = CallUsage {
+        guest_cpu: state.meter.spent(),
+        peak_memory: state.memory.peak,
+        fuel: call
+            .limits
+            .fuel
+            .unwrap_or(u64::MAX)
+            .saturating_sub(fuel_left),
+        http_calls: state.effects.http,
+        llm_calls: state.effects.llm,
+    };
+    let refused = state.memory.refused;
+    let log = state.log.clone();
+    // Standard error without a final line feed becomes a line when its stream is dropped.
+    drop(store);
+    let result = result.map_err(|error| {
+        trap::finding(
+            &error,
+            &Circumstances {
+                limits: call.limits,
+                refused,
+                last_words: log.last_words(),
+            },
+        )
+    });
+    log.finish();
+    Outcome { result, usage }
+}

@@ -1,0 +1,182 @@
+//! Compiled components on disk, so that a plugin is compiled once on a machine.
+//!
+//! Loading compiled code is running it: the engine checks little. So only files are loaded
+//! that this program wrote, in a directory that only its user can enter (mode 0700), under a
+//! name that holds the digest of the plugin's bytes and of everything in the engine that
+//! changes the code. The engine's own cache is not used: it takes 50 times as long on a large
+//! guest, since it compresses.
+
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use wasmtime::component::Component;
+
+use crate::notice::{Code, Finding};
+use crate::preflight;
+
+/// Where compiled components are, for one engine configuration.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    directory: PathBuf,
+    engine: u64,
+}
+
+impl Cache {
+    /// A cache in `directory`, which is made and closed to others if need be.
+    pub(crate) fn open(directory: &Path, engine: &wasmtime::Engine) -> io::Result<Self> {
+        fs::create_dir_all(directory)?;
+        only_ours(directory)?;
+        let mut hasher = DefaultHasher::new();
+        engine.precompile_compatibility_hash().hash(&mut hasher);
+        Ok(Self {
+            directory: directory.to_owned(),
+            engine: hasher.finish(),
+        })
+    }
+
+    /// The compiled component of a plugin with this digest, if there is one.
+    pub(crate) fn get(&self, engine: &wasmtime::Engine, sha256: &str) -> Option<Component> {
+        let path = self.path(sha256);
+        if !path.is_file() {
+            return None;
+        }
+        #[expect(unsafe_code, reason = "loads compiled code; see the safety comment")]
+        // SAFETY: the file was written by `put` of a process of this user: its name ends in
+        // the digest of this engine's configuration, it appears by rename only when complete,
+        // and no other user can write to the directory (`only_ours`).
+        let loaded = unsafe { Component::deserialize_file(engine, &path) };
+        loaded
+            .inspect_err(|error| tracing::debug!(?error, ?path, "compiled component not usable"))
+            .ok()
+    }
+
+    /// Keeps a compiled component. Failure only costs the next run a compilation.
+    pub(crate) fn put(&self, sha256: &str, component: &Component) {
+        let written = component
+            .serialize()
+            .map_err(io::Error::other)
+            .and_then(|code| self.write(&self.path(sha256), &code));
+        if let Err(error) = written {
+            tracing::debug!(%error, "compiled component not kept");
+        }
+    }
+
+    /// What `describe` said last time, as [`Self::put_description`] was given it.
+    pub(crate) fn description(&self, sha256: &str, track: &str) -> Option<String> {
+        fs::read_to_string(self.description_path(sha256, track)).ok()
+    }
+
+    /// Keeps a description.
+    pub(crate) fn put_description(&self, sha256: &str, track: &str, text: &str) {
+        let path = self.description_path(sha256, track);
+        if let Err(error) = self.write(&path, text.as_bytes()) {
+            tracing::debug!(%error, "description not kept");
+        }
+    }
+
+    /// Writes beside and renames, so that nobody ever sees half a file.
+    fn write(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        let beside = self
+            .directory
+            .join(format!(".{}-{:x}", std::process::id(), unique()));
+        let result = (|| {
+            let mut file = File::create_new(&beside)?;
+            file.write_all(content)?;
+            file.sync_data()?;
+            fs::rename(&beside, path)
+        })();
+        if result.is_err() {
+            // It may not exist; what matters has been reported.
+            let _ = fs::remove_file(&beside);
+        }
+        result
+    }
+
+    fn path(&self, sha256: &str) -> PathBuf {
+        self.directory
+            .join(format!("{sha256}-{:016x}.component", self.engine))
+    }
+
+    fn description_path(&self, sha256: &str, track: &str) -> PathBuf {
+        self.directory.join(format!("{sha256}-{track}.json"))
+    }
+}
+
+/// A number that no other call in this process gets.
+fn unique() -> u64 {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Closes the directory to others. Fails if it belongs to another user.
+#[cfg(unix)]
+fn only_ours(directory: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(directory, fs::Permissions::from_mode(0o700))
+}
+
+#[cfg(not(unix))]
+fn only_ours(_: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+/// Compiles a component, for at most `timeout`.
+///
+/// The engine cannot be interrupted, so an overlong compilation goes on in its thread while
+/// the caller is told; if the process lives long enough, `done` keeps its fruit for next time.
+pub(crate) fn compile(
+    engine: &wasmtime::Engine,
+    file: Vec<u8>,
+    timeout: Duration,
+    done: impl FnOnce(&Component) + Send + 'static,
+) -> Result<Component, Finding> {
+    let (sender, receiver) = sync_channel(1);
+    let engine = engine.clone();
+    let thread = std::thread::Builder::new().name("wasm-compile".into());
+    let started = thread.spawn(move || {
+        let result = Component::from_binary(&engine, &file);
+        if let Ok(component) = &result {
+            done(component);
+        }
+        // The receiver is gone when the time was up.
+        let _ = sender.send(result.map_err(|error| refused(&error, &file)));
+    });
+    if let Err(error) = started {
+        return Err(Finding::new(
+            Code::P016,
+            format!("could not be compiled: {error}"),
+            "the system has no thread to spare; lower `-j`",
+        ));
+    }
+    match receiver.recv_timeout(timeout) {
+        Ok(result) => result,
+        Err(RecvTimeoutError::Timeout) => Err(Finding::new(
+            Code::P016,
+            format!("takes longer than {} s to compile", timeout.as_secs_f64()),
+            "use a smaller build of the plugin (optimised, without debug information)",
+        )),
+        Err(RecvTimeoutError::Disconnected) => Err(Finding::new(
+            Code::P016,
+            "could not be compiled: the compiler gave up",
+            "report this with the file",
+        )),
+    }
+}
+
+/// Why the engine refused the file: not valid at an offset, or valid but beyond the engine.
+fn refused(error: &wasmtime::Error, file: &[u8]) -> Finding {
+    tracing::debug!(?error, "component not compiled");
+    match wasmparser::Validator::new().validate_all(file) {
+        Err(error) => preflight::invalid(error.offset()),
+        Ok(_) => Finding::new(
+            Code::P016,
+            "uses WebAssembly features that this runner does not run (threads, 64-bit memory, asynchronous components and the like)",
+            "build it for the baseline of WebAssembly 2.0 components",
+        ),
+    }
+}

@@ -1,0 +1,184 @@
+//! The engine: its configuration, the pool of instances, and the thread that drives epochs.
+//!
+//! One engine for all plugins, with fuel *and* epochs compiled in. Fuel makes an assertion's
+//! budget the same on every machine; epochs make a spinning guest give its thread back. The
+//! road not taken is two engines, providers without fuel: twice the pool for a few per cent
+//! of a provider's time, which is spent waiting anyway.
+//!
+//! The ticker is our own thread rather than a task: a runtime whose workers all spin in guests
+//! would not run the task that interrupts them.
+
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+use wasmtime::{Config, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
+
+use crate::limits::{
+    EPOCH_TICK, HOST_STACK_BYTES, MAX_INSTANCES, MAX_MEMORY_BYTES, MAX_TABLE_ELEMENTS,
+    WASM_STACK_BYTES,
+};
+
+/// Core instances that one place in the pool has room for: main module, the adapters of a
+/// toolchain, and shims.
+const CORE_INSTANCES_PER_PLACE: u32 = 16;
+
+/// Tables that one place has room for.
+const TABLES_PER_PLACE: u32 = 4;
+
+/// Places for nested calls in the smallest pool: a component of several memories fits.
+const NESTED_AT_LEAST: u32 = 4;
+
+/// The engine and the places in its pool.
+pub(crate) struct Engine {
+    wasmtime: wasmtime::Engine,
+    /// For calls that the run makes.
+    outer: Semaphore,
+    /// For calls that a suspended guest waits for. Apart, so that guests which hold all of
+    /// `outer` cannot wait for each other; one level is all there is, so this cannot either.
+    nested: Semaphore,
+    outer_places: u32,
+    nested_places: u32,
+    _ticker: Ticker,
+}
+
+/// One call's share of the pool, given back on drop.
+pub(crate) struct Place<'a> {
+    _permit: Option<SemaphorePermit<'a>>,
+}
+
+impl Engine {
+    /// An engine for `instances` at once, and a quarter more for nested calls; at most
+    /// [`MAX_INSTANCES`] in all.
+    pub(crate) fn new(instances: u32) -> wasmtime::Result<Arc<Self>> {
+        let (outer_places, nested_places) = shares(instances);
+        let wasmtime = wasmtime::Engine::new(&config(outer_places + nested_places))?;
+        let ticker = Ticker::start(wasmtime.clone())?;
+        Ok(Arc::new(Self {
+            wasmtime,
+            outer: Semaphore::new(outer_places as usize),
+            nested: Semaphore::new(nested_places as usize),
+            outer_places,
+            nested_places,
+            _ticker: ticker,
+        }))
+    }
+
+    pub(crate) fn wasmtime(&self) -> &wasmtime::Engine {
+        &self.wasmtime
+    }
+
+    /// Waits until the pool has room. `places` is clamped to what there is in all.
+    pub(crate) async fn place(&self, places: u32, nested: bool) -> Place<'_> {
+        let (semaphore, all) = if nested {
+            (&self.nested, self.nested_places)
+        } else {
+            (&self.outer, self.outer_places)
+        };
+        Place {
+            _permit: semaphore.acquire_many(places.min(all)).await.ok(),
+        }
+    }
+}
+
+/// Places in the pool that an instance with these needs takes.
+pub(crate) fn places(memories: u32, tables: u32) -> u32 {
+    memories.max(tables.div_ceil(TABLES_PER_PLACE)).max(1)
+}
+
+/// Outer and nested places for a wish.
+fn shares(instances: u32) -> (u32, u32) {
+    let outer = instances.clamp(1, MAX_INSTANCES - MAX_INSTANCES / 5);
+    (outer, (outer / 4).max(NESTED_AT_LEAST))
+}
+
+fn config(places: u32) -> Config {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(places)
+        .total_core_instances(places * CORE_INSTANCES_PER_PLACE)
+        .total_memories(places)
+        .total_tables(places * TABLES_PER_PLACE)
+        .total_stacks(places)
+        .max_memory_size(MAX_MEMORY_BYTES as usize)
+        .table_elements(MAX_TABLE_ELEMENTS);
+    let mut config = Config::new();
+    config
+        .allocation_strategy(InstanceAllocationStrategy::Pooling(pool))
+        .cranelift_opt_level(OptLevel::Speed)
+        .consume_fuel(true)
+        .epoch_interruption(true)
+        .max_wasm_stack(WASM_STACK_BYTES)
+        .async_stack_size(WASM_STACK_BYTES + HOST_STACK_BYTES)
+        .concurrency_support(false);
+    config
+}
+
+/// Advances the epoch until dropped.
+struct Ticker {
+    stop: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ticker {
+    fn start(engine: wasmtime::Engine) -> std::io::Result<Self> {
+        let (stop, stopped) = sync_channel::<()>(0);
+        let thread = std::thread::Builder::new()
+            .name("wasm-epochs".into())
+            .spawn(move || {
+                while stopped.recv_timeout(EPOCH_TICK) == Err(RecvTimeoutError::Timeout) {
+                    engine.increment_epoch();
+                }
+            })?;
+        Ok(Self {
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // It only panics if the engine does, which has then been reported already.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pool_stays_within_what_the_system_can_map() {
+        for (wish, shares_of_it) in [
+            (0, (1, 4)),
+            (4, (4, 4)),
+            (100, (100, 25)),
+            (9_999, (3_200, 800)),
+        ] {
+            let (outer, nested) = shares(wish);
+            assert_eq!((outer, nested), shares_of_it);
+            assert!(outer + nested <= MAX_INSTANCES, "{wish}");
+        }
+    }
+
+    #[test]
+    fn large_components_take_several_places() {
+        assert_eq!(places(1, 2), 1);
+        assert_eq!(places(0, 0), 1);
+        assert_eq!(places(3, 2), 3);
+        assert_eq!(places(1, 9), 3);
+    }
+
+    #[tokio::test]
+    async fn a_nested_call_does_not_wait_for_its_caller() {
+        let engine = Engine::new(1).expect("an engine");
+        let _caller = engine.place(1, false).await;
+        let _nested = engine.place(1, true).await;
+        assert_eq!(engine.outer.available_permits(), 0);
+        assert_eq!(engine.nested.available_permits(), 3);
+    }
+}

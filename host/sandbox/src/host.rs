@@ -1,0 +1,66 @@
+//! What the embedder does for a guest: every effect on the world that a plugin can ask for.
+//!
+//! The sandbox has already counted the call, checked sizes and cut the log line; whether the
+//! plugin is *granted* what it asks for is decided behind this trait, in one place for all
+//! effects. A refusal is an [`abi::Error`] with code `denied`, which the guest may pass on.
+
+use async_trait::async_trait;
+
+use crate::abi;
+
+/// The world as one call of one plugin sees it. Dropping a returned future abandons the
+/// effect: that is how a call is cancelled.
+#[async_trait]
+pub trait Host: Send + Sync {
+    /// One HTTP request. Several may run at once for one guest (`http.send-all`).
+    async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error>;
+
+    /// One request to another provider of the run. `target` is a label or id from the config.
+    async fn llm_complete(
+        &self,
+        target: &str,
+        request: abi::Request,
+    ) -> Result<abi::Answer, abi::Error>;
+
+    /// One vector for each of `inputs`, in order.
+    async fn llm_embed(
+        &self,
+        target: &str,
+        inputs: Vec<String>,
+    ) -> Result<Vec<Vec<f32>>, abi::Error>;
+
+    /// One log line, already cut and counted. Must not block.
+    fn log(&self, line: abi::LogLine);
+}
+
+/// Denies everything: the world of `describe` and `check-config`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Nothing;
+
+impl Nothing {
+    fn denied() -> abi::Error {
+        abi::Error::new(
+            abi::ErrorCode::Denied,
+            "no effects are possible while a plugin describes itself",
+        )
+    }
+}
+
+#[async_trait]
+impl Host for Nothing {
+    async fn http(&self, _: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
+        Err(Self::denied())
+    }
+
+    async fn llm_complete(&self, _: &str, _: abi::Request) -> Result<abi::Answer, abi::Error> {
+        Err(Self::denied())
+    }
+
+    async fn llm_embed(&self, _: &str, _: Vec<String>) -> Result<Vec<Vec<f32>>, abi::Error> {
+        Err(Self::denied())
+    }
+
+    fn log(&self, line: abi::LogLine) {
+        tracing::debug!(level = ?line.level, "{}", line.message);
+    }
+}

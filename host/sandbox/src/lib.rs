@@ -1,0 +1,45 @@
+//! How a component is called: the only crate that names the WebAssembly engine.
+//!
+//! A plugin is a stranger's program. Here is everything that stands between it and the
+//! machine: what file it is ([`Sandbox::load`], [`Sandbox::inspect`]), what it may use
+//! ([`limits`]), what it sees of the world ([`Host`]), and what its failures are called
+//! ([`Notice`]). What it is *granted* is not decided here but behind [`Host`], so that there is
+//! one place for that.
+//!
+//! ```text
+//! file ── preflight ── compiled (cache) ── v0_1 (link) ── describe ──> Plugin
+//!                                                                        │ one store per call
+//! Host <── v0_1::imports (counts, sizes) <── guest <── call (limits) <───┘
+//!                                                 └──> trap ──> Notice
+//! ```
+//!
+//! `README.md` beside this crate has the tables of limits and messages and the roads not taken.
+
+pub mod abi;
+mod call;
+mod compiled;
+mod describe;
+mod engine;
+mod host;
+mod inspect;
+pub mod limits;
+mod log;
+mod meter;
+mod notice;
+mod plugin;
+mod preflight;
+mod purity;
+mod sandbox;
+mod trap;
+mod v0_1;
+mod wasi;
+
+pub use call::{Call, CallUsage, Called};
+pub use describe::Problem;
+pub use host::{Host, Nothing};
+pub use inspect::Inspection;
+pub use limits::CallLimits;
+pub use notice::{CallError, Code, Label, LoadError, Notice};
+pub use plugin::Plugin;
+pub use purity::{Capabilities, Purity};
+pub use sandbox::{Options, Sandbox, SandboxError};

@@ -1,0 +1,154 @@
+//! The table of limits: everything a guest could exhaust, and where it ends.
+//!
+//! Each is a named constant with its reason, and each has a hostile program in
+//! `tests/guests/hostile` that hits it. Values that a user may change travel in
+//! [`CallLimits`]; the rest are fixed, because a config that needs another value has a
+//! problem that a larger number would only hide.
+
+use std::time::Duration;
+
+/// Largest file that is read as a plugin. A CPython guest is 18 MiB; nothing useful is larger
+/// than three of those, and reading is the one thing done before anything is known.
+pub const MAX_FILE_BYTES: u64 = 64 << 20;
+
+/// Longest compilation that a run waits for. A 12 MB JavaScript engine takes 12 s on two
+/// slow cores; past this the file is not a plugin but a workload.
+pub const COMPILE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Linear memory per instance by default, summed over its memories. CPython lives in 6 MiB,
+/// so this is room for data, not for engines.
+pub const DEFAULT_MEMORY_BYTES: u64 = 128 << 20;
+
+/// Most that a grant can raise [`DEFAULT_MEMORY_BYTES`] to. The pool reserves address space
+/// for this much in each slot.
+pub const MAX_MEMORY_BYTES: u64 = 1 << 30;
+
+/// Table elements per table. CPython has about 12,000 functions in its table; a table costs
+/// 8 bytes an element once touched.
+pub const MAX_TABLE_ELEMENTS: usize = 100_000;
+
+/// Stack that WebAssembly may use. JavaScript engines check their own depth against 512 KiB
+/// to 1 MiB and throw; with less than this below them they would trap instead.
+pub const WASM_STACK_BYTES: usize = 2 << 20;
+
+/// Stack left to host functions on the same fibre, above [`WASM_STACK_BYTES`]. Address space
+/// only; touched pages count.
+pub const HOST_STACK_BYTES: usize = 2 << 20;
+
+/// Bytes that cross from guest to host in one call or one return. A grade is a kilobyte; 16
+/// MiB is a large image in base64.
+pub const MAX_CROSSING_BYTES: usize = 16 << 20;
+
+/// Largest HTTP response body handed to a guest. Twice a crossing, since answers with embedded
+/// media are larger than questions, and a guest must still fit it into its memory.
+pub const MAX_RESPONSE_BYTES: usize = 32 << 20;
+
+/// CPU budget of an assertion in fuel, about one unit an instruction: 1 to 3 s of real time.
+/// Fuel is the same on every machine, so a grade does not depend on how busy this one is.
+pub const ASSERTION_FUEL: u64 = 3_000_000_000;
+
+/// Guest time of an assertion, the back-stop behind fuel: a memory copy or a page fault costs
+/// time but little fuel.
+pub const ASSERTION_GUEST_TIME: Duration = Duration::from_secs(10);
+
+/// Guest time of a provider. It assembles a request and reads an answer; what it waits for
+/// is the host's time and does not count.
+pub const PROVIDER_GUEST_TIME: Duration = Duration::from_secs(2);
+
+/// Fuel of `describe` and `check-config`: about 100 ms. In fuel rather than in time, so that
+/// a plugin does not fail to load because the machine is busy.
+pub const DESCRIBE_FUEL: u64 = 300_000_000;
+
+/// Memory that `describe` may add to what the component starts with.
+pub const DESCRIBE_MEMORY_BYTES: u64 = 16 << 20;
+
+/// Wall time of `describe`, for a guest that sleeps instead of working.
+pub const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// HTTP requests in one call. Polling an asynchronous API every second for a minute fits.
+pub const MAX_HTTP_CALLS: u32 = 64;
+
+/// Model calls in one call: a panel of eight judges with four votes each.
+pub const MAX_LLM_CALLS: u32 = 32;
+
+/// Longest log line; the rest of the line is cut.
+pub const MAX_LOG_LINE_BYTES: usize = 8 << 10;
+
+/// Log lines of one call. What comes after is counted and said in one last line.
+pub const MAX_LOG_LINES: u32 = 256;
+
+/// Log bytes of one call.
+pub const MAX_LOG_BYTES: usize = 256 << 10;
+
+/// Lines of standard error or error log that are kept for the message about a crash.
+pub const LAST_LINES: usize = 3;
+
+/// Crashes in a row after which a plugin is not called again in this run.
+pub const MAX_CRASHES_IN_A_ROW: u32 = 10;
+
+/// Most instances alive at once, all plugins together. Each costs six memory mappings of the
+/// 65,530 that Linux gives a process by default (`vm.max_map_count`), and the program needs
+/// some for itself.
+pub const MAX_INSTANCES: u32 = 4_000;
+
+/// Open handles of one instance: streams and pollables of virtual WASI.
+pub const MAX_HANDLES: usize = 1_024;
+
+/// Random bytes in one request of virtual WASI. `getentropy` asks for 256.
+pub const MAX_RANDOM_BYTES: u64 = 1 << 20;
+
+/// Bytes of a guest's answer that a message quotes.
+pub const EXCERPT_BYTES: usize = 80;
+
+/// How often the epoch advances. A spinning guest gives its thread back this often, and a
+/// dropped one is gone within it; 200 wake-ups a second cost nothing that shows.
+pub const EPOCH_TICK: Duration = Duration::from_millis(5);
+
+/// What one call may use. The user's `limits:` of a plugin override the defaults.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallLimits {
+    /// Linear memory in bytes, at most [`MAX_MEMORY_BYTES`].
+    pub memory: u64,
+    /// Fuel, about one unit an instruction; `None`: not limited.
+    pub fuel: Option<u64>,
+    /// Time spent in guest code; time in host calls does not count.
+    pub guest_time: Duration,
+    /// HTTP requests.
+    pub http_calls: u32,
+    /// Calls and embeddings of models.
+    pub llm_calls: u32,
+}
+
+impl CallLimits {
+    /// The defaults of a provider.
+    pub const fn provider() -> Self {
+        Self {
+            memory: DEFAULT_MEMORY_BYTES,
+            fuel: None,
+            guest_time: PROVIDER_GUEST_TIME,
+            http_calls: MAX_HTTP_CALLS,
+            llm_calls: MAX_LLM_CALLS,
+        }
+    }
+
+    /// The defaults of an assertion.
+    pub const fn assertion() -> Self {
+        Self {
+            fuel: Some(ASSERTION_FUEL),
+            guest_time: ASSERTION_GUEST_TIME,
+            ..Self::provider()
+        }
+    }
+
+    /// The limits of `describe` and `check-config` for a component that starts with
+    /// `start_memory` bytes.
+    pub(crate) const fn describe(start_memory: u64) -> Self {
+        Self {
+            memory: start_memory + DESCRIBE_MEMORY_BYTES,
+            fuel: Some(DESCRIBE_FUEL),
+            guest_time: ASSERTION_GUEST_TIME,
+            http_calls: 0,
+            llm_calls: 0,
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! What a user is told when a plugin is at fault: one form, one stable code each.
+//!
+//! ```text
+//! plugin 'acme' (./plugins/acme.wasm, sha256 9f2c41aa…): P002 damaged or incomplete: ends at byte 512
+//! help: download or build the file again
+//! ```
+//!
+//! The engine's own text never appears here: it names frames and sections that a user did
+//! not write. It goes to the diagnostics (`RUNNER_LOG=debug`) at the place where it is
+//! translated. The embedder raises `P009` and `P010` itself, through the same [`Notice`].
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Stable identity of a message. `P…` when a plugin is loaded: the command stops before
+/// anything is spent. `C…` when it is called: that case is an error and the run goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Code {
+    /// Not a WebAssembly file.
+    P001,
+    /// Damaged or incomplete.
+    P002,
+    /// A core module, not a component.
+    P003,
+    /// Exports none of the plugin interfaces.
+    P004,
+    /// Built for another track of the plugin API.
+    P005,
+    /// Needs a function of a newer minor version.
+    P006,
+    /// Same version, other signature.
+    P007,
+    /// Imports what is never offered.
+    P008,
+    /// Wants what is not granted. Raised by the embedder.
+    P009,
+    /// Claims a name, prefix or assertion type that another plugin has. Raised by the embedder.
+    P010,
+    /// `describe` fails or answers nonsense.
+    P011,
+    /// A JSON Schema of the plugin is not one.
+    P012,
+    /// A config or value does not pass the plugin's schema. Raised by the embedder.
+    P013,
+    /// Needs more memory at start than the limit.
+    P014,
+    /// The file cannot be read.
+    P015,
+    /// Takes too long to compile, or the engine refuses it.
+    P016,
+    /// Crashed.
+    C101,
+    /// Out of memory.
+    C102,
+    /// Used its CPU budget.
+    C103,
+    /// Ran too long.
+    C104,
+    /// Recursion too deep.
+    C105,
+    /// Passed or returned too much data.
+    C106,
+    /// Passed a pointer outside its memory, or a value outside its type.
+    C107,
+    /// Passed text that is not UTF-8.
+    C108,
+    /// Returned a value that breaks the contract.
+    C109,
+    /// No free instance.
+    C110,
+    /// Disabled after crashing too often.
+    C111,
+    /// Called for something that it does not export.
+    C112,
+}
+
+impl Code {
+    /// Whether the instance died of it, as opposed to answering nonsense or not being called.
+    pub const fn is_crash(self) -> bool {
+        matches!(
+            self,
+            Self::C101
+                | Self::C102
+                | Self::C103
+                | Self::C104
+                | Self::C105
+                | Self::C106
+                | Self::C107
+                | Self::C108
+        )
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// Which plugin a message is about: `plugin 'acme' (./plugins/acme.wasm, sha256 9f2c41aa…)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Label {
+    /// Alias in the config, else the name it gives itself, else the file's stem.
+    pub name: String,
+    /// The path as the user wrote it.
+    pub path: PathBuf,
+    /// Of the file in hex, once it has been read.
+    pub sha256: Option<String>,
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "plugin '{}' ({}", self.name, self.path.display())?;
+        if let Some(short) = self.sha256.as_deref().and_then(|hex| hex.get(..8)) {
+            write!(f, ", sha256 {short}…")?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// One message about one plugin.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{label}: {code} {message}\nhelp: {help}")]
+pub struct Notice {
+    /// Stable code.
+    pub code: Code,
+    /// The plugin.
+    pub label: Label,
+    /// What is wrong, a fragment without a full stop. May have several lines where a guest's
+    /// own last words follow.
+    pub message: String,
+    /// What to do about it, one line.
+    pub help: String,
+}
+
+/// A plugin that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct LoadError(pub Box<Notice>);
+
+/// A call that gave no answer through the plugin's fault. Data, not an abort: the case ends
+/// as an error and the run goes on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CallError(pub Box<Notice>);
+
+impl LoadError {
+    /// The message's stable code.
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+}
+
+impl CallError {
+    /// The message's stable code.
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+}
+
+/// A message before it is known which plugin it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Finding {
+    pub(crate) code: Code,
+    pub(crate) message: String,
+    pub(crate) help: String,
+}
+
+impl Finding {
+    pub(crate) fn new(code: Code, message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            help: help.into(),
+        }
+    }
+
+    pub(crate) fn about(self, label: Label) -> Notice {
+        Notice {
+            code: self.code,
+            label,
+            message: self.message,
+            help: self.help,
+        }
+    }
+}
+
+/// A number of bytes for people: `62.5 MiB`, `900 KiB`, `12 bytes`.
+pub(crate) fn bytes(count: u64) -> String {
+    let scaled = |unit: u64, name: &str| {
+        let text = format!("{:.1}", count as f64 / unit as f64);
+        format!("{} {name}", text.strip_suffix(".0").unwrap_or(&text))
+    };
+    match count {
+        0..1_024 => format!("{count} bytes"),
+        1_024..1_048_576 => scaled(1 << 10, "KiB"),
+        1_048_576..1_073_741_824 => scaled(1 << 20, "MiB"),
+        _ => scaled(1 << 30, "GiB"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_names_plugin_file_digest_code_and_help() {
+        let label = Label {
+            name: "acme".into(),
+            path: "./plugins/acme.wasm".into(),
+            sha256: Some("9f2c41aa00".into()),
+        };
+        let notice = Finding::new(Code::P002, "damaged", "build it again").about(label);
+        assert_eq!(
+            notice.to_string(),
+            "plugin 'acme' (./plugins/acme.wasm, sha256 9f2c41aa…): P002 damaged\nhelp: build it again"
+        );
+    }
+
+    #[test]
+    fn sizes_read_well() {
+        for (count, text) in [
+            (12, "12 bytes"),
+            (900 << 10, "900 KiB"),
+            (65_536_000, "62.5 MiB"),
+            (128 << 20, "128 MiB"),
+            (3 << 29, "1.5 GiB"),
+        ] {
+            assert_eq!(bytes(count), text);
+        }
+    }
+}

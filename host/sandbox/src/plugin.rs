@@ -1,0 +1,403 @@
+//! A loaded plugin: what it is, and its functions as calls.
+//!
+//! Cheap to clone and to share; it holds no instance. Each call makes one and drops it, so two
+//! calls of the same plugin know nothing of each other but how often it crashed.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use serde_json::Value;
+use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, Lift, Lower};
+
+use crate::abi;
+use crate::call::{self, Call, CallUsage, Called, Outcome, Ready};
+use crate::compiled::Cache;
+use crate::describe::{self, Exported, Problem, Schemas};
+use crate::host::Nothing;
+use crate::limits::{CallLimits, DESCRIBE_TIMEOUT, MAX_CRASHES_IN_A_ROW};
+use crate::notice::{CallError, Code, Finding, Label};
+use crate::purity::{Capabilities, Purity};
+use crate::v0_1::check::{self, Checked, Violation};
+use crate::v0_1::{self, Exports};
+
+type Answer<T> = Result<T, abi::Error>;
+
+/// A loaded plugin.
+#[derive(Clone)]
+pub struct Plugin(Arc<Inner>);
+
+struct Inner {
+    label: Label,
+    sha256: String,
+    start_memory: u64,
+    ready: Ready,
+    exports: Exports,
+    capabilities: Capabilities,
+    info: abi::Info,
+    schemas: Schemas,
+    crashes: AtomicU32,
+    disabled: AtomicBool,
+}
+
+/// What a plugin is made of before it has described itself.
+pub(crate) struct Parts {
+    pub(crate) label: Label,
+    /// The label's name was given by the user.
+    pub(crate) named: bool,
+    pub(crate) sha256: String,
+    pub(crate) start_memory: u64,
+    pub(crate) component: Component,
+    pub(crate) ready: Ready,
+    pub(crate) cache: Option<Arc<Cache>>,
+}
+
+impl Parts {
+    /// Lets it describe itself, or remembers what it said. `P011`, `P012`.
+    pub(crate) fn plugin(self) -> Result<Plugin, Finding> {
+        let exports = Exports::of(&self.component);
+        let capabilities = Capabilities::of(
+            &self.component.component_type(),
+            self.ready.engine.wasmtime(),
+        );
+        let info = self.info(&exports)?;
+        let exported = Exported {
+            provider: exports.complete.is_some(),
+            assertion: exports.evaluate.is_some(),
+        };
+        let schemas = describe::check(&info, exported)?;
+        let mut label = self.label;
+        if !self.named {
+            label.name.clone_from(&info.name);
+        }
+        Ok(Plugin(Arc::new(Inner {
+            label,
+            sha256: self.sha256,
+            start_memory: self.start_memory,
+            ready: self.ready,
+            exports,
+            capabilities,
+            info,
+            schemas,
+            crashes: AtomicU32::new(0),
+            disabled: AtomicBool::new(false),
+        })))
+    }
+
+    fn info(&self, exports: &Exports) -> Result<abi::Info, Finding> {
+        let kept = self
+            .cache
+            .as_ref()
+            .and_then(|cache| cache.description(&self.sha256, v0_1::VERSION));
+        if let Some(info) = kept.and_then(|text| v0_1::kept::read(&text)) {
+            return Ok(info);
+        }
+        let info = self.ask(exports)?;
+        if let Some(cache) = &self.cache {
+            cache.put_description(&self.sha256, v0_1::VERSION, &v0_1::kept::write(&info));
+        }
+        Ok(info)
+    }
+
+    /// Calls `describe` on a thread of its own, since the caller may be inside a runtime, where
+    /// blocking on another is not possible.
+    fn ask(&self, exports: &Exports) -> Result<abi::Info, Finding> {
+        let failed = |what: &str| {
+            Finding::new(
+                Code::P011,
+                format!("its `describe` failed: {what}"),
+                "report this to the plugin's author",
+            )
+        };
+        let Some(describe) = &exports.describe else {
+            return Err(failed("it is not there"));
+        };
+        let call = quiet(self.start_memory);
+        let outcome = std::thread::scope(|scope| {
+            scope
+                .spawn(|| {
+                    let runtime = tokio::runtime::Builder::new_current_thread()
+                        .enable_time()
+                        .build()
+                        .map_err(|error| failed(&error.to_string()))?;
+                    let asked = call::run::<(), (abi::Info,)>(&self.ready, &call, describe, ());
+                    runtime
+                        .block_on(async { tokio::time::timeout(DESCRIBE_TIMEOUT, asked).await })
+                        .map_err(|_| failed(&overslept()))
+                })
+                .join()
+                .expect("describing does not panic")
+        })?;
+        match outcome.result {
+            Ok((info,)) => Ok(info),
+            Err(finding) => Err(failed(&finding.message)),
+        }
+    }
+}
+
+/// A call with all imports denied.
+fn quiet(start_memory: u64) -> Call {
+    Call {
+        host: Arc::new(Nothing),
+        limits: CallLimits::describe(start_memory),
+        call_id: "describe".into(),
+        nested: false,
+    }
+}
+
+fn overslept() -> String {
+    format!("it did not end within {} s", DESCRIBE_TIMEOUT.as_secs())
+}
+
+impl Plugin {
+    /// What it says of itself, checked.
+    pub fn info(&self) -> &abi::Info {
+        &self.0.info
+    }
+
+    /// How messages name it.
+    pub fn label(&self) -> &Label {
+        &self.0.label
+    }
+
+    /// The alias it was loaded under, else its own name.
+    pub fn name(&self) -> &str {
+        &self.0.label.name
+    }
+
+    /// The file as the user wrote it.
+    pub fn path(&self) -> &Path {
+        &self.0.label.path
+    }
+
+    /// Of the file, in hex.
+    pub fn sha256(&self) -> &str {
+        &self.0.sha256
+    }
+
+    /// What its answers can depend on, from the binary.
+    pub fn purity(&self) -> Purity {
+        self.0.capabilities.purity()
+    }
+
+    /// What it imports, from the binary.
+    pub fn capabilities(&self) -> Capabilities {
+        self.0.capabilities
+    }
+
+    /// Whether it can be called with [`Self::complete`].
+    pub fn is_provider(&self) -> bool {
+        self.0.exports.complete.is_some()
+    }
+
+    /// Whether it can be called with [`Self::evaluate`].
+    pub fn is_assertion(&self) -> bool {
+        self.0.exports.evaluate.is_some()
+    }
+
+    /// Whether it can be called with [`Self::embed`].
+    pub fn embeds(&self) -> bool {
+        self.0.exports.embed.is_some()
+    }
+
+    /// Whether it grades many answers in one call ([`Self::evaluate_all`]).
+    pub fn grades_batches(&self) -> bool {
+        self.0.exports.evaluate_all.is_some()
+    }
+
+    /// Whether it has crashed [`MAX_CRASHES_IN_A_ROW`] times in a row and is not called again.
+    pub fn disabled(&self) -> bool {
+        self.0.disabled.load(Ordering::Relaxed)
+    }
+
+    /// Problems of a provider's `config` against the plugin's schema; none if it has no schema.
+    pub fn validate_config(&self, config: &Value) -> Vec<Problem> {
+        self.0.schemas.config(config)
+    }
+
+    /// Problems of an assertion's `value` against the schema of its type.
+    pub fn validate_value(&self, assertion_type: &str, value: &Value) -> Vec<Problem> {
+        self.0.schemas.value(assertion_type, value)
+    }
+
+    /// Asks a provider. Dropping the future drops the guest.
+    pub async fn complete(
+        &self,
+        call: Call,
+        target: abi::Target,
+        request: abi::Request,
+        context: abi::CallContext,
+    ) -> Called<Answer<abi::Completion>> {
+        self.call(
+            &call,
+            self.0.exports.complete.as_ref(),
+            (&target, &request, &context),
+            check::completion,
+        )
+        .await
+    }
+
+    /// Asks for one vector for each of `inputs`.
+    pub async fn embed(
+        &self,
+        call: Call,
+        target: abi::Target,
+        inputs: Vec<String>,
+        context: abi::CallContext,
+    ) -> Called<Answer<abi::Embeddings>> {
+        self.call(
+            &call,
+            self.0.exports.embed.as_ref(),
+            (&target, inputs.as_slice(), &context),
+            |answer| check::embeddings(answer, inputs.len()),
+        )
+        .await
+    }
+
+    /// Grades one answer. Dropping the future drops the guest.
+    pub async fn evaluate(
+        &self,
+        call: Call,
+        input: abi::Input,
+        context: abi::CallContext,
+    ) -> Called<Answer<abi::Grade>> {
+        self.call(
+            &call,
+            self.0.exports.evaluate.as_ref(),
+            (&input, &context),
+            check::grade,
+        )
+        .await
+    }
+
+    /// Grades many answers in one call, in order.
+    pub async fn evaluate_all(
+        &self,
+        call: Call,
+        inputs: Vec<abi::Input>,
+        context: abi::CallContext,
+    ) -> Called<Vec<Answer<abi::Grade>>> {
+        self.call(
+            &call,
+            self.0.exports.evaluate_all.as_ref(),
+            (inputs.as_slice(), &context),
+            |answers: &Vec<_>| check::grades(answers, inputs.len()),
+        )
+        .await
+    }
+
+    /// Asks the plugin what is wrong with a provider's config beyond its schema, with all
+    /// imports denied. Needs a tokio runtime with a clock.
+    ///
+    /// # Errors
+    /// [`CallError`] if it gives no answer.
+    pub async fn check_config(&self, config_json: &str) -> Result<Vec<Problem>, CallError> {
+        let call = quiet(self.0.start_memory);
+        let export = self.0.exports.check_config.as_ref();
+        let asked = self.call(&call, export, (config_json,), |_: &Vec<Problem>| Ok(()));
+        match tokio::time::timeout(DESCRIBE_TIMEOUT, asked).await {
+            Ok(called) => called.result,
+            Err(_) => Err(self.error(Finding::new(
+                Code::C104,
+                format!("its `check-config`: {}", overslept()),
+                "report this to the plugin's author",
+            ))),
+        }
+    }
+
+    async fn call<P, R>(
+        &self,
+        call: &Call,
+        export: Option<&ComponentExportIndex>,
+        params: P,
+        check: impl FnOnce(&R) -> Checked,
+    ) -> Called<R>
+    where
+        P: ComponentNamedList + Lower + Send + Sync,
+        R: Send + Sync + 'static,
+        (R,): ComponentNamedList + Lift,
+    {
+        let inner = &*self.0;
+        let export = match export {
+            Some(export) if !self.disabled() => export,
+            Some(_) => return self.not_called(disabled()),
+            None => return self.not_called(not_exported()),
+        };
+        let outcome = call::run::<P, (R,)>(&inner.ready, call, export, params).await;
+        self.count(call, &outcome);
+        let result = outcome.result.and_then(|(answer,)| match check(&answer) {
+            Ok(()) => Ok(answer),
+            Err(violation) => Err(broken(&violation)),
+        });
+        Called {
+            result: result.map_err(|finding| self.error(finding)),
+            usage: outcome.usage,
+        }
+    }
+
+    /// Counts crashes in a row. The line about the last one is logged by the call that makes it.
+    fn count<R>(&self, call: &Call, outcome: &Outcome<R>) {
+        let crashes = &self.0.crashes;
+        match &outcome.result {
+            Ok(_) => crashes.store(0, Ordering::Relaxed),
+            Err(finding) if finding.code.is_crash() => {
+                let in_a_row = crashes.fetch_add(1, Ordering::Relaxed) + 1;
+                let first = in_a_row >= MAX_CRASHES_IN_A_ROW
+                    && !self.0.disabled.swap(true, Ordering::Relaxed);
+                if first {
+                    call.host.log(abi::LogLine {
+                        level: abi::Level::Error,
+                        message: self.error(disabled()).to_string(),
+                        fields: Vec::new(),
+                    });
+                }
+            }
+            Err(_) => {}
+        }
+    }
+
+    fn not_called<R>(&self, finding: Finding) -> Called<R> {
+        Called {
+            result: Err(self.error(finding)),
+            usage: CallUsage::default(),
+        }
+    }
+
+    fn error(&self, finding: Finding) -> CallError {
+        CallError(Box::new(finding.about(self.0.label.clone())))
+    }
+}
+
+impl std::fmt::Debug for Plugin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Plugin").field(&self.0.label).finish()
+    }
+}
+
+fn disabled() -> Finding {
+    Finding::new(
+        Code::C111,
+        format!("disabled for this run after {MAX_CRASHES_IN_A_ROW} crashes in a row"),
+        "see the first of them; the other plugins go on",
+    )
+}
+
+fn not_exported() -> Finding {
+    Finding::new(
+        Code::C112,
+        "does not export what it was called for",
+        "look at what it serves with `runner plugin inspect`",
+    )
+}
+
+/// `C109`.
+fn broken(violation: &Violation) -> Finding {
+    let mut message = format!("broke the contract: {} {}", violation.field, violation.what);
+    if !violation.excerpt.is_empty() {
+        message.push_str(&format!(
+            "; it begins `{}`",
+            violation.excerpt.escape_debug()
+        ));
+    }
+    Finding::new(Code::C109, message, "report this to the plugin's author")
+}

@@ -1,0 +1,287 @@
+//! From a file to a plugin: read, look, compile or fetch, link, ask it to describe itself.
+//!
+//! Blocking, and done once per file before anything is spent. Each step has its own codes, so
+//! that whoever brought the file learns at which one it stopped.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use wasmtime::component::{Component, Linker};
+
+use crate::call::{CallState, Ready};
+use crate::compiled::{self, Cache};
+use crate::engine::{self, Engine};
+use crate::inspect::Inspection;
+use crate::limits::{COMPILE_TIMEOUT, DEFAULT_MEMORY_BYTES, MAX_FILE_BYTES, MAX_MEMORY_BYTES};
+use crate::notice::{Code, Finding, Label, LoadError, bytes};
+use crate::plugin::{self, Plugin};
+use crate::preflight::{self, Outline};
+use crate::v0_1::{self, signatures::Departure};
+use crate::wasi;
+
+/// How a sandbox is set up.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where compiled components are kept, closed to other users. `None`: compile each time.
+    pub cache_dir: Option<PathBuf>,
+    /// Calls at once: what `-j` and the assertion limit need. A quarter more is added for nested
+    /// calls; at most [`crate::limits::MAX_INSTANCES`] in all.
+    pub instances: u32,
+    /// Longest compilation that is waited for.
+    pub compile_timeout: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            cache_dir: None,
+            instances: 64,
+            compile_timeout: COMPILE_TIMEOUT,
+        }
+    }
+}
+
+/// The sandbox itself cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// The engine cannot reserve what the pool needs.
+    #[error(
+        "no room for {instances} instances of plugins at once; lower `-j`, or allow the process more address space and memory mappings (ulimit -v, vm.max_map_count)"
+    )]
+    Pool {
+        /// The wish.
+        instances: u32,
+    },
+    /// The directory for compiled components cannot be used.
+    #[error("the plugin cache {} cannot be used", .directory.display())]
+    Cache {
+        /// The directory.
+        directory: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// One engine and what is linked to every plugin. Shared by all plugins of a run.
+pub struct Sandbox {
+    engine: Arc<Engine>,
+    linker: Linker<CallState>,
+    cache: Option<Arc<Cache>>,
+    compile_timeout: Duration,
+}
+
+/// A file that has been read and looked at.
+pub(crate) struct Looked {
+    pub(crate) file: Vec<u8>,
+    pub(crate) sha256: String,
+    pub(crate) outline: Result<Outline, Finding>,
+}
+
+impl Sandbox {
+    /// Sets up the engine and its pool, and the cache directory.
+    ///
+    /// # Errors
+    /// [`SandboxError`] if the system does not give what they need.
+    pub fn new(options: Options) -> Result<Self, SandboxError> {
+        let no_room = |error: wasmtime::Error| {
+            tracing::debug!(?error, "engine not set up");
+            SandboxError::Pool {
+                instances: options.instances,
+            }
+        };
+        let engine = Engine::new(options.instances).map_err(no_room)?;
+        let mut linker = Linker::new(engine.wasmtime());
+        wasi::link(&mut linker)
+            .and_then(|()| v0_1::link(&mut linker))
+            .expect("each interface is linked once");
+        let cache = match options.cache_dir {
+            None => None,
+            Some(directory) => match Cache::open(&directory, engine.wasmtime()) {
+                Ok(cache) => Some(Arc::new(cache)),
+                Err(source) => return Err(SandboxError::Cache { directory, source }),
+            },
+        };
+        Ok(Self {
+            engine,
+            linker,
+            cache,
+            compile_timeout: options.compile_timeout,
+        })
+    }
+
+    /// Loads a plugin with the default memory limit. Blocks for as long as compiling takes,
+    /// once per file and machine if there is a cache.
+    ///
+    /// `alias` is the name in the config; without it the plugin's own name is used.
+    ///
+    /// # Errors
+    /// [`LoadError`] with the code of the step at which it stopped.
+    pub fn load(&self, path: &Path, alias: Option<&str>) -> Result<Plugin, LoadError> {
+        self.load_with_memory(path, alias, DEFAULT_MEMORY_BYTES)
+    }
+
+    /// As [`Self::load`], for a plugin whose instances may have `memory` bytes, at most
+    /// [`MAX_MEMORY_BYTES`].
+    ///
+    /// # Errors
+    /// [`LoadError`] with the code of the step at which it stopped.
+    pub fn load_with_memory(
+        &self,
+        path: &Path,
+        alias: Option<&str>,
+        memory: u64,
+    ) -> Result<Plugin, LoadError> {
+        let mut label = Label {
+            name: alias.map_or_else(|| stem(path), str::to_owned),
+            path: path.to_owned(),
+            sha256: None,
+        };
+        let result = look(path).and_then(|looked| {
+            label.sha256 = Some(looked.sha256.clone());
+            self.from_file(looked, &label, alias, memory)
+        });
+        result.map_err(|finding| LoadError(Box::new(finding.about(label))))
+    }
+
+    /// What can be said about a file, whether or not it can be loaded.
+    pub fn inspect(&self, path: &Path) -> Inspection {
+        Inspection::of(self, path)
+    }
+
+    fn from_file(
+        &self,
+        looked: Looked,
+        label: &Label,
+        alias: Option<&str>,
+        memory: u64,
+    ) -> Result<Plugin, Finding> {
+        let outline = looked.outline?;
+        preflight::admit(&outline, memory.min(MAX_MEMORY_BYTES))?;
+        let component = self.component(looked.file, &looked.sha256)?;
+        let ready = self.link(&component)?;
+        plugin::Parts {
+            label: label.clone(),
+            named: alias.is_some(),
+            sha256: looked.sha256,
+            start_memory: outline.start_memory,
+            component,
+            ready,
+            cache: self.cache.clone(),
+        }
+        .plugin()
+    }
+
+    fn component(&self, file: Vec<u8>, sha256: &str) -> Result<Component, Finding> {
+        let engine = self.engine.wasmtime();
+        if let Some(cached) = self
+            .cache
+            .as_ref()
+            .and_then(|cache| cache.get(engine, sha256))
+        {
+            return Ok(cached);
+        }
+        let cache = self.cache.clone();
+        let sha256 = sha256.to_owned();
+        compiled::compile(engine, file, self.compile_timeout, move |component| {
+            if let Some(cache) = cache {
+                cache.put(&sha256, component);
+            }
+        })
+    }
+
+    fn link(&self, component: &Component) -> Result<Ready, Finding> {
+        let engine = self.engine.wasmtime();
+        if let Some(departure) = v0_1::signatures::departure(&component.component_type(), engine) {
+            return Err(departed(departure));
+        }
+        let pre = self.linker.instantiate_pre(component).map_err(|error| {
+            tracing::debug!(?error, "component not linked");
+            Finding::new(
+                Code::P008,
+                "imports a function of WASI that this runner never offers",
+                "rebuild the plugin with a toolchain for WASI 0.2",
+            )
+        })?;
+        let needs = component.resources_required();
+        let places = needs.map_or(1, |needs| {
+            engine::places(needs.num_memories, needs.num_tables)
+        });
+        Ok(Ready {
+            engine: Arc::clone(&self.engine),
+            pre,
+            places,
+        })
+    }
+}
+
+/// `P006` and `P007`.
+fn departed(departure: Departure) -> Finding {
+    match departure {
+        Departure::UnknownImport { function, version } => {
+            preflight::needs_newer(&function, &version)
+        }
+        Departure::OtherSignature { function, version } => Finding::new(
+            Code::P007,
+            format!("its WIT differs from the published {version} for `{function}`"),
+            "rebuild the plugin with the published WIT",
+        ),
+        Departure::MissingExport { function, version } => Finding::new(
+            Code::P007,
+            format!("its WIT differs from the published {version}: it lacks `{function}`"),
+            "rebuild the plugin with the published WIT",
+        ),
+    }
+}
+
+/// Reads a file, at most [`MAX_FILE_BYTES`] of it, and its outline. `P015`.
+pub(crate) fn look(path: &Path) -> Result<Looked, Finding> {
+    let unreadable = |what: String, help: &str| Finding::new(Code::P015, what, help);
+    let failed = |error: io::Error| {
+        unreadable(
+            format!("cannot be read: {error}"),
+            "check the path and its permissions",
+        )
+    };
+    let opened = File::open(path).map_err(failed)?;
+    if opened.metadata().map_err(failed)?.is_dir() {
+        return Err(unreadable(
+            "cannot be read: it is a directory".into(),
+            "name the `.wasm` file inside",
+        ));
+    }
+    let mut file = Vec::new();
+    opened
+        .take(MAX_FILE_BYTES + 1)
+        .read_to_end(&mut file)
+        .map_err(failed)?;
+    if file.len() as u64 > MAX_FILE_BYTES {
+        return Err(unreadable(
+            format!("larger than {}", bytes(MAX_FILE_BYTES)),
+            "a plugin is a few megabytes; build it optimised and without debug information",
+        ));
+    }
+    let sha256 = Sha256::digest(&file)
+        .iter()
+        .fold(String::with_capacity(64), |mut hex, byte| {
+            use std::fmt::Write as _;
+            write!(hex, "{byte:02x}").expect("a string takes any text");
+            hex
+        });
+    let outline = preflight::read(&file);
+    Ok(Looked {
+        file,
+        sha256,
+        outline,
+    })
+}
+
+pub(crate) fn stem(path: &Path) -> String {
+    path.file_stem().map_or_else(
+        || "plugin".into(),
+        |stem| stem.to_string_lossy().into_owned(),
+    )
+}

@@ -1,0 +1,216 @@
+//! What a returned record must hold beyond its types: JSON that parses, numbers that are
+//! finite, names that are unique, lists as long as asked for (`C109`).
+
+use std::collections::HashSet;
+
+use serde::de::IgnoredAny;
+
+use crate::abi::{Completion, Embeddings, Error, Grade, Part};
+use crate::limits::EXCERPT_BYTES;
+
+/// Deepest JSON that readers further on accept (`serde_json` stops at 128).
+const MAX_DEPTH: usize = 100;
+
+/// One broken rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Violation {
+    /// Where, in the contract's words: `grade.metadata-json`, `completion.message.content[2]`.
+    pub(crate) field: String,
+    /// What is wrong, a fragment.
+    pub(crate) what: String,
+    /// The value's beginning, at most [`EXCERPT_BYTES`] bytes; empty where `what` says it all.
+    pub(crate) excerpt: String,
+}
+
+/// The result of a check.
+pub(crate) type Checked = Result<(), Violation>;
+
+/// What an optional JSON text must be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Any,
+    Object,
+}
+
+/// Checks a provider's answer.
+pub(crate) fn completion(answer: &Result<Completion, Error>) -> Checked {
+    let answer = match answer {
+        Err(failure) => return error(failure),
+        Ok(answer) => answer,
+    };
+    for (at, part) in answer.message.content.iter().enumerate() {
+        let text = match part {
+            Part::ToolCall(call) => &call.arguments_json,
+            Part::Other(json) => json,
+            _ => continue,
+        };
+        json(
+            &format!("completion.message.content[{at}]"),
+            text,
+            Shape::Any,
+        )?;
+    }
+    optional(
+        "completion.output-json",
+        answer.output_json.as_ref(),
+        Shape::Any,
+    )?;
+    optional("completion.raw-json", answer.raw_json.as_ref(), Shape::Any)?;
+    optional(
+        "completion.metadata-json",
+        answer.metadata_json.as_ref(),
+        Shape::Object,
+    )?;
+    answer
+        .cost_usd
+        .map_or(Ok(()), |cost| finite("completion.cost-usd", cost))
+}
+
+/// Checks a grader's answer.
+pub(crate) fn grade(answer: &Result<Grade, Error>) -> Checked {
+    let grade = match answer {
+        Err(failure) => return error(failure),
+        Ok(grade) => grade,
+    };
+    finite("grade.score", grade.score)?;
+    let mut names = HashSet::with_capacity(grade.named_scores.len());
+    for (name, score) in &grade.named_scores {
+        finite(&format!("grade.named-scores[{}]", excerpt(name)), *score)?;
+        if !names.insert(name) {
+            return Err(Violation {
+                field: "grade.named-scores".into(),
+                what: format!("the name '{}' is there twice", excerpt(name)),
+                excerpt: String::new(),
+            });
+        }
+    }
+    for (at, component) in grade.components.iter().enumerate() {
+        finite(&format!("grade.components[{at}].score"), component.score)?;
+        finite(&format!("grade.components[{at}].weight"), component.weight)?;
+    }
+    optional(
+        "grade.metadata-json",
+        grade.metadata_json.as_ref(),
+        Shape::Any,
+    )
+}
+
+/// Checks the answers to a batch of `asked` inputs.
+pub(crate) fn grades(answers: &[Result<Grade, Error>], asked: usize) -> Checked {
+    length("the list of grades", answers.len(), asked)?;
+    answers.iter().try_for_each(grade)
+}
+
+/// Checks the vectors of `asked` inputs.
+pub(crate) fn embeddings(answer: &Result<Embeddings, Error>, asked: usize) -> Checked {
+    let answer = match answer {
+        Err(failure) => return error(failure),
+        Ok(answer) => answer,
+    };
+    length("embeddings.vectors", answer.vectors.len(), asked)?;
+    for (at, vector) in answer.vectors.iter().enumerate() {
+        if let Some(value) = vector.iter().find(|value| !value.is_finite()) {
+            finite(&format!("embeddings.vectors[{at}]"), f64::from(*value))?;
+        }
+    }
+    answer
+        .cost_usd
+        .map_or(Ok(()), |cost| finite("embeddings.cost-usd", cost))
+}
+
+fn error(failure: &Error) -> Checked {
+    optional(
+        "error.detail-json",
+        failure.detail_json.as_ref(),
+        Shape::Any,
+    )
+}
+
+fn length(field: &str, have: usize, asked: usize) -> Checked {
+    if have == asked {
+        return Ok(());
+    }
+    Err(Violation {
+        field: field.into(),
+        what: format!("has {have} entries for {asked} inputs"),
+        excerpt: String::new(),
+    })
+}
+
+fn finite(field: &str, value: f64) -> Checked {
+    if value.is_finite() {
+        return Ok(());
+    }
+    Err(Violation {
+        field: field.into(),
+        what: format!("is {value}, which is not a finite number"),
+        excerpt: String::new(),
+    })
+}
+
+fn optional(field: &str, text: Option<&String>, shape: Shape) -> Checked {
+    text.map_or(Ok(()), |text| json(field, text, shape))
+}
+
+fn json(field: &str, text: &str, shape: Shape) -> Checked {
+    if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
+        let offset = offset(text, error.line(), error.column());
+        return Err(Violation {
+            field: field.into(),
+            what: format!("is not JSON at byte {offset}"),
+            excerpt: excerpt(text).to_owned(),
+        });
+    }
+    if depth(text) > MAX_DEPTH {
+        return Err(Violation {
+            field: field.into(),
+            what: format!("is nested deeper than {MAX_DEPTH} levels"),
+            excerpt: excerpt(text).to_owned(),
+        });
+    }
+    if shape == Shape::Object && !text.trim_start().starts_with('{') {
+        return Err(Violation {
+            field: field.into(),
+            what: "is not a JSON object".into(),
+            excerpt: excerpt(text).to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Levels of arrays and objects in a JSON text.
+fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// Byte offset of a parser's line and column, both from 1; column 0 is the line's start.
+fn offset(text: &str, line: usize, column: usize) -> usize {
+    let start: usize = text
+        .split_inclusive('\n')
+        .take(line.saturating_sub(1))
+        .map(str::len)
+        .sum();
+    (start + column.saturating_sub(1)).min(text.len())
+}
+
+fn excerpt(text: &str) -> &str {
+    &text[..text.floor_char_boundary(EXCERPT_BYTES)]
+}
+
+#[cfg(test)]
+mod tests;

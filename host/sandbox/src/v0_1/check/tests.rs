@@ -1,0 +1,137 @@
+//! Each rule broken once, and the answers that keep all of them.
+
+use super::*;
+use crate::abi::{ErrorCode, GradeComponent, Message, Role, ToolCall, Usage};
+
+fn good_grade() -> Grade {
+    Grade {
+        pass: true,
+        score: 0.5,
+        reason: String::new(),
+        named_scores: vec![("tone".into(), 1.0), ("length".into(), 0.0)],
+        components: vec![GradeComponent {
+            name: "a".into(),
+            pass: true,
+            score: 1.0,
+            weight: 1.0,
+            reason: String::new(),
+        }],
+        metadata_json: Some("[1]".into()),
+    }
+}
+
+fn good_completion() -> Completion {
+    Completion {
+        message: Message::text(Role::Assistant, "hi"),
+        output_json: Some("{\"a\": [1, 2]}".into()),
+        finish_reason: None,
+        usage: Usage::unknown(),
+        cost_usd: Some(0.1),
+        model: None,
+        raw_json: None,
+        metadata_json: Some(" {}".into()),
+    }
+}
+
+fn field_of_grade(change: impl FnOnce(&mut Grade)) -> String {
+    let mut answer = good_grade();
+    change(&mut answer);
+    grade(&Ok(answer)).expect_err("a rule is broken").field
+}
+
+fn field_of_completion(change: impl FnOnce(&mut Completion)) -> String {
+    let mut answer = good_completion();
+    change(&mut answer);
+    completion(&Ok(answer)).expect_err("a rule is broken").field
+}
+
+#[test]
+fn answers_that_keep_the_rules_pass() {
+    assert_eq!(grade(&Ok(good_grade())), Ok(()));
+    assert_eq!(completion(&Ok(good_completion())), Ok(()));
+    assert_eq!(grade(&Err(Error::new(ErrorCode::Other, "no"))), Ok(()));
+}
+
+#[test]
+fn each_number_of_a_grade_must_be_finite() {
+    assert_eq!(field_of_grade(|g| g.score = f64::NAN), "grade.score");
+    assert_eq!(
+        field_of_grade(|g| g.named_scores[1].1 = f64::INFINITY),
+        "grade.named-scores[length]"
+    );
+    assert_eq!(
+        field_of_grade(|g| g.components[0].weight = f64::NEG_INFINITY),
+        "grade.components[0].weight"
+    );
+}
+
+#[test]
+fn a_named_score_stands_once() {
+    assert_eq!(
+        field_of_grade(|g| g.named_scores.push(("tone".into(), 0.2))),
+        "grade.named-scores"
+    );
+}
+
+#[test]
+fn json_fields_are_json_and_objects_where_the_contract_says_so() {
+    assert_eq!(
+        field_of_completion(|c| c.raw_json = Some("{".into())),
+        "completion.raw-json"
+    );
+    assert_eq!(
+        field_of_completion(|c| c.metadata_json = Some("[]".into())),
+        "completion.metadata-json"
+    );
+    assert_eq!(
+        field_of_completion(|c| {
+            c.message.content.push(Part::ToolCall(ToolCall {
+                id: "1".into(),
+                name: "f".into(),
+                arguments_json: "{'a': 1}".into(),
+            }));
+        }),
+        "completion.message.content[1]"
+    );
+    let mut failure = Error::new(ErrorCode::Other, "no");
+    failure.detail_json = Some("<html>".into());
+    assert_eq!(
+        grade(&Err(failure)).map_err(|v| v.field),
+        Err("error.detail-json".into())
+    );
+}
+
+#[test]
+fn the_place_and_the_beginning_of_broken_json_are_told() {
+    let text = format!("{{\n  \"key\": nope{}", "é".repeat(100));
+    let violation = json("f", &text, Shape::Any).expect_err("broken");
+    assert_eq!(violation.what, "is not JSON at byte 12");
+    assert!(violation.excerpt.len() <= EXCERPT_BYTES, "cut");
+    assert!(text.starts_with(&violation.excerpt), "the beginning");
+}
+
+#[test]
+fn lists_are_as_long_as_asked() {
+    assert!(grades(&[Ok(good_grade())], 2).is_err(), "one grade for two");
+    assert_eq!(grades(&[Ok(good_grade()), Ok(good_grade())], 2), Ok(()));
+    let vectors = |vectors: Vec<Vec<f32>>| {
+        Ok(Embeddings {
+            vectors,
+            usage: Usage::unknown(),
+            cost_usd: None,
+        })
+    };
+    assert_eq!(embeddings(&vectors(vec![vec![1.0]]), 1), Ok(()));
+    assert!(embeddings(&vectors(vec![]), 1).is_err(), "none for one");
+    assert!(
+        embeddings(&vectors(vec![vec![f32::NAN]]), 1).is_err(),
+        "NaN"
+    );
+}
+
+#[test]
+fn brackets_in_strings_are_not_depth() {
+    assert_eq!(depth(r#"{"a\"[[[": [[1], "]"]}"#), 3);
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    assert!(json("f", &deep, Shape::Any).is_err(), "200 levels");
+}

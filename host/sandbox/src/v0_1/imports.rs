@@ -1,0 +1,108 @@
+//! What a guest's imports do: count, check sizes, and hand over to the [`Host`].
+//!
+//! A used-up count is an error with code `budget` that the guest sees, not a trap: a plugin
+//! that polls can then report what it has.
+//!
+//! [`Host`]: crate::host::Host
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+
+use super::bindings::runner::plugin::{http, llm, log, types};
+use crate::abi;
+use crate::call::CallState;
+use crate::limits::MAX_RESPONSE_BYTES;
+
+impl types::Host for CallState {}
+
+impl log::Host for CallState {
+    fn emit(&mut self, level: log::Level, message: String, fields: Vec<types::Pair>) {
+        self.log.line(level, &message, fields);
+    }
+}
+
+impl http::Host for CallState {
+    async fn send(&mut self, request: http::Request) -> Result<http::Response, types::Error> {
+        self.effects.take_http(1)?;
+        let host = Arc::clone(&self.host);
+        let response = self.meter.outside(host.http(request)).await?;
+        fitting(response)
+    }
+
+    async fn send_all(
+        &mut self,
+        requests: Vec<http::Request>,
+    ) -> Vec<Result<http::Response, types::Error>> {
+        let host = Arc::clone(&self.host);
+        let effects = &mut self.effects;
+        let calls = requests.into_iter().map(|request| {
+            let counted = effects.take_http(1);
+            let host = Arc::clone(&host);
+            async move {
+                counted?;
+                fitting(host.http(request).await?)
+            }
+        });
+        let calls: Vec<_> = calls.collect();
+        self.meter.outside(join_all(calls)).await
+    }
+}
+
+/// The last check before a body is copied into the guest; the gateway has its own while it
+/// reads.
+fn fitting(response: http::Response) -> Result<http::Response, types::Error> {
+    if response.body.len() <= MAX_RESPONSE_BYTES {
+        return Ok(response);
+    }
+    Err(abi::Error::new(
+        abi::ErrorCode::BadResponse,
+        "the response is larger than a plugin may receive",
+    ))
+}
+
+impl llm::Host for CallState {
+    async fn complete(
+        &mut self,
+        target: String,
+        request: types::Request,
+    ) -> Result<llm::Answer, types::Error> {
+        self.effects.take_llm(1)?;
+        let host = Arc::clone(&self.host);
+        self.meter
+            .outside(host.llm_complete(&target, request))
+            .await
+    }
+
+    async fn complete_all(
+        &mut self,
+        target: String,
+        requests: Vec<types::Request>,
+    ) -> Vec<Result<llm::Answer, types::Error>> {
+        let host = Arc::clone(&self.host);
+        let effects = &mut self.effects;
+        let target = target.as_str();
+        let calls: Vec<_> = requests
+            .into_iter()
+            .map(|request| {
+                let counted = effects.take_llm(1);
+                let host = Arc::clone(&host);
+                async move {
+                    counted?;
+                    host.llm_complete(target, request).await
+                }
+            })
+            .collect();
+        self.meter.outside(join_all(calls)).await
+    }
+
+    async fn embed(
+        &mut self,
+        target: String,
+        inputs: Vec<String>,
+    ) -> Result<Vec<Vec<f32>>, types::Error> {
+        self.effects.take_llm(1)?;
+        let host = Arc::clone(&self.host);
+        self.meter.outside(host.llm_embed(&target, inputs)).await
+    }
+}

@@ -1,0 +1,9 @@
+//! The sandbox from outside: files that cannot be used, and guests that misbehave.
+//!
+//! One program, so that the world is linked once. The guests are built by
+//! `cargo xtask plugins`; without them the tests fail and say so.
+
+mod hostile;
+mod load;
+mod virtual_wasi;
+mod world;

@@ -1,0 +1,159 @@
+//! The world of the tests: finds guests, records what a call did, answers what it asks.
+
+use std::future::pending;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use runner_sandbox::{Call, CallLimits, Host, Options, Plugin, Sandbox, abi};
+use tokio::sync::Notify;
+
+/// A host that answers at once, or never, and writes down what it was asked.
+#[derive(Default)]
+pub(crate) struct Recorder {
+    /// HTTP requests that reached it.
+    pub(crate) http: AtomicUsize,
+    /// Model calls and embeddings that reached it.
+    pub(crate) llm: AtomicUsize,
+    /// Requests that are waiting for an answer that will not come.
+    pub(crate) hanging: AtomicUsize,
+    /// Told when `hanging` grows.
+    pub(crate) hung: Notify,
+    /// Whether requests are answered.
+    pub(crate) answers: bool,
+    lines: Mutex<Vec<abi::LogLine>>,
+}
+
+impl Recorder {
+    /// One that answers.
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            answers: true,
+            ..Self::default()
+        })
+    }
+
+    /// One that never answers.
+    pub(crate) fn silent() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// What was logged so far.
+    pub(crate) fn lines(&self) -> Vec<abi::LogLine> {
+        self.lines.lock().expect("no test panics in here").clone()
+    }
+
+    async fn answer(&self) {
+        if !self.answers {
+            let hanging = Hanging::new(&self.hanging);
+            self.hung.notify_one();
+            pending::<()>().await;
+            drop(hanging);
+        }
+    }
+}
+
+/// Counts one waiting request for as long as its future lives.
+struct Hanging<'a>(&'a AtomicUsize);
+
+impl<'a> Hanging<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::SeqCst);
+        Self(count)
+    }
+}
+
+impl Drop for Hanging<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[async_trait]
+impl Host for Recorder {
+    async fn http(&self, _: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
+        self.http.fetch_add(1, Ordering::SeqCst);
+        self.answer().await;
+        Ok(abi::HttpResponse {
+            status: 200,
+            headers: vec![],
+            body: b"{}".to_vec(),
+            cached: false,
+        })
+    }
+
+    async fn llm_complete(&self, _: &str, _: abi::Request) -> Result<abi::Answer, abi::Error> {
+        self.llm.fetch_add(1, Ordering::SeqCst);
+        self.answer().await;
+        Ok(abi::Answer {
+            completion: abi::Completion {
+                message: abi::Message::text(abi::Role::Assistant, "yes"),
+                output_json: None,
+                finish_reason: None,
+                usage: abi::Usage::unknown(),
+                cost_usd: None,
+                model: None,
+                raw_json: None,
+                metadata_json: None,
+            },
+            provider_id: "judge".into(),
+            cached: false,
+            cost_usd: None,
+        })
+    }
+
+    async fn llm_embed(&self, _: &str, inputs: Vec<String>) -> Result<Vec<Vec<f32>>, abi::Error> {
+        self.llm.fetch_add(1, Ordering::SeqCst);
+        Ok(inputs.iter().map(|_| vec![0.0]).collect())
+    }
+
+    fn log(&self, line: abi::LogLine) {
+        self.lines
+            .lock()
+            .expect("no test panics in here")
+            .push(line);
+    }
+}
+
+/// A sandbox without a cache.
+pub(crate) fn sandbox() -> Sandbox {
+    Sandbox::new(Options {
+        instances: 8,
+        ..Options::default()
+    })
+    .expect("an engine for eight instances")
+}
+
+/// The hostile guest, loaded.
+pub(crate) fn hostile(sandbox: &Sandbox) -> Plugin {
+    match sandbox.load(&guest("hostile"), None) {
+        Ok(plugin) => plugin,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// A test guest built by `cargo xtask plugins`.
+pub(crate) fn guest(name: &str) -> PathBuf {
+    let folder = std::env::var_os("RUNNER_TEST_GUESTS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/guests/tests"),
+        PathBuf::from,
+    );
+    let path = folder.join(format!("{name}.wasm"));
+    assert!(
+        path.is_file(),
+        "{} is missing; build it with `cargo xtask plugins`",
+        path.display()
+    );
+    path
+}
+
+/// A call with the limits of an assertion.
+pub(crate) fn call(host: &Arc<Recorder>) -> Call {
+    Call {
+        host: Arc::<Recorder>::clone(host),
+        limits: CallLimits::assertion(),
+        call_id: "case-1".into(),
+        nested: false,
+    }
+}

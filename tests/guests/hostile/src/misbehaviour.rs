@@ -1,0 +1,225 @@
+//! The misbehaviours. Each returns the text of an answer, if it returns.
+
+use std::hint::black_box;
+
+use crate::bindings::runner::plugin::http::{self, CacheMode};
+use crate::bindings::runner::plugin::llm;
+use crate::bindings::runner::plugin::log::{self, Level};
+use crate::bindings::runner::plugin::types::{Error, ErrorCode, Request};
+
+/// Every name that does something. `fine` and the wrong values are made by the caller.
+pub(crate) const NAMES: [&str; 29] = [
+    "fine",
+    "spin",
+    "copy",
+    "hog",
+    "flood",
+    "panic",
+    "recurse",
+    "recurse-in-memory",
+    "outside",
+    "divide",
+    "bad-pointer",
+    "bad-utf8",
+    "nan",
+    "infinite",
+    "bad-json",
+    "twice",
+    "short",
+    "no-object",
+    "chatter",
+    "long-line",
+    "shout",
+    "wide-log",
+    "last-words",
+    "http",
+    "http-all",
+    "llm",
+    "llm-all",
+    "embed",
+    "work",
+];
+
+/// Misbehaves.
+pub(crate) fn by_name(name: &str) -> String {
+    match name {
+        "spin" => spin(),
+        "copy" => copy(),
+        "hog" => hog(),
+        "flood" => "x".repeat(100_000_000),
+        "panic" => panic!("on purpose"),
+        "recurse" => recurse(1, black_box(u64::MAX)).to_string(),
+        "recurse-in-memory" => recurse_in_memory(1).to_string(),
+        "outside" => outside(),
+        "divide" => divide(),
+        "bad-pointer" => bad_pointer(),
+        "bad-utf8" => bad_utf8(),
+        "chatter" => chatter(),
+        "long-line" => say(Level::Info, &"é".repeat(4_608)),
+        "shout" => say(Level::Info, &"x".repeat(17 << 20)),
+        "wide-log" => wide_log(),
+        "last-words" => last_words(),
+        "http" => tally((0..100).map(|_| http::send(&request()).map(|_| ()))),
+        "http-all" => {
+            let requests: Vec<_> = (0..100).map(|_| request()).collect();
+            tally(
+                http::send_all(&requests)
+                    .into_iter()
+                    .map(|one| one.map(|_| ())),
+            )
+        }
+        "llm" => tally((0..40).map(|_| llm::complete("judge", &prompt()).map(|_| ()))),
+        "llm-all" => {
+            let prompts: Vec<_> = (0..40).map(|_| prompt()).collect();
+            let answers = llm::complete_all("judge", &prompts);
+            tally(answers.into_iter().map(|one| one.map(|_| ())))
+        }
+        "embed" => tally((0..40).map(|_| llm::embed("judge", &["a".into()]).map(|_| ()))),
+        "work" => work(),
+        _ => "fine".into(),
+    }
+}
+
+fn spin() -> String {
+    let mut round = 0_u64;
+    loop {
+        round = black_box(round).wrapping_add(1);
+    }
+}
+
+/// Spends time without spending instructions.
+fn copy() -> String {
+    let mut memory = vec![1_u8; 32 << 20];
+    let half = memory.len() / 2;
+    loop {
+        memory.copy_within(..half, half);
+        black_box(&mut memory);
+    }
+}
+
+fn hog() -> String {
+    let mut blocks = Vec::new();
+    loop {
+        blocks.push(black_box(vec![1_u8; 1 << 20]));
+    }
+}
+
+/// Uses the machine's stack alone. What lives in memory would run into the end of that first,
+/// as the next one does.
+fn recurse(depth: u64, end: u64) -> u64 {
+    if depth == end {
+        return depth;
+    }
+    recurse(depth + 1, end).rotate_left(3) ^ depth
+}
+
+fn recurse_in_memory(depth: u64) -> u64 {
+    if black_box(depth) == u64::MAX {
+        return depth;
+    }
+    let frame = black_box([depth; 32]);
+    recurse_in_memory(depth + 1) + frame[31]
+}
+
+fn outside() -> String {
+    let nowhere = black_box(usize::MAX - 64) as *const u8;
+    // SAFETY: none; the point is that the sandbox does not need the guest's promise.
+    unsafe { nowhere.read_volatile() }.to_string()
+}
+
+fn divide() -> String {
+    // SAFETY: none; the point is that the sandbox does not need the guest's promise.
+    let quotient = unsafe {
+        black_box(7_u32)
+            .checked_div(black_box(0))
+            .unwrap_unchecked()
+    };
+    quotient.to_string()
+}
+
+fn bad_pointer() -> String {
+    let nowhere = black_box(usize::MAX - 64) as *mut u8;
+    // SAFETY: none; the point is that the sandbox does not need the guest's promise.
+    unsafe { String::from_raw_parts(nowhere, 16, 16) }
+}
+
+fn bad_utf8() -> String {
+    // SAFETY: none; the point is that the sandbox does not need the guest's promise.
+    unsafe { String::from_utf8_unchecked(vec![b'a', 0xff, 0xfe, b'b']) }
+}
+
+fn chatter() -> String {
+    for line in 0..1_000 {
+        log::emit(Level::Info, &format!("line {line}"), &[]);
+    }
+    "fine".into()
+}
+
+/// A few lines, each within its limit, together beyond the limit of a call.
+fn wide_log() -> String {
+    for _ in 0..40 {
+        log::emit(Level::Info, &"x".repeat(8 << 10), &[]);
+    }
+    "fine".into()
+}
+
+fn last_words() -> String {
+    for line in ["one", "two", "three", "four"] {
+        log::emit(Level::Error, line, &[]);
+    }
+    panic!("after its last words")
+}
+
+fn say(level: Level, text: &str) -> String {
+    log::emit(level, text, &[]);
+    "fine".into()
+}
+
+/// Some honest work, to measure it.
+fn work() -> String {
+    let sum = (0..1_000_000_u64).fold(0, |sum: u64, n| black_box(sum.wrapping_mul(31) + n));
+    sum.to_string()
+}
+
+/// `3 ok, 2 budget, 1 denied, 0 other`.
+fn tally(results: impl Iterator<Item = Result<(), Error>>) -> String {
+    let (mut ok, mut budget, mut denied, mut other) = (0, 0, 0, 0);
+    for result in results {
+        match result.map_err(|error| error.code) {
+            Ok(()) => ok += 1,
+            Err(ErrorCode::Budget) => budget += 1,
+            Err(ErrorCode::Denied) => denied += 1,
+            Err(_) => other += 1,
+        }
+    }
+    format!("{ok} ok, {budget} budget, {denied} denied, {other} other")
+}
+
+fn request() -> http::Request {
+    http::Request {
+        method: "GET".into(),
+        url: "https://example.com/".into(),
+        headers: vec![],
+        body: None,
+        credential: None,
+        bucket: None,
+        timeout_ms: None,
+        cache: CacheMode::Auto,
+    }
+}
+
+fn prompt() -> Request {
+    Request {
+        messages: vec![],
+        prompt: String::new(),
+        temperature: None,
+        top_p: None,
+        max_tokens: None,
+        seed: None,
+        stop: vec![],
+        response_schema_json: None,
+        tools_json: None,
+        options_json: None,
+        timeout_ms: None,
+    }
+}

@@ -1,0 +1,103 @@
+//! A provider's answer, as graders and the results see it.
+
+use std::time::Duration;
+
+use runner_sandbox::abi::{Completion, FinishReason, Part, Usage};
+use serde_json::{Map, Value};
+
+use crate::call::Completed;
+use crate::record::{ResponseRecord, TokenUsage};
+use crate::request::text;
+
+/// A provider's answer.
+pub(crate) struct Answer {
+    /// As the component gave it.
+    pub(crate) completion: Completion,
+    /// As it will be stored.
+    pub(crate) record: ResponseRecord,
+    /// The output as graders of text read it: a string as it is, else compact JSON.
+    pub(crate) text: String,
+    /// Time of the call without waits.
+    pub(crate) latency: Duration,
+}
+
+impl Answer {
+    /// Reads a completion. The sandbox has checked its JSON texts.
+    pub(crate) fn new(completed: Completed) -> Self {
+        let Completed {
+            completion,
+            latency,
+            cached,
+            attempts,
+        } = completed;
+        let output = match &completion.output_json {
+            Some(json) => parse(json),
+            None => Value::String(joined(&completion, |part| match part {
+                Part::Text(text) => Some(text.as_str()),
+                _ => None,
+            })),
+        };
+        let reasoning = joined(&completion, |part| match part {
+            Part::Reasoning(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let record = ResponseRecord {
+            raw: completion.raw_json.as_deref().map(parse),
+            cached,
+            cost: completion.cost_usd,
+            token_usage: token_usage(&completion.usage, cached, attempts),
+            finish_reason: completion
+                .finish_reason
+                .as_ref()
+                .map(|reason| finish_word(reason).to_owned()),
+            model: completion.model.clone(),
+            reasoning: (!reasoning.is_empty()).then_some(reasoning),
+            metadata: match completion.metadata_json.as_deref().map(parse) {
+                Some(Value::Object(metadata)) => metadata,
+                _ => Map::new(),
+            },
+            output,
+        };
+        Self {
+            text: text(&record.output),
+            completion,
+            record,
+            latency,
+        }
+    }
+}
+
+fn parse(json: &str) -> Value {
+    serde_json::from_str(json).expect("the sandbox lets no invalid JSON through")
+}
+
+fn joined<'a>(completion: &'a Completion, pick: impl Fn(&'a Part) -> Option<&'a str>) -> String {
+    completion.message.content.iter().filter_map(pick).collect()
+}
+
+/// promptfoo's words for why an answer ended.
+fn finish_word(reason: &FinishReason) -> &str {
+    match reason {
+        FinishReason::Stop => "stop",
+        FinishReason::Length => "length",
+        FinishReason::ToolCalls => "tool_calls",
+        FinishReason::Refusal => "refusal",
+        FinishReason::ContentFilter => "content_filter",
+        FinishReason::Other(word) => word,
+    }
+}
+
+/// Token counts of a call as the results show them. Nothing reported counts as 0.
+pub(crate) fn token_usage(usage: &Usage, cached: bool, attempts: u64) -> TokenUsage {
+    let prompt = usage.input_tokens.unwrap_or(0);
+    let completion = usage.output_tokens.unwrap_or(0);
+    let total = usage.total_tokens.unwrap_or(prompt + completion);
+    TokenUsage {
+        total,
+        prompt,
+        completion,
+        cached: if cached { total } else { 0 },
+        num_requests: attempts,
+        reasoning: usage.reasoning_tokens.unwrap_or(0),
+    }
+}

@@ -1,0 +1,408 @@
+//! One call of a component, and what the component may ask of the host meanwhile.
+//!
+//! This is where the sandbox's vocabulary meets the gateway's: a guest's `http.send` becomes an
+//! exchange under the plugin's grants, `llm.complete` becomes a call of another provider one
+//! level deeper, a log line becomes an event with every secret masked.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use runner_config::plan::CaseId;
+use runner_sandbox::abi::{self, CallContext, ErrorCode};
+use runner_sandbox::{Call, CallLimits, CallUsage, Host};
+
+use crate::answer::token_usage;
+use crate::context::RunContext;
+use crate::event::{Event, LogLine};
+use crate::gateway::{self, CacheMode, Code, Exchange, ExchangeError, Grants, WorkClock};
+use crate::plugins::{Grader, LoadedPlugin, Target};
+use crate::record::TokenUsage;
+
+/// The case that a call belongs to.
+#[derive(Clone)]
+pub(crate) struct CallScope {
+    pub(crate) context: Arc<RunContext>,
+    pub(crate) case: CaseId,
+    /// Working time of the case.
+    pub(crate) clock: WorkClock,
+    /// What all calls of the case used.
+    pub(crate) meter: Arc<Meter>,
+    /// 0 for the case's own calls, 1 for a provider that a grader asked.
+    pub(crate) depth: u8,
+    pub(crate) repeat_index: u32,
+}
+
+/// What the calls of a case used together.
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    attempts: AtomicU64,
+    guest_cpu_us: AtomicU64,
+    peak_memory: AtomicU64,
+}
+
+impl Meter {
+    /// Requests that left the machine.
+    pub(crate) fn attempts(&self) -> u64 {
+        self.attempts.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn guest_cpu(&self) -> Duration {
+        Duration::from_micros(self.guest_cpu_us.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn peak_memory(&self) -> u64 {
+        self.peak_memory.load(Ordering::Relaxed)
+    }
+
+    fn add(&self, usage: &CallUsage) {
+        self.guest_cpu_us
+            .fetch_add(usage.guest_cpu.as_micros() as u64, Ordering::Relaxed);
+        self.peak_memory
+            .fetch_max(usage.peak_memory, Ordering::Relaxed);
+    }
+}
+
+/// Why a call gave nothing.
+#[derive(Debug, Clone)]
+pub(crate) struct CallFailure {
+    /// Stable: `C103`, or a provider's `rate-limited`.
+    pub(crate) code: String,
+    /// One line.
+    pub(crate) message: String,
+    /// HTTP status, where there was one.
+    pub(crate) status: Option<u16>,
+    /// How long the call took, without waits.
+    pub(crate) latency: Duration,
+}
+
+impl CallFailure {
+    pub(crate) fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            message: message.into(),
+            status: None,
+            latency: Duration::ZERO,
+        }
+    }
+
+    fn of(error: abi::Error) -> Self {
+        Self {
+            code: code_word(error.code).to_owned(),
+            message: error.message,
+            status: error.status,
+            latency: Duration::ZERO,
+        }
+    }
+}
+
+/// A provider's answer with what the host measured.
+pub(crate) struct Completed {
+    pub(crate) completion: abi::Completion,
+    /// Time of the call without waits.
+    pub(crate) latency: Duration,
+    /// It made requests, and none left the machine.
+    pub(crate) cached: bool,
+    /// Requests that left the machine.
+    pub(crate) attempts: u64,
+}
+
+impl CallScope {
+    /// Calls a provider.
+    pub(crate) async fn complete(
+        &self,
+        target: &Target,
+        request: abi::Request,
+        context: CallContext,
+    ) -> Result<Completed, CallFailure> {
+        let host = self.host(&target.plugin, &target.grants, &[]);
+        let begun = Instant::now();
+        let call = self.call(host.clone(), target.limits, &context);
+        let called = target
+            .plugin
+            .component
+            .complete(call, target.abi.clone(), request, context)
+            .await;
+        let latency = begun.elapsed().saturating_sub(host.counts.waited());
+        self.meter.add(&called.usage);
+        let failure = match called.result {
+            Ok(Ok(completion)) => {
+                target.plugin.spend.cost(completion.cost_usd.unwrap_or(0.0));
+                let attempts = host.counts.attempts.load(Ordering::Relaxed);
+                let cached = attempts == 0 && host.counts.exchanges.load(Ordering::Relaxed) > 0;
+                return Ok(Completed {
+                    completion,
+                    latency,
+                    cached,
+                    attempts,
+                });
+            }
+            Ok(Err(error)) => CallFailure::of(error),
+            Err(error) => CallFailure::new(error.code().to_string(), error.to_string()),
+        };
+        Err(CallFailure { latency, ..failure })
+    }
+
+    /// Calls a grader; the second part is what models that it asked used.
+    pub(crate) async fn evaluate(
+        &self,
+        grader: &Grader,
+        input: abi::Input,
+        context: CallContext,
+    ) -> (Result<abi::Grade, CallFailure>, TokenUsage) {
+        let host = self.host(&grader.plugin, &grader.grants, &grader.llm);
+        let call = self.call(host.clone(), grader.limits, &context);
+        let called = grader.plugin.component.evaluate(call, input, context).await;
+        self.meter.add(&called.usage);
+        let result = match called.result {
+            Ok(Ok(grade)) => Ok(grade),
+            Ok(Err(error)) => Err(CallFailure::of(error)),
+            Err(error) => Err(CallFailure::new(
+                error.code().to_string(),
+                error.to_string(),
+            )),
+        };
+        (result, host.counts.tokens())
+    }
+
+    fn call(&self, host: Arc<dyn Host>, limits: CallLimits, context: &CallContext) -> Call {
+        Call {
+            host,
+            limits,
+            call_id: context.call_id.clone(),
+            nested: self.depth > 0,
+        }
+    }
+
+    fn host(
+        &self,
+        plugin: &Arc<LoadedPlugin>,
+        grants: &Arc<Grants>,
+        llm: &[String],
+    ) -> Arc<GuestHost> {
+        Arc::new(GuestHost {
+            scope: self.clone(),
+            plugin: plugin.clone(),
+            grants: grants.clone(),
+            llm: llm.to_vec(),
+            counts: Counts::default(),
+        })
+    }
+}
+
+/// What one call did.
+#[derive(Debug, Default)]
+struct Counts {
+    exchanges: AtomicU64,
+    attempts: AtomicU64,
+    waited_us: AtomicU64,
+    tokens: std::sync::Mutex<TokenUsage>,
+}
+
+impl Counts {
+    fn waited(&self) -> Duration {
+        Duration::from_micros(self.waited_us.load(Ordering::Relaxed))
+    }
+
+    fn tokens(&self) -> TokenUsage {
+        *self
+            .tokens
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The host as one call of one component sees it.
+struct GuestHost {
+    scope: CallScope,
+    plugin: Arc<LoadedPlugin>,
+    grants: Arc<Grants>,
+    /// Providers that it may ask.
+    llm: Vec<String>,
+    counts: Counts,
+}
+
+#[async_trait]
+impl Host for GuestHost {
+    async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
+        self.plugin.spend.request().map_err(|why| {
+            let message = format!("plugin '{}' has used its budget: {why}", self.plugin.alias);
+            abi::Error::new(ErrorCode::Budget, message)
+        })?;
+        let exchange = Exchange {
+            method: request.method,
+            url: request.url,
+            headers: request.headers,
+            body: request.body,
+            credential: request.credential,
+            bucket: request.bucket,
+            timeout: request.timeout_ms.map(Duration::from_millis),
+            cache: match request.cache {
+                abi::CacheMode::Auto => CacheMode::Auto,
+                abi::CacheMode::Bypass => CacheMode::Bypass,
+            },
+        };
+        let scope = gateway::CallScope {
+            clock: Some(self.scope.clock.clone()),
+            repeat: self.scope.repeat_index,
+            ..gateway::CallScope::default()
+        };
+        let result = self
+            .scope
+            .context
+            .gateway
+            .send(&self.grants, exchange, &scope)
+            .await;
+        let spent = match &result {
+            Ok(reply) => reply.spent,
+            Err(error) => error.spent,
+        };
+        self.counts.exchanges.fetch_add(1, Ordering::Relaxed);
+        self.counts
+            .attempts
+            .fetch_add(u64::from(spent.attempts), Ordering::Relaxed);
+        self.counts
+            .waited_us
+            .fetch_add(spent.waited.as_micros() as u64, Ordering::Relaxed);
+        self.scope
+            .meter
+            .attempts
+            .fetch_add(u64::from(spent.attempts), Ordering::Relaxed);
+        match result {
+            Ok(reply) => Ok(abi::HttpResponse {
+                status: reply.status,
+                headers: reply.headers,
+                body: reply.body,
+                cached: reply.cached,
+            }),
+            Err(failure) => Err(exchange_error(failure)),
+        }
+    }
+
+    async fn llm_complete(
+        &self,
+        target: &str,
+        request: abi::Request,
+    ) -> Result<abi::Answer, abi::Error> {
+        let target = self.target(target)?;
+        let context = CallContext {
+            call_id: format!("{}/llm", self.scope.case.test_idx),
+            attempt: 1,
+            deadline_ms: None,
+            test_index: self.scope.case.test_idx,
+            repeat_index: self.scope.repeat_index,
+            labels: Vec::new(),
+        };
+        let deeper = CallScope {
+            depth: self.scope.depth + 1,
+            ..self.scope.clone()
+        };
+        // Boxed: a provider's call holds this future, and this one holds a provider's call.
+        let called = Box::pin(deeper.complete(&target, request, context)).await;
+        let completed =
+            called.map_err(|failure| abi::Error::new(ErrorCode::Other, failure.message))?;
+        let used = token_usage(
+            &completed.completion.usage,
+            completed.cached,
+            completed.attempts,
+        );
+        self.counts
+            .tokens
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .add(&used);
+        Ok(abi::Answer {
+            cost_usd: completed.completion.cost_usd,
+            completion: completed.completion,
+            provider_id: target.abi.id.clone(),
+            cached: completed.cached,
+        })
+    }
+
+    async fn llm_embed(
+        &self,
+        target: &str,
+        _inputs: Vec<String>,
+    ) -> Result<Vec<Vec<f32>>, abi::Error> {
+        let target = self.target(target)?;
+        let message = format!("provider '{}' makes no embeddings", target.abi.id);
+        Err(abi::Error::new(ErrorCode::Unsupported, message))
+    }
+
+    fn log(&self, line: abi::LogLine) {
+        let mut message = line.message;
+        for (key, value) in &line.fields {
+            message.push_str(&format!(" {key}={value}"));
+        }
+        let message = self.grants.masker().mask(&message).into_owned();
+        self.scope.context.emit(Event::Log(LogLine {
+            plugin: self.plugin.alias.clone(),
+            case: self.scope.case,
+            level: level(line.level),
+            message,
+        }));
+    }
+}
+
+impl GuestHost {
+    /// The provider behind an alias, if this plugin may ask it.
+    fn target(&self, alias: &str) -> Result<Arc<Target>, abi::Error> {
+        let granted = self.llm.iter().any(|granted| granted == alias);
+        match self.scope.context.targets.get(alias) {
+            Some(target) if granted => Ok(target.clone()),
+            _ => {
+                let plugin = &self.plugin.alias;
+                let message = format!(
+                    "plugin '{plugin}' may not ask '{alias}'; to allow it, name a provider of the config so and put \
+                     this under `plugins.{plugin}.permissions`: llm: [{alias}]"
+                );
+                Err(abi::Error::new(ErrorCode::Denied, message))
+            }
+        }
+    }
+}
+
+fn exchange_error(failure: ExchangeError) -> abi::Error {
+    let code = match failure.code {
+        Code::InvalidRequest => ErrorCode::InvalidRequest,
+        Code::Auth => ErrorCode::Auth,
+        Code::Denied => ErrorCode::Denied,
+        Code::Timeout => ErrorCode::Timeout,
+        Code::Transient => ErrorCode::Transient,
+        Code::Budget => ErrorCode::Budget,
+        Code::BadResponse => ErrorCode::BadResponse,
+        Code::Cancelled | Code::Other => ErrorCode::Other,
+    };
+    abi::Error::new(code, failure.message)
+}
+
+/// The contract's own spelling of an error code.
+fn code_word(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::InvalidRequest => "invalid-request",
+        ErrorCode::Auth => "auth",
+        ErrorCode::RateLimited => "rate-limited",
+        ErrorCode::QuotaExhausted => "quota-exhausted",
+        ErrorCode::NotFound => "not-found",
+        ErrorCode::ContextLength => "context-length",
+        ErrorCode::ContentFilter => "content-filter",
+        ErrorCode::Timeout => "timeout",
+        ErrorCode::Transient => "transient",
+        ErrorCode::BadResponse => "bad-response",
+        ErrorCode::Denied => "denied",
+        ErrorCode::Budget => "budget",
+        ErrorCode::Unsupported => "unsupported",
+        ErrorCode::Other => "other",
+    }
+}
+
+fn level(level: abi::Level) -> tracing::Level {
+    match level {
+        abi::Level::Trace => tracing::Level::TRACE,
+        abi::Level::Debug => tracing::Level::DEBUG,
+        abi::Level::Info => tracing::Level::INFO,
+        abi::Level::Warn => tracing::Level::WARN,
+        abi::Level::Error => tracing::Level::ERROR,
+    }
+}

@@ -1,0 +1,213 @@
+//! The life of one case: render, call, grade.
+//!
+//! Everything that can happen to a case is data: a failed template, a provider's error, a
+//! crashed grader, a passed limit all end in a [`CaseRecord`]. Nothing here returns `Err`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use runner_config::plan::{Case, Rendered};
+use runner_sandbox::abi;
+use serde_json::{Map, Value};
+use tokio::task::JoinError;
+
+use crate::answer::Answer;
+use crate::call::{CallFailure, CallScope, Meter};
+use crate::context::RunContext;
+use crate::gateway::WorkClock;
+use crate::grading::{CaseGrade, aggregate};
+use crate::identity::call_id;
+use crate::judge::{Judged, judge};
+use crate::plugins::Target;
+use crate::record::{
+    CaseRecord, Outcome, PromptRecord, Provenance, ProviderRef, ResponseRecord, TokenUsage,
+};
+use crate::request::request;
+
+/// Runs a case to its end. Dropping the future drops its guests.
+pub(crate) async fn run(context: &Arc<RunContext>, case: &Case) -> CaseRecord {
+    let rendered = match case.render() {
+        Ok(rendered) => rendered,
+        Err(error) => return failed(case, None, &CallFailure::new("template", error.to_string())),
+    };
+    let prompt = rendered.text.clone();
+    let scope = CallScope {
+        context: context.clone(),
+        case: case.id,
+        clock: WorkClock::start(),
+        meter: Arc::new(Meter::default()),
+        depth: 0,
+        repeat_index: case.repeat_index,
+    };
+    let worked = work(&scope, case, rendered);
+    let mut record = match context.case_timeout {
+        None => worked.await,
+        Some(limit) => tokio::select! {
+            record = worked => record,
+            () = scope.clock.spent(limit) => timed_out(case, &prompt, limit),
+        },
+    };
+    let target = &context.columns[case.id.prompt_idx as usize];
+    record.provenance = Some(provenance(target, &scope.meter));
+    pause(&scope, target).await;
+    record
+}
+
+/// `delay`: slept inside the slot, and only if something left the machine.
+async fn pause(scope: &CallScope, target: &Target) {
+    if let Some(delay) = target.delay
+        && scope.meter.attempts() > 0
+    {
+        tokio::time::sleep(delay).await;
+    }
+}
+
+async fn work(scope: &CallScope, case: &Case, rendered: Rendered) -> CaseRecord {
+    let target = &scope.context.columns[case.id.prompt_idx as usize];
+    let prompt = rendered.text.clone();
+    let request = request(case, rendered);
+    let messages = request.messages.clone();
+    let identity = abi::CallContext {
+        call_id: call_id(case),
+        attempt: 1,
+        deadline_ms: scope
+            .context
+            .case_timeout
+            .map(|limit| limit.as_millis() as u64),
+        test_index: case.id.test_idx,
+        repeat_index: case.repeat_index,
+        labels: Vec::new(),
+    };
+    let completed = match scope.complete(target, request, identity.clone()).await {
+        Ok(completed) => completed,
+        Err(failure) => return failed(case, Some(&prompt), &failure),
+    };
+    let answer = Answer::new(completed);
+    let Judged { graded, tokens } = judge(scope, case, &answer, &messages, &identity).await;
+    let grade = aggregate(
+        &case.test.assertions,
+        case.test.threshold,
+        graded,
+        tokens,
+        |metric| case.render_text(metric),
+    );
+    graded_record(case, prompt, answer, grade)
+}
+
+fn provenance(target: &Target, meter: &Meter) -> Provenance {
+    let component = &target.plugin.component;
+    Provenance {
+        plugin: component.info().name.clone(),
+        version: component.info().version.clone(),
+        sha256: component.sha256().to_owned(),
+        grants_digest: target.grants_digest.clone(),
+        guest_cpu_us: meter.guest_cpu().as_micros() as u64,
+        peak_memory: meter.peak_memory(),
+    }
+}
+
+/// A record with everything that is known of a case before it is called.
+fn blank(case: &Case, prompt: Option<&str>) -> CaseRecord {
+    let column = &case.column;
+    CaseRecord {
+        id: uuid::Uuid::now_v7().to_string(),
+        prompt_idx: case.id.prompt_idx,
+        test_idx: case.id.test_idx,
+        repeat_index: case.repeat_index,
+        prompt_id: column.prompt.id.clone(),
+        provider: ProviderRef {
+            id: column.provider.id.clone(),
+            label: column.provider.label.clone(),
+        },
+        prompt: PromptRecord {
+            raw: prompt.unwrap_or(&column.prompt.raw).to_owned(),
+            label: column.prompt.label.clone(),
+            config: column.prompt.config.clone(),
+        },
+        vars: (*case.vars).clone(),
+        test_case: test_case(case),
+        response: None,
+        grading_result: None,
+        named_scores: Map::new(),
+        score: 0.0,
+        success: false,
+        error: None,
+        error_code: None,
+        failure_reason: Outcome::Error.failure_reason(),
+        outcome: Outcome::Error,
+        latency_ms: 0,
+        cost: None,
+        token_usage: TokenUsage::default(),
+        metadata: case.test.metadata.clone(),
+        provenance: None,
+    }
+}
+
+/// The test with the variables of this one case.
+pub(crate) fn test_case(case: &Case) -> Value {
+    let mut test = case.test.json.clone();
+    if let Value::Object(test) = &mut test {
+        test.insert("vars".to_owned(), Value::Object((*case.vars).clone()));
+    }
+    test
+}
+
+fn graded_record(case: &Case, prompt: String, answer: Answer, grade: CaseGrade) -> CaseRecord {
+    let mut record = blank(case, Some(&prompt));
+    let ResponseRecord {
+        token_usage, cost, ..
+    } = answer.record;
+    record.outcome = grade.outcome;
+    record.success = grade.outcome == Outcome::Passed;
+    record.failure_reason = grade.outcome.failure_reason();
+    record.score = grade.record.score;
+    record.named_scores = grade.record.named_scores.clone();
+    record.latency_ms = answer.latency.as_millis() as u64;
+    record.token_usage = token_usage;
+    record.cost = cost;
+    if grade.outcome == Outcome::Error {
+        let ungraded = grade
+            .record
+            .component_results
+            .iter()
+            .find(|c| c.error_code.is_some());
+        record.error = ungraded.map(|component| component.reason.clone());
+        record.error_code = ungraded.and_then(|component| component.error_code.clone());
+    } else if !record.success {
+        record.error = Some(grade.record.reason.clone());
+    }
+    record.grading_result = Some(grade.record);
+    record.response = Some(answer.record);
+    record
+}
+
+fn failed(case: &Case, prompt: Option<&str>, failure: &CallFailure) -> CaseRecord {
+    let mut record = blank(case, prompt);
+    if failure.code == "budget" {
+        record.outcome = Outcome::BudgetExceeded;
+    }
+    record.failure_reason = record.outcome.failure_reason();
+    record.error = Some(failure.message.clone());
+    record.error_code = Some(failure.code.clone());
+    record.latency_ms = failure.latency.as_millis() as u64;
+    if let Some(status) = failure.status {
+        record
+            .metadata
+            .insert("http".to_owned(), serde_json::json!({ "status": status }));
+    }
+    record
+}
+
+fn timed_out(case: &Case, prompt: &str, limit: Duration) -> CaseRecord {
+    let limit_ms = limit.as_millis();
+    let message = format!("timed out: the case worked longer than {limit_ms} ms (timeoutMs)");
+    let mut failure = CallFailure::new("timeout", message);
+    failure.latency = limit;
+    failed(case, Some(prompt), &failure)
+}
+
+/// The row of a case whose task panicked: a bug of ours, which must not cost the run.
+pub(crate) fn panicked(case: &Case, error: &JoinError) -> CaseRecord {
+    let message = format!("a bug in runner, please report it: the case's task ended with {error}");
+    failed(case, None, &CallFailure::new("internal", message))
+}

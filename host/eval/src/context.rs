@@ -1,0 +1,39 @@
+//! What every case of a run shares. Immutable but for what counts atomically.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::event::Event;
+use crate::gateway::{Gateway, Masker};
+use crate::plugins::{Grader, Target};
+
+/// What every case of a run shares.
+pub(crate) struct RunContext {
+    /// What each column calls, by `prompt_idx`.
+    pub(crate) columns: Vec<Arc<Target>>,
+    /// What graders may call, by label and by id.
+    pub(crate) targets: HashMap<String, Arc<Target>>,
+    /// What serves each assertion type of the plan.
+    pub(crate) graders: HashMap<String, Arc<Grader>>,
+    /// The way out.
+    pub(crate) gateway: Gateway,
+    /// Takes every secret of the run out of texts.
+    pub(crate) masker: Masker,
+    /// Assertions in flight at once per case.
+    pub(crate) assertion_concurrency: usize,
+    /// Time a case may work.
+    pub(crate) case_timeout: Option<Duration>,
+    /// Where guests' log lines and the gateway's news go. Unbounded: what one call may send
+    /// is limited by the sandbox, and the loop reads this channel first.
+    pub(crate) events: UnboundedSender<Event>,
+}
+
+impl RunContext {
+    /// Sends an event; after the end of the run nobody listens, and that is fine.
+    pub(crate) fn emit(&self, event: Event) {
+        drop(self.events.send(event));
+    }
+}

@@ -1,0 +1,105 @@
+//! The event stream of a run.
+//!
+//! Display, files, database and (later) replay read the same stream and nothing else, so that
+//! none of them can know more than the others. Events are handed over by the dispatcher's task
+//! in the order in which things happened; a consumer that needs time has its own thread.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use runner_config::plan::CaseId;
+
+use crate::record::CaseRecord;
+use crate::summary::Summary;
+
+/// Something that happened in a run.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// The run begins.
+    RunStarted(Arc<RunHead>),
+    /// A case got a slot.
+    CaseStarted {
+        /// Which one.
+        id: CaseId,
+    },
+    /// A case ended.
+    CaseFinished(Arc<CaseRecord>),
+    /// A guest logged a line; masked and cut to size.
+    Log(LogLine),
+    /// A request will be sent again after a wait.
+    Retrying {
+        /// Origin and bucket of the request.
+        lane: String,
+        /// The number of the attempt that failed, from 1.
+        attempt: u32,
+        /// How long it waits.
+        wait: Duration,
+    },
+    /// A server asked to slow down.
+    Throttled {
+        /// Origin and bucket of the request.
+        lane: String,
+        /// How long the server asked to wait, if it said.
+        wait: Option<Duration>,
+    },
+    /// Something that the user should know and that is no case's outcome: a plugin was
+    /// switched off, an import stays without a grant.
+    Notice {
+        /// One line.
+        message: String,
+    },
+    /// Ctrl-C or SIGTERM: no new case starts; those in flight may finish for a while.
+    Draining {
+        /// Cases in flight.
+        in_flight: usize,
+        /// How long they may take.
+        grace: Duration,
+    },
+    /// Everything has ended and is stored.
+    RunFinished(Arc<Summary>),
+}
+
+/// What is known of a run when it begins.
+#[derive(Debug, Clone)]
+pub struct RunHead {
+    /// The run's id, for `runner show`.
+    pub run_id: String,
+    /// The config's description.
+    pub description: Option<String>,
+    /// Number of cases.
+    pub total: u64,
+    /// Column titles in order.
+    pub columns: Vec<ColumnHead>,
+    /// Cases in flight at once.
+    pub concurrency: usize,
+    /// Milliseconds since 1970, UTC.
+    pub started_at_ms: i64,
+}
+
+/// What names a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnHead {
+    /// The provider's label or id.
+    pub provider: String,
+    /// The prompt's label.
+    pub prompt: String,
+}
+
+/// A line that a guest logged.
+#[derive(Debug, Clone)]
+pub struct LogLine {
+    /// Name of the plugin.
+    pub plugin: String,
+    /// The case in which it was logged.
+    pub case: CaseId,
+    /// How grave it is.
+    pub level: tracing::Level,
+    /// The text, with its fields.
+    pub message: String,
+}
+
+/// Reads the event stream.
+pub trait Consumer: Send {
+    /// Takes one event; must not block for long.
+    fn on_event(&mut self, event: &Event);
+}

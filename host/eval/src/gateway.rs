@@ -1,0 +1,71 @@
+//! The gateway: the one way from a plugin to the network.
+//!
+//! A plugin states a request as a value; everything that the request may do to the world
+//! is decided between that value and the wire, by one stack of stages in one order:
+//!
+//! ```text
+//! grant → credential → record/replay → cache → lane admission → attempt → classify
+//!                                                    ↑                        │
+//!                                                    └──────── pause ─────────┴→ return
+//! ```
+//!
+//! - **grant** (`grants`, `origin`, `request`): the user's word against the plugin's wish.
+//!   Pure, and complete before anything is spent.
+//! - **credential** (`secret`, `request`): named by the plugin, added by the host, bound to
+//!   its origins. What comes back passes the `masker`.
+//! - **record/replay** and **cache** (`memory`): see neither secret nor lane. Traits, with
+//!   implementations here that remember nothing.
+//! - **lane admission** (`lane`): where a scheduler sits. A trait, with an implementation
+//!   here that admits everything.
+//! - **attempt** (`wire`, `client`, `resolve`, `address`, `redirect`): the only code that
+//!   sends. Addresses are checked where they are connected to, redirects hop by hop.
+//! - **classify** (`class`, `hint`) and **retry** (`retry`): two tables.
+//!
+//! Time is kept by `ledger` for one exchange and by `clock` for a call. The order matters:
+//! a refused request touches nothing, a remembered one no quota, and a pausing one holds
+//! no permit. `stack` knows the order and nothing else.
+//!
+//! This is not a general HTTP client, and it is not the plugin interface: the words of the
+//! contract are translated by whoever hosts the plugin.
+
+mod address;
+mod class;
+mod client;
+mod clock;
+mod exchange;
+mod fault;
+mod grants;
+mod hint;
+mod lane;
+mod ledger;
+mod masker;
+mod memory;
+mod observer;
+mod origin;
+mod redirect;
+mod request;
+mod resolve;
+mod retry;
+mod secret;
+mod stack;
+mod wire;
+
+pub use address::{Place, Reach};
+pub use class::Class;
+pub use client::{ClientSettings, ProxyChoice};
+pub use clock::WorkClock;
+pub use exchange::{
+    CacheMode, CallScope, DEFAULT_TIMEOUT, Exchange, REQUEST_LIMIT, RESPONSE_LIMIT, Reply, Spent,
+};
+pub use fault::{Code, ExchangeError};
+pub use grants::{Credential, Grants, Refusal};
+pub use hint::Hint;
+pub use lane::{Admission, Feedback, Lane, OpenLanes, Permit};
+pub use masker::{MASK, Masker, SHORTEST_MASKED};
+pub use memory::{Cue, Entry, Envelope, Flight, NoCache, NoTape, Remembered, ResponseCache, Tape};
+pub use observer::{Event, Notice, Observer, Unobserved};
+pub use origin::{Naming, Origin, OriginPattern, PatternError};
+pub use resolve::{Lookup, SystemLookup};
+pub use retry::RetryPolicy;
+pub use secret::{Fingerprint, Scheme, SchemeError, Secret};
+pub use stack::{Gateway, Settings};

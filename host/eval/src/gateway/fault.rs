@@ -1,0 +1,121 @@
+//! Why an exchange gave no response.
+//!
+//! `Fault` is what the stages of the gateway raise, with its parts as fields;
+//! [`ExchangeError`] is what leaves the gateway: a code to act on and a message in which
+//! every secret is masked, whatever the parts were (a redirect's target, for one, is
+//! written by the server).
+
+use std::time::Duration;
+
+use super::class::{Class, Transport};
+use super::exchange::Spent;
+use super::grants::{Grants, Refusal};
+
+/// What the host can act on. Each has one counterpart in the plugin contract, but for
+/// `Cancelled`, of which no plugin lives to hear.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// The request itself is wrong.
+    InvalidRequest,
+    /// The credential has no value.
+    Auth,
+    /// A capability is not granted.
+    Denied,
+    /// A time limit passed.
+    Timeout,
+    /// Worth another try later.
+    Transient,
+    /// A limit on size was passed.
+    Budget,
+    /// The server does not speak HTTP as it should.
+    BadResponse,
+    /// The run was cancelled.
+    Cancelled,
+    /// The host could not do its part.
+    Other,
+}
+
+/// An exchange without a response.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ExchangeError {
+    /// What kind of failure it is.
+    pub code: Code,
+    /// The same in the terms that retries and lanes think in.
+    pub class: Class,
+    /// One line for people, without secrets.
+    pub message: String,
+    /// What the exchange took until then.
+    pub spent: Spent,
+}
+
+/// What a stage raises.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Fault {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("credential '{name}' is granted, but {env} is not set")]
+    NoSecret { name: String, env: String },
+    #[error("credential '{name}' from {env} has characters that no header can carry")]
+    UnusableSecret { name: String, env: String },
+    #[error("no whole answer from {origin} within {limit:?}")]
+    TimedOut { origin: String, limit: Duration },
+    #[error("the time for this call was up")]
+    PastDeadline,
+    #[error("{kind} {origin}{detail}")]
+    Transport {
+        origin: String,
+        kind: Transport,
+        detail: String,
+    },
+    #[error("the request body has {size} bytes, {limit} are allowed")]
+    RequestTooLarge { size: usize, limit: usize },
+    #[error("the answer from {origin} is larger than {limit} bytes")]
+    ResponseTooLarge { origin: String, limit: usize },
+    #[error("{origin} redirected more than {limit} times")]
+    TooManyRedirects { origin: String, limit: u32 },
+    #[error("{method} {origin} is not in the recording")]
+    NotRecorded { method: String, origin: String },
+    #[error("the HTTP client could not be made: {0}")]
+    Client(String),
+    #[error("cancelled")]
+    Cancelled,
+}
+
+impl Fault {
+    fn code(&self) -> Code {
+        match self {
+            Self::Refused(_) => Code::Denied,
+            Self::Invalid(_) => Code::InvalidRequest,
+            Self::NoSecret { .. } | Self::UnusableSecret { .. } => Code::Auth,
+            Self::TimedOut { .. } | Self::PastDeadline => Code::Timeout,
+            Self::Transport { kind, .. } if kind.class() == Class::Transient => Code::Transient,
+            Self::Transport { .. } | Self::TooManyRedirects { .. } => Code::BadResponse,
+            Self::RequestTooLarge { .. } | Self::ResponseTooLarge { .. } => Code::Budget,
+            Self::NotRecorded { .. } | Self::Client(_) => Code::Other,
+            Self::Cancelled => Code::Cancelled,
+        }
+    }
+
+    /// What retry and lanes read.
+    pub(super) fn class(&self) -> Class {
+        match self {
+            Self::Transport { kind, .. } => kind.class(),
+            Self::TimedOut { .. } | Self::PastDeadline => Class::Timeout,
+            Self::NoSecret { .. } | Self::UnusableSecret { .. } => Class::Auth,
+            _ => Class::Permanent,
+        }
+    }
+
+    /// The form that leaves the gateway.
+    pub(super) fn into_error(self, grants: &Grants, spent: Spent) -> ExchangeError {
+        ExchangeError {
+            code: self.code(),
+            class: self.class(),
+            message: grants.masker().mask(&self.to_string()).into_owned(),
+            spent,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Who may go where, with which credential, and what the others are told.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use super::*;
+
+fn origin(url: &str) -> Origin {
+    Origin::of(&Url::parse(url).unwrap()).unwrap()
+}
+
+fn patterns(texts: &[&str]) -> Vec<OriginPattern> {
+    texts
+        .iter()
+        .map(|text| OriginPattern::parse(text).unwrap())
+        .collect()
+}
+
+fn grants() -> Grants {
+    let credential = Credential {
+        scheme: Scheme::Basic,
+        secret: Some(Secret::new("me:correct-horse")),
+        env: "ACME_API_KEY".to_owned(),
+        hosts: patterns(&["https://api.acme.com"]),
+    };
+    Grants::new(
+        "acme",
+        patterns(&["https://api.acme.com", "https://*.acme.org"]),
+        BTreeMap::from([("acme-key".to_owned(), credential)]),
+    )
+}
+
+#[test]
+fn reach_follows_the_way_a_host_was_named() {
+    let grants = grants();
+    assert_eq!(
+        grants.check(&origin("https://api.acme.com")),
+        Ok(Reach::Local)
+    );
+    assert_eq!(
+        grants.check(&origin("https://eu.acme.org")),
+        Ok(Reach::Public)
+    );
+    assert!(
+        Grants::none("x")
+            .check(&origin("https://api.acme.com"))
+            .is_err()
+    );
+}
+
+#[test]
+fn a_refusal_names_the_origin_and_the_line_that_allows_it() {
+    let refusal = grants().check(&origin("http://evil.org:81")).unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        "plugin 'acme' may not reach http://evil.org:81; to allow it, put this under \
+         `plugins.acme.permissions`: \
+         hosts: [\"https://api.acme.com\", \"https://*.acme.org\", \"http://evil.org:81\"]"
+    );
+}
+
+#[test]
+fn the_suggested_line_works() {
+    let asked = origin("http://evil.org:81");
+    let Err(Refusal::Host { line, .. }) = grants().check(&asked) else {
+        panic!("the origin was granted")
+    };
+    // A list of strings in YAML's flow style is the same in JSON.
+    let hosts: Vec<String> = serde_json::from_str(line.strip_prefix("hosts: ").unwrap()).unwrap();
+    let hosts = hosts
+        .iter()
+        .map(|host| OriginPattern::parse(host).unwrap())
+        .collect();
+    assert!(
+        Grants::new("acme", hosts, BTreeMap::new())
+            .check(&asked)
+            .is_ok()
+    );
+}
+
+#[test]
+fn a_credential_goes_to_its_own_origins_only() {
+    let grants = grants();
+    assert!(
+        grants
+            .credential("acme-key", &origin("https://api.acme.com"))
+            .is_ok()
+    );
+
+    let elsewhere = grants
+        .credential("acme-key", &origin("https://eu.acme.org"))
+        .unwrap_err();
+    assert!(matches!(elsewhere, Refusal::Binding { .. }));
+    assert!(
+        elsewhere
+            .to_string()
+            .ends_with("hosts: [\"https://api.acme.com\", \"https://eu.acme.org\"]")
+    );
+
+    let unknown = grants
+        .credential("other-key", &origin("https://api.acme.com"))
+        .unwrap_err();
+    assert!(unknown.to_string().ends_with(
+        "credentials: { other-key: { env: OTHER_KEY, scheme: bearer, \
+         hosts: [\"https://api.acme.com\"] } }"
+    ));
+}
+
+#[test]
+fn both_the_pair_and_the_password_of_basic_are_masked() {
+    let grants = grants();
+    assert_eq!(grants.masker().mask("pw=correct-horse"), "pw=[masked]");
+    assert_eq!(grants.masker().mask("me:correct-horse"), "[masked]");
+}
+
+#[test]
+fn nothing_shows_a_secret_by_debug() {
+    assert!(!format!("{:?}", grants()).contains("horse"));
+}

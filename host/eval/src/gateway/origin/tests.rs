@@ -1,0 +1,143 @@
+//! Tables for patterns: what they cover, what they refuse to mean.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use super::*;
+
+fn origin(url: &str) -> Origin {
+    Origin::of(&Url::parse(url).unwrap()).unwrap()
+}
+
+/// Pattern, URL, how the one names the other.
+const COVERED: &[(&str, &str, Option<Naming>)] = &[
+    (
+        "https://api.acme.com",
+        "https://api.acme.com/v1?x=1",
+        Some(Naming::Exact),
+    ),
+    ("api.acme.com", "https://api.acme.com/", Some(Naming::Exact)),
+    (
+        "HTTPS://API.acme.com:443/",
+        "https://api.acme.com",
+        Some(Naming::Exact),
+    ),
+    ("https://api.acme.com", "http://api.acme.com", None),
+    ("api.acme.com", "http://api.acme.com", None),
+    ("https://api.acme.com", "https://api.acme.com:8443", None),
+    (
+        "https://api.acme.com:8443",
+        "https://api.acme.com:8443",
+        Some(Naming::Exact),
+    ),
+    (
+        "https://api.acme.com",
+        "https://api.acme.com.evil.org",
+        None,
+    ),
+    ("https://api.acme.com", "https://api.acme.com.", None),
+    ("https://api.acme.com", "https://x.api.acme.com", None),
+    (
+        "http://localhost:8080",
+        "http://localhost:8080/v1",
+        Some(Naming::Exact),
+    ),
+    (
+        "http://127.0.0.1:9",
+        "http://2130706433:9/",
+        Some(Naming::Exact),
+    ),
+    (
+        "http://127.0.0.1:9",
+        "http://0x7f.1:9/",
+        Some(Naming::Exact),
+    ),
+    (
+        "http://[::1]:9",
+        "http://[0:0:0:0:0:0:0:1]:9/",
+        Some(Naming::Exact),
+    ),
+    (
+        "https://*.acme.com",
+        "https://api.acme.com",
+        Some(Naming::Wildcard),
+    ),
+    (
+        "https://*.acme.com",
+        "https://a.b.acme.com",
+        Some(Naming::Wildcard),
+    ),
+    ("*.acme.com", "https://eu.acme.com", Some(Naming::Wildcard)),
+    ("https://*.acme.com", "https://acme.com", None),
+    ("https://*.acme.com", "https://evilacme.com", None),
+    ("https://*.acme.com", "http://api.acme.com", None),
+    ("https://*.acme.com", "https://api.acme.com:8443", None),
+    (
+        "https://*.acme.com:8443",
+        "https://api.acme.com:8443",
+        Some(Naming::Wildcard),
+    ),
+    (
+        "https://b\u{fc}cher.example",
+        "https://xn--bcher-kva.example",
+        Some(Naming::Exact),
+    ),
+];
+
+#[test]
+fn a_pattern_covers_its_origin_in_every_spelling_and_nothing_else() {
+    for (pattern, url, expected) in COVERED.iter().copied() {
+        let found = OriginPattern::parse(pattern).unwrap().covers(&origin(url));
+        assert_eq!(found, expected, "{pattern} against {url}");
+    }
+}
+
+#[test]
+fn what_is_not_an_origin_is_refused_with_the_reason() {
+    let cases = [
+        ("", "write scheme"),
+        ("https://", "write scheme"),
+        ("https://api.acme.com/v1", "no path"),
+        ("https://api.acme.com?x", "no path"),
+        ("https://me:pw@api.acme.com", "user names"),
+        ("ftp://api.acme.com", "https or http"),
+        ("https://api.*.com", "front of the host"),
+        ("*", "front of the host"),
+        ("https://*", "front of the host"),
+        ("https://*.10.0.0.1", "not with an address"),
+        ("https://*.[::1]", "not with an address"),
+    ];
+    for (pattern, reason) in cases {
+        let error = OriginPattern::parse(pattern).unwrap_err();
+        assert!(error.to_string().contains(reason), "{pattern}: {error}");
+    }
+}
+
+#[test]
+fn an_exact_entry_beats_a_wildcard() {
+    let patterns = [
+        OriginPattern::parse("*.acme.com").unwrap(),
+        OriginPattern::parse("eu.acme.com").unwrap(),
+    ];
+    assert_eq!(
+        naming(&patterns, &origin("https://eu.acme.com")),
+        Some(Naming::Exact)
+    );
+    assert_eq!(
+        naming(&patterns, &origin("https://us.acme.com")),
+        Some(Naming::Wildcard)
+    );
+    assert_eq!(naming(&patterns, &origin("https://acme.org")), None);
+}
+
+#[test]
+fn display_parses_back_to_the_same() {
+    for text in [
+        "https://api.acme.com",
+        "http://localhost:8080",
+        "https://*.acme.com:8443",
+        "http://[::1]:9",
+    ] {
+        let pattern = OriginPattern::parse(text).unwrap();
+        assert_eq!(pattern.to_string(), text);
+        assert_eq!(OriginPattern::parse(&pattern.to_string()).unwrap(), pattern);
+    }
+}

@@ -1,0 +1,183 @@
+//! Table tests of the aggregation rules.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn assertion(weight: f64) -> Assertion {
+    Assertion {
+        kind: "equals".into(),
+        inverse: false,
+        value: None,
+        threshold: None,
+        weight,
+        metric: None,
+        config: None,
+        json: json!({"type": "equals"}),
+        at: runner_config::plan::Position::default(),
+    }
+}
+
+fn graded(pass: bool, score: f64, reason: &str) -> Graded {
+    Graded {
+        component: ComponentRecord::plain(pass, score, reason.into(), json!({})),
+        metric: None,
+    }
+}
+
+fn set(members: Vec<Assertion>, weight: f64, threshold: Option<f64>) -> Check {
+    Check::Set {
+        assertions: members,
+        weight,
+        threshold,
+        metric: None,
+        json: json!({"type": "assert-set"}),
+    }
+}
+
+fn grade(checks: &[Check], threshold: Option<f64>, grades: Vec<Graded>) -> CaseGrade {
+    aggregate(
+        checks,
+        threshold,
+        grades,
+        TokenUsage::default(),
+        str::to_owned,
+    )
+}
+
+#[test]
+fn no_assertions_pass_with_one() {
+    let case = grade(&[], None, vec![]);
+    assert_eq!((case.outcome, case.record.score), (Outcome::Passed, 1.0));
+    assert_eq!(case.record.reason, "No assertions");
+}
+
+#[test]
+fn the_score_is_the_weighted_mean_and_one_failure_fails() {
+    let checks = [Check::One(assertion(3.0)), Check::One(assertion(1.0))];
+    let case = grade(
+        &checks,
+        None,
+        vec![graded(true, 1.0, "fine"), graded(false, 0.0, "no")],
+    );
+    assert_eq!((case.outcome, case.record.score), (Outcome::Failed, 0.75));
+    assert_eq!(case.record.reason, "no");
+}
+
+#[test]
+fn the_reason_is_that_of_the_last_failing_assertion_as_written() {
+    let checks = [
+        Check::One(assertion(1.0)),
+        Check::One(assertion(1.0)),
+        Check::One(assertion(1.0)),
+    ];
+    let grades = vec![
+        graded(false, 0.0, "first"),
+        graded(false, 0.0, "second"),
+        graded(true, 1.0, "ok"),
+    ];
+    assert_eq!(grade(&checks, None, grades).record.reason, "second");
+}
+
+#[test]
+fn with_a_threshold_only_the_score_counts() {
+    let checks = [Check::One(assertion(1.0)), Check::One(assertion(1.0))];
+    let grades = || vec![graded(true, 1.0, ""), graded(false, 0.0, "")];
+    let enough = grade(&checks, Some(0.5), grades());
+    assert_eq!(enough.outcome, Outcome::Passed);
+    assert_eq!(enough.record.reason, "Aggregate score 0.50 ≥ 0.5 threshold");
+    let short = grade(&checks, Some(0.6), grades());
+    assert_eq!(short.outcome, Outcome::Failed);
+    assert_eq!(short.record.reason, "Aggregate score 0.50 < 0.6 threshold");
+}
+
+#[test]
+fn weight_zero_passes_and_counts_for_nothing() {
+    let checks = [Check::One(assertion(0.0)), Check::One(assertion(1.0))];
+    let case = grade(
+        &checks,
+        None,
+        vec![graded(false, 0.0, "no"), graded(true, 0.8, "")],
+    );
+    assert_eq!((case.outcome, case.record.score), (Outcome::Passed, 0.8));
+    assert!(case.record.component_results[0].pass);
+}
+
+#[test]
+fn only_weightless_assertions_score_zero() {
+    let case = grade(
+        &[Check::One(assertion(0.0))],
+        None,
+        vec![graded(true, 1.0, "")],
+    );
+    assert_eq!((case.outcome, case.record.score), (Outcome::Passed, 0.0));
+}
+
+#[test]
+fn a_set_stands_before_its_members_and_counts_with_its_own_weight() {
+    let checks = [
+        set(vec![assertion(1.0), assertion(1.0)], 3.0, Some(0.5)),
+        Check::One(assertion(1.0)),
+    ];
+    let grades = vec![
+        graded(true, 1.0, ""),
+        graded(false, 0.0, "member"),
+        graded(true, 1.0, ""),
+    ];
+    let case = grade(&checks, None, grades);
+    assert_eq!(
+        case.outcome,
+        Outcome::Passed,
+        "the set reached its threshold"
+    );
+    assert_eq!(case.record.score, (0.5 * 3.0 + 1.0) / 4.0);
+    assert_eq!(case.record.component_results.len(), 4);
+    assert_eq!(
+        case.record.component_results[0].assertion["type"],
+        "assert-set"
+    );
+}
+
+#[test]
+fn an_assertion_that_could_not_be_graded_is_an_error_even_above_the_threshold() {
+    let mut broken = graded(false, 0.0, "crashed");
+    broken.component.error_code = Some("C101".into());
+    let checks = [Check::One(assertion(1.0)), Check::One(assertion(1.0))];
+    let case = grade(&checks, Some(0.1), vec![broken, graded(true, 1.0, "")]);
+    assert_eq!(case.outcome, Outcome::Error);
+    assert_eq!(
+        case.record.component_results.len(),
+        2,
+        "the other grade is kept"
+    );
+}
+
+#[test]
+fn metrics_are_weighted_means_over_assertions_and_named_scores() {
+    let checks = [Check::One(assertion(3.0)), Check::One(assertion(1.0))];
+    let mut first = graded(true, 1.0, "");
+    first.metric = Some("tone".into());
+    let mut second = graded(true, 1.0, "");
+    second
+        .component
+        .named_scores
+        .insert("tone".into(), 0.0.into());
+    let case = grade(&checks, None, vec![first, second]);
+    assert_eq!(case.record.named_scores["tone"], json!(0.75));
+    assert_eq!(case.record.named_score_weights["tone"], json!(4.0));
+}
+
+proptest! {
+    #[test]
+    fn the_score_lies_between_the_components_scores(
+        parts in prop::collection::vec((0.0f64..1.0, 0.01f64..10.0), 1..20)
+    ) {
+        let checks: Vec<_> = parts.iter().map(|(_, weight)| Check::One(assertion(*weight))).collect();
+        let grades = parts.iter().map(|(score, _)| graded(true, *score, "")).collect();
+        let score = grade(&checks, None, grades).record.score;
+        let low = parts.iter().map(|p| p.0).fold(f64::INFINITY, f64::min);
+        let high = parts.iter().map(|p| p.0).fold(0.0, f64::max);
+        prop_assert!(score >= low - 1e-9 && score <= high + 1e-9);
+    }
+}

@@ -1,0 +1,39 @@
+//! The run: the only place where things happen at once.
+//!
+//! `eval` takes a plan from `runner-config`, components from `runner-sandbox`, and a store, and
+//! carries the run out. Its rooms:
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`plugins`] | which component serves which provider prefix and assertion type, with what grants |
+//! | [`gateway`] | the one stack through which every outbound request goes |
+//! | `case`, `judge` | the life of one case: render, call, grade |
+//! | [`grading`] | how grades of assertions become the grade of a case (pure) |
+//! | [`dispatch`] | which case starts when, and what an interrupt does (pure) |
+//! | [`run`], `prepare` | the loop that carries out what `dispatch` decides, and the end of a run |
+//! | [`event`] | the stream that every consumer reads: recorder, reporters, viewer |
+//! | [`record`] | a finished case as it is stored and exported |
+//! | [`summary`] | what a run adds up to, in bounded memory |
+//!
+//! Decisions are synchronous and pure ([`dispatch`], [`grading`], the gateway's grants and
+//! retries); the async code around them only waits and reports.
+
+mod answer;
+mod call;
+mod case;
+mod context;
+pub mod dispatch;
+pub mod event;
+pub mod gateway;
+pub mod grading;
+mod identity;
+mod judge;
+pub mod plugins;
+mod prepare;
+pub mod record;
+mod recorder;
+mod request;
+pub mod run;
+pub mod summary;
+
+pub use prepare::{PrepareErrors, Prepared, RunError, RunRequest, prepare};

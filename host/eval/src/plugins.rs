@@ -1,0 +1,380 @@
+//! Which component serves which provider prefix and assertion type.
+//!
+//! Components come from three places: those named by `--plugin`, those under the config's
+//! `plugins:`, and those bundled beside the program. None of them may claim a name, a prefix
+//! or a type that another has: a config must mean the same whatever else is installed, so
+//! there is no shadowing and no order of precedence.
+//!
+//! What a plugin may do is decided in [`binding`]; this module only knows who there is.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use runner_config::{Catalog, PluginEntry};
+use runner_sandbox::{LoadError, Plugin, Sandbox};
+
+mod binding;
+mod spend;
+
+pub use binding::BindError;
+pub(crate) use binding::{Binder, Grader, Target};
+pub(crate) use spend::Spend;
+
+/// Where to look for components.
+#[derive(Debug, Default)]
+pub struct PluginSources {
+    /// Directory of the bundled components.
+    pub bundled: Option<PathBuf>,
+    /// `--plugin`: files and directories.
+    pub paths: Vec<PathBuf>,
+    /// The config's `plugins:`.
+    pub entries: Vec<PluginEntry>,
+}
+
+/// Who vouches for a component.
+#[derive(Debug, Clone)]
+pub(crate) enum Trust {
+    /// It came with the program: it is granted what it wants, for the addresses that it states
+    /// or the user configures.
+    Bundled,
+    /// Somebody else's: it is granted what the config grants, which is nothing without an entry.
+    Foreign(Option<Box<PluginEntry>>),
+}
+
+/// A component that was loaded.
+#[derive(Debug)]
+pub(crate) struct LoadedPlugin {
+    pub(crate) component: Plugin,
+    /// The name by which the user knows it.
+    pub(crate) alias: String,
+    pub(crate) trust: Trust,
+    /// What it has used of its budget in this run.
+    pub(crate) spend: Spend,
+}
+
+impl LoadedPlugin {
+    /// Alias, file and digest, as every message about a plugin begins.
+    pub(crate) fn named(&self) -> String {
+        let component = &self.component;
+        format!(
+            "plugin '{}' ({}, sha256 {}…)",
+            self.alias,
+            component.path().display(),
+            &component.sha256()[..8]
+        )
+    }
+}
+
+/// The components of a run.
+#[derive(Debug, Default)]
+pub struct PluginSet {
+    plugins: Vec<Arc<LoadedPlugin>>,
+    prefixes: BTreeMap<String, usize>,
+    types: BTreeMap<String, usize>,
+}
+
+/// Why the components of a run can't be loaded: every reason that was found.
+#[derive(Debug)]
+pub struct PluginErrors(pub Vec<PluginError>);
+
+impl fmt::Display for PluginErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.0.iter().enumerate() {
+            write!(f, "{}{error}", if index == 0 { "" } else { "\n" })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for PluginErrors {}
+
+/// Why a component can't be part of the run.
+#[derive(Debug, thiserror::Error)]
+pub enum PluginError {
+    /// The file is no plugin, or not one for this program.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A path that can't be read.
+    #[error("{}: {source}\nhelp: --plugin and plugins.*.source take a .wasm file or a directory with such files", .path.display())]
+    Unreadable {
+        /// The path as given.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file is another than the config says.
+    #[error("plugin '{alias}' ({}, sha256 {actual}): P017 is not the file that the config names: sha256 {expected} was expected\nhelp: check where the file comes from; if the change is wanted, write the new sha256 into plugins.{alias}.sha256", .path.display())]
+    OtherFile {
+        /// The plugin's alias.
+        alias: String,
+        /// The file.
+        path: PathBuf,
+        /// sha256 that the config has.
+        expected: String,
+        /// sha256 of the file.
+        actual: String,
+    },
+    /// Two components claim the same.
+    #[error("plugin '{name}' ({}, sha256 {sha256}): P010 claims the {what} '{claim}', which {} has already\nhelp: use one of the two files; what a name means must not depend on their order", .path.display(), .other.display())]
+    Duplicate {
+        /// The later one's name.
+        name: String,
+        /// Its file.
+        path: PathBuf,
+        /// Its sha256, shortened.
+        sha256: String,
+        /// `name`, `provider prefix` or `assertion type`.
+        what: &'static str,
+        /// What both claim.
+        claim: String,
+        /// The earlier one's file.
+        other: PathBuf,
+    },
+}
+
+impl PluginSet {
+    /// Loads every component. Files that are no plugins are warnings (the second part of the
+    /// result) in a directory, errors where they are named.
+    ///
+    /// # Errors
+    /// All problems together, see [`PluginError`].
+    pub fn load(
+        sandbox: &Sandbox,
+        sources: PluginSources,
+    ) -> Result<(Self, Vec<String>), PluginErrors> {
+        let mut loading = Loading {
+            sandbox,
+            set: Self::default(),
+            warnings: Vec::new(),
+            errors: Vec::new(),
+        };
+        if let Some(directory) = &sources.bundled {
+            loading.directory(directory, &Trust::Bundled);
+        }
+        let named: Vec<PathBuf> = sources
+            .entries
+            .iter()
+            .filter_map(|e| canonical(&e.source))
+            .collect();
+        for entry in sources.entries {
+            let (path, alias) = (entry.source.clone(), entry.alias.clone());
+            loading.file(&path, Some(&alias), Trust::Foreign(Some(Box::new(entry))));
+        }
+        for path in &sources.paths {
+            if canonical(path).is_some_and(|path| named.contains(&path)) {
+                continue; // the entry under `plugins:` says more about the same file
+            }
+            if path.is_dir() {
+                loading.directory_except(path, &Trust::Foreign(None), &named);
+            } else {
+                loading.file(path, None, Trust::Foreign(None));
+            }
+        }
+        if loading.errors.is_empty() {
+            Ok((loading.set, loading.warnings))
+        } else {
+            Err(PluginErrors(loading.errors))
+        }
+    }
+
+    /// What exists, for the config to check names against.
+    pub fn catalog(&self) -> Catalog {
+        let names = |map: &BTreeMap<String, usize>| {
+            map.iter()
+                .map(|(key, index)| (key.clone(), self.plugins[*index].alias.clone()))
+                .collect()
+        };
+        Catalog {
+            provider_prefixes: names(&self.prefixes),
+            assertion_types: names(&self.types),
+        }
+    }
+
+    /// Names, versions and digests of what is loaded, for the run's provenance.
+    pub fn provenance(&self) -> serde_json::Value {
+        self.plugins
+            .iter()
+            .map(|plugin| {
+                serde_json::json!({
+                    "alias": plugin.alias,
+                    "name": plugin.component.info().name,
+                    "version": plugin.component.info().version,
+                    "sha256": plugin.component.sha256(),
+                })
+            })
+            .collect()
+    }
+
+    pub(crate) fn by_prefix(&self, prefix: &str) -> Option<&Arc<LoadedPlugin>> {
+        self.prefixes.get(prefix).map(|index| &self.plugins[*index])
+    }
+
+    pub(crate) fn by_type(&self, assertion_type: &str) -> Option<&Arc<LoadedPlugin>> {
+        self.types
+            .get(assertion_type)
+            .map(|index| &self.plugins[*index])
+    }
+
+    /// Adds a component, unless it claims what another has.
+    fn add(&mut self, plugin: LoadedPlugin) -> Result<(), Vec<PluginError>> {
+        let info = plugin.component.info();
+        let mut claims = Vec::new();
+        if let Some(other) = self
+            .plugins
+            .iter()
+            .find(|other| other.alias == plugin.alias)
+        {
+            claims.push(duplicate(&plugin, "name", &plugin.alias, other));
+        }
+        for prefix in &info.provider_prefixes {
+            if let Some(index) = self.prefixes.get(prefix) {
+                claims.push(duplicate(
+                    &plugin,
+                    "provider prefix",
+                    prefix,
+                    &self.plugins[*index],
+                ));
+            }
+        }
+        for served in &info.assertion_types {
+            if let Some(index) = self.types.get(&served.name) {
+                claims.push(duplicate(
+                    &plugin,
+                    "assertion type",
+                    &served.name,
+                    &self.plugins[*index],
+                ));
+            }
+        }
+        if !claims.is_empty() {
+            return Err(claims);
+        }
+        let index = self.plugins.len();
+        self.prefixes.extend(
+            info.provider_prefixes
+                .iter()
+                .map(|prefix| (prefix.clone(), index)),
+        );
+        self.types.extend(
+            info.assertion_types
+                .iter()
+                .map(|served| (served.name.clone(), index)),
+        );
+        self.plugins.push(Arc::new(plugin));
+        Ok(())
+    }
+}
+
+/// A set in the making.
+struct Loading<'a> {
+    sandbox: &'a Sandbox,
+    set: PluginSet,
+    warnings: Vec<String>,
+    errors: Vec<PluginError>,
+}
+
+impl Loading<'_> {
+    fn directory(&mut self, directory: &Path, trust: &Trust) {
+        self.directory_except(directory, trust, &[]);
+    }
+
+    /// Every `*.wasm` directly inside, sorted.
+    fn directory_except(&mut self, directory: &Path, trust: &Trust, named: &[PathBuf]) {
+        let entries = std::fs::read_dir(directory).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let mut files: Vec<PathBuf> = match entries {
+            Ok(entries) => entries.into_iter().map(|entry| entry.path()).collect(),
+            Err(source) => {
+                self.errors.push(PluginError::Unreadable {
+                    path: directory.to_owned(),
+                    source,
+                });
+                return;
+            }
+        };
+        files.retain(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "wasm")
+                && path.is_file()
+        });
+        files.sort();
+        if files.is_empty() {
+            self.warnings.push(format!(
+                "{}: no .wasm file in this directory",
+                directory.display()
+            ));
+        }
+        for file in files {
+            if canonical(&file).is_some_and(|file| named.contains(&file)) {
+                continue;
+            }
+            match self.sandbox.load(&file, None) {
+                Ok(component) => self.add(component, None, trust.clone()),
+                Err(error) => self.warnings.push(error.to_string()),
+            }
+        }
+    }
+
+    fn file(&mut self, file: &Path, alias: Option<&str>, trust: Trust) {
+        match self.sandbox.load(file, alias) {
+            Ok(component) => {
+                if let Some(error) = other_file(&component, &trust) {
+                    self.errors.push(error);
+                } else {
+                    self.add(component, alias, trust);
+                }
+            }
+            Err(error) => self.errors.push(error.into()),
+        }
+    }
+
+    fn add(&mut self, component: Plugin, alias: Option<&str>, trust: Trust) {
+        let alias = alias.unwrap_or(&component.info().name).to_owned();
+        let spend = Spend::new(match &trust {
+            Trust::Foreign(Some(entry)) => Some(&entry.limits),
+            _ => None,
+        });
+        if let Err(mut claims) = self.set.add(LoadedPlugin {
+            component,
+            alias,
+            trust,
+            spend,
+        }) {
+            self.errors.append(&mut claims);
+        }
+    }
+}
+
+fn other_file(component: &Plugin, trust: &Trust) -> Option<PluginError> {
+    let Trust::Foreign(Some(entry)) = trust else {
+        return None;
+    };
+    let expected = entry.sha256.as_ref()?;
+    (!expected.eq_ignore_ascii_case(component.sha256())).then(|| PluginError::OtherFile {
+        alias: entry.alias.clone(),
+        path: entry.source.clone(),
+        expected: expected.clone(),
+        actual: component.sha256().to_owned(),
+    })
+}
+
+fn duplicate(
+    plugin: &LoadedPlugin,
+    what: &'static str,
+    claim: &str,
+    other: &LoadedPlugin,
+) -> PluginError {
+    PluginError::Duplicate {
+        name: plugin.alias.clone(),
+        path: plugin.component.path().to_owned(),
+        sha256: plugin.component.sha256()[..8].to_owned(),
+        what,
+        claim: claim.to_owned(),
+        other: other.component.path().to_owned(),
+    }
+}
+
+fn canonical(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}

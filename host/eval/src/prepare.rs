@@ -1,0 +1,359 @@
+//! From a plan to a run that can start: everything that can be found wrong is found here,
+//! before anything is spent, and all of it together.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use runner_config::plan::{Assertion, Check, Plan};
+use runner_store::{NewRun, Store};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{self, UnboundedSender};
+
+use crate::context::RunContext;
+use crate::event::{ColumnHead, Consumer, Event, RunHead};
+use crate::gateway::{self, ClientSettings, Gateway, Lane, Masker, Notice, Observer, Settings};
+use crate::plugins::{BindError, Binder, Grader, PluginSet, Target};
+use crate::recorder::Recorder;
+use crate::run::{Interrupts, Loop};
+use crate::summary::Summary;
+
+/// What a run needs.
+pub struct RunRequest {
+    /// What to run.
+    pub plan: Plan,
+    /// The components.
+    pub plugins: PluginSet,
+    /// The environment that credentials are read from.
+    pub env: BTreeMap<String, String>,
+    /// Where results go.
+    pub store: Store,
+    /// Who reads the event stream.
+    pub consumers: Vec<Box<dyn Consumer>>,
+    /// Who may stop it.
+    pub interrupts: Interrupts,
+}
+
+/// A run that can start.
+pub struct Prepared {
+    request: RunRequest,
+    columns: Vec<Arc<Target>>,
+    targets: HashMap<String, Arc<Target>>,
+    graders: HashMap<String, Arc<Grader>>,
+}
+
+/// Why a run can't start: everything that was found.
+#[derive(Debug)]
+pub struct PrepareErrors(pub Vec<BindError>);
+
+impl fmt::Display for PrepareErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, error) in self.0.iter().enumerate() {
+            write!(f, "{}{error}", if index == 0 { "" } else { "\n" })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for PrepareErrors {}
+
+/// Why a run ended without a result.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// Results could not be stored. Rows committed before are in the database.
+    #[error("the results could not be stored")]
+    Store(#[from] runner_store::StoreError),
+}
+
+/// Binds every provider and assertion type of the plan to its component, under its grants.
+///
+/// # Errors
+/// Missing grants and secrets, and configs that a plugin refuses.
+pub async fn prepare(request: RunRequest) -> Result<Prepared, PrepareErrors> {
+    let RunRequest {
+        plan, plugins, env, ..
+    } = &request;
+    let binder = Binder {
+        set: plugins,
+        env,
+        config_env: &plan.env,
+        delay: plan.options.delay,
+    };
+    let mut errors = Vec::new();
+    let mut columns: Vec<Arc<Target>> = Vec::new();
+    let mut targets = HashMap::new();
+    for (index, column) in plan.columns.iter().enumerate() {
+        // Columns of one provider share it, so that it is bound and checked once.
+        let earlier = plan.columns[..index]
+            .iter()
+            .position(|other| Arc::ptr_eq(&other.provider, &column.provider));
+        if let Some(target) = earlier.and_then(|at| columns.get(at)) {
+            columns.push(target.clone());
+            continue;
+        }
+        match binder.target(&column.provider) {
+            Ok(target) => {
+                errors.extend(refused_by_guest(&target, &column.provider.at.to_string()).await);
+                let target = Arc::new(target);
+                targets.insert(column.provider.id.clone(), target.clone());
+                if let Some(label) = &column.provider.label {
+                    targets.insert(label.clone(), target.clone());
+                }
+                columns.push(target);
+            }
+            Err(error) => {
+                if errors
+                    .iter()
+                    .all(|known: &BindError| known.to_string() != error.to_string())
+                {
+                    errors.push(error);
+                }
+            }
+        }
+        if !errors.is_empty() && columns.len() <= index {
+            break; // later columns could not be told apart from this one
+        }
+    }
+    let mut graders = HashMap::new();
+    for assertion_type in assertions(plan)
+        .map(|a| a.kind.as_str())
+        .collect::<BTreeSet<_>>()
+    {
+        match binder.grader(assertion_type) {
+            Ok(grader) => drop(graders.insert(assertion_type.to_owned(), Arc::new(grader))),
+            Err(error) => errors.push(error),
+        }
+    }
+    errors.extend(
+        assertions(plan)
+            .filter_map(|assertion| bad_value(assertion, graders.get(&assertion.kind)?)),
+    );
+    if errors.is_empty() {
+        Ok(Prepared {
+            request,
+            columns,
+            targets,
+            graders,
+        })
+    } else {
+        Err(PrepareErrors(errors))
+    }
+}
+
+/// Every assertion of the plan, members of sets included.
+fn assertions(plan: &Plan) -> impl Iterator<Item = &Assertion> {
+    plan.tests
+        .iter()
+        .flat_map(|test| &test.assertions)
+        .flat_map(|check| match check {
+            Check::One(assertion) => std::slice::from_ref(assertion),
+            Check::Set { assertions, .. } => assertions,
+        })
+}
+
+/// A value that its type's schema refuses. Templates are checked when they have values.
+fn bad_value(assertion: &Assertion, grader: &Grader) -> Option<BindError> {
+    let value = assertion.value.as_ref().unwrap_or(&Value::Null);
+    if has_template(value) {
+        return None;
+    }
+    let (pointer, message) = grader
+        .plugin
+        .component
+        .validate_value(&assertion.kind, value)
+        .into_iter()
+        .next()?;
+    Some(BindError::Config {
+        at: assertion.at.to_string(),
+        problem: format!(
+            "value{pointer} of '{}' is not what it takes: {message}",
+            assertion.kind
+        ),
+    })
+}
+
+fn has_template(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("{{") || text.contains("{%"),
+        Value::Array(items) => items.iter().any(has_template),
+        _ => false,
+    }
+}
+
+/// What the plugin's own check of a provider's config says.
+async fn refused_by_guest(target: &Target, at: &str) -> Vec<BindError> {
+    let plugin = target.plugin.named();
+    let refused = |pointer: String, message: String| BindError::ProviderConfig {
+        plugin: plugin.clone(),
+        at: at.to_owned(),
+        pointer,
+        message,
+        help: format!(
+            "the keys of `config` are in the README of plugin '{}'",
+            target.plugin.alias
+        ),
+    };
+    match target
+        .plugin
+        .component
+        .check_config(&target.abi.config_json)
+        .await
+    {
+        Ok(problems) => problems
+            .into_iter()
+            .map(|(pointer, message)| refused(pointer, message))
+            .collect(),
+        Err(error) => vec![BindError::Config {
+            at: at.to_owned(),
+            problem: error.to_string(),
+        }],
+    }
+}
+
+impl Prepared {
+    /// Carries the run out: every case ends, every row is stored.
+    ///
+    /// # Errors
+    /// When the results can't be stored.
+    pub async fn run(self) -> Result<Arc<Summary>, RunError> {
+        let Self {
+            request,
+            columns,
+            targets,
+            graders,
+        } = self;
+        let RunRequest {
+            plan,
+            plugins,
+            store,
+            consumers,
+            interrupts,
+            ..
+        } = request;
+        let (sender, events) = mpsc::unbounded_channel();
+        let seed = uuid::Uuid::new_v4().as_u64_pair().0;
+        let head = Arc::new(head(&plan));
+        let grants = columns
+            .iter()
+            .map(|t| &t.grants)
+            .chain(graders.values().map(|g| &g.grants));
+        let masker = Masker::union(grants.map(|grants| grants.masker()));
+        let writer = store.begin_run(new_run(&plan, &plugins, &head, seed, &masker))?;
+        let context = Arc::new(RunContext {
+            columns,
+            targets,
+            graders,
+            masker,
+            gateway: Gateway::new(Settings {
+                client: ClientSettings {
+                    max_in_flight: plan.options.max_concurrency,
+                    ..ClientSettings::default()
+                },
+                seed,
+                observer: Box::new(News(sender.clone())),
+                ..Settings::default()
+            }),
+            assertion_concurrency: plan.options.assertion_concurrency,
+            case_timeout: plan.options.case_timeout,
+            events: sender,
+        });
+        let run = Loop {
+            context,
+            head,
+            recorder: Recorder::new(writer),
+            consumers,
+            interrupts,
+            events,
+        };
+        Ok(run.run(&plan).await?)
+    }
+}
+
+fn head(plan: &Plan) -> RunHead {
+    let now = jiff::Timestamp::now();
+    let day = now.strftime("%Y%m%d-%H%M%S");
+    let unique = uuid::Uuid::new_v4().simple().to_string();
+    let head = |column: &Arc<runner_config::plan::Column>| ColumnHead {
+        provider: column
+            .provider
+            .label
+            .clone()
+            .unwrap_or_else(|| column.provider.id.clone()),
+        prompt: column.prompt.label.clone(),
+    };
+    RunHead {
+        run_id: format!("run-{day}-{}", &unique[..6]),
+        description: plan.description.clone(),
+        total: plan.case_count(),
+        columns: plan.columns.iter().map(head).collect(),
+        concurrency: plan.options.max_concurrency,
+        started_at_ms: now.as_millisecond(),
+    }
+}
+
+fn new_run(plan: &Plan, plugins: &PluginSet, head: &RunHead, seed: u64, masker: &Masker) -> NewRun {
+    let column = |column: &Arc<runner_config::plan::Column>| {
+        json!({
+            "id": column.prompt.id,
+            "raw": column.prompt.raw,
+            "label": column.prompt.label,
+            "provider": column.provider.label.as_ref().unwrap_or(&column.provider.id),
+            "config": column.prompt.config,
+        })
+    };
+    NewRun {
+        id: head.run_id.clone(),
+        created_at_ms: head.started_at_ms,
+        description: plan.description.clone(),
+        tags_json: Value::Object(plan.tags.clone()).to_string(),
+        config_json: masker.mask(&plan.config_json.to_string()).into_owned(),
+        columns_json: plan
+            .columns
+            .iter()
+            .map(column)
+            .collect::<Value>()
+            .to_string(),
+        plugins_json: plugins.provenance().to_string(),
+        options_json: json!({
+            "maxConcurrency": plan.options.max_concurrency,
+            "repeat": plan.options.repeat,
+            "total": head.total,
+        })
+        .to_string(),
+        seed,
+    }
+}
+
+/// What people call a lane: `api.openai.com/gpt-4o`.
+fn lane_name(lane: &Lane) -> String {
+    let host = lane
+        .origin
+        .split_once("://")
+        .map_or(lane.origin.as_str(), |(_, host)| host);
+    match &lane.bucket {
+        Some(bucket) => format!("{host}/{bucket}"),
+        None => host.to_owned(),
+    }
+}
+
+/// Passes the gateway's news on to the event stream.
+struct News(UnboundedSender<Event>);
+
+impl Observer for News {
+    fn observe(&self, notice: &Notice<'_>) {
+        let lane = lane_name(notice.lane);
+        let event = match notice.event {
+            gateway::Event::Throttled { retry_after } => Event::Throttled {
+                lane,
+                wait: retry_after,
+            },
+            gateway::Event::Retrying { attempt, pause } => Event::Retrying {
+                lane,
+                attempt: attempt - 1,
+                wait: pause,
+            },
+            _ => return,
+        };
+        drop(self.0.send(event));
+    }
+}

@@ -1,0 +1,278 @@
+//! A finished case as it is stored and exported.
+//!
+//! The JSON shape is that of promptfoo's version 3 results (`results.results[]`), so that
+//! existing scripts read it, plus fields of our own (`outcome`, `errorCode`, `repeatIndex`,
+//! `provenance`). It is data only: how it came about is `case`'s business.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// How a case ended. Exactly one per case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Every assertion passed, or the score reached the threshold.
+    Passed,
+    /// Graded, and not good enough.
+    Failed,
+    /// Not graded: the provider or a grader failed, or a limit was hit.
+    Error,
+    /// Not carried out because a budget was spent.
+    BudgetExceeded,
+}
+
+impl Outcome {
+    /// promptfoo's `failureReason`: 0 none, 1 assertion, 2 error.
+    pub fn failure_reason(self) -> u8 {
+        match self {
+            Self::Passed => 0,
+            Self::Failed => 1,
+            Self::Error | Self::BudgetExceeded => 2,
+        }
+    }
+
+    /// The word that tables and logs show.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "PASS",
+            Self::Failed => "FAIL",
+            Self::Error => "ERROR",
+            Self::BudgetExceeded => "BUDGET",
+        }
+    }
+}
+
+/// A finished case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CaseRecord {
+    /// A UUID, new for each run of the case.
+    pub id: String,
+    /// Column of the results.
+    pub prompt_idx: u32,
+    /// Row of the results.
+    pub test_idx: u32,
+    /// Which repeat of the test this is, from 0.
+    pub repeat_index: u32,
+    /// sha256 of the prompt's label.
+    pub prompt_id: String,
+    /// The provider that was called.
+    pub provider: ProviderRef,
+    /// The prompt as it was sent.
+    pub prompt: PromptRecord,
+    /// The variables of this case.
+    pub vars: Map<String, Value>,
+    /// The test, `defaultTest` merged in, with this case's variables.
+    pub test_case: Value,
+    /// What the provider answered; absent when it didn't.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<ResponseRecord>,
+    /// What the assertions said; absent when none ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub grading_result: Option<GradingRecord>,
+    /// Scores by metric.
+    pub named_scores: Map<String, Value>,
+    /// The score of the case, 0 on error.
+    pub score: f64,
+    /// Whether the case passed.
+    pub success: bool,
+    /// Why it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Stable code of an error: of a crash or limit (`C103`), or of a provider (`auth`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
+    /// 0 none, 1 assertion, 2 error.
+    pub failure_reason: u8,
+    /// How the case ended.
+    pub outcome: Outcome,
+    /// Time of the provider's call without queueing and backoff, in milliseconds.
+    pub latency_ms: u64,
+    /// US dollars; absent where unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// Tokens of the provider's call.
+    pub token_usage: TokenUsage,
+    /// The test's `metadata`, and what the provider added.
+    pub metadata: Map<String, Value>,
+    /// What produced this row; absent where no component ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
+}
+
+/// A provider in the results.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProviderRef {
+    /// As the config names it.
+    pub id: String,
+    /// The user's name for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}
+
+impl ProviderRef {
+    /// The label, or else the id.
+    pub fn name(&self) -> &str {
+        self.label.as_deref().unwrap_or(&self.id)
+    }
+}
+
+/// A rendered prompt in the results.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PromptRecord {
+    /// The rendered text.
+    pub raw: String,
+    /// The prompt's name.
+    pub label: String,
+    /// Options that went to the provider with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<Map<String, Value>>,
+}
+
+/// A provider's answer in the results.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ResponseRecord {
+    /// The answer: text, or a JSON value.
+    pub output: Value,
+    /// The API's own response, as the plugin handed it over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw: Option<Value>,
+    /// Nothing left the machine for it.
+    pub cached: bool,
+    /// US dollars; absent where unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// Tokens of the call.
+    pub token_usage: TokenUsage,
+    /// `stop`, `length`, `tool_calls`, `content_filter`, `refusal`, or the API's own word.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<String>,
+    /// Model that really answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Reasoning text, where the API gives it apart from the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
+    /// What else the plugin said.
+    #[serde(skip_serializing_if = "Map::is_empty", default)]
+    pub metadata: Map<String, Value>,
+}
+
+/// Token counts; zero where nothing was reported, as in promptfoo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenUsage {
+    /// Prompt and completion together.
+    pub total: u64,
+    /// Tokens of the prompt.
+    pub prompt: u64,
+    /// Tokens of the answer.
+    pub completion: u64,
+    /// Tokens that came from a cache of ours instead of the API.
+    pub cached: u64,
+    /// Calls that left the machine.
+    pub num_requests: u64,
+    /// Reasoning tokens, included in `completion`.
+    #[serde(skip_serializing_if = "is_zero", default)]
+    pub reasoning: u64,
+}
+
+impl TokenUsage {
+    /// Adds another call's counts.
+    pub fn add(&mut self, other: &Self) {
+        self.total += other.total;
+        self.prompt += other.prompt;
+        self.completion += other.completion;
+        self.cached += other.cached;
+        self.num_requests += other.num_requests;
+        self.reasoning += other.reasoning;
+    }
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// What the assertions of a case came to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GradingRecord {
+    /// Whether the case is good enough.
+    pub pass: bool,
+    /// Weighted mean of the components.
+    pub score: f64,
+    /// One line.
+    pub reason: String,
+    /// Weighted means by metric.
+    pub named_scores: Map<String, Value>,
+    /// Sums of the weights behind `named_scores`.
+    pub named_score_weights: Map<String, Value>,
+    /// Tokens that graders used.
+    pub tokens_used: TokenUsage,
+    /// One per assertion; a set is followed by its members.
+    pub component_results: Vec<ComponentRecord>,
+}
+
+/// What one assertion, or one set, said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ComponentRecord {
+    /// Whether it passed.
+    pub pass: bool,
+    /// Its score.
+    pub score: f64,
+    /// One line.
+    pub reason: String,
+    /// It could not be graded: a crash, a limit, bad input. Then `pass` is false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<String>,
+    /// The assertion as the config has it.
+    pub assertion: Value,
+    /// What the grader added, and `renderedAssertionValue`.
+    #[serde(skip_serializing_if = "Map::is_empty", default)]
+    pub metadata: Map<String, Value>,
+    /// Named scores that the grader gave.
+    #[serde(skip_serializing_if = "Map::is_empty", default)]
+    pub named_scores: Map<String, Value>,
+    /// Parts of the grade.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub parts: Vec<PartRecord>,
+}
+
+/// A part of one assertion's grade, as the grader reported it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PartRecord {
+    /// The grader's name for it.
+    pub name: String,
+    /// Whether it passed.
+    pub pass: bool,
+    /// Its score.
+    pub score: f64,
+    /// Its weight within the grade.
+    pub weight: f64,
+    /// One line.
+    pub reason: String,
+}
+
+/// What produced a row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Provenance {
+    /// Name of the provider's plugin.
+    pub plugin: String,
+    /// Its version.
+    pub version: String,
+    /// sha256 (hex) of the component.
+    pub sha256: String,
+    /// sha256 (hex) of what the user granted it.
+    pub grants_digest: String,
+    /// CPU time inside guests, provider and graders together, in microseconds.
+    pub guest_cpu_us: u64,
+    /// Largest linear memory of any guest of the case, in bytes.
+    pub peak_memory: u64,
+}

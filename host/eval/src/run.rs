@@ -1,0 +1,276 @@
+//! The loop of a run, and its end.
+//!
+//! One task owns everything that changes: the dispatcher's state, the tasks in flight, the
+//! recorder, the consumers and the sums. It waits on every source at once, turns what happened
+//! into one [`Signal`], asks [`Dispatch`] what to do and does it. Cases run as tasks of their
+//! own and hand back data; a case that panics (a bug of ours) becomes an error row.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runner_config::plan::{Case, Plan};
+use tokio::sync::{mpsc, watch};
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use crate::case;
+use crate::context::RunContext;
+use crate::dispatch::{Dispatch, Order, Signal};
+use crate::event::{Consumer, Event, RunHead};
+use crate::record::CaseRecord;
+use crate::recorder::Recorder;
+use crate::summary::{Summary, Tally};
+
+/// How long cases in flight may go on after the first interrupt: long enough for most answers
+/// that are already paid for, short enough for a person who waits.
+pub const DRAIN_GRACE: Duration = Duration::from_secs(10);
+
+/// Asks a run to stop; the first time it drains, the second time it stops now.
+#[derive(Debug, Clone)]
+pub struct Interrupts(watch::Sender<u32>);
+
+impl Interrupts {
+    /// Nothing was asked yet.
+    pub fn new() -> Self {
+        Self(watch::Sender::new(0))
+    }
+
+    /// Asks once more.
+    pub fn interrupt(&self) {
+        self.0.send_modify(|count| *count += 1);
+    }
+}
+
+impl Default for Interrupts {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What the command hands over to run a plan.
+pub(crate) struct Loop {
+    pub(crate) context: Arc<RunContext>,
+    pub(crate) head: Arc<RunHead>,
+    pub(crate) recorder: Recorder,
+    pub(crate) consumers: Vec<Box<dyn Consumer>>,
+    pub(crate) interrupts: Interrupts,
+    pub(crate) events: mpsc::UnboundedReceiver<Event>,
+}
+
+/// A run in progress.
+struct Progress {
+    dispatch: Dispatch,
+    cases: JoinSet<Option<CaseRecord>>,
+    /// What each task runs, until it ends.
+    running: HashMap<Id, Case>,
+    cancel: CancellationToken,
+    grace_over: Option<Instant>,
+    all: Tally,
+    columns: Vec<Tally>,
+    throttled: u64,
+    retries: u64,
+    /// The first failure of the recorder; later ones say the same.
+    recorder_error: Option<runner_store::StoreError>,
+}
+
+impl Loop {
+    /// Runs every case of `plan`; returns when all have ended and everything is stored.
+    ///
+    /// # Errors
+    /// When results could not be stored.
+    pub(crate) async fn run(
+        mut self,
+        plan: &Plan,
+    ) -> Result<Arc<Summary>, runner_store::StoreError> {
+        let begun = Instant::now();
+        let deadline = plan.options.run_timeout.map(|limit| begun + limit);
+        let mut progress = Progress {
+            dispatch: Dispatch::new(plan.options.max_concurrency),
+            cases: JoinSet::new(),
+            running: HashMap::new(),
+            cancel: CancellationToken::new(),
+            grace_over: None,
+            all: Tally::default(),
+            columns: self.head.columns.iter().map(|_| Tally::default()).collect(),
+            throttled: 0,
+            retries: 0,
+            recorder_error: None,
+        };
+        self.emit(&Event::RunStarted(self.head.clone()));
+        let mut interrupts = self.interrupts.0.subscribe();
+        let mut cases = plan.cases();
+        loop {
+            while progress.dispatch.wants_case() {
+                match cases.next() {
+                    Some(case) => self.start(&mut progress, case),
+                    None => self.signal(&mut progress, Signal::Exhausted),
+                }
+            }
+            if progress.dispatch.is_over() {
+                break;
+            }
+            let signal = tokio::select! {
+                biased;
+                Some(event) = self.events.recv() => { self.pass_on(&mut progress, &event); continue }
+                Some(ended) = progress.cases.join_next_with_id() => self.ended(&mut progress, ended),
+                Ok(()) = interrupts.changed() => {
+                    // Two quick interrupts may arrive as one change.
+                    if *interrupts.borrow_and_update() > 1 { self.signal(&mut progress, Signal::Interrupt); }
+                    Signal::Interrupt
+                }
+                () = at(progress.grace_over) => { progress.grace_over = None; Signal::GraceOver }
+                () = at(deadline) => Signal::TimeLimit,
+            };
+            self.signal(&mut progress, signal);
+        }
+        self.finish(progress, begun.elapsed())
+    }
+
+    fn start(&mut self, progress: &mut Progress, case: Case) {
+        progress.dispatch.admit(case.id);
+        self.emit(&Event::CaseStarted { id: case.id });
+        let (context, cancel) = (self.context.clone(), progress.cancel.child_token());
+        let task = case.clone();
+        let handle = progress.cases.spawn(async move {
+            // Dropping the future drops its guests and closes its sockets.
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => None,
+                record = case::run(&context, &task) => Some(record),
+            }
+        });
+        progress.running.insert(handle.id(), case);
+    }
+
+    fn ended(
+        &mut self,
+        progress: &mut Progress,
+        ended: Result<(Id, Option<CaseRecord>), JoinError>,
+    ) -> Signal {
+        let id = match &ended {
+            Ok((id, _)) => *id,
+            Err(error) => error.id(),
+        };
+        let case = progress
+            .running
+            .remove(&id)
+            .expect("every task was registered when it was spawned");
+        let record = match ended {
+            Ok((_, record)) => record,
+            Err(error) => Some(case::panicked(&case, &error)),
+        };
+        if let Some(record) = record {
+            self.finished(progress, record);
+        }
+        Signal::Ended(case.id)
+    }
+
+    fn finished(&mut self, progress: &mut Progress, record: CaseRecord) {
+        let (record, json) = self.masked(record);
+        progress.all.add(&record);
+        progress.columns[record.prompt_idx as usize].add(&record);
+        if progress.recorder_error.is_none()
+            && let Err(error) = self.recorder.record(&record, json)
+        {
+            progress.recorder_error = Some(error);
+            self.signal(progress, Signal::RecorderFailed);
+        }
+        self.emit(&Event::CaseFinished(Arc::new(record)));
+    }
+
+    /// The record without secrets, and its JSON. The gateway has masked what servers sent; what
+    /// is left is a secret that a config put into a prompt or a variable itself.
+    fn masked(&self, record: CaseRecord) -> (CaseRecord, String) {
+        let json = serde_json::to_string(&record).expect("a record has string keys only");
+        match self.context.masker.mask(&json) {
+            Cow::Borrowed(_) => (record, json),
+            Cow::Owned(masked) => match serde_json::from_str(&masked) {
+                Ok(record) => (record, masked),
+                Err(error) => panic!("masking keeps JSON valid: {error}"),
+            },
+        }
+    }
+
+    fn pass_on(&mut self, progress: &mut Progress, event: &Event) {
+        match event {
+            Event::Retrying { .. } => progress.retries += 1,
+            Event::Throttled { .. } => progress.throttled += 1,
+            _ => {}
+        }
+        self.emit(event);
+    }
+
+    fn signal(&mut self, progress: &mut Progress, signal: Signal) {
+        match progress.dispatch.on(signal) {
+            None => {}
+            Some(Order::Drain) => {
+                progress.grace_over = Some(Instant::now() + DRAIN_GRACE);
+                let in_flight = progress.dispatch.in_flight();
+                self.emit(&Event::Draining {
+                    in_flight,
+                    grace: DRAIN_GRACE,
+                });
+            }
+            Some(Order::Abort) => {
+                progress.grace_over = None;
+                progress.cancel.cancel();
+            }
+        }
+    }
+
+    fn finish(
+        mut self,
+        progress: Progress,
+        duration: Duration,
+    ) -> Result<Arc<Summary>, runner_store::StoreError> {
+        // Events that the last cases sent before they ended.
+        let mut progress = progress;
+        while let Ok(event) = self.events.try_recv() {
+            self.pass_on(&mut progress, &event);
+        }
+        let summary = Arc::new(Summary {
+            run_id: self.head.run_id.clone(),
+            end: progress.dispatch.end(),
+            total: self.head.total,
+            duration,
+            concurrency: self.head.concurrency,
+            all: progress.all,
+            columns: self
+                .head
+                .columns
+                .iter()
+                .cloned()
+                .zip(progress.columns)
+                .collect(),
+            throttled: progress.throttled,
+            retries: progress.retries,
+        });
+        let stored = self.recorder.finish(&summary);
+        match progress.recorder_error {
+            Some(error) => Err(error),
+            None => stored,
+        }?;
+        for consumer in &mut self.consumers {
+            consumer.on_event(&Event::RunFinished(summary.clone()));
+        }
+        Ok(summary)
+    }
+
+    fn emit(&mut self, event: &Event) {
+        for consumer in &mut self.consumers {
+            consumer.on_event(event);
+        }
+    }
+}
+
+/// Sleeps until `instant`, or for ever.
+async fn at(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => sleep_until(instant).await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,233 @@
+//! What a run adds up to, in memory that doesn't grow with its length.
+//!
+//! Latencies go into a histogram of two significant digits rather than a list: p50 and p95 are
+//! within 1 %, and a million rows cost as much as ten.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::event::ColumnHead;
+use crate::record::{CaseRecord, Outcome, TokenUsage};
+
+/// Longest latency that the histogram tells apart; above it counts as this. One day.
+const MAX_LATENCY_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// Every case ended.
+    Finished,
+    /// Ctrl-C or SIGTERM.
+    Interrupted,
+    /// `maxEvalTimeMs` passed.
+    TimeLimit,
+}
+
+/// A finished run.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// The run's id.
+    pub run_id: String,
+    /// Why it ended.
+    pub end: End,
+    /// Cases that the plan holds.
+    pub total: u64,
+    /// Wall time.
+    pub duration: Duration,
+    /// Cases in flight at once, as configured.
+    pub concurrency: usize,
+    /// All columns together.
+    pub all: Tally,
+    /// Per column, in order.
+    pub columns: Vec<(ColumnHead, Tally)>,
+    /// Requests answered with 429 or its equivalent.
+    pub throttled: u64,
+    /// Requests sent again.
+    pub retries: u64,
+}
+
+impl Summary {
+    /// Cases that have no row: not started, or cut off.
+    pub fn not_run(&self) -> u64 {
+        self.total.saturating_sub(self.all.count())
+    }
+
+    /// What the store keeps of a run beside its rows.
+    pub fn to_json(&self) -> Value {
+        serde_json::json!({
+            "end": self.end,
+            "total": self.total,
+            "passed": self.all.passed,
+            "failed": self.all.failed,
+            "errors": self.all.errors,
+            "budgetExceeded": self.all.budget_exceeded,
+            "notRun": self.not_run(),
+            "durationMs": self.duration.as_millis() as u64,
+            "concurrency": self.concurrency,
+            "throttled": self.throttled,
+            "retries": self.retries,
+        })
+    }
+
+    /// Passed cases as a share of all cases that the plan holds, 0 to 1. Cases that failed,
+    /// erred or were not run all count against it. 0 for a run without cases.
+    pub fn pass_rate(&self) -> f64 {
+        if self.total == 0 {
+            0.0
+        } else {
+            self.all.passed as f64 / self.total as f64
+        }
+    }
+}
+
+/// Sums over some cases.
+#[derive(Debug, Clone)]
+pub struct Tally {
+    /// Cases by how they ended.
+    pub passed: u64,
+    /// Graded and not good enough.
+    pub failed: u64,
+    /// Errors.
+    pub errors: u64,
+    /// Stopped by a budget.
+    pub budget_exceeded: u64,
+    /// Assertions that passed, sets and their members each.
+    pub assertions_passed: u64,
+    /// Assertions that did not.
+    pub assertions_failed: u64,
+    /// Sum of the cases' scores.
+    pub score: f64,
+    /// Tokens of the providers' calls.
+    pub tokens: TokenUsage,
+    /// Tokens of graders.
+    pub grading_tokens: TokenUsage,
+    /// US dollars, where known.
+    pub cost: Option<f64>,
+    /// Answers for which nothing left the machine.
+    pub cached: u64,
+    /// Sum of latencies in milliseconds.
+    pub latency_total_ms: u64,
+    /// Weighted sums by metric: (sum, weight).
+    pub named: BTreeMap<String, (f64, f64)>,
+    latencies: Histogram<u32>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            passed: 0,
+            failed: 0,
+            errors: 0,
+            budget_exceeded: 0,
+            assertions_passed: 0,
+            assertions_failed: 0,
+            score: 0.0,
+            tokens: TokenUsage::default(),
+            grading_tokens: TokenUsage::default(),
+            cost: None,
+            cached: 0,
+            latency_total_ms: 0,
+            named: BTreeMap::new(),
+            latencies: Histogram::new_with_max(MAX_LATENCY_MS, 2).expect("two digits are in range"),
+        }
+    }
+}
+
+impl Tally {
+    /// Cases counted.
+    pub fn count(&self) -> u64 {
+        self.passed + self.failed + self.errors + self.budget_exceeded
+    }
+
+    /// Latency in milliseconds that a share `q` (0 to 1) of the answered cases stayed within;
+    /// `None` before the first answer.
+    pub fn latency_ms(&self, q: f64) -> Option<u64> {
+        (!self.latencies.is_empty()).then(|| self.latencies.value_at_quantile(q))
+    }
+
+    /// Counts a case.
+    pub fn add(&mut self, record: &CaseRecord) {
+        match record.outcome {
+            Outcome::Passed => self.passed += 1,
+            Outcome::Failed => self.failed += 1,
+            Outcome::Error => self.errors += 1,
+            Outcome::BudgetExceeded => self.budget_exceeded += 1,
+        }
+        self.score += record.score;
+        self.tokens.add(&record.token_usage);
+        if let Some(cost) = record.cost {
+            *self.cost.get_or_insert(0.0) += cost;
+        }
+        if let Some(response) = &record.response {
+            self.cached += u64::from(response.cached);
+            self.latency_total_ms += record.latency_ms;
+            self.latencies.saturating_record(record.latency_ms);
+        }
+        if let Some(grading) = &record.grading_result {
+            self.grading_tokens.add(&grading.tokens_used);
+            let passed = grading.component_results.iter().filter(|c| c.pass).count() as u64;
+            self.assertions_passed += passed;
+            self.assertions_failed += grading.component_results.len() as u64 - passed;
+            for (name, score) in &grading.named_scores {
+                let weight = grading
+                    .named_score_weights
+                    .get(name)
+                    .and_then(Value::as_f64)
+                    .unwrap_or(1.0);
+                let sum = self.named.entry(name.clone()).or_default();
+                sum.0 += score.as_f64().unwrap_or(0.0) * weight;
+                sum.1 += weight;
+            }
+        }
+    }
+
+    /// The column's `metrics` in promptfoo's results file.
+    pub fn metrics_json(&self) -> Value {
+        let named = |part: fn(&(f64, f64)) -> f64| -> Map<String, Value> {
+            self.named
+                .iter()
+                .map(|(name, sums)| (name.clone(), part(sums).into()))
+                .collect()
+        };
+        serde_json::json!({
+            "score": self.score,
+            "testPassCount": self.passed,
+            "testFailCount": self.failed,
+            "testErrorCount": self.errors + self.budget_exceeded,
+            "assertPassCount": self.assertions_passed,
+            "assertFailCount": self.assertions_failed,
+            "totalLatencyMs": self.latency_total_ms,
+            "tokenUsage": self.tokens,
+            "namedScores": named(|sums| sums.0),
+            "namedScoreWeights": named(|sums| sums.1),
+            "cost": self.cost.unwrap_or(0.0),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latency_quantiles_are_within_two_digits() {
+        let mut tally = Tally::default();
+        for ms in 1..=1000 {
+            tally.latencies.saturating_record(ms);
+        }
+        let p50 = tally.latency_ms(0.5).expect("recorded");
+        let p95 = tally.latency_ms(0.95).expect("recorded");
+        assert!((495..=505).contains(&p50), "{p50}");
+        assert!((940..=960).contains(&p95), "{p95}");
+    }
+
+    #[test]
+    fn a_column_without_answers_has_no_latency() {
+        assert_eq!(Tally::default().latency_ms(0.5), None);
+    }
+}

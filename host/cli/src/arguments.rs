@@ -1,0 +1,246 @@
+//! The command line as typed.
+//!
+//! Nothing is interpreted here beyond its form: what a flag means together with the config and
+//! the environment is decided where it is used. The texts that `--help` shows are part of the
+//! documentation; a newcomer should be able to learn the tool from them.
+
+use std::ffi::OsString;
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+mod help;
+mod later;
+
+use crate::exit::USAGE;
+use crate::failure::Failure;
+
+/// Evaluate prompts: every prompt × provider × test of a config is run, graded and compared.
+#[derive(Debug, Parser)]
+#[command(name = "runner", version, max_term_width = 100, after_help = help::SHORT, after_long_help = help::long())]
+#[command(disable_help_subcommand = true, subcommand_required = false)]
+pub(crate) struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// Flags of every command.
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+/// Flags of every command.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// Say more: log lines of plugins, retries of requests
+    #[arg(short, long, global = true)]
+    pub(crate) verbose: bool,
+    /// Read environment variables from FILE (NAME=value lines); they win over the process's own
+    ///
+    /// Repeatable. A `.env` is read only when it is named here.
+    #[arg(long, value_name = "FILE", global = true, value_delimiter = ',')]
+    pub(crate) env_file: Vec<PathBuf>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a config: call the providers, grade the answers, show and keep the results
+    Eval(Box<Eval>),
+    /// List the runs that are kept, newest first
+    List(List),
+    /// Show the results of a run again, or one of its cases in full
+    Show(Show),
+    /// Look at plugins
+    #[command(subcommand)]
+    Plugin(Plugin),
+}
+
+/// `runner eval`
+#[derive(Debug, Args)]
+#[command(after_help = help::EVAL)]
+pub(crate) struct Eval {
+    /// The config to run [default: promptfooconfig.yaml in this folder]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Vec<PathBuf>,
+    /// What to call this run in lists [default: the config's description]
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) description: Option<String>,
+
+    /// Set a variable in every test that doesn't set it itself; repeatable
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub(crate) var: Vec<(String, String)>,
+
+    /// Cases in flight at once [default: 4]
+    #[arg(short = 'j', long, value_name = "N", help_heading = "How to run")]
+    pub(crate) max_concurrency: Option<NonZeroUsize>,
+    /// Run each test N times [default: 1]
+    #[arg(long, value_name = "N", help_heading = "How to run")]
+    pub(crate) repeat: Option<NonZeroU32>,
+    /// Pause after each call that left the machine, in milliseconds [default: 0]
+    #[arg(long, value_name = "MS", help_heading = "How to run")]
+    pub(crate) delay: Option<u64>,
+    /// Time a case may work, in milliseconds; waiting for a slow-down to end does not count [default: no limit]
+    #[arg(long, value_name = "MS", help_heading = "How to run")]
+    pub(crate) timeout_ms: Option<u64>,
+    /// Time the whole run may take, in milliseconds [default: no limit]
+    #[arg(long, value_name = "MS", help_heading = "How to run")]
+    pub(crate) max_eval_time_ms: Option<u64>,
+    /// Call providers even where an earlier answer is known; this version keeps no answers, so it always does
+    #[arg(long, help_heading = "How to run")]
+    pub(crate) no_cache: bool,
+
+    /// Load a plugin (.wasm), or every plugin of a folder; repeatable
+    #[arg(long, value_name = "FILE|DIR", help_heading = "Plugins")]
+    pub(crate) plugin: Vec<PathBuf>,
+
+    /// Write the results to FILE: .json, .jsonl (also while the run goes on) or .csv; repeatable
+    #[arg(short, long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) output: Vec<PathBuf>,
+    /// Results stay on this machine; accepted because promptfoo has it
+    #[arg(long, hide = true)]
+    pub(crate) no_share: bool,
+    /// Show the table of cases (this is the default)
+    #[arg(long, overrides_with = "no_table", help_heading = "Results")]
+    pub(crate) table: bool,
+    /// Show the summary without the table
+    #[arg(long, help_heading = "Results")]
+    pub(crate) no_table: bool,
+    /// Characters of an answer or a variable in the table
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 250,
+        help_heading = "Results"
+    )]
+    pub(crate) table_cell_max_length: usize,
+    /// Don't tell how far the run is
+    #[arg(long, help_heading = "Results")]
+    pub(crate) no_progress_bar: bool,
+}
+
+/// `runner list`
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    /// Runs to list
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    pub(crate) limit: usize,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `runner show`
+#[derive(Debug, Args)]
+#[command(after_help = help::SHOW)]
+pub(crate) struct Show {
+    /// The run: its id, the beginning of its id, or latest
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub(crate) run: String,
+    /// As JSON, in the shape of `runner eval -o results.json`
+    #[arg(long, conflicts_with_all = ["failed", "rows", "test"])]
+    pub(crate) json: bool,
+    /// Only tests in which some case did not pass
+    #[arg(long)]
+    pub(crate) failed: bool,
+    /// Tests in the table
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    pub(crate) rows: usize,
+    /// Only this test (its number in the table): all there is about its cases
+    #[arg(long, value_name = "N")]
+    pub(crate) test: Option<u32>,
+    /// Only this column (its number in the table's head)
+    #[arg(long, value_name = "N")]
+    pub(crate) column: Option<u32>,
+    /// Characters of an answer or a variable in the table
+    #[arg(long, value_name = "N", default_value_t = 250)]
+    pub(crate) table_cell_max_length: usize,
+}
+
+/// `runner plugin …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Plugin {
+    /// Say what a component is, what it wants and whether it can be loaded
+    Inspect(Inspect),
+}
+
+/// `runner plugin inspect`
+#[derive(Debug, Args)]
+pub(crate) struct Inspect {
+    /// The component (.wasm)
+    pub(crate) file: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Why there is no command to run.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// Help or the version was asked for, or the line has no meaning.
+    Parser(clap::Error),
+    /// The line asks for what this version can't do.
+    Later(Failure),
+}
+
+impl Refusal {
+    /// Says it where it belongs; gives the exit code.
+    pub(crate) fn print(self) -> ExitCode {
+        match self {
+            Self::Later(failure) => failure.print(),
+            Self::Parser(error) => {
+                // Nobody is left to tell when this fails.
+                let _ = error.print();
+                if error.use_stderr() {
+                    ExitCode::from(USAGE)
+                } else {
+                    ExitCode::SUCCESS
+                }
+            }
+        }
+    }
+}
+
+/// Parses a command line, the program's name first.
+///
+/// # Errors
+/// When it is none, or asks for help.
+pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Arguments, Refusal> {
+    let line: Vec<OsString> = line.into_iter().collect();
+    match Arguments::try_parse_from(&line) {
+        Ok(arguments) => Ok(arguments),
+        Err(error) => Err(refusal(error)),
+    }
+}
+
+/// A flag or command that promptfoo has and this version doesn't is refused by name.
+fn refusal(error: clap::Error) -> Refusal {
+    let kind = match error.kind() {
+        ErrorKind::UnknownArgument => ContextKind::InvalidArg,
+        ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
+        _ => return Refusal::Parser(error),
+    };
+    let word = error.get(kind).map(ToString::to_string).unwrap_or_default();
+    match later::failure(&word) {
+        Some(failure) => Refusal::Later(failure),
+        None => Refusal::Parser(error),
+    }
+}
+
+/// The two parts of `NAME=VALUE`.
+fn variable(text: &str) -> Result<(String, String), &'static str> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("not of the form NAME=VALUE"),
+    }
+}
+
+/// What `runner` alone prints.
+pub(crate) fn long_help() -> String {
+    Arguments::command().render_long_help().to_string()
+}
+
+#[cfg(test)]
+mod tests;

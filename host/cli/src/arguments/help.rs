@@ -1,0 +1,97 @@
+//! The prose of `--help`.
+
+use std::fmt::Write as _;
+
+use crate::environment::VARIABLES;
+
+/// Below the short help.
+pub(super) const SHORT: &str = "\
+Start with `runner eval` in a folder that has a promptfooconfig.yaml.
+`runner --help` says more: examples, exit codes, where things are kept, environment variables.";
+
+/// Below the help of `eval`.
+pub(super) const EVAL: &str = "\
+Examples:
+  runner eval                                   run promptfooconfig.yaml of this folder
+  runner eval -c tests/qa.yaml -o results.json  run another config, write a file too
+  runner eval -j 20 --repeat 3                  20 cases at once, each test three times
+  runner eval --plugin ./grader.wasm            load a third-party provider or grader
+
+The table and the summary go to standard output, everything else to standard error.
+Ctrl-C stops: once to let cases in flight finish, twice to stop at once. What is done is kept.
+
+Exit codes: 0 all passed, 1 internal error, 2 usage or config error (nothing was run),
+100 pass rate below the threshold, 130 interrupted.";
+
+/// Below the help of `show`.
+pub(super) const SHOW: &str = "\
+Examples:
+  runner show                        the newest run
+  runner show run-202 --failed       what did not pass in the run whose id begins so
+  runner show --test 7 --column 1    one case: prompt, full answer, every assertion
+  runner show --json > results.json  the whole run as a file";
+
+/// Below the long help.
+pub(super) fn long() -> String {
+    let mut text = LONG.to_owned();
+    let ours = VARIABLES
+        .iter()
+        .map(|variable| (variable.name.to_owned(), variable.about.to_owned()));
+    let of_configs = runner_config::VARIABLES.iter().map(|variable| {
+        let name = format!("RUNNER_{}", variable.name);
+        (
+            name,
+            format!("{} (default {}) *", variable.meaning, variable.default),
+        )
+    });
+    let variables: Vec<(String, String)> = ours.chain(of_configs).collect();
+    let width = variables
+        .iter()
+        .map(|(name, _)| name.len())
+        .max()
+        .unwrap_or(0);
+    for (name, about) in variables {
+        // Writing to a string can't fail.
+        let _ = writeln!(text, "  {name:width$}  {about}");
+    }
+    text.push_str("\n  * also under promptfoo's name, PROMPTFOO_…, which is read second");
+    text
+}
+
+const LONG: &str = "\
+A first run:
+  cat > promptfooconfig.yaml <<'END'
+  prompts: ['Say hello to {{name}}']
+  providers: [echo]
+  tests:
+    - vars: { name: Ada }
+      assert: [{ type: contains, value: Ada }]
+  END
+  runner eval
+
+  A config in promptfoo's format runs as it is; what is not supported is said before anything
+  is spent. Each prompt × provider is a column, each test with its variables a row, and each
+  cell a case: one call of the provider, graded by the test's assertions.
+  Providers and graders are WebAssembly components in a sandbox: they reach only the network
+  origins that are granted, and never your files, environment or keys.
+
+Examples:
+  runner eval -c config.yaml -o results.json    run a config, write the results to a file
+  runner list                                   the runs that are kept
+  runner show latest --failed                   what did not pass in the newest run
+  runner show latest --test 3 --column 0        one case in full
+
+Exit codes:
+  0    all cases passed, or enough of them (RUNNER_PASS_RATE_THRESHOLD)
+  1    internal error; also a results file that could not be written
+  2    usage or config error: nothing was run
+  100  pass rate below the threshold; failed, errored and not-run cases count against it
+  130  interrupted; what was done is kept
+
+Where things are kept:
+  Results in runs.db in the platform's data folder, compiled plugins in its cache folder; on
+  Linux ~/.local/share/runner and ~/.cache/runner. With RUNNER_HOME everything is below that
+  one folder: runs.db and cache/. Nothing is sent anywhere but to the providers you name.
+
+Environment variables:
+";

@@ -1,0 +1,131 @@
+//! Flags and commands that promptfoo has and this version doesn't.
+//!
+//! A person who comes with a promptfoo command line is told by name what is missing and what to
+//! do meanwhile, instead of that an argument is unexpected. A line leaves this table when the
+//! thing is built.
+
+use crate::failure::Failure;
+
+/// Words, what they ask for, and what helps meanwhile.
+const LATER: &[(&[&str], &str, &str)] = &[
+    (
+        &["--resume"],
+        "going on with an interrupted run",
+        "run the config again",
+    ),
+    (
+        &["--retry-errors", "retry"],
+        "running the errors of a run again",
+        "run the config again",
+    ),
+    (
+        &[
+            "--filter-pattern",
+            "--filter-first-n",
+            "-n",
+            "--filter-range",
+            "--filter-sample",
+            "--filter-sample-seed",
+            "--filter-metadata",
+        ],
+        "running some of the tests",
+        "put the tests to run in a file of their own and name it under tests:",
+    ),
+    (
+        &[
+            "--filter-failing",
+            "--filter-failing-only",
+            "--filter-errors-only",
+        ],
+        "running what failed before",
+        "see what failed with `runner show --failed`",
+    ),
+    (
+        &["--filter-prompts", "--filter-providers", "--filter-targets"],
+        "running some of the columns",
+        "name the prompts and providers to run in the config",
+    ),
+    (
+        &[
+            "-p",
+            "--prompts",
+            "-r",
+            "--providers",
+            "-t",
+            "--tests",
+            "-a",
+            "--assertions",
+            "--vars",
+        ],
+        "prompts, providers, tests and assertions as flags",
+        "name them in a config and give it with -c",
+    ),
+    (
+        &[
+            "--tag",
+            "--prompt-prefix",
+            "--prompt-suffix",
+            "--grader",
+            "--suggest-prompts",
+            "--model-outputs",
+            "-x",
+            "--extension",
+        ],
+        "this setting as a flag",
+        "set it in the config, where it is supported",
+    ),
+    (
+        &["--no-write"],
+        "a run that is not kept",
+        "set RUNNER_HOME to a folder that you delete afterwards",
+    ),
+    (
+        &["--share", "--remote"],
+        "sharing results through a service",
+        "write a file with -o and share that; nothing leaves this machine by itself",
+    ),
+    (
+        &["-w", "--watch"],
+        "running again when a file changes",
+        "run the config again",
+    ),
+    (
+        &["view"],
+        "the viewer",
+        "use `runner show`, or write a file with -o",
+    ),
+    (
+        &["export"],
+        "exporting a kept run",
+        "use `runner show RUN --json`",
+    ),
+    (
+        &[
+            "import",
+            "delete",
+            "cache",
+            "logs",
+            "debug",
+            "validate",
+            "init",
+            "generate",
+            "redteam",
+            "share",
+            "auth",
+            "optimize",
+            "feedback",
+            "mcp",
+            "scan-model",
+            "code-scans",
+        ],
+        "this command",
+        "see `runner --help` for what there is",
+    ),
+];
+
+/// What to say to `word`, if it is known.
+pub(super) fn failure(word: &str) -> Option<Failure> {
+    let flag = word.split('=').next().unwrap_or(word);
+    let (_, what, help) = LATER.iter().find(|(words, ..)| words.contains(&flag))?;
+    Some(Failure::usage(format!("{flag} is not supported yet: {what}")).help(*help))
+}

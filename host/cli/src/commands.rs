@@ -1,0 +1,88 @@
+//! The commands, one file each, and what they share: the environment, the folders, the streams.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use runner_store::{OpenOptions, Store};
+
+use crate::arguments::{self, Arguments, Command, Global, Plugin};
+use crate::environment::Environment;
+use crate::exit::SUCCESS;
+use crate::failure::Failure;
+use crate::home::Home;
+use crate::logging;
+use crate::stdout;
+use crate::talk::Talk;
+use crate::terminal::Terminal;
+
+mod eval;
+mod inspect;
+mod list;
+mod show;
+
+/// What every command knows.
+struct Setting {
+    environment: Environment,
+    cwd: PathBuf,
+    home: Home,
+    terminal: Terminal,
+    talk: Talk,
+    verbose: bool,
+}
+
+impl Setting {
+    fn new(global: &Global) -> Result<Self, Failure> {
+        let mut environment = Environment::of_process();
+        for file in &global.env_file {
+            environment.read_file(file)?;
+        }
+        let cwd = std::env::current_dir().context("the current folder can't be found")?;
+        let terminal = Terminal::detect(&environment);
+        let talk = Talk::new(terminal.color_talk);
+        logging::start(&environment, &talk)?;
+        let home = Home::find(&environment, &cwd)?;
+        Ok(Self {
+            environment,
+            cwd,
+            home,
+            terminal,
+            talk,
+            verbose: global.verbose,
+        })
+    }
+
+    /// The database of runs; made if there is none.
+    fn store(&self) -> Result<Store, Failure> {
+        let options = OpenOptions {
+            wal: !self.environment.flag("DISABLE_WAL_MODE"),
+        };
+        Ok(Store::open(&self.home.runs(), options).map_err(anyhow::Error::new)?)
+    }
+
+    /// The database of runs, if there is one: a question makes no file.
+    fn existing_store(&self) -> Result<Option<Store>, Failure> {
+        if self.home.runs().exists() {
+            self.store().map(Some)
+        } else {
+            Ok(None)
+        }
+    }
+}
+
+/// Carries out a command line; gives the exit code.
+///
+/// # Errors
+/// Why it could not.
+pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
+    let Some(command) = arguments.command else {
+        stdout::print(&arguments::long_help())?;
+        return Ok(SUCCESS);
+    };
+    let setting = Setting::new(&arguments.global)?;
+    match command {
+        Command::Eval(eval) => eval::run(&eval, &setting),
+        Command::List(list) => list::run(&list, &setting),
+        Command::Show(show) => show::run(&show, &setting),
+        Command::Plugin(Plugin::Inspect(inspect)) => inspect::run(&inspect, &setting),
+    }
+}

@@ -1,0 +1,252 @@
+//! `runner eval`: from a config to results.
+//!
+//! Everything that can be found wrong is found before the first case: arguments, environment,
+//! config, plugins, grants, places of the results files, the database. Then the run, and then
+//! its table, its summary and its files.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use runner_config::plan::Plan;
+use runner_config::{LoadRequest, Overrides, Warning};
+use runner_eval::event::{ColumnHead, Consumer};
+use runner_eval::plugins::{PluginSet, PluginSources};
+use runner_eval::run::Interrupts;
+use runner_eval::summary::Summary;
+use runner_eval::{RunRequest, prepare};
+use runner_sandbox::{Options, Sandbox};
+use runner_store::Store;
+
+use super::Setting;
+use crate::arguments::Eval;
+use crate::exit::{Facts, INTERNAL, Policy, Verdict};
+use crate::failure::Failure;
+use crate::findings::{Findings, Gatherer, Limits};
+use crate::home;
+use crate::output::{Format, Output, Run, Stream};
+use crate::progress::{Progress, Style};
+use crate::report;
+use crate::signals;
+use crate::stdout;
+use crate::stored::StoredRun;
+use crate::table::{self, View};
+use crate::talk::Talk;
+use crate::terminal::Terminal;
+
+/// Rows of the table; the others are counted below it.
+const TABLE_ROWS: usize = 25;
+
+/// Evaluates a config; gives the exit code.
+pub(super) fn run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
+    let policy = Policy::from_environment(&setting.environment)?;
+    let (plan, plugins) = plan(arguments, setting)?;
+    let outputs = Output::prepare(&plan.output_paths)?;
+    let store = setting.store()?;
+    let gatherer = Gatherer::new(Limits {
+        rows: if arguments.no_table { 0 } else { TABLE_ROWS },
+        cell_chars: arguments.table_cell_max_length,
+        failing_only: false,
+    });
+    let interrupts = Interrupts::new();
+    let request = RunRequest {
+        plan,
+        plugins,
+        env: setting.environment.map().clone(),
+        store: store.clone(),
+        consumers: consumers(&gatherer, &outputs, arguments, setting),
+        interrupts: interrupts.clone(),
+    };
+    let summary = carry_out(request, interrupts, &setting.talk)?;
+    let verdict = policy.verdict(Facts::from(&*summary));
+    let table = !arguments.no_table;
+    stdout::print(
+        &gatherer.look(|findings| results(&summary, findings, &verdict, table, setting.terminal)),
+    )?;
+    let written = write(&outputs, store, &summary, setting)?;
+    Ok(if written { verdict.code } else { INTERNAL })
+}
+
+/// The plan and the components that it runs on; warnings are told.
+fn plan(arguments: &Eval, setting: &Setting) -> Result<(Plan, PluginSet), Failure> {
+    if arguments.config.len() > 1 {
+        return Err(
+            Failure::usage("several configs at once are not supported yet").help(
+                "run them one after the other, or put their tests into files that one config names",
+            ),
+        );
+    }
+    // Known from the arguments alone, so said before anything is read.
+    for path in &arguments.output {
+        Output::at(path)?;
+    }
+    let loaded = runner_config::load(&LoadRequest {
+        config_files: arguments.config.clone(),
+        cwd: setting.cwd.clone(),
+        env: setting.environment.map().clone(),
+        overrides: overrides(arguments),
+    })
+    .map_err(|error| Failure::usage_all(error.problems))?;
+    warn(&loaded.warnings, setting);
+    let program = std::env::current_exe().context("the program's own file can't be found")?;
+    let sandbox = Sandbox::new(Options {
+        cache_dir: Some(setting.home.compiled_plugins()),
+        ..Options::default()
+    })
+    .map_err(anyhow::Error::new)?;
+    let sources = PluginSources {
+        bundled: Some(home::bundled_plugins(
+            &setting.environment,
+            &setting.cwd,
+            &program,
+        )?),
+        paths: arguments.plugin.clone(),
+        entries: loaded.config.plugins.clone(),
+    };
+    let (plugins, warnings) =
+        PluginSet::load(&sandbox, sources).map_err(|errors| Failure::usage_all(errors.0))?;
+    for warning in warnings {
+        setting.talk.warning(&warning);
+    }
+    let (plan, warnings) = loaded
+        .config
+        .plan(&plugins.catalog())
+        .map_err(|error| Failure::usage_all(error.problems))?;
+    warn(&warnings, setting);
+    Ok((plan, plugins))
+}
+
+fn overrides(arguments: &Eval) -> Overrides {
+    Overrides {
+        max_concurrency: arguments.max_concurrency.map(NonZeroUsize::get),
+        repeat: arguments.repeat.map(NonZeroU32::get),
+        delay_ms: arguments.delay,
+        case_timeout_ms: arguments.timeout_ms,
+        run_timeout_ms: arguments.max_eval_time_ms,
+        output_paths: arguments.output.clone(),
+        description: arguments.description.clone(),
+        vars: arguments
+            .var
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone().into()))
+            .collect(),
+    }
+}
+
+fn warn(warnings: &[Warning], setting: &Setting) {
+    for warning in warnings {
+        setting.talk.warning(&warning.to_string());
+    }
+}
+
+/// Who reads the run's events.
+fn consumers(
+    gatherer: &Gatherer,
+    outputs: &[Output],
+    arguments: &Eval,
+    setting: &Setting,
+) -> Vec<Box<dyn Consumer>> {
+    let style = match (arguments.no_progress_bar, setting.terminal.bar) {
+        (true, _) => Style::Silent,
+        (false, true) => Style::Bar,
+        (false, false) => Style::Lines,
+    };
+    let talk = &setting.talk;
+    let mut consumers: Vec<Box<dyn Consumer>> = vec![
+        Box::new(Progress::new(talk.clone(), style, setting.verbose)),
+        Box::new(gatherer.clone()),
+    ];
+    for output in outputs
+        .iter()
+        .filter(|output| output.format() == Format::Jsonl)
+    {
+        consumers.push(Box::new(Stream::new(output.path(), talk.clone())));
+    }
+    consumers
+}
+
+/// Runs to the end, or until the user stops it.
+fn carry_out(
+    request: RunRequest,
+    interrupts: Interrupts,
+    talk: &Talk,
+) -> Result<Arc<Summary>, Failure> {
+    let runtime = tokio::runtime::Runtime::new().context("the asynchronous runtime can't start")?;
+    runtime.block_on(async {
+        let prepared = prepare(request)
+            .await
+            .map_err(|errors| Failure::usage_all(errors.0))?;
+        // Until here nothing was spent and Ctrl-C simply ends the process.
+        let watch = tokio::spawn(signals::watch(interrupts, talk.clone()));
+        let summary = prepared.run().await.map_err(anyhow::Error::new)?;
+        watch.abort();
+        Ok(summary)
+    })
+}
+
+/// The table and the summary.
+fn results(
+    summary: &Summary,
+    findings: &Findings,
+    verdict: &Verdict,
+    table: bool,
+    terminal: Terminal,
+) -> String {
+    let heads: Vec<ColumnHead> = summary
+        .columns
+        .iter()
+        .map(|(head, _)| head.clone())
+        .collect();
+    let Terminal { width, color, .. } = terminal;
+    let view = View {
+        width,
+        color,
+        run_id: summary.run_id.clone(),
+        complete: summary.not_run() == 0,
+        only_column: None,
+    };
+    let mut text = String::new();
+    if table {
+        text.push_str(&table::render(findings, &heads, &view));
+        text.push('\n');
+    }
+    text.push_str(&report::render(summary, findings, Some(verdict), width));
+    text
+}
+
+/// Writes the results files; whether all of them could be written.
+fn write(
+    outputs: &[Output],
+    store: Store,
+    summary: &Summary,
+    setting: &Setting,
+) -> Result<bool, Failure> {
+    if outputs.is_empty() {
+        return Ok(true);
+    }
+    let stored = StoredRun::find(store, &summary.run_id)?;
+    let run = Run {
+        summary,
+        columns: &stored.columns,
+        started_at_ms: stored.info.created_at_ms,
+        config: &stored.config,
+        records: &stored,
+    };
+    let mut written = true;
+    for output in outputs {
+        match output.write(&run) {
+            Ok(()) => setting
+                .talk
+                .line(&format!("written: {}", output.path().display())),
+            Err(error) => {
+                written = false;
+                let help = format!(
+                    "the results are kept: runner show {} --json",
+                    summary.run_id
+                );
+                setting.talk.line(&Failure::from(error).help(help).render());
+            }
+        }
+    }
+    Ok(written)
+}

@@ -1,0 +1,245 @@
+//! One case in full: what was sent, what came back, how each assertion judged it, and what
+//! produced it. Nothing is cut; everything is made safe to show.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use runner_eval::record::{CaseRecord, ComponentRecord, Provenance, ResponseRecord};
+use serde_json::Value;
+
+use crate::figures;
+use crate::findings::text_of;
+use crate::visible;
+
+/// The lines about a case.
+pub(crate) fn render(record: &CaseRecord) -> String {
+    let mut text = Sheet::default();
+    let CaseRecord {
+        test_idx,
+        prompt_idx,
+        score,
+        ..
+    } = record;
+    let (provider, label) = (
+        record.provider.name(),
+        visible::cut(&record.prompt.label, 80),
+    );
+    let word = record.outcome.word();
+    text.line(&format!(
+        "Test {test_idx}, column {prompt_idx}: {provider} · {label}"
+    ));
+    text.line(&format!(
+        "{word}, score {score:.2}, {}",
+        figures::duration(Duration::from_millis(record.latency_ms))
+    ));
+    if record.repeat_index > 0 {
+        text.line(&format!("Repeat {}", record.repeat_index + 1));
+    }
+    if let Some(description) = record.test_case.get("description").and_then(Value::as_str) {
+        text.line(&format!("Description: {description}"));
+    }
+    if !record.vars.is_empty() {
+        text.title("Variables");
+        for (name, value) in &record.vars {
+            text.block(&format!("{name} = {}", text_of(value)));
+        }
+    }
+    text.title("Prompt");
+    text.block(&record.prompt.raw);
+    if let Some(response) = &record.response {
+        answer(&mut text, record, response);
+    }
+    if let Some(error) = record
+        .error
+        .as_ref()
+        .filter(|_| record.grading_result.is_none())
+    {
+        text.title("Error");
+        text.block(&match &record.error_code {
+            Some(code) => format!("{code}: {error}"),
+            None => error.clone(),
+        });
+    }
+    if let Some(grading) = &record.grading_result {
+        text.title("Assertions");
+        for component in &grading.component_results {
+            text.block(&assertion(component));
+        }
+        text.block(&format!("→ {}", grading.reason));
+    }
+    if let Some(provenance) = &record.provenance {
+        text.title("Produced by");
+        text.block(&produced_by(provenance));
+    }
+    text.0
+}
+
+fn answer(text: &mut Sheet, record: &CaseRecord, response: &ResponseRecord) {
+    let mut facts = Vec::new();
+    facts.extend(response.model.clone());
+    facts.extend(
+        response
+            .finish_reason
+            .as_ref()
+            .map(|reason| format!("ended by {reason}")),
+    );
+    if response.cached {
+        facts.push("cached".to_owned());
+    }
+    let usage = &record.token_usage;
+    if usage.total > 0 {
+        facts.push(format!(
+            "{} tokens ({} in, {} out)",
+            figures::count(usage.total),
+            figures::count(usage.prompt),
+            figures::count(usage.completion)
+        ));
+    }
+    facts.extend(record.cost.map(figures::dollars));
+    let facts = if facts.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", facts.join(", "))
+    };
+    if let Some(reasoning) = &response.reasoning {
+        text.title("Reasoning");
+        text.block(reasoning);
+    }
+    text.title(&format!("Answer{facts}"));
+    text.block(&text_of(&response.output));
+}
+
+fn assertion(component: &ComponentRecord) -> String {
+    let word = match (&component.error_code, component.pass) {
+        (Some(code), _) => format!("ERROR {code}"),
+        (None, true) => "PASS".to_owned(),
+        (None, false) => "FAIL".to_owned(),
+    };
+    let kind = component
+        .assertion
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or("assertion");
+    // The value as it was compared, where a template made it.
+    let value = component
+        .metadata
+        .get("renderedAssertionValue")
+        .or_else(|| component.assertion.get("value"));
+    let value = value.map(|value| format!(" {value}")).unwrap_or_default();
+    let mut text = format!(
+        "{word} ({:.2}) {kind}{value}: {}",
+        component.score, component.reason
+    );
+    for part in &component.parts {
+        let word = if part.pass { "PASS" } else { "FAIL" };
+        // Writing to a string can't fail.
+        let _ = write!(
+            text,
+            "\n  {word} ({:.2}) {}: {}",
+            part.score, part.name, part.reason
+        );
+    }
+    text
+}
+
+fn produced_by(provenance: &Provenance) -> String {
+    let Provenance {
+        plugin,
+        version,
+        sha256,
+        guest_cpu_us,
+        peak_memory,
+        ..
+    } = provenance;
+    let cpu_ms = *guest_cpu_us as f64 / 1000.0;
+    let mib = *peak_memory as f64 / f64::from(1 << 20);
+    format!(
+        "plugin {plugin} {version}, sha256 {sha256}\n{cpu_ms:.2} ms of CPU and {mib:.1} MiB of memory in the sandbox"
+    )
+}
+
+/// Text that grows by lines that are safe to show.
+#[derive(Default)]
+struct Sheet(String);
+
+impl Sheet {
+    fn line(&mut self, line: &str) {
+        self.0.push_str(&visible::line(line));
+        self.0.push('\n');
+    }
+
+    fn title(&mut self, title: &str) {
+        self.0.push('\n');
+        self.line(&format!("{title}:"));
+    }
+
+    /// Indented, so that no answer can look like a title.
+    fn block(&mut self, block: &str) {
+        for line in visible::block(block).lines() {
+            self.0.push_str("  ");
+            self.0.push_str(line);
+            self.0.push('\n');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use runner_eval::record::Outcome;
+
+    use super::*;
+    use crate::findings::tests::record;
+
+    #[test]
+    fn a_failed_case() {
+        let mut failed = record(3, 1, Outcome::Failed, "no\n\nError:\u{1b}[2J");
+        failed.provenance = Some(Provenance {
+            plugin: "echo".to_owned(),
+            version: "0.1.0".to_owned(),
+            sha256: "ab".repeat(32),
+            grants_digest: String::new(),
+            guest_cpu_us: 1_250,
+            peak_memory: 3 << 19,
+        });
+        let expected = format!(
+            "\
+Test 3, column 1: echo · Hello {{{{name}}}}
+FAIL, score 0.00, 103 ms
+
+Variables:
+  name = user 3
+
+Prompt:
+  Hello user 3
+
+Answer (15 tokens (10 in, 5 out), $0.001000):
+  no
+  
+  Error:␛[2J
+
+Assertions:
+  FAIL (0.00) contains \"yes\": Expected output to contain \"yes\", got no
+  
+  Error:␛[2J
+  → Expected output to contain \"yes\", got no
+  
+  Error:␛[2J
+
+Produced by:
+  plugin echo 0.1.0, sha256 {}
+  1.25 ms of CPU and 1.5 MiB of memory in the sandbox
+",
+            "ab".repeat(32)
+        );
+        assert_eq!(render(&failed), expected);
+    }
+
+    #[test]
+    fn an_error_has_its_code() {
+        let text = render(&record(0, 0, Outcome::Error, "the API refused the key"));
+        assert!(
+            text.ends_with("\nError:\n  auth: the API refused the key\n"),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,265 @@
+//! Exit codes. They are API: scripts and CI decide by them.
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | all cases passed, or enough of them for the threshold |
+//! | 1 | internal error, also: a results file could not be written |
+//! | 2 | usage or config error; nothing was run |
+//! | 100 | pass rate below the threshold (the code can be chosen) |
+//! | 130 | interrupted; what was done is kept |
+
+use runner_eval::summary::{End, Summary};
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+use crate::figures;
+
+/// Everything that was asked for was done, and is good enough.
+pub(crate) const SUCCESS: u8 = 0;
+/// A bug, a full disk, a database that can't be opened.
+pub(crate) const INTERNAL: u8 = 1;
+/// The user's to mend: arguments, config, plugins, paths.
+pub(crate) const USAGE: u8 = 2;
+/// Too many cases did not pass; promptfoo's number.
+pub(crate) const BELOW_THRESHOLD: u8 = 100;
+/// 128 + SIGINT, as shells say it.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// What counts as good enough.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Policy {
+    /// Percent of the plan's cases that have to pass, 0 to 100.
+    threshold: f64,
+    /// Exit code when fewer do.
+    code: u8,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            threshold: 100.0,
+            code: BELOW_THRESHOLD,
+        }
+    }
+}
+
+impl Policy {
+    /// Reads `RUNNER_PASS_RATE_THRESHOLD` and `RUNNER_FAILED_TEST_EXIT_CODE`.
+    ///
+    /// # Errors
+    /// When one is set to what it can't be; a typo must not turn a red run green.
+    pub(crate) fn from_environment(environment: &Environment) -> Result<Self, Failure> {
+        let mut policy = Self::default();
+        if let Some((name, text)) = environment.setting("PASS_RATE_THRESHOLD") {
+            policy.threshold = text
+                .trim()
+                .parse()
+                .ok()
+                .filter(|percent| (0.0..=100.0).contains(percent))
+                .ok_or_else(|| {
+                    Failure::usage(format!(
+                        "{name} is `{text}`, not a percentage from 0 to 100"
+                    ))
+                })?;
+        }
+        if let Some((name, text)) = environment.setting("FAILED_TEST_EXIT_CODE") {
+            policy.code = text.trim().parse().map_err(|_| {
+                Failure::usage(format!(
+                    "{name} is `{text}`, not an exit code from 0 to 255"
+                ))
+            })?;
+        }
+        Ok(policy)
+    }
+
+    /// The exit code of a run, and why it is not 0.
+    pub(crate) fn verdict(self, facts: Facts) -> Verdict {
+        let Facts {
+            end,
+            total,
+            passed,
+            not_run,
+        } = facts;
+        if end == End::Interrupted && not_run > 0 {
+            let cases = figures::counted(not_run, "case was", "cases were");
+            return Verdict::because(INTERRUPTED, format!("interrupted, {cases} not run"));
+        }
+        if total == 0 {
+            return Verdict::because(
+                USAGE,
+                "the config makes no cases, so nothing was tested".to_owned(),
+            );
+        }
+        let rate = passed as f64 * 100.0;
+        if rate < self.threshold * total as f64 {
+            let percent = figures::percent(passed, total);
+            let threshold = self.threshold;
+            return Verdict::because(
+                self.code,
+                format!("pass rate {percent} is below {threshold} %"),
+            );
+        }
+        Verdict {
+            code: SUCCESS,
+            reason: None,
+        }
+    }
+}
+
+/// What the exit code of a run depends on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Facts {
+    /// Why the run ended.
+    pub(crate) end: End,
+    /// Cases that the plan holds.
+    pub(crate) total: u64,
+    /// Cases that passed.
+    pub(crate) passed: u64,
+    /// Cases without a row.
+    pub(crate) not_run: u64,
+}
+
+impl From<&Summary> for Facts {
+    fn from(summary: &Summary) -> Self {
+        Self {
+            end: summary.end,
+            total: summary.total,
+            passed: summary.all.passed,
+            not_run: summary.not_run(),
+        }
+    }
+}
+
+/// An exit code with its reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// The exit code.
+    pub(crate) code: u8,
+    /// Why it is not 0.
+    pub(crate) reason: Option<String>,
+}
+
+impl Verdict {
+    fn because(code: u8, reason: String) -> Self {
+        Self {
+            code,
+            reason: Some(reason),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(pairs: &[(&str, &str)]) -> Environment {
+        Environment::from_pairs(pairs)
+    }
+
+    /// `policy, why it ended, total, passed, not run`, and the exit code with its reason.
+    fn check(policy: Policy, end: End, cases: [u64; 3], code: u8, reason: &str) {
+        let [total, passed, not_run] = cases;
+        let verdict = policy.verdict(Facts {
+            end,
+            total,
+            passed,
+            not_run,
+        });
+        let told = (verdict.code, verdict.reason.unwrap_or_default());
+        assert_eq!(told, (code, reason.to_owned()), "{end:?} {cases:?}");
+    }
+
+    #[test]
+    fn each_way_to_end_has_its_code() {
+        let all = Policy::default();
+        let most = Policy {
+            threshold: 80.0,
+            code: 7,
+        };
+        let none = Policy {
+            threshold: 0.0,
+            code: 100,
+        };
+        let nothing = "the config makes no cases, so nothing was tested";
+        check(all, End::Finished, [4, 4, 0], 0, "");
+        check(
+            all,
+            End::Finished,
+            [4, 3, 0],
+            100,
+            "pass rate 75.0 % is below 100 %",
+        );
+        check(
+            all,
+            End::Finished,
+            [100_000, 99_999, 0],
+            100,
+            "pass rate 99.9 % is below 100 %",
+        );
+        check(most, End::Finished, [10, 8, 0], 0, "");
+        check(
+            most,
+            End::Finished,
+            [10, 7, 0],
+            7,
+            "pass rate 70.0 % is below 80 %",
+        );
+        check(none, End::Finished, [4, 0, 0], 0, "");
+        check(none, End::Finished, [0, 0, 0], 2, nothing);
+        check(
+            all,
+            End::Interrupted,
+            [4, 2, 2],
+            130,
+            "interrupted, 2 cases were not run",
+        );
+        check(
+            none,
+            End::Interrupted,
+            [4, 3, 1],
+            130,
+            "interrupted, 1 case was not run",
+        );
+        check(all, End::Interrupted, [4, 4, 0], 0, "");
+        check(
+            all,
+            End::TimeLimit,
+            [4, 2, 2],
+            100,
+            "pass rate 50.0 % is below 100 %",
+        );
+    }
+
+    #[test]
+    fn settings_are_read_under_both_names_ours_first() {
+        let both = environment(&[
+            ("RUNNER_PASS_RATE_THRESHOLD", "90"),
+            ("PROMPTFOO_PASS_RATE_THRESHOLD", "10"),
+            ("PROMPTFOO_FAILED_TEST_EXIT_CODE", "0"),
+        ]);
+        let policy = Policy::from_environment(&both).map_err(|failure| failure.render());
+        assert_eq!(
+            policy,
+            Ok(Policy {
+                threshold: 90.0,
+                code: 0
+            })
+        );
+    }
+
+    #[test]
+    fn a_setting_that_means_nothing_is_refused() {
+        let refused = [
+            ("RUNNER_PASS_RATE_THRESHOLD", "most"),
+            ("RUNNER_PASS_RATE_THRESHOLD", "NaN"),
+            ("RUNNER_PASS_RATE_THRESHOLD", "101"),
+            ("PROMPTFOO_FAILED_TEST_EXIT_CODE", "256"),
+        ];
+        for (name, value) in refused {
+            let failure =
+                Policy::from_environment(&environment(&[(name, value)])).expect_err("refused");
+            assert!(failure.render().contains(name), "{}", failure.render());
+            assert_eq!(failure.code(), USAGE);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The command `runner`: words in, words out, exit code.
+//!
+//! This crate parses arguments, calls the crates below it and renders what they say. It decides
+//! nothing about a run: what runs is `runner-config`'s business, how it runs `runner-eval`'s.
+//! Standard output carries data (tables, summaries, JSON), standard error carries talk
+//! (progress, warnings, logs); `README.md` beside this folder says how each is decided.
+
+use std::process::ExitCode;
+
+mod arguments;
+mod commands;
+mod detail;
+mod env_file;
+mod environment;
+mod exit;
+mod failure;
+mod figures;
+mod findings;
+mod home;
+mod listing;
+mod logging;
+mod output;
+mod progress;
+mod report;
+mod signals;
+mod stdout;
+mod stored;
+mod table;
+mod talk;
+mod terminal;
+mod visible;
+
+fn main() -> ExitCode {
+    let arguments = match arguments::parse(std::env::args_os()) {
+        Ok(arguments) => arguments,
+        Err(refusal) => return refusal.print(),
+    };
+    match commands::run(arguments) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => failure.print(),
+    }
+}

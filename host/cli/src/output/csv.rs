@@ -1,0 +1,165 @@
+//! One line per test: variables, then per column the answer and how it was judged.
+//!
+//! The headings are those of promptfoo. Which variables and metrics exist is known only at the
+//! last record, so the records are read twice: once for the headings, once for the lines. Cells
+//! hold texts as they are; one that begins with `=` is a formula to a spreadsheet, so import
+//! as text what a model wrote.
+
+use std::io::Write;
+
+use anyhow::Context;
+use runner_eval::record::{CaseRecord, Outcome};
+use serde_json::{Map, Value};
+
+use super::{ColumnRecord, RecordTexts, Run};
+use crate::findings::text_of;
+
+/// Writes the lines.
+///
+/// # Errors
+/// When records can't be read, or bytes can't be written.
+pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
+    let headings = Headings::read(run)?;
+    let mut lines = csv::Writer::from_writer(out);
+    lines.write_record(headings.line(run.columns))?;
+    let mut test: Vec<CaseRecord> = Vec::new();
+    for record in records(run.records.open()?) {
+        let record = record?;
+        if test
+            .first()
+            .is_some_and(|first| first.test_idx != record.test_idx)
+        {
+            lines.write_record(headings.test(&test))?;
+            test.clear();
+        }
+        test.push(record);
+    }
+    if !test.is_empty() {
+        lines.write_record(headings.test(&test))?;
+    }
+    lines.flush()?;
+    Ok(())
+}
+
+fn records(texts: RecordTexts<'_>) -> impl Iterator<Item = anyhow::Result<CaseRecord>> {
+    texts.map(|text| serde_json::from_str(&text?).context("a stored record is damaged"))
+}
+
+/// Columns of the file.
+#[derive(Debug, Default)]
+struct Headings {
+    description: bool,
+    vars: Vec<String>,
+    /// Metrics by column of the results.
+    metrics: Vec<Vec<String>>,
+}
+
+impl Headings {
+    fn read(run: &Run<'_>) -> anyhow::Result<Self> {
+        let mut headings = Self {
+            metrics: vec![Vec::new(); run.columns.len()],
+            ..Self::default()
+        };
+        for record in records(run.records.open()?) {
+            let record = record?;
+            headings.description |= description(&record).is_some();
+            add_names(&mut headings.vars, &record.vars);
+            if let Some(metrics) = headings.metrics.get_mut(record.prompt_idx as usize) {
+                add_names(metrics, &record.named_scores);
+            }
+        }
+        Ok(headings)
+    }
+
+    fn line(&self, columns: &[ColumnRecord]) -> Vec<String> {
+        let mut line = Vec::new();
+        if self.description {
+            line.push("Description".to_owned());
+        }
+        line.extend(self.vars.iter().cloned());
+        for (column, metrics) in columns.iter().zip(&self.metrics) {
+            line.push(format!("[{}] {}", column.provider, column.label));
+            line.extend(["Status", "Score", "Named Scores"].map(str::to_owned));
+            line.extend(metrics.iter().map(|metric| format!("Metric: {metric}")));
+            line.extend(["Grader Reason", "Comment"].map(str::to_owned));
+        }
+        line
+    }
+
+    /// The line of a test with the records of its columns.
+    fn test(&self, records: &[CaseRecord]) -> Vec<String> {
+        let mut line = Vec::new();
+        let first = records.first();
+        if self.description {
+            line.push(first.and_then(description).unwrap_or_default().to_owned());
+        }
+        let vars = first.map(|record| &record.vars);
+        line.extend(self.vars.iter().map(|name| text_in(vars, name)));
+        for (idx, metrics) in self.metrics.iter().enumerate() {
+            let record = records
+                .iter()
+                .find(|record| record.prompt_idx as usize == idx);
+            cells(&mut line, record, metrics);
+        }
+        line
+    }
+}
+
+/// The cells of one case; empty ones where it was not run.
+fn cells(line: &mut Vec<String>, record: Option<&CaseRecord>, metrics: &[String]) {
+    let Some(record) = record else {
+        line.extend(std::iter::repeat_n(String::new(), 6 + metrics.len()));
+        return;
+    };
+    let output = record
+        .response
+        .as_ref()
+        .map(|response| text_of(&response.output));
+    line.push(output.or_else(|| record.error.clone()).unwrap_or_default());
+    line.push(status(record.outcome).to_owned());
+    line.push(format!("{:.2}", record.score));
+    line.push(if record.named_scores.is_empty() {
+        String::new()
+    } else {
+        Value::Object(record.named_scores.clone()).to_string()
+    });
+    line.extend(
+        metrics
+            .iter()
+            .map(|metric| text_in(Some(&record.named_scores), metric)),
+    );
+    let reason = record
+        .grading_result
+        .as_ref()
+        .map(|grading| grading.reason.clone());
+    line.push(record.error.clone().or(reason).unwrap_or_default());
+    // A comment is what a person adds in the viewer; a fresh run has none.
+    line.push(String::new());
+}
+
+/// promptfoo knows three; a spent budget is an error there.
+fn status(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Passed => "PASS",
+        Outcome::Failed => "FAIL",
+        Outcome::Error | Outcome::BudgetExceeded => "ERROR",
+    }
+}
+
+fn description(record: &CaseRecord) -> Option<&str> {
+    record.test_case.get("description").and_then(Value::as_str)
+}
+
+fn text_in(map: Option<&Map<String, Value>>, name: &str) -> String {
+    map.and_then(|map| map.get(name))
+        .map(text_of)
+        .unwrap_or_default()
+}
+
+fn add_names(names: &mut Vec<String>, map: &Map<String, Value>) {
+    for name in map.keys() {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! One record per line: streamed while the run goes on, put in index order at its end.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use runner_eval::event::{Consumer, Event};
+use runner_eval::record::CaseRecord;
+
+use super::Run;
+use crate::talk::Talk;
+
+/// Writes the records in index order.
+///
+/// # Errors
+/// When records can't be read, or bytes can't be written.
+pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
+    for record in run.records.open()? {
+        writeln!(out, "{}", record?)?;
+    }
+    Ok(())
+}
+
+/// Appends each case to a file as it ends, so that `tail -f` shows a run and a killed one
+/// leaves whole lines. What was there is gone once the run starts, not before.
+pub(crate) struct Stream {
+    path: PathBuf,
+    /// `None` before the run, and after a failed write, which was told.
+    file: Option<File>,
+    talk: Talk,
+}
+
+impl Stream {
+    /// Will write to `path`.
+    pub(crate) fn new(path: &Path, talk: Talk) -> Self {
+        Self {
+            path: path.to_owned(),
+            file: None,
+            talk,
+        }
+    }
+
+    fn begin(&mut self) {
+        match File::create(&self.path) {
+            Ok(file) => self.file = Some(file),
+            Err(error) => self.give_up(&error),
+        }
+    }
+
+    fn append(&mut self, record: &CaseRecord) {
+        let Some(file) = &mut self.file else { return };
+        if let Err(error) = line(record).and_then(|line| file.write_all(&line)) {
+            self.give_up(&error);
+        }
+    }
+
+    /// The end of the run tries again, with all records.
+    fn give_up(&mut self, error: &io::Error) {
+        let path = self.path.display();
+        self.talk.warning(&format!(
+            "{path} can't be written while the run goes on: {error}"
+        ));
+        self.file = None;
+    }
+}
+
+impl Consumer for Stream {
+    fn on_event(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted(_) => self.begin(),
+            Event::CaseFinished(record) => self.append(record),
+            _ => {}
+        }
+    }
+}
+
+/// A record with its line break, to be written at once.
+fn line(record: &CaseRecord) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(record)?;
+    line.push(b'\n');
+    Ok(line)
+}

@@ -1,0 +1,289 @@
+//! Results files as exact text, and what happens when they can't be written.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runner_eval::event::{ColumnHead, Consumer, Event, RunHead};
+use runner_eval::record::{CaseRecord, Outcome};
+use runner_eval::summary::{End, Tally};
+use serde_json::json;
+
+use super::*;
+use crate::exit::USAGE;
+use crate::findings::tests::record;
+use crate::talk::Talk;
+
+struct Kept(Vec<CaseRecord>);
+
+impl Records for Kept {
+    fn open(&self) -> anyhow::Result<RecordTexts<'_>> {
+        Ok(Box::new(
+            self.0
+                .iter()
+                .map(|record| Ok(serde_json::to_string(record)?)),
+        ))
+    }
+}
+
+/// Fails after the first record.
+struct Broken(Kept);
+
+impl Records for Broken {
+    fn open(&self) -> anyhow::Result<RecordTexts<'_>> {
+        Ok(Box::new(
+            self.0
+                .open()?
+                .take(1)
+                .chain([Err(anyhow::anyhow!("the database is gone"))]),
+        ))
+    }
+}
+
+fn kept() -> Kept {
+    let mut first = record(0, 0, Outcome::Passed, "yes, \"indeed\"");
+    first.test_case["description"] = json!("greets");
+    first.named_scores.insert("tone".to_owned(), json!(0.5));
+    let mut second = record(0, 1, Outcome::Failed, "no\nnever");
+    second.test_case["description"] = json!("greets");
+    Kept(vec![first, second, record(1, 0, Outcome::Error, "refused")])
+}
+
+fn summary(records: &[CaseRecord]) -> Summary {
+    let head = |i| ColumnHead {
+        provider: format!("model-{i}"),
+        prompt: "Hello".to_owned(),
+    };
+    let mut summary = Summary {
+        run_id: "run-1".to_owned(),
+        end: End::Interrupted,
+        total: 4,
+        duration: Duration::from_millis(2_430),
+        concurrency: 4,
+        all: Tally::default(),
+        columns: (0..2).map(|i| (head(i), Tally::default())).collect(),
+        throttled: 0,
+        retries: 0,
+    };
+    for record in records {
+        summary.all.add(record);
+        summary.columns[record.prompt_idx as usize].1.add(record);
+    }
+    summary
+}
+
+fn columns() -> Vec<ColumnRecord> {
+    let column = |i| ColumnRecord {
+        id: "p".repeat(64),
+        raw: "Hello {{name}}".to_owned(),
+        label: "Hello".to_owned(),
+        provider: format!("model-{i}"),
+        config: None,
+    };
+    (0..2).map(column).collect()
+}
+
+fn written(name: &str, records: &dyn Records) -> anyhow::Result<String> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join(name);
+    let config = json!({ "prompts": ["Hello {{name}}"] });
+    let summary = summary(&kept().0);
+    let run = Run {
+        summary: &summary,
+        columns: &columns(),
+        started_at_ms: 1_700_000_000_000,
+        config: &config,
+        records,
+    };
+    Output::at(&path)
+        .map_err(|failure| anyhow::anyhow!(failure.render()))?
+        .write(&run)?;
+    assert_eq!(
+        fs::read_dir(folder.path())?.count(),
+        1,
+        "nothing is left beside the file"
+    );
+    Ok(fs::read_to_string(path)?)
+}
+
+#[test]
+fn json_has_the_version_3_shape() -> anyhow::Result<()> {
+    let mut document: Value = serde_json::from_str(&written("out.json", &kept())?)?;
+    let results = document["results"]["results"].take();
+    assert_eq!(results, json!(kept().0));
+    assert_eq!(results[2]["errorCode"], "auth");
+    assert!(
+        document["metadata"]["exportedAt"]
+            .as_str()
+            .is_some_and(|at| at.ends_with('Z') && at.len() == 24)
+    );
+    document["metadata"]["exportedAt"].take();
+    let metrics = document["results"]["prompts"][1]["metrics"].take();
+    assert_eq!(
+        (&metrics["testFailCount"], &metrics["assertFailCount"]),
+        (&json!(1), &json!(1))
+    );
+    document["results"]["prompts"][0]["metrics"].take();
+    let usage = |total: u64, prompt: u64, completion: u64, requests: u64| {
+        json!({
+            "total": total, "prompt": prompt, "completion": completion, "cached": 0, "numRequests": requests,
+            "completionDetails": { "reasoning": 0, "acceptedPrediction": 0, "rejectedPrediction": 0 },
+        })
+    };
+    let mut all = usage(30, 20, 10, 2);
+    all["assertions"] = usage(0, 0, 0, 0);
+    let prompt = |provider: &str| json!({ "id": "p".repeat(64), "raw": "Hello {{name}}", "label": "Hello", "provider": provider, "metrics": null });
+    assert_eq!(
+        document,
+        json!({
+            "evalId": "run-1",
+            "results": {
+                "version": 3,
+                "timestamp": "2023-11-14T22:13:20.000Z",
+                "prompts": [prompt("model-0"), prompt("model-1")],
+                "results": null,
+                "stats": {
+                    "successes": 1, "failures": 1, "errors": 1, "notRun": 1, "tokenUsage": all,
+                    "durationMs": 2430, "evaluationDurationMs": 2430, "maxConcurrency": 4,
+                },
+            },
+            "config": { "prompts": ["Hello {{name}}"] },
+            "shareableUrl": null,
+            "metadata": {
+                "runnerVersion": env!("CARGO_PKG_VERSION"), "platform": std::env::consts::OS,
+                "arch": std::env::consts::ARCH, "exportedAt": null, "evaluationCreatedAt": "2023-11-14T22:13:20.000Z",
+            },
+        })
+    );
+    Ok(())
+}
+
+#[test]
+fn a_run_without_rows_is_still_a_document() -> anyhow::Result<()> {
+    let document: Value = serde_json::from_str(&written("out.json", &Kept(Vec::new()))?)?;
+    assert_eq!(document["results"]["results"], json!([]));
+    assert_eq!(written("out.jsonl", &Kept(Vec::new()))?, "");
+    Ok(())
+}
+
+#[test]
+fn jsonl_has_a_record_per_line() -> anyhow::Result<()> {
+    let text = written("out.jsonl", &kept())?;
+    let records: Vec<CaseRecord> = text
+        .lines()
+        .map(serde_json::from_str)
+        .collect::<Result<_, _>>()?;
+    assert_eq!(records, kept().0);
+    Ok(())
+}
+
+#[test]
+fn csv_has_a_line_per_test() -> anyhow::Result<()> {
+    let expected = "\
+Description,name,[model-0] Hello,Status,Score,Named Scores,Metric: tone,Grader Reason,Comment,[model-1] Hello,Status,Score,Named Scores,Grader Reason,Comment
+greets,user 0,\"yes, \"\"indeed\"\"\",PASS,1.00,\"{\"\"tone\"\":0.5}\",0.5,Assertion passed,,\"no
+never\",FAIL,0.00,,\"Expected output to contain \"\"yes\"\", got no
+never\",
+,user 1,refused,ERROR,0.00,,,refused,,,,,,,
+";
+    assert_eq!(written("out.csv", &kept())?, expected);
+    Ok(())
+}
+
+#[test]
+fn a_write_that_fails_leaves_the_old_file() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("out.json");
+    fs::write(&path, "old")?;
+    let summary = summary(&[]);
+    let run = Run {
+        summary: &summary,
+        columns: &columns(),
+        started_at_ms: 0,
+        config: &Value::Null,
+        records: &Broken(kept()),
+    };
+    let output = Output::at(&path).map_err(|failure| anyhow::anyhow!(failure.render()))?;
+    let error = output.write(&run).expect_err("the records can't be read");
+    assert_eq!(
+        format!("{error:#}"),
+        format!("can't write {}: the database is gone", path.display())
+    );
+    assert_eq!(fs::read_to_string(&path)?, "old");
+    assert_eq!(fs::read_dir(folder.path())?.count(), 1);
+    Ok(())
+}
+
+#[test]
+fn a_path_that_cannot_work_is_refused_before_the_run() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let base = folder.path();
+    fs::create_dir(base.join("folder.json"))?;
+    let here = base.display();
+    let table = [
+        (
+            "folder.json",
+            format!("error: can't write {here}/folder.json: it is a folder"),
+        ),
+        (
+            "no/out.csv",
+            format!(
+                "error: can't write {here}/no/out.csv: there is no folder {here}/no\nhelp: make it first: mkdir -p {here}/no"
+            ),
+        ),
+        (
+            "out.html",
+            format!(
+                "error: can't write {here}/out.html: results as .html are not supported yet\nhelp: use .json, .jsonl or .csv"
+            ),
+        ),
+        (
+            "out",
+            format!(
+                "error: can't write {here}/out: its extension names no results format\nhelp: use .json, .jsonl or .csv"
+            ),
+        ),
+    ];
+    for (name, message) in table {
+        let failure = Output::prepare(&[base.join(name)]).expect_err(name);
+        assert_eq!((failure.render(), failure.code()), (message, USAGE));
+    }
+    let twice = [base.join("a.json"), base.join("a.json")];
+    assert!(Output::prepare(&twice).is_err());
+    let outputs =
+        Output::prepare(&[base.join("a.JSON"), base.join("a.jsonl")]).expect("both can be written");
+    assert_eq!(
+        outputs.iter().map(Output::format).collect::<Vec<_>>(),
+        [Format::Json, Format::Jsonl]
+    );
+    assert_eq!(
+        fs::read_dir(base)?.count(),
+        1,
+        "trying leaves nothing behind"
+    );
+    Ok(())
+}
+
+#[test]
+fn the_stream_has_whole_lines_as_cases_end() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("out.jsonl");
+    fs::write(&path, "of an earlier run")?;
+    let mut stream = Stream::new(&path, Talk::new(false));
+    assert_eq!(fs::read_to_string(&path)?, "of an earlier run");
+    stream.on_event(&Event::RunStarted(Arc::new(RunHead {
+        run_id: "run-1".to_owned(),
+        description: None,
+        total: 3,
+        columns: Vec::new(),
+        concurrency: 1,
+        started_at_ms: 0,
+    })));
+    for (n, record) in kept().0.into_iter().enumerate() {
+        stream.on_event(&Event::CaseFinished(Arc::new(record)));
+        let text = fs::read_to_string(&path)?;
+        assert!(text.ends_with('\n'));
+        assert_eq!(text.lines().count(), n + 1);
+    }
+    Ok(())
+}

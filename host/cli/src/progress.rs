@@ -1,0 +1,242 @@
+//! How far a run is, told while it runs.
+//!
+//! On a terminal a bar that redraws itself; elsewhere whole lines at each quarter and every half
+//! minute, so that a log stays short and a long run is seen to be alive. Log lines of guests,
+//! retries and notices are told by the same consumer, above the bar.
+
+use std::time::{Duration, Instant};
+
+use runner_eval::event::{Consumer, Event, LogLine};
+use runner_eval::record::Outcome;
+use tracing::Level;
+
+mod bar;
+mod lines;
+
+use bar::Bar;
+use lines::Lines;
+
+use crate::figures;
+use crate::talk::Talk;
+use crate::visible;
+
+/// How to tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// A bar that redraws itself.
+    Bar,
+    /// Plain lines.
+    Lines,
+    /// Warnings only.
+    Silent,
+}
+
+/// Cases by how they ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Counts {
+    total: u64,
+    passed: u64,
+    failed: u64,
+    errors: u64,
+}
+
+impl Counts {
+    fn done(self) -> u64 {
+        self.passed + self.failed + self.errors
+    }
+
+    fn add(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Passed => self.passed += 1,
+            Outcome::Failed => self.failed += 1,
+            Outcome::Error | Outcome::BudgetExceeded => self.errors += 1,
+        }
+    }
+
+    fn words(self) -> String {
+        let Self {
+            passed,
+            failed,
+            errors,
+            ..
+        } = self;
+        let count = figures::count;
+        format!(
+            "{} passed, {} failed, {}",
+            count(passed),
+            count(failed),
+            figures::counted(errors, "error", "errors")
+        )
+    }
+}
+
+/// What shows the counts.
+enum Display {
+    Bar(Bar),
+    Lines(Lines),
+    Silent,
+}
+
+/// The consumer that talks.
+pub(crate) struct Progress {
+    talk: Talk,
+    style: Style,
+    verbose: bool,
+    counts: Counts,
+    display: Display,
+}
+
+impl Progress {
+    /// Talks to `talk` in `style`; `verbose` adds what is only sometimes of interest.
+    pub(crate) fn new(talk: Talk, style: Style, verbose: bool) -> Self {
+        Self {
+            talk,
+            style,
+            verbose,
+            counts: Counts::default(),
+            display: Display::Silent,
+        }
+    }
+
+    fn begin(&mut self, total: u64) {
+        self.counts.total = total;
+        self.display = match self.style {
+            Style::Bar => Display::Bar(Bar::new(total, &self.talk)),
+            Style::Lines => Display::Lines(Lines::start(self.talk.clone(), total)),
+            Style::Silent => Display::Silent,
+        };
+        self.show();
+    }
+
+    fn show(&self) {
+        match &self.display {
+            Display::Bar(bar) => bar.show(self.counts),
+            Display::Lines(lines) => lines.show(self.counts),
+            Display::Silent => {}
+        }
+    }
+}
+
+impl Consumer for Progress {
+    fn on_event(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted(head) => self.begin(head.total),
+            Event::CaseStarted { .. } => {}
+            Event::CaseFinished(record) => {
+                self.counts.add(record.outcome);
+                self.show();
+            }
+            Event::Log(line) => {
+                if self.verbose || line.level <= Level::WARN {
+                    self.talk.line(&log_line(line));
+                }
+            }
+            Event::Retrying {
+                lane,
+                attempt,
+                wait,
+            } => {
+                if self.verbose {
+                    self.talk.line(&retry_line(lane, *attempt, *wait));
+                }
+            }
+            Event::Throttled { lane, wait } => {
+                if let (Display::Bar(bar), Some(wait)) = (&self.display, wait) {
+                    bar.slow_down(&visible::line(lane), Instant::now() + *wait);
+                }
+            }
+            Event::Notice { message } => self.talk.warning(message),
+            Event::Draining { in_flight, grace } => {
+                self.talk.line(&draining_line(*in_flight, *grace));
+            }
+            Event::RunFinished(_) => self.display = Display::Silent,
+        }
+    }
+}
+
+fn log_line(line: &LogLine) -> String {
+    let LogLine {
+        plugin,
+        case,
+        level,
+        message,
+    } = line;
+    let level = level.as_str().to_ascii_lowercase();
+    format!(
+        "{level}: {} (test {}, column {}): {}",
+        visible::line(plugin),
+        case.test_idx,
+        case.prompt_idx,
+        visible::line(message)
+    )
+}
+
+fn retry_line(lane: &str, attempt: u32, wait: Duration) -> String {
+    let wait = figures::duration(wait);
+    format!(
+        "retry: {}: attempt {attempt} failed, next in {wait}",
+        visible::line(lane)
+    )
+}
+
+fn draining_line(in_flight: usize, grace: Duration) -> String {
+    let cases = figures::counted(in_flight as u64, "case", "cases");
+    let grace = figures::duration(grace);
+    format!(
+        "stopping: no new case starts; {cases} in flight may finish within {grace}. Ctrl-C again stops at once"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use runner_config::plan::CaseId;
+
+    use super::*;
+
+    #[test]
+    fn a_log_line_is_one_line_that_says_where_it_comes_from() {
+        let line = LogLine {
+            plugin: "acme".to_owned(),
+            case: CaseId {
+                test_idx: 3,
+                prompt_idx: 1,
+            },
+            level: Level::WARN,
+            message: "slow\nerror: forged line\u{1b}[2K".to_owned(),
+        };
+        assert_eq!(
+            log_line(&line),
+            "warn: acme (test 3, column 1): slow error: forged line␛[2K"
+        );
+    }
+
+    #[test]
+    fn waits_are_told_in_words() {
+        assert_eq!(
+            retry_line("https://api.example.com", 1, Duration::from_millis(2_100)),
+            "retry: https://api.example.com: attempt 1 failed, next in 2.1 s"
+        );
+        assert_eq!(
+            draining_line(1, Duration::from_secs(10)),
+            "stopping: no new case starts; 1 case in flight may finish within 10.0 s. Ctrl-C again stops at once"
+        );
+    }
+
+    #[test]
+    fn a_budget_that_is_spent_counts_as_an_error() {
+        let mut counts = Counts {
+            total: 4,
+            ..Counts::default()
+        };
+        for outcome in [
+            Outcome::Passed,
+            Outcome::Failed,
+            Outcome::Error,
+            Outcome::BudgetExceeded,
+        ] {
+            counts.add(outcome);
+        }
+        assert_eq!(counts.words(), "1 passed, 1 failed, 2 errors");
+        assert_eq!(counts.done(), counts.total);
+    }
+}

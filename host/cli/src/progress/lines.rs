@@ -1,0 +1,186 @@
+//! Progress as plain lines: at each quarter, and after half a minute without one.
+//!
+//! What to say is decided by [`Milestones`], which is told the time; the thread only waits.
+
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use super::Counts;
+use crate::figures;
+use crate::talk::Talk;
+
+/// Longest silence.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// Decides which counts are worth a line.
+struct Milestones {
+    counts: Counts,
+    /// Quarters that were told, 0 to 4.
+    told: u64,
+    last_line: Duration,
+}
+
+impl Milestones {
+    fn new(total: u64) -> Self {
+        Self {
+            counts: Counts {
+                total,
+                ..Counts::default()
+            },
+            told: 0,
+            last_line: Duration::ZERO,
+        }
+    }
+
+    /// New counts, `elapsed` since the start.
+    fn on_counts(&mut self, counts: Counts, elapsed: Duration) -> Option<String> {
+        self.counts = counts;
+        let quarter = (counts.done() * 4).checked_div(counts.total).unwrap_or(0);
+        if quarter <= self.told {
+            return self.on_time(elapsed);
+        }
+        self.told = quarter;
+        Some(self.line(elapsed))
+    }
+
+    /// Time has passed.
+    fn on_time(&mut self, elapsed: Duration) -> Option<String> {
+        (elapsed.saturating_sub(self.last_line) >= SILENCE).then(|| self.line(elapsed))
+    }
+
+    /// How long to wait before asking again.
+    fn patience(&self, elapsed: Duration) -> Duration {
+        (self.last_line + SILENCE).saturating_sub(elapsed)
+    }
+
+    fn line(&mut self, elapsed: Duration) -> String {
+        self.last_line = elapsed;
+        let (done, total) = (self.counts.done(), self.counts.total);
+        let percent = (done * 100).checked_div(total).unwrap_or(0);
+        let (shown, of) = (
+            figures::count(done),
+            figures::counted(total, "case", "cases"),
+        );
+        format!(
+            "{percent} % · {shown} of {of} · {} · {}",
+            self.counts.words(),
+            figures::duration(elapsed)
+        )
+    }
+}
+
+/// Lines from a thread of their own, until dropped.
+pub(super) struct Lines {
+    counts: Option<Sender<Counts>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Lines {
+    /// Starts the clock.
+    pub(super) fn start(talk: Talk, total: u64) -> Self {
+        let (counts, changes) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let begun = Instant::now();
+            let mut milestones = Milestones::new(total);
+            loop {
+                let line = match changes.recv_timeout(milestones.patience(begun.elapsed())) {
+                    Ok(counts) => milestones.on_counts(counts, begun.elapsed()),
+                    Err(RecvTimeoutError::Timeout) => milestones.on_time(begun.elapsed()),
+                    Err(RecvTimeoutError::Disconnected) => return,
+                };
+                if let Some(line) = line {
+                    talk.line(&line);
+                }
+            }
+        });
+        Self {
+            counts: Some(counts),
+            thread: Some(thread),
+        }
+    }
+
+    /// Tells the thread.
+    pub(super) fn show(&self, counts: Counts) {
+        if let Some(sender) = &self.counts {
+            // The thread ends only after this sender does.
+            let _ = sender.send(counts);
+        }
+    }
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        self.counts = None;
+        if let Some(thread) = self.thread.take() {
+            // The last line is out before the summary begins.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(done: u64, total: u64) -> Counts {
+        Counts {
+            total,
+            passed: done,
+            failed: 0,
+            errors: 0,
+        }
+    }
+
+    #[test]
+    fn each_quarter_gets_one_line() {
+        let mut milestones = Milestones::new(8);
+        let second = Duration::from_secs(1);
+        let lines: Vec<String> = (1..=8)
+            .filter_map(|done| milestones.on_counts(counts(done, 8), second))
+            .collect();
+        assert_eq!(
+            lines,
+            [
+                "25 % · 2 of 8 cases · 2 passed, 0 failed, 0 errors · 1.0 s",
+                "50 % · 4 of 8 cases · 4 passed, 0 failed, 0 errors · 1.0 s",
+                "75 % · 6 of 8 cases · 6 passed, 0 failed, 0 errors · 1.0 s",
+                "100 % · 8 of 8 cases · 8 passed, 0 failed, 0 errors · 1.0 s",
+            ]
+        );
+    }
+
+    #[test]
+    fn quarters_that_pass_at_once_share_a_line() {
+        let mut milestones = Milestones::new(1);
+        assert!(
+            milestones
+                .on_counts(counts(1, 1), Duration::ZERO)
+                .is_some_and(|line| line.starts_with("100 % "))
+        );
+        assert_eq!(milestones.on_counts(counts(1, 1), Duration::ZERO), None);
+    }
+
+    #[test]
+    fn half_a_minute_of_silence_is_broken() {
+        let mut milestones = Milestones::new(1_000);
+        let at = Duration::from_secs;
+        assert_eq!(milestones.on_counts(counts(1, 1_000), at(29)), None);
+        assert_eq!(milestones.patience(at(29)), at(1));
+        let line = milestones.on_time(at(30));
+        assert_eq!(
+            line.as_deref(),
+            Some("0 % · 1 of 1,000 cases · 1 passed, 0 failed, 0 errors · 30.0 s")
+        );
+        assert_eq!(milestones.on_time(at(59)), None);
+        assert!(milestones.on_time(at(60)).is_some());
+    }
+
+    #[test]
+    fn a_run_without_cases_divides_by_nothing() {
+        assert_eq!(
+            Milestones::new(0).on_counts(counts(0, 0), Duration::ZERO),
+            None
+        );
+    }
+}

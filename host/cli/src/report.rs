@@ -1,0 +1,245 @@
+//! The summary below the table: sums per column and in all, why cases did not pass, and where
+//! the results are.
+//!
+//! A figure that nobody reported (cost, tokens, throttling) takes no room. Rates are cut, not
+//! rounded, so a summary never says 100 % of something that wasn't.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use runner_eval::event::ColumnHead;
+use runner_eval::summary::{End, Summary, Tally};
+
+use crate::exit::Verdict;
+use crate::figures;
+use crate::findings::{Cause, Causes, Findings};
+use crate::listing::{self, Side};
+use crate::visible;
+
+/// Causes of failure that are listed.
+const TOP_FAILURES: usize = 3;
+/// Error messages that are listed.
+const TOP_ERRORS: usize = 5;
+/// Characters of a prompt's label.
+const LABEL_CHARS: usize = 60;
+
+/// Renders a summary for a table of `width` columns. A run that has just ended has a verdict; one
+/// that is looked at again has none.
+pub(crate) fn render(
+    summary: &Summary,
+    findings: &Findings,
+    verdict: Option<&Verdict>,
+    width: u16,
+) -> String {
+    let mut text = columns(summary, width);
+    text.push('\n');
+    text.push_str(&totals(summary));
+    causes(
+        &mut text,
+        "Failed assertions",
+        findings.failures(),
+        TOP_FAILURES,
+    );
+    causes(&mut text, "Errors", findings.errors(), TOP_ERRORS);
+    if let Some(ending) = ending(summary) {
+        let _ = writeln!(text, "\n{ending}");
+    }
+    let Some(verdict) = verdict else { return text };
+    // Writing to a string can't fail.
+    let _ = writeln!(text, "\nResults: runner show {}", summary.run_id);
+    if let Some(reason) = &verdict.reason {
+        let _ = writeln!(text, "Exit code {}: {reason}", verdict.code);
+    }
+    text
+}
+
+/// A figure per column of the results.
+struct Figure {
+    heading: &'static str,
+    of: fn(&Tally, u64) -> String,
+    /// Whether it says anything in this run.
+    shown: fn(&Tally) -> bool,
+}
+
+/// In the order shown. The second argument is the number of cases.
+const FIGURES: &[Figure] = &[
+    Figure {
+        heading: "pass rate",
+        of: |tally, cases| figures::percent(tally.passed, cases),
+        shown: |_| true,
+    },
+    Figure {
+        heading: "passed",
+        of: |tally, _| figures::count(tally.passed),
+        shown: |_| true,
+    },
+    Figure {
+        heading: "failed",
+        of: |tally, _| figures::count(tally.failed),
+        shown: |_| true,
+    },
+    Figure {
+        heading: "errors",
+        of: |tally, _| figures::count(tally.errors),
+        shown: |_| true,
+    },
+    Figure {
+        heading: "over budget",
+        of: |tally, _| figures::count(tally.budget_exceeded),
+        shown: |all| all.budget_exceeded > 0,
+    },
+    Figure {
+        heading: "latency p50",
+        of: |tally, _| latency(tally, 0.5),
+        shown: |all| all.latency_ms(0.5).is_some(),
+    },
+    Figure {
+        heading: "p95",
+        of: |tally, _| latency(tally, 0.95),
+        shown: |all| all.latency_ms(0.95).is_some(),
+    },
+    Figure {
+        heading: "tokens",
+        of: |tally, _| figures::count(tally.tokens.total),
+        shown: |all| all.tokens.total > 0,
+    },
+    Figure {
+        heading: "grading tokens",
+        of: |tally, _| figures::count(tally.grading_tokens.total),
+        shown: |all| all.grading_tokens.total > 0,
+    },
+    Figure {
+        heading: "cost",
+        of: |tally, _| tally.cost.map_or_else(|| "–".to_owned(), figures::dollars),
+        shown: |all| all.cost.is_some(),
+    },
+    Figure {
+        heading: "cached",
+        of: |tally, _| figures::count(tally.cached),
+        shown: |all| all.cached > 0,
+    },
+];
+
+fn latency(tally: &Tally, q: f64) -> String {
+    tally.latency_ms(q).map_or_else(
+        || "–".to_owned(),
+        |ms| figures::duration(Duration::from_millis(ms)),
+    )
+}
+
+fn columns(summary: &Summary, width: u16) -> String {
+    let figures: Vec<&Figure> = FIGURES
+        .iter()
+        .filter(|figure| (figure.shown)(&summary.all))
+        .collect();
+    let row = |name: String, tally: &Tally, cases: u64| -> Vec<String> {
+        std::iter::once(name)
+            .chain(figures.iter().map(|figure| (figure.of)(tally, cases)))
+            .collect()
+    };
+    // Cases of a column that were not run are not known by column; the line for all counts them.
+    let mut rows: Vec<Vec<String>> = (0..)
+        .zip(&summary.columns)
+        .map(|(idx, (head, tally))| row(column_name(idx, head), tally, tally.count()))
+        .collect();
+    if summary.columns.len() > 1 {
+        rows.push(row("all".to_owned(), &summary.all, summary.total));
+    }
+    let headings: Vec<(&str, Side)> = std::iter::once(("column", Side::Left))
+        .chain(figures.iter().map(|figure| (figure.heading, Side::Right)))
+        .collect();
+    listing::render(&headings, &rows, width)
+}
+
+/// Number, provider and prompt on one line.
+fn column_name(idx: usize, head: &ColumnHead) -> String {
+    let prompt = visible::cut(&head.prompt, LABEL_CHARS);
+    format!(
+        "({idx}) {} · {}",
+        visible::line(&head.provider),
+        visible::line(&prompt)
+    )
+}
+
+fn totals(summary: &Summary) -> String {
+    let all = &summary.all;
+    let mut parts = vec![format!(
+        "{} of {} passed ({})",
+        figures::count(all.passed),
+        figures::counted(summary.total, "case", "cases"),
+        figures::percent(all.passed, summary.total)
+    )];
+    let others = [
+        (all.failed, "failed", "failed"),
+        (all.errors, "error", "errors"),
+        (all.budget_exceeded, "over budget", "over budget"),
+        (summary.not_run(), "not run", "not run"),
+    ];
+    parts.extend(
+        others
+            .iter()
+            .filter(|(n, ..)| *n > 0)
+            .map(|(n, one, many)| figures::counted(*n, one, many)),
+    );
+    let mut text = parts.join(", ");
+    let _ = writeln!(
+        text,
+        "; {} with {} at once.",
+        figures::duration(summary.duration),
+        summary.concurrency
+    );
+    if summary.throttled > 0 || summary.retries > 0 {
+        let throttled = figures::counted(summary.throttled, "request was", "requests were");
+        let _ = writeln!(
+            text,
+            "{throttled} throttled (429), {} sent again.",
+            figures::count(summary.retries)
+        );
+    }
+    text
+}
+
+fn causes(text: &mut String, title: &str, causes: &Causes, n: usize) {
+    let (top, rest) = causes.top(n);
+    if top.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{title}:");
+    for Cause {
+        name,
+        count,
+        first,
+        example,
+    } in top
+    {
+        let _ = write!(text, "  {count}× {name}");
+        if !example.is_empty() {
+            let _ = write!(text, " – {example}");
+        }
+        let _ = writeln!(
+            text,
+            " (first: test {}, column {})",
+            first.test_idx, first.prompt_idx
+        );
+    }
+    if rest > 0 {
+        let _ = writeln!(text, "  {}× something else", figures::count(rest));
+    }
+}
+
+/// Why a run has fewer rows than cases.
+fn ending(summary: &Summary) -> Option<String> {
+    let not_run = figures::counted(summary.not_run(), "case was", "cases were");
+    match (summary.end, summary.not_run()) {
+        (_, 0) | (End::Finished, _) => None,
+        (End::Interrupted, _) => Some(format!(
+            "Interrupted: {not_run} not run. Running the config again starts from the first case."
+        )),
+        (End::TimeLimit, _) => Some(format!(
+            "Stopped by the time limit of the run: {not_run} not run. Raise maxEvalTimeMs or -j."
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,166 @@
+//! Summaries as exact text.
+
+use std::time::Duration;
+
+use runner_eval::event::ColumnHead;
+use runner_eval::record::{CaseRecord, Outcome};
+
+use crate::exit::{Facts, Policy};
+use crate::findings::Limits;
+use crate::findings::tests::record;
+
+use super::*;
+
+fn summed(records: &[CaseRecord], columns: u32, total: u64) -> (Summary, Findings) {
+    let mut findings = Findings::new(Limits {
+        rows: 25,
+        cell_chars: 250,
+        failing_only: false,
+    });
+    let head = |i| ColumnHead {
+        provider: format!("model-{i}"),
+        prompt: "Hello {{name}}".to_owned(),
+    };
+    let mut summary = Summary {
+        run_id: "run-1".to_owned(),
+        end: End::Finished,
+        total,
+        duration: Duration::from_millis(2_430),
+        concurrency: 4,
+        all: Tally::default(),
+        columns: (0..columns).map(|i| (head(i), Tally::default())).collect(),
+        throttled: 0,
+        retries: 0,
+    };
+    for record in records {
+        findings.add(record);
+        summary.all.add(record);
+        summary.columns[record.prompt_idx as usize].1.add(record);
+    }
+    (summary, findings)
+}
+
+fn rendered(summary: &Summary, findings: &Findings) -> String {
+    rendered_in(summary, findings, 120)
+}
+
+fn rendered_in(summary: &Summary, findings: &Findings, width: u16) -> String {
+    let verdict = Policy::default().verdict(Facts::from(summary));
+    render(summary, findings, Some(&verdict), width)
+}
+
+#[test]
+fn a_mixed_run() {
+    let records = [
+        record(0, 0, Outcome::Passed, "yes"),
+        record(1, 0, Outcome::Failed, "no"),
+        record(0, 1, Outcome::Passed, "yes"),
+        record(1, 1, Outcome::Error, "the API refused the key"),
+    ];
+    let (mut summary, findings) = summed(&records, 2, 4);
+    summary.throttled = 3;
+    summary.retries = 2;
+    let text = rendered(&summary, &findings);
+    assert_eq!(
+        text,
+        "\
+ column                        pass rate  passed  failed  errors  latency p50     p95  tokens       cost
+(0) model-0 · Hello {{name}}     50.0 %       1       1       0       100 ms  101 ms      30  $0.002000
+(1) model-1 · Hello {{name}}     50.0 %       1       0       1       100 ms  100 ms      15  $0.001000
+all                              50.0 %       2       1       1       100 ms  101 ms      45  $0.003000
+
+2 of 4 cases passed (50.0 %), 1 failed, 1 error; 2.4 s with 4 at once.
+3 requests were throttled (429), 2 sent again.
+
+Failed assertions:
+  1× contains \"yes\" – Expected output to contain \"yes\", got no (first: test 1, column 0)
+
+Errors:
+  1× auth: the API refused the key (first: test 1, column 1)
+
+Results: runner show run-1
+Exit code 100: pass rate 50.0 % is below 100 %
+",
+        "\n{text}"
+    );
+}
+
+#[test]
+fn a_good_run_is_short() {
+    let mut good = record(0, 0, Outcome::Passed, "yes");
+    good.cost = None;
+    good.token_usage = runner_eval::record::TokenUsage::default();
+    let (summary, findings) = summed(&[good], 1, 1);
+    assert_eq!(
+        rendered(&summary, &findings),
+        "column                        pass rate  passed  failed  errors  latency p50     p95\n\
+         (0) model-0 · Hello {{name}}    100.0 %       1       0       0       100 ms  100 ms\n\n\
+         1 of 1 case passed (100.0 %); 2.4 s with 4 at once.\n\n\
+         Results: runner show run-1\n"
+    );
+}
+
+#[test]
+fn an_interrupted_run_says_what_is_missing() {
+    let (mut summary, findings) = summed(&[record(0, 0, Outcome::Passed, "yes")], 1, 3);
+    summary.end = End::Interrupted;
+    let text = rendered(&summary, &findings);
+    assert!(
+        text.contains("1 of 3 cases passed (33.3 %), 2 not run; "),
+        "{text}"
+    );
+    assert!(
+        text.contains("\nInterrupted: 2 cases were not run. "),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("Exit code 130: interrupted, 2 cases were not run\n"),
+        "{text}"
+    );
+    summary.end = End::TimeLimit;
+    let text = rendered(&summary, &findings);
+    assert!(
+        text.contains("\nStopped by the time limit of the run: 2 cases were not run. "),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("Exit code 100: pass rate 33.3 % is below 100 %\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_narrow_terminal_cuts_names_and_no_figures() {
+    let mut long = record(0, 0, Outcome::Passed, "yes");
+    long.cost = Some(123.456);
+    let (mut summary, findings) = summed(&[long], 1, 1);
+    summary.columns[0].0.prompt =
+        "Answer the question {{question}} in one short sentence".to_owned();
+    let text = rendered_in(&summary, &findings, 90);
+    assert!(text.contains("\n(0) model-0 · …    100.0 %"), "{text}");
+    assert!(
+        text.lines().take(2).all(|line| line.chars().count() <= 90),
+        "{text}"
+    );
+}
+
+#[test]
+fn many_distinct_errors_are_summed_up() {
+    let records: Vec<CaseRecord> = (0..8)
+        .map(|n| record(n, 0, Outcome::Error, &format!("message {n}")))
+        .collect();
+    let (summary, findings) = summed(&records, 1, 8);
+    let text = rendered(&summary, &findings);
+    assert!(
+        text.contains("  1× auth: message 4 (first: test 4, column 0)\n  3× something else\n"),
+        "{text}"
+    );
+    assert!(!text.contains("message 5"), "{text}");
+}
+
+#[test]
+fn a_label_cannot_write_to_the_terminal() {
+    let (mut summary, findings) = summed(&[record(0, 0, Outcome::Passed, "yes")], 1, 1);
+    summary.columns[0].0.provider = "evil\u{1b}]0;x\u{7}".to_owned();
+    assert!(rendered(&summary, &findings).contains("evil␛]0;x␇"));
+}

@@ -1,0 +1,64 @@
+//! Standard output: data, and the one error that is none.
+//!
+//! `runner list | head` closes the pipe early; that is the reader's right, so a broken pipe
+//! ends the writing and not the command. Every other error is reported.
+
+use std::io::{self, BufWriter, Write};
+
+use anyhow::Context;
+
+/// Writes `text` and flushes.
+///
+/// # Errors
+/// When it can't be written, except to a reader who has gone.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    tolerate(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Lets `write` write to a buffer in front of standard output, and flushes it.
+///
+/// # Errors
+/// Those of `write`, except that the reader has gone.
+pub(crate) fn stream(
+    write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match write(&mut out).and_then(|()| Ok(out.flush()?)) {
+        Err(error) if reader_has_gone(&error) => {
+            // What is still in the buffer has no reader either.
+            drop(out.into_parts());
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+fn reader_has_gone(error: &anyhow::Error) -> bool {
+    let broken = |cause: &io::Error| cause.kind() == io::ErrorKind::BrokenPipe;
+    error
+        .chain()
+        .any(|cause| cause.downcast_ref().is_some_and(broken))
+}
+
+/// Turns a broken pipe into success.
+///
+/// # Errors
+/// Every other error.
+pub(crate) fn tolerate(written: io::Result<()>) -> anyhow::Result<()> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("can't write to standard output"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_who_has_gone_is_no_error() {
+        assert!(tolerate(Err(io::ErrorKind::BrokenPipe.into())).is_ok());
+        assert!(tolerate(Err(io::ErrorKind::StorageFull.into())).is_err());
+    }
+}

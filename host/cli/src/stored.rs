@@ -1,0 +1,164 @@
+//! A run that is kept in the store: found again, summed up again, told again.
+//!
+//! Sums are made from the rows, not remembered, so that they are true also for a run whose
+//! process died. What no row knows (duration, throttling) comes from the summary that the run
+//! left, if it came to its end.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use runner_eval::event::ColumnHead;
+use runner_eval::record::CaseRecord;
+use runner_eval::summary::{End, Summary, Tally};
+use runner_store::{RunInfo, RunState, Store, StoreError};
+use serde_json::Value;
+
+use crate::failure::Failure;
+use crate::output::{ColumnRecord, RecordTexts, Records};
+
+/// A run in the store.
+#[derive(Debug)]
+pub(crate) struct StoredRun {
+    store: Store,
+    /// What a list says of it.
+    pub(crate) info: RunInfo,
+    /// Its columns.
+    pub(crate) columns: Vec<ColumnRecord>,
+    /// Its config, environment templates unrendered.
+    pub(crate) config: Value,
+    /// `maxConcurrency`, `repeat`, `total`.
+    options: Value,
+}
+
+impl StoredRun {
+    /// The run that `wanted` names: an id, the beginning of one, or `latest`.
+    ///
+    /// # Errors
+    /// When there is none or more than one, or the database can't be read.
+    pub(crate) fn find(store: Store, wanted: &str) -> Result<Self, Failure> {
+        let info = store.find_run(wanted).map_err(unfound)?;
+        Ok(Self::read(store, info)?)
+    }
+
+    fn read(store: Store, info: RunInfo) -> anyhow::Result<Self> {
+        let head = store.run_head(&info.id)?;
+        let damaged = |what| format!("the {what} of run {} can't be read", info.id);
+        Ok(Self {
+            columns: serde_json::from_str(&head.columns_json)
+                .with_context(|| damaged("columns"))?,
+            config: serde_json::from_str(&head.config_json).with_context(|| damaged("config"))?,
+            options: serde_json::from_str(&head.options_json)
+                .with_context(|| damaged("options"))?,
+            store,
+            info,
+        })
+    }
+
+    /// Column titles.
+    pub(crate) fn heads(&self) -> Vec<ColumnHead> {
+        let head = |column: &ColumnRecord| ColumnHead {
+            provider: column.provider.clone(),
+            prompt: column.label.clone(),
+        };
+        self.columns.iter().map(head).collect()
+    }
+
+    /// Reads every record in index order, showing each to `see`; gives their sums.
+    ///
+    /// # Errors
+    /// When a record can't be read.
+    pub(crate) fn sum_up(&self, mut see: impl FnMut(&CaseRecord)) -> anyhow::Result<Summary> {
+        let mut all = Tally::default();
+        let mut columns: Vec<(ColumnHead, Tally)> = self
+            .heads()
+            .into_iter()
+            .map(|head| (head, Tally::default()))
+            .collect();
+        for text in self.open()? {
+            let record: CaseRecord =
+                serde_json::from_str(&text?).context("a stored record is damaged")?;
+            all.add(&record);
+            if let Some((_, tally)) = columns.get_mut(record.prompt_idx as usize) {
+                tally.add(&record);
+            }
+            see(&record);
+        }
+        let left = self.left();
+        let number = |name: &str| left.get(name).and_then(Value::as_u64);
+        let written = self
+            .info
+            .ended_at_ms
+            .map_or(0, |ended| ended - self.info.created_at_ms);
+        Ok(Summary {
+            run_id: self.info.id.clone(),
+            end: end(self.info.state, left.get("end").and_then(Value::as_str)),
+            total: number("total")
+                .or(self.options["total"].as_u64())
+                .unwrap_or(all.count()),
+            duration: Duration::from_millis(number("durationMs").unwrap_or(written.max(0) as u64)),
+            concurrency: self.options["maxConcurrency"].as_u64().unwrap_or(1) as usize,
+            all,
+            columns,
+            throttled: number("throttled").unwrap_or(0),
+            retries: number("retries").unwrap_or(0),
+        })
+    }
+
+    /// The records of one test, or the one in `column`.
+    ///
+    /// # Errors
+    /// When they can't be read.
+    pub(crate) fn cases(
+        &self,
+        test_idx: u32,
+        column: Option<u32>,
+    ) -> anyhow::Result<Vec<CaseRecord>> {
+        let columns = 0..self.columns.len() as u32;
+        let mut cases = Vec::new();
+        for prompt_idx in columns.filter(|idx| column.is_none_or(|only| only == *idx)) {
+            if let Some(row) = self.store.row(&self.info.id, test_idx, prompt_idx)? {
+                cases.push(
+                    serde_json::from_str(&row.record_json).context("a stored record is damaged")?,
+                );
+            }
+        }
+        Ok(cases)
+    }
+
+    /// The summary that the run left.
+    fn left(&self) -> Value {
+        let text = self.info.summary_json.as_deref();
+        text.and_then(|text| serde_json::from_str(text).ok())
+            .unwrap_or(Value::Null)
+    }
+}
+
+impl Records for StoredRun {
+    fn open(&self) -> anyhow::Result<RecordTexts<'_>> {
+        let rows = self.store.rows(&self.info.id)?;
+        Ok(Box::new(rows.map(|row| Ok(row?.record_json))))
+    }
+}
+
+/// Why a run ended, from its state and the word that its summary has.
+fn end(state: RunState, word: Option<&str>) -> End {
+    match (state, word) {
+        (RunState::Running | RunState::Finished, _) => End::Finished,
+        (RunState::Interrupted, Some("time-limit")) => End::TimeLimit,
+        (RunState::Interrupted, _) => End::Interrupted,
+    }
+}
+
+/// A run that isn't there is the user's to mend; a database that can't be read is not.
+pub(crate) fn unfound(error: StoreError) -> Failure {
+    match error {
+        StoreError::NoRuns => Failure::usage(error).help("make one with `runner eval`"),
+        StoreError::NoSuchRun { .. } | StoreError::AmbiguousRun { .. } => {
+            Failure::usage(error).help("`runner list` shows the runs that are kept")
+        }
+        other => anyhow::Error::new(other).into(),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

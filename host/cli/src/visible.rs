@@ -1,0 +1,129 @@
+//! Text from outside, made safe to show in a terminal.
+//!
+//! Outputs of models, log lines of guests and texts of configs are hostile until shown to be
+//! otherwise: an escape sequence can rename the window, hide what follows, or write to the
+//! clipboard; a bidirectional override can make a message read as another. Everything that is
+//! printed for people goes through here. Nothing is dropped silently: a character that can't
+//! be shown is replaced by a visible one, so that a strange output looks strange. Files (`-o`)
+//! are not for here: they hold the text as it is.
+
+use std::borrow::Cow;
+
+/// `text` on one line: line breaks and tabs become spaces.
+pub(crate) fn line(text: &str) -> Cow<'_, str> {
+    shown(text, |c| {
+        matches!(c, '\n' | '\t' | '\r' | '\u{2028}' | '\u{2029}').then_some(' ')
+    })
+}
+
+/// `text` with its line breaks; tabs become spaces, `\r\n` is one break.
+pub(crate) fn block(text: &str) -> Cow<'_, str> {
+    let text = if text.contains("\r\n") {
+        Cow::Owned(text.replace("\r\n", "\n"))
+    } else {
+        Cow::Borrowed(text)
+    };
+    let keep = |c| match c {
+        '\n' | '\u{2028}' | '\u{2029}' => Some('\n'),
+        '\t' => Some(' '),
+        _ => None,
+    };
+    match text {
+        Cow::Borrowed(text) => shown(text, keep),
+        Cow::Owned(text) => Cow::Owned(shown(&text, keep).into_owned()),
+    }
+}
+
+/// The first `max` characters of `text`, with `…` where something was cut off.
+pub(crate) fn cut(text: &str, max: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(max) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => {
+            let head: String = text[..end].chars().take(max.saturating_sub(1)).collect();
+            Cow::Owned(head + "…")
+        }
+    }
+}
+
+/// The first `max` lines of `text`, with `…` where something was cut off.
+pub(crate) fn cut_lines(text: &str, max: usize) -> Cow<'_, str> {
+    match text.match_indices('\n').nth(max.saturating_sub(1)) {
+        Some((end, _)) if end + 1 < text.len() => Cow::Owned(format!("{}…", &text[..end])),
+        _ => Cow::Borrowed(text),
+    }
+}
+
+fn shown(text: &str, keep: impl Fn(char) -> Option<char>) -> Cow<'_, str> {
+    let replace = |c| keep(c).or_else(|| stand_in(c));
+    if text
+        .chars()
+        .all(|c| replace(c).is_none_or(|shown| shown == c))
+    {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|c| replace(c).unwrap_or(c)).collect())
+}
+
+/// What stands for a character that a terminal would obey instead of show.
+fn stand_in(c: char) -> Option<char> {
+    match c {
+        // Unicode has a picture of each of the 32 controls, in the same order.
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + c as u32),
+        '\u{7f}' => Some('␡'),
+        // C1 controls, among them one-character forms of CSI and OSC; bidirectional marks,
+        // embeddings, overrides and isolates; line and paragraph separators; the interlinear
+        // and tag characters that some terminals act on.
+        '\u{80}'..='\u{9f}'
+        | '\u{061c}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{e0000}'..='\u{e007f}' => Some('\u{fffd}'),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_are_shown_and_not_obeyed() {
+        assert_eq!(
+            block("\u{1b}[31mred\u{1b}]0;title\u{7}"),
+            "␛[31mred␛]0;title␇"
+        );
+        assert_eq!(block("\u{9b}31m\u{7f}"), "\u{fffd}31m␡");
+    }
+
+    #[test]
+    fn a_carriage_return_cannot_overwrite_what_stands_before_it() {
+        assert_eq!(block("PASS\rFAIL"), "PASS␍FAIL");
+        assert_eq!(block("one\r\ntwo\tthree"), "one\ntwo three");
+        assert_eq!(line("one\r\ntwo\tthree"), "one  two three");
+    }
+
+    #[test]
+    fn text_cannot_be_made_to_read_backwards() {
+        assert_eq!(block("a\u{202e}b\u{2066}c"), "a\u{fffd}b\u{fffd}c");
+    }
+
+    #[test]
+    fn ordinary_text_is_borrowed() {
+        for text in ["", "plain", "zwei Zeilen\n日本語 👩‍👩‍👧"] {
+            assert!(matches!(block(text), Cow::Borrowed(_)), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_cut_says_that_it_cut() {
+        assert_eq!(cut("日本語です", 3), "日本…");
+        assert_eq!(cut("abc", 3), "abc");
+        assert_eq!(cut("abc", 0), "…");
+        assert_eq!(cut_lines("a\nb\nc", 2), "a\nb…");
+        assert_eq!(cut_lines("a\nb\n", 2), "a\nb\n");
+        assert_eq!(cut_lines("a\nb", 2), "a\nb");
+    }
+}

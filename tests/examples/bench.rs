@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use runner_tests::{Answer, ModelApi, Run, workspace_root};
+use runner_tests::{Answer, ModelApi, Run, target_folder};
 
 const ROUNDS: usize = 5;
 
@@ -55,7 +55,7 @@ fn cpu_of_echo(cases: usize) -> Duration {
     // The shell's `times` gives the times of its children, which the standard library can't.
     let output = Command::new("/bin/sh")
         .args(["-c", r#""$0" eval --no-table >/dev/null 2>&1; times"#])
-        .arg(workspace_root().join("target/release/runner"))
+        .arg(target_folder().join("release/runner"))
         .current_dir(run.project())
         .env_clear()
         .env("RUNNER_HOME", run.home())

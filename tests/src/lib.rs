@@ -15,4 +15,4 @@ mod run;
 
 pub use answer::{Answer, Gate};
 pub use model_api::{ModelApi, Seen, View};
-pub use run::{Finished, Run, Running, workspace_root};
+pub use run::{Finished, Run, Running, target_folder, workspace_root};

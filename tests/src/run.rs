@@ -49,11 +49,10 @@ impl Default for Run {
 impl Run {
     /// A run in an empty project folder with an empty home.
     pub fn new() -> Self {
-        let folder =
-            || Arc::new(TempDir::new().expect("the system has a folder for temporary files"));
+        let project = TempDir::new().expect("the system has a folder for temporary files");
         Self {
-            project: folder(),
-            home: folder(),
+            project: Arc::new(project),
+            home: Arc::new(new_home()),
             program: None,
             folder: None,
             arguments: Vec::new(),
@@ -158,17 +157,34 @@ fn built() -> PathBuf {
     if let Some(path) = std::env::var_os("RUNNER_BIN") {
         return path.into();
     }
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    workspace_root()
-        .join(target)
+    target_folder()
         .join("release")
         .join(format!("runner{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// The folder that builds go to.
+pub fn target_folder() -> PathBuf {
+    workspace_root().join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
+/// An empty home but for the compiled plugins: every program would compile them anew, and
+/// what is compiled is the same for all.
+fn new_home() -> TempDir {
+    let home = TempDir::new().expect("the system has a folder for temporary files");
+    let compiled = target_folder().join("test-plugins");
+    std::fs::create_dir_all(&compiled).expect("the target folder can be written to");
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(&compiled, private).expect("the folder is ours");
+    let cache = home.path().join("cache");
+    std::fs::create_dir(&cache).expect("the home is new");
+    std::os::unix::fs::symlink(&compiled, cache.join("plugins")).expect("the cache is empty");
+    home
 }
 
 fn found(path: PathBuf) -> PathBuf {
     assert!(
         path.is_file(),
-        "there is no {}; build it with `cargo build --release -p runner`",
+        "there is no {}; build it with `cargo xtask test`",
         path.display()
     );
     path

@@ -14,7 +14,7 @@ prompts:
     raw: '[{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Say {{word}}"}]'
 providers:
   - id: openai:gpt-test
-    config: { temperature: 0.5, max_tokens: 7, custom_knob: on }
+    config: { temperature: 0.5, max_tokens: 7, custom_knob: true }
 tests:
   - vars: { word: yes }
     assert: [{ type: icontains, value: "{{word}}" }]

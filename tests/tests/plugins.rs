@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use runner_tests::{Finished, ModelApi, Run, workspace_root};
+use runner_tests::{Answer, Finished, ModelApi, Run, target_folder};
 
 /// A component that `cargo xtask plugins` builds from `tests/outside`.
 fn outside(name: &str) -> PathBuf {
@@ -10,8 +10,8 @@ fn outside(name: &str) -> PathBuf {
 }
 
 fn built(folder: &str, name: &str) -> PathBuf {
-    let path = workspace_root()
-        .join("target/guests")
+    let path = target_folder()
+        .join("guests")
         .join(folder)
         .join(name)
         .with_extension("wasm");
@@ -64,7 +64,7 @@ fn a_provider_from_outside_runs_with_the_grants_that_the_message_says() {
     assert!(refused.stderr.contains("P009"), "{}", refused.stderr);
     assert!(api.requests().is_empty());
 
-    // The address is the test's own; everything else is pasted as it stands.
+    // Pasted as it stands, the plugin loads; the test's own address is still not granted.
     let lines = refused
         .stderr
         .lines()
@@ -72,34 +72,44 @@ fn a_provider_from_outside_runs_with_the_grants_that_the_message_says() {
     let yaml: Vec<&str> = lines
         .take_while(|line| !line.starts_with("help:"))
         .collect();
-    assert!(yaml.len() >= 4, "{}", refused.stderr);
-    let yaml = yaml.join("\n").replace("https://api.acme.com", &api.url());
-    let mut granted = refused.again().config(&format!("{config}{yaml}\n"));
-    granted = granted.args(["eval", "-o", "out.json"]);
-    let finished = granted.finish();
-    // The plugin still wants its own address, which the replaced line no longer grants.
-    let both = format!("{yaml}\n").replace(
-        &format!("\"{}\"", api.url()),
-        &format!("\"https://api.acme.com\",\"{}\"", api.url()),
+    let yaml = yaml.join("\n");
+    let pasted = refused
+        .again()
+        .config(&format!("{config}{yaml}\n"))
+        .args(["eval", "-o", "out.json"])
+        .finish();
+    pasted.expect_code(100);
+    assert_eq!(rows(&pasted)[0]["errorCode"], "denied");
+    assert!(api.requests().is_empty());
+
+    // What that message says to put in works as well.
+    let message = rows(&pasted)[0]["error"]
+        .as_str()
+        .expect("a message")
+        .to_owned();
+    let (_, line) = message
+        .split_once("permissions`: ")
+        .expect("a line of YAML");
+    let wider = yaml.replace(
+        r#"hosts: ["https://api.acme.com"]"#,
+        line.lines().next().expect("a line"),
     );
-    let finished = if finished.code == Some(2) {
-        finished
-            .again()
-            .config(&format!("{config}{both}"))
-            .args(["eval", "-o", "out.json"])
-            .finish()
-    } else {
-        finished
-    };
+    api.always(Answer::json(
+        &serde_json::json!({ "answer": "hi yourself" }),
+    ));
+    let finished = pasted
+        .again()
+        .config(&format!("{config}{wider}\n"))
+        .args(["eval", "-o", "out.json"])
+        .finish();
     finished.expect_code(0);
     let requests = api.requests();
     assert_eq!(requests.len(), 1);
-    assert!(
-        requests[0]
-            .headers
-            .iter()
-            .any(|(_, value)| value.contains("acme-secret-value"))
-    );
+    let sent = requests[0]
+        .headers
+        .iter()
+        .any(|(_, value)| value.contains("acme-secret-value"));
+    assert!(sent, "the host adds the credential");
     assert!(!finished.read("out.json").contains("acme-secret-value"));
 }
 
@@ -187,8 +197,8 @@ fn a_hostile_grader_costs_its_rows_only() {
     let finished = Run::new()
         .config(
             "prompts: ['{{word}}']\nproviders: [echo]\ntests:\n  - { vars: { word: a }, assert: [{ type: panic }] }\n  \
-             - { vars: { word: b }, assert: [{ type: loop }] }\n  - { vars: { word: c }, assert: [{ type: memory-bomb }] }\n  \
-             - { vars: { word: d }, assert: [{ type: giant-answer }] }\n  - { vars: { word: e }, assert: [{ type: equals, value: e }] }\n",
+             - { vars: { word: b }, assert: [{ type: spin }] }\n  - { vars: { word: c }, assert: [{ type: hog }] }\n  \
+             - { vars: { word: d }, assert: [{ type: flood }] }\n  - { vars: { word: e }, assert: [{ type: equals, value: e }] }\n",
         )
         .args(["eval", "-o", "out.json", "--plugin"])
         .arg(built("tests", "hostile"))

@@ -88,7 +88,8 @@ mod tests {
     #[test]
     fn runner_home_holds_everything() {
         let environment = Environment::from_pairs(&[("RUNNER_HOME", "state")]);
-        let home = Home::find(&environment, Path::new("/project")).map_err(|failure| failure.render());
+        let home =
+            Home::find(&environment, Path::new("/project")).map_err(|failure| failure.render());
         let home = home.expect("found");
         assert_eq!(home.runs(), Path::new("/project/state/runs.db"));
         assert_eq!(

@@ -394,10 +394,8 @@ fn not_exported() -> Finding {
 fn broken(violation: &Violation) -> Finding {
     let mut message = format!("broke the contract: {} {}", violation.field, violation.what);
     if !violation.excerpt.is_empty() {
-        message.push_str(&format!(
-            "; it begins `{}`",
-            violation.excerpt.escape_debug()
-        ));
+        let begins = violation.excerpt.escape_debug();
+        message = format!("{message}; it begins `{begins}`");
     }
     Finding::new(Code::C109, message, "report this to the plugin's author")
 }

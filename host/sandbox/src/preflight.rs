@@ -165,16 +165,16 @@ fn fits(outline: &Outline, memory: u64) -> Result<(), Finding> {
 /// Up to five names in backquotes.
 fn list(names: &[&str]) -> String {
     const SHOWN: usize = 5;
-    let mut text = names
+    let text = names
         .iter()
         .take(SHOWN)
         .map(|name| format!("`{name}`"))
         .collect::<Vec<_>>()
         .join(", ");
-    if names.len() > SHOWN {
-        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    match names.len().saturating_sub(SHOWN) {
+        0 => text,
+        more => format!("{text} and {more} more"),
     }
-    text
 }
 
 #[cfg(test)]

@@ -142,7 +142,7 @@ impl Sandbox {
         };
         let result = look(path).and_then(|looked| {
             label.sha256 = Some(looked.sha256.clone());
-            self.from_file(looked, &label, alias, memory)
+            self.plugin_of(looked, &label, alias, memory)
         });
         result.map_err(|finding| LoadError(Box::new(finding.about(label))))
     }
@@ -152,7 +152,7 @@ impl Sandbox {
         Inspection::of(self, path)
     }
 
-    fn from_file(
+    fn plugin_of(
         &self,
         looked: Looked,
         label: &Label,

@@ -78,7 +78,6 @@ fn of_trap(trap: Trap, around: &Circumstances) -> Finding {
         | Trap::InvalidChar
         | Trap::UnalignedPointer => bad_pointer(),
         _ if around.refused.is_some() => out_of_memory(around),
-        Trap::UnreachableCodeReached => crashed("crashed", around),
         Trap::MemoryOutOfBounds => crashed(
             "crashed: read or wrote outside its memory, as endless recursion does",
             around,
@@ -170,7 +169,7 @@ fn grouped(fuel: Option<u64>) -> String {
     let digits = fuel.unwrap_or(u64::MAX).to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

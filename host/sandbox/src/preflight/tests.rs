@@ -222,7 +222,7 @@ fn an_interface_of_a_later_version_is_named() {
 
 #[test]
 fn memory_at_start_counts_before_anything_runs() {
-    let text = r#"(component (core module (memory 1000)) (core module (memory 24)))"#;
+    let text = "(component (core module (memory 1000)) (core module (memory 24)))";
     let outline = read(&wat::parse_str(text).expect("text parses")).expect("reads");
     assert_eq!(outline.start_memory, 64 << 20);
     let finding = fits(&outline, 16 << 20).expect_err("too much");

@@ -332,7 +332,7 @@ async fn a_spinning_guest_gives_its_thread_back() {
     let task = {
         let (plugin, mut call) = (plugin.clone(), call(&host));
         call.limits.fuel = None;
-        call.limits.guest_time = Duration::from_secs(3_600);
+        call.limits.guest_time = Duration::from_hours(1);
         tokio::spawn(async move { grade(&plugin, call, "spin").await.usage })
     };
     for _ in 0..3 {

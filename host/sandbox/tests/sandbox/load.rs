@@ -338,7 +338,7 @@ async fn the_cache_is_closed_to_others_and_serves_the_second_load() {
         instances: 2,
         compile_timeout,
     };
-    let first = Sandbox::new(options(Duration::from_secs(600))).expect("an engine");
+    let first = Sandbox::new(options(Duration::from_mins(10))).expect("an engine");
     let described = hostile(&first).info().clone();
     let mode = fs::metadata(&cache).expect("there").permissions().mode();
     assert_eq!(mode & 0o777, 0o700);

@@ -6,6 +6,7 @@
 
 #![expect(
     unsafe_code,
+    clippy::same_length_and_capacity,
     reason = "generated bindings, and misbehaviours that safe code cannot express"
 )]
 

@@ -9,10 +9,10 @@ tests: tests.csv
 "#;
 
 fn run(api: &ModelApi) -> Run {
-    let rows: String = (0..20).map(|n| format!("row {n}\n")).collect();
+    let rows = (0..20).fold("n\n".to_owned(), |rows, n| rows + &format!("row {n}\n"));
     Run::new()
         .config(CONFIG)
-        .file("tests.csv", format!("n\n{rows}"))
+        .file("tests.csv", rows)
         .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
         .env("OPENAI_BASE_URL", api.url())
         .args(["eval", "-j", "2", "-o", "out.json"])

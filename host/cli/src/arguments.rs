@@ -20,7 +20,7 @@ use crate::failure::Failure;
 
 /// Evaluate prompts: every prompt × provider × test of a config is run, graded and compared.
 #[derive(Debug, Parser)]
-#[command(name = "runner", version, max_term_width = 100, after_help = help::SHORT, after_long_help = help::long())]
+#[command(name = "runner", bin_name = "runner", version, max_term_width = 100, after_help = help::SHORT, after_long_help = help::long())]
 #[command(disable_help_subcommand = true, subcommand_required = false)]
 pub(crate) struct Arguments {
     /// What to do.

@@ -16,7 +16,7 @@ use crate::elements::{
 };
 use crate::entry::Entry;
 use crate::load::Config;
-use crate::plan::{Column, Plan, Prompt, Test};
+use crate::plan::{Column, Plan, Prompt, RunOptions, Test};
 use crate::problem::{ConfigError, Findings, Warning};
 
 /// Keys of a config.
@@ -71,6 +71,13 @@ const UNSUPPORTED: [(&str, &str); 9] = [
 const MAX_ROWS: u64 = u32::MAX as u64;
 
 impl Config {
+    /// How the run will be carried out, for whoever must size something before the plan is
+    /// made. What is wrong with the options is reported by [`Config::plan`].
+    pub fn run_options(&self) -> RunOptions {
+        let root = Entry::root(&self.root, &self.path);
+        options::read(&root, &self.overrides, &self.process, &Findings::default())
+    }
+
     /// Reads and checks everything else against what the plugins serve.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 //! exchange under the plugin's grants, `llm.complete` becomes a call of another provider one
 //! level deeper, a log line becomes an event with every secret masked.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -333,7 +334,7 @@ impl Host for GuestHost {
     fn log(&self, line: abi::LogLine) {
         let mut message = line.message;
         for (key, value) in &line.fields {
-            message.push_str(&format!(" {key}={value}"));
+            write!(message, " {key}={value}").expect("a string takes everything");
         }
         let message = self.grants.masker().mask(&message).into_owned();
         self.scope.context.emit(Event::Log(LogLine {

@@ -91,7 +91,7 @@ async fn work(scope: &CallScope, case: &Case, rendered: Rendered) -> CaseRecord 
         tokens,
         |metric| case.render_text(metric),
     );
-    graded_record(case, prompt, answer, grade)
+    graded_record(case, &prompt, answer, grade)
 }
 
 fn provenance(target: &Target, meter: &Meter) -> Provenance {
@@ -152,8 +152,8 @@ pub(crate) fn test_case(case: &Case) -> Value {
     test
 }
 
-fn graded_record(case: &Case, prompt: String, answer: Answer, grade: CaseGrade) -> CaseRecord {
-    let mut record = blank(case, Some(&prompt));
+fn graded_record(case: &Case, prompt: &str, answer: Answer, grade: CaseGrade) -> CaseRecord {
+    let mut record = blank(case, Some(prompt));
     let ResponseRecord {
         token_usage, cost, ..
     } = answer.record;
@@ -161,7 +161,7 @@ fn graded_record(case: &Case, prompt: String, answer: Answer, grade: CaseGrade) 
     record.success = grade.outcome == Outcome::Passed;
     record.failure_reason = grade.outcome.failure_reason();
     record.score = grade.record.score;
-    record.named_scores = grade.record.named_scores.clone();
+    record.named_scores.clone_from(&grade.record.named_scores);
     record.latency_ms = answer.latency.as_millis() as u64;
     record.token_usage = token_usage;
     record.cost = cost;

@@ -129,24 +129,11 @@ pub fn aggregate(
     set_metric: impl Fn(&str) -> String,
 ) -> CaseGrade {
     let mut graded = graded.into_iter();
-    let mut next = || {
-        graded
-            .next()
-            .expect("every assertion of the case was graded")
-    };
     let mut case = Level::default();
-    let mut metrics = Metrics::default();
-    let mut components = Vec::new();
-    let mut ungraded = false;
+    let mut tree = Tree::default();
     for check in checks {
         match check {
-            Check::One(assertion) => {
-                let one = settle(next(), assertion);
-                ungraded |= one.component.error_code.is_some() && assertion.weight != 0.0;
-                case.add(&one.component, assertion.weight);
-                metrics.take(&one, assertion.weight);
-                components.push(one.component);
-            }
+            Check::One(assertion) => tree.take(&mut graded, assertion, &mut case),
             Check::Set {
                 assertions,
                 weight,
@@ -155,22 +142,17 @@ pub fn aggregate(
                 json,
             } => {
                 let mut set = Level::default();
-                let mut members = Vec::new();
+                let place = tree.components.len();
                 for assertion in assertions {
-                    let one = settle(next(), assertion);
-                    ungraded |= one.component.error_code.is_some() && assertion.weight != 0.0;
-                    set.add(&one.component, assertion.weight);
-                    metrics.take(&one, assertion.weight);
-                    members.push(one.component);
+                    tree.take(&mut graded, assertion, &mut set);
                 }
                 let (pass, score, reason) = set.close(*threshold);
                 let whole = ComponentRecord::plain(pass, score, reason, json.clone());
                 case.add(&whole, *weight);
                 if let Some(metric) = metric {
-                    metrics.add(&set_metric(metric), score, *weight);
+                    tree.metrics.add(&set_metric(metric), score, *weight);
                 }
-                components.push(whole);
-                components.append(&mut members);
+                tree.components.insert(place, whole);
             }
         }
     }
@@ -179,21 +161,49 @@ pub fn aggregate(
     } else {
         case.close(threshold)
     };
-    let outcome = match (ungraded, pass) {
+    let outcome = match (tree.ungraded, pass) {
         (true, _) => Outcome::Error,
         (false, true) => Outcome::Passed,
         (false, false) => Outcome::Failed,
     };
     let record = GradingRecord {
-        pass: pass && !ungraded,
+        pass: pass && !tree.ungraded,
         score,
         reason,
-        named_scores: metrics.0,
-        named_score_weights: metrics.1,
+        named_scores: tree.metrics.0,
+        named_score_weights: tree.metrics.1,
         tokens_used,
-        component_results: components,
+        component_results: tree.components,
     };
     CaseGrade { outcome, record }
+}
+
+/// What the assertions add up to beside the levels.
+#[derive(Default)]
+struct Tree {
+    components: Vec<ComponentRecord>,
+    metrics: Metrics,
+    /// An assertion that counts could not be graded.
+    ungraded: bool,
+}
+
+impl Tree {
+    /// Moves the next assertion's grade to its level and its place among the components.
+    fn take(
+        &mut self,
+        graded: &mut impl Iterator<Item = Graded>,
+        assertion: &Assertion,
+        level: &mut Level,
+    ) {
+        let one = graded
+            .next()
+            .expect("every assertion of the case was graded");
+        let one = settle(one, assertion);
+        self.ungraded |= one.component.error_code.is_some() && assertion.weight != 0.0;
+        level.add(&one.component, assertion.weight);
+        self.metrics.take(&one, assertion.weight);
+        self.components.push(one.component);
+    }
 }
 
 /// A weight of 0 makes an assertion informative: it is shown, and can't fail its case.

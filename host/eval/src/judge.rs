@@ -134,9 +134,8 @@ impl Bench<'_> {
             test_json: reads
                 .contains(Inputs::TEST)
                 .then(|| test_case(self.case).to_string()),
-            latency_ms: reads
-                .contains(Inputs::LATENCY)
-                .then(|| self.answer.latency.as_millis() as u64),
+            latency_ms: Some(self.answer.latency.as_millis() as u64)
+                .filter(|_| reads.contains(Inputs::LATENCY)),
             cost_usd: self
                 .answer
                 .record

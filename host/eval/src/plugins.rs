@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use runner_config::{Catalog, PluginEntry};
+use runner_sandbox::limits::DEFAULT_MEMORY_BYTES;
 use runner_sandbox::{LoadError, Plugin, Sandbox};
 
 mod binding;
@@ -317,7 +318,12 @@ impl Loading<'_> {
     }
 
     fn file(&mut self, file: &Path, alias: Option<&str>, trust: Trust) {
-        match self.sandbox.load(file, alias) {
+        let memory = match &trust {
+            Trust::Foreign(Some(entry)) => entry.limits.memory_mb,
+            _ => None,
+        };
+        let memory = memory.map_or(DEFAULT_MEMORY_BYTES, |megabytes| megabytes << 20);
+        match self.sandbox.load_with_memory(file, alias, memory) {
             Ok(component) => {
                 if let Some(error) = other_file(&component, &trust) {
                     self.errors.push(error);

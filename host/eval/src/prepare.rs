@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use runner_config::plan::{Assertion, Check, Plan};
+use runner_config::plan::{Assertion, Check, Plan, Provider};
 use runner_store::{NewRun, Store};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{self, UnboundedSender};
@@ -80,64 +80,81 @@ pub async fn prepare(request: RunRequest) -> Result<Prepared, PrepareErrors> {
         delay: plan.options.delay,
     };
     let mut errors = Vec::new();
-    let mut columns: Vec<Arc<Target>> = Vec::new();
+    let columns = bind_columns(plan, &binder, &mut errors).await;
+    let graders = bind_graders(plan, &binder, &mut errors);
+    if !errors.is_empty() {
+        return Err(PrepareErrors(errors));
+    }
     let mut targets = HashMap::new();
-    for (index, column) in plan.columns.iter().enumerate() {
-        // Columns of one provider share it, so that it is bound and checked once.
-        let earlier = plan.columns[..index]
-            .iter()
-            .position(|other| Arc::ptr_eq(&other.provider, &column.provider));
-        if let Some(target) = earlier.and_then(|at| columns.get(at)) {
-            columns.push(target.clone());
-            continue;
-        }
-        match binder.target(&column.provider) {
-            Ok(target) => {
-                errors.extend(refused_by_guest(&target, &column.provider.at.to_string()).await);
-                let target = Arc::new(target);
-                targets.insert(column.provider.id.clone(), target.clone());
-                if let Some(label) = &column.provider.label {
-                    targets.insert(label.clone(), target.clone());
-                }
-                columns.push(target);
-            }
-            Err(error) => {
-                if errors
-                    .iter()
-                    .all(|known: &BindError| known.to_string() != error.to_string())
-                {
-                    errors.push(error);
-                }
-            }
-        }
-        if !errors.is_empty() && columns.len() <= index {
-            break; // later columns could not be told apart from this one
+    for (column, target) in plan.columns.iter().zip(&columns) {
+        let Provider { id, label, .. } = &*column.provider;
+        for name in label.iter().chain([id]) {
+            targets
+                .entry(name.clone())
+                .or_insert_with(|| target.clone());
         }
     }
+    Ok(Prepared {
+        request,
+        columns,
+        targets,
+        graders,
+    })
+}
+
+/// What each column calls; fewer than there are columns when some can't be bound.
+async fn bind_columns(
+    plan: &Plan,
+    binder: &Binder<'_>,
+    errors: &mut Vec<BindError>,
+) -> Vec<Arc<Target>> {
+    // Columns of one provider share it, so that it is bound and checked once.
+    let mut bound: Vec<(*const Provider, Option<Arc<Target>>)> = Vec::new();
+    let mut columns = Vec::new();
+    for column in &plan.columns {
+        let provider = Arc::as_ptr(&column.provider);
+        let known = bound.iter().position(|(other, _)| *other == provider);
+        let place = if let Some(place) = known {
+            place
+        } else {
+            let target = match binder.target(&column.provider) {
+                Ok(target) => {
+                    errors.extend(refused_by_guest(&target, &column.provider.at.to_string()).await);
+                    Some(Arc::new(target))
+                }
+                Err(error) => {
+                    errors.push(error);
+                    None
+                }
+            };
+            bound.push((provider, target));
+            bound.len() - 1
+        };
+        columns.extend(bound[place].1.clone());
+    }
+    columns
+}
+
+/// What serves each assertion type of the plan; their values are held against its schema.
+fn bind_graders(
+    plan: &Plan,
+    binder: &Binder<'_>,
+    errors: &mut Vec<BindError>,
+) -> HashMap<String, Arc<Grader>> {
     let mut graders = HashMap::new();
-    for assertion_type in assertions(plan)
-        .map(|a| a.kind.as_str())
-        .collect::<BTreeSet<_>>()
-    {
+    let types: BTreeSet<_> = assertions(plan)
+        .map(|assertion| assertion.kind.as_str())
+        .collect();
+    for assertion_type in types {
         match binder.grader(assertion_type) {
             Ok(grader) => drop(graders.insert(assertion_type.to_owned(), Arc::new(grader))),
             Err(error) => errors.push(error),
         }
     }
-    errors.extend(
-        assertions(plan)
-            .filter_map(|assertion| bad_value(assertion, graders.get(&assertion.kind)?)),
-    );
-    if errors.is_empty() {
-        Ok(Prepared {
-            request,
-            columns,
-            targets,
-            graders,
-        })
-    } else {
-        Err(PrepareErrors(errors))
-    }
+    let values = assertions(plan)
+        .filter_map(|assertion| bad_value(assertion, graders.get(&assertion.kind)?));
+    errors.extend(values);
+    graders
 }
 
 /// Every assertion of the plan, members of sets included.

@@ -84,7 +84,7 @@ pub(crate) fn message(chat: ChatMessage) -> Message {
     }
     match chat.content {
         Value::Null => {}
-        Value::Array(parts) => content.extend(parts.into_iter().map(part)),
+        Value::Array(parts) => content.extend(parts.iter().map(part)),
         other => content.push(Part::Text(text(&other))),
     }
     if let Some(Value::Array(calls)) = chat.rest.get("tool_calls") {
@@ -105,7 +105,7 @@ pub(crate) fn text(value: &Value) -> String {
     }
 }
 
-fn part(value: Value) -> Part {
+fn part(value: &Value) -> Part {
     let field = |path: &str| {
         value
             .pointer(path)

@@ -44,15 +44,9 @@ pub(super) fn long() -> String {
             format!("{} (default {}) *", variable.meaning, variable.default),
         )
     });
-    let variables: Vec<(String, String)> = ours.chain(of_configs).collect();
-    let width = variables
-        .iter()
-        .map(|(name, _)| name.len())
-        .max()
-        .unwrap_or(0);
-    for (name, about) in variables {
+    for (name, about) in ours.chain(of_configs) {
         // Writing to a string can't fail.
-        let _ = writeln!(text, "  {name:width$}  {about}");
+        let _ = writeln!(text, "  {name}\n      {about}");
     }
     text.push_str("\n  * also under promptfoo's name, PROMPTFOO_…, which is read second");
     text

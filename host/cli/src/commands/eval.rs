@@ -8,7 +8,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use runner_config::plan::Plan;
+use runner_config::plan::{Plan, RunOptions};
 use runner_config::{LoadRequest, Overrides, Warning};
 use runner_eval::event::{ColumnHead, Consumer};
 use runner_eval::plugins::{PluginSet, PluginSources};
@@ -89,8 +89,18 @@ fn plan(arguments: &Eval, setting: &Setting) -> Result<(Plan, PluginSet), Failur
     .map_err(|error| Failure::usage_all(error.problems))?;
     warn(&loaded.warnings, setting);
     let program = std::env::current_exe().context("the program's own file can't be found")?;
+    // A case holds one instance while its provider works, then one for each assertion at work.
+    let RunOptions {
+        max_concurrency,
+        assertion_concurrency,
+        ..
+    } = loaded.config.run_options();
     let sandbox = Sandbox::new(Options {
         cache_dir: Some(setting.home.compiled_plugins()),
+        instances: max_concurrency
+            .saturating_mul(assertion_concurrency)
+            .try_into()
+            .unwrap_or(u32::MAX),
         ..Options::default()
     })
     .map_err(anyhow::Error::new)?;

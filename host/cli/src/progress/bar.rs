@@ -61,18 +61,23 @@ impl Drop for Bar {
 
 fn style(slow: &SlowLane) -> ProgressStyle {
     let slow = slow.clone();
-    ProgressStyle::with_template("{wide_bar} {pos}/{len} · {msg}{slow} · {rate} · {left}")
+    ProgressStyle::with_template("{wide_bar} {pos}/{len} · {msg} · {pace}")
         .expect("the template is well formed")
-        .with_key("slow", move |_: &ProgressState, text: &mut dyn Write| {
-            let slow = slow.lock().unwrap_or_else(PoisonError::into_inner);
-            let _ = text.write_str(&slow_words(slow.as_ref(), Instant::now()));
-        })
-        .with_key("rate", |state: &ProgressState, text: &mut dyn Write| {
-            let _ = write!(text, "{:.1}/s", state.per_sec());
-        })
-        .with_key("left", |state: &ProgressState, text: &mut dyn Write| {
-            let _ = text.write_str(&left(state.pos(), state.eta()));
-        })
+        .with_key(
+            "pace",
+            move |state: &ProgressState, text: &mut dyn Write| {
+                let slow = slow.lock().unwrap_or_else(PoisonError::into_inner);
+                let pace = waiting(slow.as_ref(), Instant::now()).unwrap_or_else(|| {
+                    format!(
+                        "{:.1}/s · {}",
+                        state.per_sec(),
+                        left(state.pos(), state.eta())
+                    )
+                });
+                // Drawing can't be reported to anybody.
+                let _ = text.write_str(&pace);
+            },
+        )
 }
 
 /// The time that is left, once something has ended to judge by.
@@ -84,17 +89,13 @@ fn left(done: u64, eta: Duration) -> String {
     }
 }
 
-/// Which lane waits, and how long still; nothing when it no longer does.
-fn slow_words(slow: Option<&(String, Instant)>, now: Instant) -> String {
-    match slow {
-        Some((lane, until)) if *until > now => {
-            format!(
-                " · {lane} throttled for {}",
-                figures::duration(*until - now)
-            )
-        }
-        _ => String::new(),
-    }
+/// Which lane waits, and how long still; said instead of a pace that would mean nothing.
+fn waiting(slow: Option<&(String, Instant)>, now: Instant) -> Option<String> {
+    let (lane, until) = slow.filter(|(_, until)| *until > now)?;
+    Some(format!(
+        "{lane} throttled for {}",
+        figures::duration(*until - now)
+    ))
 }
 
 #[cfg(test)]
@@ -107,11 +108,11 @@ mod tests {
         let until = now + Duration::from_secs(12);
         let slow = ("api.example.com".to_owned(), until);
         assert_eq!(
-            slow_words(Some(&slow), now),
-            " · api.example.com throttled for 12.0 s"
+            waiting(Some(&slow), now).as_deref(),
+            Some("api.example.com throttled for 12.0 s")
         );
-        assert_eq!(slow_words(Some(&slow), until), "");
-        assert_eq!(slow_words(None, now), "");
+        assert_eq!(waiting(Some(&slow), until), None);
+        assert_eq!(waiting(None, now), None);
     }
 
     #[test]

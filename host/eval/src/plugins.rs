@@ -5,7 +5,7 @@
 //! or a type that another has: a config must mean the same whatever else is installed, so
 //! there is no shadowing and no order of precedence.
 //!
-//! What a plugin may do is decided in [`binding`]; this module only knows who there is.
+//! What a plugin may do is decided in `binding`; this module only knows who there is.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -54,7 +54,7 @@ fn a_text_that_does_not_come_fails_the_test_with_what_came() {
 }
 
 #[test]
-#[should_panic(expected = "build it with `cargo build --release -p runner`")]
+#[should_panic(expected = "build it with `cargo xtask test`")]
 fn a_missing_program_says_how_to_build_it() {
     Run::new().program("/nowhere/runner").finish();
 }

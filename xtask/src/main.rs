@@ -5,6 +5,7 @@
 //! It depends on next to nothing because it is compiled before anything else happens.
 //! One file per command, each with one entry point.
 
+mod bench;
 mod check;
 mod house;
 mod place;
@@ -27,6 +28,7 @@ usage: cargo xtask <command>
   test                build everything, check, run all tests
   check [STAGE]       fmt, clippy, docs and house (sizes, names, who may depend on whom);
                       with a stage: that one alone
+  bench               measure whole runs of the program: CPU a case, distance to the ideal
   plugins [--toolchain auto|rust|debian]
                       build the plugins and the test guests to WebAssembly components;
                       auto looks for a Rust that can do it and says what it found
@@ -54,6 +56,7 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
     let task: Task = match *words {
         ["quickstart"] => Box::new(quickstart::run),
         ["test"] => Box::new(test::run),
+        ["bench"] => Box::new(bench::run),
         ["check"] => Box::new(check::run),
         ["check", stage] => {
             let stage = check::Stage::named(stage)?;

@@ -10,6 +10,7 @@ use runner_config::plan::{Case, Rendered};
 use runner_sandbox::abi;
 use serde_json::{Map, Value};
 use tokio::task::JoinError;
+use tokio_util::sync::CancellationToken;
 
 use crate::answer::Answer;
 use crate::call::{CallFailure, CallScope, Meter};
@@ -24,11 +25,37 @@ use crate::record::{
 };
 use crate::request::request;
 
-/// Runs a case to its end. Dropping the future drops its guests.
-pub(crate) async fn run(context: &Arc<RunContext>, case: &Case) -> CaseRecord {
+/// Runs a case to its end; `None` when it was cut off. Cutting it off drops its guests and
+/// closes its sockets.
+pub(crate) async fn run(
+    context: &Arc<RunContext>,
+    case: &Case,
+    cancel: &CancellationToken,
+) -> Option<CaseRecord> {
+    let (record, pause) = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return None,
+        ended = carry_out(context, case) => ended,
+    };
+    if let Some(pause) = pause {
+        // What is paid for is kept, even if the pause after it is cut short.
+        tokio::select! {
+            () = cancel.cancelled() => {}
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+    Some(record)
+}
+
+/// The case's record, and how long its slot stays taken afterwards: `delay`, if something left
+/// the machine.
+async fn carry_out(context: &Arc<RunContext>, case: &Case) -> (CaseRecord, Option<Duration>) {
     let rendered = match case.render() {
         Ok(rendered) => rendered,
-        Err(error) => return failed(case, None, &CallFailure::new("template", error.to_string())),
+        Err(error) => {
+            let failure = CallFailure::new("template", error.to_string());
+            return (failed(case, None, &failure), None);
+        }
     };
     let prompt = rendered.text.clone();
     let scope = CallScope {
@@ -49,17 +76,8 @@ pub(crate) async fn run(context: &Arc<RunContext>, case: &Case) -> CaseRecord {
     };
     let target = &context.columns[case.id.prompt_idx as usize];
     record.provenance = Some(provenance(target, &scope.meter));
-    pause(&scope, target).await;
-    record
-}
-
-/// `delay`: slept inside the slot, and only if something left the machine.
-async fn pause(scope: &CallScope, target: &Target) {
-    if let Some(delay) = target.delay
-        && scope.meter.attempts() > 0
-    {
-        tokio::time::sleep(delay).await;
-    }
+    let pause = target.delay.filter(|_| scope.meter.attempts() > 0);
+    (record, pause)
 }
 
 async fn work(scope: &CallScope, case: &Case, rendered: Rendered) -> CaseRecord {

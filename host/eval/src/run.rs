@@ -135,14 +135,8 @@ impl Loop {
         self.emit(&Event::CaseStarted { id: case.id });
         let (context, cancel) = (self.context.clone(), progress.cancel.child_token());
         let task = case.clone();
-        let handle = progress.cases.spawn(async move {
-            // Dropping the future drops its guests and closes its sockets.
-            tokio::select! {
-                biased;
-                () = cancel.cancelled() => None,
-                record = case::run(&context, &task) => Some(record),
-            }
-        });
+        let run = async move { case::run(&context, &task, &cancel).await };
+        let handle = progress.cases.spawn(run);
         progress.running.insert(handle.id(), case);
     }
 

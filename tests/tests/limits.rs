@@ -1,0 +1,129 @@
+//! Limits on time and money that a whole run shows: each costs its row, and the row says which
+//! limit it was.
+
+use std::time::Duration;
+
+use runner_tests::{Answer, Finished, Gate, ModelApi, Run, target_folder};
+use serde_json::Value;
+
+fn rows(finished: &Finished) -> Vec<Value> {
+    finished.json("out.json")["results"]["results"]
+        .as_array()
+        .expect("rows")
+        .clone()
+}
+
+fn over(api: &ModelApi, config: &str) -> Run {
+    Run::new()
+        .config(config)
+        .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
+        .env("OPENAI_BASE_URL", api.url())
+        .args(["eval", "-o", "out.json"])
+}
+
+const WORDS: &str = "prompts: ['{{word}}']\nproviders: [openai:m]\ntests: [{ vars: { word: slow } }, { vars: { word: quick } }]\n";
+
+#[test]
+fn a_server_that_never_answers_costs_its_row() {
+    let api = ModelApi::start();
+    let never = Gate::closed();
+    api.rule(move |seen| {
+        (seen.last_user_message()? == "slow").then(|| Answer::text("never").behind(&never))
+    });
+    let finished = over(&api, WORDS).args(["--timeout-ms", "300"]).finish();
+    finished.expect_code(100);
+    let rows = rows(&finished);
+    assert_eq!(rows[0]["errorCode"], "timeout");
+    assert!(
+        rows[0]["error"]
+            .as_str()
+            .expect("a message")
+            .contains("300 ms (timeoutMs)")
+    );
+    assert_eq!(rows[1]["success"], true);
+}
+
+/// Throttling is not work: a pause that the server asked for, longer than the case's limit,
+/// is no timeout.
+#[test]
+fn a_pause_that_the_server_asked_for_is_no_timeout() {
+    let api = ModelApi::start();
+    api.script([
+        Answer::error(429, "rate_limit_exceeded", "slow down").header("retry-after-ms", "1500")
+    ]);
+    let finished = over(&api, WORDS)
+        .args(["--timeout-ms", "1000", "-j", "1"])
+        .finish();
+    finished.expect_code(0);
+}
+
+#[test]
+fn the_time_limit_of_the_run_stops_it_and_keeps_what_is_done() {
+    let api = ModelApi::start();
+    let never = Gate::closed();
+    api.rule(move |seen| {
+        (seen.last_user_message()? == "slow").then(|| Answer::text("never").behind(&never))
+    });
+    let finished = over(&api, WORDS)
+        .args(["--max-eval-time-ms", "1500"])
+        .finish();
+    finished.expect_code(100);
+    let rows = rows(&finished);
+    assert_eq!(rows.len(), 1, "the quick one");
+    assert_eq!(rows[0]["vars"]["word"], "quick");
+}
+
+/// In the server's own clock: at least the delay between one answer and the next request.
+#[test]
+fn a_delay_is_kept_between_calls() {
+    let api = ModelApi::start();
+    let finished = over(&api, WORDS)
+        .args(["--delay", "120", "-j", "1"])
+        .finish();
+    finished.expect_code(0);
+    let requests = api.requests();
+    assert!(requests[1].at - requests[0].at >= Duration::from_millis(120));
+}
+
+#[test]
+fn a_plugins_budget_of_requests_ends_its_cases_as_budget_exceeded() {
+    let api = ModelApi::start();
+    api.always(Answer::json(&serde_json::json!({ "answer": "fine" })));
+    let provider = target_folder().join("guests/outside/provider.wasm");
+    let config = format!(
+        "prompts: ['{{{{n}}}}']\nproviders: [{{ id: 'acme:m', config: {{ url: '{0}/ask' }} }}]\n\
+         tests: [{{ vars: {{ n: ['1', '2', '3'] }} }}]\n\
+         plugins:\n  acme:\n    source: '{1}'\n    limits: {{ requests: 2 }}\n    permissions:\n      \
+         hosts: ['{0}', 'https://api.acme.com']\n      credentials: {{ acme-key: {{ env: KEY }} }}\n",
+        api.url(),
+        provider.display()
+    );
+    let finished = Run::new()
+        .config(&config)
+        .env("KEY", "acme-secret-value")
+        .args(["eval", "-o", "out.json", "-j", "1"])
+        .finish();
+    finished.expect_code(100);
+    let outcomes: Vec<_> = rows(&finished)
+        .iter()
+        .map(|row| row["outcome"].clone())
+        .collect();
+    assert_eq!(outcomes, ["passed", "passed", "budget-exceeded"]);
+    assert_eq!(api.requests().len(), 2);
+}
+
+#[test]
+fn a_config_that_a_plugin_refuses_is_found_at_load() {
+    let api = ModelApi::start();
+    let config = "prompts: [hi]\nproviders:\n  - id: openai:m\n    config: { temperature: hot }\n";
+    let finished = over(&api, config).finish();
+    finished.expect_code(2);
+    for text in ["P013", "promptfooconfig.yaml:3:", "/temperature"] {
+        assert!(
+            finished.stderr.contains(text),
+            "{text}: {}",
+            finished.stderr
+        );
+    }
+    assert!(api.requests().is_empty());
+}

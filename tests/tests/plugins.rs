@@ -213,3 +213,26 @@ fn a_hostile_grader_costs_its_rows_only() {
         assert!(row["response"]["output"].is_string(), "the answer is kept");
     }
 }
+
+/// Purity is proven from the binary: these graders import no function at all.
+#[test]
+fn the_bundled_graders_are_pure_functions() {
+    let bundled = target_folder().join("release/plugins");
+    for file in [
+        bundled.join("text.wasm"),
+        bundled.join("json.wasm"),
+        outside("grader"),
+    ] {
+        let finished = Run::new()
+            .args(["plugin", "inspect", "--json"])
+            .arg(&file)
+            .finish();
+        finished.expect_code(0);
+        assert_eq!(
+            finished.stdout_json()["imports"],
+            serde_json::json!(["runner:plugin/types@0.1.0"]),
+            "{}",
+            file.display()
+        );
+    }
+}

@@ -56,8 +56,8 @@ pub(crate) fn render(record: &CaseRecord) -> String {
     {
         text.title("Error");
         text.block(&match &record.error_code {
-            Some(code) => format!("{code}: {error}"),
-            None => error.clone(),
+            Some(code) if !error.contains(code.as_str()) => format!("{code}: {error}"),
+            _ => error.clone(),
         });
     }
     if let Some(grading) = &record.grading_result {

@@ -243,8 +243,9 @@ fn failing_reasons(record: &CaseRecord) -> Vec<String> {
 fn error_line(record: &CaseRecord) -> String {
     let message = record.error.as_deref().unwrap_or("no message");
     let line = match &record.error_code {
-        Some(code) => format!("{code}: {message}"),
-        None => message.to_owned(),
+        // The message of a plugin's fault holds its code already.
+        Some(code) if !message.contains(code.as_str()) => format!("{code}: {message}"),
+        _ => message.to_owned(),
     };
     shown(&line, REASON_CHARS)
 }

@@ -188,14 +188,17 @@ fn totals(summary: &Summary) -> String {
         figures::duration(summary.duration),
         summary.concurrency
     );
-    if summary.throttled > 0 || summary.retries > 0 {
-        let throttled = figures::counted(summary.throttled, "request was", "requests were");
-        let _ = writeln!(
-            text,
-            "{throttled} throttled (429), {} sent again.",
-            figures::count(summary.retries)
-        );
-    }
+    let throttled = figures::counted(summary.throttled, "request was", "requests were");
+    let retries = figures::counted(summary.retries, "request was", "requests were");
+    let _ = match (summary.throttled, summary.retries) {
+        (0, 0) => Ok(()),
+        (0, _) => writeln!(text, "{retries} sent again."),
+        (_, 0) => writeln!(text, "{throttled} throttled (429)."),
+        (_, again) => {
+            let again = figures::count(again);
+            writeln!(text, "{throttled} throttled (429), {again} sent again.")
+        }
+    };
     text
 }
 

@@ -65,6 +65,12 @@ impl Answer {
             latency,
         }
     }
+
+    /// Whether there is an output at all: text (which may be empty) or a value.
+    pub(crate) fn says_something(&self) -> bool {
+        let is_text = |part: &Part| matches!(part, Part::Text(_));
+        self.completion.output_json.is_some() || self.completion.message.content.iter().any(is_text)
+    }
 }
 
 fn parse(json: &str) -> Value {

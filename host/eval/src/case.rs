@@ -20,9 +20,7 @@ use crate::grading::{CaseGrade, aggregate};
 use crate::identity::call_id;
 use crate::judge::{Judged, judge};
 use crate::plugins::Target;
-use crate::record::{
-    CaseRecord, Outcome, PromptRecord, Provenance, ProviderRef, ResponseRecord, TokenUsage,
-};
+use crate::record::{CaseRecord, Outcome, PromptRecord, Provenance, ProviderRef, TokenUsage};
 use crate::request::request;
 
 /// Runs a case to its end; `None` when it was cut off. Cutting it off drops its guests and
@@ -57,7 +55,6 @@ async fn carry_out(context: &Arc<RunContext>, case: &Case) -> (CaseRecord, Optio
             return (failed(case, None, &failure), None);
         }
     };
-    let prompt = rendered.text.clone();
     let scope = CallScope {
         context: context.clone(),
         case: case.id,
@@ -66,42 +63,44 @@ async fn carry_out(context: &Arc<RunContext>, case: &Case) -> (CaseRecord, Optio
         depth: 0,
         repeat_index: case.repeat_index,
     };
-    let worked = work(&scope, case, rendered);
-    let mut record = match context.case_timeout {
-        None => worked.await,
-        Some(limit) => tokio::select! {
-            record = worked => record,
-            () = scope.clock.spent(limit) => timed_out(case, &prompt, limit),
-        },
-    };
+    let mut record = work(&scope, case, rendered).await;
     let target = &context.columns[case.id.prompt_idx as usize];
     record.provenance = Some(provenance(target, &scope.meter));
     let pause = target.delay.filter(|_| scope.meter.attempts() > 0);
     (record, pause)
 }
 
+/// Calls and grades. The time that the case may work bounds each part by itself, so that an
+/// answer outlives the grader that hangs over it.
 async fn work(scope: &CallScope, case: &Case, rendered: Rendered) -> CaseRecord {
     let target = &scope.context.columns[case.id.prompt_idx as usize];
     let prompt = rendered.text.clone();
     let request = request(case, rendered);
     let messages = request.messages.clone();
+    let limit = scope.context.case_timeout;
     let identity = abi::CallContext {
         call_id: call_id(case),
         attempt: 1,
-        deadline_ms: scope
-            .context
-            .case_timeout
-            .map(|limit| limit.as_millis() as u64),
+        deadline_ms: limit.map(|limit| limit.as_millis() as u64),
         test_index: case.id.test_idx,
         repeat_index: case.repeat_index,
         labels: Vec::new(),
     };
-    let completed = match scope.complete(target, request, identity.clone()).await {
-        Ok(completed) => completed,
-        Err(failure) => return failed(case, Some(&prompt), &failure),
+    let call = scope.complete(target, request, identity.clone());
+    let completed = match within(scope, call).await {
+        Ok(Ok(completed)) => completed,
+        Ok(Err(failure)) | Err(failure) => return failed(case, Some(&prompt), &failure),
     };
     let answer = Answer::new(completed);
-    let Judged { graded, tokens } = judge(scope, case, &answer, &messages, &identity).await;
+    if !answer.says_something() {
+        let failure = CallFailure::new("bad-response", "the provider gave no output");
+        return answered(failed(case, Some(&prompt), &failure), answer);
+    }
+    let judging = judge(scope, case, &answer, &messages, &identity);
+    let Judged { graded, tokens } = match within(scope, judging).await {
+        Ok(judged) => judged,
+        Err(failure) => return answered(failed(case, Some(&prompt), &failure), answer),
+    };
     let grade = aggregate(
         &case.test.assertions,
         case.test.threshold,
@@ -109,7 +108,22 @@ async fn work(scope: &CallScope, case: &Case, rendered: Rendered) -> CaseRecord 
         tokens,
         |metric| case.render_text(metric),
     );
-    graded_record(case, &prompt, answer, grade)
+    answered(graded_record(case, &prompt, grade), answer)
+}
+
+/// The part of a case's life, unless its time to work passes first.
+async fn within<T>(scope: &CallScope, part: impl Future<Output = T>) -> Result<T, CallFailure> {
+    let Some(limit) = scope.context.case_timeout else {
+        return Ok(part.await);
+    };
+    tokio::select! {
+        done = part => Ok(done),
+        () = scope.clock.spent(limit) => {
+            let ms = limit.as_millis();
+            let message = format!("timed out: the case worked longer than {ms} ms (timeoutMs)");
+            Err(CallFailure { latency: limit, ..CallFailure::new("timeout", message) })
+        }
+    }
 }
 
 fn provenance(target: &Target, meter: &Meter) -> Provenance {
@@ -170,31 +184,30 @@ pub(crate) fn test_case(case: &Case) -> Value {
     test
 }
 
-fn graded_record(case: &Case, prompt: &str, answer: Answer, grade: CaseGrade) -> CaseRecord {
+fn graded_record(case: &Case, prompt: &str, grade: CaseGrade) -> CaseRecord {
     let mut record = blank(case, Some(prompt));
-    let ResponseRecord {
-        token_usage, cost, ..
-    } = answer.record;
     record.outcome = grade.outcome;
     record.success = grade.outcome == Outcome::Passed;
     record.failure_reason = grade.outcome.failure_reason();
     record.score = grade.record.score;
     record.named_scores.clone_from(&grade.record.named_scores);
-    record.latency_ms = answer.latency.as_millis() as u64;
-    record.token_usage = token_usage;
-    record.cost = cost;
     if grade.outcome == Outcome::Error {
-        let ungraded = grade
-            .record
-            .component_results
-            .iter()
-            .find(|c| c.error_code.is_some());
+        let components = &grade.record.component_results;
+        let ungraded = components.iter().find(|c| c.error_code.is_some());
         record.error = ungraded.map(|component| component.reason.clone());
         record.error_code = ungraded.and_then(|component| component.error_code.clone());
     } else if !record.success {
         record.error = Some(grade.record.reason.clone());
     }
     record.grading_result = Some(grade.record);
+    record
+}
+
+/// The record with the provider's answer, whatever came of it.
+fn answered(mut record: CaseRecord, answer: Answer) -> CaseRecord {
+    record.latency_ms = answer.latency.as_millis() as u64;
+    record.token_usage = answer.record.token_usage;
+    record.cost = answer.record.cost;
     record.response = Some(answer.record);
     record
 }
@@ -216,12 +229,11 @@ fn failed(case: &Case, prompt: Option<&str>, failure: &CallFailure) -> CaseRecor
     record
 }
 
-fn timed_out(case: &Case, prompt: &str, limit: Duration) -> CaseRecord {
-    let limit_ms = limit.as_millis();
-    let message = format!("timed out: the case worked longer than {limit_ms} ms (timeoutMs)");
-    let mut failure = CallFailure::new("timeout", message);
-    failure.latency = limit;
-    failed(case, Some(prompt), &failure)
+/// The row of a case that was at work when the run's time was up.
+pub(crate) fn cut_off(case: &Case, limit: Option<Duration>) -> CaseRecord {
+    let ms = limit.unwrap_or_default().as_millis();
+    let message = format!("cut off: the run took longer than {ms} ms (maxEvalTimeMs)");
+    failed(case, None, &CallFailure::new("timeout", message))
 }
 
 /// The row of a case whose task panicked: a bug of ours, which must not cost the run.

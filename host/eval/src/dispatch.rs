@@ -208,7 +208,7 @@ mod tests {
         fn every_admitted_case_ends_once_and_the_run_ends(
             slots in 1usize..5,
             cases in 0u32..12,
-            steps in prop::collection::vec(0u8..6, 0..60),
+            steps in prop::collection::vec(0u8..8, 0..60),
         ) {
             let mut dispatch = Dispatch::new(slots);
             let mut next = 0;
@@ -230,6 +230,7 @@ mod tests {
                     0 => dispatch.on(Signal::Interrupt),
                     1 => dispatch.on(Signal::GraceOver),
                     2 => dispatch.on(Signal::TimeLimit),
+                    3 => dispatch.on(Signal::RecorderFailed),
                     _ => match flying.pop() {
                         Some(id) => dispatch.on(Signal::Ended(id)),
                         None => None,
@@ -246,9 +247,16 @@ mod tests {
             for id in flying.drain(..) {
                 dispatch.on(Signal::Ended(id));
             }
-            if stopped || (next == cases && !dispatch.wants_case()) {
-                prop_assert!(dispatch.is_over() || dispatch.wants_case());
+            while dispatch.wants_case() {
+                if next == cases {
+                    dispatch.on(Signal::Exhausted);
+                } else {
+                    dispatch.admit(id(next));
+                    dispatch.on(Signal::Ended(id(next)));
+                    next += 1;
+                }
             }
+            prop_assert!(dispatch.is_over());
         }
     }
 }

@@ -28,6 +28,7 @@ pub mod gateway;
 pub mod grading;
 mod identity;
 mod judge;
+mod masking;
 pub mod plugins;
 mod prepare;
 pub mod record;

@@ -20,7 +20,7 @@ mod binding;
 mod spend;
 
 pub use binding::BindError;
-pub(crate) use binding::{Binder, Grader, Target};
+pub(crate) use binding::{Binder, Grader, Target, place};
 pub(crate) use spend::Spend;
 
 /// Where to look for components.
@@ -249,6 +249,8 @@ impl PluginSet {
                 ));
             }
         }
+        // Two files that collide in one thing often collide in twelve: one line says it.
+        claims.truncate(1);
         if !claims.is_empty() {
             return Err(claims);
         }

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use crate::context::RunContext;
 use crate::event::{ColumnHead, Consumer, Event, RunHead};
 use crate::gateway::{self, ClientSettings, Gateway, Lane, Masker, Notice, Observer, Settings};
-use crate::plugins::{BindError, Binder, Grader, PluginSet, Target};
+use crate::plugins::{BindError, Binder, Grader, PluginSet, Target, place};
 use crate::recorder::Recorder;
 use crate::run::{Interrupts, Loop};
 use crate::summary::Summary;
@@ -119,7 +119,7 @@ async fn bind_columns(
         } else {
             let target = match binder.target(&column.provider) {
                 Ok(target) => {
-                    errors.extend(refused_by_guest(&target, &column.provider.at.to_string()).await);
+                    errors.extend(refused_by_guest(&target, &place(&column.provider.at)).await);
                     Some(Arc::new(target))
                 }
                 Err(error) => {
@@ -181,7 +181,7 @@ fn bad_value(assertion: &Assertion, grader: &Grader) -> Option<BindError> {
         .into_iter()
         .next()?;
     Some(BindError::Config {
-        at: assertion.at.to_string(),
+        at: place(&assertion.at),
         problem: format!(
             "value{pointer} of '{}' is not what it takes: {message}",
             assertion.kind

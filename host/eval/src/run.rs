@@ -5,7 +5,6 @@
 //! into one [`Signal`], asks [`Dispatch`] what to do and does it. Cases run as tasks of their
 //! own and hand back data; a case that panics (a bug of ours) becomes an error row.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::future::pending;
 use std::sync::Arc;
@@ -21,9 +20,10 @@ use crate::case;
 use crate::context::RunContext;
 use crate::dispatch::{Dispatch, Order, Signal};
 use crate::event::{Consumer, Event, RunHead};
+use crate::masking::masked;
 use crate::record::CaseRecord;
 use crate::recorder::Recorder;
-use crate::summary::{Summary, Tally};
+use crate::summary::{End, Summary, Tally};
 
 /// How long cases in flight may go on after the first interrupt: long enough for most answers
 /// that are already paid for, short enough for a person who waits.
@@ -68,6 +68,8 @@ struct Progress {
     /// What each task runs, until it ends.
     running: HashMap<Id, Case>,
     cancel: CancellationToken,
+    /// Time the whole run may take.
+    run_timeout: Option<Duration>,
     grace_over: Option<Instant>,
     all: Tally,
     columns: Vec<Tally>,
@@ -87,12 +89,13 @@ impl Loop {
         plan: &Plan,
     ) -> Result<Arc<Summary>, runner_store::StoreError> {
         let begun = Instant::now();
-        let deadline = plan.options.run_timeout.map(|limit| begun + limit);
+        let mut deadline = plan.options.run_timeout.map(|limit| begun + limit);
         let mut progress = Progress {
             dispatch: Dispatch::new(plan.options.max_concurrency),
             cases: JoinSet::new(),
             running: HashMap::new(),
             cancel: CancellationToken::new(),
+            run_timeout: plan.options.run_timeout,
             grace_over: None,
             all: Tally::default(),
             columns: self.head.columns.iter().map(|_| Tally::default()).collect(),
@@ -113,17 +116,18 @@ impl Loop {
             if progress.dispatch.is_over() {
                 break;
             }
+            // A person and the clock come before the traffic, however much there is of it.
             let signal = tokio::select! {
                 biased;
-                Some(event) = self.events.recv() => { self.pass_on(&mut progress, &event); continue }
-                Some(ended) = progress.cases.join_next_with_id() => self.ended(&mut progress, ended),
                 Ok(()) = interrupts.changed() => {
                     // Two quick interrupts may arrive as one change.
                     if *interrupts.borrow_and_update() > 1 { self.signal(&mut progress, Signal::Interrupt); }
                     Signal::Interrupt
                 }
+                () = at(deadline) => { deadline = None; Signal::TimeLimit }
                 () = at(progress.grace_over) => { progress.grace_over = None; Signal::GraceOver }
-                () = at(deadline) => Signal::TimeLimit,
+                Some(event) = self.events.recv() => { self.pass_on(&mut progress, &event); continue }
+                Some(ended) = progress.cases.join_next_with_id() => self.ended(&mut progress, ended),
             };
             self.signal(&mut progress, signal);
         }
@@ -153,9 +157,11 @@ impl Loop {
             .running
             .remove(&id)
             .expect("every task was registered when it was spawned");
-        let record = match ended {
-            Ok((_, record)) => record,
-            Err(error) => Some(case::panicked(&case, &error)),
+        let record = match (ended, progress.dispatch.end()) {
+            (Err(error), _) => Some(case::panicked(&case, &error)),
+            // After an interrupt a case without a row is one that can be run later.
+            (Ok((_, None)), End::TimeLimit) => Some(case::cut_off(&case, progress.run_timeout)),
+            (Ok((_, record)), _) => record,
         };
         if let Some(record) = record {
             self.finished(progress, record);
@@ -164,7 +170,7 @@ impl Loop {
     }
 
     fn finished(&mut self, progress: &mut Progress, record: CaseRecord) {
-        let (record, json) = self.masked(record);
+        let (record, json) = masked(record, &self.context.masker);
         progress.all.add(&record);
         progress.columns[record.prompt_idx as usize].add(&record);
         if progress.recorder_error.is_none()
@@ -174,19 +180,6 @@ impl Loop {
             self.signal(progress, Signal::RecorderFailed);
         }
         self.emit(&Event::CaseFinished(Arc::new(record)));
-    }
-
-    /// The record without secrets, and its JSON. The gateway has masked what servers sent; what
-    /// is left is a secret that a config put into a prompt or a variable itself.
-    fn masked(&self, record: CaseRecord) -> (CaseRecord, String) {
-        let json = serde_json::to_string(&record).expect("a record has string keys only");
-        match self.context.masker.mask(&json) {
-            Cow::Borrowed(_) => (record, json),
-            Cow::Owned(masked) => match serde_json::from_str(&masked) {
-                Ok(record) => (record, masked),
-                Err(error) => panic!("masking keeps JSON valid: {error}"),
-            },
-        }
     }
 
     fn pass_on(&mut self, progress: &mut Progress, event: &Event) {

@@ -226,7 +226,19 @@ struct Identity {
 }
 
 impl Identity {
+    /// All three from one moment: another process may be making the file right now, and half
+    /// of it looks like somebody else's.
     fn read(connection: &Connection) -> rusqlite::Result<Self> {
+        let moment = connection
+            .is_autocommit()
+            .then(|| connection.unchecked_transaction())
+            .transpose()?;
+        let identity = Self::read_now(connection)?;
+        drop(moment);
+        Ok(identity)
+    }
+
+    fn read_now(connection: &Connection) -> rusqlite::Result<Self> {
         Ok(Self {
             application_id: connection
                 .pragma_query_value(None, "application_id", |row| row.get(0))?,

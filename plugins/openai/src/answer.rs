@@ -23,6 +23,11 @@ pub(crate) fn completion(response: Value, wants_json: bool) -> Result<Completion
     let refusal = message["refusal"].as_str().filter(|text| !text.is_empty());
     let text = refusal.map_or_else(|| content_text(&message["content"]), str::to_owned);
     let calls = called(message);
+    let content = &message["content"];
+    if !(content.is_string() || content.is_array() || calls.is_some() || refusal.is_some()) {
+        let message = "the answer holds neither text nor tool calls nor a refusal";
+        return Err(Error::bad_response(message).detail(response));
+    }
     let completion = Completion::message(Message {
         role: Role::Assistant,
         name: None,
@@ -73,7 +78,8 @@ fn parts(message: &Value, text: &str, calls: Option<&Value>) -> Result<Vec<Part>
     if let Some(reasoning) = reasoning.filter(|text| !text.is_empty()) {
         parts.push(Part::Reasoning(reasoning.to_owned()));
     }
-    if !text.is_empty() {
+    // An empty text is an answer, too, where there is nothing else.
+    if !text.is_empty() || calls.is_none() {
         parts.push(Part::Text(text.to_owned()));
     }
     match calls {

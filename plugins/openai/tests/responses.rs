@@ -87,7 +87,7 @@ fn tool_calls_are_the_output_where_there_is_no_text() {
     );
     assert_eq!((both.output_json, both.message.content.len()), (None, 2));
     let none = chosen(&json!({ "content": "", "tool_calls": [] }), "stop");
-    assert_eq!((none.output_json, none.message.content.len()), (None, 0));
+    assert_eq!((none.output_json, none.message.content.len()), (None, 1));
 }
 
 #[test]

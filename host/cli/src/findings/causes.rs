@@ -72,8 +72,9 @@ impl Causes {
     pub(super) fn add_error(&mut self, record: &CaseRecord) {
         let message = record.error.as_deref().unwrap_or("no message");
         let name = match &record.error_code {
-            Some(code) => format!("{code}: {message}"),
-            None => message.to_owned(),
+            // The message of a plugin's fault holds its code already.
+            Some(code) if !message.contains(code.as_str()) => format!("{code}: {message}"),
+            _ => message.to_owned(),
         };
         self.count(record, &name, "");
     }

@@ -148,7 +148,7 @@ impl Binder<'_> {
         {
             return Err(BindError::ProviderConfig {
                 plugin: plugin.named(),
-                at: provider.at.to_string(),
+                at: place(&provider.at),
                 pointer,
                 message,
                 help: format!(
@@ -285,10 +285,7 @@ impl Binder<'_> {
                 }
                 None => String::new(),
             };
-            let (at, provider) = (
-                provider.at.to_string(),
-                format!("provider '{}'", provider.id),
-            );
+            let (at, provider) = (place(&provider.at), format!("provider '{}'", provider.id));
             return Err(BindError::NoSecret {
                 at,
                 provider,
@@ -327,7 +324,7 @@ impl Binder<'_> {
                 let provider = format!("credential '{name}' of plugin '{}'", plugin.alias);
                 let (env, elsewhere) = (grant.env.clone(), String::new());
                 return Err(BindError::NoSecret {
-                    at: at.to_string(),
+                    at: place(&at),
                     provider,
                     env,
                     elsewhere,
@@ -450,7 +447,7 @@ fn configured_origin(
     origin
         .map(OriginPattern::exactly)
         .ok_or_else(|| BindError::Config {
-            at: provider.at.to_string(),
+            at: place(&provider.at),
             problem: format!(
                 "config.{key} must be a URL such as https://api.example.com/v1, not {address}"
             ),
@@ -460,7 +457,7 @@ fn configured_origin(
 fn patterns(hosts: &[String], at: &Position) -> Result<Vec<OriginPattern>, BindError> {
     let parse = |host: &String| {
         OriginPattern::parse(host).map_err(|error| BindError::Config {
-            at: at.to_string(),
+            at: place(at),
             problem: error.to_string(),
         })
     };
@@ -469,9 +466,18 @@ fn patterns(hosts: &[String], at: &Position) -> Result<Vec<OriginPattern>, BindE
 
 fn scheme(text: &str, at: &Position) -> Result<Scheme, BindError> {
     Scheme::parse(text).map_err(|error| BindError::Config {
-        at: at.to_string(),
+        at: place(at),
         problem: error.to_string(),
     })
+}
+
+/// File, line, column and key, as the config's own problems have them.
+pub(crate) fn place(at: &Position) -> String {
+    if at.key.is_empty() {
+        at.to_string()
+    } else {
+        format!("{at}: {}", at.key)
+    }
 }
 
 /// The defaults, tightened or widened by the entry's `limits`.

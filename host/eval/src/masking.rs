@@ -1,0 +1,133 @@
+//! A finished record without secrets.
+//!
+//! The gateway has masked what servers sent. What is left is a secret that a config put into a
+//! prompt or a variable itself. Only texts are masked, never the record's own structure: a key
+//! such as `provider` or `00000000` would otherwise take its fields and numbers apart.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::gateway::Masker;
+use crate::record::CaseRecord;
+
+/// Fields whose objects have keys that a user or a server chose.
+const FREE: [&str; 8] = [
+    "vars",
+    "testCase",
+    "metadata",
+    "output",
+    "raw",
+    "assertion",
+    "config",
+    "namedScores",
+];
+
+/// The record without secrets, and its JSON.
+pub(crate) fn masked(record: CaseRecord, masker: &Masker) -> (CaseRecord, String) {
+    let json = to_json(&record);
+    if matches!(masker.mask(&json), Cow::Borrowed(_)) {
+        return (record, json);
+    }
+    let mut value: Value = serde_json::from_str(&json).expect("it was just written");
+    walk(&mut value, masker, false);
+    let Value::Object(fields) = &mut value else {
+        unreachable!("a record is an object")
+    };
+    // Words of ours, not texts.
+    fields.insert("id".to_owned(), record.id.clone().into());
+    fields.insert("promptId".to_owned(), record.prompt_id.clone().into());
+    let outcome = serde_json::to_value(record.outcome).expect("an outcome is a word");
+    fields.insert("outcome".to_owned(), outcome);
+    let record: CaseRecord = serde_json::from_value(value).expect("only texts were masked");
+    let json = to_json(&record);
+    (record, json)
+}
+
+fn to_json(record: &CaseRecord) -> String {
+    serde_json::to_string(record).expect("a record has string keys only")
+}
+
+fn walk(value: &mut Value, masker: &Masker, free: bool) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(masked) = masker.mask(text) {
+                *text = masked;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| walk(item, masker, free)),
+        Value::Object(fields) => {
+            let old = std::mem::take(fields);
+            *fields = old
+                .into_iter()
+                .map(|(key, mut value)| {
+                    walk(&mut value, masker, free || FREE.contains(&key.as_str()));
+                    let key = if free {
+                        masker.mask(&key).into_owned()
+                    } else {
+                        key
+                    };
+                    (key, value)
+                })
+                .collect::<Map<_, _>>();
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::gateway::Secret;
+
+    fn record(text: &str) -> CaseRecord {
+        let value = json!({
+            "id": "01a1f998-1e86-74ef-bd7e-e393f82235ce", "promptIdx": 0, "testIdx": 12_345_678,
+            "repeatIndex": 0, "promptId": "abc", "provider": { "id": "openai:m" },
+            "prompt": { "raw": text, "label": "l" }, "vars": { text: text, "n": 0.000_000_001_23 },
+            "testCase": { "vars": { text: [text] } },
+            "response": { "output": { text: text }, "cached": false,
+                "tokenUsage": { "total": 0, "prompt": 0, "completion": 0, "cached": 0, "numRequests": 1 } },
+            "namedScores": {}, "score": 0.0, "success": false, "error": text, "failureReason": 2,
+            "outcome": "budget-exceeded", "latencyMs": 100_000_000,
+            "tokenUsage": { "total": 0, "prompt": 0, "completion": 0, "cached": 0, "numRequests": 1 },
+            "metadata": { text: text },
+        });
+        serde_json::from_value(value).expect("a record")
+    }
+
+    #[test]
+    fn a_secret_that_is_a_field_or_a_number_leaves_the_structure_alone() {
+        for secret in [
+            "provider",
+            "promptIdx",
+            "latencyMs",
+            "00000000",
+            "12345678",
+            "budget-exceeded",
+        ] {
+            let masker = Masker::new(&[Secret::new(secret)]);
+            let (clean, json) = masked(record(&format!("it is {secret}.")), &masker);
+            assert_eq!(clean.outcome, crate::record::Outcome::BudgetExceeded);
+            assert_eq!(clean.error.as_deref(), Some("it is [masked]."), "{secret}");
+            assert_eq!(clean.test_idx, 12_345_678);
+            assert!(!json.contains(&format!("it is {secret}")), "{json}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_secret_is_masked_in_texts_and_breaks_nothing(secret in "[ -~]{8,20}") {
+            let secret = secret.trim().to_owned();
+            prop_assume!(secret.len() >= 8 && !"[masked]".contains(&secret));
+            let masker = Masker::new(&[Secret::new(secret.clone())]);
+            let (clean, _) = masked(record(&format!("<{secret}>")), &masker);
+            prop_assert!(!clean.prompt.raw.contains(&secret));
+            prop_assert!(clean.vars.keys().all(|key| !key.contains(&secret)));
+            prop_assert!(!clean.error.unwrap_or_default().contains(&secret));
+        }
+    }
+}

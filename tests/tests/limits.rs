@@ -73,6 +73,20 @@ fn an_answer_without_content_is_an_error() {
     assert_eq!(rows(&finished)[0]["errorCode"], "bad-response");
 }
 
+/// A secret that a template puts into a prompt goes to the provider, and nowhere else.
+#[test]
+fn a_declared_secret_in_a_prompt_is_not_kept() {
+    let config = "env: { MY_TOKEN: }\nprompts: ['it is {{ env.MY_TOKEN }}']\nproviders: [echo]\n";
+    let finished = Run::new()
+        .config(config)
+        .env("MY_TOKEN", "tok-0123456789")
+        .args(["eval", "-o", "out.json"])
+        .finish();
+    finished.expect_code(0);
+    assert_eq!(rows(&finished)[0]["response"]["output"], "it is [masked]");
+    assert!(!finished.stdout.contains("tok-0123456789"));
+}
+
 /// A key that is also a word of the results file costs neither the row nor the run.
 #[test]
 fn a_key_that_is_a_field_name_breaks_nothing() {

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::redacted::is_secret;
+
 mod cases;
 mod render;
 mod variables;
@@ -68,6 +70,15 @@ pub struct Plan {
     pub env: Map<String, Value>,
     /// The files that variables name, read once.
     pub(crate) var_files: Arc<VarFiles>,
+}
+
+impl Plan {
+    /// Values of the config's `env` whose names say that they are secrets: templates may use
+    /// them, results must not show them.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        let secret = self.env.iter().filter(|(name, _)| is_secret(name));
+        secret.filter_map(|(_, value)| value.as_str())
+    }
 }
 
 impl fmt::Debug for Plan {

@@ -44,7 +44,8 @@ fn hide(value: &mut Value, secret: bool) {
     }
 }
 
-fn is_secret(key: &str) -> bool {
+/// Whether a key or a variable is named like a secret.
+pub(crate) fn is_secret(key: &str) -> bool {
     let name: String = key.chars().filter(|c| !matches!(c, '_' | '-')).collect();
     let name = name.to_ascii_lowercase();
     SECRET_ENDS.iter().any(|end| name.ends_with(end))

@@ -12,7 +12,9 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 
 use crate::context::RunContext;
 use crate::event::{ColumnHead, Consumer, Event, RunHead};
-use crate::gateway::{self, ClientSettings, Gateway, Lane, Masker, Notice, Observer, Settings};
+use crate::gateway::{
+    self, ClientSettings, Gateway, Lane, Masker, Notice, Observer, Secret, Settings,
+};
 use crate::plugins::{BindError, Binder, Grader, PluginSet, Target, place};
 use crate::recorder::Recorder;
 use crate::run::{Interrupts, Loop};
@@ -254,7 +256,9 @@ impl Prepared {
             .iter()
             .map(|t| &t.grants)
             .chain(graders.values().map(|g| &g.grants));
-        let masker = Masker::union(grants.map(|grants| grants.masker()));
+        let declared: Vec<Secret> = plan.secrets().map(Secret::new).collect();
+        let declared = Masker::new(&declared);
+        let masker = Masker::union(grants.map(|grants| grants.masker()).chain([&declared]));
         let writer = store.begin_run(new_run(&plan, &plugins, &head, seed, &masker))?;
         let context = Arc::new(RunContext {
             columns,

@@ -59,7 +59,8 @@ fn value_schemas() -> Vec<(&'static str, Value)> {
         "type": ["array", "string"],
         "items": { "type": ["string", "number", "boolean"] }
     });
-    let limit = json!({ "type": ["number", "string"], "minimum": 0 });
+    let limit =
+        json!({ "type": ["number", "string"], "minimum": 0, "pattern": "^\\s*[0-9.]+\\s*$" });
     vec![
         ("contains", needle.clone()),
         ("icontains", needle),

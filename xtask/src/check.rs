@@ -5,6 +5,7 @@
 
 use crate::house;
 use crate::place::Place;
+use crate::pure;
 use crate::step::{self, Failure};
 
 /// One part of the check that can be run alone.
@@ -18,10 +19,12 @@ pub(crate) enum Stage {
     Lints,
     /// rustdoc, where a warning is an error.
     Docs,
+    /// The scheduler imports nothing.
+    Pure,
 }
 
 impl Stage {
-    const ALL: [Self; 4] = [Self::Form, Self::House, Self::Lints, Self::Docs];
+    const ALL: [Self; 5] = [Self::Form, Self::House, Self::Pure, Self::Lints, Self::Docs];
 
     /// The name on the command line.
     fn name(self) -> &'static str {
@@ -30,6 +33,7 @@ impl Stage {
             Self::House => "house",
             Self::Lints => "clippy",
             Self::Docs => "docs",
+            Self::Pure => "pure",
         }
     }
 
@@ -54,6 +58,7 @@ pub(crate) fn run_stage(place: &Place, stage: Stage) -> Result<(), Failure> {
         Stage::House => house::run(place),
         Stage::Lints => lints(place),
         Stage::Docs => docs(place),
+        Stage::Pure => pure::run(place),
     };
     result.map_err(|failure| failure.again(again))
 }

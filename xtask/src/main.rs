@@ -10,7 +10,9 @@ mod check;
 mod house;
 mod place;
 mod plugins;
+mod pure;
 mod quickstart;
+mod sim;
 mod step;
 mod test;
 mod toolchain;
@@ -26,9 +28,13 @@ usage: cargo xtask <command>
 
   quickstart          build everything and run examples/quickstart
   test                build everything, check, run all tests
-  check [STAGE]       fmt, clippy, docs and house (sizes, names, who may depend on whom);
-                      with a stage: that one alone
-  bench               measure whole runs of the program: CPU a case, distance to the ideal
+  check [STAGE]       fmt, clippy, docs, house (sizes, names, who may depend on whom) and
+                      pure (the scheduler needs no system); with a stage: that one alone
+  bench               measure what admission costs, and whole runs of the program: CPU a
+                      case, distance to the ideal, use of a quota
+  sim [FILTER] [--seeds N] | --write | --check | --trace NAME SEED
+                      the scheduler against a clairvoyant client, in simulation: the score
+                      table; put into the crate's README; one run, event by event
   plugins [--toolchain auto|rust|debian]
                       build the plugins and the test guests to WebAssembly components;
                       auto looks for a Rust that can do it and says what it found
@@ -57,6 +63,10 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
         ["quickstart"] => Box::new(quickstart::run),
         ["test"] => Box::new(test::run),
         ["bench"] => Box::new(bench::run),
+        ["sim", ref rest @ ..] => {
+            let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
+            Box::new(move |place| sim::run(place, &words))
+        }
         ["check"] => Box::new(check::run),
         ["check", stage] => {
             let stage = check::Stage::named(stage)?;

@@ -137,11 +137,20 @@ impl Toolchain {
     /// `cargo build` for guests, started in `folder`, without the choice of packages.
     /// `root` is the clone, whose path must not show in what is built.
     pub(crate) fn build(&self, root: &Path, folder: &Path) -> Command {
+        self.cargo("build", root, folder)
+    }
+
+    /// `cargo rustc` for guests of the clone in `root`, without the choice of a package.
+    pub(crate) fn rustc(&self, root: &Path) -> Command {
+        self.cargo("rustc", root, root)
+    }
+
+    fn cargo(&self, subcommand: &str, root: &Path, folder: &Path) -> Command {
         let mut cargo = match &self.rustc {
             None => step::cargo(folder),
             Some(rustc) => debian::cargo(folder, rustc),
         };
-        cargo.args(["build", "--locked", "--target", TARGET]);
+        cargo.args([subcommand, "--locked", "--target", TARGET]);
         if self.rustc.is_some() {
             cargo.arg("-Zbuild-std=std,panic_abort");
         }

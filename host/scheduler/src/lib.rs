@@ -1,9 +1,43 @@
 //! What starts when: the pure state machine of lanes.
 //!
-//! A lane is what shares a quota: origin, credential, organization and bucket. This crate will
-//! hold the decisions about it (windows, pacing, retries, hints, queues) as a machine without a
-//! clock, without tasks and without dependencies, so that it can be simulated and proved.
+//! A lane is what shares a quota: origin, credential, organization and bucket. This crate holds
+//! every decision about it: how many attempts may be in flight (`window`), how many per unit of
+//! time (`pace`, `bucket`), what a response says about its server's limits (`hint`), who is
+//! next (`queue`), what is tried again and when (`retry`), and what the user declared
+//! (`limits`).
 //!
-//! Nothing is decided here yet. Until then every attempt is admitted at once: the place in the
-//! stack is `runner_eval::gateway::Admission`, and `OpenLanes` is its implementation. What bounds a
-//! run today is `-j`, and what paces it are the server's own hints, read by the gateway's retry.
+//! There is no clock, no task, no randomness of its own and no dependency here. Time comes in
+//! with every verb, the seed with the constructor; what to do comes out. So the same code runs
+//! under the real runtime, in a simulator that does hours in milliseconds, and under property
+//! tests; and a run's decisions can be replayed.
+
+mod bucket;
+mod chance;
+mod class;
+mod event;
+mod evidence;
+mod gate;
+mod hint;
+mod job;
+mod lane;
+mod limits;
+mod metrics;
+mod pace;
+mod policy;
+mod queue;
+mod retry;
+mod scheduler;
+mod sent;
+mod time;
+mod view;
+mod window;
+
+pub use class::Class;
+pub use event::{Event, Notice};
+pub use hint::{BodyHint, Dimension, Hint, Reading, Response};
+pub use job::{Action, Cost, Demand, End, JobId, LaneId, Next, Refusal};
+pub use limits::{Counts, Denied, LeaseId, Limit, LimitId, Limits};
+pub use policy::Policy;
+pub use scheduler::Scheduler;
+pub use time::Time;
+pub use view::{Metrics, View, Wait, Why};

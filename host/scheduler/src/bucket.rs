@@ -1,0 +1,408 @@
+//! What is left of a limit that the server declares.
+//!
+//! A response says "`remaining` of `limit`, reset in `reset`". That is a snapshot taken when
+//! the request arrived: up to a whole latency old when it is read, and other requests were sent
+//! since. So a reading is never believed as the present; it bounds it. With `after`, what this
+//! lane sent after the request that the reading belongs to:
+//!
+//! - there is at least `remaining − after`,
+//! - and at most that plus what has been refilled since.
+//!
+//! Between readings the bucket follows its own model (what was sent goes off at once, refills
+//! come on), and each reading pulls it into its bounds. That corrects wrong estimates, lost
+//! refunds and other users of the same key in both directions, without trusting a stale
+//! number. A steady other user is seen as refill that doesn't arrive (`foreign`).
+//!
+//! **How a limit refills is inferred, never assumed.** The same two headers are written by token
+//! buckets, fixed windows and sliding logs. Consecutive resets tell: in a bucket that refills
+//! continuously the reset is proportional to what is missing; in a fixed window all resets
+//! point at the same moment. Until that is clear nothing is counted as refilled (right for
+//! all three), and one probe is sent when the server said that it would be full. What looks
+//! like a fixed window and isn't refilled then is a sliding log: there each own attempt comes
+//! back one window after it was sent.
+//!
+//! **Margins.** A continuous bucket keeps max(1 call, 0.3 %) unspent (published design): a
+//! constant loss, against a 429 for each jitter of the network. Each rejection that the bucket
+//! can't explain adds to that margin, each quiet stretch takes from it.
+
+use std::time::Duration;
+
+use crate::evidence::Seen;
+use crate::hint::Dimension;
+use crate::sent::Sent;
+use crate::time::{Time, nanos};
+
+mod readings;
+
+/// Credit is counted in millionths of a unit, so that slow refills don't round to nothing.
+const UNIT: i128 = 1_000_000;
+
+/// Largest limit that is believed; the published ones end at 10⁹ tokens a day.
+const LARGEST_LIMIT: u64 = 1_000_000_000_000;
+
+/// Window of a limit without a reset of any kind: published limits without one are per minute.
+const ASSUMED_WINDOW: Duration = Duration::from_mins(1);
+
+/// Consistent pairs of readings that settle how a limit refills. Three (simulation): one is
+/// chance at the resolution of a second, five cost a small bucket its first refill.
+const CONVINCED: i8 = 3;
+
+/// Over how long a foreign user is averaged. Simulation: shorter takes reordered readings for
+/// a user, longer lets a new user cause two bursts of 429.
+const FOREIGN_MEMORY: Duration = Duration::from_secs(10);
+
+/// Probes at the presumed end of a window before the usual pauses, and the time between them:
+/// as long as an idle lane may be (published gate).
+const EDGE_PROBES: u32 = 16;
+const EDGE_PROBE_PAUSE: Duration = Duration::from_millis(90);
+
+/// Attempts that a server accepts while it says that nothing is left, after which that is not
+/// believed any more. Three could be a window that ended between.
+const BLUFFS: u32 = 4;
+
+/// Readings over which those that overtook each other cancel out (simulation).
+const DRIFT_MEMORY: i128 = 64;
+
+/// How a limit comes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Not known yet: it doesn't, but may be tried at the reset.
+    Unsure,
+    /// Evenly, all of it in one window.
+    Continuous { window: Duration },
+    /// All at once at `end`; `proven` once that was seen to happen.
+    Fixed {
+        end: Time,
+        window: Option<Duration>,
+        proven: bool,
+    },
+    /// Each attempt's share one window after it was sent.
+    Log { window: Duration },
+}
+
+/// A declared limit of a lane.
+#[derive(Debug)]
+pub(crate) struct Bucket {
+    dimension: Dimension,
+    limit: u64,
+    /// The server said so; otherwise it is the most that was ever left.
+    stated: bool,
+    kind: Kind,
+    /// Credit at `at`, in millionths. May be below zero when others use the same limit.
+    level: i128,
+    at: Time,
+    /// Most that the level may be, when bursts proved too much.
+    cap: Option<u64>,
+    /// Credit that stays unspent because the bucket was wrong before, in units.
+    distrust: u64,
+    /// By how much readings have been above the level lately, in millionths.
+    drift: i128,
+    /// What others use, in millionths a second.
+    foreign: i128,
+    /// What the server charges for a thousand estimated.
+    charge: u64,
+    /// Newest reading, by when its request was sent.
+    last: Option<Seen>,
+    leaning: i8,
+    longest_reset: Duration,
+    /// When to try although there seems to be nothing, and how often that was done.
+    probe_at: Time,
+    probes: u32,
+    /// Attempts in a row that were accepted although nothing was left.
+    bluffs: u32,
+    warned: bool,
+}
+
+/// When a bucket has credit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Credit {
+    /// Now.
+    Now,
+    /// Then, as far as is known.
+    At(Time),
+    /// Never: it holds less when full.
+    Never,
+}
+
+/// What an observation changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct News {
+    /// The limit or its window is new.
+    pub(crate) learned: bool,
+    /// Less than a tenth is left, and was not before.
+    pub(crate) scarce: bool,
+}
+
+impl Bucket {
+    /// A bucket of a limit that was never read before.
+    pub(crate) fn new(dimension: Dimension, now: Time) -> Self {
+        Self {
+            dimension,
+            limit: 0,
+            stated: false,
+            kind: Kind::Unsure,
+            level: 0,
+            at: now,
+            cap: None,
+            distrust: 0,
+            drift: 0,
+            foreign: 0,
+            charge: 1000,
+            last: None,
+            leaning: 0,
+            longest_reset: Duration::ZERO,
+            probe_at: Time::ZERO,
+            probes: 0,
+            bluffs: 0,
+            warned: false,
+        }
+    }
+
+    pub(crate) fn dimension(&self) -> Dimension {
+        self.dimension
+    }
+
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// How much seems to be used, for display.
+    pub(crate) fn used(&self) -> u64 {
+        let left = u64::try_from(self.level / UNIT).unwrap_or(0);
+        self.limit.saturating_sub(left)
+    }
+
+    /// The window, once known.
+    pub(crate) fn window(&self) -> Option<Duration> {
+        match self.kind {
+            Kind::Unsure => None,
+            Kind::Continuous { window } | Kind::Log { window } => Some(window),
+            Kind::Fixed { window, .. } => window,
+        }
+    }
+
+    /// What comes back in a second, in units, where that is known.
+    pub(crate) fn per_second(&self) -> Option<u64> {
+        let window = nanos(self.window()?).max(1);
+        Some((u128::from(self.limit) * 1_000_000_000 / u128::from(window)) as u64)
+    }
+
+    /// Brings the model to `now`.
+    pub(crate) fn advance(&mut self, now: Time, sent: &Sent) {
+        if now <= self.at {
+            return;
+        }
+        self.level += self.refill(self.at, now, sent);
+        if let Kind::Fixed {
+            end,
+            window,
+            proven: true,
+        } = &mut self.kind
+            && *end <= now
+        {
+            self.level = i128::from(self.limit) * UNIT;
+            self.drift = 0;
+            *end = match window {
+                Some(window) => next_end(*end, *window, now),
+                None => Time::NEVER,
+            };
+        }
+        self.at = now;
+        self.trim();
+    }
+
+    /// An attempt that uses `amount` is sent now. `true` if there seemed to be too little.
+    pub(crate) fn spend(&mut self, now: Time, amount: u64) -> bool {
+        let cost = self.charged(amount);
+        let overdraft = self.level < cost;
+        if overdraft {
+            self.probe_at = now + self.next_probe();
+            self.probes += 1;
+        }
+        self.level -= cost;
+        overdraft
+    }
+
+    /// An attempt for which there seemed to be too little was accepted.
+    pub(crate) fn bluffed(&mut self) {
+        if self.last.is_some_and(|last| last.remaining == 0) {
+            self.bluffs += 1;
+        }
+    }
+
+    /// When an attempt that uses `amount` may be sent.
+    pub(crate) fn credit(&self, now: Time, amount: u64, sent: &Sent) -> Credit {
+        let cost = self.charged(amount);
+        if amount == 0 || self.bluffs >= BLUFFS {
+            return Credit::Now;
+        }
+        let mut full = i128::from(self.cap.unwrap_or(self.limit)) * UNIT;
+        if !self.stated {
+            full = full.max(cost);
+        }
+        if self.stated && cost > i128::from(self.limit) * UNIT {
+            return Credit::Never;
+        }
+        // A single attempt may always be sent from a full bucket, whatever margins and cap say.
+        let needed = (cost + self.margin(cost)).min(full);
+        if self.level >= needed {
+            return Credit::Now;
+        }
+        let missing = needed - self.level;
+        let refilled = match self.kind {
+            Kind::Continuous { window } => self.after_refill(now, missing, window),
+            Kind::Fixed {
+                end, proven: true, ..
+            } if end < Time::NEVER => end,
+            Kind::Log { window } => self.after_expiry(now, missing, window, sent),
+            Kind::Fixed { .. } | Kind::Unsure => self.probe_at,
+        };
+        if refilled <= now {
+            Credit::Now
+        } else {
+            Credit::At(refilled)
+        }
+    }
+
+    /// The server refused an attempt although there seemed to be credit.
+    pub(crate) fn disappoint(&mut self, now: Time, sent: &Sent) {
+        self.distrust = (self.distrust + (self.limit / 100).max(1)).min(self.limit / 4);
+        let Kind::Continuous { .. } = self.kind else {
+            return;
+        };
+        let window = self.window().unwrap_or(ASSUMED_WINDOW);
+        let before = sent.until(self.dimension, now.before(window));
+        let recent = sent.until(self.dimension, now) - before;
+        let second = self.per_second().unwrap_or(1).max(1);
+        if recent > second {
+            // Perhaps it was a burst; from now on evenly.
+            self.cap = Some(self.cap.map_or(second, |cap| cap.min(second)));
+        }
+        self.level = self.level.min(0);
+    }
+
+    /// The server refused an attempt and said why: something was used that the model missed.
+    pub(crate) fn overdrawn(&mut self) {
+        self.bluffs = 0;
+        self.level = self.level.min(0);
+        let raised = (self.distrust + (self.limit / 200).max(1)).min(self.limit / 8);
+        self.distrust = self.distrust.max(raised);
+    }
+
+    /// Nothing is left now, whatever the model says.
+    pub(crate) fn empty(&mut self, now: Time) {
+        self.bluffs = 0;
+        self.level = self.level.min(0);
+        self.probe_at = self.probe_at.max(now + probe_pause(self.probes));
+    }
+
+    /// A long stretch without an unexplained rejection.
+    pub(crate) fn forgive(&mut self) {
+        self.distrust -= self.distrust.div_ceil(8);
+    }
+
+    /// A single attempt after a pause was refused too: bursts were not the reason.
+    pub(crate) fn uncap(&mut self) {
+        self.cap = None;
+    }
+
+    /// A very long one: bursts may be tried again.
+    pub(crate) fn forget_cap(&mut self) {
+        self.cap = self.cap.map(|cap| cap * 2).filter(|cap| *cap < self.limit);
+    }
+
+    fn charged(&self, amount: u64) -> i128 {
+        i128::from(amount) * UNIT * i128::from(self.charge) / 1000
+    }
+
+    /// How long after a probe the next may be sent.
+    fn next_probe(&self) -> Duration {
+        match self.kind {
+            // A window has probably begun: some probes in quick succession find out.
+            Kind::Fixed { proven: false, .. } if self.probes < EDGE_PROBES => EDGE_PROBE_PAUSE,
+            _ => probe_pause(self.probes),
+        }
+    }
+
+    /// What stays unspent. Published design: max(1 call, 0.3 %) of what refills continuously.
+    fn margin(&self, cost: i128) -> i128 {
+        let distrust = i128::from(self.distrust) * UNIT;
+        match self.kind {
+            Kind::Continuous { .. } if self.cap.is_none() => {
+                cost.max(i128::from(self.limit) * UNIT * 3 / 1000) + distrust
+            }
+            // What is left of a window is lost at its end; what was too much is one refusal.
+            Kind::Continuous { .. } | Kind::Fixed { .. } => 0,
+            _ => distrust,
+        }
+    }
+
+    /// What comes on from `from` to `to`, in millionths; fixed windows apart.
+    fn refill(&self, from: Time, to: Time, sent: &Sent) -> i128 {
+        match self.kind {
+            Kind::Continuous { window } => {
+                let span = i128::from(nanos(to - from));
+                let refill = i128::from(self.limit) * UNIT * span / window_nanos(window);
+                let others = self.foreign.max(0) * span / 1_000_000_000;
+                // Others may seem to take everything; a twentieth is always ours to try.
+                (refill - others).max(refill / 20)
+            }
+            Kind::Log { window } => {
+                let window = window + slack(window);
+                let expired = sent
+                    .until(self.dimension, to.before(window))
+                    .saturating_sub(sent.until(self.dimension, from.before(window)));
+                self.charged(expired)
+            }
+            Kind::Fixed { .. } | Kind::Unsure => 0,
+        }
+    }
+
+    fn after_refill(&self, now: Time, missing: i128, window: Duration) -> Time {
+        let rate = i128::from(self.limit) * UNIT * 1_000_000_000 / window_nanos(window);
+        let net = (rate - self.foreign.max(0)).max(rate / 20).max(1);
+        let wait = (missing * 1_000_000_000).div_euclid(net) + 1;
+        now + Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX))
+    }
+
+    fn after_expiry(&self, now: Time, missing: i128, window: Duration, sent: &Sent) -> Time {
+        let window = window + slack(window);
+        let expired = sent.until(self.dimension, now.before(window));
+        let units = (missing * 1000).div_euclid(UNIT * i128::from(self.charge.max(1))) + 1;
+        let amount = expired.saturating_add(u64::try_from(units).unwrap_or(u64::MAX));
+        match sent.reached(self.dimension, amount) {
+            Some(at) => at + window,
+            // Others hold the rest.
+            None => self.probe_at,
+        }
+    }
+
+    fn trim(&mut self) {
+        let most = self.cap.unwrap_or(self.limit);
+        self.level = self.level.min(i128::from(most) * UNIT);
+    }
+}
+
+/// A probe's pause doubles: 1, 2, 4 … 60 s (published design).
+fn probe_pause(probes: u32) -> Duration {
+    Duration::from_secs(1 << probes.min(6)).min(ASSUMED_WINDOW)
+}
+
+/// What is added to a window: a thousandth, for the jitter of the network between two sends.
+fn slack(window: Duration) -> Duration {
+    window / 1000
+}
+
+fn window_nanos(window: Duration) -> i128 {
+    i128::from(nanos(window).max(1))
+}
+
+/// The first end after `now` of windows that follow each other.
+fn next_end(end: Time, window: Duration, now: Time) -> Time {
+    let window = nanos(window).max(1);
+    let passed = (now.as_nanos() - end.as_nanos()) / window + 1;
+    Time::from_nanos(end.as_nanos().saturating_add(passed.saturating_mul(window)))
+}
+
+#[cfg(test)]
+mod tests;

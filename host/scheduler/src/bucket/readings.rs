@@ -1,0 +1,318 @@
+//! How a bucket takes in a reading: what it says about the kind of refill, about others who use
+//! the same limit, and about how much is left. The policy is written above the bucket.
+
+use std::time::Duration;
+
+use super::{
+    Bucket, CONVINCED, DRIFT_MEMORY, FOREIGN_MEMORY, Kind, LARGEST_LIMIT, News, UNIT, probe_pause,
+    slack,
+};
+use crate::evidence::{JITTER, Lean, Seen, lean};
+use crate::hint::{Dimension, Reading};
+use crate::sent::Sent;
+use crate::time::{Time, nanos};
+
+/// How a reading moves the level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pull {
+    /// The first one, or the first in a window: to what this lane left over if it is the only
+    /// user, else to the least that there can be.
+    First,
+    /// The kind of refill has just become clear: to what there is by it.
+    Most,
+    /// The newest: into its bounds.
+    Into,
+    /// An older one: below its upper bound; its lower one is overtaken.
+    Below,
+}
+
+impl Bucket {
+    /// The server said more about this limit. `seen.mark` is the lane's total of this
+    /// dimension right after the request was sent.
+    pub(crate) fn observe(
+        &mut self,
+        now: Time,
+        reading: &Reading,
+        seen: Seen,
+        sent: &Sent,
+    ) -> News {
+        let mut news = self.resize(reading);
+        self.advance(now, sent);
+        self.longest_reset = self.longest_reset.max(seen.reset.unwrap_or(Duration::ZERO));
+        let known_before = self.kind;
+        let newest = self.last.is_none_or(|last| seen.sent_at >= last.sent_at);
+        if let Some(last) = self.last
+            && newest
+            && self.stated
+        {
+            self.learn(&last, &seen, reading, sent);
+            self.notice_others(&last, &seen, reading.window, sent);
+        }
+        let proven = |kind| matches!(kind, Kind::Fixed { proven: true, .. });
+        news.learned |= proven(self.kind) && !proven(known_before);
+        let converted = std::mem::discriminant(&known_before) != std::mem::discriminant(&self.kind);
+        news.learned |= converted;
+        let pull = match self.last {
+            None => Pull::First,
+            Some(_) if converted && matches!(self.kind, Kind::Continuous { .. }) => Pull::Most,
+            Some(_) if converted && matches!(self.kind, Kind::Fixed { .. }) => Pull::First,
+            Some(_) if newest => Pull::Into,
+            Some(_) => Pull::Below,
+        };
+        self.pull(now, &seen, pull, sent);
+        if newest {
+            self.last = Some(seen);
+            self.probe_at = seen
+                .reset
+                .map_or(now + probe_pause(self.probes), |reset| {
+                    seen.sent_at + reset + seen.resolution
+                })
+                .max(now);
+        }
+        news.scarce = newest && self.became_scarce(seen.remaining);
+        news
+    }
+
+    fn resize(&mut self, reading: &Reading) -> News {
+        let limit = reading
+            .limit
+            .or(reading.remaining.filter(|left| *left > self.limit))
+            .unwrap_or(self.limit)
+            .min(LARGEST_LIMIT);
+        self.stated |= reading.limit.is_some();
+        let learned = limit != self.limit;
+        self.limit = limit;
+        News {
+            learned,
+            scarce: false,
+        }
+    }
+
+    /// Weighs what two readings say about the kind.
+    pub(super) fn learn(&mut self, last: &Seen, seen: &Seen, reading: &Reading, sent: &Sent) {
+        if let Kind::Fixed {
+            end, proven: false, ..
+        } = self.kind
+            && seen.sent_at >= end.before(seen.resolution + JITTER)
+        {
+            self.prove(seen, end, sent);
+            return;
+        }
+        self.doubt(seen);
+        match lean(last, seen, self.limit) {
+            // No reset of a continuous bucket is longer than its window.
+            Lean::Continuous { window } if window + window / 8 < self.longest_reset => {}
+            Lean::Continuous { window } => {
+                self.leaning = (self.leaning + 1).min(2 * CONVINCED);
+                if self.leaning >= CONVINCED {
+                    self.settle_window(window, seen);
+                }
+            }
+            Lean::Fixed { end } => {
+                self.leaning = (self.leaning - 1).max(-2 * CONVINCED);
+                if self.leaning <= -CONVINCED {
+                    self.settle_end(end, reading.window);
+                }
+            }
+            Lean::Neither => self.follow_end(seen),
+        }
+    }
+
+    /// No reset of a bucket or a log is longer than its window: the window was wrong.
+    fn doubt(&mut self, seen: &Seen) {
+        if let (Kind::Continuous { window } | Kind::Log { window }, Some(reset)) =
+            (self.kind, seen.reset)
+            && reset > window + window / 4 + 2 * seen.resolution + JITTER
+        {
+            self.kind = Kind::Unsure;
+            self.leaning = 0;
+        }
+    }
+
+    fn settle_window(&mut self, window: Duration, seen: &Seen) {
+        let exact = seen.reset.is_some_and(|reset| reset >= 4 * seen.resolution);
+        self.kind = match self.kind {
+            Kind::Continuous { window: known } if exact => Kind::Continuous {
+                window: (known * 7 + window) / 8,
+            },
+            Kind::Continuous { .. } => self.kind,
+            _ => Kind::Continuous { window },
+        };
+    }
+
+    fn settle_end(&mut self, end: Time, stated: Option<Duration>) {
+        match &mut self.kind {
+            Kind::Fixed { end: known, .. } if *known != Time::NEVER => *known = (*known).max(end),
+            Kind::Fixed { end: known, .. } => *known = end,
+            // A log looks like a window whose end doesn't come; it was found out before.
+            Kind::Log { .. } => {}
+            Kind::Unsure | Kind::Continuous { .. } => {
+                self.kind = Kind::Fixed {
+                    end,
+                    window: stated,
+                    proven: false,
+                };
+            }
+        }
+    }
+
+    /// In a proven fixed window: a reset that points further is the next window's.
+    fn follow_end(&mut self, seen: &Seen) {
+        let Some(reset) = seen.reset else {
+            return;
+        };
+        let new_end = seen.sent_at + reset + seen.resolution;
+        if let Kind::Fixed {
+            end,
+            window,
+            proven: true,
+        } = &mut self.kind
+        {
+            let longest = window.map_or(self.longest_reset, |known| known.max(reset));
+            if *end == Time::NEVER || new_end > *end + longest / 20 {
+                *end = new_end;
+                *window = Some(longest);
+            }
+        }
+    }
+
+    /// The first reading after the presumed end of a fixed window.
+    fn prove(&mut self, seen: &Seen, end: Time, sent: &Sent) {
+        let begin = end.before(seen.resolution + JITTER);
+        let since = seen.mark.saturating_sub(sent.until(self.dimension, begin));
+        let full = seen.remaining.saturating_add(since).saturating_mul(10) >= self.limit * 8;
+        let window = self.longest_reset.max(Duration::from_millis(1));
+        if full {
+            self.kind = Kind::Fixed {
+                end: seen.reset.map_or(Time::NEVER, |reset| {
+                    seen.sent_at + reset + seen.resolution + slack(reset)
+                }),
+                window: seen.reset.map(|reset| reset.max(window)),
+                proven: true,
+            };
+            let total = sent.total()[self.dimension as usize];
+            let after = self.charged(total.saturating_sub(seen.mark));
+            self.level = i128::from(seen.remaining) * UNIT - after;
+            self.drift = 0;
+        } else if seen.sent_at > end + seen.resolution + JITTER {
+            self.kind = Kind::Log { window };
+        } else {
+            // Sent so close to the end that it may have been before it.
+            return;
+        }
+        self.leaning = 0;
+    }
+
+    /// What vanished between two readings without this lane's doing, and how the server
+    /// charges against the estimates.
+    fn notice_others(&mut self, last: &Seen, seen: &Seen, stated: Option<Duration>, sent: &Sent) {
+        if !matches!(self.kind, Kind::Continuous { .. }) {
+            self.notice_refill(last, seen, stated);
+            return;
+        }
+        let span = seen.sent_at - last.sent_at;
+        let refilled = self.refill(last.sent_at, seen.sent_at, sent)
+            + self.foreign.max(0) * i128::from(nanos(span)) / 1_000_000_000;
+        let full = i128::from(self.limit) * UNIT;
+        let before = (i128::from(last.remaining) * UNIT + refilled).min(full);
+        let estimated = seen.mark.saturating_sub(last.mark);
+        let used = before - i128::from(seen.remaining) * UNIT;
+        if self.dimension != Dimension::Requests && estimated > 0 {
+            let ratio = (used * 1100).div_euclid(i128::from(estimated) * UNIT);
+            let ratio = ratio.clamp(1000 / 16, 1000) as u64;
+            self.charge = (self.charge * 31 + ratio).div_ceil(32);
+        }
+        let others = used - self.charged(estimated);
+        let memory = i128::from(nanos(FOREIGN_MEMORY));
+        let span = i128::from(nanos(span));
+        self.foreign += (others * 1_000_000_000 - self.foreign * span) / memory.max(span);
+    }
+
+    /// Without resets, refill itself is the evidence: more is left than what this lane's own
+    /// attempts left over.
+    fn notice_refill(&mut self, last: &Seen, seen: &Seen, stated: Option<Duration>) {
+        let telling = seen.reset.is_some_and(|reset| reset > 2 * seen.resolution);
+        let span = seen.sent_at - last.sent_at;
+        if self.kind != Kind::Unsure || telling || span < JITTER {
+            return;
+        }
+        let spent = seen.mark.saturating_sub(last.mark);
+        let gained = seen
+            .remaining
+            .saturating_add(spent)
+            .saturating_sub(last.remaining);
+        let full = seen.remaining.saturating_add(spent) >= self.limit;
+        if gained < 3 || full {
+            return;
+        }
+        self.leaning += 1;
+        if self.leaning >= CONVINCED {
+            let window = u128::from(nanos(span)) * u128::from(self.limit) / u128::from(gained);
+            let measured = Duration::from_nanos(u64::try_from(window).unwrap_or(u64::MAX));
+            self.kind = Kind::Continuous {
+                window: stated.unwrap_or(measured),
+            };
+        }
+    }
+
+    /// Pulls the level into what the reading allows.
+    fn pull(&mut self, now: Time, seen: &Seen, pull: Pull, sent: &Sent) {
+        if let Kind::Fixed {
+            end,
+            window: Some(window),
+            proven: true,
+        } = self.kind
+            && end != Time::NEVER
+            && seen.sent_at < end.before(window + slack(window) + seen.resolution + JITTER)
+        {
+            // From the window before.
+            return;
+        }
+        let total = sent.total()[self.dimension as usize];
+        let after = self.charged(total.saturating_sub(seen.mark));
+        let age = i128::from(nanos(now - seen.sent_at));
+        let others = self.foreign.max(0) * age / 1_000_000_000;
+        let base = i128::from(seen.remaining) * UNIT - after;
+        let least = base - others;
+        let most = base + self.refill(seen.sent_at, now, sent).max(0);
+        let untouched = i128::from(self.limit) * UNIT - self.charged(total);
+        self.level = match (pull, self.kind) {
+            (Pull::First, _) if (untouched - least).abs() <= 3 * self.looseness() => untouched,
+            (Pull::First, _) => least,
+            (Pull::Most, _) => most,
+            (_, Kind::Fixed { .. }) => self.level + self.drift_by(most - self.level),
+            (_, Kind::Unsure) if (most - self.level).abs() <= self.looseness() => self.level,
+            (Pull::Into, _) if self.cap.is_none() => self.level.max(least).min(most),
+            _ => self.level.min(most),
+        };
+        if self.level >= UNIT {
+            self.probes = 0;
+            self.bluffs = 0;
+        }
+        self.trim();
+    }
+
+    /// Where nothing refills between two readings, what this lane counted itself is exact, and
+    /// a reading is off by the requests that overtook each other on the way. These cancel out
+    /// over some readings; what remains is somebody else's doing.
+    fn drift_by(&mut self, gap: i128) -> i128 {
+        self.drift += (gap - self.drift) / DRIFT_MEMORY;
+        if self.drift.abs() <= self.looseness() {
+            return 0;
+        }
+        std::mem::take(&mut self.drift)
+    }
+
+    /// How far a reading may be off because requests overtake each other: some calls.
+    fn looseness(&self) -> i128 {
+        i128::from((self.limit / 50).max(2)) * UNIT
+    }
+
+    fn became_scarce(&mut self, remaining: u64) -> bool {
+        let scarce = remaining.saturating_mul(10) < self.limit;
+        let news = scarce && !self.warned;
+        // Twice the threshold before it is said again.
+        self.warned = scarce || (self.warned && remaining.saturating_mul(5) < self.limit);
+        news
+    }
+}

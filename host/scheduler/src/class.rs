@@ -1,0 +1,20 @@
+//! How an attempt ended, as far as a scheduler cares.
+
+/// The meaning of an attempt's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Class {
+    /// A response to hand on as it is.
+    Ok,
+    /// The server asked to slow down.
+    Throttled,
+    /// Worth another try: server trouble, connection trouble.
+    Transient,
+    /// The time was up.
+    Timeout,
+    /// Trying again gives the same, and says nothing about the next request.
+    Permanent,
+    /// A quota or a balance is used up: nothing more will pass today.
+    QuotaExhausted,
+    /// The credential is not accepted.
+    Auth,
+}

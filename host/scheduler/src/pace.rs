@@ -1,0 +1,259 @@
+//! How many attempts per unit of time, where the server doesn't say.
+//!
+//! **Empty to empty.** A refusal means that the server's credit was used up just then. Between
+//! two such moments it gave out exactly what was accepted between them, so that number over
+//! that time is its rate, whatever the capacity of its bucket.
+//!
+//! **Opening to opening.** A server that goes on refusing for seconds counts in windows: a
+//! bucket that refills would have let one probe through. There the moments that repeat are
+//! those at which a window opens, so it is measured from one opening to the next. Before the
+//! second of them the rate is unknown (the first window was joined somewhere in its middle),
+//! and nothing is paced.
+//!
+//! The lane then sends one attempt per interval, at 0.99 of the rate found (published design),
+//! and faster by 0.01 % with each call, twice as much after every hundred calls without a
+//! refusal. Counted in calls rather than seconds it costs the same share of any limit. A
+//! measurement over few calls is rough and is left more quickly; one over many is good, and
+//! is left as slowly as it took to make. A refusal starts the next measurement.
+//!
+//! This is a measurement, not a search: nothing is cut in half, nothing oscillates but for one
+//! call in some hundred.
+
+use std::time::Duration;
+
+use crate::time::{Time, nanos};
+
+/// Share of the measured rate that is used: 99 % (published design).
+const USED_PER_MILLE: u64 = 990;
+
+/// Calls without a refusal after which growth doubles. A hundred: one refusal per hundred
+/// calls is the waste that is accepted (published design).
+const CALM: u64 = 100;
+
+/// First growth per call, in millionths.
+const FIRST_STEP: u64 = 100;
+
+/// Growth per call at most, in millionths: doubling within some 350 calls.
+const LAST_STEP: u64 = 2000;
+
+/// Calls that make a measurement good. Below, growth is faster in proportion, up to 16 times.
+const GOOD: u64 = 400;
+
+/// How far the sending may lag behind its schedule and catch up: the granularity of timers.
+const LAG: Duration = Duration::from_millis(5);
+
+/// Fewest accepted calls that make a measurement.
+const ENOUGH: u64 = 4;
+
+/// Refused probes in a row that show a window: at 1, 2 and 4 s (published) they span longer
+/// than any bucket above ten calls a minute needs for one.
+const WINDOW_PROBES: u32 = 3;
+
+/// A lane's pace.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    /// Nanoseconds from one attempt to the next; `None`: unlimited.
+    interval: Option<u64>,
+    /// When the next attempt is due.
+    due: Time,
+    /// First refusal of the last episode.
+    empty_at: Option<Time>,
+    /// Attempts sent since then.
+    sent: u64,
+    /// Of these, refused.
+    refused: u64,
+    /// Attempts since the last episode that count for growth.
+    calm: u64,
+    /// Accepted calls in the measurement behind the interval.
+    measured: u64,
+    /// When the last window opened, in a lane where they do.
+    opened_at: Option<Time>,
+    /// Attempts accepted since then, up to the last episode.
+    since_opening: u64,
+}
+
+impl Pace {
+    /// Nanoseconds between attempts; `None`: unlimited.
+    pub(crate) fn interval(&self) -> Option<Duration> {
+        self.interval.map(Duration::from_nanos)
+    }
+
+    /// When the next attempt may be sent.
+    pub(crate) fn due(&self) -> Time {
+        self.interval.map_or(Time::ZERO, |_| self.due)
+    }
+
+    /// An attempt is sent now.
+    pub(crate) fn send(&mut self, now: Time) {
+        self.sent += 1;
+        let Some(interval) = self.interval else {
+            return;
+        };
+        let from = self.due.max(now.before(LAG));
+        self.due = from + Duration::from_nanos(interval);
+        self.calm += 1;
+        let rough = (GOOD / self.measured.max(1)).clamp(1, 16);
+        let doublings = self.calm / CALM.max(self.measured / 2);
+        let step = ((FIRST_STEP * rough) << doublings.min(8)).min(LAST_STEP);
+        self.interval = Some((interval - interval * step / 1_000_000).max(1));
+    }
+
+    /// Attempts accepted since the last episode.
+    pub(crate) fn accepted(&self) -> u64 {
+        self.sent.saturating_sub(self.refused)
+    }
+
+    /// An attempt was refused that the last measurement already knows of.
+    pub(crate) fn refuse(&mut self, sent_at: Time) {
+        if self.empty_at.is_some_and(|empty| sent_at > empty) {
+            self.refused += 1;
+        }
+    }
+
+    /// The first refusal of an episode, of an attempt sent at `sent_at`. With `measure` the
+    /// rate since the last one is taken as the pace; `true` if that gave one.
+    pub(crate) fn episode(&mut self, sent_at: Time, measure: bool) -> bool {
+        self.refused += 1;
+        let accepted = self.accepted();
+        if measure && self.interval.is_none() && self.empty_at.is_some() && accepted < ENOUGH {
+            // Not yet a measurement: it goes on from the same moment.
+            return false;
+        }
+        let span = self.empty_at.map(|empty| nanos(sent_at - empty));
+        self.empty_at = Some(sent_at);
+        (self.sent, self.refused) = (0, 0);
+        self.calm = 0;
+        self.since_opening += accepted;
+        match span.filter(|_| measure && self.opened_at.is_none()) {
+            Some(span) if accepted >= ENOUGH => self.take(span, accepted),
+            Some(_) => {
+                // Too soon to tell: slower than before.
+                self.interval = self.interval.map(|interval| {
+                    interval
+                        .saturating_add(interval / 4)
+                        .min(60_000_000_000.max(interval))
+                });
+            }
+            None => {}
+        }
+        self.interval.is_some()
+    }
+
+    /// The lane is open again after `probes` probes in a row were refused.
+    pub(crate) fn opened(&mut self, now: Time, probes: u32) {
+        if probes < WINDOW_PROBES && self.opened_at.is_none() {
+            return;
+        }
+        if let Some(last) = self.opened_at.replace(now) {
+            if self.since_opening >= ENOUGH {
+                self.take(nanos(now - last), self.since_opening);
+            }
+        } else {
+            self.interval = None;
+        }
+        self.since_opening = 0;
+    }
+
+    /// Takes a measurement.
+    fn take(&mut self, span: u64, accepted: u64) {
+        let measured =
+            u128::from(span) * 1000 / (u128::from(accepted) * u128::from(USED_PER_MILLE));
+        let measured = u64::try_from(measured).unwrap_or(u64::MAX).max(1);
+        // Where the pace was below the limit for a while, the average is too: what came back
+        // meanwhile was lost. The truth is between it and the pace that was too fast.
+        self.interval = Some(match self.interval {
+            Some(known) if known < measured => known.midpoint(measured),
+            _ => measured,
+        });
+        self.measured = accepted;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    /// Sends `count` attempts.
+    fn send(pace: &mut Pace, now: Time, count: u32) {
+        for _ in 0..count {
+            pace.send(now);
+        }
+    }
+
+    #[test]
+    fn the_rate_is_what_was_accepted_between_two_refusals() {
+        let mut pace = Pace::default();
+        send(&mut pace, ms(0), 20);
+        assert!(
+            !pace.episode(ms(1000), true),
+            "one moment is no measurement"
+        );
+        send(&mut pace, ms(1500), 101);
+        assert!(pace.episode(ms(11_000), true));
+        // 100 accepted in 10 s, of which 99 % are used.
+        let interval = pace.interval().expect("measured");
+        assert_eq!(interval.as_millis(), 101);
+    }
+
+    #[test]
+    fn refusals_of_the_same_burst_are_not_counted_as_accepted() {
+        let mut pace = Pace::default();
+        pace.episode(ms(0), true);
+        for _ in 0..5 {
+            pace.refuse(ms(0));
+        }
+        send(&mut pace, ms(1), 120);
+        for _ in 0..19 {
+            pace.refuse(ms(1));
+        }
+        pace.episode(ms(10_000), true);
+        assert_eq!(pace.interval().expect("measured").as_millis(), 101);
+    }
+
+    #[test]
+    fn too_few_calls_only_slow_down() {
+        let mut pace = Pace::default();
+        pace.episode(ms(0), true);
+        send(&mut pace, ms(1), 101);
+        pace.episode(ms(10_000), true);
+        let before = pace.interval().expect("measured");
+        send(&mut pace, ms(10_001), 2);
+        assert!(pace.episode(ms(10_002), true));
+        let after = pace.interval().expect("measured");
+        assert!(after > before && after < before * 3 / 2);
+    }
+
+    #[test]
+    fn attempts_are_spaced_and_may_catch_up_a_timer_s_lag_only() {
+        let mut pace = Pace {
+            interval: Some(1_000_000),
+            ..Pace::default()
+        };
+        let mut sent = 0;
+        while pace.due() <= ms(100) {
+            pace.send(ms(100));
+            sent += 1;
+        }
+        assert_eq!(sent, 6, "one now and five milliseconds' worth");
+    }
+
+    #[test]
+    fn it_grows_slowly_at_first_and_doubles_its_steps_with_calm() {
+        let interval = 100_000_000;
+        let mut pace = Pace {
+            interval: Some(interval),
+            measured: GOOD / 2,
+            ..Pace::default()
+        };
+        let faster = |pace: &Pace| interval * 1000 / pace.interval.expect("set") - 1000;
+        send(&mut pace, ms(0), 100);
+        assert!((16..=24).contains(&faster(&pace)), "{} ‰", faster(&pace));
+        send(&mut pace, ms(0), 300);
+        let grown = faster(&pace);
+        assert!((250..=420).contains(&grown), "{grown} ‰");
+    }
+}

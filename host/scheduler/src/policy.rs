@@ -1,0 +1,60 @@
+//! What a user may set for a lane. The defaults are the published design's numbers.
+
+use std::time::Duration;
+
+/// The knobs of a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// `false`: nothing is learnt and nothing is paced; declared limits, `max_window` and
+    /// retries still hold.
+    pub adaptive: bool,
+    /// Attempts in flight before anything is known. Published: 4.
+    pub start_window: u32,
+    /// Attempts in flight however often the server refuses. Published: 1.
+    pub min_window: u32,
+    /// Attempts in flight at most. 256 is what 60 calls a second at 4 s each need; the
+    /// published design has no ceiling beside `-j`.
+    pub max_window: u32,
+    /// Retries of a job. Published: 3.
+    pub max_retries: u32,
+    /// Upper end of the first pause before a retry; doubles with each. Published: 1 s.
+    pub retry_base: Duration,
+    /// Where doubling ends. Published: 60 s.
+    pub retry_cap: Duration,
+    /// Longest wait that a server may ask for; who asks for more has run out of something
+    /// that a run should not sit out, and the job fails. One hour: the longest reset that
+    /// published quotas below a day have.
+    pub longest_hint: Duration,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            adaptive: true,
+            start_window: 4,
+            min_window: 1,
+            max_window: 256,
+            max_retries: 3,
+            retry_base: Duration::from_secs(1),
+            retry_cap: Duration::from_mins(1),
+            longest_hint: Duration::from_hours(1),
+        }
+    }
+}
+
+impl Policy {
+    /// What holds where two providers share a lane and differ: the more careful of the two.
+    #[must_use]
+    pub fn tighter(self, other: Self) -> Self {
+        Self {
+            adaptive: self.adaptive || other.adaptive,
+            start_window: self.start_window.min(other.start_window),
+            min_window: self.min_window.min(other.min_window),
+            max_window: self.max_window.min(other.max_window),
+            max_retries: self.max_retries.min(other.max_retries),
+            retry_base: self.retry_base.max(other.retry_base),
+            retry_cap: self.retry_cap.max(other.retry_cap),
+            longest_hint: self.longest_hint.min(other.longest_hint),
+        }
+    }
+}

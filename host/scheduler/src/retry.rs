@@ -1,0 +1,321 @@
+//! What is tried again, and when.
+//!
+//! This is the only layer that retries: layers that each try three times multiply one refused
+//! request into a storm.
+//!
+//! - **Transient** failures have 3 retries (published), each after a pause drawn from all of
+//!   [0, base · 2ⁿ): full jitter, which spreads those that failed together. A wait that the
+//!   server asks for is kept to instead.
+//! - **Throttled** attempts don't use up retries: being refused says nothing about the request,
+//!   and the lane, not the job, waits. Twenty of them end it all the same (published): no
+//!   limit of a run is that far off. Who sets retries to 0 gets the first refusal back.
+//! - A **timeout** is not retried: the exchange's time was for all attempts together, and a
+//!   completion that was slow once costs as much to be slow again.
+//! - The **budget** bounds retries of failures to about a tenth of all calls, as 500 tokens, 5
+//!   for a retry, 1 back for a success (published, after AWS). Without tokens a retry waits
+//!   for them, or until nothing else is in flight: storms end and no job is lost.
+
+use std::time::Duration;
+
+use crate::chance::Chance;
+use crate::class::Class;
+use crate::policy::Policy;
+use crate::time::{Time, nanos};
+
+/// Refusals that a job survives (published).
+const MOST_REFUSALS: u32 = 20;
+
+/// Tokens of a full budget (published).
+const BUDGET: u32 = 500;
+
+/// What a retry costs (published).
+const RETRY_COST: u32 = 5;
+
+/// A job's past.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Tries {
+    /// Retries that counted.
+    pub(crate) counted: u32,
+    /// Attempts that didn't: refused ones, and probes of a broken lane.
+    pub(crate) free: u32,
+}
+
+impl Tries {
+    /// Attempts before the one that ended.
+    pub(crate) fn retries(self) -> u32 {
+        self.counted + self.free
+    }
+}
+
+/// What the decision looks at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Attempted {
+    pub(crate) class: Class,
+    /// The wait that the server asked for.
+    pub(crate) asked: Option<Duration>,
+    /// The server said that trying again is useless.
+    pub(crate) useless: bool,
+    pub(crate) tries: Tries,
+    pub(crate) max_retries: u32,
+    pub(crate) deadline: Option<Time>,
+    /// The lane takes care of when: it is blocked or paced.
+    pub(crate) lane_waits: bool,
+    /// The lane is broken: the attempt was everybody's probe.
+    pub(crate) probe: bool,
+}
+
+/// What becomes of the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It has ended.
+    Return,
+    /// It goes back into the queue.
+    Again { not_before: Time, counts: bool },
+}
+
+/// Decides.
+pub(crate) fn decide(
+    now: Time,
+    attempted: &Attempted,
+    policy: &Policy,
+    chance: &mut Chance,
+) -> Verdict {
+    let throttled = attempted.class == Class::Throttled;
+    let retryable = throttled || attempted.class == Class::Transient;
+    if !retryable || attempted.useless || attempted.max_retries == 0 {
+        return Verdict::Return;
+    }
+    let free = attempted.lane_waits && throttled || attempted.probe;
+    let spent = if free {
+        attempted.tries.free >= MOST_REFUSALS
+    } else {
+        attempted.tries.counted >= attempted.max_retries
+    };
+    let asked = attempted.asked.filter(|wait| !wait.is_zero());
+    if spent || asked.is_some_and(|wait| wait > policy.longest_hint) {
+        return Verdict::Return;
+    }
+    let pause = match asked {
+        _ if free => Duration::ZERO,
+        // Those who were asked the same must not return as a herd.
+        Some(wait) => wait + jitter((wait / 10).min(Duration::from_secs(1)), chance),
+        None => jitter(ceiling(policy, attempted.tries.counted), chance),
+    };
+    let not_before = now + pause;
+    if attempted
+        .deadline
+        .is_some_and(|deadline| not_before >= deadline)
+    {
+        return Verdict::Return;
+    }
+    Verdict::Again {
+        not_before,
+        counts: !free,
+    }
+}
+
+fn ceiling(policy: &Policy, retries: u32) -> Duration {
+    let factor = 1u32.checked_shl(retries).unwrap_or(u32::MAX);
+    policy
+        .retry_base
+        .saturating_mul(factor)
+        .min(policy.retry_cap)
+}
+
+fn jitter(span: Duration, chance: &mut Chance) -> Duration {
+    Duration::from_nanos(chance.below(nanos(span)))
+}
+
+/// A lane's retry budget.
+#[derive(Debug)]
+pub(crate) struct Budget(u32);
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self(BUDGET)
+    }
+}
+
+impl Budget {
+    /// Whether there are tokens for one more retry.
+    pub(crate) fn allows(&self) -> bool {
+        self.0 >= RETRY_COST
+    }
+
+    pub(crate) fn spend(&mut self) {
+        self.0 = self.0.saturating_sub(RETRY_COST);
+    }
+
+    pub(crate) fn succeed(&mut self) {
+        self.0 = (self.0 + 1).min(BUDGET);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FAILED: Attempted = Attempted {
+        class: Class::Transient,
+        asked: None,
+        useless: false,
+        tries: Tries {
+            counted: 0,
+            free: 0,
+        },
+        max_retries: 3,
+        deadline: None,
+        lane_waits: true,
+        probe: false,
+    };
+
+    fn decide(attempted: Attempted) -> Verdict {
+        super::decide(
+            Time::ZERO,
+            &attempted,
+            &Policy::default(),
+            &mut Chance::new(1),
+        )
+    }
+
+    fn after(attempted: Attempted) -> Duration {
+        match decide(attempted) {
+            Verdict::Again { not_before, .. } => not_before - Time::ZERO,
+            Verdict::Return => panic!("no retry"),
+        }
+    }
+
+    #[test]
+    fn only_failures_that_may_pass_are_tried_again() {
+        for (class, again) in [
+            (Class::Ok, false),
+            (Class::Throttled, true),
+            (Class::Transient, true),
+            (Class::Timeout, false),
+            (Class::Permanent, false),
+            (Class::QuotaExhausted, false),
+            (Class::Auth, false),
+        ] {
+            let verdict = decide(Attempted { class, ..FAILED });
+            assert_eq!(verdict != Verdict::Return, again, "{class:?}");
+        }
+    }
+
+    #[test]
+    fn pauses_are_drawn_from_nothing_to_a_doubling_ceiling() {
+        let mut chance = Chance::new(9);
+        for (counted, ceiling) in [(0, 1), (1, 2), (2, 4)] {
+            let attempted = Attempted {
+                tries: Tries { counted, free: 0 },
+                ..FAILED
+            };
+            let pauses: Vec<u64> = (0..1000)
+                .map(|_| {
+                    match super::decide(Time::ZERO, &attempted, &Policy::default(), &mut chance) {
+                        Verdict::Again { not_before, .. } => not_before.as_nanos() / 1_000_000,
+                        Verdict::Return => panic!("no retry"),
+                    }
+                })
+                .collect();
+            assert!(pauses.iter().all(|ms| *ms < ceiling * 1000));
+            assert!(pauses.iter().any(|ms| *ms < ceiling * 100));
+            assert!(pauses.iter().any(|ms| *ms > ceiling * 900));
+        }
+    }
+
+    #[test]
+    fn the_fourth_failure_is_the_last() {
+        let tries = Tries {
+            counted: 3,
+            free: 7,
+        };
+        assert_eq!(decide(Attempted { tries, ..FAILED }), Verdict::Return);
+    }
+
+    #[test]
+    fn a_wait_that_was_asked_for_is_kept_to() {
+        let asked = Some(Duration::from_secs(20));
+        let pause = after(Attempted { asked, ..FAILED });
+        assert!((20_000..=21_000).contains(&pause.as_millis()));
+    }
+
+    #[test]
+    fn a_wait_of_hours_is_not_sat_out() {
+        let asked = Some(Duration::from_hours(2));
+        assert_eq!(decide(Attempted { asked, ..FAILED }), Verdict::Return);
+    }
+
+    #[test]
+    fn being_refused_uses_no_retries_but_has_an_end() {
+        let refused = Attempted {
+            class: Class::Throttled,
+            ..FAILED
+        };
+        let with = |counted, free| {
+            decide(Attempted {
+                tries: Tries { counted, free },
+                ..refused
+            })
+        };
+        let again = Verdict::Again {
+            not_before: Time::ZERO,
+            counts: false,
+        };
+        assert_eq!(with(3, 19), again);
+        assert_eq!(with(0, 20), Verdict::Return);
+    }
+
+    #[test]
+    fn without_a_lane_that_waits_being_refused_counts() {
+        let refused = Attempted {
+            class: Class::Throttled,
+            lane_waits: false,
+            ..FAILED
+        };
+        assert!(matches!(
+            decide(refused),
+            Verdict::Again { counts: true, .. }
+        ));
+    }
+
+    #[test]
+    fn no_retries_means_none_for_refusals_either() {
+        let class = Class::Throttled;
+        let attempted = Attempted {
+            class,
+            max_retries: 0,
+            ..FAILED
+        };
+        assert_eq!(decide(attempted), Verdict::Return);
+    }
+
+    #[test]
+    fn the_server_s_word_that_it_is_useless_is_taken() {
+        let useless = true;
+        assert_eq!(decide(Attempted { useless, ..FAILED }), Verdict::Return);
+    }
+
+    #[test]
+    fn no_pause_goes_past_the_deadline() {
+        let attempted = Attempted {
+            asked: Some(Duration::from_secs(5)),
+            deadline: Some(Time::ZERO + Duration::from_secs(5)),
+            ..FAILED
+        };
+        assert_eq!(decide(attempted), Verdict::Return);
+    }
+
+    #[test]
+    fn a_hundred_retries_empty_the_budget_and_five_successes_buy_one() {
+        let mut budget = Budget::default();
+        for _ in 0..100 {
+            assert!(budget.allows());
+            budget.spend();
+        }
+        assert!(!budget.allows());
+        for _ in 0..5 {
+            budget.succeed();
+        }
+        assert!(budget.allows());
+    }
+}

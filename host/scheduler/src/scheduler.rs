@@ -1,0 +1,470 @@
+//! The machine: lanes, declared limits, and the five verbs.
+//!
+//! It owns every job from `offer` to its end and knows which lanes have to be looked at: those
+//! where something happened, and those whose time has come. Looking at a lane asks its head
+//! alone, so that a call costs the same with ten jobs queued and with ten thousand.
+//!
+//! A limit that several lanes share is given out by ticket: while the head of one lane waits
+//! for it, no later ticket of another lane may take from it. Otherwise small jobs of one lane
+//! would starve large ones of another.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::chance::Chance;
+use crate::class::Class;
+use crate::event::{Event, Notice};
+use crate::job::{Action, Demand, End, JobId, LaneId, Next, Refusal};
+use crate::lane::{Flight, Lane, Surroundings, Verdict};
+use crate::limits::{LeaseId, Limit, LimitId, Limits};
+use crate::policy::Policy;
+use crate::retry::{self, Attempted, Tries};
+use crate::sent::{Amounts, amounts};
+use crate::time::Time;
+use crate::view::{View, Wait, Why};
+
+mod leases;
+
+/// All lanes of a run.
+///
+/// The caller keeps the loop: after `offer`, `finish`, `cancel`, and when the time that `wake`
+/// gave has come, it calls `start` until that gives `None`, does what it is told, and takes the
+/// events. `now` never goes back.
+#[derive(Debug)]
+pub struct Scheduler {
+    lanes: Vec<Lane>,
+    jobs: BTreeMap<JobId, Job>,
+    limits: Limits,
+    /// Lanes to look at.
+    dirty: BTreeSet<LaneId>,
+    /// When to look at a lane again.
+    timers: BTreeSet<(Time, LaneId)>,
+    /// The present timer of each lane.
+    timer_of: Vec<Option<Time>>,
+    /// Heads that wait for a declared limit.
+    waiters: BTreeSet<(LimitId, JobId, LaneId)>,
+    refused: VecDeque<(JobId, Refusal)>,
+    events: VecDeque<Notice>,
+    chance: Chance,
+    next_job: u64,
+    next_lease: u64,
+    /// Leases of attempts in flight.
+    leased: BTreeSet<LeaseId>,
+    now: Time,
+}
+
+/// Why a head can't go, and when to look again.
+type Later = (Option<Wait>, Option<Time>);
+
+#[derive(Debug)]
+struct Job {
+    lane: LaneId,
+    demand: Demand,
+    amounts: Amounts,
+    /// Since when it has been in the queue.
+    queued_at: Time,
+    not_before: Time,
+    tries: Tries,
+    /// Its next attempt is a retry of a failure, which costs budget.
+    budgeted: bool,
+    flight: Option<(Flight, Option<LeaseId>)>,
+    /// The limits that it found full since it is the head.
+    waits_for: Vec<LimitId>,
+}
+
+impl Scheduler {
+    /// A scheduler without lanes. The same seed and the same calls give the same decisions.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            lanes: Vec::new(),
+            jobs: BTreeMap::new(),
+            limits: Limits::default(),
+            dirty: BTreeSet::new(),
+            timers: BTreeSet::new(),
+            timer_of: Vec::new(),
+            waiters: BTreeSet::new(),
+            refused: VecDeque::new(),
+            events: VecDeque::new(),
+            chance: Chance::new(seed),
+            next_job: 0,
+            next_lease: 0,
+            leased: BTreeSet::new(),
+            now: Time::ZERO,
+        }
+    }
+
+    /// Opens a lane.
+    pub fn open(&mut self, policy: Policy) -> LaneId {
+        let id = LaneId(self.lanes.len() as u32);
+        self.lanes.push(Lane::new(id, policy, self.now));
+        self.timer_of.push(None);
+        id
+    }
+
+    /// Makes a lane as careful as `policy` too. See [`Policy::tighter`].
+    pub fn tighten(&mut self, lane: LaneId, policy: Policy) {
+        let lane = &mut self.lanes[lane.index()];
+        let policy = lane.policy().tighter(policy);
+        lane.obey(policy, self.now);
+    }
+
+    /// Adds a declared limit.
+    pub fn declare(&mut self, limit: Limit) -> LimitId {
+        self.limits.declare(limit)
+    }
+
+    /// Puts a job into its lane's queue.
+    pub fn offer(&mut self, now: Time, lane: LaneId, demand: Demand) -> JobId {
+        self.pass(now);
+        let id = JobId(self.next_job);
+        self.next_job += 1;
+        let queue = &mut self.lanes[lane.index()];
+        queue.queue.push(id);
+        if let Some(deadline) = demand.deadline {
+            queue.deadlines.insert((deadline, id));
+        }
+        self.jobs.insert(
+            id,
+            Job {
+                lane,
+                amounts: amounts(demand.cost),
+                demand,
+                queued_at: self.now,
+                not_before: Time::ZERO,
+                tries: Tries::default(),
+                budgeted: false,
+                flight: None,
+                waits_for: Vec::new(),
+            },
+        );
+        self.dirty.insert(lane);
+        id
+    }
+
+    /// The next thing to do now, if there is one.
+    pub fn start(&mut self, now: Time) -> Option<Action> {
+        self.pass(now);
+        while let Some(&(due, lane)) = self.timers.first()
+            && due <= self.now
+        {
+            self.set_timer(lane, None);
+            self.dirty.insert(lane);
+        }
+        loop {
+            if let Some((job, why)) = self.refused.pop_front() {
+                return Some(Action::Refuse(job, why));
+            }
+            let &lane = self.dirty.first()?;
+            self.expire(lane);
+            if let Some(job) = self.try_head(lane) {
+                return Some(Action::Start(job));
+            }
+        }
+    }
+
+    /// The attempt of a started job has ended.
+    pub fn finish(&mut self, now: Time, job: JobId, end: &End<'_>) -> Next {
+        self.pass(now);
+        let Some((flight, lease)) = self.jobs.get_mut(&job).and_then(|job| job.flight.take())
+        else {
+            return Next::Return;
+        };
+        let id = self.jobs[&job].lane;
+        self.dirty.insert(id);
+        let used = end.usage.map_or(self.jobs[&job].amounts, amounts);
+        self.settle(job, lease, &used);
+        let lane = &mut self.lanes[id.index()];
+        lane.land();
+        let in_flight = lane.in_flight();
+        self.say(id, Event::SlotReleased { job, in_flight });
+        let was_broken = self.lanes[id.index()].gate.is_broken();
+        self.teach(job, &flight, end);
+        self.decide(job, end, was_broken)
+    }
+
+    /// Nobody wants the job's answer any more, whether it waits or is in flight.
+    pub fn cancel(&mut self, now: Time, job: JobId) {
+        self.pass(now);
+        self.refused.retain(|(refused, _)| *refused != job);
+        let Some(mut gone) = self.jobs.remove(&job) else {
+            return;
+        };
+        self.dirty.insert(gone.lane);
+        self.stop_waiting(&mut gone, job);
+        let lane = &mut self.lanes[gone.lane.index()];
+        lane.queue.remove(job, gone.not_before);
+        if let Some(deadline) = gone.demand.deadline {
+            lane.deadlines.remove(&(deadline, job));
+        }
+        if let Some((flight, lease)) = gone.flight {
+            lane.land();
+            lane.gate.lost_probe(flight.sent_at);
+            let in_flight = lane.in_flight();
+            self.say(gone.lane, Event::SlotReleased { job, in_flight });
+            self.settle_lease(lease, &gone.demand, &gone.amounts);
+        }
+    }
+
+    /// When `start` has to be asked again even if nothing else happens: strictly after the
+    /// last `now`, or `start` has something to give now.
+    pub fn wake(&self) -> Option<Time> {
+        let timer = self.timers.first().map(|&(due, _)| due);
+        let renewal = self.limits.renewal().map(|(due, _)| due);
+        [timer, renewal].into_iter().flatten().min()
+    }
+
+    /// The oldest event that was not taken yet. They are kept until they are taken.
+    pub fn event(&mut self) -> Option<Notice> {
+        self.events.pop_front()
+    }
+
+    /// How a lane stands.
+    pub fn view(&self, lane: LaneId) -> View {
+        self.lanes[lane.index()].view()
+    }
+
+    /// Refuses the queued jobs of a lane whose deadline is over.
+    fn expire(&mut self, id: LaneId) {
+        loop {
+            let lane = &mut self.lanes[id.index()];
+            let Some(&(deadline, job)) = lane.deadlines.first() else {
+                return;
+            };
+            if deadline > self.now {
+                return;
+            }
+            let needed = self.now - self.jobs[&job].queued_at;
+            self.refuse(job, Refusal::DeadlineInQueue { needed });
+        }
+    }
+
+    /// Starts the head of a lane, or refuses it, or notes when to look again.
+    fn try_head(&mut self, id: LaneId) -> Option<JobId> {
+        let jobs = &self.jobs;
+        let lane = &mut self.lanes[id.index()];
+        let Some(head) = lane.head(self.now, |job| jobs[&job].budgeted) else {
+            let pause = lane.queue.next_pause_end();
+            lane.wait = pause.map(|_| Wait {
+                why: Why::Backoff,
+                until: pause,
+            });
+            self.rest(id, pause);
+            return None;
+        };
+        if let Some(other) = lane.front.replace(head.job)
+            && other != head.job
+        {
+            self.leave_limit(other);
+        }
+        let lane = &mut self.lanes[id.index()];
+        let mut around = Surroundings {
+            now: self.now,
+            chance: &mut self.chance,
+            events: &mut self.events,
+        };
+        let mut exact = true;
+        let (wait, until) = match lane.check(&self.jobs[&head.job].amounts, &mut around) {
+            Verdict::Go => match self.reserve(id, head.job) {
+                Ok(lease) => return Some(self.launch(id, head.job, lease)),
+                Err(Some(verdict)) => {
+                    // Another lease may end before that.
+                    exact = false;
+                    verdict
+                }
+                Err(None) => return None,
+            },
+            Verdict::Wait(wait, until) => {
+                // It can't take a shared limit now, so nobody waits behind it for that.
+                self.leave_limit(head.job);
+                (wait, until)
+            }
+            Verdict::Refuse(why) => {
+                self.refuse(head.job, why);
+                return None;
+            }
+            Verdict::End(why) => {
+                self.refuse_all(id, &why);
+                return None;
+            }
+        };
+        if exact && self.too_late(id, head.job, until) {
+            return None;
+        }
+        let lane = &mut self.lanes[id.index()];
+        let pause = lane.queue.next_pause_end();
+        lane.wait = wait;
+        let until = [until, pause].into_iter().flatten().min();
+        self.rest(id, until);
+        None
+    }
+
+    /// Refuses a head whose deadline passes while it waits and works.
+    fn too_late(&mut self, id: LaneId, job: JobId, until: Option<Time>) -> bool {
+        let (Some(until), Some(deadline)) = (until, self.jobs[&job].demand.deadline) else {
+            return false;
+        };
+        let ready = until + self.lanes[id.index()].counters.median();
+        if ready <= deadline {
+            return false;
+        }
+        let needed = ready - self.jobs[&job].queued_at;
+        self.refuse(job, Refusal::DeadlineInQueue { needed });
+        true
+    }
+
+    fn launch(&mut self, id: LaneId, job: JobId, lease: Option<LeaseId>) -> JobId {
+        let mut started = self.jobs.remove(&job).expect("the head is a job");
+        self.stop_waiting(&mut started, job);
+        let lane = &mut self.lanes[id.index()];
+        lane.queue.remove(job, started.not_before);
+        if let Some(deadline) = started.demand.deadline {
+            lane.deadlines.remove(&(deadline, job));
+        }
+        if started.budgeted {
+            lane.budget.spend();
+            started.budgeted = false;
+        }
+        lane.counters.counts.total_requests += 1;
+        lane.counters.counts.retried_requests += u64::from(started.tries.retries() > 0);
+        let flight = lane.send(self.now, started.amounts);
+        let event = Event::SlotAcquired {
+            job,
+            queued: self.now - started.queued_at.max(started.not_before),
+            in_flight: lane.in_flight(),
+            window: lane.window(),
+        };
+        started.flight = Some((flight, lease));
+        self.jobs.insert(job, started);
+        self.say(id, event);
+        job
+    }
+
+    /// What an end teaches its lane.
+    fn teach(&mut self, job: JobId, flight: &Flight, end: &End<'_>) {
+        let taught = &self.jobs[&job];
+        let id = taught.lane;
+        let lane = &mut self.lanes[id.index()];
+        let mut around = Surroundings {
+            now: self.now,
+            chance: &mut self.chance,
+            events: &mut self.events,
+        };
+        lane.read(flight, end.hint, &mut around);
+        let closed = lane.learn(flight, &taught.amounts, end, job, &mut around);
+        if closed {
+            lane.tell(Event::BreakerClosed, &mut around);
+        }
+    }
+
+    fn decide(&mut self, job: JobId, end: &End<'_>, was_broken: bool) -> Next {
+        let decided = self.jobs.get_mut(&job).expect("it was in flight");
+        let id = decided.lane;
+        let lane = &mut self.lanes[id.index()];
+        let policy = *lane.policy();
+        let attempted = Attempted {
+            class: end.class,
+            asked: end.hint.retry_after,
+            useless: end.hint.useless,
+            tries: decided.tries,
+            max_retries: decided.demand.max_retries.unwrap_or(policy.max_retries),
+            deadline: decided.demand.deadline,
+            lane_waits: policy.adaptive,
+            probe: policy.adaptive && was_broken,
+        };
+        match retry::decide(self.now, &attempted, &policy, &mut self.chance) {
+            retry::Verdict::Return => {
+                let counts = &mut lane.counters.counts;
+                if end.class == Class::Ok {
+                    counts.completed_requests += 1;
+                } else {
+                    counts.failed_requests += 1;
+                }
+                self.jobs.remove(&job);
+                Next::Return
+            }
+            retry::Verdict::Again { not_before, counts } => {
+                if counts {
+                    decided.tries.counted += 1;
+                } else {
+                    decided.tries.free += 1;
+                }
+                decided.budgeted = counts && end.class == Class::Transient;
+                decided.queued_at = self.now;
+                decided.not_before = not_before;
+                lane.queue.push_retry(job, not_before);
+                if let Some(deadline) = decided.demand.deadline {
+                    lane.deadlines.insert((deadline, job));
+                }
+                let retry = decided.tries.retries();
+                let not_before = not_before.max(lane.gate.blocked_until().unwrap_or(Time::ZERO));
+                self.say(
+                    id,
+                    Event::RequestRetrying {
+                        job,
+                        retry,
+                        not_before,
+                    },
+                );
+                Next::Again { retry, not_before }
+            }
+        }
+    }
+
+    /// A queued job has ended.
+    fn refuse(&mut self, job: JobId, why: Refusal) {
+        let Some(mut gone) = self.jobs.remove(&job) else {
+            return;
+        };
+        self.stop_waiting(&mut gone, job);
+        let lane = &mut self.lanes[gone.lane.index()];
+        lane.queue.remove(job, gone.not_before);
+        if let Some(deadline) = gone.demand.deadline {
+            lane.deadlines.remove(&(deadline, job));
+        }
+        lane.counters.counts.failed_requests += 1;
+        self.refused.push_back((job, why));
+    }
+
+    fn refuse_all(&mut self, lane: LaneId, why: &Refusal) {
+        for job in self.lanes[lane.index()].queue.drain() {
+            self.refuse(job, why.clone());
+        }
+        self.lanes[lane.index()].wait = None;
+        self.rest(lane, None);
+    }
+
+    /// A lane has been looked at; the next time is at `until`, or when something happens.
+    fn rest(&mut self, lane: LaneId, until: Option<Time>) {
+        self.dirty.remove(&lane);
+        let deadline = self.lanes[lane.index()]
+            .deadlines
+            .first()
+            .map(|&(at, _)| at);
+        let until = [until, deadline].into_iter().flatten().min();
+        self.set_timer(lane, until);
+    }
+
+    fn set_timer(&mut self, lane: LaneId, until: Option<Time>) {
+        let timer = &mut self.timer_of[lane.index()];
+        if *timer == until {
+            return;
+        }
+        if let Some(known) = timer.take() {
+            self.timers.remove(&(known, lane));
+        }
+        if let Some(until) = until {
+            self.timers.insert((until, lane));
+        }
+        *timer = until;
+    }
+
+    fn say(&mut self, lane: LaneId, event: Event) {
+        self.events.push_back(Notice {
+            at: self.now,
+            lane,
+            event,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! The user's limits: a lease for each attempt, and who waits for which limit.
+
+use super::{Job, Later, Scheduler};
+use crate::hint::Dimension;
+use crate::job::{Demand, JobId, LaneId, Refusal};
+use crate::limits::{Counts, Denied, LeaseId, LimitId};
+use crate::sent::Amounts;
+use crate::time::Time;
+use crate::view::{Wait, Why};
+
+impl Scheduler {
+    /// Lets time pass: holds of attempts in flight are renewed before they can end.
+    pub(super) fn pass(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        while let Some((due, lease)) = self.limits.renewal()
+            && due <= self.now
+        {
+            if self.leased.contains(&lease) {
+                self.limits.renew(self.now, lease);
+            } else {
+                self.limits.release(self.now, lease);
+            }
+        }
+    }
+
+    /// Takes the user's limits for an attempt; `Err(None)`: the job was refused.
+    pub(super) fn reserve(
+        &mut self,
+        id: LaneId,
+        job: JobId,
+    ) -> Result<Option<LeaseId>, Option<Later>> {
+        let waiting = &self.jobs[&job];
+        if waiting.demand.limits.is_empty() {
+            return Ok(None);
+        }
+        let earlier = waiting.demand.limits.iter().find(|limit| {
+            let first = self.waiters.range((**limit, JobId(0), LaneId(0))..).next();
+            first.is_some_and(|(other, ticket, _)| other == *limit && *ticket < job)
+        });
+        if let Some(&limit) = earlier {
+            let wait = self.declared_wait(limit, None);
+            self.wait_for(job, id, limit);
+            return Err(Some((wait, None)));
+        }
+        let requirements = self.requirements(&waiting.demand, &waiting.amounts);
+        let lease = LeaseId(self.next_lease);
+        self.next_lease += 1;
+        match self.limits.reserve(self.now, lease, &requirements) {
+            Ok(()) => {
+                self.leased.insert(lease);
+                Ok(Some(lease))
+            }
+            Err(Denied::Full { limit, retry_at }) => {
+                self.wait_for(job, id, limit);
+                Err(Some((self.declared_wait(limit, retry_at), retry_at)))
+            }
+            Err(Denied::ExceedsCapacity {
+                limit,
+                asked,
+                capacity,
+            }) => {
+                let limit = self.limits.limit(limit).map(|limit| limit.name.clone());
+                let why = Refusal::Oversize {
+                    limit: limit.unwrap_or_default(),
+                    asked,
+                    capacity,
+                };
+                self.refuse(job, why);
+                Err(None)
+            }
+            Err(Denied::UnknownLimit(_) | Denied::InvalidLease) => {
+                self.refuse(job, Refusal::UnknownLimit);
+                Err(None)
+            }
+        }
+    }
+
+    fn requirements(&self, demand: &Demand, amounts: &Amounts) -> Vec<(LimitId, u64)> {
+        let amount = |limit: &LimitId| match self.limits.limit(*limit).map(|l| l.counts) {
+            Some(Counts::Tokens(_)) => amounts[Dimension::Tokens as usize].max(1),
+            _ => 1,
+        };
+        demand.limits.iter().map(|id| (*id, amount(id))).collect()
+    }
+
+    fn declared_wait(&self, limit: LimitId, until: Option<Time>) -> Option<Wait> {
+        let declared = self.limits.limit(limit)?;
+        Some(Wait {
+            why: Why::Declared {
+                name: declared.name.clone(),
+                used: self.limits.used(self.now, limit),
+                capacity: declared.capacity,
+            },
+            until,
+        })
+    }
+
+    /// Notes that a head waits for a limit.
+    fn wait_for(&mut self, job: JobId, lane: LaneId, limit: LimitId) {
+        let waiting = self.jobs.get_mut(&job).expect("the head is a job");
+        if !waiting.waits_for.contains(&limit) {
+            waiting.waits_for.push(limit);
+            self.waiters.insert((limit, job, lane));
+        }
+    }
+
+    /// The job waits for no limit any more; those behind it have a look.
+    pub(super) fn stop_waiting(&mut self, job: &mut Job, id: JobId) {
+        for limit in std::mem::take(&mut job.waits_for) {
+            self.waiters.remove(&(limit, id, job.lane));
+            self.rouse(limit);
+        }
+    }
+
+    /// The same for a job that stays in the queue.
+    pub(super) fn leave_limit(&mut self, id: JobId) {
+        let Some(job) = self.jobs.get_mut(&id) else {
+            return;
+        };
+        let lane = job.lane;
+        for limit in std::mem::take(&mut job.waits_for) {
+            self.waiters.remove(&(limit, id, lane));
+            self.rouse(limit);
+        }
+    }
+
+    /// Looks at the lane that waits for a limit with the oldest ticket.
+    fn rouse(&mut self, limit: LimitId) {
+        let first = self.waiters.range((limit, JobId(0), LaneId(0))..).next();
+        if let Some(&(_, _, lane)) = first.filter(|(other, ..)| *other == limit) {
+            self.dirty.insert(lane);
+        }
+    }
+
+    pub(super) fn settle(&mut self, job: JobId, lease: Option<LeaseId>, used: &Amounts) {
+        let demand = self.jobs[&job].demand.clone();
+        self.settle_lease(lease, &demand, used);
+    }
+
+    pub(super) fn settle_lease(&mut self, lease: Option<LeaseId>, demand: &Demand, used: &Amounts) {
+        let Some(lease) = lease else {
+            return;
+        };
+        self.leased.remove(&lease);
+        let actual = self.requirements(demand, used);
+        self.limits.settle(self.now, lease, &actual);
+        for limit in demand.limits.iter() {
+            self.rouse(*limit);
+        }
+    }
+}

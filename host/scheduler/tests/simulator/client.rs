@@ -1,0 +1,478 @@
+//! The client: drives the scheduler as the program's shell does, and measures.
+//!
+//! It offers up to `-j` jobs, sends what `start` gives, hands each answer's hint to `finish`,
+//! and comes back when `wake` says so, rounded up to the millisecond that the runtime's timers
+//! have. A cancelled attempt is taken off the books at once, but its request still reaches the
+//! server: that is how networks are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use runner_scheduler::{
+    Action, Class, Demand, End, Event, JobId, LaneId, Limit, LimitId, Next, Notice, Refusal,
+    Scheduler, Time,
+};
+
+use super::idle::Idle;
+use super::plan::{Job, Plan, World};
+use super::server::{Answer, Charge, Server, Status};
+use super::speech::Wire;
+use super::watch::Watch;
+
+/// Granularity of the runtime's timers.
+const TIMER: u64 = 1_000_000;
+
+/// How a job ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Answered,
+    /// Its last attempt ended like this.
+    Failed(Class),
+    Refused,
+    Cancelled,
+}
+
+/// What a run measured.
+#[derive(Debug, Default)]
+pub(crate) struct Run {
+    pub(crate) makespan: Duration,
+    /// How each job ended, by number.
+    pub(crate) ended: Vec<Option<Ended>>,
+    pub(crate) attempts: u64,
+    pub(crate) throttled: u64,
+    /// When a request was accepted at its server, and for which lane.
+    pub(crate) accepted: Vec<(Time, usize)>,
+    /// When a job ended, and in which lane.
+    pub(crate) left: Vec<(Time, usize)>,
+    /// Time in the queue before each job's first attempt.
+    pub(crate) queued: Vec<Duration>,
+    /// Longest time in which there was work and credit and nothing was sent.
+    /// `None` where the limits were never learnt.
+    pub(crate) idle: Option<Duration>,
+    /// What happened, line by line; empty unless asked for.
+    pub(crate) trace: Vec<String>,
+}
+
+/// How to run.
+#[derive(Debug, Clone)]
+pub(crate) struct Way {
+    /// What failures are called.
+    pub(crate) name: String,
+    pub(crate) wire: Wire,
+    pub(crate) trace: bool,
+}
+
+#[derive(Debug)]
+enum Happening {
+    Arrives {
+        job: usize,
+        attempt: u32,
+    },
+    Returns {
+        job: usize,
+        attempt: u32,
+        answer: Box<Answer>,
+    },
+    Cancelled {
+        job: usize,
+    },
+    Overdue {
+        job: usize,
+    },
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Ticket {
+    id: Option<JobId>,
+    attempt: u32,
+    flying: bool,
+}
+
+struct Client {
+    plan: Arc<Plan>,
+    servers: Vec<Server>,
+    jobs: Arc<[Job]>,
+    way: Way,
+    scheduler: Scheduler,
+    lanes: Vec<LaneId>,
+    limits: Vec<LimitId>,
+    tickets: Vec<Ticket>,
+    /// What will happen, by time and then by order of cause.
+    future: BTreeMap<(Time, u64), Happening>,
+    causes: u64,
+    now: Time,
+    begun: usize,
+    next: usize,
+    watch: Watch,
+    /// Queued jobs of each lane.
+    queues: Vec<BTreeSet<usize>>,
+    idle: Vec<Idle>,
+    idle_noted: Duration,
+    run: Run,
+}
+
+/// Runs the scheduler through a world.
+pub(crate) fn run(world: World, way: Way) -> Run {
+    let mut client = Client::new(world, way);
+    client.offer();
+    client.act(false);
+    while let Some(at) = client.next_time() {
+        client.go_to(at);
+    }
+    client.watch.over();
+    client.run.idle = client.longest_idle();
+    client.run
+}
+
+impl Client {
+    fn new(world: World, way: Way) -> Self {
+        let plan = world.plan;
+        let mut scheduler = Scheduler::new(world.seed);
+        let lanes = plan.lanes.iter().map(|lane| scheduler.open(lane.policy));
+        let lanes: Vec<LaneId> = lanes.collect();
+        let limits = plan.limits.iter().enumerate();
+        let limits = limits.map(|(index, (counts, capacity))| Limit {
+            name: format!("limit {index}"),
+            counts: *counts,
+            capacity: *capacity,
+        });
+        let meters = plan.lanes.iter().map(|lane| {
+            let (declared, window) = plan.declares(lane);
+            Idle::new(declared, window)
+        });
+        Self {
+            limits: limits.map(|limit| scheduler.declare(limit)).collect(),
+            watch: Watch::new(format!("{} with seed {}", way.name, world.seed), &plan),
+            idle: meters.collect(),
+            idle_noted: Duration::ZERO,
+            queues: vec![BTreeSet::new(); lanes.len()],
+            tickets: vec![Ticket::default(); world.jobs.len()],
+            run: Run {
+                ended: vec![None; world.jobs.len()],
+                ..Run::default()
+            },
+            servers: world.servers,
+            jobs: world.jobs,
+            plan,
+            way,
+            scheduler,
+            lanes,
+            future: BTreeMap::new(),
+            causes: 0,
+            now: Time::ZERO,
+            begun: 0,
+            next: 0,
+        }
+    }
+
+    fn will(&mut self, at: Time, happening: Happening) {
+        self.causes += 1;
+        self.future.insert((at, self.causes), happening);
+    }
+
+    fn note(&mut self, line: impl FnOnce() -> String) {
+        if self.way.trace {
+            let at = self.now.since(Time::ZERO);
+            let line = format!("{:>12.6}  {}", at.as_secs_f64(), line());
+            self.run.trace.push(line);
+        }
+    }
+
+    fn longest_idle(&self) -> Option<Duration> {
+        self.idle.iter().filter_map(Idle::longest).max()
+    }
+
+    /// Says in the trace when the idle time has grown by another tenth of a second.
+    fn note_idleness(&mut self) {
+        let longest = self.longest_idle().unwrap_or_default();
+        if longest >= self.idle_noted + Duration::from_millis(100) {
+            self.idle_noted = longest;
+            self.note(|| format!("idle for {longest:?} with work and credit"));
+        }
+    }
+
+    /// When the scheduler's timer fires.
+    fn timer(&self) -> Option<Time> {
+        let wake = self.scheduler.wake().filter(|wake| *wake < Time::NEVER)?;
+        Some(Time::from_nanos(wake.as_nanos().div_ceil(TIMER) * TIMER))
+    }
+
+    fn next_time(&self) -> Option<Time> {
+        let event = self.future.first_key_value().map(|((at, _), _)| *at);
+        [event, self.timer()].into_iter().flatten().min()
+    }
+
+    fn go_to(&mut self, at: Time) {
+        let woken = self.timer().is_some_and(|timer| timer <= at);
+        for (idle, lane) in self.idle.iter_mut().zip(&self.lanes) {
+            idle.until(at, || self.scheduler.view(*lane));
+        }
+        self.now = at;
+        self.note_idleness();
+        self.watch.tick(at);
+        let mut touched = woken;
+        while let Some((&key, _)) = self.future.first_key_value()
+            && key.0 == at
+            && let Some(happening) = self.future.remove(&key)
+        {
+            touched |= self.happens(happening);
+        }
+        if touched {
+            self.offer();
+            self.act(woken);
+        }
+    }
+
+    /// `true` if the scheduler has heard of it.
+    fn happens(&mut self, happening: Happening) -> bool {
+        match happening {
+            Happening::Arrives { job, attempt } => {
+                self.arrives(job, attempt);
+                false
+            }
+            Happening::Returns {
+                job,
+                attempt,
+                answer,
+            } => {
+                let ticket = self.tickets[job];
+                if !ticket.flying || ticket.attempt != attempt {
+                    return false;
+                }
+                self.returns(job, &answer);
+                true
+            }
+            Happening::Cancelled { job } => self.cancel(job),
+            Happening::Overdue { job } => {
+                if !self.tickets[job].flying {
+                    return false;
+                }
+                self.note(|| format!("job {job} timed out"));
+                self.finish(job, Class::Timeout, &runner_scheduler::Hint::default());
+                true
+            }
+        }
+    }
+
+    /// Begins jobs up to `-j`.
+    fn offer(&mut self) {
+        while self.begun < self.plan.parallel && self.next < self.jobs.len() {
+            let index = self.next;
+            self.next += 1;
+            self.begun += 1;
+            let job = self.jobs[index];
+            let limits = self.plan.lanes[job.lane].limits.iter();
+            let deadline = job.deadline.map(|span| self.now + span);
+            let demand = Demand {
+                cost: job.estimate,
+                deadline,
+                max_retries: None,
+                limits: limits.map(|limit| self.limits[*limit]).collect(),
+            };
+            let id = self.scheduler.offer(self.now, self.lanes[job.lane], demand);
+            self.tickets[index].id = Some(id);
+            self.queues[job.lane].insert(index);
+            self.watch.offered(index, deadline);
+            if let Some(span) = job.cancelled {
+                self.will(self.now + span, Happening::Cancelled { job: index });
+            }
+            if let Some(deadline) = deadline {
+                self.will(deadline, Happening::Overdue { job: index });
+            }
+        }
+    }
+
+    /// Does what the scheduler says until it says nothing.
+    fn act(&mut self, woken: bool) {
+        let mut sent = vec![false; self.lanes.len()];
+        while let Some(action) = self.scheduler.start(self.now) {
+            match action {
+                Action::Start(id) => {
+                    let index = id.ticket() as usize;
+                    sent[self.jobs[index].lane] = true;
+                    self.send(index);
+                }
+                Action::Refuse(id, why) => self.refused(id.ticket() as usize, &why),
+            }
+            self.listen();
+            self.offer();
+        }
+        self.listen();
+        let wake = self.scheduler.wake();
+        let idle = !sent.contains(&true);
+        self.watch.asleep(wake, woken && idle);
+        for (lane, sent) in sent.into_iter().enumerate() {
+            self.measure_idleness(lane, sent);
+        }
+    }
+
+    fn send(&mut self, index: usize) {
+        let job = self.jobs[index];
+        self.watch
+            .started(index, &job, &self.plan.lanes[job.lane].limits);
+        self.queues[job.lane].remove(&index);
+        let ticket = &mut self.tickets[index];
+        ticket.attempt += 1;
+        ticket.flying = true;
+        let attempt = ticket.attempt;
+        self.run.attempts += 1;
+        let server = self.plan.lanes[job.lane].server;
+        for (idle, lane) in self.idle.iter_mut().zip(&self.plan.lanes) {
+            if lane.server == server {
+                idle.sent(job.charge);
+            }
+        }
+        self.will(
+            self.now + self.plan.delay,
+            Happening::Arrives {
+                job: index,
+                attempt,
+            },
+        );
+    }
+
+    fn arrives(&mut self, index: usize, attempt: u32) {
+        let job = self.jobs[index];
+        let at = self.plan.lanes[job.lane].server;
+        for (idle, lane) in self.idle.iter_mut().zip(&self.plan.lanes) {
+            if lane.server == at {
+                idle.arrived(job.charge);
+            }
+        }
+        let answer = self.servers[at].arrive(self.now, job.charge, job.latency);
+        match answer.status {
+            Status::Done => self.run.accepted.push((self.now, job.lane)),
+            Status::Throttled => self.run.throttled += 1,
+            Status::Failed | Status::Exhausted => {}
+        }
+        self.note(|| {
+            let headers = answer.said.headers();
+            let said: Vec<String> = headers
+                .iter()
+                .skip(1)
+                .map(|(n, v)| format!("{n}: {v}"))
+                .collect();
+            format!(
+                "server: {:?} job {index} attempt {attempt} [{}]",
+                answer.status,
+                said.join(", ")
+            )
+        });
+        let at = answer.at + self.plan.delay;
+        let answer = Box::new(answer);
+        self.will(
+            at,
+            Happening::Returns {
+                job: index,
+                attempt,
+                answer,
+            },
+        );
+    }
+
+    fn returns(&mut self, index: usize, answer: &Answer) {
+        let class = match answer.status {
+            Status::Done => Class::Ok,
+            Status::Throttled => Class::Throttled,
+            Status::Failed => Class::Transient,
+            Status::Exhausted => Class::QuotaExhausted,
+        };
+        let hint = answer.said.hint(self.way.wire, self.now);
+        self.finish(index, class, &hint);
+    }
+
+    fn finish(&mut self, index: usize, class: Class, hint: &runner_scheduler::Hint) {
+        let job = self.jobs[index];
+        let usage = (class == Class::Ok).then_some(job.actual);
+        self.tickets[index].flying = false;
+        let id = self.tickets[index].id.expect("it was offered");
+        let next = self
+            .scheduler
+            .finish(self.now, id, &End { class, hint, usage });
+        self.watch.answered(index, job.lane, class, usage, next);
+        self.listen();
+        if next == Next::Return {
+            let ended = if class == Class::Ok {
+                Ended::Answered
+            } else {
+                Ended::Failed(class)
+            };
+            self.end(index, ended);
+        } else {
+            self.queues[job.lane].insert(index);
+        }
+    }
+
+    fn refused(&mut self, index: usize, why: &Refusal) {
+        self.note(|| format!("job {index} refused: {why:?}"));
+        self.watch.refused(index, self.jobs[index].lane);
+        self.end(index, Ended::Refused);
+    }
+
+    fn cancel(&mut self, index: usize) -> bool {
+        if self.run.ended[index].is_some() {
+            return false;
+        }
+        self.note(|| format!("job {index} cancelled"));
+        let id = self.tickets[index].id.expect("it was offered");
+        self.scheduler.cancel(self.now, id);
+        self.tickets[index].flying = false;
+        self.watch.cancelled(index, self.jobs[index].lane);
+        self.listen();
+        self.end(index, Ended::Cancelled);
+        true
+    }
+
+    fn end(&mut self, index: usize, ended: Ended) {
+        self.queues[self.jobs[index].lane].remove(&index);
+        self.run.ended[index] = Some(ended);
+        self.run.left.push((self.now, self.jobs[index].lane));
+        self.run.makespan = self.now.since(Time::ZERO);
+        self.begun -= 1;
+    }
+
+    /// Takes the scheduler's events.
+    fn listen(&mut self) {
+        while let Some(notice) = self.scheduler.event() {
+            self.watch.reported(&notice);
+            if let Event::SlotAcquired { job, queued, .. } = &notice.event
+                && self.tickets[job.ticket() as usize].attempt == 1
+            {
+                self.run.queued.push(*queued);
+            }
+            let Notice { lane, event, .. } = notice;
+            if let Event::RateLimitLearned {
+                dimension: Some(dimension),
+                window: Some(_),
+                ..
+            } = event
+            {
+                self.idle[lane.index()].learnt(dimension);
+            }
+            self.note(|| format!("lane {}: {} {event:?}", lane.index(), event.name()));
+        }
+    }
+
+    /// Notes since when the lane could send but doesn't.
+    fn measure_idleness(&mut self, lane: usize, sent: bool) {
+        if !self.idle[lane].runs(self.now) {
+            return;
+        }
+        let credit = self.queues[lane].first().copied().and_then(|head| {
+            let server = &mut self.servers[self.plan.lanes[lane].server];
+            server.advance(self.now);
+            let head = self.jobs[head].charge;
+            let guard = server.guard(head);
+            let on_the_way = self.idle[lane].on_the_way();
+            let wanted = Charge {
+                requests: on_the_way.requests + head.requests + guard.requests,
+                tokens: on_the_way.tokens + head.tokens + guard.tokens,
+            };
+            let opens = server.opens(self.now, wanted)?;
+            // It has to be there then.
+            Some(opens.before(self.plan.delay))
+        });
+        self.idle[lane].look(self.now, sent, credit);
+    }
+}

@@ -1,0 +1,136 @@
+//! The clairvoyant client: it sees into the servers and sends each request so that it arrives
+//! at the very moment at which it will be accepted.
+//!
+//! It keeps to the same rules as everybody: the same draws, jobs of a lane in order, `-j` jobs
+//! begun and not ended, the same network. It never has a request refused, so what it needs is
+//! what anybody needs at least, but for reordering. A closed formula would not do: the tail of
+//! a log-normal latency alone costs several per cent of a short run.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::time::Duration;
+
+use runner_scheduler::Time;
+
+use super::plan::World;
+
+/// What the oracle reached.
+#[derive(Debug, Clone)]
+pub(crate) struct Ideal {
+    /// When its last answer had come back.
+    pub(crate) makespan: Duration,
+    /// For each job, whether it was answered.
+    pub(crate) answered: Vec<bool>,
+}
+
+/// Runs the oracle through a world.
+pub(crate) fn run(world: World) -> Ideal {
+    let jobs = world.jobs.len();
+    let lanes = world.plan.lanes.len();
+    let mut oracle = Oracle {
+        world,
+        queues: vec![VecDeque::new(); lanes],
+        returning: BinaryHeap::new(),
+        begun: 0,
+        next: 0,
+        now: Time::ZERO,
+        ideal: Ideal {
+            makespan: Duration::ZERO,
+            answered: vec![false; jobs],
+        },
+    };
+    oracle.admit(Time::ZERO);
+    while oracle.step() {}
+    oracle.ideal
+}
+
+struct Oracle {
+    world: World,
+    /// Jobs that wait, with the earliest time at which each can be at its server.
+    queues: Vec<VecDeque<(usize, Time)>>,
+    /// When the client has the answers of those that were sent.
+    returning: BinaryHeap<Reverse<Time>>,
+    begun: usize,
+    next: usize,
+    now: Time,
+    ideal: Ideal,
+}
+
+impl Oracle {
+    /// Begins jobs up to `-j`; the client knows at `now` that there is room.
+    fn admit(&mut self, now: Time) {
+        while self.begun < self.world.plan.parallel && self.next < self.world.jobs.len() {
+            let lane = self.world.jobs[self.next].lane;
+            self.queues[lane].push_back((self.next, now + self.world.plan.delay));
+            self.begun += 1;
+            self.next += 1;
+        }
+    }
+
+    /// Goes to the next event; `false` after the last.
+    fn step(&mut self) -> bool {
+        let heads = self
+            .queues
+            .iter()
+            .filter_map(|queue| queue.front().copied());
+        let heads: Vec<(usize, Time)> = heads.collect();
+        let first = heads
+            .into_iter()
+            .map(|(job, ready)| (self.look_at(job, ready), job))
+            .min();
+        match (first, self.returning.peek().map(|back| back.0)) {
+            (Some((at, _)), Some(back)) if back <= at => self.take_back(back),
+            (Some((at, job)), _) => self.try_send(at, job),
+            (None, Some(back)) => self.take_back(back),
+            (None, None) => return false,
+        }
+        true
+    }
+
+    /// When a head is worth a look: at its acceptance, or when its server changes before.
+    fn look_at(&mut self, job: usize, ready: Time) -> Time {
+        let wanted = self.world.jobs[job];
+        let server = self.world.plan.lanes[wanted.lane].server;
+        let server = &mut self.world.servers[server];
+        server.advance(self.now);
+        let Some(opens) = server.opens(self.now, wanted.charge) else {
+            return self.now;
+        };
+        let at = opens.max(ready);
+        server
+            .next_change(self.now)
+            .map_or(at, |change| at.min(change))
+    }
+
+    fn try_send(&mut self, at: Time, job: usize) {
+        self.now = at;
+        let wanted = self.world.jobs[job];
+        let queue = &mut self.queues[wanted.lane];
+        let (_, ready) = queue.front().copied().expect("it is the head");
+        let server = self.world.plan.lanes[wanted.lane].server;
+        let server = &mut self.world.servers[server];
+        server.advance(at);
+        match server.opens(at, wanted.charge) {
+            Some(opens) if opens == at && ready <= at => {
+                queue.pop_front();
+                let answer = server.arrive(at, wanted.charge, wanted.latency);
+                self.ideal.answered[job] = true;
+                self.returning
+                    .push(Reverse(answer.at + self.world.plan.delay));
+            }
+            None => {
+                queue.pop_front();
+                self.returning.push(Reverse(at + self.world.plan.delay));
+            }
+            // Something changed meanwhile: look again from here.
+            Some(_) => {}
+        }
+    }
+
+    fn take_back(&mut self, back: Time) {
+        self.returning.pop();
+        self.begun -= 1;
+        self.ideal.makespan = self.ideal.makespan.max(back.since(Time::ZERO));
+        self.admit(back);
+    }
+}

@@ -1,0 +1,265 @@
+//! A scenario as data, and the world that a seed makes of it.
+//!
+//! Everything random is drawn here, before anything runs: the client under test and the oracle
+//! get the same jobs with the same latencies, whatever they do with them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use runner_scheduler::{Cost, Counts, Policy, Time};
+
+use super::quota::Shape;
+use super::random::Random;
+use super::server::{Charge, Server};
+use super::speech::{Ask, Style, Unit, Voice};
+
+/// One limit of a server.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RulePlan {
+    pub(crate) shape: Shape,
+    pub(crate) unit: Unit,
+    /// Whether it refuses anybody, or only stands in the headers.
+    pub(crate) enforced: bool,
+    /// Whether it stands in the headers.
+    pub(crate) declared: bool,
+}
+
+/// Trouble at a time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Fault {
+    /// Everything is refused, with the same wish.
+    Storm {
+        from: Time,
+        until: Time,
+        ask: Duration,
+    },
+    /// Everything fails with 503.
+    Outage { from: Time, until: Time },
+    /// Answers take longer from then on.
+    Slow { at: Time, factor: u32 },
+    /// All limits are this share of the plan's from then on.
+    Limit { at: Time, percent: u64 },
+    /// The account is empty.
+    Exhausted { at: Time },
+}
+
+/// Somebody else with the same key, who takes what he needs first.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tenant {
+    pub(crate) from: Time,
+    /// One request each such span, give or take half of it.
+    pub(crate) every: Duration,
+    pub(crate) tokens: u64,
+}
+
+/// How headers are wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Twist {
+    None,
+    /// States of up to `most` ago.
+    Stale {
+        most: Duration,
+    },
+    /// Every other answer has none.
+    Missing,
+    /// All of the limit remains, always.
+    Lying,
+}
+
+/// A server.
+#[derive(Debug, Clone)]
+pub(crate) struct ServerPlan {
+    pub(crate) rules: Vec<RulePlan>,
+    pub(crate) voice: Voice,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) tenant: Option<Tenant>,
+    pub(crate) twist: Twist,
+    /// Charges what is used rather than what was estimated.
+    pub(crate) charges_actual: bool,
+}
+
+/// A lane.
+#[derive(Debug, Clone)]
+pub(crate) struct LanePlan {
+    /// Which server it talks to.
+    pub(crate) server: usize,
+    pub(crate) policy: Policy,
+    /// Declared limits of the plan that it falls under.
+    pub(crate) limits: Vec<usize>,
+    /// Its server gives up on it: what is lost there doesn't count.
+    pub(crate) ends: bool,
+}
+
+/// Sizes of jobs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Sizes {
+    /// All alike, and estimated rightly.
+    Equal { input: u64, output: u64 },
+    /// Prompts log-normal (σ 0.8) around `input`, at most ten times that; answers evenly from
+    /// a tenth of `output` to all of it, which is the estimate.
+    Mixed { input: u64, output: u64 },
+}
+
+/// What a user may do to a job, for the properties.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Whims {
+    /// Jobs of a thousand that are cancelled at some time within 5 s.
+    pub(crate) cancelled: u64,
+    /// Jobs of a thousand that have a deadline within 20 s.
+    pub(crate) hurried: u64,
+}
+
+/// A scenario.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) servers: Vec<ServerPlan>,
+    pub(crate) lanes: Vec<LanePlan>,
+    /// Limits that the user declares to the scheduler.
+    pub(crate) limits: Vec<(Counts, u64)>,
+    pub(crate) jobs: usize,
+    /// `-j`: jobs that are begun and not ended.
+    pub(crate) parallel: usize,
+    /// One way between client and server.
+    pub(crate) delay: Duration,
+    /// Median of the time that an answer takes at the server, log-normal with σ 0.5.
+    pub(crate) latency: Duration,
+    pub(crate) sizes: Sizes,
+    pub(crate) whims: Whims,
+}
+
+/// A job with all its draws.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Job {
+    pub(crate) lane: usize,
+    pub(crate) latency: Duration,
+    pub(crate) estimate: Cost,
+    pub(crate) actual: Cost,
+    /// What its server charges for it.
+    pub(crate) charge: Charge,
+    /// After its offer.
+    pub(crate) cancelled: Option<Duration>,
+    /// After its offer.
+    pub(crate) deadline: Option<Duration>,
+}
+
+/// A plan with the draws of a seed.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) servers: Vec<Server>,
+    pub(crate) jobs: Arc<[Job]>,
+    pub(crate) seed: u64,
+}
+
+impl ServerPlan {
+    /// A server with these limits that declares all of them in this style.
+    pub(crate) fn declaring(style: Style, ask: Ask, limits: &[(Shape, Unit)]) -> Self {
+        let rules = limits.iter().map(|(shape, unit)| RulePlan {
+            shape: *shape,
+            unit: *unit,
+            enforced: true,
+            declared: style != Style::Silent,
+        });
+        Self {
+            rules: rules.collect(),
+            voice: Voice { style, ask },
+            faults: Vec::new(),
+            tenant: None,
+            twist: Twist::None,
+            charges_actual: false,
+        }
+    }
+}
+
+impl Plan {
+    /// One lane, one server: 20 ms away, jobs of 100 and 100 tokens, `-j` 256.
+    pub(crate) fn one(server: ServerPlan, jobs: usize, latency_ms: u64) -> Self {
+        Self {
+            servers: vec![server],
+            lanes: vec![LanePlan {
+                server: 0,
+                policy: Policy::default(),
+                limits: Vec::new(),
+                ends: false,
+            }],
+            limits: Vec::new(),
+            jobs,
+            parallel: 256,
+            delay: Duration::from_millis(20),
+            latency: Duration::from_millis(latency_ms),
+            sizes: Sizes::Equal {
+                input: 100,
+                output: 100,
+            },
+            whims: Whims::default(),
+        }
+    }
+
+    /// How many limits a lane's server declares, and the longest of their windows.
+    pub(crate) fn declares(&self, lane: &LanePlan) -> (usize, Duration) {
+        let rules = self.servers[lane.server].rules.iter();
+        let windows = rules
+            .filter(|rule| rule.declared)
+            .map(|rule| rule.shape.window());
+        let windows: Vec<Duration> = windows.collect();
+        (windows.len(), windows.into_iter().max().unwrap_or_default())
+    }
+
+    /// The world of a seed.
+    pub(crate) fn world(&self, seed: u64) -> World {
+        let servers = self.servers.iter().enumerate().map(|(index, server)| {
+            Server::new(server.clone(), Random::stream(seed, 100 + index as u64))
+        });
+        let mut latencies = Random::stream(seed, 1);
+        let mut sizes = Random::stream(seed, 2);
+        let mut whims = Random::stream(seed, 3);
+        let jobs = (0..self.jobs).map(|index| {
+            let lane = index % self.lanes.len();
+            let (estimate, actual) = self.sizes.draw(&mut sizes);
+            let charges_actual = self.servers[self.lanes[lane].server].charges_actual;
+            let charged = if charges_actual { actual } else { estimate };
+            Job {
+                lane,
+                latency: latencies.latency(self.latency, 0.5),
+                estimate,
+                actual,
+                charge: Charge {
+                    requests: 1,
+                    tokens: charged.tokens(),
+                },
+                cancelled: drawn(&mut whims, self.whims.cancelled, 5),
+                deadline: drawn(&mut whims, self.whims.hurried, 20),
+            }
+        });
+        World {
+            servers: servers.collect(),
+            jobs: jobs.collect(),
+            plan: Arc::new(self.clone()),
+            seed,
+        }
+    }
+}
+
+fn drawn(random: &mut Random, per_mille: u64, within_secs: u64) -> Option<Duration> {
+    let span = random.span(Duration::from_secs(within_secs));
+    random.happens(per_mille).then_some(span)
+}
+
+impl Sizes {
+    /// An estimate, and what is really used.
+    fn draw(self, random: &mut Random) -> (Cost, Cost) {
+        let (input, output, used) = match self {
+            Self::Equal { input, output } => (input, output, output),
+            Self::Mixed { input, output } => {
+                let drawn = (input as f64 * random.factor(0.8)) as u64;
+                let used = output / 10 + random.below(output - output / 10 + 1);
+                (drawn.clamp(1, input * 10), output, used)
+            }
+        };
+        let cost = |output_tokens| Cost {
+            input_tokens: input,
+            output_tokens,
+        };
+        (cost(output), cost(used))
+    }
+}

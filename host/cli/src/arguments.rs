@@ -73,13 +73,13 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) var: Vec<(String, String)>,
 
-    /// Cases in flight at once [default: 4]
+    /// Cases in flight at once, at most: how many requests a server takes is found out [default: 256]
     #[arg(short = 'j', long, value_name = "N", help_heading = "How to run")]
     pub(crate) max_concurrency: Option<NonZeroUsize>,
     /// Run each test N times [default: 1]
     #[arg(long, value_name = "N", help_heading = "How to run")]
     pub(crate) repeat: Option<NonZeroU32>,
-    /// Pause after each call that left the machine, in milliseconds [default: 0]
+    /// Pause after each call that left the machine, in milliseconds; each case in flight makes its own [default: 0]
     #[arg(long, value_name = "MS", help_heading = "How to run")]
     pub(crate) delay: Option<u64>,
     /// Time a case may work, in milliseconds; waiting for a slow-down to end does not count [default: no limit]
@@ -99,6 +99,9 @@ pub(crate) struct Eval {
     /// Write the results to FILE: .json, .jsonl (also while the run goes on) or .csv; repeatable
     #[arg(short, long, value_name = "FILE", help_heading = "Results")]
     pub(crate) output: Vec<PathBuf>,
+    /// Write what happens to FILE as it happens, one JSON object per line: cases, and each lane's slots, limits and retries
+    #[arg(long, value_name = "FILE", help_heading = "Results")]
+    pub(crate) events: Option<PathBuf>,
     /// Results stay on this machine; accepted because promptfoo has it
     #[arg(long, hide = true)]
     pub(crate) no_share: bool,

@@ -12,6 +12,7 @@ mod commands;
 mod detail;
 mod env_file;
 mod environment;
+mod events;
 mod exit;
 mod failure;
 mod figures;

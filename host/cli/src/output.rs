@@ -147,24 +147,7 @@ impl Output {
 
     /// Whether a file can be put there.
     fn check(&self) -> Result<(), Failure> {
-        let shown = self.path.display();
-        if self.path.is_dir() {
-            return Err(Failure::usage(format!(
-                "can't write {shown}: it is a folder"
-            )));
-        }
-        let folder = folder(&self.path);
-        if !folder.is_dir() {
-            return Err(Failure::usage(format!(
-                "can't write {shown}: there is no folder {}",
-                folder.display()
-            ))
-            .help(format!("make it first: mkdir -p {}", folder.display())));
-        }
-        // The only test that knows read-only mounts, quotas and access lists is to do it.
-        Replacement::create(&self.path)
-            .map(drop)
-            .map_err(|error| Failure::usage(format!("can't write {shown}: {error}")))
+        check_place(&self.path)
     }
 
     /// Where it is.
@@ -194,6 +177,31 @@ impl Output {
         };
         replace().with_context(|| format!("can't write {}", self.path.display()))
     }
+}
+
+/// Whether a file can be put at `path`; leaves nothing behind.
+///
+/// # Errors
+/// When it can't, with what to do.
+pub(crate) fn check_place(path: &Path) -> Result<(), Failure> {
+    let shown = path.display();
+    if path.is_dir() {
+        return Err(Failure::usage(format!(
+            "can't write {shown}: it is a folder"
+        )));
+    }
+    let folder = folder(path);
+    if !folder.is_dir() {
+        return Err(Failure::usage(format!(
+            "can't write {shown}: there is no folder {}",
+            folder.display()
+        ))
+        .help(format!("make it first: mkdir -p {}", folder.display())));
+    }
+    // The only test that knows read-only mounts, quotas and access lists is to do it.
+    Replacement::create(path)
+        .map(drop)
+        .map_err(|error| Failure::usage(format!("can't write {shown}: {error}")))
 }
 
 /// The folder that holds `path`.

@@ -4,13 +4,15 @@
 //! minute, so that a log stays short and a long run is seen to be alive. Log lines of guests,
 //! retries and notices are told by the same consumer, above the bar.
 
-use std::time::{Duration, Instant};
+use std::sync::PoisonError;
+use std::time::Duration;
 
-use runner_eval::event::{Consumer, Event, LogLine};
+use runner_eval::event::{Consumer, Event, LaneEvent, LaneNotice, LogLine};
 use runner_eval::record::Outcome;
 use tracing::Level;
 
 mod bar;
+pub(crate) mod lanes;
 mod lines;
 
 use bar::Bar;
@@ -83,6 +85,7 @@ pub(crate) struct Progress {
     style: Style,
     verbose: bool,
     counts: Counts,
+    waiting: lanes::Shared,
     display: Display,
 }
 
@@ -94,6 +97,7 @@ impl Progress {
             style,
             verbose,
             counts: Counts::default(),
+            waiting: lanes::Shared::default(),
             display: Display::Silent,
         }
     }
@@ -101,8 +105,10 @@ impl Progress {
     fn begin(&mut self, total: u64) {
         self.counts.total = total;
         self.display = match self.style {
-            Style::Bar => Display::Bar(Bar::new(total, &self.talk)),
-            Style::Lines => Display::Lines(Lines::start(self.talk.clone(), total)),
+            Style::Bar => Display::Bar(Bar::new(total, &self.waiting, &self.talk)),
+            Style::Lines => {
+                Display::Lines(Lines::start(self.talk.clone(), self.waiting.clone(), total))
+            }
             Style::Silent => Display::Silent,
         };
         self.show();
@@ -131,19 +137,14 @@ impl Consumer for Progress {
                     self.talk.line(&log_line(line));
                 }
             }
-            Event::Retrying {
-                lane,
-                attempt,
-                wait,
-            } => {
-                if self.verbose {
-                    self.talk.line(&retry_line(lane, *attempt, *wait));
+            Event::Lane(notice) => {
+                if let Some(line) = lane_line(notice).filter(|_| self.verbose) {
+                    self.talk.line(&line);
                 }
             }
-            Event::Throttled { lane, wait } => {
-                if let (Display::Bar(bar), Some(wait)) = (&self.display, wait) {
-                    bar.slow_down(&visible::line(lane), Instant::now() + *wait);
-                }
+            Event::LaneWaits(standing) => {
+                let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                waiting.on_standing(standing);
             }
             Event::Notice { message } => self.talk.warning(message),
             Event::Draining { in_flight, grace } => {
@@ -171,12 +172,34 @@ fn log_line(line: &LogLine) -> String {
     )
 }
 
-fn retry_line(lane: &str, attempt: u32, wait: Duration) -> String {
+/// What is worth a line of its own when much is wanted.
+fn lane_line(notice: &LaneNotice) -> Option<String> {
+    match &notice.event {
+        LaneEvent::RateLimitHit { retry_after, .. } => {
+            Some(throttled_line(&notice.lane, *retry_after))
+        }
+        LaneEvent::RequestRetrying {
+            retry, not_before, ..
+        } => {
+            let at = Duration::from_nanos(not_before.as_nanos());
+            let wait = at.saturating_sub(notice.at);
+            Some(retry_line(&notice.lane, *retry, wait))
+        }
+        _ => None,
+    }
+}
+
+fn throttled_line(lane: &str, retry_after: Option<Duration>) -> String {
+    let lane = visible::line(lane);
+    match retry_after.map(figures::duration) {
+        Some(wait) => format!("throttled: {lane}: the server asks to wait {wait}"),
+        None => format!("throttled: {lane}"),
+    }
+}
+
+fn retry_line(lane: &str, retry: u32, wait: Duration) -> String {
     let wait = figures::duration(wait);
-    format!(
-        "retry: {}: attempt {attempt} failed, next in {wait}",
-        visible::line(lane)
-    )
+    format!("retry: {}: retry {retry} in {wait}", visible::line(lane))
 }
 
 fn draining_line(in_flight: usize, grace: Duration) -> String {
@@ -212,10 +235,16 @@ mod tests {
 
     #[test]
     fn waits_are_told_in_words() {
+        let (lane, wait) = ("api.example.com/m", Duration::from_millis(2_100));
         assert_eq!(
-            retry_line("https://api.example.com", 1, Duration::from_millis(2_100)),
-            "retry: https://api.example.com: attempt 1 failed, next in 2.1 s"
+            retry_line(lane, 1, wait),
+            "retry: api.example.com/m: retry 1 in 2.1 s"
         );
+        assert_eq!(
+            throttled_line(lane, Some(wait)),
+            "throttled: api.example.com/m: the server asks to wait 2.1 s"
+        );
+        assert_eq!(throttled_line(lane, None), "throttled: api.example.com/m");
         assert_eq!(
             draining_line(1, Duration::from_secs(10)),
             "stopping: no new case starts; 1 case in flight may finish within 10.0 s. Ctrl-C again stops at once"

@@ -4,10 +4,11 @@
 //! A figure that nobody reported (cost, tokens, throttling) takes no room. Rates are cut, not
 //! rounded, so a summary never says 100 % of something that wasn't.
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use runner_eval::event::ColumnHead;
+use runner_eval::event::{ColumnHead, LaneSummary};
 use runner_eval::summary::{End, Summary, Tally};
 
 use crate::exit::Verdict;
@@ -20,6 +21,10 @@ use crate::visible;
 const TOP_FAILURES: usize = 3;
 /// Error messages that are listed.
 const TOP_ERRORS: usize = 5;
+/// Lanes that are listed.
+const TOP_LANES: usize = 5;
+/// Characters of a lane's name.
+const LANE_CHARS: usize = 48;
 /// Characters of a prompt's label.
 const LABEL_CHARS: usize = 60;
 
@@ -184,7 +189,7 @@ fn totals(summary: &Summary) -> String {
     let mut text = parts.join(", ");
     let _ = writeln!(
         text,
-        "; {} with {} at once.",
+        "; {}, at most {} at once.",
         figures::duration(summary.duration),
         summary.concurrency
     );
@@ -199,7 +204,34 @@ fn totals(summary: &Summary) -> String {
             writeln!(text, "{throttled} throttled (429), {again} sent again.")
         }
     };
+    lanes(&mut text, &summary.lanes);
     text
+}
+
+/// The lanes that were throttled, the most throttled first; calm ones are nobody's concern.
+fn lanes(text: &mut String, lanes: &[LaneSummary]) {
+    let hits = |lane: &&LaneSummary| lane.metrics.rate_limit_hits;
+    let mut throttled: Vec<&LaneSummary> = lanes.iter().filter(|lane| hits(lane) > 0).collect();
+    throttled.sort_by_key(|lane| Reverse(hits(lane)));
+    for lane in throttled.iter().take(TOP_LANES) {
+        let metrics = &lane.metrics;
+        let name = visible::line(&lane.lane);
+        let _ = writeln!(
+            text,
+            "  {}: {}, {} throttled, {}, p50 {}, p99 {}",
+            visible::cut_middle(&name, LANE_CHARS),
+            figures::counted(metrics.total_requests, "request", "requests"),
+            figures::count(metrics.rate_limit_hits),
+            figures::counted(metrics.retried_requests, "retry", "retries"),
+            figures::duration(metrics.latency_p50),
+            figures::duration(metrics.latency_p99)
+        );
+    }
+    let more = throttled.len().saturating_sub(TOP_LANES);
+    if more > 0 {
+        let more = figures::counted(more as u64, "more lane was", "more lanes were");
+        let _ = writeln!(text, "  {more} throttled");
+    }
 }
 
 fn causes(text: &mut String, title: &str, causes: &Causes, n: usize) {
@@ -245,4 +277,4 @@ fn ending(summary: &Summary) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

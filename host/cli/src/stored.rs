@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use anyhow::Context;
-use runner_eval::event::ColumnHead;
+use runner_eval::event::{ColumnHead, LaneMetrics, LaneSummary};
 use runner_eval::record::CaseRecord;
 use runner_eval::summary::{End, Summary, Tally};
 use runner_store::{RunInfo, RunState, Store, StoreError};
@@ -101,6 +101,7 @@ impl StoredRun {
             columns,
             throttled: number("throttled").unwrap_or(0),
             retries: number("retries").unwrap_or(0),
+            lanes: lanes(&left["lanes"]),
         })
     }
 
@@ -138,6 +139,29 @@ impl Records for StoredRun {
         let rows = self.store.rows(&self.info.id)?;
         Ok(Box::new(rows.map(|row| Ok(row?.record_json))))
     }
+}
+
+/// The lanes, as a summary has them; none of a run that came from before there were any.
+fn lanes(left: &Value) -> Vec<LaneSummary> {
+    let lane = |lane: &Value| {
+        let number = |name: &str| lane[name].as_u64().unwrap_or(0);
+        let ms = |name: &str| Duration::from_millis(number(name));
+        Some(LaneSummary {
+            lane: lane["lane"].as_str()?.into(),
+            metrics: LaneMetrics {
+                total_requests: number("totalRequests"),
+                completed_requests: number("completedRequests"),
+                failed_requests: number("failedRequests"),
+                rate_limit_hits: number("rateLimitHits"),
+                retried_requests: number("retriedRequests"),
+                latency_avg: ms("avgLatencyMs"),
+                latency_p50: ms("p50LatencyMs"),
+                latency_p99: ms("p99LatencyMs"),
+            },
+        })
+    };
+    let lanes = left.as_array().into_iter().flatten();
+    lanes.filter_map(lane).collect()
 }
 
 /// Why a run ended, from its state and the word that its summary has.

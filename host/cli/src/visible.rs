@@ -45,6 +45,19 @@ pub(crate) fn cut(text: &str, max: usize) -> Cow<'_, str> {
     }
 }
 
+/// `text` in at most `max` characters, its beginning and its end, with `…` for what was cut out
+/// between them: for names whose both ends tell them apart.
+pub(crate) fn cut_middle(text: &str, max: usize) -> Cow<'_, str> {
+    let count = text.chars().count();
+    if count <= max {
+        return Cow::Borrowed(text);
+    }
+    let kept = max.saturating_sub(1);
+    let head: String = text.chars().take(kept / 2).collect();
+    let tail = text.chars().skip(count - kept.div_ceil(2));
+    Cow::Owned(head + "…" + &tail.collect::<String>())
+}
+
 /// The first `max` lines of `text`, with `…` where something was cut off.
 pub(crate) fn cut_lines(text: &str, max: usize) -> Cow<'_, str> {
     match text.match_indices('\n').nth(max.saturating_sub(1)) {
@@ -122,6 +135,10 @@ mod tests {
         assert_eq!(cut("日本語です", 3), "日本…");
         assert_eq!(cut("abc", 3), "abc");
         assert_eq!(cut("abc", 0), "…");
+        assert_eq!(cut_middle("abcdefgh", 6), "ab…fgh");
+        assert_eq!(cut_middle("日本語です", 4), "日…です");
+        assert_eq!(cut_middle("abc", 3), "abc");
+        assert_eq!(cut_middle("abc", 1), "…");
         assert_eq!(cut_lines("a\nb\nc", 2), "a\nb…");
         assert_eq!(cut_lines("a\nb\n", 2), "a\nb\n");
         assert_eq!(cut_lines("a\nb", 2), "a\nb");

@@ -1,11 +1,14 @@
 //! The keys of a config, one file each: what it may say, how it is read, what is wrong with it.
 
 pub(crate) mod default_test;
+pub(crate) mod lane;
+pub(crate) mod limits;
 pub(crate) mod options;
 pub(crate) mod output_path;
 pub(crate) mod plugins;
 pub(crate) mod prompts;
 pub(crate) mod providers;
+pub(crate) mod retries;
 pub(crate) mod test_case;
 pub(crate) mod test_options;
 pub(crate) mod test_sources;

@@ -23,7 +23,19 @@ pub struct Variable {
 pub(crate) const MAX_CONCURRENCY: Variable = Variable {
     name: "MAX_CONCURRENCY",
     meaning: "cases in flight at once",
-    default: "4",
+    default: "256; 4 without the adaptive scheduler",
+};
+/// The least that a lane's window shrinks to, where a provider doesn't say.
+pub(crate) const MIN_CONCURRENCY: Variable = Variable {
+    name: "MIN_CONCURRENCY",
+    meaning: "requests in flight that a lane keeps however often its server refuses",
+    default: "1",
+};
+/// No limits are learnt.
+pub(crate) const DISABLE_ADAPTIVE_SCHEDULER: Variable = Variable {
+    name: "DISABLE_ADAPTIVE_SCHEDULER",
+    meaning: "true: learn no limits from servers; declared limits and retries still hold",
+    default: "false",
 };
 /// Assertions in flight at once per case.
 pub(crate) const ASSERTIONS_MAX_CONCURRENCY: Variable = Variable {
@@ -63,8 +75,10 @@ pub(crate) const DISABLE_VAR_EXPANSION: Variable = Variable {
 };
 
 /// All of them, each read as `RUNNER_<name>` and, failing that, `PROMPTFOO_<name>`.
-pub const VARIABLES: [Variable; 7] = [
+pub const VARIABLES: [Variable; 9] = [
     MAX_CONCURRENCY,
+    MIN_CONCURRENCY,
+    DISABLE_ADAPTIVE_SCHEDULER,
     ASSERTIONS_MAX_CONCURRENCY,
     DELAY_MS,
     EVAL_TIMEOUT_MS,

@@ -97,8 +97,10 @@ impl fmt::Debug for Plan {
 /// Options of the run itself, each already resolved (flag > config > environment > default).
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunOptions {
-    /// Cases in flight at once; ≥ 1, 4 by default.
+    /// Cases in flight at once; ≥ 1, by default 256 while `adaptive`, else 4.
     pub max_concurrency: usize,
+    /// Whether lanes learn the limits of servers. If not, only what the user declared holds.
+    pub adaptive: bool,
     /// Assertions in flight at once per case; ≥ 1, 3 by default.
     pub assertion_concurrency: usize,
     /// How often each test is run; ≥ 1.
@@ -163,10 +165,24 @@ pub struct Provider {
     pub prefix: String,
     /// What follows the prefix and its colon; empty for a bare prefix.
     pub name: String,
-    /// The provider's `config`, environment templates rendered.
+    /// The provider's `config`, environment templates rendered, without the keys that are the
+    /// host's (`maxRetries`).
     pub config: Map<String, Value>,
     /// Overrides `RunOptions::delay` for this provider.
     pub delay: Option<Duration>,
+    /// How often a request is sent again; `None`: the scheduler's number.
+    pub max_retries: Option<u32>,
+    /// Requests in flight that its lane keeps however often the server refuses; ≥ 1. The
+    /// environment's default is in it.
+    pub min_concurrency: Option<u32>,
+    /// Requests in flight in its lane at most; ≥ `min_concurrency`.
+    pub max_concurrency: Option<u32>,
+    /// Takes the place of the bucket (usually the model) in the name of its lane: providers
+    /// with the same one share a quota, with different ones they don't.
+    pub pool: Option<String>,
+    /// Quotas that hold for each of its requests, all of them at once. Those of a group are
+    /// the same `Arc` in every provider of the group. No two have the same name.
+    pub limits: Vec<Arc<DeclaredLimit>>,
     /// Environment for this provider only, over the config's `env`.
     pub env: Map<String, Value>,
     /// The plugin that serves the prefix, as the catalog names it.
@@ -183,6 +199,35 @@ impl fmt::Debug for Provider {
             .field("at", &self.at)
             .finish_non_exhaustive()
     }
+}
+
+/// A quota that the user knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeclaredLimit {
+    /// What messages call it: the group or provider, and what is counted (`account requests`).
+    /// Different limits have different names.
+    pub name: String,
+    /// What it counts.
+    pub counts: LimitCounts,
+    /// How much of it; ≥ 1.
+    pub capacity: u64,
+}
+
+/// What a [`DeclaredLimit`] counts. Windows are longer than nothing and at most 31 days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitCounts {
+    /// Requests in any span of this length.
+    Requests {
+        /// The span.
+        window: Duration,
+    },
+    /// Tokens, in and out together, in any span of this length.
+    Tokens {
+        /// The span.
+        window: Duration,
+    },
+    /// Requests in flight.
+    Concurrency,
 }
 
 /// A test with `defaultTest` merged in.

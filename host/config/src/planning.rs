@@ -20,7 +20,7 @@ use crate::plan::{Column, Plan, Prompt, RunOptions, Test};
 use crate::problem::{ConfigError, Findings, Warning};
 
 /// Keys of a config.
-const KNOWN: [&str; 25] = [
+const KNOWN: [&str; 26] = [
     "$schema",
     "assertionTemplates",
     "commandLineOptions",
@@ -30,6 +30,7 @@ const KNOWN: [&str; 25] = [
     "env",
     "evaluateOptions",
     "extensions",
+    "limits",
     "metadata",
     "nunjucksFilters",
     "outputPath",

@@ -17,7 +17,9 @@ use runner_sandbox::{Call, CallLimits, CallUsage, Host};
 use crate::answer::token_usage;
 use crate::context::RunContext;
 use crate::event::{Event, LogLine};
-use crate::gateway::{self, CacheMode, Code, Exchange, ExchangeError, Grants, WorkClock};
+use crate::gateway::{
+    self, CacheMode, Code, Exchange, ExchangeError, Grants, Scheduling, WorkClock,
+};
 use crate::plugins::{Grader, LoadedPlugin, Target};
 use crate::record::TokenUsage;
 
@@ -117,7 +119,7 @@ impl CallScope {
         request: abi::Request,
         context: CallContext,
     ) -> Result<Completed, CallFailure> {
-        let host = self.host(&target.plugin, &target.grants, &[]);
+        let host = self.host(&target.plugin, &target.grants, &target.scheduling, &[]);
         let begun = Instant::now();
         let call = self.call(host.clone(), target.limits, &context);
         let called = target
@@ -152,7 +154,12 @@ impl CallScope {
         input: abi::Input,
         context: CallContext,
     ) -> (Result<abi::Grade, CallFailure>, TokenUsage) {
-        let host = self.host(&grader.plugin, &grader.grants, &grader.llm);
+        let host = self.host(
+            &grader.plugin,
+            &grader.grants,
+            &grader.scheduling,
+            &grader.llm,
+        );
         let call = self.call(host.clone(), grader.limits, &context);
         let called = grader.plugin.component.evaluate(call, input, context).await;
         self.meter.add(&called.usage);
@@ -180,12 +187,14 @@ impl CallScope {
         &self,
         plugin: &Arc<LoadedPlugin>,
         grants: &Arc<Grants>,
+        scheduling: &Arc<Scheduling>,
         llm: &[String],
     ) -> Arc<GuestHost> {
         Arc::new(GuestHost {
             scope: self.clone(),
             plugin: plugin.clone(),
             grants: grants.clone(),
+            scheduling: scheduling.clone(),
             llm: llm.to_vec(),
             counts: Counts::default(),
         })
@@ -219,6 +228,8 @@ struct GuestHost {
     scope: CallScope,
     plugin: Arc<LoadedPlugin>,
     grants: Arc<Grants>,
+    /// How its requests share quotas.
+    scheduling: Arc<Scheduling>,
     /// Providers that it may ask.
     llm: Vec<String>,
     counts: Counts,
@@ -247,6 +258,7 @@ impl Host for GuestHost {
         let scope = gateway::CallScope {
             clock: Some(self.scope.clock.clone()),
             repeat: self.scope.repeat_index,
+            scheduling: self.scheduling.clone(),
             ..gateway::CallScope::default()
         };
         let result = self
@@ -369,6 +381,8 @@ fn exchange_error(failure: ExchangeError) -> abi::Error {
         Code::InvalidRequest => ErrorCode::InvalidRequest,
         Code::Auth => ErrorCode::Auth,
         Code::Denied => ErrorCode::Denied,
+        Code::RateLimited => ErrorCode::RateLimited,
+        Code::QuotaExhausted => ErrorCode::QuotaExhausted,
         Code::Timeout => ErrorCode::Timeout,
         Code::Transient => ErrorCode::Transient,
         Code::Budget => ErrorCode::Budget,

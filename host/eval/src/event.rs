@@ -8,7 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_config::plan::CaseId;
+pub use runner_scheduler::{
+    Dimension, Event as LaneEvent, Metrics as LaneMetrics, Time as LaneTime, Wait as LaneWait, Why,
+};
 
+pub use crate::gateway::{LaneNotice, LaneStanding, LaneSummary};
 use crate::record::CaseRecord;
 use crate::summary::Summary;
 
@@ -26,22 +30,12 @@ pub enum Event {
     CaseFinished(Arc<CaseRecord>),
     /// A guest logged a line; masked and cut to size.
     Log(LogLine),
-    /// A request will be sent again after a wait.
-    Retrying {
-        /// Origin and bucket of the request.
-        lane: String,
-        /// The number of the attempt that failed, from 1.
-        attempt: u32,
-        /// How long it waits.
-        wait: Duration,
-    },
-    /// A server asked to slow down.
-    Throttled {
-        /// Origin and bucket of the request.
-        lane: String,
-        /// How long the server asked to wait, if it said.
-        wait: Option<Duration>,
-    },
+    /// Something happened in a lane: a request went out, a limit was learnt. Two for every
+    /// request and more.
+    Lane(LaneNotice),
+    /// What a lane's next request waits for has begun, changed or ended; a few a second for
+    /// each lane at most.
+    LaneWaits(LaneStanding),
     /// Something that the user should know and that is no case's outcome: a plugin was
     /// switched off, an import stays without a grant.
     Notice {

@@ -6,7 +6,7 @@
 //! ```text
 //! grant → credential → record/replay → cache → lane admission → attempt → classify
 //!                                                    ↑                        │
-//!                                                    └──────── pause ─────────┴→ return
+//!                                                    └──────── again ─────────┴→ return
 //! ```
 //!
 //! - **grant** (`grants`, `origin`, `request`): the user's word against the plugin's wish.
@@ -15,11 +15,13 @@
 //!   its origins. What comes back passes the `masker`.
 //! - **record/replay** and **cache** (`memory`): see neither secret nor lane. Traits, with
 //!   implementations here that remember nothing.
-//! - **lane admission** (`lane`): where a scheduler sits. A trait, with an implementation
-//!   here that admits everything.
+//! - **lane admission** (`lanes`, `lane`, `scheduling`): who goes when, and whether and when a
+//!   request is sent again, is decided by the machine of `runner-scheduler`; `lanes` is its
+//!   shell. `tokens` says what a request will use and has used.
 //! - **attempt** (`wire`, `client`, `resolve`, `address`, `redirect`): the only code that
 //!   sends. Addresses are checked where they are connected to, redirects hop by hop.
-//! - **classify** (`class`, `hint`) and **retry** (`retry`): two tables.
+//! - **classify** (`class`): one table. What a response says about limits and waits is read by
+//!   the scheduler's hints.
 //!
 //! Time is kept by `ledger` for one exchange and by `clock` for a call. The order matters:
 //! a refused request touches nothing, a remembered one no quota, and a pausing one holds
@@ -35,8 +37,8 @@ mod clock;
 mod exchange;
 mod fault;
 mod grants;
-mod hint;
 mod lane;
+mod lanes;
 mod ledger;
 mod masker;
 mod memory;
@@ -45,9 +47,10 @@ mod origin;
 mod redirect;
 mod request;
 mod resolve;
-mod retry;
+mod scheduling;
 mod secret;
 mod stack;
+mod tokens;
 mod wire;
 
 pub use address::{Place, Reach};
@@ -59,13 +62,14 @@ pub use exchange::{
 };
 pub use fault::{Code, ExchangeError};
 pub use grants::{Credential, Grants, Refusal};
-pub use hint::Hint;
-pub use lane::{Admission, Feedback, Lane, OpenLanes, Permit};
+pub use lane::Lane;
+pub use lanes::{LaneNotice, LaneStanding, LaneSummary};
 pub use masker::{MASK, Masker, SHORTEST_MASKED};
 pub use memory::{Cue, Entry, Envelope, Flight, NoCache, NoTape, Remembered, ResponseCache, Tape};
 pub use observer::{Event, Notice, Observer, Unobserved};
 pub use origin::{Naming, Origin, OriginPattern, PatternError};
 pub use resolve::{Lookup, SystemLookup};
-pub use retry::RetryPolicy;
+pub use runner_scheduler::{Counts, Limit, Policy};
+pub use scheduling::Scheduling;
 pub use secret::{Fingerprint, Scheme, SchemeError, Secret};
 pub use stack::{Gateway, Settings};

@@ -15,8 +15,8 @@
 //! | [`record`] | a finished case as it is stored and exported |
 //! | [`summary`] | what a run adds up to, in bounded memory |
 //!
-//! Decisions are synchronous and pure ([`dispatch`], [`grading`], the gateway's grants and
-//! retries); the async code around them only waits and reports.
+//! Decisions are synchronous and pure ([`dispatch`], [`grading`], the gateway's grants, the
+//! scheduler); the async code around them only waits and reports.
 
 mod answer;
 mod call;

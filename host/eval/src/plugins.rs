@@ -17,6 +17,7 @@ use runner_sandbox::limits::DEFAULT_MEMORY_BYTES;
 use runner_sandbox::{LoadError, Plugin, Sandbox};
 
 mod binding;
+mod bounds;
 mod spend;
 
 pub use binding::BindError;

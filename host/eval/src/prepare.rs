@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use crate::context::RunContext;
 use crate::event::{ColumnHead, Consumer, Event, RunHead};
 use crate::gateway::{
-    self, ClientSettings, Gateway, Lane, Masker, Notice, Observer, Secret, Settings,
+    ClientSettings, Gateway, LaneNotice, LaneStanding, Masker, Notice, Observer, Secret, Settings,
 };
 use crate::plugins::{BindError, Binder, Grader, PluginSet, Target, place};
 use crate::recorder::Recorder;
@@ -80,6 +80,7 @@ pub async fn prepare(request: RunRequest) -> Result<Prepared, PrepareErrors> {
         env,
         config_env: &plan.env,
         delay: plan.options.delay,
+        adaptive: plan.options.adaptive,
     };
     let mut errors = Vec::new();
     let columns = bind_columns(plan, &binder, &mut errors).await;
@@ -337,6 +338,7 @@ fn new_run(plan: &Plan, plugins: &PluginSet, head: &RunHead, seed: u64, masker: 
         plugins_json: plugins.provenance().to_string(),
         options_json: json!({
             "maxConcurrency": plan.options.max_concurrency,
+            "adaptive": plan.options.adaptive,
             "repeat": plan.options.repeat,
             "total": head.total,
         })
@@ -345,36 +347,17 @@ fn new_run(plan: &Plan, plugins: &PluginSet, head: &RunHead, seed: u64, masker: 
     }
 }
 
-/// What people call a lane: `api.openai.com/gpt-4o`.
-fn lane_name(lane: &Lane) -> String {
-    let host = lane
-        .origin
-        .split_once("://")
-        .map_or(lane.origin.as_str(), |(_, host)| host);
-    match &lane.bucket {
-        Some(bucket) => format!("{host}/{bucket}"),
-        None => host.to_owned(),
-    }
-}
-
-/// Passes the gateway's news on to the event stream.
+/// Passes the lanes' news on to the event stream.
 struct News(UnboundedSender<Event>);
 
 impl Observer for News {
-    fn observe(&self, notice: &Notice<'_>) {
-        let lane = lane_name(notice.lane);
-        let event = match notice.event {
-            gateway::Event::Throttled { retry_after } => Event::Throttled {
-                lane,
-                wait: retry_after,
-            },
-            gateway::Event::Retrying { attempt, pause } => Event::Retrying {
-                lane,
-                attempt: attempt - 1,
-                wait: pause,
-            },
-            _ => return,
-        };
-        drop(self.0.send(event));
+    fn observe(&self, _notice: &Notice<'_>) {}
+
+    fn lane(&self, notice: LaneNotice) {
+        drop(self.0.send(Event::Lane(notice)));
+    }
+
+    fn standing(&self, standing: LaneStanding) {
+        drop(self.0.send(Event::LaneWaits(standing)));
     }
 }

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::case;
 use crate::context::RunContext;
 use crate::dispatch::{Dispatch, Order, Signal};
-use crate::event::{Consumer, Event, RunHead};
+use crate::event::{Consumer, Event, LaneMetrics, RunHead};
 use crate::masking::masked;
 use crate::record::CaseRecord;
 use crate::recorder::Recorder;
@@ -73,8 +73,6 @@ struct Progress {
     grace_over: Option<Instant>,
     all: Tally,
     columns: Vec<Tally>,
-    throttled: u64,
-    retries: u64,
     /// The first failure of the recorder; later ones say the same.
     recorder_error: Option<runner_store::StoreError>,
 }
@@ -99,8 +97,6 @@ impl Loop {
             grace_over: None,
             all: Tally::default(),
             columns: self.head.columns.iter().map(|_| Tally::default()).collect(),
-            throttled: 0,
-            retries: 0,
             recorder_error: None,
         };
         self.emit(&Event::RunStarted(self.head.clone()));
@@ -126,7 +122,7 @@ impl Loop {
                 }
                 () = at(deadline) => { deadline = None; Signal::TimeLimit }
                 () = at(progress.grace_over) => { progress.grace_over = None; Signal::GraceOver }
-                Some(event) = self.events.recv() => { self.pass_on(&mut progress, &event); continue }
+                Some(event) = self.events.recv() => { self.emit(&event); continue }
                 Some(ended) = progress.cases.join_next_with_id() => self.ended(&mut progress, ended),
             };
             self.signal(&mut progress, signal);
@@ -182,15 +178,6 @@ impl Loop {
         self.emit(&Event::CaseFinished(Arc::new(record)));
     }
 
-    fn pass_on(&mut self, progress: &mut Progress, event: &Event) {
-        match event {
-            Event::Retrying { .. } => progress.retries += 1,
-            Event::Throttled { .. } => progress.throttled += 1,
-            _ => {}
-        }
-        self.emit(event);
-    }
-
     fn signal(&mut self, progress: &mut Progress, signal: Signal) {
         match progress.dispatch.on(signal) {
             None => {}
@@ -215,10 +202,13 @@ impl Loop {
         duration: Duration,
     ) -> Result<Arc<Summary>, runner_store::StoreError> {
         // Events that the last cases sent before they ended.
-        let mut progress = progress;
         while let Ok(event) = self.events.try_recv() {
-            self.pass_on(&mut progress, &event);
+            self.emit(&event);
         }
+        let lanes = self.context.gateway.lanes();
+        let sum = |count: fn(&LaneMetrics) -> u64| {
+            lanes.iter().map(|lane| count(&lane.metrics)).sum::<u64>()
+        };
         let summary = Arc::new(Summary {
             run_id: self.head.run_id.clone(),
             end: progress.dispatch.end(),
@@ -233,8 +223,9 @@ impl Loop {
                 .cloned()
                 .zip(progress.columns)
                 .collect(),
-            throttled: progress.throttled,
-            retries: progress.retries,
+            throttled: sum(|metrics| metrics.rate_limit_hits),
+            retries: sum(|metrics| metrics.retried_requests),
+            lanes,
         });
         let stored = self.recorder.finish(&summary);
         match progress.recorder_error {

@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::event::ColumnHead;
+use crate::event::{ColumnHead, LaneSummary};
 use crate::record::{CaseRecord, Outcome, TokenUsage};
 
 /// Longest latency that the histogram tells apart; above it counts as this. One day.
@@ -45,9 +45,11 @@ pub struct Summary {
     pub all: Tally,
     /// Per column, in order.
     pub columns: Vec<(ColumnHead, Tally)>,
-    /// Requests answered with 429 or its equivalent.
+    /// What each lane did, by name.
+    pub lanes: Vec<LaneSummary>,
+    /// Requests answered with 429 or its equivalent: the sum over the lanes.
     pub throttled: u64,
-    /// Requests sent again.
+    /// Requests sent again: the sum over the lanes.
     pub retries: u64,
 }
 
@@ -71,6 +73,7 @@ impl Summary {
             "concurrency": self.concurrency,
             "throttled": self.throttled,
             "retries": self.retries,
+            "lanes": self.lanes.iter().map(LaneSummary::to_json).collect::<Value>(),
         })
     }
 

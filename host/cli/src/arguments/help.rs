@@ -14,11 +14,15 @@ pub(super) const EVAL: &str = "\
 Examples:
   runner eval                                   run promptfooconfig.yaml of this folder
   runner eval -c tests/qa.yaml -o results.json  run another config, write a file too
-  runner eval -j 20 --repeat 3                  20 cases at once, each test three times
+  runner eval -j 20 --repeat 3                  at most 20 cases at once, each test three times
+  runner eval --events events.jsonl             also keep what happened, for `tail -f` and jq
   runner eval --plugin ./grader.wasm            load a third-party provider or grader
 
 The table and the summary go to standard output, everything else to standard error.
 Ctrl-C stops: once to let cases in flight finish, twice to stop at once. What is done is kept.
+
+What servers allow is learnt from their answers and kept to; it needs neither -j nor --delay.
+A limit that you know is declared with `limits:` in the config.
 
 Exit codes: 0 all passed, 1 internal error, 2 usage or config error (nothing was run),
 100 pass rate below the threshold, 130 interrupted.";
@@ -77,7 +81,7 @@ Examples:
 
 Exit codes:
   0    all cases passed, or enough of them (RUNNER_PASS_RATE_THRESHOLD)
-  1    internal error; also a results file that could not be written
+  1    internal error; also a results or events file that could not be written
   2    usage or config error: nothing was run
   100  pass rate below the threshold; failed, errored and not-run cases count against it
   130  interrupted; what was done is kept

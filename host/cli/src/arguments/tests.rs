@@ -29,13 +29,14 @@ fn the_definition_is_consistent() {
 #[test]
 fn an_eval_line() {
     let eval = eval(
-        "runner eval -c a.yaml -o x.json -o y.csv -j 20 --repeat 2 --delay 5 --plugin p.wasm --plugin dir --no-table",
+        "runner eval -c a.yaml -o x.json -o y.csv -j 20 --repeat 2 --delay 5 --plugin p.wasm --plugin dir --no-table --events e.jsonl",
     );
     assert_eq!(eval.config, [PathBuf::from("a.yaml")]);
     assert_eq!(
         eval.output,
         [PathBuf::from("x.json"), PathBuf::from("y.csv")]
     );
+    assert_eq!(eval.events, Some(PathBuf::from("e.jsonl")));
     assert_eq!(eval.plugin, [PathBuf::from("p.wasm"), PathBuf::from("dir")]);
     assert_eq!(
         (

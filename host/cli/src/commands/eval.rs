@@ -20,6 +20,7 @@ use runner_store::Store;
 
 use super::Setting;
 use crate::arguments::Eval;
+use crate::events::EventsFile;
 use crate::exit::{Facts, INTERNAL, Policy, Verdict};
 use crate::failure::Failure;
 use crate::findings::{Findings, Gatherer, Limits};
@@ -42,6 +43,7 @@ pub(super) fn run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
     let policy = Policy::from_environment(&setting.environment)?;
     let (plan, plugins) = plan(arguments, setting)?;
     let outputs = Output::prepare(&plan.output_paths)?;
+    let events = EventsFile::prepare(arguments.events.as_deref(), &outputs, &setting.talk)?;
     let store = setting.store()?;
     let gatherer = Gatherer::new(Limits {
         rows: if arguments.no_table { 0 } else { TABLE_ROWS },
@@ -54,7 +56,7 @@ pub(super) fn run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
         plugins,
         env: setting.environment.map().clone(),
         store: store.clone(),
-        consumers: consumers(&gatherer, &outputs, arguments, setting),
+        consumers: consumers(&gatherer, &outputs, events.as_ref(), arguments, setting),
         interrupts: interrupts.clone(),
     };
     let summary = carry_out(request, interrupts, &setting.talk)?;
@@ -64,7 +66,12 @@ pub(super) fn run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
         &gatherer.look(|findings| results(&summary, findings, &verdict, table, setting.terminal)),
     )?;
     let written = write(&outputs, store, &summary, setting)?;
-    Ok(if written { verdict.code } else { INTERNAL })
+    let whole = events.is_none_or(|events| events.is_whole());
+    Ok(if written && whole {
+        verdict.code
+    } else {
+        INTERNAL
+    })
 }
 
 /// The plan and the components that it runs on; warnings are told.
@@ -153,6 +160,7 @@ fn warn(warnings: &[Warning], setting: &Setting) {
 fn consumers(
     gatherer: &Gatherer,
     outputs: &[Output],
+    events: Option<&EventsFile>,
     arguments: &Eval,
     setting: &Setting,
 ) -> Vec<Box<dyn Consumer>> {
@@ -171,6 +179,9 @@ fn consumers(
         .filter(|output| output.format() == Format::Jsonl)
     {
         consumers.push(Box::new(Stream::new(output.path(), talk.clone())));
+    }
+    if let Some(events) = events {
+        consumers.push(Box::new(events.consumer()));
     }
     consumers
 }

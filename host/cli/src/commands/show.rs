@@ -191,7 +191,7 @@ column               pass rate  passed  failed  errors  latency p50     p95  tok
 (1) model-1 · Hello      0.0 %       0       1       0       100 ms  100 ms      15  $0.001000
 all                     50.0 %       2       1       0       100 ms  101 ms      45  $0.003000
 
-2 of 4 cases passed (50.0 %), 1 failed, 1 not run; 2.4 s with 3 at once.
+2 of 4 cases passed (50.0 %), 1 failed, 1 not run; 2.4 s, at most 3 at once.
 5 requests were throttled (429), 4 sent again.
 
 Failed assertions:

@@ -67,6 +67,7 @@ fn stats(summary: &Summary) -> Value {
         "durationMs": duration_ms,
         "evaluationDurationMs": duration_ms,
         "maxConcurrency": summary.concurrency,
+        "lanes": summary.to_json()["lanes"].take(),
     })
 }
 

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::*;
 use crate::exit::USAGE;
 use crate::findings::tests::record;
+use crate::report::tests::lane;
 use crate::talk::Talk;
 
 struct Kept(Vec<CaseRecord>);
@@ -64,6 +65,7 @@ fn summary(records: &[CaseRecord]) -> Summary {
         columns: (0..2).map(|i| (head(i), Tally::default())).collect(),
         throttled: 0,
         retries: 0,
+        lanes: vec![lane("api.example.com/m", 3)],
     };
     for record in records {
         summary.all.add(record);
@@ -145,6 +147,11 @@ fn json_has_the_version_3_shape() -> anyhow::Result<()> {
                 "stats": {
                     "successes": 1, "failures": 1, "errors": 1, "notRun": 1, "tokenUsage": all,
                     "durationMs": 2430, "evaluationDurationMs": 2430, "maxConcurrency": 4,
+                    "lanes": [{
+                        "lane": "api.example.com/m", "totalRequests": 12, "completedRequests": 9, "failedRequests": 1,
+                        "rateLimitHits": 3, "retriedRequests": 2,
+                        "avgLatencyMs": 900, "p50LatencyMs": 812, "p99LatencyMs": 3100,
+                    }],
                 },
             },
             "config": { "prompts": ["Hello {{name}}"] },

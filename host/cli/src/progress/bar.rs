@@ -2,40 +2,35 @@
 //! stalled run looks stalled; what it shows is only set here, never drawn by the run's task.
 
 use std::fmt::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::Counts;
+use super::lanes::{LINE_CHARS, Shared, Waiting};
 use crate::figures;
 use crate::talk::Talk;
 
 /// Redraws a second, at most.
 const REDRAWS: u8 = 10;
 
-/// The lane that a server slows down, and until when. Read at each redraw, so that the time
-/// that is left goes down while nothing happens.
-type SlowLane = Arc<Mutex<Option<(String, Instant)>>>;
-
 /// A bar below everything else on standard error, until it is dropped.
 pub(super) struct Bar {
     drawn: ProgressBar,
-    slow: SlowLane,
     talk: Talk,
 }
 
 impl Bar {
-    /// Shows a bar of `total` cases.
-    pub(super) fn new(total: u64, talk: &Talk) -> Self {
-        let slow = SlowLane::default();
+    /// Shows a bar of `total` cases, and below it which lanes wait. They are looked at with
+    /// each redraw, so that the time that is left goes down while nothing happens.
+    pub(super) fn new(total: u64, waiting: &Shared, talk: &Talk) -> Self {
         let target = ProgressDrawTarget::stderr_with_hz(REDRAWS);
-        let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style(&slow));
+        let bar = ProgressBar::with_draw_target(Some(total), target).with_style(style(waiting));
         bar.enable_steady_tick(Duration::from_secs(1) / REDRAWS.into());
         talk.set_bar(Some(bar.clone()));
         Self {
             drawn: bar,
-            slow,
             talk: talk.clone(),
         }
     }
@@ -44,11 +39,6 @@ impl Bar {
     pub(super) fn show(&self, counts: Counts) {
         self.drawn.set_message(counts.words());
         self.drawn.set_position(counts.done());
-    }
-
-    /// Shows that `lane` is slowed down, until then.
-    pub(super) fn slow_down(&self, lane: &str, until: Instant) {
-        *self.slow.lock().unwrap_or_else(PoisonError::into_inner) = Some((lane.to_owned(), until));
     }
 }
 
@@ -59,25 +49,27 @@ impl Drop for Bar {
     }
 }
 
-fn style(slow: &SlowLane) -> ProgressStyle {
-    let slow = slow.clone();
-    ProgressStyle::with_template("{wide_bar} {pos}/{len} · {msg} · {pace}")
+fn style(waiting: &Shared) -> ProgressStyle {
+    let waiting = waiting.clone();
+    // Drawing can't be reported to anybody, so what the writers give is dropped.
+    ProgressStyle::with_template("{wide_bar} {pos}/{len} · {msg} · {pace}\n{lanes}")
         .expect("the template is well formed")
-        .with_key(
-            "pace",
-            move |state: &ProgressState, text: &mut dyn Write| {
-                let slow = slow.lock().unwrap_or_else(PoisonError::into_inner);
-                let pace = waiting(slow.as_ref(), Instant::now()).unwrap_or_else(|| {
-                    format!(
-                        "{:.1}/s · {}",
-                        state.per_sec(),
-                        left(state.pos(), state.eta())
-                    )
-                });
-                // Drawing can't be reported to anybody.
-                let _ = text.write_str(&pace);
-            },
-        )
+        .with_key("pace", |state: &ProgressState, text: &mut dyn Write| {
+            let left = left(state.pos(), state.eta());
+            let _ = write!(text, "{:.1}/s · {left}", state.per_sec());
+        })
+        .with_key("lanes", move |_: &ProgressState, text: &mut dyn Write| {
+            let waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = text.write_str(&lanes(&waiting, Instant::now()));
+        })
+}
+
+/// The line below the bar; there is none before the first lane waits.
+fn lanes(waiting: &Waiting, now: Instant) -> String {
+    let nothing = if waiting.ever() { "no lane waits" } else { "" };
+    waiting
+        .says(now, LINE_CHARS)
+        .unwrap_or_else(|| nothing.to_owned())
 }
 
 /// The time that is left, once something has ended to judge by.
@@ -89,30 +81,33 @@ fn left(done: u64, eta: Duration) -> String {
     }
 }
 
-/// Which lane waits, and how long still; said instead of a pace that would mean nothing.
-fn waiting(slow: Option<&(String, Instant)>, now: Instant) -> Option<String> {
-    let (lane, until) = slow.filter(|(_, until)| *until > now)?;
-    Some(format!(
-        "{lane} throttled for {}",
-        figures::duration(*until - now)
-    ))
-}
-
 #[cfg(test)]
 mod tests {
+    use runner_eval::event::{LaneStanding, LaneWait, Why};
+
     use super::*;
 
     #[test]
-    fn a_throttled_lane_is_named_while_it_waits() {
+    fn the_line_of_lanes_stays_once_it_was_needed() {
         let now = Instant::now();
-        let until = now + Duration::from_secs(12);
-        let slow = ("api.example.com".to_owned(), until);
+        let mut waiting = Waiting::default();
+        assert_eq!(lanes(&waiting, now), "");
+        let mut standing = LaneStanding {
+            lane: "api.example.com".into(),
+            wait: Some(LaneWait {
+                why: Why::Blocked { asked: true },
+                until: None,
+            }),
+            until: Some(now + Duration::from_secs(12)),
+        };
+        waiting.on_standing(&standing);
         assert_eq!(
-            waiting(Some(&slow), now).as_deref(),
-            Some("api.example.com throttled for 12.0 s")
+            lanes(&waiting, now),
+            "api.example.com: blocked by the server for 12 s more"
         );
-        assert_eq!(waiting(Some(&slow), until), None);
-        assert_eq!(waiting(None, now), None);
+        standing.wait = None;
+        waiting.on_standing(&standing);
+        assert_eq!(lanes(&waiting, now), "no lane waits");
     }
 
     #[test]
@@ -123,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_style_is_well_formed() {
-        let bar = ProgressBar::hidden().with_style(style(&SlowLane::default()));
+        let bar = ProgressBar::hidden().with_style(style(&Shared::default()));
         bar.set_position(1);
         assert_eq!(bar.position(), 1);
     }

@@ -1,17 +1,23 @@
-//! Progress as plain lines: at each quarter, and after half a minute without one.
+//! Progress as plain lines: at each quarter, and after half a minute without one. While a lane
+//! waits, each has a second line that says so.
 //!
 //! What to say is decided by [`Milestones`], which is told the time; the thread only waits.
 
+use std::sync::PoisonError;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Counts;
+use super::lanes::{LINE_CHARS, Shared, Waiting};
 use crate::figures;
 use crate::talk::Talk;
 
 /// Longest silence.
 const SILENCE: Duration = Duration::from_secs(30);
+
+/// Before what belongs to the line above.
+const INDENT: &str = "  ";
 
 /// Decides which counts are worth a line.
 struct Milestones {
@@ -70,6 +76,14 @@ impl Milestones {
     }
 }
 
+/// The line, and below it which lanes wait.
+fn with_lanes(line: String, waiting: &Waiting, now: Instant) -> String {
+    match waiting.says(now, LINE_CHARS - INDENT.len()) {
+        Some(lanes) => format!("{line}\n{INDENT}{lanes}"),
+        None => line,
+    }
+}
+
 /// Lines from a thread of their own, until dropped.
 pub(super) struct Lines {
     counts: Option<Sender<Counts>>,
@@ -78,7 +92,7 @@ pub(super) struct Lines {
 
 impl Lines {
     /// Starts the clock.
-    pub(super) fn start(talk: Talk, total: u64) -> Self {
+    pub(super) fn start(talk: Talk, waiting: Shared, total: u64) -> Self {
         let (counts, changes) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             let begun = Instant::now();
@@ -90,7 +104,10 @@ impl Lines {
                     Err(RecvTimeoutError::Disconnected) => return,
                 };
                 if let Some(line) = line {
-                    talk.line(&line);
+                    let waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                    let text = with_lanes(line, &waiting, Instant::now());
+                    drop(waiting);
+                    talk.line(&text);
                 }
             }
         });
@@ -121,6 +138,8 @@ impl Drop for Lines {
 
 #[cfg(test)]
 mod tests {
+    use runner_eval::event::{LaneStanding, LaneWait, Why};
+
     use super::*;
 
     fn counts(done: u64, total: u64) -> Counts {
@@ -174,6 +193,25 @@ mod tests {
         );
         assert_eq!(milestones.on_time(at(59)), None);
         assert!(milestones.on_time(at(60)).is_some());
+    }
+
+    #[test]
+    fn a_line_says_which_lane_waits() {
+        let now = Instant::now();
+        let mut waiting = Waiting::default();
+        assert_eq!(with_lanes("25 %".to_owned(), &waiting, now), "25 %");
+        waiting.on_standing(&LaneStanding {
+            lane: "api.example.com/m".into(),
+            wait: Some(LaneWait {
+                why: Why::Broken,
+                until: None,
+            }),
+            until: Some(now + Duration::from_secs(4)),
+        });
+        assert_eq!(
+            with_lanes("25 %".to_owned(), &waiting, now),
+            "25 %\n  api.example.com/m: server fails; probing in 4.0 s"
+        );
     }
 
     #[test]

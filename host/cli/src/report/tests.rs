@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use runner_eval::event::ColumnHead;
+use runner_eval::event::{ColumnHead, LaneMetrics};
 use runner_eval::record::{CaseRecord, Outcome};
 
 use crate::exit::{Facts, Policy};
@@ -31,6 +31,7 @@ fn summed(records: &[CaseRecord], columns: u32, total: u64) -> (Summary, Finding
         columns: (0..columns).map(|i| (head(i), Tally::default())).collect(),
         throttled: 0,
         retries: 0,
+        lanes: Vec::new(),
     };
     for record in records {
         findings.add(record);
@@ -38,6 +39,23 @@ fn summed(records: &[CaseRecord], columns: u32, total: u64) -> (Summary, Finding
         summary.columns[record.prompt_idx as usize].1.add(record);
     }
     (summary, findings)
+}
+
+/// A lane of which `hits` requests were throttled.
+pub(crate) fn lane(name: &str, hits: u64) -> LaneSummary {
+    LaneSummary {
+        lane: name.into(),
+        metrics: LaneMetrics {
+            total_requests: 12,
+            completed_requests: 9,
+            failed_requests: 1,
+            rate_limit_hits: hits,
+            retried_requests: 2,
+            latency_avg: Duration::from_millis(900),
+            latency_p50: Duration::from_millis(812),
+            latency_p99: Duration::from_millis(3_100),
+        },
+    }
 }
 
 fn rendered(summary: &Summary, findings: &Findings) -> String {
@@ -60,6 +78,7 @@ fn a_mixed_run() {
     let (mut summary, findings) = summed(&records, 2, 4);
     summary.throttled = 3;
     summary.retries = 2;
+    summary.lanes = vec![lane("calm.example.com/m", 0), lane("api.example.com/m", 3)];
     let text = rendered(&summary, &findings);
     assert_eq!(
         text,
@@ -69,8 +88,9 @@ fn a_mixed_run() {
 (1) model-1 · Hello {{name}}     50.0 %       1       0       1       100 ms  100 ms      15  $0.001000
 all                              50.0 %       2       1       1       100 ms  101 ms      45  $0.003000
 
-2 of 4 cases passed (50.0 %), 1 failed, 1 error; 2.4 s with 4 at once.
+2 of 4 cases passed (50.0 %), 1 failed, 1 error; 2.4 s, at most 4 at once.
 3 requests were throttled (429), 2 sent again.
+  api.example.com/m: 12 requests, 3 throttled, 2 retries, p50 812 ms, p99 3.1 s
 
 Failed assertions:
   1× contains \"yes\" – Expected output to contain \"yes\", got no (first: test 1, column 0)
@@ -95,7 +115,7 @@ fn a_good_run_is_short() {
         rendered(&summary, &findings),
         "column                        pass rate  passed  failed  errors  latency p50     p95\n\
          (0) model-0 · Hello {{name}}    100.0 %       1       0       0       100 ms  100 ms\n\n\
-         1 of 1 case passed (100.0 %); 2.4 s with 4 at once.\n\n\
+         1 of 1 case passed (100.0 %); 2.4 s, at most 4 at once.\n\n\
          Results: runner show run-1\n"
     );
 }
@@ -163,4 +183,22 @@ fn a_label_cannot_write_to_the_terminal() {
     let (mut summary, findings) = summed(&[record(0, 0, Outcome::Passed, "yes")], 1, 1);
     summary.columns[0].0.provider = "evil\u{1b}]0;x\u{7}".to_owned();
     assert!(rendered(&summary, &findings).contains("evil␛]0;x␇"));
+}
+
+#[test]
+fn of_many_throttled_lanes_the_worst_are_listed() {
+    let (mut summary, findings) = summed(&[record(0, 0, Outcome::Passed, "yes")], 1, 1);
+    summary.throttled = 28;
+    summary.lanes = (1..=7)
+        .map(|n| lane(&format!("lane-{n}\u{1b}"), n))
+        .collect();
+    let text = rendered(&summary, &findings);
+    let of =
+        |n| format!("  lane-{n}␛: 12 requests, {n} throttled, 2 retries, p50 812 ms, p99 3.1 s\n");
+    let lanes: Vec<String> = (3..=7).rev().map(of).collect();
+    let expected = format!(
+        "28 requests were throttled (429).\n{}  2 more lanes were throttled\n",
+        lanes.concat()
+    );
+    assert!(text.contains(&expected), "{text}");
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::*;
 use crate::exit::USAGE;
 use crate::findings::tests::record;
+use crate::report::tests::lane;
 
 /// A database that goes with its folder.
 pub(crate) struct Kept {
@@ -150,6 +151,20 @@ fn the_cases_of_a_test() -> anyhow::Result<()> {
     assert_eq!(run.cases(0, None)?, records[..2]);
     assert_eq!(run.cases(0, Some(1))?, records[1..2]);
     assert_eq!(run.cases(1, Some(1))?, []);
+    Ok(())
+}
+
+#[test]
+fn lanes_are_read_as_a_summary_wrote_them() -> anyhow::Result<()> {
+    let kept = keep(&[], 1)?;
+    let mut summary = found(&kept, "latest").sum_up(|_| {})?;
+    assert!(summary.lanes.is_empty(), "this run left none");
+    summary.lanes = vec![lane("api.example.com/m", 3), lane("api.other.com", 0)];
+    let left = summary.to_json();
+    summary.lanes = lanes(&left["lanes"]);
+    assert_eq!(summary.to_json(), left);
+    assert_eq!(&*summary.lanes[0].lane, "api.example.com/m");
+    assert_eq!(summary.lanes[0].metrics, lane("", 3).metrics);
     Ok(())
 }
 

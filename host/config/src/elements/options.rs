@@ -1,7 +1,8 @@
 //! How the run is carried out: flags, `commandLineOptions`, `evaluateOptions`, environment.
 //!
-//! Each option is taken from the first of these that has it. A `delay` means one case at a time
-//! unless a flag says otherwise: that is what people who write it want, and promptfoo's rule.
+//! Each option is taken from the first of these that has it. How many cases are in flight when
+//! nobody says it depends on who bounds the requests: see [`default_concurrency`]. A `delay` is
+//! slept in the case's own slot and changes nothing of this.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,12 +13,15 @@ use crate::load::Overrides;
 use crate::plan::RunOptions;
 use crate::problem::Findings;
 
-/// promptfoo's default.
-const DEFAULT_CONCURRENCY: u64 = 4;
+/// Without `-j`, while lanes find their own windows: `-j` is only a ceiling then, and must not be
+/// what a run waits for. 256 is the scheduler's own ceiling for one lane's window.
+const ADAPTIVE_CONCURRENCY: u64 = 256;
+/// Without `-j`, when nothing else bounds the requests: promptfoo's default.
+const FIXED_CONCURRENCY: u64 = 4;
 /// promptfoo's default.
 const DEFAULT_ASSERTION_CONCURRENCY: u64 = 3;
 /// Beyond it every case has its own file descriptors and memory mappings in vain.
-const MAX_CONCURRENCY: u64 = 10_000;
+pub(super) const MAX_CONCURRENCY: u64 = 10_000;
 const MAX_REPEAT: u64 = 1_000_000;
 /// A day: longer is a typo, and no timer misbehaves below it.
 const MAX_MS: u64 = 86_400_000;
@@ -81,19 +85,27 @@ pub(crate) fn read(
         None,
         (1, MAX_REPEAT),
     );
-    let max_concurrency = match concurrency {
-        _ if delay.is_some() && flag.is_none() => 1,
-        written => written.unwrap_or(DEFAULT_CONCURRENCY),
-    };
+    let adaptive = !environment::flag(env, environment::DISABLE_ADAPTIVE_SCHEDULER);
+    let max_concurrency = concurrency.unwrap_or(default_concurrency(adaptive));
     let timeout = environment::EVAL_TIMEOUT_MS;
     let run_timeout = environment::MAX_EVAL_TIME_MS;
     RunOptions {
         max_concurrency: max_concurrency as usize,
+        adaptive,
         assertion_concurrency: assertions.unwrap_or(DEFAULT_ASSERTION_CONCURRENCY) as usize,
         repeat: repeat.unwrap_or(1) as u32,
         delay,
         case_timeout: from.ms(overrides.case_timeout_ms, "timeoutMs", timeout),
         run_timeout: from.ms(overrides.run_timeout_ms, "maxEvalTimeMs", run_timeout),
+    }
+}
+
+/// Cases in flight at once when neither flag, config nor environment says it.
+fn default_concurrency(adaptive: bool) -> u64 {
+    if adaptive {
+        ADAPTIVE_CONCURRENCY
+    } else {
+        FIXED_CONCURRENCY
     }
 }
 

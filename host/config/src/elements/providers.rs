@@ -4,9 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{PROGRAM_HELP, Reading, program};
+use super::limits::Groups;
+use super::options::MAX_CONCURRENCY;
+use super::{PROGRAM_HELP, Reading, lane, program, retries};
 use crate::catalog::Catalog;
 use crate::entry::Entry;
+use crate::environment;
 use crate::files::{has_extension, without_scheme};
 use crate::plan::{Position, Provider};
 
@@ -14,11 +17,16 @@ use crate::plan::{Position, Provider};
 const MAX_NESTING: usize = 8;
 
 /// Keys of a provider's object.
-const KNOWN: [&str; 8] = [
+const KNOWN: [&str; 13] = [
     "id",
     "label",
     "config",
     "delay",
+    "maxRetries",
+    "minConcurrency",
+    "maxConcurrency",
+    "pool",
+    "limits",
     "prompts",
     "env",
     "transform",
@@ -43,7 +51,18 @@ pub(crate) fn read(root: &Entry<'_>, reading: Reading<'_>) -> Vec<Listed> {
             None,
         );
     }
-    let reader = Reader { reading };
+    let bounds = (1, MAX_CONCURRENCY);
+    let min_concurrency = environment::count(
+        reading.process,
+        environment::MIN_CONCURRENCY,
+        bounds,
+        reading.findings,
+    );
+    let reader = Reader {
+        reading,
+        groups: Groups::read(root, reading.findings),
+        min_concurrency: min_concurrency.map(|count| count as u32),
+    };
     let mut listed = Vec::new();
     let example = "write at least one, for example: providers: [echo]";
     match providers.or(targets) {
@@ -64,11 +83,15 @@ pub(crate) fn read(root: &Entry<'_>, reading: Reading<'_>) -> Vec<Listed> {
             }
         }
     }
+    reader.groups.warn_unused(reading.findings);
     listed
 }
 
 struct Reader<'a> {
     reading: Reading<'a>,
+    groups: Groups,
+    /// The environment's default for `minConcurrency`.
+    min_concurrency: Option<u32>,
 }
 
 impl Reader<'_> {
@@ -180,49 +203,68 @@ impl Reader<'_> {
             findings,
             &[("transform", PROGRAM_HELP), ("inputs", "remove the key")],
         );
+        let prompts = entry
+            .get("prompts")
+            .map(|entry| filter(&entry, self.reading));
+        let provider = Arc::new(self.provider(id, entry)?);
+        Some(Listed { provider, prompts })
+    }
+
+    /// What its keys say of the provider itself.
+    fn provider(&self, id: &str, entry: &Entry<'_>) -> Option<Provider> {
+        let findings = self.reading.findings;
         let at = entry.get("id").map_or_else(|| entry.at(), |id| id.at());
-        let delay = entry
-            .get("delay")
-            .and_then(|delay| delay.want_count(findings, 0, 86_400_000));
         let map = |name| {
             entry
                 .get(name)
                 .and_then(|entry| entry.want_map(findings))
                 .unwrap_or_default()
         };
-        let (config, env) = (map("config"), map("env"));
+        let (mut config, env) = (map("config"), map("env"));
         let label = entry
             .get("label")
             .and_then(|label| label.want_text(findings));
-        let prompts = entry
-            .get("prompts")
-            .map(|entry| filter(&entry, self.reading));
+        let delay = entry
+            .get("delay")
+            .and_then(|delay| delay.want_count(findings, 0, 86_400_000));
+        let max_retries = retries::read(entry, &mut config, findings);
+        let lane = lane::read(entry, self.min_concurrency, findings);
+        let name = label.as_deref().unwrap_or(id);
+        let limits = entry
+            .get("limits")
+            .map(|entry| self.groups.of_provider(&entry, name, findings))
+            .unwrap_or_default();
+        let (prefix, name, plugin) = self.served(id, &at)?;
+        Some(Provider {
+            id: id.to_owned(),
+            label,
+            prefix,
+            name,
+            config,
+            delay: delay.map(Duration::from_millis),
+            max_retries,
+            min_concurrency: lane.min_concurrency,
+            max_concurrency: lane.max_concurrency,
+            pool: lane.pool,
+            limits,
+            env,
+            plugin,
+            at,
+        })
+    }
+
+    /// Prefix, rest and plugin of an id.
+    fn served(&self, id: &str, at: &Position) -> Option<(String, String, String)> {
         let catalog = self.reading.catalog;
         let Some((prefix, name)) = catalog.split_provider(id) else {
             let prefix = id.split(':').next().unwrap_or(id);
             let message = format!("no plugin serves the provider '{id}'");
-            findings.error_help(
-                at,
-                message,
-                Catalog::instead(prefix, &catalog.provider_prefixes),
-            );
+            let help = Catalog::instead(prefix, &catalog.provider_prefixes);
+            self.reading.findings.error_help(at.clone(), message, help);
             return None;
         };
-        let provider = Provider {
-            id: id.to_owned(),
-            label,
-            prefix: prefix.to_owned(),
-            name: name.to_owned(),
-            config,
-            delay: delay.map(Duration::from_millis),
-            env,
-            plugin: catalog.provider_prefixes[prefix].clone(),
-            at,
-        };
-        Some(Listed {
-            provider: Arc::new(provider),
-            prompts,
-        })
+        let plugin = catalog.provider_prefixes[prefix].clone();
+        Some((prefix.to_owned(), name.to_owned(), plugin))
     }
 }
 

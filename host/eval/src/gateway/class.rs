@@ -3,33 +3,18 @@
 //! Only what servers state in machine-readable form is read: the status, and the `code`,
 //! `type`, `status` and `reason` fields of a JSON error body. No message is ever matched:
 //! wording changes without notice, and an answer that merely *talks* about rate limits
-//! must not look like one.
+//! must not look like one. (A message may say *how long* to wait, which the scheduler's hints
+//! read out of it; whether to wait is decided here.)
 
 use std::fmt;
+use std::time::Duration;
 
+use runner_scheduler::BodyHint;
+pub use runner_scheduler::Class;
 use serde_json::Value;
 
 #[cfg(test)]
 mod tests;
-
-/// The meaning of an attempt's end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Class {
-    /// A response to hand on as it is.
-    Ok,
-    /// The server asked to slow down.
-    Throttled,
-    /// Worth another try: server trouble, connection trouble.
-    Transient,
-    /// The time was up.
-    Timeout,
-    /// Trying again gives the same.
-    Permanent,
-    /// A quota or a balance is used up: nothing more will pass today.
-    QuotaExhausted,
-    /// The credential is not accepted.
-    Auth,
-}
 
 /// How the transport failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -102,23 +87,83 @@ const THROTTLE_CODES: [&str; 8] = [
     "slow_down",
 ];
 
+/// The body of an error response, read once for all that is asked of it.
+#[derive(Debug, Default)]
+pub(super) struct ErrorBody(Value);
+
+impl ErrorBody {
+    /// Reads a body. Null for a success, whose body is not looked into, for what is no JSON
+    /// object, and for what is too long for an error. Some servers wrap the object in an array
+    /// of one.
+    pub(super) fn read(status: u16, body: &[u8]) -> Self {
+        if status < 400 || body.len() > ERROR_BODY_LIMIT {
+            return Self::default();
+        }
+        match serde_json::from_slice(body) {
+            Ok(Value::Array(mut list)) if !list.is_empty() => Self(list.swap_remove(0)),
+            Ok(object @ Value::Object(_)) => Self(object),
+            _ => Self::default(),
+        }
+    }
+
+    fn error(&self) -> &Value {
+        self.0.get("error").unwrap_or(&Value::Null)
+    }
+
+    /// The texts that say when to come back: Google's `RetryInfo`, and the message.
+    pub(super) fn hint(&self) -> BodyHint<'_> {
+        let mut details = entries(self.error(), "details");
+        let messages = [self.error(), &self.0];
+        BodyHint {
+            retry_delay: details.find_map(|detail| detail.get("retryDelay")?.as_str()),
+            message: messages
+                .into_iter()
+                .find_map(|part| part.get("message")?.as_str()),
+        }
+    }
+
+    /// The codes, in lower case: `code`, `type`, `status` of the body, of its `error`, and
+    /// `reason` of the entries of `error.errors` and `error.details`.
+    fn codes(&self) -> Vec<String> {
+        let fields = [&self.0, self.error()]
+            .into_iter()
+            .flat_map(|object| ["code", "type", "status"].map(|field| object.get(field)));
+        let reasons = entries(self.error(), "errors")
+            .chain(entries(self.error(), "details"))
+            .map(|entry| entry.get("reason"));
+        fields
+            .chain(reasons)
+            .chain([self.0.get("error")])
+            .flatten()
+            .filter_map(Value::as_str)
+            .map(str::to_ascii_lowercase)
+            .collect()
+    }
+
+    /// Whether it names a daily quota: Google's `QuotaFailure` gives the quota's id.
+    fn names_a_daily_quota(&self) -> bool {
+        entries(self.error(), "details")
+            .flat_map(|detail| entries(detail, "violations"))
+            .filter_map(|violation| violation.get("quotaId").and_then(Value::as_str))
+            .any(|id| id.contains("PerDay"))
+    }
+}
+
 /// Classifies a response by its status, its body and the wait that it asks for.
-pub(super) fn classify(
-    status: u16,
-    body: &[u8],
-    retry_after: Option<std::time::Duration>,
-) -> Class {
+pub(super) fn classify(status: u16, body: &ErrorBody, retry_after: Option<Duration>) -> Class {
     if (100..400).contains(&status) {
         return Class::Ok;
     }
-    let codes = error_codes(body);
+    let codes = body.codes();
     let any = |list: &[&str]| codes.iter().any(|code| list.contains(&code.as_str()));
 
+    let ambiguous = any(&[AMBIGUOUS_QUOTA_CODE]);
     let short_wait = retry_after.is_some_and(|wait| wait.as_secs() <= WINDOW_SECONDS);
-    if any(&QUOTA_CODES) || (any(&[AMBIGUOUS_QUOTA_CODE]) && !short_wait) || per_day(body, status) {
+    let daily = status == 429 && body.names_a_daily_quota();
+    if any(&QUOTA_CODES) || (ambiguous && !short_wait) || daily {
         return Class::QuotaExhausted;
     }
-    if any(&THROTTLE_CODES) || any(&[AMBIGUOUS_QUOTA_CODE]) {
+    if ambiguous || any(&THROTTLE_CODES) {
         return Class::Throttled;
     }
     match status {
@@ -131,59 +176,8 @@ pub(super) fn classify(
     }
 }
 
-/// The codes of a JSON error body, in lower case: `code`, `type`, `status` of the body,
-/// of its `error`, and `reason` of the entries of `error.errors` and `error.details`.
-fn error_codes(body: &[u8]) -> Vec<String> {
-    let Some(root) = parse(body) else {
-        return Vec::new();
-    };
-    let error = root.get("error").unwrap_or(&Value::Null);
-    let fields = [&root, error]
-        .into_iter()
-        .flat_map(|object| ["code", "type", "status"].map(|field| object.get(field)));
-    let reasons = entries(error, "errors")
-        .chain(entries(error, "details"))
-        .map(|entry| entry.get("reason"));
-    fields
-        .chain(reasons)
-        .chain([root.get("error")])
-        .flatten()
-        .filter_map(Value::as_str)
-        .map(str::to_ascii_lowercase)
-        .collect()
-}
-
-/// Whether a 429 names a daily quota: Google's `QuotaFailure` gives the quota's id.
-fn per_day(body: &[u8], status: u16) -> bool {
-    let Some(root) = parse(body).filter(|_| status == 429) else {
-        return false;
-    };
-    let error = root.get("error").unwrap_or(&Value::Null);
-    entries(error, "details")
-        .flat_map(|detail| entries(detail, "violations"))
-        .filter_map(|violation| violation.get("quotaId").and_then(Value::as_str))
-        .any(|id| id.contains("PerDay"))
-}
-
-/// A JSON object out of a body that is short enough to be an error. Some servers wrap it
-/// in an array of one.
-pub(super) fn parse(body: &[u8]) -> Option<Value> {
-    if body.len() > ERROR_BODY_LIMIT {
-        return None;
-    }
-    let value: Value = serde_json::from_slice(body).ok()?;
-    match value {
-        Value::Array(mut list) if !list.is_empty() => Some(list.swap_remove(0)),
-        Value::Object(_) => Some(value),
-        _ => None,
-    }
-}
-
 /// The entries of an array field; none when it is something else.
-pub(super) fn entries<'a>(
-    object: &'a Value,
-    field: &str,
-) -> impl Iterator<Item = &'a Value> + use<'a> {
+fn entries<'a>(object: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> + use<'a> {
     object
         .get(field)
         .and_then(Value::as_array)

@@ -1,11 +1,13 @@
 //! One exchange: what a plugin asks for, within what bounds, and what it gets.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
 use super::class::Class;
 use super::clock::WorkClock;
+use super::scheduling::Scheduling;
 
 /// Largest request body. A prompt with images stays far below it.
 pub const REQUEST_LIMIT: usize = 16 << 20;
@@ -59,8 +61,10 @@ pub struct CallScope {
     pub deadline: Option<Instant>,
     /// Stands still while all of the call's exchanges wait.
     pub clock: Option<WorkClock>,
-    /// Retries allowed instead of the policy's number.
+    /// Retries allowed, whatever `scheduling` says.
     pub max_retries: Option<u32>,
+    /// What the user set for whoever makes the call.
+    pub scheduling: Arc<Scheduling>,
     /// Repeat index: each has its own space in the cache.
     pub repeat: u32,
     /// Whatever tells the run which call this is; handed to the observer as it is.

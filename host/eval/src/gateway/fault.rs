@@ -5,7 +5,10 @@
 //! every secret is masked, whatever the parts were (a redirect's target, for one, is
 //! written by the server).
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use runner_scheduler as scheduler;
 
 use super::class::{Class, Transport};
 use super::exchange::Spent;
@@ -17,8 +20,12 @@ use super::grants::{Grants, Refusal};
 pub enum Code {
     /// The request itself is wrong.
     InvalidRequest,
-    /// The credential has no value.
+    /// The credential has no value, or the server doesn't accept it.
     Auth,
+    /// A rate limit forbids it, however long it waits.
+    RateLimited,
+    /// A quota or a balance is used up.
+    QuotaExhausted,
     /// A capability is not granted.
     Denied,
     /// A time limit passed.
@@ -80,8 +87,41 @@ pub(super) enum Fault {
     NotRecorded { method: String, origin: String },
     #[error("the HTTP client could not be made: {0}")]
     Client(String),
+    #[error("{lane}: not sent: {}", reason(.why))]
+    Unsent {
+        lane: Arc<str>,
+        why: scheduler::Refusal,
+    },
     #[error("cancelled")]
     Cancelled,
+}
+
+/// Why the scheduler did not let a request go, and what to do about it.
+fn reason(why: &scheduler::Refusal) -> String {
+    use scheduler::Refusal as Why;
+    match why {
+        Why::Oversize {
+            limit,
+            asked,
+            capacity,
+        } => format!(
+            "it needs about {asked} of the limit '{limit}', which holds {capacity} when nothing is \
+             used; shorten the prompt, ask for fewer output tokens, or raise the limit"
+        ),
+        Why::QuotaExhausted { .. } => "the quota or balance behind this credential is used up, as \
+             the server said to an earlier request"
+            .to_owned(),
+        Why::Auth => {
+            "the server does not accept the credential, as it said to earlier requests".to_owned()
+        }
+        Why::DeadlineInQueue { needed } => format!(
+            "with its turn and its answer it would need {:.1} s, more than this call has left",
+            needed.as_secs_f64()
+        ),
+        Why::UnknownLimit => {
+            "it falls under a limit that was never declared, which is a bug in runner".to_owned()
+        }
+    }
 }
 
 impl Fault {
@@ -95,6 +135,13 @@ impl Fault {
             Self::Transport { .. } | Self::TooManyRedirects { .. } => Code::BadResponse,
             Self::RequestTooLarge { .. } | Self::ResponseTooLarge { .. } => Code::Budget,
             Self::NotRecorded { .. } | Self::Client(_) => Code::Other,
+            Self::Unsent { why, .. } => match why {
+                scheduler::Refusal::Oversize { .. } => Code::RateLimited,
+                scheduler::Refusal::QuotaExhausted { .. } => Code::QuotaExhausted,
+                scheduler::Refusal::Auth => Code::Auth,
+                scheduler::Refusal::DeadlineInQueue { .. } => Code::Timeout,
+                scheduler::Refusal::UnknownLimit => Code::Other,
+            },
             Self::Cancelled => Code::Cancelled,
         }
     }
@@ -105,6 +152,14 @@ impl Fault {
             Self::Transport { kind, .. } => kind.class(),
             Self::TimedOut { .. } | Self::PastDeadline => Class::Timeout,
             Self::NoSecret { .. } | Self::UnusableSecret { .. } => Class::Auth,
+            Self::Unsent { why, .. } => match why {
+                scheduler::Refusal::QuotaExhausted { .. } => Class::QuotaExhausted,
+                scheduler::Refusal::Auth => Class::Auth,
+                scheduler::Refusal::DeadlineInQueue { .. } => Class::Timeout,
+                scheduler::Refusal::Oversize { .. } | scheduler::Refusal::UnknownLimit => {
+                    Class::Permanent
+                }
+            },
             _ => Class::Permanent,
         }
     }

@@ -1,22 +1,13 @@
-//! Who may go on the wire now: the place of the scheduler in the gateway's stack.
-//!
-//! A lane is what shares a quota. Before each attempt the gateway asks for admission to
-//! its lane and gets a permit; after the attempt it tells the permit what the server said.
-//! Pauses between attempts are spent without a permit, so nobody waits for a sleeper.
-//!
-//! [`OpenLanes`] admits everybody at once: then only the run's own slots bound how many
-//! requests are in flight. A scheduler that learns limits implements the same two traits.
+//! What shares a quota, and what people call it.
 
-use std::time::Duration;
-
-use async_trait::async_trait;
-
-use super::class::Class;
-use super::hint::Hint;
+use super::masker::Masker;
 use super::secret::Fingerprint;
 
+/// Most characters of a name. Hosts and models are far shorter; a plugin may say anything.
+const SHOWN: usize = 120;
+
 /// What shares a quota.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Lane {
     /// Scheme, host and port.
     pub origin: String,
@@ -24,53 +15,47 @@ pub struct Lane {
     pub credential: Option<Fingerprint>,
     /// Organization and project, where the request names them.
     pub organization: Option<String>,
-    /// The plugin's own word for a quota within these, usually the model.
+    /// A quota within these: the user's `pool`, else the plugin's own word, usually the model.
     pub bucket: Option<String>,
 }
 
-/// What a lane learns from an attempt.
-#[derive(Debug)]
-pub struct Feedback<'a> {
-    /// How it ended.
-    pub class: Class,
-    /// What the server said about trying again.
-    pub hint: Hint,
-    /// HTTP status, where there was a response.
-    pub status: Option<u16>,
-    /// The response's headers, names in lower case; empty without a response.
-    pub headers: &'a [(String, String)],
-    /// From the attempt's start to its end.
-    pub latency: Duration,
-}
-
-/// Decides when an attempt may start.
-#[async_trait]
-pub trait Admission: Send + Sync {
-    /// Waits until an attempt in `lane` may start. Dropping the future gives up the place
-    /// in the queue.
-    async fn admit(&self, lane: &Lane) -> Box<dyn Permit>;
-}
-
-/// A place on the wire. Dropping it without [`finish`](Permit::finish) means that the
-/// attempt was cancelled.
-pub trait Permit: Send {
-    /// The attempt has ended.
-    fn finish(self: Box<Self>, feedback: &Feedback<'_>);
-}
-
-/// Admits every attempt at once.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct OpenLanes;
-
-#[async_trait]
-impl Admission for OpenLanes {
-    async fn admit(&self, _lane: &Lane) -> Box<dyn Permit> {
-        Box::new(Free)
+impl Lane {
+    /// What people call it: `api.openai.com/gpt-4o`. Not unique, since neither credential nor
+    /// organization is in it.
+    pub(super) fn name(&self, masker: &Masker) -> String {
+        let host = self.origin.split_once("://");
+        let host = host.map_or(self.origin.as_str(), |(_, host)| host);
+        let whole = match &self.bucket {
+            Some(bucket) => format!("{host}/{bucket}"),
+            None => host.to_owned(),
+        };
+        // Masked before it is cut: half a secret is one too.
+        let safe = masker.mask(&whole);
+        let shown = safe.chars().filter(|sign| !sign.is_control());
+        shown.take(SHOWN).collect()
     }
 }
 
-struct Free;
+#[cfg(test)]
+mod tests {
+    use super::super::secret::Secret;
+    use super::*;
 
-impl Permit for Free {
-    fn finish(self: Box<Self>, _feedback: &Feedback<'_>) {}
+    #[test]
+    fn a_lane_is_called_by_host_and_bucket_and_neither_secrets_nor_noise_get_into_its_name() {
+        let masker = Masker::new(&[Secret::new("sk-12345678")]);
+        let named = |bucket: Option<&str>| {
+            let lane = Lane {
+                origin: "https://api.acme.com:8443".to_owned(),
+                bucket: bucket.map(str::to_owned),
+                ..Lane::default()
+            };
+            lane.name(&masker)
+        };
+        assert_eq!(named(None), "api.acme.com:8443");
+        assert_eq!(named(Some("gpt-4o")), "api.acme.com:8443/gpt-4o");
+        assert_eq!(named(Some("a\u{1b}[2Jb\n")), "api.acme.com:8443/a[2Jb");
+        assert_eq!(named(Some("x-sk-12345678")), "api.acme.com:8443/x-[masked]");
+        assert!(named(Some(&"x".repeat(10_000))).len() <= SHOWN);
+    }
 }

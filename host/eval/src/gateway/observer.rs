@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::class::Class;
 use super::lane::Lane;
+use super::lanes::{LaneNotice, LaneStanding};
 
 /// Something happened to an exchange.
 #[derive(Debug, Clone, Copy)]
@@ -38,24 +39,24 @@ pub enum Event {
         /// How long it took.
         latency: Duration,
     },
-    /// The server asked to slow down.
-    Throttled {
-        /// For how long, if it said so.
-        retry_after: Option<Duration>,
-    },
-    /// A pause begins, after which another attempt follows.
-    Retrying {
-        /// Number of that attempt.
-        attempt: u32,
-        /// Length of the pause.
-        pause: Duration,
-    },
 }
 
-/// Is told. Called on the gateway's tasks: it must neither block nor panic.
+/// Is told. Called on the gateway's tasks: it must neither block nor panic, nor call the
+/// gateway.
 pub trait Observer: Send + Sync {
-    /// Something happened.
+    /// Something happened to an exchange.
     fn observe(&self, notice: &Notice<'_>);
+
+    /// Something happened in a lane. Called in the order in which it happened.
+    fn lane(&self, notice: LaneNotice) {
+        drop(notice);
+    }
+
+    /// What a lane waits for has begun, changed or ended. A few times a second for each lane
+    /// at most, and not for waits that are over sooner.
+    fn standing(&self, standing: LaneStanding) {
+        drop(standing);
+    }
 }
 
 /// Ignores everything.

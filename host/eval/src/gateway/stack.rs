@@ -6,40 +6,36 @@
 //! of them.
 
 use std::future::pending;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
 
-use super::class::{Class, classify};
+use runner_scheduler::{Cost, Hint, Next, Refusal, Response};
+
+use super::class::{Class, ErrorBody, classify};
 use super::client::{ClientSettings, Clients};
 use super::exchange::{CacheMode, CallScope, DEFAULT_TIMEOUT, Exchange, Reply, Spent};
 use super::fault::{ExchangeError, Fault};
 use super::grants::Grants;
-use super::hint::{self, Hint};
-use super::lane::{Admission, Feedback, OpenLanes};
+use super::lanes::{Entrant, LaneSummary, Lanes, Turn};
 use super::ledger::Ledger;
 use super::memory::{Cue, Entry, NoCache, NoTape, Remembered, ResponseCache, Tape};
 use super::observer::{Event, Notice, Observer, Unobserved};
 use super::request::{self, Prepared};
-use super::retry::{Attempted, Decision, RetryPolicy};
+use super::tokens;
 use super::wire::{self, Answer};
 
-/// Everything a gateway is made of. The default keeps nothing, admits everything, and
-/// retries as [`RetryPolicy`] says.
+/// Everything a gateway is made of. The default keeps nothing and tells nobody.
 pub struct Settings {
     /// How requests reach the network.
     pub client: ClientSettings,
-    /// When to try again.
-    pub retry: RetryPolicy,
     /// Longest time an exchange may spend on the wire.
     pub timeout: Duration,
-    /// Seed of the jitter.
+    /// Seed of the scheduler: its pauses are drawn from it.
     pub seed: u64,
     /// Records or replays.
     pub tape: Box<dyn Tape>,
     /// Serves what came before.
     pub cache: Box<dyn ResponseCache>,
-    /// Says who may go on the wire.
-    pub admission: Box<dyn Admission>,
     /// Is told what happens.
     pub observer: Box<dyn Observer>,
 }
@@ -48,12 +44,10 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             client: ClientSettings::default(),
-            retry: RetryPolicy::default(),
             timeout: DEFAULT_TIMEOUT,
             seed: 0,
             tape: Box::new(NoTape),
             cache: Box::new(NoCache),
-            admission: Box::new(OpenLanes),
             observer: Box::new(Unobserved),
         }
     }
@@ -66,13 +60,11 @@ pub struct Gateway(Arc<Stack>);
 
 struct Stack {
     clients: Clients,
-    retry: RetryPolicy,
     timeout: Duration,
-    jitter: Mutex<fastrand::Rng>,
     tape: Box<dyn Tape>,
     cache: Box<dyn ResponseCache>,
-    admission: Box<dyn Admission>,
-    observer: Box<dyn Observer>,
+    lanes: Lanes,
+    observer: Arc<dyn Observer>,
 }
 
 /// One exchange on its way through.
@@ -89,27 +81,32 @@ struct Ended {
     result: Result<Remembered, Fault>,
     class: Class,
     hint: Hint,
+    usage: Option<Cost>,
 }
 
 impl Gateway {
-    /// A gateway. Opens nothing yet.
+    /// A gateway. Opens nothing yet; the lanes' time begins now.
     pub fn new(settings: Settings) -> Self {
+        let observer: Arc<dyn Observer> = settings.observer.into();
         Self(Arc::new(Stack {
             clients: Clients::new(settings.client),
-            retry: settings.retry,
             timeout: settings.timeout,
-            jitter: Mutex::new(fastrand::Rng::with_seed(settings.seed)),
             tape: settings.tape,
             cache: settings.cache,
-            admission: settings.admission,
-            observer: settings.observer,
+            lanes: Lanes::new(settings.seed, Arc::clone(&observer)),
+            observer,
         }))
+    }
+
+    /// What each lane has done so far, by name.
+    pub fn lanes(&self) -> Vec<LaneSummary> {
+        self.0.lanes.summaries()
     }
 
     /// Sends one request on behalf of a plugin and waits for the whole response.
     ///
-    /// Safe to drop at any point: the connection is closed, the permit and the lead in the
-    /// cache are given back.
+    /// Safe to drop at any point: the connection is closed, the turn in the lane and the lead
+    /// in the cache are given back.
     pub async fn send(
         &self,
         grants: &Grants,
@@ -144,10 +141,12 @@ impl Stack {
     async fn pass(
         &self,
         grants: &Grants,
-        exchange: Exchange,
+        mut exchange: Exchange,
         scope: &CallScope,
         ledger: &Ledger<'_>,
     ) -> Result<Reply, Fault> {
+        let pool = scope.scheduling.pool.clone();
+        exchange.bucket = pool.or(exchange.bucket);
         let budget = exchange.timeout.unwrap_or(self.timeout).min(self.timeout);
         let mode = exchange.cache;
         let prepared = request::prepare(grants, exchange)?;
@@ -181,63 +180,68 @@ impl Stack {
             result,
             class,
             hint,
-        } = self.attempts(&passage).await;
+            ..
+        } = self.attempts(&passage).await?;
         let response = result?;
         self.tape.record(&envelope, &response).await;
         if let Some(flight) = flight.filter(|_| (200..300).contains(&response.status)) {
             flight.land(&response).await;
         }
-        Ok(reply(response, class, hint.after, false))
+        Ok(reply(response, class, hint.retry_after, false))
     }
 
     fn remembered(&self, passage: &Passage<'_>, response: Remembered) -> Reply {
         self.tell(passage, Event::Remembered);
-        let class = classify(response.status, &response.body, None);
+        let body = ErrorBody::read(response.status, &response.body);
+        let class = classify(response.status, &body, None);
         reply(response, class, None, true)
     }
 
-    async fn attempts(&self, passage: &Passage<'_>) -> Ended {
-        let mut attempt = 1;
-        loop {
-            let ended = self.attempt(passage, attempt).await;
-            if ended.class == Class::Throttled {
-                let retry_after = ended.hint.after;
-                self.tell(passage, Event::Throttled { retry_after });
+    async fn attempts(&self, passage: &Passage<'_>) -> Result<Ended, Fault> {
+        let mut turn = self.enter(passage);
+        let mut last = None;
+        for attempt in 1.. {
+            if let Err(why) = passage.ledger.waiting(turn.wait()).await {
+                return unsent(&turn, why, last);
             }
-            match self.decide(passage, &ended, attempt) {
-                Decision::Return => return ended,
-                Decision::RetryAfter(pause) => {
-                    attempt += 1;
-                    self.tell(passage, Event::Retrying { attempt, pause });
-                    passage.ledger.waiting(tokio::time::sleep(pause)).await;
-                }
+            let ended = self.attempt(passage, attempt).await;
+            match turn.finish(ended.class, &ended.hint, ended.usage) {
+                Next::Return => return Ok(ended),
+                Next::Again { .. } => last = Some(ended),
             }
         }
+        unreachable!("the scheduler bounds the retries of an exchange")
+    }
+
+    fn enter(&self, passage: &Passage<'_>) -> Turn<'_> {
+        let Prepared { draft, lane, .. } = passage.prepared;
+        let body = draft.body.as_deref().unwrap_or_default();
+        self.lanes.enter(&Entrant {
+            lane,
+            scheduling: &passage.scope.scheduling,
+            cost: tokens::estimate(draft.url.path(), body),
+            deadline: passage.scope.deadline,
+            max_retries: passage.scope.max_retries,
+            masker: passage.grants.masker(),
+        })
     }
 
     async fn attempt(&self, passage: &Passage<'_>, attempt: u32) -> Ended {
-        let lane = &passage.prepared.lane;
-        let permit = passage.ledger.waiting(self.admission.admit(lane)).await;
         self.tell(passage, Event::AttemptStarted { attempt });
         let left = passage.budget.saturating_sub(passage.ledger.spent().worked);
         let wire = wire::attempt(&self.clients, passage.grants, passage.prepared, left);
         let answer = passage.ledger.working(wire).await;
-        let latency = passage.ledger.spent().latency;
+        let Spent {
+            worked, latency, ..
+        } = passage.ledger.spent();
 
-        let ended = judge(passage.grants, answer);
-        let status = ended.result.as_ref().ok().map(|response| response.status);
-        permit.finish(&Feedback {
-            class: ended.class,
-            hint: ended.hint,
-            status,
-            headers: ended
-                .result
-                .as_ref()
-                .map_or(&[], |response| response.headers.as_slice()),
-            latency,
-        });
+        let mut ended = judge(passage.grants, answer);
+        // Without time left for another attempt none is worth waiting for.
+        ended.hint.useless |= worked >= passage.budget;
         let class = ended.class;
-        tracing::debug!(origin = %lane.origin, attempt, ?class, status, ?latency, "attempt finished");
+        let status = ended.result.as_ref().ok().map(|response| response.status);
+        let origin = &passage.prepared.lane.origin;
+        tracing::debug!(%origin, attempt, ?class, status, ?latency, "attempt finished");
         self.tell(
             passage,
             Event::AttemptFinished {
@@ -250,28 +254,6 @@ impl Stack {
         ended
     }
 
-    fn decide(&self, passage: &Passage<'_>, ended: &Ended, attempt: u32) -> Decision {
-        if passage.ledger.spent().worked >= passage.budget {
-            return Decision::Return;
-        }
-        let attempted = Attempted {
-            class: ended.class,
-            hint: ended.hint,
-            retries: attempt - 1,
-            allowed: passage.scope.max_retries,
-            left: passage
-                .scope
-                .deadline
-                .map(|at| at.saturating_duration_since(Instant::now())),
-        };
-        let draw = self
-            .jitter
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .f64();
-        self.retry.decide(&attempted, draw)
-    }
-
     fn tell(&self, passage: &Passage<'_>, event: Event) {
         self.observer.observe(&Notice {
             tag: passage.scope.tag,
@@ -281,38 +263,66 @@ impl Stack {
     }
 }
 
-/// Classifies an answer and takes the secrets out of it.
+/// What an exchange comes to that is not sent (again). If only its time is too short for
+/// another attempt, the last one stands.
+fn unsent(turn: &Turn<'_>, why: Refusal, last: Option<Ended>) -> Result<Ended, Fault> {
+    match (why, last) {
+        (Refusal::DeadlineInQueue { .. }, Some(last)) => Ok(last),
+        (why, _) => Err(Fault::Unsent {
+            lane: turn.lane_name(),
+            why,
+        }),
+    }
+}
+
+/// Classifies an answer, reads what it says about limits, and takes the secrets out of it.
 fn judge(grants: &Grants, answer: Result<Answer, Fault>) -> Ended {
-    match answer {
-        Ok(Answer {
+    let Answer {
+        status,
+        headers,
+        body,
+    } = match answer {
+        Ok(answer) => answer,
+        Err(fault) => {
+            return Ended {
+                class: fault.class(),
+                hint: Hint::default(),
+                usage: None,
+                result: Err(fault),
+            };
+        }
+    };
+    let headers = request::pairs(&headers);
+    let error = ErrorBody::read(status, &body);
+    let hint = Hint::read(&Response {
+        status,
+        headers: &headers,
+        body: error.hint(),
+        unix_time: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default(),
+    });
+    let class = classify(status, &error, hint.retry_after);
+    // A refused request used no tokens.
+    let usage = if status < 400 {
+        tokens::usage(&body)
+    } else {
+        Some(Cost::default())
+    };
+    let masker = grants.masker();
+    let headers = headers
+        .into_iter()
+        .filter(|(name, _)| !is_dropped(name))
+        .map(|(name, value)| (name, masker.mask(&value).into_owned()))
+        .collect();
+    let body = masker.mask_owned(body);
+    Ended {
+        result: Ok(Remembered {
             status,
             headers,
             body,
-        }) => {
-            let hint = hint::read(status, &headers, &body, jiff::Timestamp::now());
-            let class = classify(status, &body, hint.after);
-            let masker = grants.masker();
-            let headers = request::pairs(&headers)
-                .into_iter()
-                .filter(|(name, _)| !is_dropped(name))
-                .map(|(name, value)| (name, masker.mask(&value).into_owned()))
-                .collect();
-            let body = masker.mask_owned(body);
-            Ended {
-                result: Ok(Remembered {
-                    status,
-                    headers,
-                    body,
-                }),
-                class,
-                hint,
-            }
-        }
-        Err(fault) => Ended {
-            class: fault.class(),
-            hint: Hint::NONE,
-            result: Err(fault),
-        },
+        }),
+        class,
+        hint,
+        usage,
     }
 }
 

@@ -20,8 +20,9 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use url::Url;
 
+use super::bounds::{call_limits, scheduling};
 use super::{LoadedPlugin, PluginSet, Trust};
-use crate::gateway::{Credential, Grants, Origin, OriginPattern, Scheme, Secret};
+use crate::gateway::{Credential, Grants, Origin, OriginPattern, Scheduling, Scheme, Secret};
 use crate::identity::hex;
 
 /// A provider of the config, ready to be called.
@@ -32,6 +33,7 @@ pub(crate) struct Target {
     pub(crate) grants: Arc<Grants>,
     pub(crate) grants_digest: String,
     pub(crate) limits: CallLimits,
+    pub(crate) scheduling: Arc<Scheduling>,
     /// `delay` of the provider or the run.
     pub(crate) delay: Option<Duration>,
 }
@@ -42,6 +44,7 @@ pub(crate) struct Grader {
     pub(crate) plugin: Arc<LoadedPlugin>,
     pub(crate) grants: Arc<Grants>,
     pub(crate) limits: CallLimits,
+    pub(crate) scheduling: Arc<Scheduling>,
     /// What it reads of an input beyond output and value.
     pub(crate) reads: Inputs,
     /// Targets that it may ask.
@@ -108,6 +111,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) config_env: &'a Map<String, Value>,
     /// The run's `delay`.
     pub(crate) delay: Option<Duration>,
+    /// The run's `adaptive`.
+    pub(crate) adaptive: bool,
 }
 
 /// What one use of a plugin may do.
@@ -167,6 +172,7 @@ impl Binder<'_> {
             grants: Arc::new(bound.grants),
             grants_digest: bound.digest,
             limits,
+            scheduling: Arc::new(scheduling(Some(provider), self.adaptive)),
             delay: provider.delay.or(self.delay),
             plugin,
         })
@@ -208,6 +214,7 @@ impl Binder<'_> {
         Ok(Grader {
             grants: Arc::new(bound.grants),
             limits,
+            scheduling: Arc::new(scheduling(None, self.adaptive)),
             reads,
             llm: bound.llm,
             plugin,
@@ -478,17 +485,4 @@ pub(crate) fn place(at: &Position) -> String {
     } else {
         format!("{at}: {}", at.key)
     }
-}
-
-/// The defaults, tightened or widened by the entry's `limits`.
-fn call_limits(plugin: &LoadedPlugin, mut limits: CallLimits) -> CallLimits {
-    if let Trust::Foreign(Some(entry)) = &plugin.trust {
-        if let Some(megabytes) = entry.limits.memory_mb {
-            limits.memory = megabytes << 20;
-        }
-        if let Some(ms) = entry.limits.cpu_ms {
-            limits.guest_time = Duration::from_millis(ms);
-        }
-    }
-    limits
 }

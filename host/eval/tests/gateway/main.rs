@@ -2,9 +2,11 @@
 //!
 //! Each file holds one promise: `reach` that nobody gets further than granted, `secrets`
 //! that no secret comes back, `attempts` what is tried again and how long, `stages` that
-//! tape, cache, lanes and observer sit where they belong.
+//! tape, cache, lanes and observer sit where they belong, `lanes` that the scheduler is told
+//! what servers say and has its way.
 
 mod attempts;
+mod lanes;
 mod reach;
 mod secrets;
 mod stages;
@@ -12,31 +14,47 @@ mod stages;
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use runner_eval::gateway::{
     CallScope, ClientSettings, Credential, Exchange, ExchangeError, Gateway, Grants, Lookup,
-    OriginPattern, ProxyChoice, Reply, RetryPolicy, Scheme, Secret, Settings,
+    OriginPattern, Policy, ProxyChoice, Reply, Scheduling, Scheme, Secret, Settings,
 };
 use runner_tests::ModelApi;
 
 /// What the tests keep secret.
 const SECRET: &str = "sk-loop/back+key=42";
 
-/// Settings that don't depend on the machine's proxy and pause for a moment only.
+/// Settings that don't depend on the machine's proxy.
 fn settings() -> Settings {
     Settings {
         client: ClientSettings {
             proxy: ProxyChoice::Direct,
             ..ClientSettings::default()
         },
-        retry: RetryPolicy {
-            base: Duration::from_millis(1),
-            ..RetryPolicy::default()
-        },
         ..Settings::default()
+    }
+}
+
+/// The usual scheduling, but that it pauses for a moment only.
+fn scheduling() -> Scheduling {
+    Scheduling {
+        policy: Policy {
+            retry_base: Duration::from_millis(1),
+            ..Policy::default()
+        },
+        ..Scheduling::default()
+    }
+}
+
+/// The bounds of a call under [`scheduling`].
+fn scope() -> CallScope {
+    CallScope {
+        scheduling: Arc::new(scheduling()),
+        ..CallScope::default()
     }
 }
 
@@ -79,7 +97,7 @@ fn post(url: impl Into<String>) -> Exchange {
 async fn ask(gateway: &Gateway, api: &ModelApi) -> Result<Reply, ExchangeError> {
     let grants = grants("bearer", &[&api.url()]);
     let exchange = post(format!("{}/v1", api.url()));
-    gateway.send(&grants, exchange, &CallScope::default()).await
+    gateway.send(&grants, exchange, &scope()).await
 }
 
 fn header<'a>(reply: &'a Reply, name: &str) -> Option<&'a str> {

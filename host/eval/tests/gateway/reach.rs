@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_eval::gateway::{
-    CallScope, ClientSettings, Code, Gateway, Grants, ProxyChoice, RESPONSE_LIMIT, Settings,
+    ClientSettings, Code, Gateway, Grants, ProxyChoice, RESPONSE_LIMIT, Settings,
 };
 use runner_tests::{Answer, ModelApi};
 
-use crate::{Pointing, ask, gateway, grants, header, post, settings, text};
+use crate::{Pointing, ask, gateway, grants, header, post, scope, settings, text};
 
 fn by_name(lookup: &Arc<Pointing>) -> Gateway {
     Gateway::new(Settings {
@@ -55,7 +55,7 @@ async fn what_is_not_granted_never_leaves() {
     let api = ModelApi::start();
     let exchange = post(format!("{}/v1", api.url()));
     let refused = gateway()
-        .send(&Grants::none("acme"), exchange, &CallScope::default())
+        .send(&Grants::none("acme"), exchange, &scope())
         .await
         .expect_err("nothing is granted");
     assert_eq!((refused.code, refused.spent.attempts), (Code::Denied, 0));
@@ -76,7 +76,7 @@ async fn a_redirect_to_another_origin_is_denied_and_not_followed() {
     let grants = grants("bearer", &[&api.url(), &other.url()]);
     let exchange = post(format!("{}/v1", api.url()));
     let denied = gateway()
-        .send(&grants, exchange, &CallScope::default())
+        .send(&grants, exchange, &scope())
         .await
         .expect_err("the redirect leaves the origin");
     assert_eq!(denied.code, Code::Denied);
@@ -130,7 +130,7 @@ async fn a_wildcard_does_not_lead_into_the_local_network() {
     let grants = grants("bearer", &[&format!("http://*.acme.test:{}", api.port())]);
     let exchange = post(format!("http://rebound.acme.test:{}/v1", api.port()));
     let denied = by_name(&lookup)
-        .send(&grants, exchange, &CallScope::default())
+        .send(&grants, exchange, &scope())
         .await
         .expect_err("the name leads to this machine");
     assert_eq!(denied.code, Code::Denied);
@@ -157,7 +157,7 @@ async fn a_host_granted_by_name_may_be_local_and_is_looked_up_once_per_connectio
     let gateway = by_name(&lookup);
     for _ in 0..2 {
         let reply = gateway
-            .send(&grants, post(format!("{host}/v1")), &CallScope::default())
+            .send(&grants, post(format!("{host}/v1")), &scope())
             .await
             .expect("a reply");
         assert_eq!(reply.status, 200);
@@ -179,7 +179,7 @@ async fn a_connection_of_the_wider_reach_never_serves_the_narrower() {
     let wildcard = grants("bearer", &[&format!("http://*.acme.test:{}", api.port())]);
     let send = |grants: Grants| {
         let (gateway, exchange) = (gateway.clone(), post(format!("{host}/v1")));
-        async move { gateway.send(&grants, exchange, &CallScope::default()).await }
+        async move { gateway.send(&grants, exchange, &scope()).await }
     };
     assert!(send(named).await.is_ok());
     let denied = send(wildcard)
@@ -194,7 +194,7 @@ async fn a_metadata_service_is_out_of_reach_of_any_name() {
     let grants = grants("bearer", &["http://metadata.acme.test"]);
     let exchange = post("http://metadata.acme.test/latest");
     let denied = by_name(&lookup)
-        .send(&grants, exchange, &CallScope::default())
+        .send(&grants, exchange, &scope())
         .await
         .expect_err("a metadata address");
     assert_eq!(denied.code, Code::Denied);
@@ -219,7 +219,7 @@ async fn a_proxy_gets_the_requests_and_does_the_lookups() {
     let grants = grants("bearer", &["http://*.acme.test"]);
     let send = |url: &str| {
         let (gateway, grants, exchange) = (gateway.clone(), grants.clone(), post(url));
-        async move { gateway.send(&grants, exchange, &CallScope::default()).await }
+        async move { gateway.send(&grants, exchange, &scope()).await }
     };
     assert!(send("http://api.acme.test/v1").await.is_ok());
     assert_eq!(proxy.requests()[0].path, "http://api.acme.test/v1");

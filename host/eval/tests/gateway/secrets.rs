@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use runner_eval::gateway::{CallScope, Code, Credential, Grants, OriginPattern, Scheme, Secret};
+use runner_eval::gateway::{Code, Credential, Grants, OriginPattern, Scheme, Secret};
 use runner_tests::{Answer, ModelApi};
 
-use crate::{SECRET, ask, gateway, grants, header, post, text};
+use crate::{SECRET, ask, gateway, grants, header, post, scope, text};
 
 /// The secret as a form or a query spells it.
 const ENCODED: &str = "sk-loop%2Fback%2Bkey%3D42";
@@ -43,7 +43,7 @@ async fn a_credential_in_the_query_reaches_the_server_and_nobody_else() {
     let grants = grants("query:key", &[&api.url()]);
     let exchange = post(format!("{}/v1?a=1", api.url()));
     let reply = gateway()
-        .send(&grants, exchange, &CallScope::default())
+        .send(&grants, exchange, &scope())
         .await
         .expect("a reply");
     assert_eq!(api.requests()[0].path, format!("/v1?a=1&key={ENCODED}"));
@@ -68,7 +68,7 @@ async fn no_error_shows_a_credential_of_the_query() {
     for (url, code) in cases {
         let grants = grants("query:key", &[&url]);
         let error = gateway()
-            .send(&grants, post(format!("{url}/v1")), &CallScope::default())
+            .send(&grants, post(format!("{url}/v1")), &scope())
             .await
             .expect_err("no reply");
         let everything = format!("{error} {error:?}");
@@ -96,7 +96,7 @@ async fn a_secret_in_the_name_of_a_host_is_masked_though_names_lose_their_case()
         BTreeMap::from([("key".to_owned(), credential)]),
     );
     let error = gateway()
-        .send(&grants, post(api.url()), &CallScope::default())
+        .send(&grants, post(api.url()), &scope())
         .await
         .expect_err("the redirect leaves the origin");
     assert!(

@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use runner_eval::gateway::{
-    Admission, CacheMode, CallScope, Class, ClientSettings, Code, Cue, Entry, Envelope, Event,
-    Exchange, Feedback, Flight, Gateway, Lane, Notice, Observer, Permit, Remembered, ResponseCache,
+    CacheMode, CallScope, Class, ClientSettings, Code, Cue, Entry, Envelope, Event, Exchange,
+    Flight, Gateway, LaneNotice, Notice, Observer, Policy, Remembered, ResponseCache, Scheduling,
     Settings, Tape,
 };
 use runner_tests::{Answer, Gate, ModelApi};
 
-use crate::{SECRET, ask, grants, post, settings, text};
+use crate::{SECRET, grants, post, scheduling, scope, settings, text};
 
 /// Everything that the stages were asked and told, in order.
 #[derive(Clone, Default)]
@@ -36,7 +36,6 @@ impl Journal {
         Settings {
             tape: Box::new(JournalTape(self.clone(), cue.clone())),
             cache: Box::new(JournalCache(self.clone(), hit.cloned())),
-            admission: Box::new(JournalLanes(self.clone())),
             observer: Box::new(self.clone()),
             ..settings()
         }
@@ -51,10 +50,17 @@ impl Observer for Journal {
             Event::AttemptFinished { attempt, class, .. } => {
                 format!("finished {attempt} {class:?}")
             }
-            Event::Throttled { .. } => "throttled".to_owned(),
-            Event::Retrying { attempt, .. } => format!("retrying {attempt}"),
         };
+        assert_eq!(notice.lane.bucket.as_deref(), Some("gpt"));
         self.write(format!("{name} #{}", notice.tag));
+    }
+
+    fn lane(&self, notice: LaneNotice) {
+        assert!(notice.lane.ends_with("/gpt"), "{}", notice.lane);
+        let name = notice.event.name();
+        if !name.starts_with("concurrency") {
+            self.write(name);
+        }
     }
 }
 
@@ -103,45 +109,13 @@ impl Drop for Ticket {
     }
 }
 
-struct JournalLanes(Journal);
-
-#[async_trait]
-impl Admission for JournalLanes {
-    async fn admit(&self, lane: &Lane) -> Box<dyn Permit> {
-        assert_eq!(lane.bucket.as_deref(), Some("gpt"));
-        self.0.write("admit");
-        Box::new(Place(self.0.clone()))
-    }
-}
-
-struct Place(Journal);
-
-impl Permit for Place {
-    fn finish(self: Box<Self>, feedback: &Feedback<'_>) {
-        let limit = feedback
-            .headers
-            .iter()
-            .any(|(name, _)| name == "x-ratelimit-limit");
-        self.0.write(format!("told {:?} {limit}", feedback.class));
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.0.write("permit back");
-    }
-}
-
 async fn send(settings: Settings, api: &ModelApi, cache: CacheMode) -> Result<String, Code> {
     let exchange = Exchange {
         bucket: Some("gpt".to_owned()),
         cache,
         ..post(format!("{}/v1", api.url()))
     };
-    let scope = CallScope {
-        tag: 7,
-        ..CallScope::default()
-    };
+    let scope = CallScope { tag: 7, ..scope() };
     let grants = grants("query:key", &[&api.url()]);
     let reply = Gateway::new(settings).send(&grants, exchange, &scope).await;
     reply
@@ -158,12 +132,10 @@ fn remembered(text: &str) -> Remembered {
 }
 
 #[tokio::test]
-async fn a_live_request_passes_the_stages_in_order_and_pauses_without_a_permit() {
+async fn a_live_request_passes_the_stages_in_order_and_pauses_without_a_slot() {
     let api = ModelApi::start();
     api.script([
-        Answer::status(429)
-            .header("retry-after", "0")
-            .header("x-ratelimit-limit", "9"),
+        Answer::status(429).header("retry-after-ms", "10"),
         Answer::raw(format!("echo {SECRET}")),
     ]);
     let journal = Journal::default();
@@ -177,18 +149,16 @@ async fn a_live_request_passes_the_stages_in_order_and_pauses_without_a_permit()
         [
             "cue",
             "enter",
-            "admit",
+            "slot:acquired",
             "started 1 #7",
-            "told Throttled true",
-            "permit back",
             "finished 1 Throttled #7",
-            "throttled #7",
-            "retrying 2 #7",
-            "admit",
+            "slot:released",
+            "ratelimit:hit",
+            "request:retrying",
+            "slot:acquired",
             "started 2 #7",
-            "told Ok false",
-            "permit back",
             "finished 2 Ok #7",
+            "slot:released",
             "record 200",
             "land 200",
             "ticket back",
@@ -248,7 +218,7 @@ async fn a_bypass_does_not_ask_the_cache_and_a_failure_is_not_kept() {
 }
 
 #[tokio::test]
-async fn dropping_an_exchange_gives_back_permit_and_ticket() {
+async fn dropping_an_exchange_gives_back_slot_and_ticket() {
     let api = ModelApi::start();
     let gate = Gate::closed();
     api.always(Answer::raw("late").behind(&gate));
@@ -263,10 +233,10 @@ async fn dropping_an_exchange_gives_back_permit_and_ticket() {
     sending.abort();
     assert!(sending.await.expect_err("aborted").is_cancelled());
     let lines = journal.lines();
-    assert!(lines.contains(&"permit back".to_owned()), "{lines:?}");
+    assert!(lines.contains(&"slot:released".to_owned()), "{lines:?}");
     assert!(lines.contains(&"ticket back".to_owned()), "{lines:?}");
     assert!(
-        !lines.iter().any(|line| line.starts_with("told")),
+        !lines.iter().any(|line| line.starts_with("finished")),
         "{lines:?}"
     );
 }
@@ -274,7 +244,7 @@ async fn dropping_an_exchange_gives_back_permit_and_ticket() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_requests_are_in_flight_at_once_and_share_what_connections_they_can() {
     const MANY: usize = 300;
-    let api = Arc::new(ModelApi::start());
+    let api = ModelApi::start();
     let gate = Gate::closed();
     api.always(Answer::raw("ok").behind(&gate));
     let gateway = Gateway::new(Settings {
@@ -284,10 +254,22 @@ async fn many_requests_are_in_flight_at_once_and_share_what_connections_they_can
         },
         ..settings()
     });
+    let scope = CallScope {
+        scheduling: Arc::new(Scheduling {
+            policy: Policy {
+                start_window: MANY as u32,
+                max_window: MANY as u32,
+                ..Policy::default()
+            },
+            ..scheduling()
+        }),
+        ..scope()
+    };
     let tasks: Vec<_> = (0..MANY)
         .map(|_| {
-            let (gateway, api) = (gateway.clone(), Arc::clone(&api));
-            tokio::spawn(async move { ask(&gateway, &api).await })
+            let (gateway, url, scope) = (gateway.clone(), api.url(), scope.clone());
+            let grants = grants("bearer", &[&url]);
+            tokio::spawn(async move { gateway.send(&grants, post(url), &scope).await })
         })
         .collect();
     api.until(|view| view.in_flight == MANY).await;

@@ -13,7 +13,8 @@ fn config(more: &str) -> Folder {
 
 fn defaults() -> RunOptions {
     RunOptions {
-        max_concurrency: 4,
+        max_concurrency: 256,
+        adaptive: true,
         assertion_concurrency: 3,
         repeat: 1,
         delay: None,
@@ -81,26 +82,48 @@ fn times_are_in_milliseconds_and_zero_is_no_limit() {
 }
 
 #[test]
-fn a_delay_means_one_at_a_time_unless_a_flag_says_otherwise() {
+fn a_delay_leaves_the_number_of_cases_as_it_is() {
     let delay = Some(Duration::from_millis(100));
-    let mut folder = config("evaluateOptions: { delay: 100, maxConcurrency: 8 }");
-    assert_eq!(
-        folder.plan().options,
-        RunOptions {
-            max_concurrency: 1,
+    let cases = [
+        ("evaluateOptions: { delay: 100, maxConcurrency: 8 }", 8),
+        ("evaluateOptions: { delay: 100 }", 256),
+    ];
+    for (more, max_concurrency) in cases {
+        let expected = RunOptions {
+            max_concurrency,
             delay,
             ..defaults()
-        }
-    );
-    folder.overrides.max_concurrency = Some(8);
-    assert_eq!(
-        folder.plan().options,
-        RunOptions {
-            max_concurrency: 8,
-            delay,
+        };
+        assert_eq!(config(more).plan().options, expected, "{more}");
+    }
+}
+
+#[test]
+fn without_the_adaptive_scheduler_four_cases_run_unless_somebody_says_another_number() {
+    let cases = [
+        ("RUNNER_DISABLE_ADAPTIVE_SCHEDULER", "true", "", false, 4),
+        ("PROMPTFOO_DISABLE_ADAPTIVE_SCHEDULER", "1", "", false, 4),
+        ("RUNNER_DISABLE_ADAPTIVE_SCHEDULER", "0", "", true, 256),
+        (
+            "RUNNER_DISABLE_ADAPTIVE_SCHEDULER",
+            "yes",
+            "evaluateOptions: { maxConcurrency: 9 }",
+            false,
+            9,
+        ),
+    ];
+    for (name, value, more, adaptive, max_concurrency) in cases {
+        let expected = RunOptions {
+            max_concurrency,
+            adaptive,
             ..defaults()
-        }
-    );
+        };
+        assert_eq!(
+            config(more).env(name, value).plan().options,
+            expected,
+            "{name}={value} {more}"
+        );
+    }
 }
 
 #[test]

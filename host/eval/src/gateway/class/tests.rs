@@ -1,8 +1,10 @@
 //! The table, row by row.
 
-use std::time::Duration;
-
 use super::*;
+
+fn classify(status: u16, body: &[u8], retry_after: Option<Duration>) -> Class {
+    super::classify(status, &ErrorBody::read(status, body), retry_after)
+}
 
 #[test]
 fn a_bare_status_has_its_meaning() {
@@ -153,5 +155,33 @@ fn transport_failures_are_transient_unless_they_can_not_heal() {
     ];
     for (transport, class) in cases {
         assert_eq!(transport.class(), class);
+    }
+}
+
+#[test]
+fn a_body_hands_out_the_texts_that_say_when_to_come_back() {
+    let google = r#"[{"error":{"message":"x","details":[{"@type":"x/Help"},{"@type":"x/RetryInfo","retryDelay":"45.5s"}]}}]"#;
+    let cases = [
+        (429, google, Some("45.5s"), Some("x")),
+        (
+            429,
+            r#"{"error":{"message":"Please try again in 20s."}}"#,
+            None,
+            Some("Please try again in 20s."),
+        ),
+        (429, r#"{"message":"slower"}"#, None, Some("slower")),
+        (
+            429,
+            r#"{"error":{"details":[{"retryDelay":7}]}}"#,
+            None,
+            None,
+        ),
+        (429, "slower", None, None),
+        (200, google, None, None),
+    ];
+    for (status, body, delay, message) in cases {
+        let read = ErrorBody::read(status, body.as_bytes());
+        let hint = read.hint();
+        assert_eq!((hint.retry_delay, hint.message), (delay, message), "{body}");
     }
 }

@@ -1,0 +1,181 @@
+//! `limits`: quotas that the user knows, so that nothing has to be learnt by being refused.
+//!
+//! The config's own `limits` is a map of groups; a provider's `limits` names one or more of
+//! them, or is a group of its own. Providers that name the same group share its quotas. A
+//! provider in several groups is bound by all of them, also where they count the same thing.
+//!
+//! A plugin's `limits` (under `plugins`) are something else: what its guest may use.
+
+mod quota;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::options::MAX_CONCURRENCY;
+use crate::entry::Entry;
+use crate::plan::{DeclaredLimit, LimitCounts, Position};
+use crate::problem::{Findings, did_you_mean};
+
+/// Keys of a group.
+const KNOWN: [&str; 3] = ["requests", "tokens", "concurrency"];
+
+/// The config's groups.
+pub(super) struct Groups {
+    groups: Vec<Group>,
+    /// Beginnings of the names of limits. No two limits have the same name, since a name is
+    /// all that tells them apart in a message.
+    owners: RefCell<BTreeSet<String>>,
+}
+
+struct Group {
+    name: String,
+    at: Position,
+    limits: Vec<Arc<DeclaredLimit>>,
+    used: Cell<bool>,
+}
+
+impl Groups {
+    /// Reads the config's `limits`.
+    pub(super) fn read(root: &Entry<'_>, findings: &Findings) -> Self {
+        let mut groups = Vec::new();
+        if let Some(entry) = root.get("limits") {
+            if !entry.is_map() {
+                entry.mismatch(findings, "a map of names to groups of limits");
+            }
+            for (name, entry) in entry.fields() {
+                groups.push(Group {
+                    name: name.to_owned(),
+                    at: entry.at(),
+                    limits: group(name, &entry, findings),
+                    used: Cell::new(false),
+                });
+            }
+        }
+        let owners = groups.iter().map(|group| group.name.clone()).collect();
+        Self {
+            groups,
+            owners: RefCell::new(owners),
+        }
+    }
+
+    /// The limits that `entry`, the `limits` of the provider `name`, stands for.
+    pub(super) fn of_provider(
+        &self,
+        entry: &Entry<'_>,
+        name: &str,
+        findings: &Findings,
+    ) -> Vec<Arc<DeclaredLimit>> {
+        if entry.is_map() {
+            return group(&self.own_name(name), entry, findings);
+        }
+        let names: Vec<Entry<'_>> = if entry.is_list() {
+            entry.items().collect()
+        } else {
+            vec![entry.clone()]
+        };
+        let mut limits: Vec<Arc<DeclaredLimit>> = Vec::new();
+        for entry in names {
+            let Some(group) = self.named(&entry, findings) else {
+                continue;
+            };
+            // Named twice is held once.
+            let new = |limit: &&Arc<DeclaredLimit>| !limits.iter().any(|l| Arc::ptr_eq(l, limit));
+            let more: Vec<_> = group.limits.iter().filter(new).cloned().collect();
+            limits.extend(more);
+        }
+        limits
+    }
+
+    fn named(&self, entry: &Entry<'_>, findings: &Findings) -> Option<&Group> {
+        let Some(name) = entry.text() else {
+            let wanted = "the name of a group under the config's `limits`, or a map like one";
+            entry.mismatch(findings, wanted);
+            return None;
+        };
+        let found = self.groups.iter().find(|group| group.name == name);
+        match found {
+            Some(group) => group.used.set(true),
+            None => self.unknown(name, entry, findings),
+        }
+        found
+    }
+
+    fn unknown(&self, name: &str, entry: &Entry<'_>, findings: &Findings) {
+        let names = || self.groups.iter().map(|group| group.name.as_str());
+        let help = match did_you_mean(name, names()) {
+            Some(meant) => format!("did you mean '{meant}'?"),
+            None if self.groups.is_empty() => {
+                format!(
+                    "there are none; for example, beside `providers`: limits: {{ {name:?}: {{ requests: 60 per 1m }} }}"
+                )
+            }
+            None => format!("there are: {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        findings.error_help(
+            entry.at(),
+            format!("there is no group of limits '{name}'"),
+            help,
+        );
+    }
+
+    /// A beginning for the names of a provider's own limits that nobody else has.
+    fn own_name(&self, name: &str) -> String {
+        let mut owners = self.owners.borrow_mut();
+        let numbered = (2..).map(|number| format!("{name} #{number}"));
+        let mut names = std::iter::once(name.to_owned()).chain(numbered);
+        let free = names
+            .find(|name| !owners.contains(name))
+            .expect("there are more numbers than providers");
+        owners.insert(free.clone());
+        free
+    }
+
+    /// Warns of groups that no provider names.
+    pub(super) fn warn_unused(&self, findings: &Findings) {
+        for group in self.groups.iter().filter(|group| !group.used.get()) {
+            let help = format!("name it in a provider: limits: {}", group.name);
+            findings.warn(
+                group.at.clone(),
+                format!("no provider names the group of limits '{}'", group.name),
+                Some(help),
+            );
+        }
+    }
+}
+
+/// The limits of a group or of one provider, called after `owner`.
+fn group(owner: &str, entry: &Entry<'_>, findings: &Findings) -> Vec<Arc<DeclaredLimit>> {
+    let example = "for example: { requests: 60 per 1m, concurrency: 5 }";
+    if !entry.is_map() {
+        entry.mismatch(findings, "a map with `requests`, `tokens` or `concurrency`");
+        return Vec::new();
+    }
+    entry.warn_unknown(findings, &KNOWN);
+    let [requests, tokens, concurrency] = KNOWN.map(|key| entry.get(key));
+    if requests.is_none() && tokens.is_none() && concurrency.is_none() {
+        let message = "has none of `requests`, `tokens` and `concurrency`";
+        findings.error_help(entry.at(), message, example);
+    }
+    let requests = requests
+        .and_then(|entry| quota::read(&entry, findings))
+        .map(|(capacity, window)| (KNOWN[0], LimitCounts::Requests { window }, capacity));
+    let tokens = tokens
+        .and_then(|entry| quota::read(&entry, findings))
+        .map(|(capacity, window)| (KNOWN[1], LimitCounts::Tokens { window }, capacity));
+    let concurrency = concurrency
+        .and_then(|entry| entry.want_count(findings, 1, MAX_CONCURRENCY))
+        .map(|capacity| (KNOWN[2], LimitCounts::Concurrency, capacity));
+    let found = [requests, tokens, concurrency].into_iter().flatten();
+    let limit = |(what, counts, capacity)| {
+        Arc::new(DeclaredLimit {
+            name: format!("{owner} {what}"),
+            counts,
+            capacity,
+        })
+    };
+    found.map(limit).collect()
+}
+
+#[cfg(test)]
+mod tests;

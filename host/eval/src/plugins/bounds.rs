@@ -1,0 +1,158 @@
+//! What bounds the calls of a plugin: time and memory of a guest, and how its requests share
+//! quotas with others.
+//!
+//! Translations only: what a config says is checked in `config`, and what it means for a lane
+//! is decided in the scheduler.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use runner_config::plan::{DeclaredLimit, LimitCounts, Provider};
+use runner_sandbox::CallLimits;
+
+use super::{LoadedPlugin, Trust};
+use crate::gateway::{Counts, Limit, Policy, Scheduling};
+
+/// The defaults, tightened or widened by the entry's `limits`.
+pub(super) fn call_limits(plugin: &LoadedPlugin, mut limits: CallLimits) -> CallLimits {
+    if let Trust::Foreign(Some(entry)) = &plugin.trust {
+        if let Some(megabytes) = entry.limits.memory_mb {
+            limits.memory = megabytes << 20;
+        }
+        if let Some(ms) = entry.limits.cpu_ms {
+            limits.guest_time = Duration::from_millis(ms);
+        }
+    }
+    limits
+}
+
+/// How the requests of a provider share quotas; of a grader's own requests without one.
+pub(super) fn scheduling(provider: Option<&Provider>, adaptive: bool) -> Scheduling {
+    let usual = Policy {
+        adaptive,
+        ..Policy::default()
+    };
+    let Some(provider) = provider else {
+        return Scheduling {
+            policy: usual,
+            ..Scheduling::default()
+        };
+    };
+    let max_window = provider.max_concurrency.unwrap_or(usual.max_window).max(1);
+    let min_window = provider.min_concurrency.unwrap_or(usual.min_window);
+    let min_window = min_window.clamp(1, max_window);
+    Scheduling {
+        policy: Policy {
+            min_window,
+            start_window: usual.start_window.clamp(min_window, max_window),
+            max_window,
+            ..usual
+        },
+        max_retries: provider.max_retries,
+        pool: provider.pool.clone(),
+        limits: provider.limits.iter().map(limit).collect(),
+    }
+}
+
+fn limit(declared: &Arc<DeclaredLimit>) -> Arc<Limit> {
+    Arc::new(Limit {
+        name: declared.name.clone(),
+        counts: match declared.counts {
+            LimitCounts::Requests { window } => Counts::Requests(window),
+            LimitCounts::Tokens { window } => Counts::Tokens(window),
+            LimitCounts::Concurrency => Counts::Concurrency,
+        },
+        capacity: declared.capacity,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use runner_config::plan::Position;
+    use serde_json::Map;
+
+    use super::*;
+
+    fn provider() -> Provider {
+        Provider {
+            id: "acme:gpt".to_owned(),
+            label: None,
+            prefix: "acme".to_owned(),
+            name: "gpt".to_owned(),
+            config: Map::new(),
+            delay: None,
+            max_retries: None,
+            min_concurrency: None,
+            max_concurrency: None,
+            pool: None,
+            limits: Vec::new(),
+            env: Map::new(),
+            plugin: "acme".to_owned(),
+            at: Position::default(),
+        }
+    }
+
+    #[test]
+    fn a_provider_without_knobs_is_scheduled_as_usual() {
+        assert_eq!(scheduling(Some(&provider()), true), Scheduling::default());
+        assert_eq!(scheduling(None, true), Scheduling::default());
+        assert!(!scheduling(None, false).policy.adaptive);
+    }
+
+    #[test]
+    fn the_window_starts_between_its_bounds_whatever_they_are() {
+        let windows = |min, max| {
+            let bounded = Provider {
+                min_concurrency: min,
+                max_concurrency: max,
+                ..provider()
+            };
+            let policy = scheduling(Some(&bounded), true).policy;
+            (policy.min_window, policy.start_window, policy.max_window)
+        };
+        assert_eq!(windows(None, None), (1, 4, 256));
+        assert_eq!(windows(Some(10), None), (10, 10, 256));
+        assert_eq!(windows(None, Some(2)), (1, 2, 2));
+        assert_eq!(windows(Some(9), Some(2)), (2, 2, 2));
+        assert_eq!(windows(Some(0), Some(0)), (1, 1, 1));
+    }
+
+    #[test]
+    fn retries_pool_and_limits_are_passed_on() {
+        let window = Duration::from_mins(1);
+        let shared = |name: &str, counts, capacity| {
+            let name = name.to_owned();
+            Arc::new(DeclaredLimit {
+                name,
+                counts,
+                capacity,
+            })
+        };
+        let bound = Provider {
+            max_retries: Some(0),
+            pool: Some("team".to_owned()),
+            limits: vec![
+                shared("account requests", LimitCounts::Requests { window }, 60),
+                shared("account tokens", LimitCounts::Tokens { window }, 9000),
+                shared("account concurrency", LimitCounts::Concurrency, 5),
+            ],
+            ..provider()
+        };
+        let scheduling = scheduling(Some(&bound), true);
+        assert_eq!(scheduling.max_retries, Some(0));
+        assert_eq!(scheduling.pool.as_deref(), Some("team"));
+        let limits: Vec<_> = scheduling
+            .limits
+            .iter()
+            .map(|limit| (limit.name.as_str(), limit.counts, limit.capacity))
+            .collect();
+        assert_eq!(
+            limits,
+            [
+                ("account requests", Counts::Requests(window), 60),
+                ("account tokens", Counts::Tokens(window), 9000),
+                ("account concurrency", Counts::Concurrency, 5),
+            ]
+        );
+    }
+}

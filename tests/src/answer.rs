@@ -1,5 +1,6 @@
 //! What the model API answers, and how it delivers that: whole, slowly, partly, not at all.
 
+use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ pub struct Answer {
     pub(crate) latency: Duration,
     pub(crate) gate: Option<Gate>,
     pub(crate) delivery: Delivery,
+    pub(crate) hold: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// How the body gets to the client.
@@ -69,6 +71,7 @@ impl Answer {
             latency: Duration::ZERO,
             gate: None,
             delivery: Delivery::Whole,
+            hold: None,
         }
     }
 
@@ -132,6 +135,14 @@ impl Answer {
     #[must_use]
     pub fn behind(mut self, gate: &Gate) -> Self {
         self.gate = Some(gate.clone());
+        self
+    }
+
+    /// The same; `hold` is dropped when the answer is given or its client is gone. So whoever
+    /// counts what is in flight learns of the end.
+    #[must_use]
+    pub fn holding(mut self, hold: impl Any + Send + Sync) -> Self {
+        self.hold = Some(Arc::new(hold));
         self
     }
 

@@ -1,18 +1,23 @@
 //! The harness of the end-to-end tests: a model API to talk to, and a program to run.
 //!
 //! Both are real. [`ModelApi`] is an HTTP server on the loopback interface that answers
-//! as it is told and remembers what it saw; [`Run`] starts the built program in an empty
-//! home with nothing in its environment but what the test gives it. What is tested is
-//! therefore what a user gets, sockets and signals included.
+//! as it is told and remembers what it saw; [`QuotaServer`] is one that enforces a limit in
+//! real time and keeps the books; a [`Client`] speaks to either. [`Run`] starts the built
+//! program in an empty home with nothing in its environment but what the test gives it. What
+//! is tested is therefore what a user gets, sockets and signals included.
 //!
 //! Nothing here waits by sleeping. Tests wait for conditions, and a condition that does
 //! not come about fails the test with what was seen until then. Mistakes in a test are
 //! panics: the harness has no errors to handle.
 
 mod answer;
+mod client;
 mod model_api;
+mod quota;
 mod run;
 
 pub use answer::{Answer, Gate};
+pub use client::{Client, Reply};
 pub use model_api::{ModelApi, Seen, View};
-pub use run::{Finished, Run, Running, target_folder, workspace_root};
+pub use quota::{Limit, Phase, Quota, QuotaServer, Says, Traffic, TrafficCall};
+pub use run::{Finished, Run, Running, built_program, target_folder, workspace_root};

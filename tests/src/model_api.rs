@@ -4,6 +4,7 @@
 //! alike and a busy test can't starve it. Without instructions it answers every request
 //! with a chat completion that repeats the last user message.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -257,11 +258,17 @@ impl Shared {
 }
 
 /// Counts a request as in flight until it is answered or its connection is gone.
-struct Presence(Arc<Shared>);
+struct Presence {
+    shared: Arc<Shared>,
+    /// What the answer holds until then.
+    hold: Option<Arc<dyn Any + Send + Sync>>,
+}
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        self.0.leave();
+        // First, so that whoever waits for the count finds it gone.
+        drop(self.hold.take());
+        self.shared.leave();
     }
 }
 
@@ -309,9 +316,15 @@ async fn serve(stream: TcpStream, shared: Arc<Shared>) {
 /// `None`: reset the connection.
 async fn respond(shared: &Arc<Shared>, request: Request<Incoming>) -> Option<Response<Body>> {
     let seen = receive(shared, request).await?;
-    let answer = shared.arrive(seen);
-    let presence = Presence(Arc::clone(shared));
-    tokio::time::sleep(answer.latency).await;
+    let mut answer = shared.arrive(seen);
+    let presence = Presence {
+        shared: Arc::clone(shared),
+        hold: answer.hold.take(),
+    };
+    // The timer counts in milliseconds: even no time at all would take one.
+    if !answer.latency.is_zero() {
+        tokio::time::sleep(answer.latency).await;
+    }
     if let Some(gate) = &answer.gate {
         gate.passed().await;
     }

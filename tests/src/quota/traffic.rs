@@ -1,0 +1,80 @@
+//! What went over a server, and what can be read from it.
+
+use std::time::Duration;
+
+/// Every request that arrived, in order of arrival. Times count from the server's start.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// The requests.
+    pub calls: Vec<TrafficCall>,
+}
+
+/// One request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrafficCall {
+    /// When it arrived.
+    pub at: Duration,
+    /// The model that it asked for.
+    pub model: String,
+    /// It was not refused.
+    pub accepted: bool,
+    /// When it was answered or its client was gone; `None`: it is in flight.
+    pub ended: Option<Duration>,
+}
+
+impl Traffic {
+    /// Requests that arrived.
+    pub fn arrivals(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Requests that were not refused.
+    pub fn accepted(&self) -> usize {
+        self.calls.iter().filter(|call| call.accepted).count()
+    }
+
+    /// Requests that were refused.
+    pub fn refused(&self) -> usize {
+        self.arrivals() - self.accepted()
+    }
+
+    /// The requests for one model.
+    #[must_use]
+    pub fn of_model(&self, model: &str) -> Self {
+        let calls = self.calls.iter().filter(|call| call.model == model);
+        Self {
+            calls: calls.cloned().collect(),
+        }
+    }
+
+    /// When the first request arrived.
+    pub fn first_arrival(&self) -> Option<Duration> {
+        self.calls.first().map(|call| call.at)
+    }
+
+    /// When the last answer was given.
+    pub fn last_answer(&self) -> Option<Duration> {
+        self.calls.iter().filter_map(|call| call.ended).max()
+    }
+
+    /// From the first arrival to the last answer; zero when there was nothing.
+    pub fn makespan(&self) -> Duration {
+        let (first, last) = (self.first_arrival(), self.last_answer());
+        last.unwrap_or_default()
+            .saturating_sub(first.unwrap_or_default())
+    }
+
+    /// The most arrivals in any stretch of this length, its end not included: what a sliding
+    /// log would have counted.
+    pub fn most_within(&self, length: Duration) -> usize {
+        let mut oldest = 0;
+        let mut most = 0;
+        for (newest, call) in self.calls.iter().enumerate() {
+            while self.calls[oldest].at + length <= call.at {
+                oldest += 1;
+            }
+            most = most.max(newest - oldest + 1);
+        }
+        most
+    }
+}

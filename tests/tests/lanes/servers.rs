@@ -1,0 +1,115 @@
+//! One server each, default settings: the user tunes nothing.
+
+use std::time::Duration;
+
+use runner_tests::{Limit, Phase, Quota, QuotaServer, Says, Traffic};
+
+use crate::{CONFIG, over, passed, rows};
+
+fn ms(count: u64) -> Duration {
+    Duration::from_millis(count)
+}
+
+fn window(calls: u32, per: Duration) -> Limit {
+    Limit::Window {
+        calls,
+        per,
+        phase: Phase::FirstRequest,
+    }
+}
+
+/// Runs so many cases; all rows pass, and each case is answered exactly once: nothing that
+/// was paid for is thrown away.
+#[track_caller]
+fn all_pass(quota: Quota, cases: usize) -> Traffic {
+    let server = QuotaServer::start(quota);
+    let finished = over(server.api(), CONFIG, cases).finish();
+    finished.expect_code(0);
+    assert_eq!(passed(&rows(&finished)), cases);
+    let traffic = server.traffic();
+    assert_eq!(traffic.accepted(), cases);
+    traffic
+}
+
+/// At most one call in a hundred was refused.
+#[track_caller]
+fn hardly_refused(traffic: &Traffic) {
+    let (refused, arrivals) = (traffic.refused(), traffic.arrivals());
+    assert!(
+        refused * 100 <= arrivals,
+        "{refused} of {arrivals} calls were refused"
+    );
+}
+
+#[test]
+fn a_fixed_window_that_is_declared_is_used_without_being_overrun() {
+    let quota = Quota::of(window(50, ms(500))).saying(Says::OpenAi);
+    hardly_refused(&all_pass(quota.after(ms(20)), 300));
+}
+
+#[test]
+fn a_fixed_window_by_the_servers_own_clock_is_no_different() {
+    let limit = Limit::Window {
+        calls: 50,
+        per: ms(500),
+        phase: Phase::SinceStart(ms(123)),
+    };
+    let quota = Quota::of(limit).saying(Says::OpenAi).after(ms(20));
+    hardly_refused(&all_pass(quota, 300));
+}
+
+#[test]
+fn a_bucket_whose_reset_means_full_again_is_used_without_being_overrun() {
+    let limit = Limit::Bucket {
+        capacity: 60,
+        fills_in: ms(1_000),
+    };
+    let quota = Quota::of(limit).saying(Says::OpenAi).after(ms(200));
+    hardly_refused(&all_pass(quota, 200));
+}
+
+#[test]
+fn a_fixed_window_that_only_says_when_to_come_back_costs_no_row() {
+    let quota = Quota::of(window(30, ms(500))).saying(Says::RetryAfter);
+    all_pass(quota.after(ms(20)), 90);
+}
+
+#[test]
+fn a_fixed_window_that_is_silent_costs_no_row() {
+    all_pass(Quota::of(window(30, ms(500))).after(ms(20)), 90);
+}
+
+#[test]
+fn a_bucket_that_is_silent_costs_no_row() {
+    let limit = Limit::Bucket {
+        capacity: 20,
+        fills_in: ms(500),
+    };
+    all_pass(Quota::of(limit).after(ms(50)), 90);
+}
+
+#[test]
+fn a_limit_on_parallel_calls_costs_no_row() {
+    all_pass(Quota::of(Limit::Parallel { calls: 8 }).after(ms(50)), 120);
+}
+
+#[test]
+fn a_storm_of_refusals_costs_no_row() {
+    let traffic = all_pass(Quota::of(Limit::None).storm(ms(2_000)).after(ms(20)), 60);
+    // Waiting as asked means a few probes, and not each case asking by itself.
+    assert!(
+        traffic.refused() < 60,
+        "{} calls were refused",
+        traffic.refused()
+    );
+}
+
+/// The answer is there, whatever its headers say about the next one.
+#[test]
+fn a_200_that_says_none_is_left_is_used() {
+    for reset in [Some(ms(100)), None] {
+        let quota = Quota::of(Limit::None).saying(Says::NoneLeft(reset));
+        let traffic = all_pass(quota, 12);
+        assert_eq!(traffic.arrivals(), 12, "reset {reset:?}");
+    }
+}

@@ -34,6 +34,7 @@ impl Recorder {
             test_idx: record.test_idx,
             prompt_idx: record.prompt_idx,
             row_id: record.id.clone(),
+            identity: None,
             outcome: stored(record.outcome),
             score: record.score,
             latency_ms: record.response.as_ref().map(|_| record.latency_ms),

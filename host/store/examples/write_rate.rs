@@ -4,17 +4,21 @@
 //! (default 50000) with a record of that size (default 2048), once with a write-ahead log and
 //! once with a rollback journal, into a temporary folder. One line each:
 //!
-//! `journal=wal rows=50000 record_bytes=2048 rows_per_s=… cpu_us_per_row=… push_us_per_row=… read_rows_per_s=… file_bytes_per_row=…`
+//! `journal=wal rows=50000 record_bytes=2048 rows_per_s=… cpu_us_per_row=… push_us_per_row=… read_rows_per_s=… reopen_us_per_row=… move_us_per_row=… file_bytes_per_row=…`
 //!
 //! CPU time is the whole process's, as the system accounts it (Linux; `nan` elsewhere), while
 //! rows are written, from the first push to the end of `finish`; the texts exist before.
 //! `push_us_per_row` is the time that the pushing thread is kept, waiting included.
+//! `reopen_us_per_row` and `move_us_per_row` are what it takes to go on with a run that is whole,
+//! under the same plan and under one that moves every row.
 
 use std::error::Error;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use runner_store::{NewRun, OpenOptions, Outcome, Row, RunEnd, RunStatus, Store};
+use runner_store::{
+    Digest, NewRun, OpenOptions, Outcome, PlannedCase, Row, RunEnd, RunStatus, Store,
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -61,15 +65,46 @@ fn measure(wal: bool, rows: u32, bytes: usize) -> Result<String, Box<dyn Error>>
     if read != rows {
         return Err(format!("{rows} rows were pushed, {read} came back").into());
     }
+    let (staying, moving) = (reopen(&store, rows, 0)?, reopen(&store, rows, 1)?);
     let each = |time: Duration| time.as_secs_f64() * 1e6 / f64::from(rows);
     Ok(format!(
-        "rows_per_s={:.0} cpu_us_per_row={:.1} push_us_per_row={:.1} read_rows_per_s={:.0} file_bytes_per_row={}",
+        "rows_per_s={:.0} cpu_us_per_row={:.1} push_us_per_row={:.1} read_rows_per_s={:.0} reopen_us_per_row={:.1} move_us_per_row={:.1} file_bytes_per_row={}",
         f64::from(rows) / written.as_secs_f64(),
         cpu.map_or(f64::NAN, each),
         each(pushed),
         f64::from(rows) / reading.as_secs_f64(),
+        each(staying),
+        each(moving),
         std::fs::metadata(&path)?.len() / u64::from(rows),
     ))
+}
+
+/// How long it takes to go on with the run under a plan that has so many tests in front of it.
+fn reopen(store: &Store, rows: u32, shift: u32) -> Result<Duration, Box<dyn Error>> {
+    let began = Instant::now();
+    let mut run = store.reopen_run("rate")?;
+    let placement = run.place((0..rows).map(|number| PlannedCase {
+        test_idx: number / 4 + shift,
+        prompt_idx: number % 4,
+        identity: identity(number),
+    }))?;
+    let head = run.head().clone();
+    let writer = run.start(&head)?;
+    let open = store.cases("rate")?.count() as u64;
+    let time = began.elapsed();
+    drop(writer);
+    if placement.kept + placement.moved != open {
+        return Err(format!("{placement:?} of {rows} rows").into());
+    }
+    Ok(time)
+}
+
+/// Scattered, as digests are.
+fn identity(number: u32) -> Digest {
+    let mut bytes = [0; Digest::BYTES];
+    let scattered = number.wrapping_mul(0x9E37_79B1);
+    bytes[..4].copy_from_slice(&scattered.to_be_bytes());
+    Digest::new(bytes)
 }
 
 /// User and system time of this process: fields 14 and 15 of its line in the system's table, in
@@ -118,6 +153,7 @@ fn row(number: u32, bytes: usize) -> Row {
         test_idx: number / 4,
         prompt_idx: number % 4,
         row_id: format!("0190c6f0-7a5e-7000-8000-{number:012}"),
+        identity: Some(identity(number)),
         outcome: Outcome::ALL[(seed % 3) as usize],
         score: 0.5,
         latency_ms: Some(seed % 5000),

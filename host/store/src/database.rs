@@ -27,10 +27,14 @@ const WRITER_PATIENCE: Duration = Duration::from_mins(1);
 /// can be made up for.
 const JOURNAL_PATIENCE: Duration = Duration::from_millis(500);
 
+/// How long emptying the journal waits for readers before it is left to the next one who closes
+/// the file. It is tidiness, not safety.
+const TIDY_PATIENCE: Duration = Duration::from_millis(250);
+
 /// Bytes in a page of a new file. SQLite's own default, 4096, takes one record of 2 KB and wastes
 /// the rest: measured, 8192 needs a third less space and half the CPU time for such rows, and
 /// 16384 is no better for them and worse for large ones.
-const PAGE_BYTES: u32 = 8192;
+pub(crate) const PAGE_BYTES: u32 = 8192;
 
 /// Pages in the journal after which SQLite copies them into the file by itself: its own default,
 /// stated because the size of the journal (8 MB) and the pause it causes depend on it.
@@ -111,6 +115,12 @@ impl Database {
         Ok(connection)
     }
 
+    /// Bytes of the file and its log.
+    pub(crate) fn file_bytes(&self) -> u64 {
+        let bytes = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
+        bytes(&self.path) + bytes(&self.log())
+    }
+
     /// Names the file in what SQLite said.
     pub(crate) fn failed(&self, doing: &'static str, error: rusqlite::Error) -> StoreError {
         StoreError::sql(doing, &self.path, error)
@@ -143,9 +153,14 @@ impl Database {
 
     /// Whether a write-ahead log with content lies beside the file: somebody is at work, or died.
     fn has_log(&self) -> bool {
+        fs::metadata(self.log()).is_ok_and(|log| log.len() > 0)
+    }
+
+    /// Where the write-ahead log lies.
+    fn log(&self) -> PathBuf {
         let mut log = self.path.clone().into_os_string();
         log.push("-wal");
-        fs::metadata(log).is_ok_and(|log| log.len() > 0)
+        PathBuf::from(log)
     }
 
     fn admit(&self, identity: Identity, schema: &Schema) -> Result<(), StoreError> {
@@ -275,6 +290,13 @@ fn settle(connection: &Connection, purpose: Purpose) -> rusqlite::Result<()> {
     connection.pragma_update(None, "wal_autocheckpoint", AUTOCHECKPOINT_PAGES)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "query_only", !writes)
+}
+
+/// Copies the log into the file and empties it, for a writer that is done. What was committed is
+/// safe before; a reader who is in the way, or a file system that can't, only leaves a log behind.
+pub(crate) fn tidy_journal(connection: &Connection) {
+    drop(connection.busy_timeout(TIDY_PATIENCE));
+    drop(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
 }
 
 fn journal_mode(connection: &Connection) -> rusqlite::Result<String> {

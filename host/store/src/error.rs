@@ -60,7 +60,13 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// SQLite failed in another way: disk full, no permission, a damaged file, …
+    /// The file is ours, and what is in it makes no sense to SQLite.
+    #[error("{} is damaged", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+    },
+    /// SQLite failed in another way: disk full, no permission, …
     #[error("cannot {doing} in {}", path.display())]
     Sql {
         /// What was being done, to follow "cannot".
@@ -111,8 +117,22 @@ pub enum StoreError {
         /// The id.
         id: String,
     },
+    /// No cached response has a key that begins with what was asked for.
+    #[error("no cached response has a key that begins with `{wanted}`")]
+    NoSuchEntry {
+        /// What was asked for.
+        wanted: String,
+    },
+    /// Several cached responses have a key that begins with what was asked for.
+    #[error("{total} cached responses have a key that begins with `{wanted}`")]
+    AmbiguousEntry {
+        /// What was asked for.
+        wanted: String,
+        /// How many match.
+        total: u64,
+    },
     /// The thread that writes could not be started.
-    #[error("cannot start the thread that writes results")]
+    #[error("cannot start the thread that writes")]
     NoThread {
         /// What the system said.
         source: std::io::Error,
@@ -131,16 +151,22 @@ pub enum StoreError {
         /// What stopped the writer.
         source: Arc<WriterFailure>,
     },
+    /// A response could not be cached. Only its place in the cache is lost.
+    #[error("a response could not be cached")]
+    Caching {
+        /// What went wrong.
+        source: Arc<WriterFailure>,
+    },
 }
 
-/// What stopped a writer's thread.
+/// What stopped a writer's thread, or kept it from writing a group.
 #[derive(Debug, thiserror::Error)]
 pub enum WriterFailure {
-    /// SQLite refused a group of rows.
+    /// SQLite refused a group.
     #[error(transparent)]
     Store(StoreError),
     /// The thread panicked: a bug.
-    #[error("the thread that writes results has panicked")]
+    #[error("the thread that writes has panicked")]
     Panicked,
 }
 
@@ -152,6 +178,7 @@ impl StoreError {
         match source.code() {
             Some(rusqlite::ErrorCode::NotADatabase) => Self::NotADatabase { path },
             Some(rusqlite::ErrorCode::DatabaseBusy) => Self::Busy { path },
+            Some(rusqlite::ErrorCode::DatabaseCorrupt) => Self::Damaged { path },
             _ => Self::Sql {
                 doing,
                 path,

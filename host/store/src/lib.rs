@@ -2,7 +2,8 @@
 //!
 //! `runs.db` holds every run and its rows. One file serves all runs of a user, because a list of
 //! runs, a comparison of two, and a resume by prefix are then plain queries; a folder of files
-//! per run would need its own locking, its own index and its own crash rule.
+//! per run would need its own locking, its own index and its own crash rule. `cache.db` holds
+//! responses that need not be paid for again; deleting it loses no result.
 //!
 //! The crate knows neither configs nor evaluations. A run is an id and some JSON texts that it
 //! keeps and hands back unread; a row is a key, a few scalars that queries need, and the record
@@ -11,18 +12,29 @@
 //! - [`Store`] opens the file (migrations, refusal of newer and foreign files) and answers
 //!   questions: [`Store::runs`], [`Store::find_run`], [`Store::rows`], …
 //! - [`RunWriter`] takes the rows of one run and commits them in groups on its own thread.
+//! - [`ReopenedRun`] is a run that gets more rows: its rows take the places that a new plan gives
+//!   to their cases, and a [`RunWriter`] goes on.
+//! - [`Cache`] gives and takes responses by the digest of their request.
 //! - [`StoreError`] is everything that can go wrong.
 //!
-//! Nothing here is async: SQLite blocks, and pretending otherwise only hides where. Schema,
+//! Nothing here knows a runtime: SQLite blocks, and pretending otherwise only hides where. The one
+//! thing that can be awaited is a [`Commit`], a plain future that the cache's own thread wakes. Schema,
 //! crash rule, figures and the road not taken are in `README.md`.
 
+mod cache;
 mod database;
+mod digest;
 mod error;
 mod runs;
 
+pub use cache::{
+    Cache, CacheCounts, CacheItem, CacheLabels, CacheOptions, CacheStats, CachedResponse, Cleared,
+    Commit, Kept,
+};
 pub use database::OpenOptions;
+pub use digest::Digest;
 pub use error::{SqlError, StoreError, WriterFailure};
 pub use runs::{
-    NewRun, Outcome, OutcomeCounts, Row, Rows, RunEnd, RunHead, RunInfo, RunRef, RunState,
-    RunStatus, RunWriter, Store,
+    Cases, NewRun, Outcome, OutcomeCounts, Placement, PlannedCase, ReopenedRun, Row, Rows, RunEnd,
+    RunHead, RunInfo, RunRef, RunState, RunStatus, RunWriter, Store, StoredCase,
 };

@@ -5,10 +5,13 @@
 //! is written has one writer thread with one connection. A pool would save time that nobody
 //! waits for.
 
+mod cases;
 mod info;
 mod liveness;
 mod outcome;
+mod placing;
 mod queue;
+mod reopen;
 mod row;
 mod rows;
 #[cfg(test)]
@@ -17,8 +20,11 @@ mod schema;
 mod store;
 mod writer;
 
+pub use cases::{Cases, StoredCase};
 pub use info::{NewRun, RunEnd, RunHead, RunInfo, RunRef, RunState, RunStatus};
 pub use outcome::{Outcome, OutcomeCounts};
+pub use placing::{Placement, PlannedCase};
+pub use reopen::ReopenedRun;
 pub use row::Row;
 pub use rows::Rows;
 pub use store::Store;

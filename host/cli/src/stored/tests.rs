@@ -51,6 +51,7 @@ fn row(record: &CaseRecord) -> anyhow::Result<Row> {
         test_idx: record.test_idx,
         prompt_idx: record.prompt_idx,
         row_id: record.id.clone(),
+        identity: None,
         outcome: match record.outcome {
             Outcome::Passed => StoredOutcome::Passed,
             Outcome::Failed => StoredOutcome::Failed,

@@ -1,9 +1,10 @@
 //! One case of a run, as it is stored.
 
 use super::Outcome;
+use crate::digest::Digest;
 
-/// One case. `(test_idx, prompt_idx)` is its key within the run; a second row with the same key
-/// takes the place of the first.
+/// One case. `(test_idx, prompt_idx)` is its place in the plan and its key within the run; a
+/// second row with the same key takes the place of the first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// Which test, in the plan's order, from 0.
@@ -12,6 +13,9 @@ pub struct Row {
     pub prompt_idx: u32,
     /// The case's own id, as the caller names it.
     pub row_id: String,
+    /// The case by its content: what it is, wherever it stands. `None` in rows of format 1, and
+    /// for cases that are always to be run again when the run is resumed.
+    pub identity: Option<Digest>,
     /// How the case ended.
     pub outcome: Outcome,
     /// The case's score. The file has no NaN: it comes back as NaN from an empty column.
@@ -26,7 +30,8 @@ pub struct Row {
     pub output_tokens: Option<u64>,
     /// Whether the response came from a cache.
     pub cached: bool,
-    /// The whole record. The store does not read it.
+    /// The whole record. The store does not read it; a place that it states may be one from before
+    /// the run was resumed with another plan.
     pub record_json: String,
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::{Outcome, Row};
+use crate::digest::Digest;
 use crate::error::StoreError;
 
 /// Rows in one question: enough that its cost is spread, few enough that records of a megabyte
@@ -17,7 +18,7 @@ const PAGE: usize = 64;
 
 const COLUMNS: &str = "
 SELECT test_idx, prompt_idx, row_id, outcome, score, latency_ms, cost_usd, input_tokens,
-       output_tokens, cached, records.json
+       output_tokens, cached, records.json, identity
 FROM rows LEFT JOIN records ON records.key = rows.record
 WHERE run = ?1";
 
@@ -131,6 +132,12 @@ fn filter(outcomes: &[Outcome]) -> String {
     format!("AND outcome IN ({})", words.join(", "))
 }
 
+/// An identity of another length is none: its case is run again.
+pub(super) fn identity(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Option<Digest>> {
+    let bytes = row.get_ref(column)?.as_blob_or_null()?;
+    Ok(bytes.and_then(Digest::from_column))
+}
+
 fn read(row: &rusqlite::Row<'_>, path: &Path) -> Result<Row, StoreError> {
     let word: String = row
         .get(3)
@@ -155,6 +162,7 @@ fn read(row: &rusqlite::Row<'_>, path: &Path) -> Result<Row, StoreError> {
             output_tokens: row.get::<_, Option<i64>>(8)?.map(i64::cast_unsigned),
             cached: row.get(9)?,
             record_json: row.get(10)?,
+            identity: identity(row, 11)?,
         })
     };
     read().map_err(|error| StoreError::sql("read a result", path, error))

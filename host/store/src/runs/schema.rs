@@ -16,7 +16,7 @@ const APPLICATION_ID: i32 = 0x5255_4E52;
 /// The formats of `runs.db`.
 pub(super) const RUNS: Schema = Schema {
     application_id: APPLICATION_ID,
-    migrations: &[FORMAT_1],
+    migrations: &[FORMAT_1, FORMAT_2],
 };
 
 /// AUTOINCREMENT: the key of a deleted run is never given to another one, so that nothing that
@@ -62,3 +62,7 @@ CREATE TABLE records (
     json TEXT NOT NULL
 ) STRICT;
 ";
+
+/// What a case is, beside where it stands. No index: a resume reads every row of its run once, in
+/// key order, and an index would make each row that is written dearer.
+const FORMAT_2: &str = "ALTER TABLE rows ADD COLUMN identity BLOB;";

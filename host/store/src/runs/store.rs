@@ -4,7 +4,9 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
+use super::cases::Cases;
 use super::liveness::{self, Claim};
+use super::reopen::ReopenedRun;
 use super::rows::{self, Rows};
 use super::schema::RUNS;
 use super::writer::{Run, RunWriter};
@@ -58,6 +60,11 @@ impl Store {
         self.database.path()
     }
 
+    #[cfg(test)]
+    pub(super) fn database(&self) -> &Database {
+        &self.database
+    }
+
     /// Begins a run: it is in the file when this returns, and is called running until its writer
     /// is finished or dropped.
     ///
@@ -78,6 +85,7 @@ impl Store {
         let key = change.last_insert_rowid();
         // Before others can see the run, so that nobody takes it for one whose process died.
         let claim = Claim::take(self.path(), key)?;
+        let claim = claim.ok_or_else(|| StoreError::RunIsLive { id: run.id.clone() })?;
         change.commit().map_err(failed)?;
         RunWriter::start(
             self.database.clone(),
@@ -88,6 +96,32 @@ impl Store {
                 claim,
             },
         )
+    }
+
+    /// Takes hold of the run with this id, to write more rows. Nothing is changed before
+    /// [`ReopenedRun::start`]; until then, too, nobody else can reopen or delete it.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; [`StoreError::RunIsLive`] while another process, or another
+    /// writer in this one, has hold of it; otherwise when the file can't be read.
+    pub fn reopen_run(&self, id: &str) -> Result<ReopenedRun, StoreError> {
+        let connection = self.database.connect(Purpose::Write)?;
+        let key = self.key(&connection, id)?;
+        let claim = Claim::take(self.path(), key)?;
+        let claim = claim.ok_or_else(|| StoreError::RunIsLive { id: id.to_owned() })?;
+        // Only now: whoever had hold of it may have changed it.
+        let head = self.head(&connection, id)?;
+        let run = Run {
+            id: id.to_owned(),
+            key,
+            claim,
+        };
+        Ok(ReopenedRun::new(
+            self.database.clone(),
+            connection,
+            run,
+            head,
+        ))
     }
 
     /// The newest runs, newest first, at most `limit`.
@@ -123,20 +157,18 @@ impl Store {
     /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.
     pub fn run_head(&self, id: &str) -> Result<RunHead, StoreError> {
         let connection = self.database.connect(Purpose::Read)?;
-        let question = "SELECT config, columns, plugins, options, seed FROM runs WHERE id = ?1";
-        let read = |row: &rusqlite::Row<'_>| {
-            Ok(RunHead {
-                config_json: row.get(0)?,
-                columns_json: row.get(1)?,
-                plugins_json: row.get(2)?,
-                options_json: row.get(3)?,
-                seed: row.get::<_, i64>(4)?.cast_unsigned(),
-            })
-        };
-        let found = connection.query_row(question, [id], read).optional();
-        found
-            .map_err(|error| self.reading(error))?
-            .ok_or_else(|| no_such_run(id))
+        self.head(&connection, id)
+    }
+
+    /// The cases of the run with this id that have a row, without their records, in the order of
+    /// (`test_idx`, `prompt_idx`), in bounded memory.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.
+    pub fn cases(&self, id: &str) -> Result<Cases, StoreError> {
+        let connection = self.database.connect(Purpose::Read)?;
+        let key = self.key(&connection, id)?;
+        Ok(Cases::new(connection, self.path().to_owned(), key))
     }
 
     /// The rows of the run with this id in the order of (`test_idx`, `prompt_idx`), in bounded
@@ -194,6 +226,23 @@ impl Store {
         };
         delete().map_err(failed)?;
         change.commit().map_err(failed)
+    }
+
+    fn head(&self, connection: &Connection, id: &str) -> Result<RunHead, StoreError> {
+        let question = "SELECT config, columns, plugins, options, seed FROM runs WHERE id = ?1";
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(RunHead {
+                config_json: row.get(0)?,
+                columns_json: row.get(1)?,
+                plugins_json: row.get(2)?,
+                options_json: row.get(3)?,
+                seed: row.get::<_, i64>(4)?.cast_unsigned(),
+            })
+        };
+        let found = connection.query_row(question, [id], read).optional();
+        found
+            .map_err(|error| self.reading(error))?
+            .ok_or_else(|| no_such_run(id))
     }
 
     fn newest(&self, connection: &Connection, limit: usize) -> Result<Vec<RunInfo>, StoreError> {

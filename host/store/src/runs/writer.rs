@@ -8,30 +8,26 @@
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use rusqlite::{Connection, TransactionBehavior, named_params};
 
 use super::liveness::Claim;
 use super::queue::{Failure, Queue};
 use super::{Row, RunEnd};
-use crate::database::Database;
+use crate::database::{Database, tidy_journal};
+use crate::digest::Digest;
 use crate::error::{StoreError, WriterFailure};
-
-/// How long the end of a run waits for readers before it leaves the journal to the next one who
-/// closes the file. It is tidiness, not safety.
-const TIDY_PATIENCE: Duration = Duration::from_millis(250);
 
 const INSERT_ROW: &str = "
 INSERT INTO rows (run, test_idx, prompt_idx, record, row_id, outcome, score,
-                  latency_ms, cost_usd, input_tokens, output_tokens, cached)
+                  latency_ms, cost_usd, input_tokens, output_tokens, cached, identity)
 VALUES (:run, :test_idx, :prompt_idx, :record, :row_id, :outcome, :score,
-        :latency_ms, :cost_usd, :input_tokens, :output_tokens, :cached)
+        :latency_ms, :cost_usd, :input_tokens, :output_tokens, :cached, :identity)
 ON CONFLICT (run, test_idx, prompt_idx) DO UPDATE SET
     row_id = excluded.row_id, outcome = excluded.outcome, score = excluded.score,
     latency_ms = excluded.latency_ms, cost_usd = excluded.cost_usd,
     input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
-    cached = excluded.cached
+    cached = excluded.cached, identity = excluded.identity
 RETURNING record";
 
 const PUT_RECORD: &str = "INSERT OR REPLACE INTO records (key, json) VALUES (?1, ?2)";
@@ -209,6 +205,7 @@ fn write_group(connection: &mut Connection, run: i64, group: &[Row]) -> rusqlite
                     ":input_tokens": row.input_tokens.map(signed),
                     ":output_tokens": row.output_tokens.map(signed),
                     ":cached": row.cached,
+                    ":identity": row.identity.as_ref().map(Digest::as_bytes),
                 },
                 |row| row.get(0),
             )?;
@@ -226,10 +223,7 @@ fn end(queue: &Queue, connection: &Connection, run: i64) -> rusqlite::Result<()>
             (run, end.status.word(), end.ended_at_ms, end.summary_json),
         )?;
     }
-    // Rows and end are safe by now; a reader who is in the way, or a file system that can't, only
-    // leaves a journal behind.
-    drop(connection.busy_timeout(TIDY_PATIENCE));
-    drop(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
+    tidy_journal(connection);
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::database::OpenOptions;
-use crate::runs::samples::{Fresh, end, new_run, row};
+use crate::runs::samples::{Fresh, end, identity, new_run, row};
 use crate::runs::{Outcome, RunState};
 
 fn any_row() -> impl Strategy<Value = Row> {
@@ -45,6 +45,7 @@ fn any_row() -> impl Strategy<Value = Row> {
                 test_idx,
                 prompt_idx,
                 row_id,
+                identity: cached.then_some(identity(test_idx % 7, 0)),
                 outcome,
                 score,
                 latency_ms: tokens.0,

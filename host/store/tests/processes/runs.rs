@@ -1,23 +1,12 @@
-//! The store between processes: one that is killed, and one that writes while another reads.
-//!
-//! The child is this same program, told by its environment which file to write; what it does is
-//! commanded line by line through its standard input, and it answers line by line. So no test
-//! waits for a time, only for a line.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test stops at the first thing that is wrong"
-)]
+//! A run whose writer is killed, and one that is read while it is written.
 
-use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use runner_store::{
     NewRun, OpenOptions, Outcome, Row, RunEnd, RunState, RunStatus, Store, StoreError,
 };
 
-const FILE: &str = "RUNNER_STORE_TEST_FILE";
-const WAL: &str = "RUNNER_STORE_TEST_WAL";
+use crate::child::{Child, orders, say};
 
 /// What a killed process may have pushed in vain: the group on its way to the disk, and the one
 /// that was being collected.
@@ -28,6 +17,7 @@ fn row(number: u32) -> Row {
         test_idx: number / 3,
         prompt_idx: number % 3,
         row_id: format!("case-{number}"),
+        identity: None,
         outcome: Outcome::ALL[number as usize % Outcome::ALL.len()],
         score: f64::from(number) / 8.0,
         latency_ms: Some(number.into()),
@@ -40,7 +30,7 @@ fn row(number: u32) -> Row {
     }
 }
 
-fn new_run(id: &str) -> NewRun {
+pub(crate) fn new_run(id: &str) -> NewRun {
     NewRun {
         id: id.to_owned(),
         created_at_ms: 1,
@@ -54,7 +44,7 @@ fn new_run(id: &str) -> NewRun {
     }
 }
 
-fn end() -> RunEnd {
+pub(crate) fn end() -> RunEnd {
     RunEnd {
         status: RunStatus::Finished,
         ended_at_ms: 2,
@@ -65,17 +55,11 @@ fn end() -> RunEnd {
 #[test]
 #[ignore = "the other tests run this as their child"]
 fn child() {
-    let path = std::env::var_os(FILE).unwrap();
-    let store = Store::open(
-        Path::new(&path),
-        OpenOptions {
-            wal: std::env::var_os(WAL).is_some(),
-        },
-    )
-    .unwrap();
+    let (path, wal) = orders();
+    let store = Store::open(&path, OpenOptions { wal }).unwrap();
     let mut writer = Some(store.begin_run(new_run("child")).unwrap());
     let mut next = 0;
-    println!("\nready");
+    say("ready");
     for command in std::io::stdin().lines() {
         match command.unwrap().as_str() {
             "flush" => writer.as_ref().unwrap().flush().unwrap(),
@@ -95,68 +79,25 @@ fn child() {
                 }
             }
         }
-        println!("\ndone");
+        say("done");
     }
 }
 
 /// A child that writes.
-struct Writer {
-    child: Child,
-    commands: ChildStdin,
-    answers: Lines<BufReader<ChildStdout>>,
-}
+struct Writer(Child);
 
 impl Writer {
     fn start(path: &Path, wal: bool) -> Self {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command
-            .args(["--exact", "child", "--ignored", "--nocapture"])
-            .env(FILE, path);
-        if wal {
-            command.env(WAL, "1");
-        }
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let commands = child.stdin.take().unwrap();
-        let answers = BufReader::new(child.stdout.take().unwrap()).lines();
-        let mut writer = Self {
-            child,
-            commands,
-            answers,
-        };
-        writer.wait_for("ready");
-        writer
-    }
-
-    fn wait_for(&mut self, wanted: &str) {
-        assert!(
-            self.answers.any(|line| line.unwrap() == wanted),
-            "the child ended without `{wanted}`"
-        );
-    }
-
-    fn command(&mut self, command: &str) {
-        writeln!(self.commands, "{command}").unwrap();
-        self.wait_for("done");
-    }
-
-    fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        Self(Child::start("runs::child", path, wal))
     }
 
     /// Lets the child push as fast as it can, kills it once it has said that `enough` rows are on
     /// disk, and returns the last that it said: rows pushed (or about to be), rows on disk.
     fn kill_in_a_storm(mut self, enough: u64) -> (u64, u64) {
-        writeln!(self.commands, "storm").unwrap();
+        self.0.tell("storm");
         let mut last = (0, 0);
         let mut killed = false;
-        while let Some(line) = self.answers.next() {
-            // The last line may be cut off.
-            let line = line.unwrap_or_default();
+        while let Some(line) = self.0.hear() {
             let Some((pushed, committed)) = line
                 .strip_prefix("at ")
                 .and_then(|rest| rest.split_once(' '))
@@ -171,19 +112,12 @@ impl Writer {
             }
             last = (pushed, committed);
             if committed >= enough && !killed {
-                self.kill();
+                self.0.kill();
                 killed = true;
             }
         }
         assert!(killed, "the child ended by itself");
         last
-    }
-}
-
-impl Drop for Writer {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
     }
 }
 
@@ -263,8 +197,8 @@ fn one_process_reads_what_another_one_writes() {
             (info.state, info.outcomes.total())
         };
         assert_eq!(seen(), (RunState::Running, 0));
-        writer.command("100");
-        writer.command("flush");
+        writer.0.command("100");
+        writer.0.command("flush");
         assert_eq!(seen(), (RunState::Running, 100));
         let mut rows = store.rows("child").unwrap();
         assert_eq!(rows.next().unwrap().unwrap(), row(0));
@@ -272,11 +206,11 @@ fn one_process_reads_what_another_one_writes() {
             store.delete_run("child").unwrap_err(),
             StoreError::RunIsLive { .. }
         ));
-        writer.command("50");
-        writer.command("flush");
+        writer.0.command("50");
+        writer.0.command("flush");
         // A reading that was begun before goes on to what was committed since.
         assert_eq!(rows.count(), 149);
-        writer.command("finish");
+        writer.0.command("finish");
         assert_eq!(seen(), (RunState::Finished, 150));
     }
 }
@@ -286,11 +220,11 @@ fn a_process_that_dies_idle_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("runs.db");
     let mut writer = Writer::start(&path, true);
-    writer.command("10");
-    writer.command("flush");
+    writer.0.command("10");
+    writer.0.command("flush");
     let store = Store::open(&path, OpenOptions::default()).unwrap();
     assert_eq!(store.find_run("child").unwrap().state, RunState::Running);
-    writer.kill();
+    writer.0.kill();
     let info = store.find_run("child").unwrap();
     assert_eq!(
         (info.state, info.outcomes.total()),
@@ -306,14 +240,14 @@ fn two_processes_write_one_file() {
     let store = Store::open(&path, OpenOptions::default()).unwrap();
     let ours = store.begin_run(new_run("ours")).unwrap();
     for round in 0..20 {
-        writeln!(child.commands, "100").unwrap();
+        child.0.tell("100");
         for number in 0..100 {
             ours.push(row(round * 100 + number)).unwrap();
         }
-        child.wait_for("done");
+        child.0.wait_for("done");
     }
     ours.finish(end()).unwrap();
-    child.command("finish");
+    child.0.command("finish");
     for id in ["ours", "child"] {
         assert!(
             stored(&store, id) == (0..2000).map(row).collect::<Vec<_>>(),

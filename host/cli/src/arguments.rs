@@ -12,8 +12,16 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+mod filtering;
 mod help;
 mod later;
+mod persistence;
+mod spending;
+
+pub(crate) use filtering::{Filtering, Wanted};
+pub(crate) use later::failure as not_yet;
+pub(crate) use persistence::PersistenceFlags;
+pub(crate) use spending::Spending;
 
 use crate::exit::USAGE;
 use crate::failure::Failure;
@@ -62,8 +70,8 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = help::EVAL)]
 pub(crate) struct Eval {
-    /// The config to run [default: promptfooconfig.yaml in this folder]
-    #[arg(short, long, value_name = "FILE")]
+    /// The config to run; several are read as one [default: promptfooconfig.yaml in this folder]
+    #[arg(short, long, value_name = "FILE", num_args = 1..)]
     pub(crate) config: Vec<PathBuf>,
     /// What to call this run in lists [default: the config's description]
     #[arg(long, value_name = "TEXT")]
@@ -72,6 +80,16 @@ pub(crate) struct Eval {
     /// Set a variable in every test that doesn't set it itself; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) var: Vec<(String, String)>,
+    /// Put TEXT before every prompt, unless a test has a prefix of its own
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) prompt_prefix: Option<String>,
+    /// Put TEXT after every prompt, unless a test has a suffix of its own
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) prompt_suffix: Option<String>,
+
+    /// Which part of the config
+    #[command(flatten)]
+    pub(crate) filtering: Filtering,
 
     /// Cases in flight at once, at most: how many requests a server takes is found out [default: 256]
     #[arg(short = 'j', long, value_name = "N", help_heading = "How to run")]
@@ -88,9 +106,15 @@ pub(crate) struct Eval {
     /// Time the whole run may take, in milliseconds [default: no limit]
     #[arg(long, value_name = "MS", help_heading = "How to run")]
     pub(crate) max_eval_time_ms: Option<u64>,
-    /// Call providers even where an earlier answer is known; this version keeps no answers, so it always does
-    #[arg(long, help_heading = "How to run")]
-    pub(crate) no_cache: bool,
+    /// Run again whenever the config or a file that it reads changes
+    #[arg(short, long, help_heading = "How to run")]
+    pub(crate) watch: bool,
+    /// What it takes from before and keeps for later
+    #[command(flatten)]
+    pub(crate) persistence: PersistenceFlags,
+    /// What it may spend
+    #[command(flatten)]
+    pub(crate) spending: Spending,
 
     /// Load a plugin (.wasm), or every plugin of a folder; repeatable
     #[arg(long, value_name = "FILE|DIR", help_heading = "Plugins")]
@@ -213,9 +237,21 @@ impl Refusal {
 pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Arguments, Refusal> {
     let line: Vec<OsString> = line.into_iter().collect();
     match Arguments::try_parse_from(&line) {
-        Ok(arguments) => Ok(arguments),
+        Ok(arguments) => match refused(&arguments) {
+            Some(failure) => Err(Refusal::Later(failure)),
+            None => Ok(arguments),
+        },
         Err(error) => Err(refusal(error)),
     }
+}
+
+/// A flag that is understood, but not obeyed yet, is refused by name, too.
+fn refused(arguments: &Arguments) -> Option<Failure> {
+    let Some(Command::Eval(eval)) = &arguments.command else {
+        return None;
+    };
+    let mut asked = eval.persistence.asked().chain(eval.spending.asked());
+    asked.find_map(later::failure)
 }
 
 /// A flag or command that promptfoo has and this version doesn't is refused by name.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 0 | all cases passed, or enough of them for the threshold |
 //! | 1 | internal error, also: a results file could not be written |
-//! | 2 | usage or config error; nothing was run |
+//! | 2 | usage or config error, or no case at all: nothing was run |
 //! | 100 | pass rate below the threshold (the code can be chosen) |
 //! | 130 | interrupted; what was done is kept |
 
@@ -89,6 +89,10 @@ impl Policy {
                 USAGE,
                 "the config makes no cases, so nothing was tested".to_owned(),
             );
+        }
+        if not_run == total {
+            let cases = figures::counted(total, "case was", "cases were");
+            return Verdict::because(USAGE, format!("{cases} planned and none was run"));
         }
         let rate = passed as f64 * 100.0;
         if rate < self.threshold * total as f64 {
@@ -231,6 +235,36 @@ mod tests {
     }
 
     #[test]
+    fn a_run_of_nothing_is_never_green() {
+        let all = Policy::default();
+        let none = Policy {
+            threshold: 0.0,
+            code: 100,
+        };
+        check(
+            none,
+            End::TimeLimit,
+            [4, 0, 4],
+            2,
+            "4 cases were planned and none was run",
+        );
+        check(
+            none,
+            End::TimeLimit,
+            [1, 0, 1],
+            2,
+            "1 case was planned and none was run",
+        );
+        check(
+            all,
+            End::Interrupted,
+            [4, 0, 4],
+            130,
+            "interrupted, 4 cases were not run",
+        );
+    }
+
+    #[test]
     fn settings_are_read_under_both_names_ours_first() {
         let both = environment(&[
             ("RUNNER_PASS_RATE_THRESHOLD", "90"),
@@ -248,8 +282,35 @@ mod tests {
     }
 
     #[test]
+    fn each_form_of_a_setting_is_read() {
+        let read = |name: &str, text: &str| {
+            let policy = Policy::from_environment(&environment(&[(name, text)]));
+            let policy = policy.map_err(|failure| failure.render());
+            policy.map(|policy| (policy.threshold.to_string(), policy.code))
+        };
+        let cases = [
+            ("RUNNER_PASS_RATE_THRESHOLD", "0", ("0", 100)),
+            ("RUNNER_PASS_RATE_THRESHOLD", "99.5", ("99.5", 100)),
+            ("PROMPTFOO_PASS_RATE_THRESHOLD", " 80 ", ("80", 100)),
+            ("RUNNER_PASS_RATE_THRESHOLD", "", ("100", 100)),
+            ("RUNNER_FAILED_TEST_EXIT_CODE", "1", ("100", 1)),
+            ("PROMPTFOO_FAILED_TEST_EXIT_CODE", "255", ("100", 255)),
+            ("PROMPTFOO_FAILED_TEST_EXIT_CODE", "", ("100", 100)),
+            ("PASS_RATE_THRESHOLD", "1", ("100", 100)),
+        ];
+        for (name, text, (threshold, code)) in cases {
+            let expected = Ok((threshold.to_owned(), code));
+            assert_eq!(read(name, text), expected, "{name}={text}");
+        }
+    }
+
+    #[test]
     fn a_setting_that_means_nothing_is_refused() {
         let refused = [
+            ("PROMPTFOO_PASS_RATE_THRESHOLD", "-1"),
+            ("RUNNER_PASS_RATE_THRESHOLD", "90%"),
+            ("RUNNER_FAILED_TEST_EXIT_CODE", "-1"),
+            ("RUNNER_FAILED_TEST_EXIT_CODE", "1.5"),
             ("RUNNER_PASS_RATE_THRESHOLD", "most"),
             ("RUNNER_PASS_RATE_THRESHOLD", "NaN"),
             ("RUNNER_PASS_RATE_THRESHOLD", "101"),

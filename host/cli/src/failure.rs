@@ -49,7 +49,6 @@ impl Failure {
     }
 
     /// The exit code it asks for.
-    #[cfg(test)]
     pub(crate) fn code(&self) -> u8 {
         self.code
     }

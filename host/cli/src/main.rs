@@ -17,6 +17,7 @@ mod exit;
 mod failure;
 mod figures;
 mod findings;
+mod former;
 mod home;
 mod listing;
 mod logging;

@@ -45,15 +45,20 @@ pub(crate) async fn watch(interrupts: Interrupts, talk: Talk) {
     }
 }
 
+/// Ctrl-C and SIGTERM as they come, from when this was made.
 #[cfg(unix)]
-struct Signals {
+pub(crate) struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
 impl Signals {
-    fn new() -> std::io::Result<Self> {
+    /// Starts to catch them; needs the runtime around it.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub(crate) fn new() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
@@ -61,7 +66,8 @@ impl Signals {
         })
     }
 
-    async fn next(&mut self) {
+    /// Waits for one.
+    pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -69,17 +75,18 @@ impl Signals {
     }
 }
 
+/// Ctrl-C as it comes.
 #[cfg(not(unix))]
-struct Signals;
+pub(crate) struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
     #[expect(clippy::unnecessary_wraps, reason = "the same shape as on Unix")]
-    fn new() -> std::io::Result<Self> {
+    pub(crate) fn new() -> std::io::Result<Self> {
         Ok(Self)
     }
 
-    async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -1,5 +1,6 @@
 //! The keys of a config, one file each: what it may say, how it is read, what is wrong with it.
 
+pub(crate) mod budget;
 pub(crate) mod default_test;
 pub(crate) mod lane;
 pub(crate) mod limits;
@@ -18,6 +19,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::catalog::Catalog;
+use crate::entry::Entry;
 use crate::files::Files;
 use crate::fill::Declared;
 use crate::problem::Findings;
@@ -33,6 +35,21 @@ pub(crate) struct Reading<'a> {
     pub(crate) config: &'a Path,
     /// The process's environment.
     pub(crate) process: &'a BTreeMap<String, String>,
+    /// Whether this is not the first config of the run, whose folder `--var` is relative to.
+    pub(crate) is_further: bool,
+}
+
+/// One config of a run, ready to be read.
+#[derive(Clone)]
+pub(crate) struct Document<'a> {
+    pub(crate) root: Entry<'a>,
+    pub(crate) reading: Reading<'a>,
+}
+
+/// The last config that has `key`; of several configs the later one wins.
+pub(crate) fn last<'a>(documents: &[Document<'a>], key: &str) -> Option<Entry<'a>> {
+    let mut documents = documents.iter().rev();
+    documents.find_map(|document| document.root.get(key))
 }
 
 /// Extensions of programs, which run in no version of the host.

@@ -12,6 +12,10 @@ use crate::plan::Position;
 use crate::problem::{Findings, Problem};
 use crate::{json, yaml};
 
+mod read;
+
+pub use read::{FilesRead, FilesState};
+
 /// The largest file of any kind: tests are held in memory whole.
 pub(crate) const MAX_FILE: u64 = 256 << 20;
 
@@ -28,6 +32,8 @@ pub(crate) struct Files {
     pub(crate) cwd: PathBuf,
     /// The folder of the config, as the user would write it.
     pub(crate) base: PathBuf,
+    /// Where what is read is noted.
+    pub(crate) read: FilesRead,
 }
 
 impl Files {
@@ -44,6 +50,7 @@ impl Files {
     /// The text of a file, without a byte order mark.
     pub(crate) fn read(&self, shown: &Path, max: u64) -> Result<String, String> {
         let path = self.cwd.join(shown);
+        self.read.note(&path);
         let refused = |error: std::io::Error| match error.kind() {
             ErrorKind::NotFound => "there is no such file".to_owned(),
             _ => format!("can't be read: {error}"),
@@ -107,32 +114,38 @@ impl Files {
             return Ok(vec![shown]);
         }
         let full = self.cwd.join(&shown);
-        let pattern = full.to_str().ok_or("is not UTF-8")?;
-        let options = glob::MatchOptions {
-            require_literal_leading_dot: true,
-            ..glob::MatchOptions::new()
-        };
-        let matches = glob::glob_with(pattern, options)
-            .map_err(|error| format!("is not a pattern: {}", error.msg))?;
-        let mut found: Vec<PathBuf> = matches
-            .filter_map(Result::ok)
-            .filter(|path| path.is_file())
-            .take(MAX_MATCHES + 1)
-            .map(|path| {
-                path.strip_prefix(&self.cwd)
-                    .map(Path::to_owned)
-                    .unwrap_or(path)
-            })
-            .collect();
-        if found.len() > MAX_MATCHES {
-            return Err(format!("matches more than {MAX_MATCHES} files"));
-        }
+        let found = matches(&full)?;
+        self.read.note_pattern(&full, &found);
         if found.is_empty() {
             return Err("matches no file".to_owned());
         }
-        found.sort();
-        Ok(found)
+        let shown = |path: PathBuf| match path.strip_prefix(&self.cwd) {
+            Ok(inside) => inside.to_owned(),
+            Err(_) => path,
+        };
+        Ok(found.into_iter().map(shown).collect())
     }
+}
+
+/// The files that an absolute pattern matches, sorted; perhaps none.
+fn matches(pattern: &Path) -> Result<Vec<PathBuf>, String> {
+    let pattern = pattern.to_str().ok_or("is not UTF-8")?;
+    let options = glob::MatchOptions {
+        require_literal_leading_dot: true,
+        ..glob::MatchOptions::new()
+    };
+    let matches = glob::glob_with(pattern, options)
+        .map_err(|error| format!("is not a pattern: {}", error.msg))?;
+    let mut found: Vec<PathBuf> = matches
+        .filter_map(Result::ok)
+        .filter(|path| path.is_file())
+        .take(MAX_MATCHES + 1)
+        .collect();
+    if found.len() > MAX_MATCHES {
+        return Err(format!("matches more than {MAX_MATCHES} files"));
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// Names the file unless the place is the file itself.

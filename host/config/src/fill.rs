@@ -64,6 +64,14 @@ impl Declared {
         declared
     }
 
+    /// What both declare; of a name that both give a value, the one of `later`.
+    pub(crate) fn and(mut self, later: Self) -> Self {
+        let values = Arc::make_mut(&mut self.values);
+        values.extend(Arc::unwrap_or_clone(later.values));
+        self.names.extend(later.names);
+        self
+    }
+
     /// Fills in every text of a tree but its `env`.
     pub(crate) fn fill(&self, node: &mut Node, file: &Path, findings: &Findings) {
         let mut visit = |text: &mut crate::node::Text, mark: Mark| {

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::plan::{Case, Plan};
 use crate::{Catalog, ConfigError, LoadRequest, Overrides, Warning, load};
@@ -13,6 +13,8 @@ pub(crate) struct Folder {
     directory: tempfile::TempDir,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) overrides: Overrides,
+    /// `-c`; none: the folder's own.
+    pub(crate) configs: Vec<PathBuf>,
 }
 
 impl Folder {
@@ -23,6 +25,7 @@ impl Folder {
             directory,
             env: BTreeMap::new(),
             overrides: Overrides::default(),
+            configs: Vec::new(),
         };
         folder.file("promptfooconfig.yaml", config)
     }
@@ -46,6 +49,7 @@ impl Folder {
     pub(crate) fn request(&self) -> LoadRequest {
         LoadRequest {
             cwd: self.path().to_owned(),
+            config_files: self.configs.clone(),
             env: self.env.clone(),
             overrides: self.overrides.clone(),
             ..LoadRequest::default()

@@ -23,6 +23,7 @@ mod entry;
 mod environment;
 mod files;
 mod fill;
+mod filters;
 #[cfg(test)]
 mod fixture;
 mod json;
@@ -32,12 +33,19 @@ pub mod plan;
 mod planning;
 mod problem;
 mod redacted;
+mod several;
 mod template;
 mod yaml;
 
 pub use catalog::Catalog;
+pub use elements::budget::microusd;
 pub use elements::plugins::{CredentialGrant, Permissions, PluginEntry, PluginLimits};
 pub use environment::{VARIABLES, Variable};
+pub use files::{FilesRead, FilesState};
+pub use filters::{
+    Filters, FormerCase, FormerCases, MetadataError, MetadataFilter, Narrowing, Pattern,
+    PatternError, RangeError, Sample, TestRange,
+};
 pub use load::{Config, DEFAULT_NAMES, LoadRequest, Loaded, Overrides, load};
 pub use problem::{ConfigError, Problem, Warning};
 pub use template::RenderError;

@@ -1,7 +1,7 @@
 //! Finding and reading a config, as far as its plugins need it.
 //!
 //! Two steps, because what a config may name depends on which plugins there are, and which
-//! plugins there are stands in the config: [`load`] reads the file, `env` and `plugins`;
+//! plugins there are stands in the config: [`load`] reads the files, `env` and `plugins`;
 //! [`Config::plan`](crate::Config::plan), in `planning`, the rest.
 
 use std::collections::BTreeMap;
@@ -11,34 +11,24 @@ use serde_json::{Map, Value};
 
 use crate::elements::plugins::{self, PluginEntry};
 use crate::entry::Entry;
-use crate::files::{Files, has_extension};
+use crate::files::{Files, FilesRead};
 use crate::fill::Declared;
+use crate::filters::Filters;
 use crate::node::{Kind, Mark, Node};
-use crate::plan::Position;
-use crate::problem::{ConfigError, Findings, Problem, Warning};
+use crate::plan::{Budget, Position};
+use crate::problem::{ConfigError, Findings, Warning};
 use crate::redacted::redacted;
+use crate::several;
 
-/// Names that a folder's config may have, in the order of looking.
-pub const DEFAULT_NAMES: [&str; 3] = [
-    "promptfooconfig.yaml",
-    "promptfooconfig.yml",
-    "promptfooconfig.json",
-];
+mod find;
 
-/// Names that promptfoo would take, too, but which are programs.
-const PROGRAM_NAMES: [&str; 6] = [
-    "promptfooconfig.cjs",
-    "promptfooconfig.cts",
-    "promptfooconfig.js",
-    "promptfooconfig.mjs",
-    "promptfooconfig.mts",
-    "promptfooconfig.ts",
-];
+pub use find::DEFAULT_NAMES;
 
 /// Which config to read, and the world around it.
 #[derive(Debug, Clone, Default)]
 pub struct LoadRequest {
-    /// The files that the user named; none: one of [`DEFAULT_NAMES`] in `cwd`.
+    /// The files, folders and patterns that the user named, which become one config (see the
+    /// README); none: one of [`DEFAULT_NAMES`] in `cwd`.
     pub config_files: Vec<PathBuf>,
     /// The current folder, absolute.
     pub cwd: PathBuf,
@@ -46,6 +36,8 @@ pub struct LoadRequest {
     pub env: BTreeMap<String, String>,
     /// What flags say.
     pub overrides: Overrides,
+    /// Where every file that is read is noted, also when the config turns out to be wrong.
+    pub files_read: FilesRead,
 }
 
 /// What flags say; each wins over the config.
@@ -67,6 +59,14 @@ pub struct Overrides {
     pub description: Option<String>,
     /// `--var key=value`: under the variables of every test, over those of `defaultTest`.
     pub vars: Map<String, Value>,
+    /// `--prompt-prefix`: before every prompt, over that of `defaultTest`.
+    pub prompt_prefix: Option<String>,
+    /// `--prompt-suffix`: after it.
+    pub prompt_suffix: Option<String>,
+    /// Which part of the config to run.
+    pub filters: Filters,
+    /// `--max-cost`, `--max-tokens`, `--max-requests`.
+    pub budget: Budget,
 }
 
 /// A config that was read.
@@ -80,18 +80,18 @@ pub struct Loaded {
 
 /// A config whose plugins are known, and nothing else checked yet.
 pub struct Config {
-    /// The file, as the user would write it.
+    /// The (first) file, as the user would write it.
     pub path: PathBuf,
     /// `plugins`, in the order written.
     pub plugins: Vec<PluginEntry>,
     /// `env`, templates rendered; may hold secrets.
     pub env: Map<String, Value>,
-    pub(crate) root: Node,
+    /// At least one, in the order named.
+    pub(crate) sources: Vec<Source>,
     pub(crate) declared: Declared,
-    pub(crate) files: Files,
     pub(crate) process: BTreeMap<String, String>,
     pub(crate) overrides: Overrides,
-    /// The file as JSON, environment templates unrendered, secrets left out.
+    /// The files as JSON, environment templates unrendered, secrets left out.
     pub(crate) json: Value,
 }
 
@@ -105,57 +105,53 @@ impl std::fmt::Debug for Config {
     }
 }
 
-/// Reads a config's file, `env` and `plugins`.
+/// One file of a config.
+pub(crate) struct Source {
+    pub(crate) path: PathBuf,
+    pub(crate) root: Node,
+    pub(crate) files: Files,
+}
+
+/// Reads a config's files, `env` and `plugins`.
 ///
 /// # Errors
 /// When there is no config, it can't be read, or its `env` or `plugins` are wrong.
 pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
-    let path = find(request).map_err(|problem| ConfigError {
+    let paths = find::files(request).map_err(|problem| ConfigError {
         problems: vec![problem],
     })?;
-    let base = path.parent().map(Path::to_owned).unwrap_or_default();
-    let files = Files {
-        cwd: request.cwd.clone(),
-        base,
-    };
     let findings = Findings::default();
-    let whole = Position {
-        file: path.clone(),
-        ..Position::default()
-    };
-    let Some(mut root) = files.tree(&path, &whole, &findings) else {
+    let sources = paths
+        .into_iter()
+        .map(|path| source(path, request, &findings));
+    let sources: Vec<Option<Source>> = sources.collect();
+    let Some(mut sources) = sources.into_iter().collect::<Option<Vec<Source>>>() else {
         return Err(findings
             .verdict(())
-            .expect_err("a file without a tree was reported"));
+            .expect_err("a file that is no config was reported"));
     };
-    if !matches!(root.kind, Kind::Map(_)) {
-        let Mark { line, column } = root.mark;
-        let entry = Entry::root(&root, &path);
-        let message = format!(
-            "a config is a map with `prompts`, `providers` and `tests`, not {}",
-            entry.what()
-        );
-        findings.error(
-            Position {
-                line,
-                column,
-                ..whole
-            },
-            message,
-        );
-        return Err(findings.verdict(()).expect_err("this was reported"));
+    let as_written = sources.iter().map(|source| source.root.json_as_written());
+    let json = redacted(several::merged_json(as_written));
+    let declared = sources
+        .iter()
+        .map(|source| {
+            let root = Entry::root(&source.root, &source.path);
+            Declared::read(&root, &request.env, &findings)
+        })
+        .reduce(Declared::and)
+        .unwrap_or_default();
+    let mut plugins = Vec::new();
+    for Source { path, root, files } in &mut sources {
+        declared.fill(root, path, &findings);
+        let more = plugins::read(&Entry::root(root, path), files, &findings);
+        plugins::add(&mut plugins, more);
     }
-    let json = redacted(root.json_as_written());
-    let declared = Declared::read(&Entry::root(&root, &path), &request.env, &findings);
-    declared.fill(&mut root, &path, &findings);
-    let plugins = plugins::read(&Entry::root(&root, &path), &files, &findings);
     let config = Config {
-        path,
+        path: sources[0].path.clone(),
         plugins,
         env: (*declared.values).clone(),
-        root,
+        sources,
         declared,
-        files,
         process: request.env.clone(),
         overrides: request.overrides.clone(),
         json,
@@ -164,63 +160,33 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
     Ok(Loaded { config, warnings })
 }
 
-/// The config's file.
-fn find(request: &LoadRequest) -> Result<PathBuf, Problem> {
-    let problem = |file: PathBuf, message: &str, help: &str| Problem {
-        message: message.to_owned(),
-        at: Position {
-            file,
-            ..Position::default()
-        },
-        help: Some(help.to_owned()),
+/// One file; `None` if it was reported.
+fn source(path: PathBuf, request: &LoadRequest, findings: &Findings) -> Option<Source> {
+    let base = path.parent().map(Path::to_owned).unwrap_or_default();
+    let files = Files {
+        cwd: request.cwd.clone(),
+        base,
+        read: request.files_read.clone(),
     };
-    let in_cwd = |name: &&str| request.cwd.join(name).is_file();
-    match request.config_files.as_slice() {
-        [] => match DEFAULT_NAMES.into_iter().find(in_cwd) {
-            Some(name) => Ok(PathBuf::from(name)),
-            None => Err(match PROGRAM_NAMES.into_iter().find(in_cwd) {
-                Some(name) => program(PathBuf::from(name)),
-                None => problem(
-                    PathBuf::new(),
-                    "there is no promptfooconfig.yaml here",
-                    "name a config with -c, or run in a folder that has one",
-                ),
-            }),
-        },
-        [file] if has_extension(file, &["js", "cjs", "mjs", "ts", "cts", "mts"]) => {
-            Err(program(file.clone()))
-        }
-        [file] if request.cwd.join(file).is_dir() => {
-            let name = DEFAULT_NAMES
-                .into_iter()
-                .map(|name| file.join(name))
-                .find(|name| request.cwd.join(name).is_file());
-            name.ok_or_else(|| {
-                problem(
-                    file.clone(),
-                    "the folder has no promptfooconfig.yaml",
-                    "name the config itself",
-                )
-            })
-        }
-        [file] => Ok(file.clone()),
-        [_, second, ..] => Err(problem(
-            second.clone(),
-            "several configs in one run are not supported yet",
-            "run each by itself, or put shared parts into files that both name",
-        )),
+    let whole = Position {
+        file: path.clone(),
+        ..Position::default()
+    };
+    let root = files.tree(&path, &whole, findings)?;
+    if !matches!(root.kind, Kind::Map(_)) {
+        let Mark { line, column } = root.mark;
+        let what = Entry::root(&root, &path).what();
+        let message =
+            format!("a config is a map with `prompts`, `providers` and `tests`, not {what}");
+        let at = Position {
+            line,
+            column,
+            ..whole
+        };
+        findings.error(at, message);
+        return None;
     }
-}
-
-fn program(file: PathBuf) -> Problem {
-    Problem {
-        message: "a config written as a program is not supported".to_owned(),
-        at: Position {
-            file,
-            ..Position::default()
-        },
-        help: Some("write it as YAML or JSON; code in a config never runs in the host".to_owned()),
-    }
+    Some(Source { path, root, files })
 }
 
 #[cfg(test)]

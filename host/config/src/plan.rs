@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::filters::Narrowing;
 use crate::redacted::is_secret;
 
 mod cases;
@@ -57,6 +58,8 @@ pub struct Plan {
     pub columns: Vec<Arc<Column>>,
     /// Tests with `defaultTest` merged in, in the order written.
     pub tests: Vec<Arc<Test>>,
+    /// What filters left out of it, in the order applied; empty without filters.
+    pub narrowings: Vec<Narrowing>,
     /// How the run is carried out.
     pub options: RunOptions,
     /// `outputPath`, relative paths resolved.
@@ -78,6 +81,12 @@ impl Plan {
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         let secret = self.env.iter().filter(|(name, _)| is_secret(name));
         secret.filter_map(|(_, value)| value.as_str())
+    }
+
+    /// Whether the run or one of its providers has a budget.
+    pub fn has_budget(&self) -> bool {
+        let mut providers = self.columns.iter().map(|column| column.provider.budget);
+        !self.options.budget.is_unlimited() || providers.any(|budget| !budget.is_unlimited())
     }
 }
 
@@ -111,6 +120,35 @@ pub struct RunOptions {
     pub case_timeout: Option<Duration>,
     /// Time the whole run may take; `None`: no limit.
     pub run_timeout: Option<Duration>,
+    /// What the whole run may spend.
+    pub budget: Budget,
+}
+
+/// What may be spent; `None`: no limit. At 0 only what costs nothing runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Budget {
+    /// Millionths of a US dollar.
+    pub cost_microusd: Option<u64>,
+    /// Tokens, in and out together.
+    pub tokens: Option<u64>,
+    /// Requests that leave the machine.
+    pub requests: Option<u64>,
+}
+
+impl Budget {
+    /// Whether nothing is limited.
+    pub fn is_unlimited(self) -> bool {
+        self == Self::default()
+    }
+
+    /// `self`, and `other` where it says nothing.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            cost_microusd: self.cost_microusd.or(other.cost_microusd),
+            tokens: self.tokens.or(other.tokens),
+            requests: self.requests.or(other.requests),
+        }
+    }
 }
 
 /// One prompt × one provider.
@@ -183,6 +221,8 @@ pub struct Provider {
     /// Quotas that hold for each of its requests, all of them at once. Those of a group are
     /// the same `Arc` in every provider of the group. No two have the same name.
     pub limits: Vec<Arc<DeclaredLimit>>,
+    /// What may be spent on it in a run.
+    pub budget: Budget,
     /// Environment for this provider only, over the config's `env`.
     pub env: Map<String, Value>,
     /// The plugin that serves the prefix, as the catalog names it.
@@ -257,6 +297,8 @@ pub struct Test {
     pub at: Position,
     /// The columns in which combinations of `vars` differ.
     pub(crate) axes: Axes,
+    /// The combinations that run, ascending; `None`: all.
+    pub(crate) combinations: Option<Arc<[u64]>>,
 }
 
 /// An entry of `assert`: one assertion, or a set that is graded as one.

@@ -3,26 +3,31 @@
 //! Each key is read by its own file under `elements`; here they are put in order: prompts and
 //! providers make the columns, which the filters of tests choose from.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::catalog::Catalog;
 use crate::elements::providers::Listed;
 use crate::elements::test_case::TestReader;
+use crate::elements::vars::VarCollector;
 use crate::elements::{
-    PROGRAM_HELP, Reading, default_test, names_match, options, output_path, prompts, providers,
-    test_sources,
+    Document, PROGRAM_HELP, Reading, default_test, last, names_match, options, output_path,
+    prompts, providers, test_sources,
 };
 use crate::entry::Entry;
-use crate::load::Config;
+use crate::load::{Config, Source};
 use crate::plan::{Column, Plan, Prompt, RunOptions, Test};
 use crate::problem::{ConfigError, Findings, Warning};
 
+mod unset;
+
 /// Keys of a config.
-const KNOWN: [&str; 26] = [
+const KNOWN: [&str; 27] = [
     "$schema",
     "assertionTemplates",
+    "budget",
     "commandLineOptions",
     "defaultTest",
     "derivedMetrics",
@@ -75,8 +80,12 @@ impl Config {
     /// How the run will be carried out, for whoever must size something before the plan is
     /// made. What is wrong with the options is reported by [`Config::plan`].
     pub fn run_options(&self) -> RunOptions {
-        let root = Entry::root(&self.root, &self.path);
-        options::read(&root, &self.overrides, &self.process, &Findings::default())
+        options::read(
+            &self.ranked(),
+            &self.overrides,
+            &self.process,
+            &Findings::default(),
+        )
     }
 
     /// Reads and checks everything else against what the plugins serve.
@@ -85,66 +94,103 @@ impl Config {
     /// All problems together.
     pub fn plan(self, catalog: &Catalog) -> Result<(Plan, Vec<Warning>), ConfigError> {
         let findings = Findings::default();
-        let root = Entry::root(&self.root, &self.path);
-        let reading = Reading {
-            files: &self.files,
-            findings: &findings,
-            declared: &self.declared,
-            catalog,
-            config: &self.path,
-            process: &self.process,
-        };
-        root.warn_unknown(&findings, &KNOWN);
-        root.refuse(&findings, &UNSUPPORTED);
-        if let Some(sharing) = root
-            .get("sharing")
-            .filter(|sharing| sharing.node.json() != Value::Bool(false))
-        {
-            findings.warn(
-                sharing.at(),
-                "results are never shared: 'sharing' is ignored",
-                None,
-            );
+        let documents = self.documents(catalog, &findings);
+        for document in &documents {
+            whole(&document.root, &findings);
         }
-        let options = options::read(&root, &self.overrides, &self.process, &findings);
-        let prompts = prompts::read(&root, reading);
+        let roots: Vec<Entry<'_>> = documents.iter().map(|one| one.root.clone()).collect();
+        let ranked = self.ranked();
+        let options = options::read(&ranked, &self.overrides, &self.process, &findings);
+        let prompts = prompts::read(&documents);
         refuse_conversations(&prompts, &findings);
-        let columns = columns(&prompts, &providers::read(&root, reading), &findings);
-        let tests = TestReader::new(reading, &columns, options.repeat);
-        let default = default_test::read(&root, &tests, &self.overrides.vars);
-        let found = test_sources::read(&root, &tests, &default);
-        check_size(&found, &findings);
-        let text = |key| {
-            root.get(key)
-                .and_then(|entry: Entry<'_>| entry.want_text(&findings))
-        };
-        let description = self
-            .overrides
-            .description
-            .clone()
-            .or_else(|| text("description"));
-        let tags = root
-            .get("tags")
-            .and_then(|tags| tags.want_map(&findings))
-            .unwrap_or_default();
-        let output_paths =
-            output_path::read(&root, &self.overrides.output_paths, &self.files, &findings);
-        let var_files = Arc::new(tests.vars.into_files());
-        let config_json = self.json.clone();
-        let env = self.env.clone();
+        let columns = columns(&prompts, &providers::read(&documents), &findings);
+        let collector = VarCollector::default();
+        let repeat = options.repeat;
+        let readings = documents.iter().map(|one| one.reading);
+        let readers: Vec<TestReader<'_>> = readings
+            .map(|reading| TestReader::new(reading, &collector, &columns, repeat))
+            .collect();
+        let default = default_test::read(&roots, &readers, &self.overrides);
+        let tests = test_sources::read(&roots, &readers, &default);
+        drop(readers);
+        check_size(&tests, &findings);
+        let var_files = Arc::new(collector.into_files());
+        let mut filters = self.overrides.filters.clone();
+        let range = options::filter_range(&ranked, &findings);
+        filters.range = filters.range.or(range);
+        let chosen = filters.choose(columns, tests, &var_files, &findings);
+        unset::warn(&chosen.columns, &chosen.tests, &findings);
         let plan = Plan {
-            description,
-            tags,
-            columns,
-            tests: found,
+            description: self.description(&documents, &findings),
+            tags: tags(&roots, &findings),
+            columns: chosen.columns,
+            tests: chosen.tests,
+            narrowings: chosen.narrowings,
             options,
-            output_paths,
-            config_json,
-            env,
+            output_paths: self.output_paths(&documents, &findings),
+            config_json: self.json.clone(),
+            env: self.env.clone(),
             var_files,
         };
         findings.verdict(plan)
     }
+
+    /// The configs, in the order named.
+    fn documents<'a>(&'a self, catalog: &'a Catalog, findings: &'a Findings) -> Vec<Document<'a>> {
+        let sources = self.sources.iter().enumerate();
+        let document = |(index, source): (usize, &'a Source)| Document {
+            root: Entry::root(&source.root, &source.path),
+            reading: Reading {
+                files: &source.files,
+                findings,
+                declared: &self.declared,
+                catalog,
+                config: &source.path,
+                process: &self.process,
+                is_further: index > 0,
+            },
+        };
+        sources.map(document).collect()
+    }
+
+    /// The configs, the one whose options count first.
+    fn ranked(&self) -> Vec<Entry<'_>> {
+        let sources = self.sources.iter().rev();
+        sources
+            .map(|source| Entry::root(&source.root, &source.path))
+            .collect()
+    }
+
+    fn description(&self, documents: &[Document<'_>], findings: &Findings) -> Option<String> {
+        let flag = self.overrides.description.clone();
+        flag.or_else(|| last(documents, "description")?.want_text(findings))
+    }
+
+    fn output_paths(&self, documents: &[Document<'_>], findings: &Findings) -> Vec<PathBuf> {
+        let has = |one: &&Document<'_>| one.root.get("outputPath").is_some();
+        let source = documents.iter().rev().find(has).or(documents.first());
+        let flags = &self.overrides.output_paths;
+        source.map_or_else(Vec::new, |one| {
+            output_path::read(&one.root, flags, one.reading.files, findings)
+        })
+    }
+}
+
+/// What is odd about the keys of one config.
+fn whole(root: &Entry<'_>, findings: &Findings) {
+    root.warn_unknown(findings, &KNOWN);
+    root.refuse(findings, &UNSUPPORTED);
+    let sharing = root.get("sharing");
+    if let Some(sharing) = sharing.filter(|sharing| sharing.node.json() != Value::Bool(false)) {
+        let message = "results are never shared: 'sharing' is ignored";
+        findings.warn(sharing.at(), message, None);
+    }
+}
+
+fn tags(roots: &[Entry<'_>], findings: &Findings) -> Map<String, Value> {
+    let tags = roots.iter().filter_map(|root| root.get("tags"));
+    let tags = tags.filter_map(|tags| tags.want_map(findings));
+    tags.flatten().collect()
 }
 
 /// Providers by prompts: for each provider, the prompts that it allows.

@@ -194,7 +194,8 @@ fn reason(error: &minijinja::Error) -> String {
     }
 }
 
-fn excerpt(text: &str) -> String {
+/// How a text begins, for messages.
+pub(crate) fn excerpt(text: &str) -> String {
     const LENGTH: usize = 40;
     let line = text.trim().lines().next().unwrap_or_default();
     match line.char_indices().nth(LENGTH) {

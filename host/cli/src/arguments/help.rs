@@ -14,12 +14,19 @@ pub(super) const EVAL: &str = "\
 Examples:
   runner eval                                   run promptfooconfig.yaml of this folder
   runner eval -c tests/qa.yaml -o results.json  run another config, write a file too
+  runner eval -c base.yaml -c more.yaml         two configs as one
   runner eval -j 20 --repeat 3                  at most 20 cases at once, each test three times
+  runner eval --filter-pattern login -n 5       the first five tests whose description has it
+  runner eval --filter-failing latest           what did not pass in the newest run
   runner eval --events events.jsonl             also keep what happened, for `tail -f` and jq
   runner eval --plugin ./grader.wasm            load a third-party provider or grader
 
 The table and the summary go to standard output, everything else to standard error.
 Ctrl-C stops: once to let cases in flight finish, twice to stop at once. What is done is kept.
+
+Filters apply in this order: prompts and providers, metadata, a former run, pattern, range,
+first, sample; each sees what the one before it left. Rows are numbered anew. A former run's
+cases are found by their variables and description. A filter that leaves nothing is an error.
 
 What servers allow is learnt from their answers and kept to; it needs neither -j nor --delay.
 A limit that you know is declared with `limits:` in the config.

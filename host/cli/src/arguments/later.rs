@@ -2,7 +2,8 @@
 //!
 //! A person who comes with a promptfoo command line is told by name what is missing and what to
 //! do meanwhile, instead of that an argument is unexpected. A line leaves this table when the
-//! thing is built.
+//! thing is built. Some flags are parsed and checked already (`persistence`, `spending`); they
+//! are refused by this table as long as they stand in it.
 
 use crate::failure::Failure;
 
@@ -19,31 +20,14 @@ const LATER: &[(&[&str], &str, &str)] = &[
         "run the config again",
     ),
     (
-        &[
-            "--filter-pattern",
-            "--filter-first-n",
-            "-n",
-            "--filter-range",
-            "--filter-sample",
-            "--filter-sample-seed",
-            "--filter-metadata",
-        ],
-        "running some of the tests",
-        "put the tests to run in a file of their own and name it under tests:",
+        &["--record", "--replay"],
+        "keeping the exchanges of a run to run from them later",
+        "write the results to a file with -o",
     ),
     (
-        &[
-            "--filter-failing",
-            "--filter-failing-only",
-            "--filter-errors-only",
-        ],
-        "running what failed before",
-        "see what failed with `runner show --failed`",
-    ),
-    (
-        &["--filter-prompts", "--filter-providers", "--filter-targets"],
-        "running some of the columns",
-        "name the prompts and providers to run in the config",
+        &["--max-cost", "--max-tokens", "--max-requests", "budget"],
+        "a bound on what a run may spend",
+        "bound what is run: --filter-first-n, or `requests` under `limits`",
     ),
     (
         &[
@@ -63,8 +47,6 @@ const LATER: &[(&[&str], &str, &str)] = &[
     (
         &[
             "--tag",
-            "--prompt-prefix",
-            "--prompt-suffix",
             "--grader",
             "--suggest-prompts",
             "--model-outputs",
@@ -83,11 +65,6 @@ const LATER: &[(&[&str], &str, &str)] = &[
         &["--share", "--remote"],
         "sharing results through a service",
         "write a file with -o and share that; nothing leaves this machine by itself",
-    ),
-    (
-        &["-w", "--watch"],
-        "running again when a file changes",
-        "run the config again",
     ),
     (
         &["view"],
@@ -124,7 +101,7 @@ const LATER: &[(&[&str], &str, &str)] = &[
 ];
 
 /// What to say to `word`, if it is known.
-pub(super) fn failure(word: &str) -> Option<Failure> {
+pub(crate) fn failure(word: &str) -> Option<Failure> {
     let flag = word.split('=').next().unwrap_or(word);
     let (_, what, help) = LATER.iter().find(|(words, ..)| words.contains(&flag))?;
     Some(Failure::usage(format!("{flag} is not supported yet: {what}")).help(*help))

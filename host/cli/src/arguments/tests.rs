@@ -93,8 +93,16 @@ fn what_promptfoo_has_and_we_have_not_is_refused_by_name() {
             "error: view is not supported yet: the viewer\nhelp: use `runner show`, or write a file with -o",
         ),
         (
-            "runner eval -w",
-            "error: -w is not supported yet: running again when a file changes\nhelp: run the config again",
+            "runner eval --record x.jsonl",
+            "error: --record is not supported yet: keeping the exchanges of a run to run from them later\nhelp: write the results to a file with -o",
+        ),
+        (
+            "runner eval --max-cost 2.50",
+            "error: --max-cost is not supported yet: a bound on what a run may spend\nhelp: bound what is run: --filter-first-n, or `requests` under `limits`",
+        ),
+        (
+            "runner eval --retry-errors",
+            "error: --retry-errors is not supported yet: running the errors of a run again\nhelp: run the config again",
         ),
     ];
     for (line, message) in table {
@@ -124,4 +132,195 @@ fn a_variable_has_a_name_and_a_value() {
 fn zero_is_no_number_of_slots() {
     assert!(refused("runner eval -j 0").contains("invalid value '0'"));
     assert!(refused("runner eval --repeat 0").contains("invalid value '0'"));
+}
+
+#[test]
+fn several_configs_are_named_by_one_flag_or_by_several() {
+    let eval = eval("runner eval -c a.yaml b.yaml -c c.yaml -n 3");
+    assert_eq!(
+        eval.config,
+        ["a.yaml", "b.yaml", "c.yaml"].map(PathBuf::from)
+    );
+}
+
+#[test]
+fn filters_are_understood_when_they_are_typed() {
+    let eval = eval(
+        "runner eval --filter-pattern ^a -n 3 --filter-range 0:5 --filter-sample 2 --filter-sample-seed s \
+         --filter-metadata a=b --filter-metadata c=d --filter-targets gpt --filter-prompts p",
+    );
+    let filters = eval.filtering.filters();
+    let shown =
+        |pattern: &Option<runner_config::Pattern>| pattern.as_ref().map(ToString::to_string);
+    assert_eq!(shown(&filters.pattern), Some("^a".to_owned()));
+    assert_eq!(shown(&filters.providers), Some("gpt".to_owned()));
+    assert_eq!(shown(&filters.prompts), Some("p".to_owned()));
+    assert_eq!(filters.first, Some(3));
+    assert_eq!(filters.metadata.len(), 2);
+    let (range, sample) = (
+        filters.range.expect("a range"),
+        filters.sample.expect("a sample"),
+    );
+    assert_eq!(range.to_string(), "--filter-range 0:5");
+    assert_eq!(
+        sample.to_string(),
+        "--filter-sample 2 --filter-sample-seed s"
+    );
+}
+
+#[test]
+fn a_sample_without_a_seed_gets_one_that_can_be_typed() {
+    let sample = eval("runner eval --filter-sample 2")
+        .filtering
+        .filters()
+        .sample;
+    let seed = sample.expect("a sample").seed;
+    assert!(
+        seed.parse::<u32>().is_ok_and(|seed| seed < 1_000_000),
+        "{seed}"
+    );
+}
+
+#[test]
+fn a_filter_that_means_nothing_is_refused_before_anything_is_read() {
+    let cases = [
+        ("--filter-pattern (", "not a regular expression"),
+        ("--filter-providers [", "not a regular expression"),
+        ("--filter-range 5", "not of the form START:END"),
+        ("--filter-range 5:2", "nothing is in it"),
+        ("--filter-first-n 0", "invalid value '0'"),
+        ("--filter-sample 0", "invalid value '0'"),
+        ("--filter-sample-seed 1", "--filter-sample <N>"),
+        ("--filter-metadata area", "not of the form KEY=VALUE"),
+        (
+            "--filter-failing a --filter-errors-only b",
+            "cannot be used with",
+        ),
+    ];
+    for (flags, expected) in cases {
+        let told = refused(&format!("runner eval {flags}"));
+        assert!(told.contains(expected), "{flags}: {told}");
+    }
+}
+
+#[test]
+fn one_former_run_is_named_with_what_is_wanted_of_it() {
+    let cases = [
+        ("", None),
+        (
+            "--filter-failing a",
+            Some(("--filter-failing", Wanted::NotPassed, "a")),
+        ),
+        (
+            "--filter-failing-only a",
+            Some(("--filter-failing-only", Wanted::Failed, "a")),
+        ),
+        (
+            "--filter-errors-only a",
+            Some(("--filter-errors-only", Wanted::Errors, "a")),
+        ),
+    ];
+    for (flags, expected) in cases {
+        let eval = eval(&format!("runner eval {flags}"));
+        assert_eq!(eval.filtering.former(), expected, "{flags}");
+    }
+}
+
+/// The flags of `Eval` before this version refuses some of them.
+fn typed(line: &str) -> Result<Eval, String> {
+    let words = line.split_whitespace();
+    match Arguments::try_parse_from(words).map(|arguments| arguments.command) {
+        Ok(Some(Command::Eval(eval))) => Ok(*eval),
+        Ok(other) => panic!("{line}: {other:?}"),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[test]
+fn what_a_run_takes_from_before_is_put_into_words() {
+    use persistence::{Beginning, Exchanges};
+    let folder = tempfile::tempdir().expect("a folder");
+    let cwd = folder.path();
+    std::fs::write(cwd.join("kept.jsonl"), "").expect("it can be written");
+    let latest = || "latest".to_owned();
+    let cases = [
+        ("", Beginning::New, Exchanges::Live),
+        ("--resume", Beginning::Resume(latest()), Exchanges::Live),
+        (
+            "--resume run-1",
+            Beginning::Resume("run-1".to_owned()),
+            Exchanges::Live,
+        ),
+        (
+            "--retry-errors",
+            Beginning::RetryErrors(latest()),
+            Exchanges::Live,
+        ),
+        (
+            "--record new.jsonl",
+            Beginning::New,
+            Exchanges::Record(cwd.join("new.jsonl")),
+        ),
+        (
+            "--replay kept.jsonl",
+            Beginning::New,
+            Exchanges::Replay(cwd.join("kept.jsonl")),
+        ),
+    ];
+    for (flags, beginning, exchanges) in cases {
+        let eval = typed(&format!("runner eval {flags}")).expect("taken");
+        let persistence = eval.persistence.persistence(cwd).expect("fine");
+        assert_eq!(persistence.is_plain(), flags.is_empty(), "{flags}");
+        assert_eq!(
+            (persistence.beginning, persistence.exchanges),
+            (beginning, exchanges)
+        );
+        assert!(persistence.cache);
+    }
+    let eval = typed("runner eval --no-cache").expect("taken");
+    assert!(!eval.persistence.persistence(cwd).expect("fine").cache);
+}
+
+#[test]
+fn flags_that_exclude_each_other_or_name_no_file_are_refused() {
+    for flags in ["--resume --retry-errors", "--record a --replay b"] {
+        let told = typed(&format!("runner eval {flags}")).expect_err("refused");
+        assert!(told.contains("cannot be used with"), "{told}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    for (flags, expected) in [
+        (
+            "--replay none",
+            "error: can't replay none: there is no such file",
+        ),
+        ("--record none/x", "there is no folder"),
+    ] {
+        let eval = typed(&format!("runner eval {flags}")).expect("taken");
+        let told = eval
+            .persistence
+            .persistence(folder.path())
+            .expect_err("refused");
+        assert!(told.render().contains(expected), "{}", told.render());
+    }
+}
+
+#[test]
+fn money_is_read_in_dollars_and_kept_in_millionths() {
+    let cases = [
+        ("2.50", Ok(2_500_000)),
+        ("$0.000001", Ok(1)),
+        ("0", Ok(0)),
+        ("-1", Err(())),
+        ("much", Err(())),
+        ("NaN", Err(())),
+        ("1e10", Err(())),
+    ];
+    for (text, expected) in cases {
+        let typed = typed(&format!("runner eval --max-cost={text}"));
+        let cost = typed.map(|eval| eval.spending.budget().cost_microusd);
+        assert_eq!(cost.map_err(|_| ()), expected.map(Some), "{text}");
+    }
+    let eval = typed("runner eval --max-tokens 5 --max-requests 0").expect("taken");
+    let budget = eval.spending.budget();
+    assert_eq!((budget.tokens, budget.requests), (Some(5), Some(0)));
 }

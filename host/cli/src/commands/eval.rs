@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use runner_config::plan::{Plan, RunOptions};
-use runner_config::{LoadRequest, Overrides, Warning};
+use runner_config::{FilesRead, LoadRequest, Overrides, Warning};
 use runner_eval::event::{ColumnHead, Consumer};
 use runner_eval::plugins::{PluginSet, PluginSources};
 use runner_eval::run::Interrupts;
@@ -19,11 +19,12 @@ use runner_sandbox::{Options, Sandbox};
 use runner_store::Store;
 
 use super::Setting;
-use crate::arguments::Eval;
+use crate::arguments::{self, Eval};
 use crate::events::EventsFile;
 use crate::exit::{Facts, INTERNAL, Policy, Verdict};
 use crate::failure::Failure;
 use crate::findings::{Findings, Gatherer, Limits};
+use crate::former;
 use crate::home;
 use crate::output::{Format, Output, Run, Stream};
 use crate::progress::{Progress, Style};
@@ -35,13 +36,32 @@ use crate::table::{self, View};
 use crate::talk::Talk;
 use crate::terminal::Terminal;
 
+mod watch;
+
+use watch::Touched;
+
 /// Rows of the table; the others are counted below it.
 const TABLE_ROWS: usize = 25;
 
-/// Evaluates a config; gives the exit code.
+/// Evaluates a config, once or whenever it changes; gives the exit code.
 pub(super) fn run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
+    if arguments.watch {
+        watch::run(&setting.talk, |touched| once(arguments, setting, touched))
+    } else {
+        once(arguments, setting, &Touched::default())
+    }
+}
+
+/// Evaluates a config; gives the exit code.
+fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Failure> {
     let policy = Policy::from_environment(&setting.environment)?;
-    let (plan, plugins) = plan(arguments, setting)?;
+    let persistence = arguments.persistence.persistence(&setting.cwd)?;
+    assert!(persistence.is_plain(), "the rest was refused by name");
+    let (plan, plugins) = plan(arguments, setting, &touched.read)?;
+    let events = arguments.events.iter().map(|path| setting.cwd.join(path));
+    for path in plan.output_paths.iter().cloned().chain(events) {
+        touched.writes(&path);
+    }
     let outputs = Output::prepare(&plan.output_paths)?;
     let events = EventsFile::prepare(arguments.events.as_deref(), &outputs, &setting.talk)?;
     let store = setting.store()?;
@@ -75,14 +95,11 @@ pub(super) fn run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
 }
 
 /// The plan and the components that it runs on; warnings are told.
-fn plan(arguments: &Eval, setting: &Setting) -> Result<(Plan, PluginSet), Failure> {
-    if arguments.config.len() > 1 {
-        return Err(
-            Failure::usage("several configs at once are not supported yet").help(
-                "run them one after the other, or put their tests into files that one config names",
-            ),
-        );
-    }
+fn plan(
+    arguments: &Eval,
+    setting: &Setting,
+    files_read: &FilesRead,
+) -> Result<(Plan, PluginSet), Failure> {
     // Known from the arguments alone, so said before anything is read.
     for path in &arguments.output {
         Output::at(path)?;
@@ -91,10 +108,15 @@ fn plan(arguments: &Eval, setting: &Setting) -> Result<(Plan, PluginSet), Failur
         config_files: arguments.config.clone(),
         cwd: setting.cwd.clone(),
         env: setting.environment.map().clone(),
-        overrides: overrides(arguments),
+        overrides: overrides(arguments, setting)?,
+        files_read: files_read.clone(),
     })
     .map_err(|error| Failure::usage_all(error.problems))?;
     warn(&loaded.warnings, setting);
+    let components = loaded.config.plugins.iter().map(|plugin| &plugin.source);
+    for path in arguments.plugin.iter().chain(components) {
+        files_read.add(&setting.cwd.join(path));
+    }
     let program = std::env::current_exe().context("the program's own file can't be found")?;
     // A case holds one instance while its provider works, then one for each assertion at work.
     let RunOptions {
@@ -120,6 +142,8 @@ fn plan(arguments: &Eval, setting: &Setting) -> Result<(Plan, PluginSet), Failur
         paths: arguments.plugin.clone(),
         entries: loaded.config.plugins.clone(),
     };
+    let plugins = &loaded.config.plugins;
+    let has_token_budget = plugins.iter().any(|plugin| plugin.limits.tokens.is_some());
     let (plugins, warnings) =
         PluginSet::load(&sandbox, sources).map_err(|errors| Failure::usage_all(errors.0))?;
     for warning in warnings {
@@ -130,11 +154,28 @@ fn plan(arguments: &Eval, setting: &Setting) -> Result<(Plan, PluginSet), Failur
         .plan(&plugins.catalog())
         .map_err(|error| Failure::usage_all(error.problems))?;
     warn(&warnings, setting);
+    refuse_budgets(&plan, has_token_budget)?;
+    for narrowing in &plan.narrowings {
+        setting.talk.note(&narrowing.to_string());
+    }
     Ok((plan, plugins))
 }
 
-fn overrides(arguments: &Eval) -> Overrides {
-    Overrides {
+/// A budget in the config is refused as long as its flags are.
+fn refuse_budgets(plan: &Plan, in_plugins: bool) -> Result<(), Failure> {
+    match arguments::not_yet("budget") {
+        Some(failure) if in_plugins || plan.has_budget() => Err(failure),
+        _ => Ok(()),
+    }
+}
+
+fn overrides(arguments: &Eval, setting: &Setting) -> Result<Overrides, Failure> {
+    let mut filters = arguments.filtering.filters();
+    if let Some((flag, wanted, named)) = arguments.filtering.former() {
+        let store = || setting.existing_store();
+        filters.former = Some(former::read(flag, wanted, named, &setting.cwd, store)?);
+    }
+    Ok(Overrides {
         max_concurrency: arguments.max_concurrency.map(NonZeroUsize::get),
         repeat: arguments.repeat.map(NonZeroU32::get),
         delay_ms: arguments.delay,
@@ -147,7 +188,11 @@ fn overrides(arguments: &Eval) -> Overrides {
             .iter()
             .map(|(name, value)| (name.clone(), value.clone().into()))
             .collect(),
-    }
+        prompt_prefix: arguments.prompt_prefix.clone(),
+        prompt_suffix: arguments.prompt_suffix.clone(),
+        filters,
+        budget: arguments.spending.budget(),
+    })
 }
 
 fn warn(warnings: &[Warning], setting: &Setting) {

@@ -6,10 +6,31 @@ use super::test_case::{Draft, TestReader};
 use super::vars::Origin;
 use crate::entry::Entry;
 use crate::files::without_scheme;
+use crate::load::Overrides;
 use crate::plan::Position;
 
-/// Reads the key; a text is the path of a YAML or JSON file.
-pub(crate) fn read(root: &Entry<'_>, tests: &TestReader<'_>, flags: &Map<String, Value>) -> Draft {
+/// Reads the key of every config, with the reader that belongs to it, and what flags say.
+pub(crate) fn read(
+    roots: &[Entry<'_>],
+    readers: &[TestReader<'_>],
+    overrides: &Overrides,
+) -> Draft {
+    let drafts = roots
+        .iter()
+        .zip(readers)
+        .map(|(root, tests)| one(root, tests));
+    let merged = drafts.reduce(|default, later| default.under(later));
+    let mut default = merged.unwrap_or_default();
+    if let Some(tests) = readers.first() {
+        variables(&mut default, &overrides.vars, tests);
+    }
+    affix(&mut default, "prefix", overrides.prompt_prefix.as_deref());
+    affix(&mut default, "suffix", overrides.prompt_suffix.as_deref());
+    default
+}
+
+/// The key of one config; a text is the path of a YAML or JSON file.
+fn one(root: &Entry<'_>, tests: &TestReader<'_>) -> Draft {
     let reading = tests.reading;
     let mut default = match root.get("defaultTest") {
         None => Draft::default(),
@@ -35,6 +56,11 @@ pub(crate) fn read(root: &Entry<'_>, tests: &TestReader<'_>, flags: &Map<String,
             _ => metadata.mismatch(reading.findings, "a map"),
         }
     }
+    default
+}
+
+/// `--var`: a file in one is relative to the first config.
+fn variables(default: &mut Draft, flags: &Map<String, Value>, tests: &TestReader<'_>) {
     for (name, value) in flags {
         if let Some(text) = value.as_str() {
             let at = Position {
@@ -45,5 +71,44 @@ pub(crate) fn read(root: &Entry<'_>, tests: &TestReader<'_>, flags: &Map<String,
         }
         default.vars.insert(name.clone(), value.clone());
     }
-    default
+}
+
+/// `--prompt-prefix`, `--prompt-suffix`: over the option of `defaultTest`, under that of a test.
+fn affix(default: &mut Draft, option: &str, flag: Option<&str>) {
+    if let Some(text) = flag {
+        for options in [&mut default.options, &mut default.options_written] {
+            options.insert(option.to_owned(), text.into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::Folder;
+
+    #[test]
+    fn a_prefix_by_flag_stands_over_the_default_and_under_a_tests_own() {
+        let mut folder = Folder::new(
+            "prompts: ['{{q}}']\nproviders: [echo]\ndefaultTest: { options: { prefix: 'd ', suffix: ' d' } }\n\
+             tests: [{ vars: { q: 1, w: x } }, { vars: { q: 2 }, options: { prefix: 't ' } }]",
+        );
+        assert_eq!(folder.texts(), ["d 1 d", "t 2 d"]);
+        folder.overrides.prompt_prefix = Some("{{w}} ".to_owned());
+        assert_eq!(folder.texts(), ["x 1 d", "t 2 d"]);
+        folder.overrides.prompt_suffix = Some(String::new());
+        assert_eq!(folder.texts(), ["x 1", "t 2"]);
+        let options = &folder.plan().tests[0].json["options"];
+        assert_eq!(options["prefix"], "{{w}} ");
+    }
+
+    #[test]
+    fn a_variable_by_flag_stands_over_the_default_and_under_a_tests_own() {
+        let mut folder = Folder::new(
+            "prompts: ['{{a}} {{b}} {{c}}']\nproviders: [echo]\ndefaultTest: { vars: { a: d, b: d, c: d } }\n\
+             tests: [{ vars: { a: t } }]",
+        );
+        folder.overrides.vars.insert("a".to_owned(), "flag".into());
+        folder.overrides.vars.insert("b".to_owned(), "flag".into());
+        assert_eq!(folder.texts(), ["t flag d"]);
+    }
 }

@@ -36,14 +36,16 @@ struct Group {
 }
 
 impl Groups {
-    /// Reads the config's `limits`.
-    pub(super) fn read(root: &Entry<'_>, findings: &Findings) -> Self {
-        let mut groups = Vec::new();
-        if let Some(entry) = root.get("limits") {
+    /// Reads the configs' `limits`; a later config's group takes the place of one that has its
+    /// name.
+    pub(super) fn read(roots: &[Entry<'_>], findings: &Findings) -> Self {
+        let mut groups: Vec<Group> = Vec::new();
+        for entry in roots.iter().filter_map(|root| root.get("limits")) {
             if !entry.is_map() {
                 entry.mismatch(findings, "a map of names to groups of limits");
             }
             for (name, entry) in entry.fields() {
+                groups.retain(|group| group.name != name);
                 groups.push(Group {
                     name: name.to_owned(),
                     at: entry.at(),

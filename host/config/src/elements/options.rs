@@ -7,8 +7,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use super::budget;
 use crate::entry::Entry;
 use crate::environment::{self, Variable};
+use crate::filters::{TestRange, written_range};
 use crate::load::Overrides;
 use crate::plan::RunOptions;
 use crate::problem::Findings;
@@ -46,13 +48,7 @@ const KNOWN: [&str; 12] = [
 ];
 
 /// Keys whose effect is missing.
-const UNSUPPORTED: [(&str, &str); 2] = [
-    (
-        "filterRange",
-        "run all tests, or write the wanted ones into a file of their own",
-    ),
-    ("generateSuggestions", "remove the key"),
-];
+const UNSUPPORTED: [(&str, &str); 1] = [("generateSuggestions", "remove the key")];
 
 struct Sources<'a, 'n> {
     sections: Vec<Entry<'n>>,
@@ -60,14 +56,14 @@ struct Sources<'a, 'n> {
     findings: &'a Findings,
 }
 
-/// Reads the options of a run.
+/// Reads the options of a run; `roots` are its configs, the one that wins first.
 pub(crate) fn read(
-    root: &Entry<'_>,
+    roots: &[Entry<'_>],
     overrides: &Overrides,
     env: &BTreeMap<String, String>,
     findings: &Findings,
 ) -> RunOptions {
-    let sections = sections(root, findings);
+    let sections = sections(roots, findings);
     let from = Sources {
         sections,
         env,
@@ -97,6 +93,7 @@ pub(crate) fn read(
         delay,
         case_timeout: from.ms(overrides.case_timeout_ms, "timeoutMs", timeout),
         run_timeout: from.ms(overrides.run_timeout_ms, "maxEvalTimeMs", run_timeout),
+        budget: budget::of_run(overrides.budget, roots, findings),
     }
 }
 
@@ -109,9 +106,16 @@ fn default_concurrency(adaptive: bool) -> u64 {
     }
 }
 
+/// `filterRange`, whose home is beside the other filters.
+pub(crate) fn filter_range(roots: &[Entry<'_>], findings: &Findings) -> Option<TestRange> {
+    // What is odd about the sections is said when the other options are read.
+    written_range(&sections(roots, &Findings::default()), findings)
+}
+
 /// The keys that hold options, their own keys checked.
-fn sections<'n>(root: &Entry<'n>, findings: &Findings) -> Vec<Entry<'n>> {
-    let sections: Vec<Entry<'_>> = SECTIONS.iter().filter_map(|name| root.get(name)).collect();
+fn sections<'n>(roots: &[Entry<'n>], findings: &Findings) -> Vec<Entry<'n>> {
+    let of_all = |name| roots.iter().filter_map(move |root| root.get(name));
+    let sections: Vec<Entry<'_>> = SECTIONS.into_iter().flat_map(of_all).collect();
     for section in &sections {
         if !section.is_map() {
             section.mismatch(findings, "a map");

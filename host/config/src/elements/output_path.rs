@@ -6,7 +6,8 @@ use crate::entry::Entry;
 use crate::files::Files;
 use crate::problem::Findings;
 
-/// Absolute paths: those of the config relative to its folder, flags to the current one.
+/// Absolute paths: those of the config relative to its folder, flags to the current one. `root`
+/// is the last config that has the key.
 pub(crate) fn read(
     root: &Entry<'_>,
     flags: &[PathBuf],
@@ -28,6 +29,7 @@ pub(crate) fn read(
 
 #[cfg(test)]
 mod tests {
+    use crate::files::FilesRead;
     use crate::yaml;
 
     use super::*;
@@ -37,6 +39,7 @@ mod tests {
         let files = Files {
             cwd: "/project".into(),
             base: "evals".into(),
+            read: FilesRead::default(),
         };
         let cases: [(&str, &[&str], &[&str]); 4] = [
             ("a: 1", &[], &[]),

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::budget;
 use crate::entry::Entry;
 use crate::files::Files;
 use crate::plan::Position;
@@ -50,13 +51,21 @@ pub struct CredentialGrant {
     pub hosts: Vec<String>,
 }
 
-/// `limits`; `None`: the host's default.
+/// Adds a later config's plugins; one whose alias is taken takes its place.
+pub(crate) fn add(plugins: &mut Vec<PluginEntry>, more: Vec<PluginEntry>) {
+    plugins.retain(|known| more.iter().all(|plugin| plugin.alias != known.alias));
+    plugins.extend(more);
+}
+
+/// `limits`, and `budget`, which says some of them in another way; `None`: the host's default.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PluginLimits {
     /// US dollars per run.
     pub usd: Option<f64>,
     /// HTTP requests per run.
     pub requests: Option<u64>,
+    /// Tokens per run, in and out together.
+    pub tokens: Option<u64>,
     /// Memory per instance, in MiB.
     pub memory_mb: Option<u64>,
     /// Guest time per call, in ms.
@@ -88,7 +97,8 @@ fn plugin(
         entry.mismatch(findings, "a map with `source`");
         return None;
     }
-    entry.warn_unknown(findings, &["source", "sha256", "permissions", "limits"]);
+    let known = ["source", "sha256", "permissions", "limits", "budget"];
+    entry.warn_unknown(findings, &known);
     let permissions = entry
         .get("permissions")
         .map(|entry| permissions(&entry, findings))
@@ -97,6 +107,10 @@ fn plugin(
         .get("limits")
         .map(|entry| limits(&entry, findings))
         .unwrap_or_default();
+    let limits = match entry.get("budget") {
+        Some(entry) => with_budget(limits, &entry, findings),
+        None => limits,
+    };
     let sha256 = entry
         .get("sha256")
         .and_then(|entry| sha256(&entry, findings));
@@ -217,9 +231,29 @@ fn limits(entry: &Entry<'_>, findings: &Findings) -> PluginLimits {
     PluginLimits {
         usd,
         requests: count("requests", 0, u64::from(u32::MAX)),
+        tokens: None,
         memory_mb: count("memory_mb", 1, 4096),
         cpu_ms: count("cpu_ms", 1, 3_600_000),
     }
+}
+
+/// `budget` of a plugin: the same limits by the names that a run's and a provider's budget have.
+fn with_budget(mut limits: PluginLimits, entry: &Entry<'_>, findings: &Findings) -> PluginLimits {
+    let budget = budget::read(entry, findings);
+    let twice = [
+        ("cost", "limits.usd", limits.usd.is_some()),
+        ("requests", "limits.requests", limits.requests.is_some()),
+    ];
+    for (key, limit, said) in twice {
+        if let Some(entry) = entry.get(key).filter(|_| said) {
+            findings.error(entry.at(), format!("is said by `{limit}` already"));
+        }
+    }
+    let usd = budget.cost_microusd.map(|cost| cost as f64 / 1e6);
+    limits.usd = limits.usd.or(usd);
+    limits.requests = limits.requests.or(budget.requests);
+    limits.tokens = budget.tokens;
+    limits
 }
 
 #[cfg(test)]

@@ -11,11 +11,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::{PROGRAM_HELP, PROGRAMS, Reading, program};
+use super::{Document, PROGRAM_HELP, PROGRAMS, Reading, program};
 use crate::entry::Entry;
 use crate::files::{has_extension, is_pattern, without_scheme};
 use crate::plan::{Position, Prompt};
-use crate::template::Prepared;
+use crate::several::{self, Repeated};
+use crate::template::{Prepared, excerpt};
 
 mod file;
 
@@ -42,40 +43,32 @@ struct Draft {
     at: Position,
 }
 
-/// Reads the whole key. Without it there is the one prompt `{{prompt}}`.
-pub(crate) fn read(root: &Entry<'_>, reading: Reading<'_>) -> Vec<Arc<Prompt>> {
+/// Reads the key of every config, at least one. Without it there is the one prompt `{{prompt}}`.
+pub(crate) fn read(documents: &[Document<'_>]) -> Vec<Arc<Prompt>> {
+    let Document { root, reading } = &documents[0];
+    let mut written = documents
+        .iter()
+        .filter_map(|document| Some((document.root.get("prompts")?, document.reading)))
+        .peekable();
+    let Some((first, _)) = written.peek() else {
+        let at = Position {
+            key: "prompts".to_owned(),
+            ..root.at()
+        };
+        let (raw, label) = ("{{prompt}}".to_owned(), "{{prompt}}".to_owned());
+        let reader = Reader { reading: *reading };
+        return reader
+            .finish(Draft { raw, label, at }, None)
+            .into_iter()
+            .collect();
+    };
+    let at = first.at();
     let mut prompts = Vec::new();
-    let reader = Reader { reading };
-    match root.get("prompts") {
-        None => {
-            let at = Position {
-                key: "prompts".to_owned(),
-                ..root.at()
-            };
-            prompts.extend(reader.finish(
-                Draft {
-                    raw: "{{prompt}}".into(),
-                    label: "{{prompt}}".into(),
-                    at,
-                },
-                None,
-            ));
-        }
-        Some(entry) if entry.is_list() => entry
-            .items()
-            .for_each(|item| reader.one(&item, &mut prompts)),
-        Some(entry) if entry.is_map() && !is_object(&entry) => {
-            for (path, label) in entry.fields() {
-                let label = label.want_text(reading.findings);
-                reader.source(path, label.as_deref(), None, &entry.at(), &mut prompts);
-            }
-        }
-        Some(entry) => reader.one(&entry, &mut prompts),
+    for (entry, reading) in written {
+        let more = Reader { reading }.key(&entry);
+        several::add(&mut prompts, more, reading.findings);
     }
     if prompts.is_empty() && reading.findings.is_clean() {
-        let at = root
-            .get("prompts")
-            .map_or_else(|| root.at(), |entry| entry.at());
         reading.findings.error_help(
             at,
             "there are no prompts",
@@ -83,6 +76,27 @@ pub(crate) fn read(root: &Entry<'_>, reading: Reading<'_>) -> Vec<Arc<Prompt>> {
         );
     }
     prompts
+}
+
+impl Repeated for Arc<Prompt> {
+    fn is_same(&self, other: &Self) -> bool {
+        let parts = |prompt: &Prompt| {
+            (
+                prompt.label.clone(),
+                prompt.raw.clone(),
+                prompt.config.clone(),
+            )
+        };
+        parts(self) == parts(other)
+    }
+
+    fn name(&self) -> String {
+        format!("the prompt '{}'", excerpt(&self.label))
+    }
+
+    fn at(&self) -> &Position {
+        &self.at
+    }
 }
 
 /// Whether a map is one prompt rather than a map of paths.
@@ -97,6 +111,24 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// The whole key of one config.
+    fn key(&self, entry: &Entry<'_>) -> Vec<Arc<Prompt>> {
+        let mut prompts = Vec::new();
+        if entry.is_list() {
+            for item in entry.items() {
+                self.one(&item, &mut prompts);
+            }
+        } else if entry.is_map() && !is_object(entry) {
+            for (path, label) in entry.fields() {
+                let label = label.want_text(self.reading.findings);
+                self.source(path, label.as_deref(), None, &entry.at(), &mut prompts);
+            }
+        } else {
+            self.one(entry, &mut prompts);
+        }
+        prompts
+    }
+
     /// One item of the list.
     fn one(&self, entry: &Entry<'_>, prompts: &mut Vec<Arc<Prompt>>) {
         let findings = self.reading.findings;

@@ -6,18 +6,19 @@ use std::time::Duration;
 
 use super::limits::Groups;
 use super::options::MAX_CONCURRENCY;
-use super::{PROGRAM_HELP, Reading, lane, program, retries};
+use super::{Document, PROGRAM_HELP, Reading, budget, lane, program, retries};
 use crate::catalog::Catalog;
 use crate::entry::Entry;
 use crate::environment;
 use crate::files::{has_extension, without_scheme};
 use crate::plan::{Position, Provider};
+use crate::several::{self, Repeated};
 
 /// How many files of providers may name each other.
 const MAX_NESTING: usize = 8;
 
 /// Keys of a provider's object.
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 14] = [
     "id",
     "label",
     "config",
@@ -27,6 +28,7 @@ const KNOWN: [&str; 13] = [
     "maxConcurrency",
     "pool",
     "limits",
+    "budget",
     "prompts",
     "env",
     "transform",
@@ -41,8 +43,51 @@ pub(crate) struct Listed {
     pub(crate) prompts: Option<Vec<(String, Position)>>,
 }
 
-/// Reads the whole key.
-pub(crate) fn read(root: &Entry<'_>, reading: Reading<'_>) -> Vec<Listed> {
+/// Reads the key of every config, at least one.
+pub(crate) fn read(documents: &[Document<'_>]) -> Vec<Listed> {
+    let Document { root, reading } = &documents[0];
+    let roots: Vec<Entry<'_>> = documents.iter().map(|one| one.root.clone()).collect();
+    let bounds = (1, MAX_CONCURRENCY);
+    let min_concurrency = environment::count(
+        reading.process,
+        environment::MIN_CONCURRENCY,
+        bounds,
+        reading.findings,
+    );
+    let groups = Groups::read(&roots, reading.findings);
+    let (mut listed, mut any) = (Vec::new(), false);
+    for document in documents {
+        let reader = Reader {
+            reading: document.reading,
+            groups: &groups,
+            min_concurrency: min_concurrency.map(|count| count as u32),
+        };
+        if let Some(entry) = written(document) {
+            any = true;
+            let mut more = Vec::new();
+            reader.any(&entry, 0, &mut more);
+            several::add(&mut listed, more, reading.findings);
+        }
+    }
+    let example = "write at least one, for example: providers: [echo]";
+    if listed.is_empty() && (!any || reading.findings.is_clean()) {
+        let nowhere = Position {
+            key: "providers".to_owned(),
+            ..root.at()
+        };
+        let at = documents.iter().find_map(written);
+        let at = at.map_or(nowhere, |entry| entry.at());
+        reading
+            .findings
+            .error_help(at, "there are no providers", example);
+    }
+    groups.warn_unused(reading.findings);
+    listed
+}
+
+/// The key of one config, by either of its names.
+fn written<'a>(document: &Document<'a>) -> Option<Entry<'a>> {
+    let Document { root, reading } = document;
     let (providers, targets) = (root.get("providers"), root.get("targets"));
     if let (Some(_), Some(targets)) = (&providers, &targets) {
         reading.findings.warn(
@@ -51,45 +96,35 @@ pub(crate) fn read(root: &Entry<'_>, reading: Reading<'_>) -> Vec<Listed> {
             None,
         );
     }
-    let bounds = (1, MAX_CONCURRENCY);
-    let min_concurrency = environment::count(
-        reading.process,
-        environment::MIN_CONCURRENCY,
-        bounds,
-        reading.findings,
-    );
-    let reader = Reader {
-        reading,
-        groups: Groups::read(root, reading.findings),
-        min_concurrency: min_concurrency.map(|count| count as u32),
-    };
-    let mut listed = Vec::new();
-    let example = "write at least one, for example: providers: [echo]";
-    match providers.or(targets) {
-        None => reading.findings.error_help(
-            Position {
-                key: "providers".to_owned(),
-                ..root.at()
-            },
-            "there are no providers",
-            example,
-        ),
-        Some(entry) => {
-            reader.any(&entry, 0, &mut listed);
-            if listed.is_empty() && reading.findings.is_clean() {
-                reading
-                    .findings
-                    .error_help(entry.at(), "there are no providers", example);
-            }
-        }
+    providers.or(targets)
+}
+
+impl Repeated for Listed {
+    fn is_same(&self, other: &Self) -> bool {
+        let names = |listed: &Self| -> Option<Vec<String>> {
+            let prompts = listed.prompts.as_ref()?;
+            Some(prompts.iter().map(|(name, _)| name.clone()).collect())
+        };
+        let at = self.provider.at.clone();
+        let other_here = Provider {
+            at,
+            ..(*other.provider).clone()
+        };
+        *self.provider == other_here && names(self) == names(other)
     }
-    reader.groups.warn_unused(reading.findings);
-    listed
+
+    fn name(&self) -> String {
+        format!("the provider '{}'", names(&self.provider)[0])
+    }
+
+    fn at(&self) -> &Position {
+        &self.provider.at
+    }
 }
 
 struct Reader<'a> {
     reading: Reading<'a>,
-    groups: Groups,
+    groups: &'a Groups,
     /// The environment's default for `minConcurrency`.
     min_concurrency: Option<u32>,
 }
@@ -234,6 +269,9 @@ impl Reader<'_> {
             .get("limits")
             .map(|entry| self.groups.of_provider(&entry, name, findings))
             .unwrap_or_default();
+        let budget = entry
+            .get("budget")
+            .map(|entry| budget::read(&entry, findings));
         let (prefix, name, plugin) = self.served(id, &at)?;
         Some(Provider {
             id: id.to_owned(),
@@ -247,6 +285,7 @@ impl Reader<'_> {
             max_concurrency: lane.max_concurrency,
             pool: lane.pool,
             limits,
+            budget: budget.unwrap_or_default(),
             env,
             plugin,
             at,

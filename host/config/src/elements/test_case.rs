@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::vars::{Origin, VarReader};
+use super::vars::{Origin, VarCollector, VarReader};
 use super::{Reading, names_match, prompts, providers, test_options};
 use crate::assertions::AssertionReader;
 use crate::entry::Entry;
@@ -62,8 +62,8 @@ pub(crate) struct Draft {
     checks: Vec<Check>,
     threshold: Option<f64>,
     pub(crate) metadata: Map<String, Value>,
-    options: Map<String, Value>,
-    options_written: Map<String, Value>,
+    pub(crate) options: Map<String, Value>,
+    pub(crate) options_written: Map<String, Value>,
     providers: Option<Filter>,
     prompts: Option<Filter>,
     at: Position,
@@ -80,8 +80,14 @@ pub(crate) struct TestReader<'a> {
 }
 
 impl<'a> TestReader<'a> {
-    pub(crate) fn new(reading: Reading<'a>, columns: &'a [Arc<Column>], repeat: u32) -> Self {
-        let (vars, assertions) = (VarReader::new(reading), AssertionReader::new(reading));
+    pub(crate) fn new(
+        reading: Reading<'a>,
+        collector: &'a VarCollector,
+        columns: &'a [Arc<Column>],
+        repeat: u32,
+    ) -> Self {
+        let vars = VarReader::new(reading, collector);
+        let assertions = AssertionReader::new(reading);
         Self {
             reading,
             vars,
@@ -168,6 +174,7 @@ impl<'a> TestReader<'a> {
             repeat: test_options::repeat(&merged.options).unwrap_or(self.repeat),
             columns,
             axes,
+            combinations: None,
             description: merged.description,
             vars: merged.vars,
             assertions: merged.checks,
@@ -219,7 +226,7 @@ impl<'a> TestReader<'a> {
 
 impl Draft {
     /// `draft` with what it leaves out taken from `self`, the default.
-    fn under(&self, draft: Draft) -> Draft {
+    pub(crate) fn under(&self, draft: Draft) -> Draft {
         let over = |under: &Map<String, Value>, over: Map<String, Value>| {
             let mut merged = under.clone();
             merged.extend(over);

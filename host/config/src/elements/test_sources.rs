@@ -32,33 +32,50 @@ pub(crate) struct Sources<'a, 'r> {
     depth: usize,
 }
 
-/// Reads the whole key. Without it there is one test that says nothing.
-pub(crate) fn read(root: &Entry<'_>, tests: &TestReader<'_>, default: &Draft) -> Vec<Arc<Test>> {
+/// Reads the key of every config, with the reader that belongs to it. Where none has it there is
+/// one test that says nothing.
+pub(crate) fn read(
+    roots: &[Entry<'_>],
+    readers: &[TestReader<'_>],
+    default: &Draft,
+) -> Vec<Arc<Test>> {
+    let mut found = Vec::new();
+    let mut written = roots.iter().zip(readers);
+    if written.all(|(root, _)| root.get("tests").is_none()) {
+        if let (Some(root), Some(tests)) = (roots.first(), readers.first()) {
+            let empty = tests.finish(default, Draft::default());
+            let at = Position {
+                key: "tests".to_owned(),
+                ..root.at()
+            };
+            found.push(Arc::new(Test { at, ..empty }));
+        }
+        return found;
+    }
+    for (root, tests) in roots.iter().zip(readers) {
+        if let Some(entry) = root.get("tests") {
+            found.extend(of_config(&entry, tests, default));
+        }
+    }
+    found
+}
+
+/// The key of one config.
+fn of_config(entry: &Entry<'_>, tests: &TestReader<'_>, default: &Draft) -> Vec<Arc<Test>> {
     let mut sources = Sources {
         tests,
         default,
         found: Vec::new(),
         depth: 0,
     };
-    match root.get("tests") {
-        None => {
-            let empty = tests.finish(default, Draft::default());
-            let at = Position {
-                key: "tests".to_owned(),
-                ..root.at()
-            };
-            sources.found.push(Arc::new(Test { at, ..empty }));
-        }
-        Some(entry) if entry.is_list() => {
-            entry.items().for_each(|item| sources.one(&item));
-            if sources.found.is_empty() && tests.reading.findings.is_clean() {
-                tests
-                    .reading
-                    .findings
-                    .error(entry.at(), "there are no tests in the list");
-            }
-        }
-        Some(entry) => sources.one(&entry),
+    if !entry.is_list() {
+        sources.one(entry);
+        return sources.found;
+    }
+    entry.items().for_each(|item| sources.one(&item));
+    if sources.found.is_empty() && tests.reading.findings.is_clean() {
+        let findings = tests.reading.findings;
+        findings.error(entry.at(), "there are no tests in the list");
     }
     sources.found
 }

@@ -4,6 +4,7 @@
 //! A data file (CSV, JSONL) may come from anybody, so its cells may only name files below the
 //! config's folder; what the config itself names may be anywhere.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::sync::Arc;
@@ -35,30 +36,55 @@ pub(crate) enum Origin {
     Data,
 }
 
-/// Reads variables and collects their files.
-pub(crate) struct VarReader<'a> {
-    reading: Reading<'a>,
+/// The files that variables name, of all configs of a run together.
+#[derive(Default)]
+pub(crate) struct VarCollector {
     files: RefCell<VarFiles>,
     size: Cell<usize>,
 }
 
-impl<'a> VarReader<'a> {
-    pub(crate) fn new(reading: Reading<'a>) -> Self {
-        Self {
-            reading,
-            files: RefCell::default(),
-            size: Cell::new(0),
-        }
-    }
-
+impl VarCollector {
     /// The files that were named.
     pub(crate) fn into_files(self) -> VarFiles {
         self.files.into_inner()
     }
+}
+
+/// Reads the variables of one config and collects their files.
+pub(crate) struct VarReader<'a> {
+    reading: Reading<'a>,
+    collector: &'a VarCollector,
+}
+
+impl<'a> VarReader<'a> {
+    pub(crate) fn new(reading: Reading<'a>, collector: &'a VarCollector) -> Self {
+        Self { reading, collector }
+    }
 
     /// The files that were named so far.
     pub(crate) fn files(&self) -> std::cell::Ref<'_, VarFiles> {
-        self.files.borrow()
+        self.collector.files.borrow()
+    }
+
+    /// What a `file://` value is called: as written, but with its whole path where another
+    /// config's folder is meant than the first one's, so that two files are never one.
+    fn key<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match text.strip_prefix("file://") {
+            Some(path) if self.reading.is_further => {
+                let path = self.reading.files.absolute(path);
+                Cow::Owned(format!("file://{}", path.display()))
+            }
+            _ => Cow::Borrowed(text),
+        }
+    }
+
+    /// A value with its files called by their [`Self::key`]s.
+    fn keyed(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.key(&text).into_owned()),
+            Value::Array(items) => items.into_iter().map(|item| self.keyed(item)).collect(),
+            other => other,
+        }
     }
 
     /// Reads `vars`, environment templates filled in.
@@ -78,7 +104,7 @@ impl<'a> VarReader<'a> {
     fn fields(&self, entry: &Entry<'_>, origin: Origin, vars: &mut Map<String, Value>) {
         for (name, value) in entry.fields() {
             self.values(&value, origin);
-            vars.insert(name.to_owned(), value.node.json());
+            vars.insert(name.to_owned(), self.keyed(value.node.json()));
         }
     }
 
@@ -133,9 +159,10 @@ impl<'a> VarReader<'a> {
         let Some(path) = text.strip_prefix("file://") else {
             return;
         };
+        let key = self.key(text);
         {
-            let files = self.files.borrow();
-            if files.contents.contains_key(text) || files.matches.contains_key(text) {
+            let files = self.files();
+            if files.contents.contains_key(&*key) || files.matches.contains_key(&*key) {
                 return;
             }
         }
@@ -144,10 +171,10 @@ impl<'a> VarReader<'a> {
         }
         if !(may_expand && is_pattern(path)) {
             let content = self.content(&self.reading.files.shown(path), at);
-            self.files
-                .borrow_mut()
+            let mut files = self.collector.files.borrow_mut();
+            files
                 .contents
-                .insert(text.to_owned(), content.unwrap_or_default());
+                .insert(key.into_owned(), content.unwrap_or_default());
             return;
         }
         match self.reading.files.expand(path) {
@@ -156,17 +183,15 @@ impl<'a> VarReader<'a> {
                 let mut keys = Vec::new();
                 for path in paths {
                     let content = self.content(&path, at);
-                    let key = format!("file://{}", path.display());
-                    self.files
-                        .borrow_mut()
+                    let matched = format!("file://{}", path.display());
+                    let mut files = self.collector.files.borrow_mut();
+                    files
                         .contents
-                        .insert(key.clone(), content.unwrap_or_default());
-                    keys.push(key);
+                        .insert(matched.clone(), content.unwrap_or_default());
+                    keys.push(matched);
                 }
-                self.files
-                    .borrow_mut()
-                    .matches
-                    .insert(text.to_owned(), Arc::from(keys));
+                let mut files = self.collector.files.borrow_mut();
+                files.matches.insert(key.into_owned(), Arc::from(keys));
             }
         }
     }
@@ -200,8 +225,9 @@ impl<'a> VarReader<'a> {
             let text = self.reading.files.read_named(path, at, findings)?;
             (Value::from(text.trim()), text.len())
         };
-        self.size.set(self.size.get() + size);
-        if self.size.get() > MAX_CONTENTS {
+        let total = &self.collector.size;
+        total.set(total.get() + size);
+        if total.get() > MAX_CONTENTS {
             findings.error(
                 at.clone(),
                 format!(

@@ -19,6 +19,7 @@ fn folder() -> (tempfile::TempDir, Files) {
     let files = Files {
         cwd: directory.path().to_owned(),
         base: "evals".into(),
+        read: FilesRead::default(),
     };
     (directory, files)
 }

@@ -30,7 +30,7 @@ fn default_names_are_looked_for_in_order() {
 }
 
 #[test]
-fn a_config_can_be_a_file_or_a_folder_and_only_one() {
+fn a_config_can_be_a_file_a_folder_or_a_pattern() {
     let folder = Folder::new("")
         .file("evals/promptfooconfig.yaml", "description: x")
         .file("c.json", "{}");
@@ -51,9 +51,21 @@ fn a_config_can_be_a_file_or_a_folder_and_only_one() {
         "none.yaml: there is no such file"
     );
     assert_eq!(
-        error(&request(&["a.yaml", "b.yaml"])),
-        "b.yaml: several configs in one run are not supported yet\n\
-         help: run each by itself, or put shared parts into files that both name"
+        error(&request(&["c.json", "evals", "c.json"])),
+        "c.json: is named twice as a config\nhelp: name each config once"
+    );
+    let paths = |files: &[&str]| {
+        let config = load(&request(files)).expect("a config").config;
+        let paths = config.sources.iter().map(|source| source.path.clone());
+        paths.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        paths(&["c.json", "*/*.yaml"]),
+        [Path::new("c.json"), Path::new("evals/promptfooconfig.yaml")]
+    );
+    assert_eq!(
+        error(&request(&["x*.yaml"])),
+        "x*.yaml: matches no file\nhelp: name the config itself"
     );
 }
 

@@ -47,6 +47,9 @@ fn rows(test: &Test) -> u64 {
 }
 
 fn combinations(test: &Test) -> u64 {
+    if let Some(chosen) = &test.combinations {
+        return chosen.len() as u64;
+    }
     test.axes
         .combinations()
         .expect("a plan with more rows than fit is refused when it is made")
@@ -58,6 +61,7 @@ pub struct Cases<'a> {
     plan: &'a Plan,
     test: usize,
     repeat: u32,
+    /// Position among the combinations that run.
     combination: u64,
     /// Position among the test's columns.
     column: usize,
@@ -98,7 +102,11 @@ impl Iterator for Cases<'_> {
                 continue;
             };
             self.column += 1;
-            let (combination, files) = (self.combination, &self.plan.var_files);
+            let combination = match &test.combinations {
+                Some(chosen) => chosen[self.combination as usize],
+                None => self.combination,
+            };
+            let files = &self.plan.var_files;
             let vars = self.vars.get_or_insert_with(|| {
                 Arc::new(test.axes.combination(&test.vars, files, combination))
             });

@@ -68,7 +68,7 @@ fn limit(declared: &Arc<DeclaredLimit>) -> Arc<Limit> {
 
 #[cfg(test)]
 mod tests {
-    use runner_config::plan::Position;
+    use runner_config::plan::{Budget, Position};
     use serde_json::Map;
 
     use super::*;
@@ -86,6 +86,7 @@ mod tests {
             max_concurrency: None,
             pool: None,
             limits: Vec::new(),
+            budget: Budget::default(),
             env: Map::new(),
             plugin: "acme".to_owned(),
             at: Position::default(),

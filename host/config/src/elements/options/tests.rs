@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::fixture::Folder;
-use crate::plan::RunOptions;
+use crate::plan::{Budget, RunOptions};
 
 const BASE: &str = "prompts: [p]\nproviders: [echo]\n";
 
@@ -20,6 +20,7 @@ fn defaults() -> RunOptions {
         delay: None,
         case_timeout: None,
         run_timeout: None,
+        budget: Budget::default(),
     }
 }
 
@@ -142,9 +143,9 @@ fn what_is_wrong_is_said() {
             "promptfooconfig.yaml:3:18: evaluateOptions: must be a map, not a number",
         ),
         (
-            "evaluateOptions: { filterRange: '0:5' }",
-            "promptfooconfig.yaml:3:20: evaluateOptions.filterRange: 'filterRange' is not supported yet\n\
-             help: run all tests, or write the wanted ones into a file of their own",
+            "evaluateOptions: { generateSuggestions: true }",
+            "promptfooconfig.yaml:3:20: evaluateOptions.generateSuggestions: 'generateSuggestions' is not supported yet\n\
+             help: remove the key",
         ),
     ];
     for (more, expected) in cases {

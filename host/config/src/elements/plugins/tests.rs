@@ -36,6 +36,7 @@ fn an_entry_is_read_whole() {
         limits: PluginLimits {
             usd: Some(2.0),
             requests: Some(500),
+            tokens: None,
             memory_mb: Some(128),
             cpu_ms: Some(2000),
         },
@@ -105,5 +106,26 @@ fn unknown_keys_warn() {
         [
             "promptfooconfig.yaml:3:28: plugins.a.permisions: unknown key 'permisions' is ignored\nhelp: did you mean 'permissions'?"
         ]
+    );
+}
+
+#[test]
+fn a_budget_says_limits_by_the_names_of_other_budgets() {
+    let (_folder, entries) = plugins(
+        "plugins: { a: { source: a.wasm, budget: { cost: 0.5, tokens: 9, requests: 3 }, limits: { cpu_ms: 7 } } }",
+    );
+    let expected = PluginLimits {
+        usd: Some(0.5),
+        requests: Some(3),
+        tokens: Some(9),
+        memory_mb: None,
+        cpu_ms: Some(7),
+    };
+    assert_eq!(entries[0].limits, expected);
+    let folder =
+        Folder::new("plugins: { a: { source: a.wasm, budget: { cost: 1 }, limits: { usd: 2 } } }");
+    assert_eq!(
+        folder.problems(),
+        ["promptfooconfig.yaml:1:49: plugins.a.budget.cost: is said by `limits.usd` already"]
     );
 }

@@ -1,0 +1,146 @@
+//! The flags that choose a part of a config.
+//!
+//! Each is parsed to what it means here, so that a bad expression is a bad argument; what the
+//! flags leave is decided in `runner-config`, when there is something to choose from.
+
+use std::hash::{BuildHasher, RandomState};
+use std::num::NonZeroUsize;
+
+use clap::Args;
+use runner_config::{Filters, MetadataFilter, Pattern, Sample, TestRange};
+
+/// Flags of `runner eval` that choose.
+#[derive(Debug, Args)]
+pub(crate) struct Filtering {
+    /// Only tests whose description matches
+    #[arg(
+        long = "filter-pattern",
+        value_name = "REGEX",
+        help_heading = "What to run",
+        allow_hyphen_values = true
+    )]
+    pub(crate) pattern: Option<Pattern>,
+    /// Only the first N tests
+    #[arg(
+        short = 'n',
+        long = "filter-first-n",
+        value_name = "N",
+        help_heading = "What to run"
+    )]
+    pub(crate) first_n: Option<NonZeroUsize>,
+    /// Only tests with these numbers, counted from 0, END left out: 0:10, 10:, :5
+    #[arg(
+        long = "filter-range",
+        value_name = "START:END",
+        help_heading = "What to run"
+    )]
+    pub(crate) range: Option<TestRange>,
+    /// Only N tests, chosen by chance
+    #[arg(long = "filter-sample", value_name = "N", help_heading = "What to run")]
+    pub(crate) sample: Option<NonZeroUsize>,
+    /// The same SEED, any text, draws the same tests again
+    #[arg(
+        long = "filter-sample-seed",
+        value_name = "SEED",
+        requires = "sample",
+        help_heading = "What to run"
+    )]
+    pub(crate) sample_seed: Option<String>,
+    /// Only tests whose metadata have VALUE in KEY; repeatable, all must match
+    #[arg(
+        long = "filter-metadata",
+        value_name = "KEY=VALUE",
+        help_heading = "What to run"
+    )]
+    pub(crate) metadata: Vec<MetadataFilter>,
+    /// Only providers whose label or id matches
+    #[arg(
+        long = "filter-providers",
+        value_name = "REGEX",
+        visible_alias = "filter-targets",
+        help_heading = "What to run",
+        allow_hyphen_values = true
+    )]
+    pub(crate) providers: Option<Pattern>,
+    /// Only prompts whose label or id matches
+    #[arg(
+        long = "filter-prompts",
+        value_name = "REGEX",
+        help_heading = "What to run",
+        allow_hyphen_values = true
+    )]
+    pub(crate) prompts: Option<Pattern>,
+    /// Only what did not pass in a kept run, or in a results file (.json, .jsonl)
+    #[arg(
+        long = "filter-failing",
+        value_name = "RUN|FILE",
+        group = "former",
+        help_heading = "What to run"
+    )]
+    pub(crate) failing: Option<String>,
+    /// The same without errors: what was graded and found wanting
+    #[arg(
+        long = "filter-failing-only",
+        value_name = "RUN|FILE",
+        group = "former",
+        help_heading = "What to run"
+    )]
+    pub(crate) failing_only: Option<String>,
+    /// The same, errors alone
+    #[arg(
+        long = "filter-errors-only",
+        value_name = "RUN|FILE",
+        group = "former",
+        help_heading = "What to run"
+    )]
+    pub(crate) errors_only: Option<String>,
+}
+
+/// Which rows of a former run are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Everything that did not pass.
+    NotPassed,
+    /// Graded, and not good enough.
+    Failed,
+    /// Not graded.
+    Errors,
+}
+
+impl Filtering {
+    /// What the config needs, but for the former run, which has to be read first.
+    pub(crate) fn filters(&self) -> Filters {
+        let sample = self.sample.map(|count| Sample {
+            count: count.get(),
+            seed: self.sample_seed.clone().unwrap_or_else(any_seed),
+        });
+        Filters {
+            prompts: self.prompts.clone(),
+            providers: self.providers.clone(),
+            metadata: self.metadata.clone(),
+            former: None,
+            pattern: self.pattern.clone(),
+            range: self.range,
+            first: self.first_n.map(NonZeroUsize::get),
+            sample,
+        }
+    }
+
+    /// The former run: its flag, which rows, and its name.
+    pub(crate) fn former(&self) -> Option<(&'static str, Wanted, &str)> {
+        let flags = [
+            ("--filter-failing", Wanted::NotPassed, &self.failing),
+            ("--filter-failing-only", Wanted::Failed, &self.failing_only),
+            ("--filter-errors-only", Wanted::Errors, &self.errors_only),
+        ];
+        flags
+            .into_iter()
+            .find_map(|(flag, wanted, name)| Some((flag, wanted, name.as_deref()?)))
+    }
+}
+
+/// A seed that nobody chose; short, because a person will type it. The standard library's hash
+/// keys are random in every process, which is all the chance that this needs.
+fn any_seed() -> String {
+    (RandomState::new().hash_one("seed") % 1_000_000).to_string()
+}

@@ -1,0 +1,197 @@
+//! What was read, and whether it is still so: what `--watch` waits for.
+//!
+//! A file is known by its size and its time of change; a pattern by the files that it matches,
+//! so that a new file counts. Looking again is cheap enough to do twice a second, works on every
+//! file system (a network's and a container's among them, where notices of changes get lost) and
+//! sees a file that an editor replaces rather than writes. That is why nothing here asks the
+//! system to be told.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use super::{has_extension, matches};
+
+/// The files that a config names, as they were when they were read. Copies share the record.
+#[derive(Debug, Clone, Default)]
+pub struct FilesRead(Arc<Mutex<FilesState>>);
+
+/// How files are, or were, at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FilesState {
+    files: BTreeMap<PathBuf, Option<Stamp>>,
+    /// By the pattern; absolute, as all paths here.
+    patterns: BTreeMap<PathBuf, Vec<PathBuf>>,
+}
+
+/// Enough to tell that a file was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    len: u64,
+    changed: Option<SystemTime>,
+}
+
+impl FilesRead {
+    /// Notes a file that is about to be read, there or not.
+    pub(super) fn note(&self, path: &Path) {
+        let stamp = stamp(path);
+        self.lock().files.entry(path.to_owned()).or_insert(stamp);
+    }
+
+    /// Notes what a pattern matched.
+    pub(super) fn note_pattern(&self, pattern: &Path, found: &[PathBuf]) {
+        let found = found.to_vec();
+        self.lock().patterns.insert(pattern.to_owned(), found);
+    }
+
+    /// Notes a file that somebody else reads: a plugin's component.
+    pub fn add(&self, path: &Path) {
+        self.note(path);
+        if path.is_dir() {
+            // Files in it that change don't change the folder.
+            let pattern = path.join("*");
+            let found = matches(&pattern).unwrap_or_default();
+            for file in found.iter().filter(|file| has_extension(file, &["wasm"])) {
+                self.note(file);
+            }
+            self.note_pattern(&pattern, &found);
+        }
+    }
+
+    /// How everything was when it was read.
+    pub fn as_read(&self) -> FilesState {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, FilesState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl FilesState {
+    /// How the same files and patterns are now.
+    #[must_use]
+    pub fn now(&self) -> Self {
+        let files = self.files.keys().map(|path| (path.clone(), stamp(path)));
+        let patterns = self.patterns.keys().map(|pattern| {
+            let found = matches(pattern).unwrap_or_default();
+            (pattern.clone(), found)
+        });
+        Self {
+            files: files.collect(),
+            patterns: patterns.collect(),
+        }
+    }
+
+    /// A path that is not the same in both, if there is one.
+    pub fn difference<'a>(&'a self, other: &'a Self) -> Option<&'a Path> {
+        let mut files = self.files.iter();
+        let changed = files.find(|(path, stamp)| other.files.get(*path) != Some(stamp));
+        let mut patterns = self.patterns.iter();
+        let matched = patterns.find(|(path, found)| other.patterns.get(*path) != Some(found));
+        let changed = changed.map(|(path, _)| path);
+        changed
+            .or(matched.map(|(path, _)| path))
+            .map(PathBuf::as_path)
+    }
+
+    /// Leaves out a file that the run itself writes.
+    pub fn forget(&mut self, path: &Path) {
+        self.files.remove(path);
+    }
+
+    /// How many files there are.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether nothing was read.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some(Stamp {
+        len: metadata.len(),
+        changed: metadata.modified().ok(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "tests")]
+
+    use std::fs;
+
+    use crate::fixture::Folder;
+    use crate::load;
+
+    fn folder() -> Folder {
+        Folder::new("prompts: [p.txt]\nproviders: [echo]\ntests: ['t/*.yaml']")
+            .file("p.txt", "{{q}}")
+            .file("t/1.yaml", "[{ vars: { q: file://q.txt } }]")
+            .file("q.txt", "why")
+            .file("other.txt", "x")
+    }
+
+    #[test]
+    fn a_file_that_was_read_counts_and_another_does_not() {
+        let folder = folder();
+        let request = folder.request();
+        let config = load(&request).unwrap().config;
+        config.plan(&crate::fixture::catalog()).unwrap();
+        let read = request.files_read.as_read();
+        assert_eq!(read.len(), 4);
+        assert_eq!(read.difference(&read.now()), None);
+        let changes = [
+            ("other.txt", false),
+            ("promptfooconfig.yaml", true),
+            ("p.txt", true),
+            ("t/1.yaml", true),
+            ("q.txt", true),
+            ("t/2.yaml", true),
+            ("t/notes.txt", false),
+        ];
+        let mut seen = Vec::new();
+        for (name, expected) in changes {
+            let path = folder.path().join(name);
+            let was = fs::read(&path).ok();
+            fs::write(&path, "longer than anything that was there").unwrap();
+            let now = read.now();
+            let mut different = read.clone();
+            // What changed before is not what is looked for now.
+            different.files.retain(|file, _| !seen.contains(file));
+            assert_eq!(different.difference(&now).is_some(), expected, "{name}");
+            match was {
+                Some(_) => seen.push(path),
+                None => fs::remove_file(path).unwrap(),
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_broken_config_names_is_known_too() {
+        let folder = Folder::new("prompts: [none.txt]\nproviders: [echo]");
+        let request = folder.request();
+        let config = load(&request).unwrap().config;
+        config.plan(&crate::fixture::catalog()).unwrap_err();
+        let read = request.files_read.as_read();
+        fs::write(folder.path().join("none.txt"), "now it is there").unwrap();
+        let now = read.now();
+        assert!(read.difference(&now).unwrap().ends_with("none.txt"));
+    }
+
+    #[test]
+    fn a_file_that_the_run_writes_can_be_left_out() {
+        let folder = folder();
+        let request = folder.request();
+        load(&request).unwrap();
+        let mut read = request.files_read.as_read();
+        assert_eq!(read.len(), 1);
+        read.forget(&folder.path().join("promptfooconfig.yaml"));
+        assert!(read.is_empty());
+    }
+}

@@ -1,0 +1,223 @@
+//! `--filter-failing`, `--filter-failing-only`, `--filter-errors-only`: what a former run has.
+//!
+//! Cases are matched by what they test, as in promptfoo, not by number: the variables are equal,
+//! and so is the description where both sides have one. So a config whose tests were reordered
+//! or added to still finds its failures. Of a test that expands into many combinations of
+//! variables only the ones that match are run; in promptfoo such a test matches nothing. All
+//! columns are run, so that they can be compared.
+//!
+//! Where the cases come from (a kept run, a results file) is the caller's business.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::{Map, Number, Value};
+use sha2::{Digest, Sha256};
+
+use crate::plan::{Test, VarFiles};
+
+/// A case of a former run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FormerCase {
+    /// The variables it ran with.
+    pub vars: Map<String, Value>,
+    /// Its test's description.
+    pub description: Option<String>,
+}
+
+/// The cases of a former run that are to be run again.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FormerCases {
+    /// The flag, for example `--filter-failing`.
+    flag: String,
+    /// The run's id or the file, as the user named it.
+    source: String,
+    /// Descriptions by digest of the variables.
+    known: HashMap<[u8; 32], HashSet<Option<String>>>,
+    /// Rows that were added.
+    rows: usize,
+}
+
+impl FormerCases {
+    /// None yet; `flag` and `source` are for messages.
+    pub fn new(flag: &str, source: &str) -> Self {
+        Self {
+            flag: flag.to_owned(),
+            source: source.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a row of the former run.
+    pub fn add(&mut self, case: FormerCase) {
+        self.rows += 1;
+        let descriptions = self.known.entry(digest(&case.vars)).or_default();
+        descriptions.insert(case.description);
+    }
+
+    /// How many rows were added.
+    pub fn len(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether the former run had none.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// Leaves the tests, and of each test the combinations, that the former run has.
+    pub(super) fn retain(&self, tests: &mut Vec<Arc<Test>>, files: &VarFiles) {
+        tests.retain_mut(|test| {
+            let all = test.axes.combinations().unwrap_or(0);
+            let has = |index: &u64| {
+                let vars = test.axes.combination(&test.vars, files, *index);
+                self.has(&vars, test.description.as_ref())
+            };
+            let matching: Arc<[u64]> = (0..all).filter(has).collect();
+            let any = !matching.is_empty();
+            if (matching.len() as u64) < all {
+                Arc::make_mut(test).combinations = Some(matching);
+            }
+            any
+        });
+    }
+
+    fn has(&self, vars: &Map<String, Value>, description: Option<&String>) -> bool {
+        let Some(known) = self.known.get(&digest(vars)) else {
+            return false;
+        };
+        description.is_none()
+            || known
+                .iter()
+                .any(|known| known.is_none() || known.as_ref() == description)
+    }
+
+    pub(super) fn help(&self) -> String {
+        if self.is_empty() {
+            return "it has no such case: there is nothing to run again".to_owned();
+        }
+        let rows = match self.rows {
+            1 => "its one such row has variables or a description".to_owned(),
+            rows => format!("its {rows} such rows have variables or descriptions"),
+        };
+        format!("{rows} that no test has now: was a test, `defaultTest` or --var changed since?")
+    }
+}
+
+/// As on the command line.
+impl fmt::Display for FormerCases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.flag, self.source)
+    }
+}
+
+/// Names that a run adds to a case's variables by itself.
+fn is_of_the_run(name: &str) -> bool {
+    name.starts_with("__") || matches!(name, "_conversation" | "sessionId")
+}
+
+/// Equal for variables that are equal whatever the order of keys and the form of numbers.
+fn digest(vars: &Map<String, Value>) -> [u8; 32] {
+    let own = vars.iter().filter(|(name, _)| !is_of_the_run(name));
+    let mut text = String::new();
+    write_map(own, &mut text);
+    Sha256::digest(text.as_bytes()).into()
+}
+
+fn write_map<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>, out: &mut String) {
+    let mut fields: Vec<(&String, &Value)> = fields.collect();
+    fields.sort_unstable_by_key(|(name, _)| *name);
+    out.push('{');
+    for (name, value) in fields {
+        out.push_str(&Value::from(name.as_str()).to_string());
+        out.push(':');
+        write_value(value, out);
+        out.push(',');
+    }
+    out.push('}');
+}
+
+fn write_value(value: &Value, out: &mut String) {
+    match value {
+        Value::Object(map) => write_map(map.iter(), out),
+        Value::Array(items) => {
+            out.push('[');
+            for item in items {
+                write_value(item, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Value::Number(number) => out.push_str(&plain(number)),
+        other => out.push_str(&other.to_string()),
+    }
+}
+
+/// `1.0` as `1`, as JavaScript writes it.
+fn plain(number: &Number) -> String {
+    match number.as_f64() {
+        Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e15 => {
+            (float as i64).to_string()
+        }
+        _ => number.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn map(value: &Value) -> Map<String, Value> {
+        value.as_object().expect("a map").clone()
+    }
+
+    #[test]
+    fn variables_are_equal_whatever_the_order_and_the_form() {
+        let cases = [
+            (json!({"a": 1, "b": "x"}), json!({"b": "x", "a": 1.0}), true),
+            (
+                json!({"a": {"c": 1, "d": 2}}),
+                json!({"a": {"d": 2, "c": 1}}),
+                true,
+            ),
+            (
+                json!({"a": 1}),
+                json!({"a": 1, "_conversation": [], "__evalId": "e", "sessionId": "s"}),
+                true,
+            ),
+            (json!({"a": 1}), json!({"a": "1"}), false),
+            (json!({"a": [1, 2]}), json!({"a": [2, 1]}), false),
+            (json!({"a": 1}), json!({"a": 1, "b": null}), false),
+            (json!({"a": "b:1"}), json!({"a\":\"b": 1}), false),
+            (json!({}), json!({}), true),
+        ];
+        for (one, other, expected) in cases {
+            let equal = digest(&map(&one)) == digest(&map(&other));
+            assert_eq!(equal, expected, "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn descriptions_count_where_both_sides_have_one() {
+        let cases = [
+            (Some("a"), Some("a"), true),
+            (Some("a"), Some("b"), false),
+            (None, Some("b"), true),
+            (Some("a"), None, true),
+            (None, None, true),
+        ];
+        for (former, now, expected) in cases {
+            let mut cases = FormerCases::new("--filter-failing", "run-1");
+            let vars = map(&json!({"q": 1}));
+            cases.add(FormerCase {
+                vars: vars.clone(),
+                description: former.map(str::to_owned),
+            });
+            let has = cases.has(&vars, now.map(str::to_owned).as_ref());
+            assert_eq!(has, expected, "{former:?} {now:?}");
+        }
+    }
+}

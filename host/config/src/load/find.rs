@@ -1,0 +1,108 @@
+//! Which files are meant: by name, by folder, by pattern, or the one that a folder has.
+
+use std::path::{Path, PathBuf};
+
+use super::LoadRequest;
+use crate::files::{Files, FilesRead, has_extension, is_pattern};
+use crate::plan::Position;
+use crate::problem::Problem;
+
+/// Names that a folder's config may have, in the order of looking.
+pub const DEFAULT_NAMES: [&str; 3] = [
+    "promptfooconfig.yaml",
+    "promptfooconfig.yml",
+    "promptfooconfig.json",
+];
+
+/// Names that promptfoo would take, too, but which are programs.
+const PROGRAM_NAMES: [&str; 6] = [
+    "promptfooconfig.cjs",
+    "promptfooconfig.cts",
+    "promptfooconfig.js",
+    "promptfooconfig.mjs",
+    "promptfooconfig.mts",
+    "promptfooconfig.ts",
+];
+
+/// The configs' files, in the order named; at least one.
+pub(super) fn files(request: &LoadRequest) -> Result<Vec<PathBuf>, Problem> {
+    let in_cwd = |name: &&str| request.cwd.join(name).is_file();
+    if request.config_files.is_empty() {
+        return match DEFAULT_NAMES.into_iter().find(in_cwd) {
+            Some(name) => Ok(vec![PathBuf::from(name)]),
+            None => Err(match PROGRAM_NAMES.into_iter().find(in_cwd) {
+                Some(name) => program(PathBuf::from(name)),
+                None => problem(
+                    PathBuf::new(),
+                    "there is no promptfooconfig.yaml here",
+                    "name a config with -c, or run in a folder that has one",
+                ),
+            }),
+        };
+    }
+    let mut found: Vec<PathBuf> = Vec::new();
+    for named in &request.config_files {
+        for file in one(named, request)? {
+            if found.contains(&file) {
+                return Err(problem(
+                    file,
+                    "is named twice as a config",
+                    "name each config once",
+                ));
+            }
+            found.push(file);
+        }
+    }
+    Ok(found)
+}
+
+/// What one `-c` means.
+fn one(named: &Path, request: &LoadRequest) -> Result<Vec<PathBuf>, Problem> {
+    if has_extension(named, &["js", "cjs", "mjs", "ts", "cts", "mts"]) {
+        return Err(program(named.to_owned()));
+    }
+    let full = request.cwd.join(named);
+    if full.is_dir() {
+        let mut candidates = DEFAULT_NAMES.into_iter().map(|name| named.join(name));
+        let name = candidates.find(|name| request.cwd.join(name).is_file());
+        return name.map(|name| vec![name]).ok_or_else(|| {
+            problem(
+                named.to_owned(),
+                "the folder has no promptfooconfig.yaml",
+                "name the config itself",
+            )
+        });
+    }
+    // A shell that finds nothing hands the pattern on; a file may have such a name, too.
+    match named.to_str().filter(|text| is_pattern(text)) {
+        Some(pattern) if !full.exists() => {
+            let files = Files {
+                cwd: request.cwd.clone(),
+                base: PathBuf::new(),
+                read: FilesRead::default(),
+            };
+            let found = files.expand(pattern);
+            found.map_err(|reason| problem(named.to_owned(), &reason, "name the config itself"))
+        }
+        _ => Ok(vec![named.to_owned()]),
+    }
+}
+
+fn problem(file: PathBuf, message: &str, help: &str) -> Problem {
+    Problem {
+        message: message.to_owned(),
+        at: Position {
+            file,
+            ..Position::default()
+        },
+        help: Some(help.to_owned()),
+    }
+}
+
+fn program(file: PathBuf) -> Problem {
+    problem(
+        file,
+        "a config written as a program is not supported",
+        "write it as YAML or JSON; code in a config never runs in the host",
+    )
+}

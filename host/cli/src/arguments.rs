@@ -12,15 +12,18 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
+mod cache;
 mod filtering;
 mod help;
 mod later;
+mod over;
 mod persistence;
 mod spending;
 
+pub(crate) use cache::{Cache, ClearCache, ListCache};
 pub(crate) use filtering::{Filtering, Wanted};
 pub(crate) use later::failure as not_yet;
-pub(crate) use persistence::PersistenceFlags;
+pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
 pub(crate) use spending::Spending;
 
 use crate::exit::USAGE;
@@ -57,6 +60,8 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Run a config: call the providers, grade the answers, show and keep the results
     Eval(Box<Eval>),
+    /// Run the errors of a kept run again, with the config and flags that it was run with
+    Retry(Box<Retry>),
     /// List the runs that are kept, newest first
     List(List),
     /// Show the results of a run again, or one of its cases in full
@@ -64,10 +69,33 @@ pub(crate) enum Command {
     /// Look at plugins
     #[command(subcommand)]
     Plugin(Plugin),
+    /// Look at the answers that are remembered, or forget them
+    #[command(subcommand)]
+    Cache(Cache),
+}
+
+/// `runner retry`
+#[derive(Debug, Args)]
+pub(crate) struct Retry {
+    /// The run: its id, the beginning of its id, or latest
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub(crate) run: String,
+    /// Flags that take the place of those that the run was run with.
+    #[command(flatten)]
+    pub(crate) eval: Eval,
+}
+
+impl Retry {
+    /// As the `eval` that does the same.
+    pub(crate) fn into_eval(self) -> Eval {
+        let Self { run, mut eval } = self;
+        eval.persistence.retry = Some(run);
+        eval
+    }
 }
 
 /// `runner eval`
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(after_help = help::EVAL)]
 pub(crate) struct Eval {
     /// The config to run; several are read as one [default: promptfooconfig.yaml in this folder]
@@ -245,12 +273,25 @@ pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Argument
     }
 }
 
+/// The flags of a command line that was taken before, the program's name left out; `None` when
+/// it is no longer one that runs a config.
+pub(crate) fn parse_eval(words: impl Iterator<Item = OsString>) -> Option<Eval> {
+    let line = std::iter::once("runner".into()).chain(words);
+    match Arguments::try_parse_from(line).ok()?.command? {
+        Command::Eval(eval) => Some(*eval),
+        Command::Retry(retry) => Some(retry.eval),
+        Command::List(_) | Command::Show(_) | Command::Plugin(_) | Command::Cache(_) => None,
+    }
+}
+
 /// A flag that is understood, but not obeyed yet, is refused by name, too.
 fn refused(arguments: &Arguments) -> Option<Failure> {
-    let Some(Command::Eval(eval)) = &arguments.command else {
-        return None;
+    let eval = match &arguments.command {
+        Some(Command::Eval(eval)) => eval,
+        Some(Command::Retry(retry)) => &retry.eval,
+        _ => return None,
     };
-    let mut asked = eval.persistence.asked().chain(eval.spending.asked());
+    let mut asked = eval.spending.asked();
     asked.find_map(later::failure)
 }
 

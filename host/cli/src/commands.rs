@@ -15,6 +15,7 @@ use crate::stdout;
 use crate::talk::Talk;
 use crate::terminal::Terminal;
 
+mod cache;
 mod eval;
 mod inspect;
 mod list;
@@ -81,8 +82,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
     let setting = Setting::new(&arguments.global)?;
     match command {
         Command::Eval(eval) => eval::run(&eval, &setting),
+        Command::Retry(retry) => eval::run(&retry.into_eval(), &setting),
         Command::List(list) => list::run(&list, &setting),
         Command::Show(show) => show::run(&show, &setting),
+        Command::Cache(cache) => cache::run(&cache, &setting),
         Command::Plugin(Plugin::Inspect(inspect)) => inspect::run(&inspect, &setting),
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::env_file;
 use crate::failure::Failure;
@@ -43,7 +44,11 @@ pub(crate) const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "RUNNER_DISABLE_WAL_MODE",
-        about: "true: runs.db without write-ahead log, for network file systems *",
+        about: "true: runs.db and cache.db without write-ahead log, for network file systems *",
+    },
+    Variable {
+        name: "RUNNER_CACHE_TTL",
+        about: "seconds that an answer is remembered; 0: for ever (default 14 days) *",
     },
     Variable {
         name: "NO_COLOR",
@@ -128,6 +133,22 @@ impl Environment {
         })
     }
 
+    /// A setting that is a number of seconds.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub(crate) fn seconds(&self, name: &str) -> Result<Option<Duration>, Failure> {
+        let Some((name, value)) = self.setting(name) else {
+            return Ok(None);
+        };
+        let seconds = value.trim().parse().map_err(|_| {
+            Failure::usage(format!(
+                "environment variable {name} must be a whole number of seconds, not '{value}'"
+            ))
+        })?;
+        Ok(Some(Duration::from_secs(seconds)))
+    }
+
     /// Everything, for the config and the plugins' host.
     pub(crate) fn map(&self) -> &BTreeMap<String, String> {
         &self.0
@@ -176,5 +197,17 @@ mod tests {
                 "{value}"
             );
         }
+    }
+
+    #[test]
+    fn seconds_are_a_whole_number_or_refused_by_name() {
+        let seconds = |value| {
+            let environment = Environment::from_pairs(&[("PROMPTFOO_X", value)]);
+            environment.seconds("X").map_err(|failure| failure.render())
+        };
+        assert_eq!(seconds("60"), Ok(Some(Duration::from_mins(1))));
+        assert_eq!(seconds(""), Ok(None));
+        let told = seconds("1h").expect_err("no number");
+        assert!(told.contains("PROMPTFOO_X must be a whole number of seconds, not '1h'"));
     }
 }

@@ -284,7 +284,7 @@ impl Gatherer {
 
 impl Consumer for Gatherer {
     fn on_event(&mut self, event: &Event) {
-        if let Event::CaseFinished(record) = event {
+        if let Event::CaseFinished(record) | Event::CaseKept(record) = event {
             self.0
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)

@@ -44,6 +44,11 @@ impl Home {
         self.data.join("runs.db")
     }
 
+    /// The cache of answers; deleting it costs money and loses no result.
+    pub(crate) fn answers(&self) -> PathBuf {
+        self.cache.join("cache.db")
+    }
+
     /// Compiled plugins; deleting it costs time and nothing else.
     pub(crate) fn compiled_plugins(&self) -> PathBuf {
         self.cache.join("plugins")

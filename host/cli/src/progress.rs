@@ -128,7 +128,8 @@ impl Consumer for Progress {
         match event {
             Event::RunStarted(head) => self.begin(head.total),
             Event::CaseStarted { .. } => {}
-            Event::CaseFinished(record) => {
+            Event::Resumed(resumption) => self.talk.note(&resumption.to_string()),
+            Event::CaseFinished(record) | Event::CaseKept(record) => {
                 self.counts.add(record.outcome);
                 self.show();
             }

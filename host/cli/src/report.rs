@@ -268,10 +268,12 @@ fn ending(summary: &Summary) -> Option<String> {
     match (summary.end, summary.not_run()) {
         (_, 0) | (End::Finished, _) => None,
         (End::Interrupted, _) => Some(format!(
-            "Interrupted: {not_run} not run. Running the config again starts from the first case."
+            "Interrupted: {not_run} not run. To go on: runner eval --resume {}",
+            summary.run_id
         )),
         (End::TimeLimit, _) => Some(format!(
-            "Stopped by the time limit of the run: {not_run} not run. Raise maxEvalTimeMs or -j."
+            "Stopped by the time limit of the run: {not_run} not run. To go on: runner eval --resume {}",
+            summary.run_id
         )),
     }
 }

@@ -61,6 +61,12 @@ pub(crate) const MAX_EVAL_TIME_MS: Variable = Variable {
     meaning: "time the whole run may take, in ms; 0: no limit",
     default: "0",
 };
+/// Whether answers are remembered.
+pub(crate) const CACHE_ENABLED: Variable = Variable {
+    name: "CACHE_ENABLED",
+    meaning: "false: neither read nor write the cache of answers",
+    default: "true",
+};
 /// The delimiter of CSV files.
 pub(crate) const CSV_DELIMITER: Variable = Variable {
     name: "CSV_DELIMITER",
@@ -75,7 +81,7 @@ pub(crate) const DISABLE_VAR_EXPANSION: Variable = Variable {
 };
 
 /// All of them, each read as `RUNNER_<name>` and, failing that, `PROMPTFOO_<name>`.
-pub const VARIABLES: [Variable; 9] = [
+pub const VARIABLES: [Variable; 10] = [
     MAX_CONCURRENCY,
     MIN_CONCURRENCY,
     DISABLE_ADAPTIVE_SCHEDULER,
@@ -83,6 +89,7 @@ pub const VARIABLES: [Variable; 9] = [
     DELAY_MS,
     EVAL_TIMEOUT_MS,
     MAX_EVAL_TIME_MS,
+    CACHE_ENABLED,
     CSV_DELIMITER,
     DISABLE_VAR_EXPANSION,
 ];

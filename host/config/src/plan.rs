@@ -120,6 +120,8 @@ pub struct RunOptions {
     pub case_timeout: Option<Duration>,
     /// Time the whole run may take; `None`: no limit.
     pub run_timeout: Option<Duration>,
+    /// Whether answers may come from the cache and go into it; true by default.
+    pub cache: bool,
     /// What the whole run may spend.
     pub budget: Budget,
 }

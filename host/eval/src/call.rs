@@ -18,7 +18,7 @@ use crate::answer::token_usage;
 use crate::context::RunContext;
 use crate::event::{Event, LogLine};
 use crate::gateway::{
-    self, CacheMode, Code, Exchange, ExchangeError, Grants, Scheduling, WorkClock,
+    self, CacheMode, Code, Exchange, ExchangeError, Grants, Scheduling, Spent, WorkClock,
 };
 use crate::plugins::{Grader, LoadedPlugin, Target};
 use crate::record::TokenUsage;
@@ -103,7 +103,7 @@ impl CallFailure {
 /// A provider's answer with what the host measured.
 pub(crate) struct Completed {
     pub(crate) completion: abi::Completion,
-    /// Time of the call without waits.
+    /// Time of the call without waits; what is remembered counts as it did when it came.
     pub(crate) latency: Duration,
     /// It made requests, and none left the machine.
     pub(crate) cached: bool,
@@ -127,7 +127,8 @@ impl CallScope {
             .component
             .complete(call, target.abi.clone(), request, context)
             .await;
-        let latency = begun.elapsed().saturating_sub(host.counts.waited());
+        let worked = begun.elapsed().saturating_sub(host.counts.waited());
+        let latency = worked + host.counts.past_latency();
         self.meter.add(&called.usage);
         let failure = match called.result {
             Ok(Ok(completion)) => {
@@ -207,12 +208,30 @@ struct Counts {
     exchanges: AtomicU64,
     attempts: AtomicU64,
     waited_us: AtomicU64,
+    past_latency_us: AtomicU64,
     tokens: std::sync::Mutex<TokenUsage>,
 }
 
 impl Counts {
     fn waited(&self) -> Duration {
         Duration::from_micros(self.waited_us.load(Ordering::Relaxed))
+    }
+
+    /// What remembered answers took when they came.
+    fn past_latency(&self) -> Duration {
+        Duration::from_micros(self.past_latency_us.load(Ordering::Relaxed))
+    }
+
+    fn add(&self, spent: &Spent) {
+        let count = |sum: &AtomicU64, more| sum.fetch_add(more, Ordering::Relaxed);
+        count(&self.exchanges, 1);
+        // A replayed run counts as the one that was recorded.
+        count(
+            &self.attempts,
+            u64::from(spent.attempts + spent.past_attempts),
+        );
+        count(&self.waited_us, spent.waited.as_micros() as u64);
+        count(&self.past_latency_us, spent.past_latency.as_micros() as u64);
     }
 
     fn tokens(&self) -> TokenUsage {
@@ -259,6 +278,7 @@ impl Host for GuestHost {
             clock: Some(self.scope.clock.clone()),
             repeat: self.scope.repeat_index,
             scheduling: self.scheduling.clone(),
+            tag: tag(self.scope.case),
             ..gateway::CallScope::default()
         };
         let result = self
@@ -271,13 +291,7 @@ impl Host for GuestHost {
             Ok(reply) => reply.spent,
             Err(error) => error.spent,
         };
-        self.counts.exchanges.fetch_add(1, Ordering::Relaxed);
-        self.counts
-            .attempts
-            .fetch_add(u64::from(spent.attempts), Ordering::Relaxed);
-        self.counts
-            .waited_us
-            .fetch_add(spent.waited.as_micros() as u64, Ordering::Relaxed);
+        self.counts.add(&spent);
         self.scope
             .meter
             .attempts
@@ -376,10 +390,16 @@ impl GuestHost {
     }
 }
 
+/// Tells the cases of a run apart.
+fn tag(case: CaseId) -> u64 {
+    u64::from(case.test_idx) << 32 | u64::from(case.prompt_idx)
+}
+
 fn exchange_error(failure: ExchangeError) -> abi::Error {
     let code = match failure.code {
         Code::InvalidRequest => ErrorCode::InvalidRequest,
         Code::Auth => ErrorCode::Auth,
+        Code::NotFound => ErrorCode::NotFound,
         Code::Denied => ErrorCode::Denied,
         Code::RateLimited => ErrorCode::RateLimited,
         Code::QuotaExhausted => ErrorCode::QuotaExhausted,

@@ -14,6 +14,7 @@ pub use runner_scheduler::{
 
 pub use crate::gateway::{LaneNotice, LaneStanding, LaneSummary};
 use crate::record::CaseRecord;
+pub use crate::resume::Resumption;
 use crate::summary::Summary;
 
 /// Something that happened in a run.
@@ -28,6 +29,10 @@ pub enum Event {
     },
     /// A case ended.
     CaseFinished(Arc<CaseRecord>),
+    /// A kept run goes on: what became of its rows. The next events are its rows.
+    Resumed(Resumption),
+    /// A row of the run that goes on, which stays as it is.
+    CaseKept(Arc<CaseRecord>),
     /// A guest logged a line; masked and cut to size.
     Log(LogLine),
     /// Something happened in a lane: a request went out, a limit was learnt. Two for every

@@ -13,8 +13,8 @@
 //!   Pure, and complete before anything is spent.
 //! - **credential** (`secret`, `request`): named by the plugin, added by the host, bound to
 //!   its origins. What comes back passes the `masker`.
-//! - **record/replay** and **cache** (`memory`): see neither secret nor lane. Traits, with
-//!   implementations here that remember nothing.
+//! - **record/replay** and **cache** (`memory`, `tape`, `cache`): see neither secret nor lane.
+//!   While a request is on its way, `flights` gives its answer to all who ask the same.
 //! - **lane admission** (`lanes`, `lane`, `scheduling`): who goes when, and whether and when a
 //!   request is sent again, is decided by the machine of `runner-scheduler`; `lanes` is its
 //!   shell. `tokens` says what a request will use and has used.
@@ -31,11 +31,13 @@
 //! contract are translated by whoever hosts the plugin.
 
 mod address;
+mod cache;
 mod class;
 mod client;
 mod clock;
 mod exchange;
 mod fault;
+mod flights;
 mod grants;
 mod lane;
 mod lanes;
@@ -50,10 +52,13 @@ mod resolve;
 mod scheduling;
 mod secret;
 mod stack;
+mod tape;
 mod tokens;
 mod wire;
 
 pub use address::{Place, Reach};
+pub(crate) use cache::DiskCache;
+pub use cache::KEY_VERSION;
 pub use class::Class;
 pub use client::{ClientSettings, ProxyChoice};
 pub use clock::WorkClock;
@@ -65,7 +70,7 @@ pub use grants::{Credential, Grants, Refusal};
 pub use lane::Lane;
 pub use lanes::{LaneNotice, LaneStanding, LaneSummary};
 pub use masker::{MASK, Masker, SHORTEST_MASKED};
-pub use memory::{Cue, Entry, Envelope, Flight, NoCache, NoTape, Remembered, ResponseCache, Tape};
+pub use memory::{Cue, Ending, Envelope, Held, NoTape, Remembered, ResponseCache, Take, Tape};
 pub use observer::{Event, Notice, Observer, Unobserved};
 pub use origin::{Naming, Origin, OriginPattern, PatternError};
 pub use resolve::{Lookup, SystemLookup};
@@ -73,3 +78,4 @@ pub use runner_scheduler::{Counts, Limit, Policy};
 pub use scheduling::Scheduling;
 pub use secret::{Fingerprint, Scheme, SchemeError, Secret};
 pub use stack::{Gateway, Settings};
+pub use tape::{Exchanges, Playback, Recording, TapeError};

@@ -1,8 +1,15 @@
 //! What makes a case the same case on another machine or another day.
+//!
+//! Two questions, two answers. A plugin gets a `call_id`, which says that two calls are about
+//! the same thing. The store gets an [`Identities::of`], by which a resumed run finds the rows
+//! that are still good. Both leave positions out: moving a test in its file changes nothing.
 
-use runner_config::plan::Case;
-use serde_json::json;
+use runner_config::plan::{Assertion, Case, Check, Plan};
+use runner_store::{Digest as CaseDigest, PlannedCase};
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+
+use crate::gateway::Masker;
 
 /// sha256 (hex) of the test as written, the variables, the prompt, the provider with its
 /// config, and the repeat. Positions are left out: moving a test in its file changes nothing.
@@ -18,6 +25,70 @@ pub(crate) fn call_id(case: &Case) -> String {
         case.repeat_index,
     ]);
     hex(&Sha256::digest(content.to_string()))
+}
+
+/// Says of each case of a plan what it is, whatever its place.
+///
+/// In it is all that decides how the case ends: prompt, provider with its config, variables,
+/// the test's options and assertions with the files they name, the threshold, the repeat, and
+/// the environment where the prompt reads it. Not in it is what only names or describes, and no
+/// secret: a key that was exchanged between two sessions makes no other case. Nor are plugins
+/// in it; their versions stand in each row.
+#[derive(Debug)]
+pub(crate) struct Identities {
+    masker: Masker,
+    env: Value,
+}
+
+impl Identities {
+    /// For the cases of `plan`, without what `masker` knows.
+    pub(crate) fn new(plan: &Plan, masker: Masker) -> Self {
+        Self {
+            masker,
+            env: Value::Object(plan.env.clone()),
+        }
+    }
+
+    /// The case by its content.
+    pub(crate) fn of(&self, case: &Case) -> CaseDigest {
+        let (prompt, provider) = (&case.column.prompt, &case.column.provider);
+        let test = &case.test;
+        // A template that doesn't have the word doesn't read the environment.
+        let env = prompt.raw.contains("env").then_some(&self.env);
+        let content = json!({
+            "prompt": [prompt.raw, prompt.label, prompt.config, env],
+            "provider": [provider.id, provider.label, provider.config, provider.env],
+            "vars": *case.vars,
+            "options": test.options,
+            "metadata": test.metadata,
+            "checks": test.assertions.iter().map(check).collect::<Value>(),
+            "threshold": test.threshold,
+            "repeat": case.repeat_index,
+        });
+        let content = content.to_string();
+        let digest = Sha256::digest(self.masker.mask(&content).as_bytes());
+        CaseDigest::new(digest.into())
+    }
+
+    /// The case with its place, as the store matches it.
+    pub(crate) fn planned(&self, case: &Case) -> PlannedCase {
+        PlannedCase {
+            test_idx: case.id.test_idx,
+            prompt_idx: case.id.prompt_idx,
+            identity: self.of(case),
+        }
+    }
+}
+
+/// As written, and what the files that it names hold.
+fn check(check: &Check) -> Value {
+    let loaded = |assertion: &Assertion| json!([assertion.json, assertion.value]);
+    match check {
+        Check::One(assertion) => loaded(assertion),
+        Check::Set {
+            assertions, json, ..
+        } => json!([json, assertions.iter().map(loaded).collect::<Value>()]),
+    }
 }
 
 /// Lower-case hexadecimal.

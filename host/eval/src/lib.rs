@@ -11,6 +11,8 @@
 //! | [`grading`] | how grades of assertions become the grade of a case (pure) |
 //! | [`dispatch`] | which case starts when, and what an interrupt does (pure) |
 //! | [`run`], `prepare` | the loop that carries out what `dispatch` decides, and the end of a run |
+//! | [`resume`], `identity` | which rows of a kept run stay, and which cases are run |
+//! | `recorder`, `rescue` | rows to the store, or to a plain file when it fails |
 //! | [`event`] | the stream that every consumer reads: recorder, reporters, viewer |
 //! | [`record`] | a finished case as it is stored and exported |
 //! | [`summary`] | what a run adds up to, in bounded memory |
@@ -34,6 +36,8 @@ mod prepare;
 pub mod record;
 mod recorder;
 mod request;
+mod rescue;
+pub mod resume;
 pub mod run;
 pub mod summary;
 

@@ -3,20 +3,24 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use runner_config::plan::{Assertion, Check, Plan, Provider};
-use runner_store::{NewRun, Store};
+use runner_store::{Cache, NewRun, RunWriter, Store};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{self, UnboundedSender};
 
 use crate::context::RunContext;
 use crate::event::{ColumnHead, Consumer, Event, RunHead};
 use crate::gateway::{
-    ClientSettings, Gateway, LaneNotice, LaneStanding, Masker, Notice, Observer, Secret, Settings,
+    ClientSettings, DiskCache, Exchanges, Gateway, LaneNotice, LaneStanding, Masker, Notice,
+    Observer, Secret, Settings,
 };
+use crate::identity::Identities;
 use crate::plugins::{BindError, Binder, Grader, PluginSet, Target, place};
 use crate::recorder::Recorder;
+use crate::resume::{Beginning, Resumed, Resumption, reopen};
 use crate::run::{Interrupts, Loop};
 use crate::summary::Summary;
 
@@ -30,10 +34,18 @@ pub struct RunRequest {
     pub env: BTreeMap<String, String>,
     /// Where results go.
     pub store: Store,
+    /// Where answers are remembered; `None`: nowhere, and equal requests are sent each for itself.
+    pub cache: Option<Cache>,
+    /// Where exchanges come from.
+    pub exchanges: Exchanges,
     /// Who reads the event stream.
     pub consumers: Vec<Box<dyn Consumer>>,
     /// Who may stop it.
     pub interrupts: Interrupts,
+    /// Where the run begins.
+    pub beginning: Beginning,
+    /// How the run was asked for: kept with it as it is, but for secrets, for who resumes it.
+    pub invocation: Value,
 }
 
 /// A run that can start.
@@ -61,10 +73,27 @@ impl std::error::Error for PrepareErrors {}
 
 /// Why a run ended without a result.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RunError {
+    /// The database can't be read or written; nothing was spent.
+    #[error("the run can't be kept")]
+    Store(#[from] runner_store::StoreError),
     /// Results could not be stored. Rows committed before are in the database.
     #[error("the results could not be stored")]
-    Store(#[from] runner_store::StoreError),
+    Unsaved {
+        /// How many results are not in the database.
+        rows: usize,
+        /// The file that has them, one record per line; or why there is none.
+        place: std::io::Result<PathBuf>,
+        /// What the store said first.
+        source: Box<runner_store::StoreError>,
+    },
+    /// Most rows of the run that was to go on have no case in the plan. Nothing was changed.
+    #[error("most results of {} have no case in this config any more: {} of {}", .0.run_id, .0.dropped, .0.dropped + .0.kept + .0.moved)]
+    WouldDrop(Box<Resumption>),
+    /// A stored record is none.
+    #[error("a stored record is damaged")]
+    Damaged(#[from] serde_json::Error),
 }
 
 /// Binds every provider and assertion type of the plan to its component, under its grants.
@@ -81,6 +110,7 @@ pub async fn prepare(request: RunRequest) -> Result<Prepared, PrepareErrors> {
         config_env: &plan.env,
         delay: plan.options.delay,
         adaptive: plan.options.adaptive,
+        offline: request.exchanges.is_offline(),
     };
     let mut errors = Vec::new();
     let columns = bind_columns(plan, &binder, &mut errors).await;
@@ -246,35 +276,36 @@ impl Prepared {
             plan,
             plugins,
             store,
+            cache,
+            exchanges,
             consumers,
             interrupts,
+            beginning,
+            invocation,
             ..
         } = request;
         let (sender, events) = mpsc::unbounded_channel();
         let seed = uuid::Uuid::new_v4().as_u64_pair().0;
-        let head = Arc::new(head(&plan));
-        let grants = columns
-            .iter()
-            .map(|t| &t.grants)
-            .chain(graders.values().map(|g| &g.grants));
-        let declared: Vec<Secret> = plan.secrets().map(Secret::new).collect();
-        let declared = Masker::new(&declared);
-        let masker = Masker::union(grants.map(|grants| grants.masker()).chain([&declared]));
-        let writer = store.begin_run(new_run(&plan, &plugins, &head, seed, &masker))?;
+        let head = Arc::new(head(&plan, &beginning));
+        let masker = masker(&plan, &columns, &graders);
+        let options = options(&plan, &head, &invocation, &masker);
+        let new = new_run(&plan, &plugins, &head, seed, &masker, options);
+        let identities = Identities::new(&plan, masker.clone());
+        let (writer, resumed) = open(&store, &beginning, &plan, &identities, new)?;
+        let seed = resumed.as_ref().map_or(seed, |resumed| resumed.seed);
         let context = Arc::new(RunContext {
             columns,
             targets,
             graders,
-            masker,
             gateway: Gateway::new(Settings {
-                client: ClientSettings {
-                    max_in_flight: plan.options.max_concurrency,
-                    ..ClientSettings::default()
-                },
+                client: client(&plan),
                 seed,
+                tape: exchanges.tape(masker.clone()),
+                cache: cache.map(|cache| Box::new(DiskCache::new(cache, masker.clone())) as _),
                 observer: Box::new(News(sender.clone())),
                 ..Settings::default()
             }),
+            masker,
             assertion_concurrency: plan.options.assertion_concurrency,
             case_timeout: plan.options.case_timeout,
             events: sender,
@@ -283,18 +314,63 @@ impl Prepared {
             context,
             head,
             recorder: Recorder::new(writer),
+            identities,
+            resumed,
+            database: store.path().to_owned(),
             consumers,
             interrupts,
             events,
         };
-        Ok(run.run(&plan).await?)
+        run.run(&plan).await
     }
 }
 
-fn head(plan: &Plan) -> RunHead {
+/// Connections for every case that may be in flight.
+fn client(plan: &Plan) -> ClientSettings {
+    ClientSettings {
+        max_in_flight: plan.options.max_concurrency,
+        ..ClientSettings::default()
+    }
+}
+
+/// Knows the secrets that were granted, and those that the config declares.
+fn masker(plan: &Plan, columns: &[Arc<Target>], graders: &HashMap<String, Arc<Grader>>) -> Masker {
+    let grants = columns
+        .iter()
+        .map(|t| &t.grants)
+        .chain(graders.values().map(|g| &g.grants));
+    let declared: Vec<Secret> = plan.secrets().map(Secret::new).collect();
+    let declared = Masker::new(&declared);
+    Masker::union(grants.map(|grants| grants.masker()).chain([&declared]))
+}
+
+/// A new run in the store, or the kept one in its new shape.
+fn open(
+    store: &Store,
+    beginning: &Beginning,
+    plan: &Plan,
+    identities: &Identities,
+    new: NewRun,
+) -> Result<(RunWriter, Option<Resumed>), RunError> {
+    match beginning {
+        Beginning::New => Ok((store.begin_run(new)?, None)),
+        Beginning::Again(again) => {
+            let (writer, resumed) = reopen(store, again, plan, identities, new)?;
+            Ok((writer, Some(resumed)))
+        }
+    }
+}
+
+fn head(plan: &Plan, beginning: &Beginning) -> RunHead {
     let now = jiff::Timestamp::now();
-    let day = now.strftime("%Y%m%d-%H%M%S");
-    let unique = uuid::Uuid::new_v4().simple().to_string();
+    let run_id = match beginning {
+        Beginning::Again(again) => again.run_id.clone(),
+        Beginning::New => {
+            let day = now.strftime("%Y%m%d-%H%M%S");
+            let unique = uuid::Uuid::new_v4().simple().to_string();
+            format!("run-{day}-{}", &unique[..6])
+        }
+    };
     let head = |column: &Arc<runner_config::plan::Column>| ColumnHead {
         provider: column
             .provider
@@ -304,7 +380,7 @@ fn head(plan: &Plan) -> RunHead {
         prompt: column.prompt.label.clone(),
     };
     RunHead {
-        run_id: format!("run-{day}-{}", &unique[..6]),
+        run_id,
         description: plan.description.clone(),
         total: plan.case_count(),
         columns: plan.columns.iter().map(head).collect(),
@@ -313,7 +389,14 @@ fn head(plan: &Plan) -> RunHead {
     }
 }
 
-fn new_run(plan: &Plan, plugins: &PluginSet, head: &RunHead, seed: u64, masker: &Masker) -> NewRun {
+fn new_run(
+    plan: &Plan,
+    plugins: &PluginSet,
+    head: &RunHead,
+    seed: u64,
+    masker: &Masker,
+    options_json: String,
+) -> NewRun {
     let column = |column: &Arc<runner_config::plan::Column>| {
         json!({
             "id": column.prompt.id,
@@ -336,15 +419,21 @@ fn new_run(plan: &Plan, plugins: &PluginSet, head: &RunHead, seed: u64, masker: 
             .collect::<Value>()
             .to_string(),
         plugins_json: plugins.provenance().to_string(),
-        options_json: json!({
-            "maxConcurrency": plan.options.max_concurrency,
-            "adaptive": plan.options.adaptive,
-            "repeat": plan.options.repeat,
-            "total": head.total,
-        })
-        .to_string(),
+        options_json,
         seed,
     }
+}
+
+/// How the run is carried out, and how it was asked for.
+fn options(plan: &Plan, head: &RunHead, invocation: &Value, masker: &Masker) -> String {
+    let options = json!({
+        "maxConcurrency": plan.options.max_concurrency,
+        "adaptive": plan.options.adaptive,
+        "repeat": plan.options.repeat,
+        "total": head.total,
+        "invocation": invocation,
+    });
+    masker.mask(&options.to_string()).into_owned()
 }
 
 /// Passes the lanes' news on to the event stream.

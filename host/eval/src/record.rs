@@ -276,3 +276,6 @@ pub struct Provenance {
     /// Largest linear memory of any guest of the case, in bytes.
     pub peak_memory: u64,
 }
+
+#[cfg(test)]
+pub(crate) mod samples;

@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::future::pending;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,9 +21,13 @@ use crate::case;
 use crate::context::RunContext;
 use crate::dispatch::{Dispatch, Order, Signal};
 use crate::event::{Consumer, Event, LaneMetrics, RunHead};
+use crate::identity::Identities;
 use crate::masking::masked;
+use crate::prepare::RunError;
 use crate::record::CaseRecord;
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Unsaved};
+use crate::rescue::rescue;
+use crate::resume::{Rest, Resumed};
 use crate::summary::{End, Summary, Tally};
 
 /// How long cases in flight may go on after the first interrupt: long enough for most answers
@@ -56,6 +61,11 @@ pub(crate) struct Loop {
     pub(crate) context: Arc<RunContext>,
     pub(crate) head: Arc<RunHead>,
     pub(crate) recorder: Recorder,
+    pub(crate) identities: Identities,
+    /// The kept run that goes on, if it is none of its own.
+    pub(crate) resumed: Option<Resumed>,
+    /// Where the database is: what it does not take is rescued beside it.
+    pub(crate) database: PathBuf,
     pub(crate) consumers: Vec<Box<dyn Consumer>>,
     pub(crate) interrupts: Interrupts,
     pub(crate) events: mpsc::UnboundedReceiver<Event>,
@@ -73,19 +83,14 @@ struct Progress {
     grace_over: Option<Instant>,
     all: Tally,
     columns: Vec<Tally>,
-    /// The first failure of the recorder; later ones say the same.
-    recorder_error: Option<runner_store::StoreError>,
 }
 
 impl Loop {
     /// Runs every case of `plan`; returns when all have ended and everything is stored.
     ///
     /// # Errors
-    /// When results could not be stored.
-    pub(crate) async fn run(
-        mut self,
-        plan: &Plan,
-    ) -> Result<Arc<Summary>, runner_store::StoreError> {
+    /// When results could not be stored, or those of before not be read.
+    pub(crate) async fn run(mut self, plan: &Plan) -> Result<Arc<Summary>, RunError> {
         let begun = Instant::now();
         let mut deadline = plan.options.run_timeout.map(|limit| begun + limit);
         let mut progress = Progress {
@@ -97,18 +102,12 @@ impl Loop {
             grace_over: None,
             all: Tally::default(),
             columns: self.head.columns.iter().map(|_| Tally::default()).collect(),
-            recorder_error: None,
         };
         self.emit(&Event::RunStarted(self.head.clone()));
         let mut interrupts = self.interrupts.0.subscribe();
-        let mut cases = plan.cases();
+        let mut cases = self.begin(&mut progress, plan)?;
         loop {
-            while progress.dispatch.wants_case() {
-                match cases.next() {
-                    Some(case) => self.start(&mut progress, case),
-                    None => self.signal(&mut progress, Signal::Exhausted),
-                }
-            }
+            self.refill(&mut progress, &mut cases);
             if progress.dispatch.is_over() {
                 break;
             }
@@ -128,6 +127,39 @@ impl Loop {
             self.signal(&mut progress, signal);
         }
         self.finish(progress, begun.elapsed())
+    }
+
+    /// Tells of the rows that there are already; gives the cases that are run.
+    fn begin<'a>(&mut self, progress: &mut Progress, plan: &'a Plan) -> Result<Rest<'a>, RunError> {
+        let Some(resumed) = self.resumed.take() else {
+            return Ok(Rest::all(plan));
+        };
+        self.emit(&Event::Resumed(resumed.resumption.clone()));
+        for kept in resumed.kept()? {
+            let (row, record, moved) = kept?;
+            let record = Arc::new(record);
+            progress.add(&record);
+            if moved {
+                // A failure is told by the next row, or by the end.
+                self.recorder.push(row, &record);
+            }
+            self.emit(&Event::CaseKept(record));
+        }
+        Ok(resumed.rest(plan)?)
+    }
+
+    /// Starts cases while there are free slots.
+    fn refill(&mut self, progress: &mut Progress, cases: &mut Rest<'_>) {
+        while progress.dispatch.wants_case() {
+            match cases.next() {
+                Some(Ok(case)) => self.start(progress, case),
+                None => self.signal(progress, Signal::Exhausted),
+                Some(Err(error)) => {
+                    self.recorder.fail(error);
+                    self.signal(progress, Signal::RecorderFailed);
+                }
+            }
+        }
     }
 
     fn start(&mut self, progress: &mut Progress, case: Case) {
@@ -160,22 +192,22 @@ impl Loop {
             (Ok((_, record)), _) => record,
         };
         if let Some(record) = record {
-            self.finished(progress, record);
+            self.finished(progress, &case, record);
         }
         Signal::Ended(case.id)
     }
 
-    fn finished(&mut self, progress: &mut Progress, record: CaseRecord) {
+    fn finished(&mut self, progress: &mut Progress, case: &Case, record: CaseRecord) {
         let (record, json) = masked(record, &self.context.masker);
-        progress.all.add(&record);
-        progress.columns[record.prompt_idx as usize].add(&record);
-        if progress.recorder_error.is_none()
-            && let Err(error) = self.recorder.record(&record, json)
+        let record = Arc::new(record);
+        progress.add(&record);
+        if !self
+            .recorder
+            .record(&record, self.identities.of(case), json)
         {
-            progress.recorder_error = Some(error);
             self.signal(progress, Signal::RecorderFailed);
         }
-        self.emit(&Event::CaseFinished(Arc::new(record)));
+        self.emit(&Event::CaseFinished(record));
     }
 
     fn signal(&mut self, progress: &mut Progress, signal: Signal) {
@@ -196,11 +228,7 @@ impl Loop {
         }
     }
 
-    fn finish(
-        mut self,
-        progress: Progress,
-        duration: Duration,
-    ) -> Result<Arc<Summary>, runner_store::StoreError> {
+    fn finish(mut self, progress: Progress, duration: Duration) -> Result<Arc<Summary>, RunError> {
         // Events that the last cases sent before they ended.
         while let Ok(event) = self.events.try_recv() {
             self.emit(&event);
@@ -227,11 +255,14 @@ impl Loop {
             retries: sum(|metrics| metrics.retried_requests),
             lanes,
         });
-        let stored = self.recorder.finish(&summary);
-        match progress.recorder_error {
-            Some(error) => Err(error),
-            None => stored,
-        }?;
+        if let Err(Unsaved { error, records }) = self.recorder.finish(&summary) {
+            let place = rescue(&self.database, &summary.run_id, &records);
+            return Err(RunError::Unsaved {
+                rows: records.len(),
+                place,
+                source: error,
+            });
+        }
         for consumer in &mut self.consumers {
             consumer.on_event(&Event::RunFinished(summary.clone()));
         }
@@ -242,6 +273,13 @@ impl Loop {
         for consumer in &mut self.consumers {
             consumer.on_event(event);
         }
+    }
+}
+
+impl Progress {
+    fn add(&mut self, record: &CaseRecord) {
+        self.all.add(record);
+        self.columns[record.prompt_idx as usize].add(record);
     }
 }
 

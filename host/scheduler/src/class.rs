@@ -17,4 +17,6 @@ pub enum Class {
     QuotaExhausted,
     /// The credential is not accepted.
     Auth,
+    /// What was asked for (a model, a deployment, an address) is not there.
+    NotFound,
 }

@@ -10,8 +10,9 @@
 //!   or network are down, and retries would only feed the storm. One probe after U(1, 2) · 2ᵏ s,
 //!   at most 8 s. Success opens the lane; so does silence, for three times as long as failures
 //!   took. Attempts from before the failures prove nothing, however they end.
-//! - A used-up quota **ends** it, as do credentials that were never accepted: what is queued
-//!   fails at once with the reason, and no money or patience is spent on it.
+//! - A used-up quota **ends** it, as do credentials that were never accepted and a model that was
+//!   never there: what is queued fails at once with the reason, and no money or patience is spent
+//!   on it.
 
 use std::time::Duration;
 
@@ -48,6 +49,11 @@ const LAST_TWENTY: u32 = (1 << 20) - 1;
 /// First attempts that all failed for the credential and end the lane. A 403 can also be one
 /// request's own fault; three in a row without a single success are the key's.
 const AUTH_FAILURES: u32 = 3;
+
+/// First attempts that all found nothing and end the lane, as for the credential. A lane is one
+/// model of one server mostly, and servers say in ten ways, or in none, whether the model or the
+/// address is missing; so every such answer counts, and any success forbids the conclusion.
+const NOT_FOUND: u32 = 3;
 
 /// Half-open allowance from which on the lane counts as open.
 const WIDE_OPEN: u32 = 64;
@@ -100,6 +106,7 @@ pub(crate) struct Gate {
     /// Outcomes of the last twenty, newest in the lowest bit; 1 is a failure.
     recent: u32,
     auth_failures: u32,
+    not_found: u32,
     succeeded: bool,
     /// Probes that were refused before the last opening, until somebody asks.
     opening: Option<u32>,
@@ -119,6 +126,7 @@ impl Default for Gate {
             failures_in_row: 0,
             recent: 0,
             auth_failures: 0,
+            not_found: 0,
             succeeded: false,
             opening: None,
             failed_at: Time::ZERO,
@@ -380,10 +388,23 @@ impl Gate {
         }
     }
 
-    /// The credential works.
+    /// What was asked for is not there.
+    pub(crate) fn was_not_found(&mut self) {
+        self.not_found += 1;
+        if !self.succeeded && self.not_found >= NOT_FOUND {
+            self.end(Refusal::NotFound);
+        }
+    }
+
+    /// The credential works, and something is there.
     pub(crate) fn succeeded(&mut self) {
         self.succeeded = true;
-        self.auth_failures = 0;
+        (self.auth_failures, self.not_found) = (0, 0);
+    }
+
+    /// The server answered that the request itself is wrong: then the lane's own is there.
+    pub(crate) fn was_understood(&mut self) {
+        self.not_found = 0;
     }
 
     /// Nothing will pass any more.

@@ -113,6 +113,8 @@ pub enum Refusal {
     },
     /// The server doesn't accept the lane's credential.
     Auth,
+    /// The server doesn't have what the lane asks for, a model mostly.
+    NotFound,
     /// Its deadline would pass in the queue.
     DeadlineInQueue {
         /// How long it would have had to wait and work.

@@ -195,6 +195,7 @@ mod tests {
             (Class::Permanent, false),
             (Class::QuotaExhausted, false),
             (Class::Auth, false),
+            (Class::NotFound, false),
         ] {
             let verdict = decide(Attempted { class, ..FAILED });
             assert_eq!(verdict != Verdict::Return, again, "{class:?}");

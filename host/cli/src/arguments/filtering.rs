@@ -10,7 +10,7 @@ use clap::Args;
 use runner_config::{Filters, MetadataFilter, Pattern, Sample, TestRange};
 
 /// Flags of `runner eval` that choose.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Filtering {
     /// Only tests whose description matches
     #[arg(
@@ -108,6 +108,24 @@ pub(crate) enum Wanted {
 }
 
 impl Filtering {
+    /// Chooses the seed of a sample now, if none was given; gives the seed that holds.
+    pub(crate) fn settle_seed(&mut self) -> Option<&str> {
+        if self.sample.is_some() {
+            self.sample_seed.get_or_insert_with(any_seed);
+        }
+        self.sample_seed.as_deref()
+    }
+
+    /// The name of the former run, to be made more exact.
+    pub(crate) fn former_name(&mut self) -> Option<&mut String> {
+        let names = [
+            &mut self.failing,
+            &mut self.failing_only,
+            &mut self.errors_only,
+        ];
+        names.into_iter().find_map(Option::as_mut)
+    }
+
     /// What the config needs, but for the former run, which has to be read first.
     pub(crate) fn filters(&self) -> Filters {
         let sample = self.sample.map(|count| Sample {

@@ -2,28 +2,13 @@
 //!
 //! A person who comes with a promptfoo command line is told by name what is missing and what to
 //! do meanwhile, instead of that an argument is unexpected. A line leaves this table when the
-//! thing is built. Some flags are parsed and checked already (`persistence`, `spending`); they
+//! thing is built. Some flags are parsed and checked already (`spending`); they
 //! are refused by this table as long as they stand in it.
 
 use crate::failure::Failure;
 
 /// Words, what they ask for, and what helps meanwhile.
 const LATER: &[(&[&str], &str, &str)] = &[
-    (
-        &["--resume"],
-        "going on with an interrupted run",
-        "run the config again",
-    ),
-    (
-        &["--retry-errors", "retry"],
-        "running the errors of a run again",
-        "run the config again",
-    ),
-    (
-        &["--record", "--replay"],
-        "keeping the exchanges of a run to run from them later",
-        "write the results to a file with -o",
-    ),
     (
         &["--max-cost", "--max-tokens", "--max-requests", "budget"],
         "a bound on what a run may spend",
@@ -80,7 +65,6 @@ const LATER: &[(&[&str], &str, &str)] = &[
         &[
             "import",
             "delete",
-            "cache",
             "logs",
             "debug",
             "validate",

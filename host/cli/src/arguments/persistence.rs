@@ -11,30 +11,30 @@ use crate::failure::Failure;
 use crate::output::check_place;
 
 /// The flags as typed. Those that are refused are not in the help.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct PersistenceFlags {
-    /// Call providers even where an earlier answer is known; this version keeps no answers, so it always does
+    /// Call providers even where an earlier answer is known, and remember none; equal requests at once are sent each for itself
     #[arg(long, help_heading = "How to run")]
     pub(crate) no_cache: bool,
-    /// Go on with an interrupted run: RUN, or the newest
-    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = NEWEST, hide = true, help_heading = "How to run")]
+    /// Go on with an interrupted run: RUN, or the newest that was
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = NEWEST, help_heading = "How to run")]
     pub(crate) resume: Option<String>,
     /// Run the errors of the newest run again
-    #[arg(
-        long,
-        hide = true,
-        conflicts_with = "resume",
-        help_heading = "How to run"
-    )]
+    #[arg(long, conflicts_with = "resume", help_heading = "How to run")]
     pub(crate) retry_errors: bool,
+    /// Go on with a run even if most of its results belong to no case any more; they are deleted
+    #[arg(long, help_heading = "How to run")]
+    pub(crate) force: bool,
+    /// The errors of this run again: `runner retry`.
+    #[arg(skip)]
+    pub(super) retry: Option<String>,
     /// Keep every exchange with a server in FILE
-    #[arg(long, value_name = "FILE", hide = true, help_heading = "How to run")]
+    #[arg(long, value_name = "FILE", help_heading = "How to run")]
     pub(crate) record: Option<PathBuf>,
     /// Take every exchange from FILE; nothing leaves this machine
     #[arg(
         long,
         value_name = "FILE",
-        hide = true,
         conflicts_with = "record",
         help_heading = "How to run"
     )]
@@ -75,22 +75,9 @@ pub(crate) enum Exchanges {
 }
 
 /// The name of the newest run.
-const NEWEST: &str = "latest";
+pub(crate) const NEWEST: &str = "latest";
 
 impl PersistenceFlags {
-    /// Those that were typed and that some version may refuse.
-    pub(super) fn asked(&self) -> impl Iterator<Item = &'static str> {
-        let asked = [
-            ("--resume", self.resume.is_some()),
-            ("--retry-errors", self.retry_errors),
-            ("--record", self.record.is_some()),
-            ("--replay", self.replay.is_some()),
-        ];
-        asked
-            .into_iter()
-            .filter_map(|(flag, is_asked)| is_asked.then_some(flag))
-    }
-
     /// What they mean together; paths relative to `cwd`.
     ///
     /// # Errors
@@ -111,36 +98,16 @@ impl PersistenceFlags {
             (None, Some(file)) => Exchanges::Replay(cwd.join(file)),
             (None, None) => Exchanges::Live,
         };
-        let beginning = match &self.resume {
-            Some(run) => Beginning::Resume(run.clone()),
-            None if self.retry_errors => Beginning::RetryErrors(NEWEST.to_owned()),
-            None => Beginning::New,
+        let beginning = match (&self.resume, &self.retry) {
+            (Some(run), _) => Beginning::Resume(run.clone()),
+            (None, Some(run)) => Beginning::RetryErrors(run.clone()),
+            (None, None) if self.retry_errors => Beginning::RetryErrors(NEWEST.to_owned()),
+            (None, None) => Beginning::New,
         };
         Ok(Persistence {
             beginning,
             exchanges,
             cache: !self.no_cache,
         })
-    }
-}
-
-impl Persistence {
-    /// As it is without any flag, but for the cache, of which there is none yet: all that this
-    /// version can do.
-    pub(crate) fn is_plain(&self) -> bool {
-        let Self {
-            beginning,
-            exchanges,
-            cache: _,
-        } = self;
-        let from_the_start = match beginning {
-            Beginning::New => true,
-            Beginning::Resume(run) | Beginning::RetryErrors(run) => run.is_empty(),
-        };
-        let live = match exchanges {
-            Exchanges::Live => true,
-            Exchanges::Record(file) | Exchanges::Replay(file) => file.as_os_str().is_empty(),
-        };
-        from_the_start && live
     }
 }

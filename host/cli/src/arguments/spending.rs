@@ -5,7 +5,7 @@ use runner_config::microusd;
 use runner_config::plan::Budget;
 
 /// Flags of `runner eval` that bound. They are not in the help while they are refused by name.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Spending {
     /// What the run may cost, in US dollars
     #[arg(long = "max-cost", value_name = "USD", value_parser = dollars, hide = true, help_heading = "How to run")]

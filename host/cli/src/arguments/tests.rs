@@ -77,14 +77,6 @@ fn no_command_is_a_wish_for_help() {
 fn what_promptfoo_has_and_we_have_not_is_refused_by_name() {
     let table = [
         (
-            "runner eval --resume",
-            "error: --resume is not supported yet: going on with an interrupted run\nhelp: run the config again",
-        ),
-        (
-            "runner eval --resume=abc",
-            "error: --resume is not supported yet: going on with an interrupted run\nhelp: run the config again",
-        ),
-        (
             "runner eval -t tests.csv",
             "error: -t is not supported yet: prompts, providers, tests and assertions as flags\nhelp: name them in a config and give it with -c",
         ),
@@ -93,16 +85,8 @@ fn what_promptfoo_has_and_we_have_not_is_refused_by_name() {
             "error: view is not supported yet: the viewer\nhelp: use `runner show`, or write a file with -o",
         ),
         (
-            "runner eval --record x.jsonl",
-            "error: --record is not supported yet: keeping the exchanges of a run to run from them later\nhelp: write the results to a file with -o",
-        ),
-        (
             "runner eval --max-cost 2.50",
             "error: --max-cost is not supported yet: a bound on what a run may spend\nhelp: bound what is run: --filter-first-n, or `requests` under `limits`",
-        ),
-        (
-            "runner eval --retry-errors",
-            "error: --retry-errors is not supported yet: running the errors of a run again\nhelp: run the config again",
         ),
     ];
     for (line, message) in table {
@@ -270,7 +254,6 @@ fn what_a_run_takes_from_before_is_put_into_words() {
     for (flags, beginning, exchanges) in cases {
         let eval = typed(&format!("runner eval {flags}")).expect("taken");
         let persistence = eval.persistence.persistence(cwd).expect("fine");
-        assert_eq!(persistence.is_plain(), flags.is_empty(), "{flags}");
         assert_eq!(
             (persistence.beginning, persistence.exchanges),
             (beginning, exchanges)

@@ -4,25 +4,29 @@
 //! config, plugins, grants, places of the results files, the database. Then the run, and then
 //! its table, its summary and its files.
 
+use std::error::Error as _;
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use runner_config::plan::{Plan, RunOptions};
 use runner_config::{FilesRead, LoadRequest, Overrides, Warning};
 use runner_eval::event::{ColumnHead, Consumer};
+use runner_eval::gateway::{Exchanges, Playback, Recording, TapeError};
 use runner_eval::plugins::{PluginSet, PluginSources};
 use runner_eval::run::Interrupts;
 use runner_eval::summary::Summary;
-use runner_eval::{RunRequest, prepare};
+use runner_eval::{RunError, RunRequest, prepare};
 use runner_sandbox::{Options, Sandbox};
-use runner_store::Store;
+use runner_store::{Store, StoreError};
 
 use super::Setting;
-use crate::arguments::{self, Eval};
+use crate::arguments::{self, Eval, Exchanges as Asked};
 use crate::events::EventsFile;
 use crate::exit::{Facts, INTERNAL, Policy, Verdict};
 use crate::failure::Failure;
+use crate::figures;
 use crate::findings::{Findings, Gatherer, Limits};
 use crate::former;
 use crate::home;
@@ -36,8 +40,10 @@ use crate::table::{self, View};
 use crate::talk::Talk;
 use crate::terminal::Terminal;
 
+mod session;
 mod watch;
 
+use session::Session;
 use watch::Touched;
 
 /// Rows of the table; the others are counted below it.
@@ -56,10 +62,15 @@ pub(super) fn run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
 fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Failure> {
     let policy = Policy::from_environment(&setting.environment)?;
     let persistence = arguments.persistence.persistence(&setting.cwd)?;
-    assert!(persistence.is_plain(), "the rest was refused by name");
-    let (plan, plugins) = plan(arguments, setting, &touched.read)?;
+    let session = Session::new(arguments, &persistence.beginning, setting)?;
+    let arguments = &session.eval;
+    let (plan, plugins) = plan(&session, setting, &touched.read)?;
+    let cache = (persistence.cache && plan.options.cache).then(|| super::cache::open(setting));
+    let cache = cache.transpose()?;
+    let (exchanges, recording) = exchanges(&persistence.exchanges, touched)?;
     let events = arguments.events.iter().map(|path| setting.cwd.join(path));
     for path in plan.output_paths.iter().cloned().chain(events) {
+        spare_inputs(&path, &touched.read)?;
         touched.writes(&path);
     }
     let outputs = Output::prepare(&plan.output_paths)?;
@@ -76,8 +87,12 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
         plugins,
         env: setting.environment.map().clone(),
         store: store.clone(),
+        cache,
+        exchanges,
         consumers: consumers(&gatherer, &outputs, events.as_ref(), arguments, setting),
         interrupts: interrupts.clone(),
+        beginning: session.beginning.clone(),
+        invocation: session.invocation.clone(),
     };
     let summary = carry_out(request, interrupts, &setting.talk)?;
     let verdict = policy.verdict(Facts::from(&*summary));
@@ -87,7 +102,8 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     )?;
     let written = write(&outputs, store, &summary, setting)?;
     let whole = events.is_none_or(|events| events.is_whole());
-    Ok(if written && whole {
+    let recorded = recording.is_none_or(|recording| is_recorded(&recording, setting));
+    Ok(if written && whole && recorded {
         verdict.code
     } else {
         INTERNAL
@@ -96,17 +112,18 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
 
 /// The plan and the components that it runs on; warnings are told.
 fn plan(
-    arguments: &Eval,
+    session: &Session,
     setting: &Setting,
     files_read: &FilesRead,
 ) -> Result<(Plan, PluginSet), Failure> {
+    let arguments = &session.eval;
     // Known from the arguments alone, so said before anything is read.
     for path in &arguments.output {
         Output::at(path)?;
     }
     let loaded = runner_config::load(&LoadRequest {
         config_files: arguments.config.clone(),
-        cwd: setting.cwd.clone(),
+        cwd: session.cwd.clone(),
         env: setting.environment.map().clone(),
         overrides: overrides(arguments, setting)?,
         files_read: files_read.clone(),
@@ -118,21 +135,7 @@ fn plan(
         files_read.add(&setting.cwd.join(path));
     }
     let program = std::env::current_exe().context("the program's own file can't be found")?;
-    // A case holds one instance while its provider works, then one for each assertion at work.
-    let RunOptions {
-        max_concurrency,
-        assertion_concurrency,
-        ..
-    } = loaded.config.run_options();
-    let sandbox = Sandbox::new(Options {
-        cache_dir: Some(setting.home.compiled_plugins()),
-        instances: max_concurrency
-            .saturating_mul(assertion_concurrency)
-            .try_into()
-            .unwrap_or(u32::MAX),
-        ..Options::default()
-    })
-    .map_err(anyhow::Error::new)?;
+    let sandbox = sandbox(&loaded.config.run_options(), setting)?;
     let sources = PluginSources {
         bundled: Some(home::bundled_plugins(
             &setting.environment,
@@ -159,6 +162,61 @@ fn plan(
         setting.talk.note(&narrowing.to_string());
     }
     Ok((plan, plugins))
+}
+
+/// Refuses to write over what the run was read from.
+fn spare_inputs(path: &Path, read: &FilesRead) -> Result<(), Failure> {
+    if !read.contains(path) {
+        return Ok(());
+    }
+    let shown = path.display();
+    let message = format!("{shown} is read by this run and can't be written by it");
+    Err(Failure::usage(message).help("give results and events files of their own"))
+}
+
+/// Room for the instances of a run.
+fn sandbox(options: &RunOptions, setting: &Setting) -> Result<Sandbox, Failure> {
+    // A case holds one instance while its provider works, then one for each assertion at work.
+    let instances = options
+        .max_concurrency
+        .saturating_mul(options.assertion_concurrency);
+    let sandbox = Sandbox::new(Options {
+        cache_dir: Some(setting.home.compiled_plugins()),
+        instances: instances.try_into().unwrap_or(u32::MAX),
+        ..Options::default()
+    });
+    Ok(sandbox.map_err(anyhow::Error::new)?)
+}
+
+/// Where exchanges come from, and the recording if there will be one.
+fn exchanges(asked: &Asked, touched: &Touched) -> Result<(Exchanges, Option<Recording>), Failure> {
+    let failed = |error: TapeError| {
+        let why = error.source().map(|source| format!(": {source}"));
+        Failure::usage(format!("{error}{}", why.unwrap_or_default()))
+    };
+    Ok(match asked {
+        Asked::Live => (Exchanges::Live, None),
+        Asked::Record(file) => {
+            touched.writes(file);
+            let recording = Recording::create(file).map_err(failed)?;
+            (Exchanges::Record(recording.clone()), Some(recording))
+        }
+        Asked::Replay(file) => {
+            touched.read.add(file);
+            let playback = Playback::open(file).map_err(failed)?;
+            (Exchanges::Replay(playback), None)
+        }
+    })
+}
+
+/// Whether everything was recorded; what was not is told.
+fn is_recorded(recording: &Recording, setting: &Setting) -> bool {
+    let failure = recording.failure();
+    if let Some(why) = &failure {
+        let failure = Failure::usage(format!("the recording is not whole: {why}"));
+        setting.talk.line(&failure.render());
+    }
+    failure.is_none()
 }
 
 /// A budget in the config is refused as long as its flags are.
@@ -244,10 +302,43 @@ fn carry_out(
             .map_err(|errors| Failure::usage_all(errors.0))?;
         // Until here nothing was spent and Ctrl-C simply ends the process.
         let watch = tokio::spawn(signals::watch(interrupts, talk.clone()));
-        let summary = prepared.run().await.map_err(anyhow::Error::new)?;
+        let summary = prepared.run().await.map_err(unfinished)?;
         watch.abort();
         Ok(summary)
     })
+}
+
+/// Why a run has no result, and what helps.
+fn unfinished(error: RunError) -> Failure {
+    let failure = |error: RunError| Failure::from(anyhow::Error::new(error));
+    match error {
+        RunError::WouldDrop(_) => Failure::usage(error).help(
+            "they would be deleted: with --force the run goes on all the same, and without \
+             --resume or retry it is a new one",
+        ),
+        RunError::Store(store @ StoreError::RunIsLive { .. }) => {
+            Failure::usage(store).help("wait until the other process has ended, or end it")
+        }
+        RunError::Unsaved {
+            rows,
+            place: Ok(ref path),
+            ..
+        } => {
+            let results = figures::counted(rows as u64, "result", "results");
+            let path = path.display().to_string();
+            failure(error).help(format!("{results} that the database did not take: {path}"))
+        }
+        RunError::Unsaved {
+            rows,
+            place: Err(ref why),
+            ..
+        } => {
+            let results = figures::counted(rows as u64, "result", "results");
+            let help = format!("{results} could be written to no other file either: {why}");
+            failure(error).help(help)
+        }
+        other => failure(other),
+    }
 }
 
 /// The table and the summary.

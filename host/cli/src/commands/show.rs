@@ -197,7 +197,7 @@ all                     50.0 %       2       1       0       100 ms  101 ms     
 Failed assertions:
   1× contains \"yes\" – Expected output to contain \"yes\", got no (first: test 0, column 1)
 
-Interrupted: 1 case was not run. Running the config again starts from the first case.
+Interrupted: 1 case was not run. To go on: runner eval --resume run-1
 ",
             "\n{text}"
         );

@@ -11,8 +11,11 @@
 use std::time::{Duration, Instant};
 
 use runner_config::plan::CaseId;
-use runner_eval::event::{Event, LaneEvent, LaneNotice, LaneStanding, LogLine, RunHead, Why};
+use runner_eval::event::{
+    Event, LaneEvent, LaneNotice, LaneStanding, LogLine, Resumption, RunHead, Why,
+};
 use runner_eval::record::CaseRecord;
+use runner_eval::resume::Which;
 use serde_json::{Map, Value, json};
 
 use crate::output::instant;
@@ -24,6 +27,8 @@ pub(super) fn of(event: &Event, began: Instant, now: Duration) -> Value {
         Event::RunStarted(head) => line("run:started", now, started(head)),
         Event::CaseStarted { id } => line("case:started", now, case(*id)),
         Event::CaseFinished(record) => line("case:finished", now, finished(record)),
+        Event::CaseKept(record) => line("case:kept", now, finished(record)),
+        Event::Resumed(resumption) => line("run:resumed", now, resumed(resumption)),
         Event::Log(log) => line("log", now, logged(log)),
         Event::Lane(notice) => lane(notice),
         Event::LaneWaits(standing) => waits(standing, began, now),
@@ -37,6 +42,17 @@ pub(super) fn of(event: &Event, began: Instant, now: Duration) -> Value {
             line("run:finished", now, fields)
         }
     }
+}
+
+fn resumed(resumption: &Resumption) -> Value {
+    json!({
+        "run": resumption.run_id,
+        "errorsOnly": resumption.which == Which::Errors,
+        "kept": resumption.kept,
+        "moved": resumption.moved,
+        "dropped": resumption.dropped,
+        "new": resumption.new,
+    })
 }
 
 /// `at`, `event`, and those of the fields that are known.

@@ -68,7 +68,7 @@ impl Consumer for Stream {
     fn on_event(&mut self, event: &Event) {
         match event {
             Event::RunStarted(_) => self.begin(),
-            Event::CaseFinished(record) => self.append(record),
+            Event::CaseFinished(record) | Event::CaseKept(record) => self.append(record),
             _ => {}
         }
     }

@@ -93,6 +93,9 @@ pub(crate) fn read(
         delay,
         case_timeout: from.ms(overrides.case_timeout_ms, "timeoutMs", timeout),
         run_timeout: from.ms(overrides.run_timeout_ms, "maxEvalTimeMs", run_timeout),
+        cache: from
+            .flag("cache", environment::CACHE_ENABLED)
+            .unwrap_or(true),
         budget: budget::of_run(overrides.budget, roots, findings),
     }
 }
@@ -143,6 +146,19 @@ impl Sources<'_, '_> {
         flag.map(|flag| flag.clamp(min, max))
             .or_else(|| written.first().copied())
             .or_else(|| environment::count(self.env, variable?, bounds, self.findings))
+    }
+
+    /// `commandLineOptions` > `evaluateOptions` > environment. No flag of a command line says yes.
+    fn flag(&self, key: &str, variable: Variable) -> Option<bool> {
+        let entries = self.sections.iter().filter_map(|section| section.get(key));
+        let written: Vec<bool> = entries
+            .filter_map(|entry| entry.want_bool(self.findings))
+            .collect();
+        let set = environment::value(self.env, variable).is_some();
+        written
+            .first()
+            .copied()
+            .or_else(|| set.then(|| environment::flag(self.env, variable)))
     }
 
     /// A time in milliseconds; 0 is none.

@@ -45,6 +45,18 @@ impl FilesRead {
         self.lock().patterns.insert(pattern.to_owned(), found);
     }
 
+    /// Whether a file was read, by whatever path: writing there would destroy it.
+    pub fn contains(&self, path: &Path) -> bool {
+        let Ok(path) = path.canonicalize() else {
+            return false;
+        };
+        let state = self.lock();
+        let files = state.files.keys().chain(state.patterns.values().flatten());
+        files
+            .flat_map(|file| file.canonicalize())
+            .any(|file| file == path)
+    }
+
     /// Notes a file that somebody else reads: a plugin's component.
     pub fn add(&self, path: &Path) {
         self.note(path);

@@ -87,6 +87,10 @@ const THROTTLE_CODES: [&str; 8] = [
     "slow_down",
 ];
 
+/// Codes of a missing model or deployment, whatever the status (OpenAI sends 403 with it where a
+/// project may not use a model; Azure and compatible servers 400).
+const NOT_FOUND_CODES: [&str; 3] = ["model_not_found", "deploymentnotfound", "not_found_error"];
+
 /// The body of an error response, read once for all that is asked of it.
 #[derive(Debug, Default)]
 pub(super) struct ErrorBody(Value);
@@ -167,6 +171,9 @@ pub(super) fn classify(status: u16, body: &ErrorBody, retry_after: Option<Durati
         return Class::Throttled;
     }
     match status {
+        // Some servers hide a model that a key may not use behind a 403.
+        404 => Class::NotFound,
+        _ if any(&NOT_FOUND_CODES) => Class::NotFound,
         401 | 403 | 407 => Class::Auth,
         402 => Class::QuotaExhausted,
         429 => Class::Throttled,

@@ -67,7 +67,8 @@ pub struct CallScope {
     pub scheduling: Arc<Scheduling>,
     /// Repeat index: each has its own space in the cache.
     pub repeat: u32,
-    /// Whatever tells the run which call this is; handed to the observer as it is.
+    /// Whatever tells the run which call this is; handed to the observer as it is. Equal
+    /// requests of a recording are told apart by it.
     pub tag: u64,
 }
 
@@ -84,7 +85,9 @@ pub struct Reply {
     pub class: Class,
     /// When the server would rather be asked again, if it said so.
     pub retry_after: Option<Duration>,
-    /// From the cache or a recording: nothing left the machine.
+    /// Nothing left the machine for this caller: the answer came from the cache, or another
+    /// caller's equal request fetched it. A recorded answer says what it said when it was
+    /// recorded.
     pub cached: bool,
     /// What it took.
     pub spent: Spent,
@@ -101,4 +104,9 @@ pub struct Spent {
     pub worked: Duration,
     /// Time of the last attempt, from its start to the last byte of its body.
     pub latency: Duration,
+    /// Time on the wire that the answer took when it came, where that is not in `worked`: a
+    /// cached or recorded answer, or one that was fetched for several callers at once.
+    pub past_latency: Duration,
+    /// Attempts that a recorded answer took when it was recorded.
+    pub past_attempts: u32,
 }

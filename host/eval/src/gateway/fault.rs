@@ -22,6 +22,8 @@ pub enum Code {
     InvalidRequest,
     /// The credential has no value, or the server doesn't accept it.
     Auth,
+    /// The server doesn't have what the lane asks for.
+    NotFound,
     /// A rate limit forbids it, however long it waits.
     RateLimited,
     /// A quota or a balance is used up.
@@ -83,8 +85,18 @@ pub(super) enum Fault {
     ResponseTooLarge { origin: String, limit: usize },
     #[error("{origin} redirected more than {limit} times")]
     TooManyRedirects { origin: String, limit: u32 },
-    #[error("{method} {origin} is not in the recording")]
-    NotRecorded { method: String, origin: String },
+    #[error("{method} {url} is not in the recording{nearest}")]
+    NotRecorded {
+        method: String,
+        url: String,
+        nearest: String,
+    },
+    #[error("{message}")]
+    Replayed {
+        code: Code,
+        class: Class,
+        message: String,
+    },
     #[error("the HTTP client could not be made: {0}")]
     Client(String),
     #[error("{lane}: not sent: {}", reason(.why))]
@@ -114,6 +126,9 @@ fn reason(why: &scheduler::Refusal) -> String {
         Why::Auth => {
             "the server does not accept the credential, as it said to earlier requests".to_owned()
         }
+        Why::NotFound => "the server does not have this model or address, as it said to earlier \
+             requests, and nothing else was ever found"
+            .to_owned(),
         Why::DeadlineInQueue { needed } => format!(
             "with its turn and its answer it would need {:.1} s, more than this call has left",
             needed.as_secs_f64()
@@ -125,7 +140,7 @@ fn reason(why: &scheduler::Refusal) -> String {
 }
 
 impl Fault {
-    fn code(&self) -> Code {
+    pub(super) fn code(&self) -> Code {
         match self {
             Self::Refused(_) => Code::Denied,
             Self::Invalid(_) => Code::InvalidRequest,
@@ -139,10 +154,12 @@ impl Fault {
                 scheduler::Refusal::Oversize { .. } => Code::RateLimited,
                 scheduler::Refusal::QuotaExhausted { .. } => Code::QuotaExhausted,
                 scheduler::Refusal::Auth => Code::Auth,
+                scheduler::Refusal::NotFound => Code::NotFound,
                 scheduler::Refusal::DeadlineInQueue { .. } => Code::Timeout,
                 scheduler::Refusal::UnknownLimit => Code::Other,
             },
             Self::Cancelled => Code::Cancelled,
+            Self::Replayed { code, .. } => *code,
         }
     }
 
@@ -150,11 +167,13 @@ impl Fault {
     pub(super) fn class(&self) -> Class {
         match self {
             Self::Transport { kind, .. } => kind.class(),
+            Self::Replayed { class, .. } => *class,
             Self::TimedOut { .. } | Self::PastDeadline => Class::Timeout,
             Self::NoSecret { .. } | Self::UnusableSecret { .. } => Class::Auth,
             Self::Unsent { why, .. } => match why {
                 scheduler::Refusal::QuotaExhausted { .. } => Class::QuotaExhausted,
                 scheduler::Refusal::Auth => Class::Auth,
+                scheduler::Refusal::NotFound => Class::NotFound,
                 scheduler::Refusal::DeadlineInQueue { .. } => Class::Timeout,
                 scheduler::Refusal::Oversize { .. } | scheduler::Refusal::UnknownLimit => {
                     Class::Permanent

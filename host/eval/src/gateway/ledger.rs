@@ -7,6 +7,8 @@ use std::future::Future;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::sync::watch;
+
 use super::clock::{Held, WorkClock};
 use super::exchange::Spent;
 
@@ -15,6 +17,8 @@ pub(super) struct Ledger<'a> {
     spent: Mutex<Spent>,
     clock: Option<&'a WorkClock>,
     _open: Option<Held>,
+    /// Hears whether an attempt is on the wire.
+    on_wire: Option<watch::Sender<bool>>,
 }
 
 impl<'a> Ledger<'a> {
@@ -24,6 +28,18 @@ impl<'a> Ledger<'a> {
             spent: Mutex::default(),
             clock,
             _open: clock.map(WorkClock::open),
+            on_wire: None,
+        }
+    }
+
+    /// The account of a request that several callers wait for. It has no clock: each caller
+    /// has its own, and learns through `on_wire` when it runs.
+    pub(super) fn of_flight(on_wire: watch::Sender<bool>) -> Self {
+        Self {
+            spent: Mutex::default(),
+            clock: None,
+            _open: None,
+            on_wire: Some(on_wire),
         }
     }
 
@@ -38,15 +54,47 @@ impl<'a> Ledger<'a> {
         future.await
     }
 
+    /// Runs `future` while the clock runs on, and books its time as waiting: the work is
+    /// another account's, which [`Self::adopt`] takes over.
+    pub(super) async fn beside<F: Future>(&self, future: F) -> F::Output {
+        let _timer = Timer::start(|time| self.lock().waited += time);
+        future.await
+    }
+
+    /// Takes over what a shared request took; its attempts are one caller's only.
+    pub(super) fn adopt(&self, flown: &Spent, is_payer: bool) {
+        let mut spent = self.lock();
+        spent.past_latency += flown.worked + flown.past_latency;
+        if is_payer {
+            spent.attempts += flown.attempts;
+        }
+    }
+
+    /// Notes what a remembered answer had taken.
+    pub(super) fn remember(&self, latency: Duration, attempts: u32) {
+        let mut spent = self.lock();
+        spent.past_latency += latency;
+        spent.past_attempts += attempts;
+    }
+
     /// Runs an attempt and books its time as work.
     pub(super) async fn working<F: Future>(&self, attempt: F) -> F::Output {
         self.lock().attempts += 1;
+        self.tell(true);
         let _timer = Timer::start(|time| {
             let mut spent = self.lock();
             spent.worked += time;
             spent.latency = time;
+            drop(spent);
+            self.tell(false);
         });
         attempt.await
+    }
+
+    fn tell(&self, on_wire: bool) {
+        if let Some(listeners) = &self.on_wire {
+            listeners.send_replace(on_wire);
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Spent> {

@@ -2,17 +2,25 @@
 //! and of the response cache in the gateway's stack.
 //!
 //! Both see a request without its credential (a fingerprint stands for it) and a response
-//! after masking, so no file that they write can hold a secret. Both stand above the
-//! lanes: what is remembered costs no quota.
+//! after masking. Both stand above the lanes: what is remembered costs no quota. The traits
+//! are here so that the stack can be tested without files; `cache` and `tape` are what a run
+//! uses. That equal requests at once become one is neither's business: see `flights`.
 
 use std::fmt;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use runner_store::Digest;
 
+use super::class::Class;
+use super::exchange::{Reply, Spent};
+use super::fault::{Code, Fault};
+use super::grants::Grants;
+use super::lane::Lane;
 use super::secret::Fingerprint;
 
-/// A request without secrets: what identifies an exchange.
+/// A request without its credential: what identifies an exchange.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Envelope {
     /// Upper case.
@@ -51,78 +59,123 @@ pub struct Remembered {
     pub body: Vec<u8>,
 }
 
+/// A response in the cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// The response.
+    pub response: Remembered,
+    /// Time that the original took on the wire.
+    pub latency: Duration,
+}
+
+/// An exchange from its end, as a recording has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Take {
+    /// How it ended.
+    pub ending: Ending,
+    /// Attempts that it took.
+    pub attempts: u32,
+    /// Time on the wire that its answer took.
+    pub latency: Duration,
+}
+
+impl Take {
+    /// What a recording keeps of an end.
+    pub(super) fn of(grants: &Grants, result: &Result<Reply, Fault>, spent: &Spent) -> Self {
+        let ending = match result {
+            Ok(reply) => Ending::Answered {
+                response: Remembered {
+                    status: reply.status,
+                    headers: reply.headers.clone(),
+                    body: reply.body.clone(),
+                },
+                retry_after: reply.retry_after,
+                cached: reply.cached,
+            },
+            Err(fault) => Ending::Failed {
+                code: fault.code(),
+                class: fault.class(),
+                message: grants.masker().mask(&fault.to_string()).into_owned(),
+            },
+        };
+        Self {
+            ending,
+            attempts: spent.attempts,
+            latency: spent.worked + spent.past_latency,
+        }
+    }
+}
+
+/// How a recorded exchange ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// With a response, of whatever status.
+    Answered {
+        /// The response.
+        response: Remembered,
+        /// When the server would rather be asked again.
+        retry_after: Option<Duration>,
+        /// It had not left the machine.
+        cached: bool,
+    },
+    /// Without one.
+    Failed {
+        /// What kind of failure.
+        code: Code,
+        /// The same as retries see it.
+        class: Class,
+        /// One line, without secrets.
+        message: String,
+    },
+}
+
 /// What a tape does with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cue {
-    /// Go on; the response will be offered to [`Tape::record`].
+    /// Go on; the end will be offered to [`Tape::record`].
     Live,
-    /// Answer with this.
-    Replay(Remembered),
+    /// End like this.
+    Replay(Take),
     /// The tape only replays and does not have it: an error.
-    Missing,
+    Missing {
+        /// What it has that comes nearest, to follow "is not in the recording"; may be empty.
+        nearest: String,
+    },
 }
 
-/// Records exchanges, or replays recorded ones.
-#[async_trait]
+/// Records exchanges, or replays recorded ones. `tag` is that of the call's scope.
 pub trait Tape: Send + Sync {
+    /// Whether no request ever leaves, so that no credential needs a value.
+    fn is_offline(&self) -> bool {
+        false
+    }
+
     /// Looks a request up.
-    async fn cue(&self, envelope: &Envelope) -> Cue;
-    /// Takes a response of any status that came for a request with [`Cue::Live`].
-    async fn record(&self, envelope: &Envelope, response: &Remembered);
+    fn cue(&self, envelope: &Envelope, tag: u64) -> Cue;
+
+    /// Takes how a request with [`Cue::Live`] ended.
+    fn record(&self, envelope: &Envelope, tag: u64, take: &Take);
 }
 
 /// Neither records nor replays.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoTape;
 
-#[async_trait]
 impl Tape for NoTape {
-    async fn cue(&self, _envelope: &Envelope) -> Cue {
+    fn cue(&self, _envelope: &Envelope, _tag: u64) -> Cue {
         Cue::Live
     }
 
-    async fn record(&self, _envelope: &Envelope, _response: &Remembered) {}
+    fn record(&self, _envelope: &Envelope, _tag: u64, _take: &Take) {}
 }
 
-/// What the cache has for a request.
-pub enum Entry {
-    /// The response.
-    Hit(Remembered),
-    /// Nothing, and nobody else is fetching it: the caller does.
-    Lead(Box<dyn Flight>),
-}
-
-/// Serves responses that came before. Single flight: of several equal requests at once
-/// one leads, and the others wait in [`enter`](ResponseCache::enter) for what it lands.
+/// Keeps responses by the digest of their request.
 #[async_trait]
 pub trait ResponseCache: Send + Sync {
-    /// A hit, or the task of fetching it.
-    async fn enter(&self, envelope: &Envelope) -> Entry;
-}
+    /// What it has. May take as long as reading a small file.
+    fn get(&self, key: &Digest) -> Option<Held>;
 
-/// The leader's ticket. Dropping it without [`land`](Flight::land) passes the lead on to
-/// one of those who wait.
-#[async_trait]
-pub trait Flight: Send {
-    /// Stores a complete 2xx response. Returns once it would survive a crash, so that
-    /// nothing is paid for twice.
-    async fn land(self: Box<Self>, response: &Remembered);
-}
-
-/// Remembers nothing; every request leads.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoCache;
-
-#[async_trait]
-impl ResponseCache for NoCache {
-    async fn enter(&self, _envelope: &Envelope) -> Entry {
-        Entry::Lead(Box::new(Forget))
-    }
-}
-
-struct Forget;
-
-#[async_trait]
-impl Flight for Forget {
-    async fn land(self: Box<Self>, _response: &Remembered) {}
+    /// Keeps a response that is worth it. Returns once it would survive a crash, so that
+    /// nothing is paid for twice; or when it can't be kept, which is no error of the request.
+    async fn put(&self, key: &Digest, envelope: &Envelope, lane: &Lane, held: Held);
 }

@@ -82,6 +82,15 @@ pub(super) struct Signature<'a> {
 
 /// Checks an exchange against the grants.
 pub(super) fn prepare(grants: &Grants, exchange: Exchange) -> Result<Prepared<'_>, Fault> {
+    checked(grants, exchange, true)
+}
+
+/// The same for an exchange that is never sent: its credential needs no value.
+pub(super) fn prepare_offline(grants: &Grants, exchange: Exchange) -> Result<Prepared<'_>, Fault> {
+    checked(grants, exchange, false)
+}
+
+fn checked(grants: &Grants, exchange: Exchange, sign: bool) -> Result<Prepared<'_>, Fault> {
     let method = method(&exchange.method)?;
     let url = url(&exchange.url)?;
     let origin = Origin::of(&url)
@@ -103,7 +112,7 @@ pub(super) fn prepare(grants: &Grants, exchange: Exchange) -> Result<Prepared<'_
     let scheme = credential.map(|(_, credential)| &credential.scheme);
     let headers = headers(grants.plugin(), &exchange.headers, scheme)?;
     refuse_own_parameter(grants.plugin(), &url, scheme)?;
-    let signature = match credential {
+    let signature = match credential.filter(|_| sign) {
         Some((name, credential)) => Some(Signature::of(name, credential)?),
         None => None,
     };

@@ -10,15 +10,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use runner_scheduler::{Cost, Hint, Next, Refusal, Response};
+use runner_store::Digest;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
+use super::cache;
 use super::class::{Class, ErrorBody, classify};
 use super::client::{ClientSettings, Clients};
 use super::exchange::{CacheMode, CallScope, DEFAULT_TIMEOUT, Exchange, Reply, Spent};
 use super::fault::{ExchangeError, Fault};
+use super::flights::{Flights, Landed, Route};
 use super::grants::Grants;
 use super::lanes::{Entrant, LaneSummary, Lanes, Turn};
 use super::ledger::Ledger;
-use super::memory::{Cue, Entry, NoCache, NoTape, Remembered, ResponseCache, Tape};
+use super::memory::{Cue, Ending, Envelope, Held, NoTape, Remembered, ResponseCache, Take, Tape};
 use super::observer::{Event, Notice, Observer, Unobserved};
 use super::request::{self, Prepared};
 use super::tokens;
@@ -34,8 +39,9 @@ pub struct Settings {
     pub seed: u64,
     /// Records or replays.
     pub tape: Box<dyn Tape>,
-    /// Serves what came before.
-    pub cache: Box<dyn ResponseCache>,
+    /// Serves what came before, and makes equal requests at once one. `None`: neither; every
+    /// request is sent, so that repeats are independent of each other.
+    pub cache: Option<Box<dyn ResponseCache>>,
     /// Is told what happens.
     pub observer: Box<dyn Observer>,
 }
@@ -47,7 +53,7 @@ impl Default for Settings {
             timeout: DEFAULT_TIMEOUT,
             seed: 0,
             tape: Box::new(NoTape),
-            cache: Box::new(NoCache),
+            cache: None,
             observer: Box::new(Unobserved),
         }
     }
@@ -62,7 +68,8 @@ struct Stack {
     clients: Clients,
     timeout: Duration,
     tape: Box<dyn Tape>,
-    cache: Box<dyn ResponseCache>,
+    cache: Option<Box<dyn ResponseCache>>,
+    flights: Flights,
     lanes: Lanes,
     observer: Arc<dyn Observer>,
 }
@@ -74,6 +81,16 @@ struct Passage<'a> {
     prepared: &'a Prepared<'a>,
     ledger: &'a Ledger<'a>,
     budget: Duration,
+}
+
+/// A request that several callers wait for, with all that it needs to go on without them.
+struct Flight {
+    grants: Grants,
+    exchange: Exchange,
+    scope: CallScope,
+    budget: Duration,
+    envelope: Envelope,
+    key: Digest,
 }
 
 /// How an attempt ended, with all that is said about it.
@@ -93,6 +110,7 @@ impl Gateway {
             timeout: settings.timeout,
             tape: settings.tape,
             cache: settings.cache,
+            flights: Flights::default(),
             lanes: Lanes::new(settings.seed, Arc::clone(&observer)),
             observer,
         }))
@@ -105,8 +123,8 @@ impl Gateway {
 
     /// Sends one request on behalf of a plugin and waits for the whole response.
     ///
-    /// Safe to drop at any point: the connection is closed, the turn in the lane and the lead
-    /// in the cache are given back.
+    /// Safe to drop at any point: unless others wait for the same answer, the connection is
+    /// closed and the turn in the lane given back.
     pub async fn send(
         &self,
         grants: &Grants,
@@ -139,7 +157,7 @@ async fn until(deadline: Option<Instant>) {
 
 impl Stack {
     async fn pass(
-        &self,
+        self: &Arc<Self>,
         grants: &Grants,
         mut exchange: Exchange,
         scope: &CallScope,
@@ -148,8 +166,12 @@ impl Stack {
         let pool = scope.scheduling.pool.clone();
         exchange.bucket = pool.or(exchange.bucket);
         let budget = exchange.timeout.unwrap_or(self.timeout).min(self.timeout);
-        let mode = exchange.cache;
-        let prepared = request::prepare(grants, exchange)?;
+        let shared = self.is_shared(&exchange).then(|| exchange.clone());
+        let prepared = if self.tape.is_offline() {
+            request::prepare_offline(grants, exchange)?
+        } else {
+            request::prepare(grants, exchange)?
+        };
         let passage = Passage {
             grants,
             scope,
@@ -159,42 +181,157 @@ impl Stack {
         };
         let envelope = prepared.draft.envelope(prepared.signature, scope.repeat);
 
-        match self.tape.cue(&envelope).await {
+        match self.tape.cue(&envelope, scope.tag) {
             Cue::Live => {}
-            Cue::Replay(response) => return Ok(self.remembered(&passage, response)),
-            Cue::Missing => {
+            Cue::Replay(take) => return self.replayed(&passage, take),
+            Cue::Missing { nearest } => {
                 return Err(Fault::NotRecorded {
                     method: envelope.method,
-                    origin: prepared.origin.to_string(),
+                    url: envelope.url,
+                    nearest,
                 });
             }
         }
-        let flight = match mode {
-            CacheMode::Bypass => None,
-            CacheMode::Auto => match ledger.waiting(self.cache.enter(&envelope)).await {
-                Entry::Hit(response) => return Ok(self.remembered(&passage, response)),
-                Entry::Lead(flight) => Some(flight),
-            },
+        let result = match shared {
+            Some(exchange) => self.together(&passage, &envelope, exchange).await,
+            None => self.alone(&passage).await,
         };
-        let Ended {
-            result,
-            class,
-            hint,
-            ..
-        } = self.attempts(&passage).await?;
-        let response = result?;
-        self.tape.record(&envelope, &response).await;
-        if let Some(flight) = flight.filter(|_| (200..300).contains(&response.status)) {
-            flight.land(&response).await;
-        }
-        Ok(reply(response, class, hint.retry_after, false))
+        let take = Take::of(grants, &result, &ledger.spent());
+        self.tape.record(&envelope, scope.tag, &take);
+        result
     }
 
-    fn remembered(&self, passage: &Passage<'_>, response: Remembered) -> Reply {
+    /// Whether the cache may answer, and equal requests be one.
+    fn is_shared(&self, exchange: &Exchange) -> bool {
+        self.cache.is_some()
+            && exchange.cache == CacheMode::Auto
+            && !self.tape.is_offline()
+            && cache::is_repeatable(&exchange.method.to_ascii_uppercase())
+    }
+
+    /// Sends the request for this caller only.
+    async fn alone(&self, passage: &Passage<'_>) -> Result<Reply, Fault> {
+        let ended = self.attempts(passage).await?;
+        Ok(reply(ended.result?, ended.class, ended.hint.retry_after))
+    }
+
+    /// Asks the cache and else the server, together with whoever asks the same just now.
+    async fn together(
+        self: &Arc<Self>,
+        passage: &Passage<'_>,
+        envelope: &Envelope,
+        exchange: Exchange,
+    ) -> Result<Reply, Fault> {
+        let route = Route {
+            key: cache::key(envelope),
+            plugin: passage.grants.plugin().to_owned(),
+            lane: passage.prepared.lane.clone(),
+            budget: passage.budget,
+            max_retries: passage.scope.max_retries,
+        };
+        let mut has_tried = false;
+        loop {
+            let mut seat = self.flights.board(&route, |on_wire| {
+                let flight = Flight {
+                    grants: passage.grants.clone(),
+                    exchange: exchange.clone(),
+                    scope: CallScope {
+                        cancel: CancellationToken::new(),
+                        deadline: None,
+                        clock: None,
+                        ..passage.scope.clone()
+                    },
+                    budget: passage.budget,
+                    envelope: envelope.clone(),
+                    key: route.key,
+                };
+                Arc::clone(self).fly(flight, on_wire)
+            });
+            let landed = seat.landed(passage.ledger).await;
+            if !has_tried && seat.tries_again(&landed) {
+                has_tried = true;
+                continue;
+            }
+            let pays = seat.pays();
+            passage.ledger.adopt(&landed.spent, pays);
+            let mut reply = Arc::unwrap_or_clone(landed.result?);
+            reply.cached |= !pays;
+            if reply.cached {
+                self.tell(passage, Event::Remembered);
+            }
+            return Ok(reply);
+        }
+    }
+
+    async fn fly(self: Arc<Self>, flight: Flight, on_wire: watch::Sender<bool>) -> Landed {
+        let ledger = Ledger::of_flight(on_wire);
+        let result = self.fetch(flight, &ledger).await;
+        Landed {
+            result: result.map(Arc::new),
+            spent: ledger.spent(),
+        }
+    }
+
+    /// The cache's answer, or else the server's, which the cache has before anyone else.
+    async fn fetch(&self, flight: Flight, ledger: &Ledger<'_>) -> Result<Reply, Fault> {
+        let cache = self.cache.as_deref();
+        let cache = cache.expect("only with a cache requests are shared");
+        let held = cache.get(&flight.key);
+        if let Some(Held { response, latency }) = held {
+            ledger.remember(latency, 0);
+            let class = class_of(&response, None);
+            let cached = true;
+            return Ok(Reply {
+                cached,
+                ..reply(response, class, None)
+            });
+        }
+        let prepared = request::prepare(&flight.grants, flight.exchange)?;
+        let passage = Passage {
+            grants: &flight.grants,
+            scope: &flight.scope,
+            prepared: &prepared,
+            ledger,
+            budget: flight.budget,
+        };
+        let ended = self.attempts(&passage).await?;
+        let response = ended.result?;
+        if cache::is_worth_keeping(&response) {
+            let held = Held {
+                response: response.clone(),
+                latency: ledger.spent().worked,
+            };
+            let lane = &prepared.lane;
+            cache.put(&flight.key, &flight.envelope, lane, held).await;
+        }
+        Ok(reply(response, ended.class, ended.hint.retry_after))
+    }
+
+    fn replayed(&self, passage: &Passage<'_>, take: Take) -> Result<Reply, Fault> {
         self.tell(passage, Event::Remembered);
-        let body = ErrorBody::read(response.status, &response.body);
-        let class = classify(response.status, &body, None);
-        reply(response, class, None, true)
+        passage.ledger.remember(take.latency, take.attempts);
+        match take.ending {
+            Ending::Answered {
+                response,
+                retry_after,
+                cached,
+            } => {
+                let class = class_of(&response, retry_after);
+                Ok(Reply {
+                    cached,
+                    ..reply(response, class, retry_after)
+                })
+            }
+            Ending::Failed {
+                code,
+                class,
+                message,
+            } => Err(Fault::Replayed {
+                code,
+                class,
+                message,
+            }),
+        }
     }
 
     async fn attempts(&self, passage: &Passage<'_>) -> Result<Ended, Fault> {
@@ -343,14 +480,19 @@ fn is_dropped(name: &str) -> bool {
     ) || name.starts_with("proxy-")
 }
 
-fn reply(response: Remembered, class: Class, retry_after: Option<Duration>, cached: bool) -> Reply {
+fn reply(response: Remembered, class: Class, retry_after: Option<Duration>) -> Reply {
     Reply {
         status: response.status,
         headers: response.headers,
         body: response.body,
         class,
         retry_after,
-        cached,
+        cached: false,
         spent: Spent::default(),
     }
+}
+
+fn class_of(response: &Remembered, retry_after: Option<Duration>) -> Class {
+    let body = ErrorBody::read(response.status, &response.body);
+    classify(response.status, &body, retry_after)
 }

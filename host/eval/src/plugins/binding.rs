@@ -113,6 +113,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) delay: Option<Duration>,
     /// The run's `adaptive`.
     pub(crate) adaptive: bool,
+    /// Nothing will be sent, so that a credential needs no value.
+    pub(crate) offline: bool,
 }
 
 /// What one use of a plugin may do.
@@ -285,7 +287,7 @@ impl Binder<'_> {
             Some(Value::String(value)) if !value.is_empty() => Some(value),
             _ => self.variable(provider, &env),
         };
-        let Some(value) = value else {
+        let Some(value) = value.or_else(|| self.offline.then(String::new)) else {
             let elsewhere = match &want.env_config_key {
                 Some(key) => {
                     format!(", or name another variable in the provider's config ({key}: …)")
@@ -327,7 +329,7 @@ impl Binder<'_> {
                 .and_then(|provider| self.variable(provider, &grant.env))
                 .or_else(|| self.env.get(&grant.env).cloned())
                 .filter(|value| !value.is_empty());
-            let Some(value) = value else {
+            let Some(value) = value.or_else(|| self.offline.then(String::new)) else {
                 let provider = format!("credential '{name}' of plugin '{}'", plugin.alias);
                 let (env, elsewhere) = (grant.env.clone(), String::new());
                 return Err(BindError::NoSecret {

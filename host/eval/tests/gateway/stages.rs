@@ -1,12 +1,14 @@
 //! Tape, cache, lanes and observer sit where they belong, and see what they may.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use runner_eval::gateway::{
-    CacheMode, CallScope, Class, ClientSettings, Code, Cue, Entry, Envelope, Event, Exchange,
-    Flight, Gateway, LaneNotice, Notice, Observer, Policy, Remembered, ResponseCache, Scheduling,
-    Settings, Tape,
+    CacheMode, CallScope, Class, ClientSettings, Code, Cue, Ending, Envelope, Event, Exchange,
+    Gateway, Held, Lane, LaneNotice, Notice, Observer, Policy, Remembered, ResponseCache,
+    Scheduling, Settings, Take, Tape,
 };
 use runner_tests::{Answer, Gate, ModelApi};
 
@@ -35,7 +37,7 @@ impl Journal {
     fn settings(&self, cue: &Cue, hit: Option<&Remembered>) -> Settings {
         Settings {
             tape: Box::new(JournalTape(self.clone(), cue.clone())),
-            cache: Box::new(JournalCache(self.clone(), hit.cloned())),
+            cache: Some(Box::new(JournalCache::new(self, hit))),
             observer: Box::new(self.clone()),
             ..settings()
         }
@@ -66,46 +68,60 @@ impl Observer for Journal {
 
 struct JournalTape(Journal, Cue);
 
-#[async_trait]
 impl Tape for JournalTape {
-    async fn cue(&self, envelope: &Envelope) -> Cue {
+    fn cue(&self, envelope: &Envelope, tag: u64) -> Cue {
         assert!(!format!("{}{:?}", envelope.url, envelope.headers).contains("key=42"));
+        assert_eq!(tag, 7);
         self.0.write("cue");
         self.1.clone()
     }
 
-    async fn record(&self, _envelope: &Envelope, response: &Remembered) {
+    fn record(&self, _envelope: &Envelope, _tag: u64, take: &Take) {
+        let Ending::Answered { response, .. } = &take.ending else {
+            return self.0.write("record failure");
+        };
         assert!(!String::from_utf8_lossy(&response.body).contains(SECRET));
         self.0.write(format!("record {}", response.status));
     }
 }
 
-struct JournalCache(Journal, Option<Remembered>);
+struct JournalCache {
+    journal: Journal,
+    always: Option<Remembered>,
+    held: Mutex<HashMap<String, Held>>,
+}
 
-#[async_trait]
-impl ResponseCache for JournalCache {
-    async fn enter(&self, _envelope: &Envelope) -> Entry {
-        self.0.write("enter");
-        match &self.1 {
-            Some(response) => Entry::Hit(response.clone()),
-            None => Entry::Lead(Box::new(Ticket(self.0.clone()))),
+impl JournalCache {
+    fn new(journal: &Journal, always: Option<&Remembered>) -> Self {
+        Self {
+            journal: journal.clone(),
+            always: always.cloned(),
+            held: Mutex::default(),
         }
     }
 }
 
-struct Ticket(Journal);
+/// Time that the journal's answers took when they came.
+const TOOK: Duration = Duration::from_millis(1234);
 
 #[async_trait]
-impl Flight for Ticket {
-    async fn land(self: Box<Self>, response: &Remembered) {
-        assert!(!String::from_utf8_lossy(&response.body).contains(SECRET));
-        self.0.write(format!("land {}", response.status));
+impl ResponseCache for JournalCache {
+    fn get(&self, key: &runner_store::Digest) -> Option<Held> {
+        self.journal.write("look up");
+        let always = self.always.clone().map(|response| Held {
+            response,
+            latency: TOOK,
+        });
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        always.or_else(|| held.get(&key.to_string()).cloned())
     }
-}
 
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        self.0.write("ticket back");
+    async fn put(&self, key: &runner_store::Digest, _: &Envelope, lane: &Lane, held: Held) {
+        assert!(!String::from_utf8_lossy(&held.response.body).contains(SECRET));
+        assert_eq!(lane.bucket.as_deref(), Some("gpt"));
+        self.journal.write(format!("keep {}", held.response.status));
+        let mut all = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(key.to_string(), held);
     }
 }
 
@@ -121,6 +137,18 @@ async fn send(settings: Settings, api: &ModelApi, cache: CacheMode) -> Result<St
     reply
         .map(|reply| text(&reply).to_owned())
         .map_err(|error| error.code)
+}
+
+fn replay(text: &str) -> Cue {
+    Cue::Replay(Take {
+        ending: Ending::Answered {
+            response: remembered(text),
+            retry_after: None,
+            cached: false,
+        },
+        attempts: 1,
+        latency: TOOK,
+    })
 }
 
 fn remembered(text: &str) -> Remembered {
@@ -148,7 +176,7 @@ async fn a_live_request_passes_the_stages_in_order_and_pauses_without_a_slot() {
         journal.lines(),
         [
             "cue",
-            "enter",
+            "look up",
             "slot:acquired",
             "started 1 #7",
             "finished 1 Throttled #7",
@@ -159,9 +187,8 @@ async fn a_live_request_passes_the_stages_in_order_and_pauses_without_a_slot() {
             "started 2 #7",
             "finished 2 Ok #7",
             "slot:released",
+            "keep 200",
             "record 200",
-            "land 200",
-            "ticket back",
         ]
     );
 }
@@ -175,12 +202,13 @@ async fn what_is_remembered_touches_neither_lane_nor_network() {
         send(settings, &api, CacheMode::Auto).await,
         Ok("cached".to_owned())
     );
-    let settings = journal.settings(&Cue::Replay(remembered("replayed")), None);
+    let settings = journal.settings(&replay("replayed"), None);
     assert_eq!(
         send(settings, &api, CacheMode::Auto).await,
         Ok("replayed".to_owned())
     );
-    let settings = journal.settings(&Cue::Missing, None);
+    let nearest = String::new();
+    let settings = journal.settings(&Cue::Missing { nearest }, None);
     assert_eq!(
         send(settings, &api, CacheMode::Auto).await,
         Err(Code::Other)
@@ -189,8 +217,9 @@ async fn what_is_remembered_touches_neither_lane_nor_network() {
         journal.lines(),
         [
             "cue",
-            "enter",
+            "look up",
             "remembered #7",
+            "record 200",
             "cue",
             "remembered #7",
             "cue"
@@ -210,15 +239,12 @@ async fn a_bypass_does_not_ask_the_cache_and_a_failure_is_not_kept() {
     }
     let lines = journal.lines();
     let count = |line: &str| lines.iter().filter(|candidate| *candidate == line).count();
-    assert_eq!(
-        (count("enter"), count("ticket back"), count("land 404")),
-        (1, 1, 0)
-    );
+    assert_eq!((count("look up"), count("keep 404")), (1, 0));
     assert_eq!(count("record 404"), 2, "a recording keeps failures too");
 }
 
 #[tokio::test]
-async fn dropping_an_exchange_gives_back_slot_and_ticket() {
+async fn dropping_the_last_caller_of_an_exchange_closes_it_and_gives_back_its_slot() {
     let api = ModelApi::start();
     let gate = Gate::closed();
     api.always(Answer::raw("late").behind(&gate));
@@ -232,9 +258,10 @@ async fn dropping_an_exchange_gives_back_slot_and_ticket() {
     api.until(|view| view.requests == 1).await;
     sending.abort();
     assert!(sending.await.expect_err("aborted").is_cancelled());
+    while !journal.lines().contains(&"slot:released".to_owned()) {
+        tokio::task::yield_now().await;
+    }
     let lines = journal.lines();
-    assert!(lines.contains(&"slot:released".to_owned()), "{lines:?}");
-    assert!(lines.contains(&"ticket back".to_owned()), "{lines:?}");
     assert!(
         !lines.iter().any(|line| line.starts_with("finished")),
         "{lines:?}"
@@ -279,4 +306,42 @@ async fn many_requests_are_in_flight_at_once_and_share_what_connections_they_can
         assert_eq!((reply.class, reply.spent.attempts), (Class::Ok, 1));
     }
     assert_eq!(api.max_concurrent(), MANY);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn equal_requests_at_once_are_one_on_the_wire_and_each_has_the_answer() {
+    const MANY: usize = 100;
+    let api = ModelApi::start();
+    let gate = Gate::closed();
+    api.always(Answer::raw("once").behind(&gate));
+    let journal = Journal::default();
+    let gateway = Gateway::new(journal.settings(&Cue::Live, None));
+    let exchange = Exchange {
+        bucket: Some("gpt".to_owned()),
+        ..post(format!("{}/v1", api.url()))
+    };
+    let scope = CallScope { tag: 7, ..scope() };
+    let ask = || {
+        let (gateway, exchange, scope) = (gateway.clone(), exchange.clone(), scope.clone());
+        let grants = grants("bearer", &[&api.url()]);
+        tokio::spawn(async move { gateway.send(&grants, exchange, &scope).await })
+    };
+    let tasks: Vec<_> = (0..MANY).map(|_| ask()).collect();
+    api.until(|view| view.requests == 1).await;
+    // The one that leads may be among those that leave.
+    for leaving in &tasks[..MANY / 2] {
+        leaving.abort();
+    }
+    gate.open();
+    let mut attempts = 0;
+    for task in tasks.into_iter().skip(MANY / 2) {
+        let reply = task.await.expect("no panic").expect("a reply");
+        assert_eq!(text(&reply), "once");
+        assert_eq!(reply.cached, reply.spent.attempts == 0);
+        attempts += reply.spent.attempts;
+    }
+    assert!(attempts <= 1, "{attempts} attempts for one request");
+    let reply = ask().await.expect("no panic").expect("a reply");
+    assert!(reply.cached && reply.spent.attempts == 0);
+    assert_eq!(api.requests().len(), 1);
 }

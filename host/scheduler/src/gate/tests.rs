@@ -389,6 +389,31 @@ fn three_first_attempts_that_all_fail_for_the_credential_end_the_lane() {
 }
 
 #[test]
+fn three_first_attempts_that_all_find_nothing_end_the_lane() {
+    let mut lane = Watched::new();
+    lane.gate.was_not_found();
+    lane.gate.was_not_found();
+    assert_eq!(lane.gate.check(at(0), QUIET, false), None);
+    lane.gate.was_not_found();
+    let held = lane.gate.check(at(9_999_999), QUIET, false);
+    assert_eq!(held, Some(Held::Ended(Refusal::NotFound)));
+}
+
+#[test]
+fn where_something_was_found_or_understood_a_missing_thing_ends_nothing() {
+    let mut lane = Watched::new();
+    for _ in 0..50 {
+        lane.gate.was_not_found();
+        lane.gate.was_understood();
+    }
+    lane.gate.succeeded();
+    for _ in 0..50 {
+        lane.gate.was_not_found();
+    }
+    assert_eq!(lane.gate.check(at(0), QUIET, false), None);
+}
+
+#[test]
 fn a_credential_that_was_accepted_once_ends_nothing() {
     let mut lane = Watched::new();
     lane.gate.auth_failed();

@@ -96,6 +96,8 @@ impl Lane {
                 if end.class == Class::Ok {
                     self.gate.succeeded();
                     self.budget.succeed();
+                } else {
+                    self.gate.was_understood();
                 }
                 self.accept(flight, around);
             }
@@ -124,6 +126,12 @@ impl Lane {
                 self.gate.end(Refusal::QuotaExhausted { until });
             }
             Class::Auth if self.policy.adaptive => self.gate.auth_failed(),
+            Class::NotFound => {
+                if self.policy.adaptive {
+                    self.gate.was_not_found();
+                }
+                self.accept(flight, around);
+            }
             Class::QuotaExhausted | Class::Auth => {}
         }
         self.gate.works(now, sent_at);

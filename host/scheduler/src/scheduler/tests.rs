@@ -347,6 +347,19 @@ fn a_used_up_quota_refuses_what_is_queued_and_what_comes_later_but_no_other_lane
 }
 
 #[test]
+fn a_model_that_was_never_there_is_given_up_after_three() {
+    let (mut rig, lane) = Rig::with(slots(1));
+    let jobs: Vec<JobId> = (0..5).map(|_| rig.offer(lane)).collect();
+    for job in &jobs[..3] {
+        assert_eq!(rig.started(), [job.ticket()]);
+        assert_eq!(rig.ends(*job, Class::NotFound), Next::Return);
+    }
+    let refused = |job: &JobId| Action::Refuse(*job, Refusal::NotFound);
+    let expected: Vec<Action> = jobs[3..].iter().map(refused).collect();
+    assert_eq!(rig.actions(), expected);
+}
+
+#[test]
 fn a_credential_that_never_worked_is_given_up_after_three() {
     let (mut rig, lane) = Rig::with(slots(1));
     let jobs: Vec<JobId> = (0..5).map(|_| rig.offer(lane)).collect();

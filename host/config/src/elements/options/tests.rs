@@ -20,6 +20,7 @@ fn defaults() -> RunOptions {
         delay: None,
         case_timeout: None,
         run_timeout: None,
+        cache: true,
         budget: Budget::default(),
     }
 }
@@ -150,5 +151,31 @@ fn what_is_wrong_is_said() {
     ];
     for (more, expected) in cases {
         assert_eq!(config(more).problems(), [expected], "{more}");
+    }
+}
+
+#[test]
+fn the_cache_is_switched_off_by_the_config_or_else_the_environment() {
+    let off = "evaluateOptions: { cache: false }";
+    let on = "evaluateOptions: { cache: true }";
+    let cases = [
+        ("", None, true),
+        (off, None, false),
+        ("", Some(("RUNNER_CACHE_ENABLED", "false")), false),
+        ("", Some(("PROMPTFOO_CACHE_ENABLED", "0")), false),
+        ("", Some(("PROMPTFOO_CACHE_ENABLED", "true")), true),
+        (on, Some(("RUNNER_CACHE_ENABLED", "false")), true),
+        (off, Some(("RUNNER_CACHE_ENABLED", "true")), false),
+    ];
+    for (written, variable, expected) in cases {
+        let mut folder = config(written);
+        if let Some((name, value)) = variable {
+            folder = folder.env(name, value);
+        }
+        assert_eq!(
+            folder.plan().options.cache,
+            expected,
+            "{written} {variable:?}"
+        );
     }
 }

@@ -39,7 +39,7 @@ fn class() -> impl Strategy<Value = Class> {
         3 => Just(Class::Transient),
         1 => Just(Class::Timeout),
         1 => Just(Class::Permanent),
-        1 => prop_oneof![Just(Class::QuotaExhausted), Just(Class::Auth)],
+        1 => prop_oneof![Just(Class::QuotaExhausted), Just(Class::Auth), Just(Class::NotFound)],
     ]
 }
 

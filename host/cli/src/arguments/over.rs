@@ -1,0 +1,88 @@
+//! Flags of today over those of a kept run.
+//!
+//! A run that goes on is run as it was asked for, and a flag that is given now takes the place
+//! of the same flag then. Lists are replaced as a whole: who names a config means that one and
+//! not one more. What says how one session is shown or written down (`--events`, `--watch`, the
+//! table) or where it begins is not taken over.
+
+use std::path::{Path, PathBuf};
+
+use super::{Eval, Filtering, Spending};
+
+impl Eval {
+    /// These flags, and where they say nothing, those of `before`.
+    pub(crate) fn over(self, before: Self) -> Self {
+        Self {
+            config: list(self.config, before.config),
+            description: self.description.or(before.description),
+            var: list(self.var, before.var),
+            prompt_prefix: self.prompt_prefix.or(before.prompt_prefix),
+            prompt_suffix: self.prompt_suffix.or(before.prompt_suffix),
+            filtering: self.filtering.over(before.filtering),
+            max_concurrency: self.max_concurrency.or(before.max_concurrency),
+            repeat: self.repeat.or(before.repeat),
+            delay: self.delay.or(before.delay),
+            timeout_ms: self.timeout_ms.or(before.timeout_ms),
+            max_eval_time_ms: self.max_eval_time_ms.or(before.max_eval_time_ms),
+            spending: self.spending.over(&before.spending),
+            plugin: list(self.plugin, before.plugin),
+            output: list(self.output, before.output),
+            ..self
+        }
+    }
+
+    /// With every path that outlives a session made independent of the folder: `cwd` is the one
+    /// in which it was typed.
+    pub(crate) fn absolute(mut self, cwd: &Path) -> Self {
+        let lists = [&mut self.config, &mut self.plugin, &mut self.output];
+        for path in lists.into_iter().flatten() {
+            *path = cwd.join(&*path);
+        }
+        if let Some(name) = self.filtering.former_name()
+            && cwd.join(&*name).is_file()
+            && let Ok(path) = cwd.join(&*name).into_os_string().into_string()
+        {
+            *name = path;
+        }
+        self.events = self.events.map(|path: PathBuf| cwd.join(path));
+        self
+    }
+}
+
+impl Filtering {
+    fn over(self, before: Self) -> Self {
+        let former = |filtering: &Self| filtering.former().is_some();
+        let (failing, failing_only, errors_only) = if former(&self) {
+            (self.failing, self.failing_only, self.errors_only)
+        } else {
+            (before.failing, before.failing_only, before.errors_only)
+        };
+        Self {
+            pattern: self.pattern.or(before.pattern),
+            first_n: self.first_n.or(before.first_n),
+            range: self.range.or(before.range),
+            sample: self.sample.or(before.sample),
+            sample_seed: self.sample_seed.or(before.sample_seed),
+            metadata: list(self.metadata, before.metadata),
+            providers: self.providers.or(before.providers),
+            prompts: self.prompts.or(before.prompts),
+            failing,
+            failing_only,
+            errors_only,
+        }
+    }
+}
+
+impl Spending {
+    fn over(&self, before: &Self) -> Self {
+        Self {
+            cost: self.cost.or(before.cost),
+            tokens: self.tokens.or(before.tokens),
+            requests: self.requests.or(before.requests),
+        }
+    }
+}
+
+fn list<T>(now: Vec<T>, before: Vec<T>) -> Vec<T> {
+    if now.is_empty() { before } else { now }
+}

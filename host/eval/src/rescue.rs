@@ -1,0 +1,86 @@
+//! What the database could not take goes into a plain file.
+//!
+//! A full disk or a locked database ends a run, but answers that are in memory were paid for.
+//! They are written as one record per line, in the shape of a `.jsonl` results file, beside the
+//! database; or, since the disk may be the trouble, in the folder for temporary files.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::record::CaseRecord;
+
+/// Writes `records` beside `database`, or else among the temporary files; says where.
+///
+/// # Errors
+/// When neither takes them: what the second one said.
+pub(crate) fn rescue(
+    database: &Path,
+    run_id: &str,
+    records: &[Arc<CaseRecord>],
+) -> io::Result<PathBuf> {
+    let beside = database.parent().unwrap_or(Path::new("."));
+    write(beside, run_id, records).or_else(|_| write(&std::env::temp_dir(), run_id, records))
+}
+
+fn write(folder: &Path, run_id: &str, records: &[Arc<CaseRecord>]) -> io::Result<PathBuf> {
+    let path = folder.join(format!("{run_id}.rescue.jsonl"));
+    let written = create(&path).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        for record in records {
+            serde_json::to_writer(&mut out, &**record)?;
+            out.write_all(b"\n")?;
+        }
+        out.into_inner()
+            .map_err(io::IntoInnerError::into_error)?
+            .sync_all()
+    });
+    match written {
+        Ok(()) => Ok(path),
+        Err(error) => {
+            // Half of it would only mislead; when it can't be removed, nothing more can be done.
+            drop(std::fs::remove_file(&path));
+            Err(error)
+        }
+    }
+}
+
+/// A file that only the user can read, as the database is. One from a rescue of the same run
+/// before is replaced: its rows were not stored, so their cases were run again.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::samples::record;
+
+    #[test]
+    fn each_record_is_a_line_beside_the_database() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let records = [record(0), record(1)].map(Arc::new);
+        let path = rescue(&folder.path().join("runs.db"), "run-1", &records).expect("written");
+        assert_eq!(path, folder.path().join("run-1.rescue.jsonl"));
+        let text = std::fs::read_to_string(path).expect("it is there");
+        let read: Vec<CaseRecord> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("a record"))
+            .collect();
+        assert_eq!(read, records.map(|record| (*record).clone()));
+    }
+
+    #[test]
+    fn where_the_database_is_cannot_be_written_to_another_place_is_found() {
+        let nowhere = Path::new("/dev/null/no folder/runs.db");
+        let id = format!("run-{}", uuid::Uuid::new_v4());
+        let path = rescue(nowhere, &id, &[Arc::new(record(0))]).expect("written");
+        assert!(path.starts_with(std::env::temp_dir()), "{}", path.display());
+        std::fs::remove_file(path).expect("it was there");
+    }
+}

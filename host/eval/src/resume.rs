@@ -1,0 +1,255 @@
+//! Going on with a run: which rows stay, which cases are run.
+//!
+//! The store finds each row's place in the plan as it is now ([`runner_store::ReopenedRun`]);
+//! here is decided whether that is what the user can have meant, and which of the cases are
+//! left. A row that is kept is told to the consumers like one of this session, so that table,
+//! sums and files are those of the whole run. Nothing is held in memory: plan and rows are
+//! walked side by side.
+
+use std::fmt;
+use std::iter::Peekable;
+
+use runner_config::plan::{Case, CaseId, Cases as PlanCases, Plan};
+use runner_store::{
+    Cases, NewRun, Outcome, Placement, Row, RunHead, RunWriter, Store, StoreError, StoredCase,
+};
+
+use crate::identity::Identities;
+use crate::prepare::RunError;
+use crate::record::CaseRecord;
+
+/// Where a run begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Beginning {
+    /// With the first case.
+    New,
+    /// With what a kept run lacks.
+    Again(Again),
+}
+
+/// A kept run, and what of it is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Again {
+    /// Its whole id.
+    pub run_id: String,
+    /// Which cases.
+    pub which: Which,
+    /// Also if more than half of its rows have no case any more, which deletes them.
+    pub force: bool,
+}
+
+/// Which cases of a kept run are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// Those that have no row, and those that a budget kept from being run.
+    Rest,
+    /// Those that ended as an error, and those that a budget kept from being run.
+    Errors,
+}
+
+impl Which {
+    /// Whether a case is to be run that has a row with this outcome, or none.
+    fn runs(self, row: Option<Outcome>) -> bool {
+        match (self, row) {
+            (_, Some(Outcome::BudgetExceeded))
+            | (Self::Rest, None | Some(Outcome::Cancelled))
+            | (Self::Errors, Some(Outcome::Error)) => true,
+            (_, Some(Outcome::Passed | Outcome::Failed))
+            | (Self::Rest, Some(Outcome::Error))
+            | (Self::Errors, None | Some(Outcome::Cancelled)) => false,
+        }
+    }
+}
+
+/// What became of a kept run's rows under the plan of today. Displays as one line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resumption {
+    /// The run.
+    pub run_id: String,
+    /// Which cases are run.
+    pub which: Which,
+    /// Rows whose case stands where it stood.
+    pub kept: u64,
+    /// Rows whose case stands elsewhere now.
+    pub moved: u64,
+    /// Cases without a row.
+    pub new: u64,
+    /// Rows whose case is gone or was changed.
+    pub dropped: u64,
+}
+
+impl Resumption {
+    fn new(again: &Again, placement: Placement) -> Self {
+        Self {
+            run_id: again.run_id.clone(),
+            which: again.which,
+            kept: placement.kept,
+            moved: placement.moved,
+            new: placement.missing,
+            dropped: placement.dropped,
+        }
+    }
+
+    /// Whether going on would throw away more than it keeps: then the config is rather another
+    /// one than an edited one, and rows that were paid for are not deleted unasked.
+    fn is_doubtful(&self) -> bool {
+        self.dropped > self.kept + self.moved
+    }
+}
+
+impl fmt::Display for Resumption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            run_id,
+            kept,
+            moved,
+            new,
+            dropped,
+            ..
+        } = self;
+        let verb = match self.which {
+            Which::Rest => "resuming",
+            Which::Errors => "retrying the errors of",
+        };
+        write!(
+            f,
+            "{verb} {run_id}: {kept} rows kept, {moved} moved, {dropped} dropped; {new} cases have none"
+        )
+    }
+}
+
+/// A kept run that goes on.
+pub(crate) struct Resumed {
+    store: Store,
+    pub(crate) resumption: Resumption,
+    /// The run's seed, which stays.
+    pub(crate) seed: u64,
+}
+
+/// Takes hold of the run and puts its rows into the places of `plan`. `run` is what a new run
+/// would begin with; its seed gives way to the kept one.
+pub(crate) fn reopen(
+    store: &Store,
+    again: &Again,
+    plan: &Plan,
+    identities: &Identities,
+    run: NewRun,
+) -> Result<(RunWriter, Resumed), RunError> {
+    let mut reopened = store.reopen_run(&again.run_id)?;
+    let placement = reopened.place(plan.cases().map(|case| identities.planned(&case)))?;
+    let resumption = Resumption::new(again, placement);
+    if resumption.is_doubtful() && !again.force {
+        return Err(RunError::WouldDrop(Box::new(resumption)));
+    }
+    let head = RunHead {
+        seed: reopened.head().seed,
+        config_json: run.config_json,
+        columns_json: run.columns_json,
+        plugins_json: run.plugins_json,
+        options_json: run.options_json,
+    };
+    let writer = reopened.start(&head)?;
+    let resumed = Resumed {
+        store: store.clone(),
+        resumption,
+        seed: head.seed,
+    };
+    Ok((writer, resumed))
+}
+
+impl Resumed {
+    /// The rows that stay as they are, in the order of the plan, each with its record. A record
+    /// that states a place from before is put right, and `true` says so: it has to be written.
+    pub(crate) fn kept(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<(Row, CaseRecord, bool), RunError>>, RunError> {
+        let which = self.resumption.which;
+        let rows = self.store.rows(&self.resumption.run_id)?;
+        let stays = move |row: &Result<Row, StoreError>| {
+            row.as_ref()
+                .map_or(true, |row| !which.runs(Some(row.outcome)))
+        };
+        Ok(rows.filter(stays).map(|row| put_right(row?)))
+    }
+
+    /// The cases that are run.
+    pub(crate) fn rest<'a>(&self, plan: &'a Plan) -> Result<Rest<'a>, StoreError> {
+        Ok(Rest {
+            plan: plan.cases(),
+            stored: Some(self.store.cases(&self.resumption.run_id)?.peekable()),
+            which: self.resumption.which,
+        })
+    }
+}
+
+fn put_right(mut row: Row) -> Result<(Row, CaseRecord, bool), RunError> {
+    let mut record: CaseRecord = serde_json::from_str(&row.record_json)?;
+    let place = (row.test_idx, row.prompt_idx);
+    let moved = (record.test_idx, record.prompt_idx) != place;
+    if moved {
+        (record.test_idx, record.prompt_idx) = place;
+        row.record_json = serde_json::to_string(&record)?;
+    }
+    Ok((row, record, moved))
+}
+
+/// The cases of a plan that are to be run, in order.
+pub(crate) struct Rest<'a> {
+    plan: PlanCases<'a>,
+    /// The rows that there are, in the same order; `None` in a new run.
+    stored: Option<Peekable<Cases>>,
+    which: Which,
+}
+
+impl<'a> Rest<'a> {
+    /// All of them.
+    pub(crate) fn all(plan: &'a Plan) -> Self {
+        Self {
+            plan: plan.cases(),
+            stored: None,
+            which: Which::Rest,
+        }
+    }
+}
+
+impl Iterator for Rest<'_> {
+    type Item = Result<Case, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let case = self.plan.next()?;
+            let row = match &mut self.stored {
+                None => Ok(None),
+                Some(stored) => row_at(stored, case.id),
+            };
+            match row {
+                Ok(row) if self.which.runs(row) => return Some(Ok(case)),
+                Ok(_) => {}
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+/// How the row at this place ended; goes past those before it.
+fn row_at(
+    stored: &mut Peekable<impl Iterator<Item = Result<StoredCase, StoreError>>>,
+    id: CaseId,
+) -> Result<Option<Outcome>, StoreError> {
+    let place = |case: &StoredCase| (case.test_idx, case.prompt_idx);
+    let wanted = (id.test_idx, id.prompt_idx);
+    let is_past = |case: &StoredCase| place(case) < wanted;
+    loop {
+        let passed = stored.next_if(|case| case.as_ref().map_or(true, is_past));
+        if passed.transpose()?.is_none() {
+            break;
+        }
+    }
+    match stored.peek() {
+        Some(Ok(case)) if place(case) == wanted => Ok(Some(case.outcome)),
+        _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests;

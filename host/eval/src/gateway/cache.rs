@@ -18,7 +18,7 @@ use super::lane::Lane;
 use super::masker::Masker;
 use super::memory::{Envelope, Held, Remembered, ResponseCache};
 
-/// Which way of making keys [`key`] is. Goes up whenever the same request gets another key or
+/// Which way of making keys `key` is. Goes up whenever the same request gets another key or
 /// another meaning, so that entries of before are no longer found.
 pub const KEY_VERSION: u32 = 1;
 

@@ -13,6 +13,12 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     format!("{}.{} %", per_mille / 10, per_mille % 10)
 }
 
+/// A share from 0 to 1, in percent like [`percent`].
+pub(crate) fn share(share: f64) -> String {
+    // A thousandth of what is shown, so that 0.3 isn't 29.9 %.
+    percent((share * 1e6).round() as u64, 1_000_000)
+}
+
 /// With a comma between thousands.
 pub(crate) fn count(n: u64) -> String {
     let digits = n.to_string();

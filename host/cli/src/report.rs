@@ -8,7 +8,9 @@ use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use runner_config::plan::CaseId;
 use runner_eval::event::{ColumnHead, LaneSummary};
+use runner_eval::repeats::{Repeated, Repeats};
 use runner_eval::summary::{End, Summary, Tally};
 
 use crate::exit::Verdict;
@@ -21,6 +23,8 @@ use crate::visible;
 const TOP_FAILURES: usize = 3;
 /// Error messages that are listed.
 const TOP_ERRORS: usize = 5;
+/// Flaky tests that are listed.
+const TOP_FLAKY: usize = 5;
 /// Lanes that are listed.
 const TOP_LANES: usize = 5;
 /// Characters of a lane's name.
@@ -39,6 +43,7 @@ pub(crate) fn render(
     let mut text = columns(summary, width);
     text.push('\n');
     text.push_str(&totals(summary));
+    repeats(&mut text, &summary.repeats);
     causes(
         &mut text,
         "Failed assertions",
@@ -231,6 +236,41 @@ fn lanes(text: &mut String, lanes: &[LaneSummary]) {
     if more > 0 {
         let more = figures::counted(more as u64, "more lane was", "more lanes were");
         let _ = writeln!(text, "  {more} throttled");
+    }
+}
+
+/// Whether tests do the same every time, and the ones that don't: the least certain first.
+fn repeats(text: &mut String, repeats: &Repeats) {
+    let Some((k, pass_hat)) = repeats.pass_hat() else {
+        return;
+    };
+    let all = repeats.in_order();
+    let mut flaky: Vec<&Repeated> = all.iter().copied().filter(|one| one.is_flaky()).collect();
+    let _ = writeln!(
+        text,
+        "Repeats: {} of {} flaky; pass^{k} {}: the share that passes {k} times in a row.",
+        figures::count(flaky.len() as u64),
+        figures::counted(all.len() as u64, "test", "tests"),
+        figures::share(pass_hat)
+    );
+    flaky.sort_by_key(|one| (one.ran.abs_diff(2 * one.passed), one.first));
+    for one in flaky.iter().take(TOP_FLAKY) {
+        let CaseId {
+            test_idx,
+            prompt_idx,
+        } = one.first;
+        let name = one.description.as_deref().map(visible::line);
+        let name = name.map(|name| format!(" {}", visible::cut(&name, LABEL_CHARS)));
+        let name = name.unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "  test {test_idx}, column {prompt_idx}{name}: {} of {} passed",
+            one.passed, one.ran
+        );
+    }
+    let more = flaky.len().saturating_sub(TOP_FLAKY);
+    if more > 0 {
+        let _ = writeln!(text, "  {} more", figures::count(more as u64));
     }
 }
 

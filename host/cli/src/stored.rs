@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use runner_eval::event::{ColumnHead, LaneMetrics, LaneSummary};
 use runner_eval::record::CaseRecord;
+use runner_eval::repeats::Repeats;
 use runner_eval::summary::{End, Summary, Tally};
 use runner_store::{RunInfo, RunState, Store, StoreError};
 use serde_json::Value;
@@ -68,7 +69,7 @@ impl StoredRun {
     /// # Errors
     /// When a record can't be read.
     pub(crate) fn sum_up(&self, mut see: impl FnMut(&CaseRecord)) -> anyhow::Result<Summary> {
-        let mut all = Tally::default();
+        let (mut all, mut repeats) = (Tally::default(), Repeats::default());
         let mut columns: Vec<(ColumnHead, Tally)> = self
             .heads()
             .into_iter()
@@ -78,6 +79,7 @@ impl StoredRun {
             let record: CaseRecord =
                 serde_json::from_str(&text?).context("a stored record is damaged")?;
             all.add(&record);
+            repeats.add(&record);
             if let Some((_, tally)) = columns.get_mut(record.prompt_idx as usize) {
                 tally.add(&record);
             }
@@ -99,6 +101,7 @@ impl StoredRun {
             concurrency: self.options["maxConcurrency"].as_u64().unwrap_or(1) as usize,
             all,
             columns,
+            repeats,
             throttled: number("throttled").unwrap_or(0),
             retries: number("retries").unwrap_or(0),
             lanes: lanes(&left["lanes"]),

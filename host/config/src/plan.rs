@@ -16,10 +16,12 @@ use crate::filters::Narrowing;
 use crate::redacted::is_secret;
 
 mod cases;
+mod order;
 mod render;
 mod variables;
 
 pub use cases::Cases;
+pub use order::{CONVERSATION, Needs, Order, Strand};
 pub(crate) use variables::{Axes, VarFiles};
 
 use crate::template::Prepared;
@@ -60,6 +62,8 @@ pub struct Plan {
     pub tests: Vec<Arc<Test>>,
     /// What filters left out of it, in the order applied; empty without filters.
     pub narrowings: Vec<Narrowing>,
+    /// What ties cases together; `None` where no case has to wait for another.
+    pub order: Option<Order>,
     /// How the run is carried out.
     pub options: RunOptions,
     /// `outputPath`, relative paths resolved.
@@ -327,6 +331,16 @@ pub enum Check {
     },
 }
 
+impl Check {
+    /// Its assertions.
+    pub fn members(&self) -> &[Assertion] {
+        match self {
+            Self::One(assertion) => std::slice::from_ref(assertion),
+            Self::Set { assertions, .. } => assertions,
+        }
+    }
+}
+
 /// One assertion as written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assertion {
@@ -370,6 +384,10 @@ pub struct Case {
     pub test: Arc<Test>,
     /// One combination of the test's variables; nested templates resolved.
     pub vars: Arc<Map<String, Value>>,
+    /// What templates and graders read: `vars`, and what earlier cases left to this one.
+    pub scope: Arc<Map<String, Value>>,
+    /// What ties it to other cases; `None` where nothing in the plan does.
+    pub needs: Option<Arc<Needs>>,
     /// Prompt and provider.
     pub column: Arc<Column>,
 }

@@ -18,7 +18,7 @@ use crate::elements::{
 };
 use crate::entry::Entry;
 use crate::load::{Config, Source};
-use crate::plan::{Column, Plan, Prompt, RunOptions, Test};
+use crate::plan::{Column, Order, Plan, Prompt, RunOptions, Test};
 use crate::problem::{ConfigError, Findings, Warning};
 
 mod unset;
@@ -102,7 +102,6 @@ impl Config {
         let ranked = self.ranked();
         let options = options::read(&ranked, &self.overrides, &self.process, &findings);
         let prompts = prompts::read(&documents);
-        refuse_conversations(&prompts, &findings);
         let columns = columns(&prompts, &providers::read(&documents), &findings);
         let collector = VarCollector::default();
         let repeat = options.repeat;
@@ -121,6 +120,7 @@ impl Config {
         let chosen = filters.choose(columns, tests, &var_files, &findings);
         unset::warn(&chosen.columns, &chosen.tests, &findings);
         let plan = Plan {
+            order: Order::new(&chosen.columns, &chosen.tests),
             description: self.description(&documents, &findings),
             tags: tags(&roots, &findings),
             columns: chosen.columns,
@@ -221,24 +221,6 @@ fn columns(prompts: &[Arc<Prompt>], listed: &[Listed], findings: &Findings) -> V
         }
     }
     columns
-}
-
-/// `_conversation` makes cases depend on each other, which nothing here arranges yet.
-fn refuse_conversations(prompts: &[Arc<Prompt>], findings: &Findings) {
-    for prompt in prompts {
-        let reads = prompt
-            .prepared
-            .templates()
-            .into_iter()
-            .any(|template| template.names().any(|name| name == "_conversation"));
-        if reads {
-            findings.error_help(
-                prompt.at.clone(),
-                "conversations (`_conversation`) are not supported yet",
-                "write the earlier turns into the prompt",
-            );
-        }
-    }
 }
 
 fn check_size(tests: &[Arc<Test>], findings: &Findings) {

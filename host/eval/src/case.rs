@@ -146,6 +146,7 @@ fn blank(case: &Case, prompt: Option<&str>) -> CaseRecord {
         prompt_idx: case.id.prompt_idx,
         test_idx: case.id.test_idx,
         repeat_index: case.repeat_index,
+        repeat_group: None,
         prompt_id: column.prompt.id.clone(),
         provider: ProviderRef {
             id: column.provider.id.clone(),

@@ -1,6 +1,7 @@
 //! Which case starts when, and what an interrupt does. Pure: no clock, no tasks.
 //!
-//! The loop in `run` turns every source (a finished case, a signal, a timer) into one
+//! Cases come in the order of a sequential run, a few ahead of those that start, since some
+//! wait for others (see `order`). The loop in `run` turns every source (a finished case, a signal, a timer) into one
 //! [`Signal`], hands it to [`Dispatch::on`] and carries out the [`Order`] that comes back, so
 //! that every decision can be tested without a runtime. Reasons to stop are ordered and only
 //! escalate: running → draining → stopping. Each admitted case ends exactly once; a finish
@@ -8,9 +9,14 @@
 
 use std::collections::HashSet;
 
-use runner_config::plan::CaseId;
+use runner_config::plan::{CaseId, Needs};
 
+use crate::order::Order as Ties;
 use crate::summary::End;
+
+/// Cases that wait for others while further ones come. Enough to find work beside a long
+/// conversation, few enough to be nothing in memory (some KB each).
+const LOOKAHEAD: usize = 4096;
 
 /// Something that happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +55,11 @@ enum Phase {
 #[derive(Debug)]
 pub struct Dispatch {
     slots: usize,
+    /// Cases that have come and not started.
+    ties: Ties,
     in_flight: HashSet<CaseId>,
+    /// The case that runs alone, until it ends.
+    alone: Option<CaseId>,
     exhausted: bool,
     phase: Phase,
     end: End,
@@ -60,28 +70,57 @@ impl Dispatch {
     pub fn new(slots: usize) -> Self {
         Self {
             slots: slots.max(1),
+            ties: Ties::default(),
             in_flight: HashSet::new(),
+            alone: None,
             exhausted: false,
             phase: Phase::Running,
             end: End::Finished,
         }
     }
 
-    /// Whether the next case of the plan may start now.
+    /// Whether the next case of the plan should come: a slot is free, and no case that has come
+    /// can take it.
     pub fn wants_case(&self) -> bool {
-        self.phase == Phase::Running && !self.exhausted && self.in_flight.len() < self.slots
+        self.has_slot()
+            && !self.exhausted
+            && self.alone.is_none()
+            && !self.ties.has_ready()
+            && self.ties.waiting() < LOOKAHEAD
     }
 
-    /// Registers a case before it runs.
+    fn has_slot(&self) -> bool {
+        self.phase == Phase::Running && self.in_flight.len() < self.slots
+    }
+
+    /// Takes the next case of the plan. Those that run alone come before the others.
     ///
     /// # Panics
-    /// If no case was wanted, or the case is in flight already.
-    pub fn admit(&mut self, id: CaseId) {
-        assert!(
-            self.wants_case(),
-            "a case is admitted only when one is wanted"
-        );
-        assert!(self.in_flight.insert(id), "a case is admitted once");
+    /// If no case was wanted.
+    pub fn enter(&mut self, id: CaseId, needs: Option<&Needs>) {
+        assert!(self.wants_case(), "a case comes only when one is wanted");
+        if needs.is_some_and(|needs| needs.alone) {
+            assert!(
+                self.in_flight.is_empty(),
+                "cases that run alone come before the others"
+            );
+            self.alone = Some(id);
+        }
+        self.ties.enter(id, needs);
+    }
+
+    /// The case that starts now; it is in flight from here on.
+    ///
+    /// # Panics
+    /// If it is in flight already.
+    pub fn start(&mut self) -> Option<CaseId> {
+        let id = if self.has_slot() {
+            self.ties.start()?
+        } else {
+            return None;
+        };
+        assert!(self.in_flight.insert(id), "a case starts once");
+        Some(id)
     }
 
     /// Takes a signal; says what to do about it.
@@ -92,6 +131,8 @@ impl Dispatch {
         match signal {
             Signal::Ended(id) => {
                 assert!(self.in_flight.remove(&id), "a case ends once");
+                self.ties.ended(id);
+                self.alone = self.alone.filter(|alone| *alone != id);
                 None
             }
             Signal::Exhausted => {
@@ -131,7 +172,8 @@ impl Dispatch {
 
     /// Nothing is in flight and nothing will start.
     pub fn is_over(&self) -> bool {
-        self.in_flight.is_empty() && (self.exhausted || self.phase > Phase::Running)
+        let nothing_comes = self.exhausted && !self.ties.has_ready();
+        self.in_flight.is_empty() && (nothing_comes || self.phase > Phase::Running)
     }
 
     /// Cases in flight.
@@ -146,117 +188,4 @@ impl Dispatch {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn id(n: u32) -> CaseId {
-        CaseId {
-            test_idx: n,
-            prompt_idx: 0,
-        }
-    }
-
-    #[test]
-    fn a_slot_is_refilled_as_soon_as_it_is_free() {
-        let mut dispatch = Dispatch::new(2);
-        dispatch.admit(id(0));
-        dispatch.admit(id(1));
-        assert!(!dispatch.wants_case());
-        dispatch.on(Signal::Ended(id(1)));
-        assert!(dispatch.wants_case());
-    }
-
-    #[test]
-    fn the_first_interrupt_drains_and_the_second_aborts() {
-        let mut dispatch = Dispatch::new(2);
-        dispatch.admit(id(0));
-        assert_eq!(dispatch.on(Signal::Interrupt), Some(Order::Drain));
-        assert!(!dispatch.wants_case());
-        assert!(!dispatch.is_over());
-        assert_eq!(dispatch.on(Signal::Interrupt), Some(Order::Abort));
-        dispatch.on(Signal::Ended(id(0)));
-        assert!(dispatch.is_over());
-        assert_eq!(dispatch.end(), End::Interrupted);
-    }
-
-    #[test]
-    fn an_interrupt_after_the_last_case_changes_nothing() {
-        let mut dispatch = Dispatch::new(1);
-        dispatch.admit(id(0));
-        dispatch.on(Signal::Exhausted);
-        dispatch.on(Signal::Ended(id(0)));
-        assert_eq!(dispatch.on(Signal::Interrupt), None);
-        assert_eq!(dispatch.end(), End::Finished);
-    }
-
-    #[test]
-    fn the_first_reason_to_stop_is_the_one_that_is_reported() {
-        let mut dispatch = Dispatch::new(1);
-        dispatch.admit(id(0));
-        dispatch.on(Signal::TimeLimit);
-        assert_eq!(dispatch.on(Signal::Interrupt), None);
-        dispatch.on(Signal::Ended(id(0)));
-        assert_eq!(dispatch.end(), End::TimeLimit);
-    }
-
-    proptest! {
-        /// Whatever happens in whatever order: never more than the slots in flight, no start
-        /// after a reason to stop, and the end comes once everything in flight has ended.
-        #[test]
-        fn every_admitted_case_ends_once_and_the_run_ends(
-            slots in 1usize..5,
-            cases in 0u32..12,
-            steps in prop::collection::vec(0u8..8, 0..60),
-        ) {
-            let mut dispatch = Dispatch::new(slots);
-            let mut next = 0;
-            let mut flying: Vec<CaseId> = Vec::new();
-            let mut stopped = false;
-            for step in steps {
-                while dispatch.wants_case() {
-                    prop_assert!(!stopped, "nothing starts after a reason to stop");
-                    if next == cases {
-                        dispatch.on(Signal::Exhausted);
-                    } else {
-                        dispatch.admit(id(next));
-                        flying.push(id(next));
-                        next += 1;
-                    }
-                }
-                prop_assert!(flying.len() <= slots);
-                let order = match step {
-                    0 => dispatch.on(Signal::Interrupt),
-                    1 => dispatch.on(Signal::GraceOver),
-                    2 => dispatch.on(Signal::TimeLimit),
-                    3 => dispatch.on(Signal::RecorderFailed),
-                    _ => match flying.pop() {
-                        Some(id) => dispatch.on(Signal::Ended(id)),
-                        None => None,
-                    },
-                };
-                stopped |= order.is_some();
-                if order == Some(Order::Abort) {
-                    for id in flying.drain(..) {
-                        dispatch.on(Signal::Ended(id));
-                    }
-                }
-                prop_assert_eq!(dispatch.in_flight(), flying.len());
-            }
-            for id in flying.drain(..) {
-                dispatch.on(Signal::Ended(id));
-            }
-            while dispatch.wants_case() {
-                if next == cases {
-                    dispatch.on(Signal::Exhausted);
-                } else {
-                    dispatch.admit(id(next));
-                    dispatch.on(Signal::Ended(id(next)));
-                    next += 1;
-                }
-            }
-            prop_assert!(dispatch.is_over());
-        }
-    }
-}
+mod tests;

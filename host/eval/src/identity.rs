@@ -51,6 +51,19 @@ impl Identities {
 
     /// The case by its content.
     pub(crate) fn of(&self, case: &Case) -> CaseDigest {
+        let repeat = case.repeat_index.to_be_bytes();
+        let digest = Sha256::new_with_prefix(self.content(case)).chain_update(repeat);
+        CaseDigest::new(digest.finalize().into())
+    }
+
+    /// What the repeats of a case have in common and no other cases have; `None` where there is
+    /// one only.
+    pub(crate) fn group(&self, case: &Case) -> Option<String> {
+        (case.test.repeat > 1).then(|| hex(&self.content(case)[..8]))
+    }
+
+    /// The digest of everything but the repeat.
+    fn content(&self, case: &Case) -> [u8; 32] {
         let (prompt, provider) = (&case.column.prompt, &case.column.provider);
         let test = &case.test;
         // A template that doesn't have the word doesn't read the environment.
@@ -63,19 +76,21 @@ impl Identities {
             "metadata": test.metadata,
             "checks": test.assertions.iter().map(check).collect::<Value>(),
             "threshold": test.threshold,
-            "repeat": case.repeat_index,
         });
         let content = content.to_string();
-        let digest = Sha256::digest(self.masker.mask(&content).as_bytes());
-        CaseDigest::new(digest.into())
+        Sha256::digest(self.masker.mask(&content).as_bytes()).into()
     }
 
-    /// The case with its place, as the store matches it.
-    pub(crate) fn planned(&self, case: &Case) -> PlannedCase {
+    /// The case with its place, as the store matches it; `afresh`: so that no row matches.
+    pub(crate) fn planned(&self, case: &Case, afresh: bool) -> PlannedCase {
+        let mut identity = self.of(case);
+        if afresh {
+            identity = CaseDigest::new(Sha256::digest(format!("afresh {identity:?}")).into());
+        }
         PlannedCase {
             test_idx: case.id.test_idx,
             prompt_idx: case.id.prompt_idx,
-            identity: self.of(case),
+            identity,
         }
     }
 }

@@ -45,10 +45,7 @@ pub(crate) async fn judge(
         prompt,
         identity,
     };
-    let assertions = case.test.assertions.iter().flat_map(|check| match check {
-        Check::One(assertion) => std::slice::from_ref(assertion),
-        Check::Set { assertions, .. } => assertions,
-    });
+    let assertions = case.test.assertions.iter().flat_map(Check::members);
     // Collected first: a stream that maps borrows lazily is not `Send` to the compiler.
     let grading: Vec<_> = assertions.map(|assertion| bench.grade(assertion)).collect();
     let graded: Vec<(Graded, TokenUsage)> = stream::iter(grading)
@@ -72,7 +69,7 @@ impl Bench<'_> {
             .metric
             .as_deref()
             .map(|metric| self.case.render_text(metric));
-        let value = match assertion.render_value(&self.case.vars) {
+        let value = match assertion.render_value(&self.case.scope) {
             Ok(value) => value,
             Err(error) => {
                 let failure = CallFailure::new("template", error.to_string());
@@ -130,7 +127,7 @@ impl Bench<'_> {
             },
             vars_json: reads
                 .contains(Inputs::VARS)
-                .then(|| Value::Object((*self.case.vars).clone()).to_string()),
+                .then(|| Value::Object((*self.case.scope).clone()).to_string()),
             test_json: reads
                 .contains(Inputs::TEST)
                 .then(|| test_case(self.case).to_string()),

@@ -9,13 +9,14 @@
 //! | [`gateway`] | the one stack through which every outbound request goes |
 //! | `case`, `judge` | the life of one case: render, call, grade |
 //! | [`grading`] | how grades of assertions become the grade of a case (pure) |
-//! | [`dispatch`] | which case starts when, and what an interrupt does (pure) |
+//! | [`dispatch`], `order` | which case starts when, and what an interrupt does (pure) |
+//! | `strands` | what cases leave to later ones: turns of conversations, registers |
 //! | [`run`], `prepare` | the loop that carries out what `dispatch` decides, and the end of a run |
 //! | [`resume`], `identity` | which rows of a kept run stay, and which cases are run |
 //! | `recorder`, `rescue` | rows to the store, or to a plain file when it fails |
 //! | [`event`] | the stream that every consumer reads: recorder, reporters, viewer |
 //! | [`record`] | a finished case as it is stored and exported |
-//! | [`summary`] | what a run adds up to, in bounded memory |
+//! | [`summary`], [`repeats`] | what a run adds up to, in bounded memory |
 //!
 //! Decisions are synchronous and pure ([`dispatch`], [`grading`], the gateway's grants, the
 //! scheduler); the async code around them only waits and reports.
@@ -31,14 +32,17 @@ pub mod grading;
 mod identity;
 mod judge;
 mod masking;
+mod order;
 pub mod plugins;
 mod prepare;
 pub mod record;
 mod recorder;
+pub mod repeats;
 mod request;
 mod rescue;
 pub mod resume;
 pub mod run;
+mod strands;
 pub mod summary;
 
 pub use prepare::{PrepareErrors, Prepared, RunError, RunRequest, prepare};

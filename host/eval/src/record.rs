@@ -54,6 +54,9 @@ pub struct CaseRecord {
     pub test_idx: u32,
     /// Which repeat of the test this is, from 0.
     pub repeat_index: u32,
+    /// The same for all repeats of a test with one set of variables; absent where it runs once.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub repeat_group: Option<String>,
     /// sha256 of the prompt's label.
     pub prompt_id: String,
     /// The provider that was called.

@@ -6,6 +6,7 @@
 //! sums and files are those of the whole run. Nothing is held in memory: plan and rows are
 //! walked side by side.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::iter::Peekable;
 
@@ -14,9 +15,12 @@ use runner_store::{
     Cases, NewRun, Outcome, Placement, Row, RunHead, RunWriter, Store, StoreError, StoredCase,
 };
 
+mod tied;
+
 use crate::identity::Identities;
 use crate::prepare::RunError;
 use crate::record::CaseRecord;
+pub(crate) use tied::Tied;
 
 /// Where a run begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,17 +80,21 @@ pub struct Resumption {
     pub new: u64,
     /// Rows whose case is gone or was changed.
     pub dropped: u64,
+    /// Rows whose case follows one that is run, and therefore is run again.
+    pub follow: u64,
 }
 
 impl Resumption {
-    fn new(again: &Again, placement: Placement) -> Self {
+    fn new(again: &Again, placement: Placement, tied: &Tied) -> Self {
+        let follow = tied.again.len() as u64;
         Self {
             run_id: again.run_id.clone(),
             which: again.which,
             kept: placement.kept,
             moved: placement.moved,
-            new: placement.missing,
-            dropped: placement.dropped,
+            new: placement.missing.saturating_sub(follow),
+            dropped: placement.dropped.saturating_sub(follow),
+            follow,
         }
     }
 
@@ -105,6 +113,7 @@ impl fmt::Display for Resumption {
             moved,
             new,
             dropped,
+            follow,
             ..
         } = self;
         let verb = match self.which {
@@ -114,7 +123,11 @@ impl fmt::Display for Resumption {
         write!(
             f,
             "{verb} {run_id}: {kept} rows kept, {moved} moved, {dropped} dropped; {new} cases have none"
-        )
+        )?;
+        if *follow > 0 {
+            write!(f, ", {follow} follow one that is run and run again")?;
+        }
+        Ok(())
     }
 }
 
@@ -124,6 +137,8 @@ pub(crate) struct Resumed {
     pub(crate) resumption: Resumption,
     /// The run's seed, which stays.
     pub(crate) seed: u64,
+    /// What became of the cases that are tied to others.
+    pub(crate) tied: Tied,
 }
 
 /// Takes hold of the run and puts its rows into the places of `plan`. `run` is what a new run
@@ -136,8 +151,15 @@ pub(crate) fn reopen(
     run: NewRun,
 ) -> Result<(RunWriter, Resumed), RunError> {
     let mut reopened = store.reopen_run(&again.run_id)?;
-    let placement = reopened.place(plan.cases().map(|case| identities.planned(&case)))?;
-    let resumption = Resumption::new(again, placement);
+    let rows = store.cases(&again.run_id)?;
+    let tied = Tied::new(plan, identities, rows, again.which)?;
+    let planned = plan.cases().map(|case| {
+        // A row that must not stay finds no case that is like it.
+        let follows = tied.again.contains(&case.id);
+        identities.planned(&case, follows)
+    });
+    let placement = reopened.place(planned)?;
+    let resumption = Resumption::new(again, placement, &tied);
     if resumption.is_doubtful() && !again.force {
         return Err(RunError::WouldDrop(Box::new(resumption)));
     }
@@ -153,6 +175,7 @@ pub(crate) fn reopen(
         store: store.clone(),
         resumption,
         seed: head.seed,
+        tied,
     };
     Ok((writer, resumed))
 }
@@ -172,12 +195,17 @@ impl Resumed {
         Ok(rows.filter(stays).map(|row| put_right(row?)))
     }
 
-    /// The cases that are run.
-    pub(crate) fn rest<'a>(&self, plan: &'a Plan) -> Result<Rest<'a>, StoreError> {
+    /// The cases that are run, in the order of a sequential run.
+    pub(crate) fn rest(self, plan: &Plan) -> Result<Rest<'_>, StoreError> {
+        let run_id = &self.resumption.run_id;
+        let stored = || Ok(Some(self.store.cases(run_id)?.peekable()));
         Ok(Rest {
-            plan: plan.cases(),
-            stored: Some(self.store.cases(&self.resumption.run_id)?.peekable()),
+            passes: [
+                (plan.cases_alone(), stored()?),
+                (plan.cases_beside(), stored()?),
+            ],
             which: self.resumption.which,
+            again: self.tied.again,
         })
     }
 }
@@ -193,21 +221,24 @@ fn put_right(mut row: Row) -> Result<(Row, CaseRecord, bool), RunError> {
     Ok((row, record, moved))
 }
 
-/// The cases of a plan that are to be run, in order.
+/// The rows that there are, in the order of the plan; `None` in a new run.
+type Stored = Option<Peekable<Cases>>;
+
+/// The cases of a plan that are to be run: those that run alone first.
 pub(crate) struct Rest<'a> {
-    plan: PlanCases<'a>,
-    /// The rows that there are, in the same order; `None` in a new run.
-    stored: Option<Peekable<Cases>>,
+    passes: [(PlanCases<'a>, Stored); 2],
     which: Which,
+    /// Run whatever their rows say.
+    again: HashSet<CaseId>,
 }
 
 impl<'a> Rest<'a> {
     /// All of them.
     pub(crate) fn all(plan: &'a Plan) -> Self {
         Self {
-            plan: plan.cases(),
-            stored: None,
+            passes: [(plan.cases_alone(), None), (plan.cases_beside(), None)],
             which: Which::Rest,
+            again: HashSet::new(),
         }
     }
 }
@@ -216,18 +247,22 @@ impl Iterator for Rest<'_> {
     type Item = Result<Case, StoreError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            let case = self.plan.next()?;
-            let row = match &mut self.stored {
-                None => Ok(None),
-                Some(stored) => row_at(stored, case.id),
-            };
-            match row {
-                Ok(row) if self.which.runs(row) => return Some(Ok(case)),
-                Ok(_) => {}
-                Err(error) => return Some(Err(error)),
+        for (cases, stored) in &mut self.passes {
+            for case in cases {
+                let row = match stored {
+                    None => Ok(None),
+                    Some(stored) => row_at(stored, case.id),
+                };
+                match row {
+                    Ok(row) if self.which.runs(row) || self.again.contains(&case.id) => {
+                        return Some(Ok(case));
+                    }
+                    Ok(_) => {}
+                    Err(error) => return Some(Err(error)),
+                }
             }
         }
+        None
     }
 }
 

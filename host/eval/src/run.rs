@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use runner_config::plan::{Case, Plan};
+use runner_config::plan::{Case, CaseId, Plan};
+use runner_store::StoreError;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
@@ -26,8 +27,10 @@ use crate::masking::masked;
 use crate::prepare::RunError;
 use crate::record::CaseRecord;
 use crate::recorder::{Recorder, Unsaved};
+use crate::repeats::Repeats;
 use crate::rescue::rescue;
-use crate::resume::{Rest, Resumed};
+use crate::resume::{Rest, Resumed, Tied};
+use crate::strands::Strands;
 use crate::summary::{End, Summary, Tally};
 
 /// How long cases in flight may go on after the first interrupt: long enough for most answers
@@ -74,6 +77,10 @@ pub(crate) struct Loop {
 /// A run in progress.
 struct Progress {
     dispatch: Dispatch,
+    /// Cases that have come and not started.
+    waiting: HashMap<CaseId, Case>,
+    /// What earlier cases left to later ones.
+    strands: Strands,
     cases: JoinSet<Option<CaseRecord>>,
     /// What each task runs, until it ends.
     running: HashMap<Id, Case>,
@@ -83,6 +90,7 @@ struct Progress {
     grace_over: Option<Instant>,
     all: Tally,
     columns: Vec<Tally>,
+    repeats: Repeats,
 }
 
 impl Loop {
@@ -95,6 +103,8 @@ impl Loop {
         let mut deadline = plan.options.run_timeout.map(|limit| begun + limit);
         let mut progress = Progress {
             dispatch: Dispatch::new(plan.options.max_concurrency),
+            waiting: HashMap::new(),
+            strands: Strands::default(),
             cases: JoinSet::new(),
             running: HashMap::new(),
             cancel: CancellationToken::new(),
@@ -102,8 +112,13 @@ impl Loop {
             grace_over: None,
             all: Tally::default(),
             columns: self.head.columns.iter().map(|_| Tally::default()).collect(),
+            repeats: Repeats::default(),
         };
         self.emit(&Event::RunStarted(self.head.clone()));
+        if let Some(order) = plan.order.as_ref().filter(|_| self.head.concurrency > 1) {
+            let message = order.to_string();
+            self.emit(&Event::Notice { message });
+        }
         let mut interrupts = self.interrupts.0.subscribe();
         let mut cases = self.begin(&mut progress, plan)?;
         loop {
@@ -139,6 +154,7 @@ impl Loop {
             let (row, record, moved) = kept?;
             let record = Arc::new(record);
             progress.add(&record);
+            progress.inherit(&resumed.tied, &record);
             if moved {
                 // A failure is told by the next row, or by the end.
                 self.recorder.push(row, &record);
@@ -150,21 +166,39 @@ impl Loop {
 
     /// Starts cases while there are free slots.
     fn refill(&mut self, progress: &mut Progress, cases: &mut Rest<'_>) {
-        while progress.dispatch.wants_case() {
-            match cases.next() {
-                Some(Ok(case)) => self.start(progress, case),
-                None => self.signal(progress, Signal::Exhausted),
-                Some(Err(error)) => {
-                    self.recorder.fail(error);
-                    self.signal(progress, Signal::RecorderFailed);
-                }
+        loop {
+            if let Some(id) = progress.dispatch.start() {
+                let case = progress.waiting.remove(&id);
+                self.start(
+                    progress,
+                    case.expect("a case waits from when it comes until it starts"),
+                );
+            } else if progress.dispatch.wants_case() {
+                self.take(progress, cases.next());
+            } else {
+                return;
             }
         }
     }
 
-    fn start(&mut self, progress: &mut Progress, case: Case) {
-        progress.dispatch.admit(case.id);
+    /// Takes what the plan gives next.
+    fn take(&mut self, progress: &mut Progress, next: Option<Result<Case, StoreError>>) {
+        match next {
+            Some(Ok(case)) => {
+                progress.dispatch.enter(case.id, case.needs.as_deref());
+                progress.waiting.insert(case.id, case);
+            }
+            None => self.signal(progress, Signal::Exhausted),
+            Some(Err(error)) => {
+                self.recorder.fail(error);
+                self.signal(progress, Signal::RecorderFailed);
+            }
+        }
+    }
+
+    fn start(&mut self, progress: &mut Progress, mut case: Case) {
         self.emit(&Event::CaseStarted { id: case.id });
+        progress.strands.give(&mut case);
         let (context, cancel) = (self.context.clone(), progress.cancel.child_token());
         let task = case.clone();
         let run = async move { case::run(&context, &task, &cancel).await };
@@ -197,10 +231,14 @@ impl Loop {
         Signal::Ended(case.id)
     }
 
-    fn finished(&mut self, progress: &mut Progress, case: &Case, record: CaseRecord) {
+    fn finished(&mut self, progress: &mut Progress, case: &Case, mut record: CaseRecord) {
+        record.repeat_group = self.identities.group(case);
         let (record, json) = masked(record, &self.context.masker);
         let record = Arc::new(record);
         progress.add(&record);
+        if let Some(needs) = &case.needs {
+            progress.strands.keep(case.id, needs, &record);
+        }
         if !self
             .recorder
             .record(&record, self.identities.of(case), json)
@@ -251,6 +289,7 @@ impl Loop {
                 .cloned()
                 .zip(progress.columns)
                 .collect(),
+            repeats: progress.repeats,
             throttled: sum(|metrics| metrics.rate_limit_hits),
             retries: sum(|metrics| metrics.retried_requests),
             lanes,
@@ -279,7 +318,19 @@ impl Loop {
 impl Progress {
     fn add(&mut self, record: &CaseRecord) {
         self.all.add(record);
+        self.repeats.add(record);
         self.columns[record.prompt_idx as usize].add(record);
+    }
+
+    /// Keeps what a row of before left to later cases.
+    fn inherit(&mut self, tied: &Tied, record: &CaseRecord) {
+        let id = CaseId {
+            test_idx: record.test_idx,
+            prompt_idx: record.prompt_idx,
+        };
+        if let Some(needs) = tied.kept.get(&id) {
+            self.strands.keep(id, needs, record);
+        }
     }
 }
 

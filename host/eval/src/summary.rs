@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::event::{ColumnHead, LaneSummary};
 use crate::record::{CaseRecord, Outcome, TokenUsage};
+use crate::repeats::Repeats;
 
 /// Longest latency that the histogram tells apart; above it counts as this. One day.
 const MAX_LATENCY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -45,6 +46,8 @@ pub struct Summary {
     pub all: Tally,
     /// Per column, in order.
     pub columns: Vec<(ColumnHead, Tally)>,
+    /// How often the repeats of each test passed.
+    pub repeats: Repeats,
     /// What each lane did, by name.
     pub lanes: Vec<LaneSummary>,
     /// Requests answered with 429 or its equivalent: the sum over the lanes.

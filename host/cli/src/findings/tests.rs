@@ -27,6 +27,7 @@ pub(crate) fn record(test_idx: u32, prompt_idx: u32, outcome: Outcome, output: &
         prompt_idx,
         test_idx,
         repeat_index: 0,
+        repeat_group: None,
         prompt_id: "p".repeat(64),
         provider: ProviderRef {
             id: "echo".to_owned(),

@@ -31,7 +31,11 @@ pub(crate) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
         write!(out, "{separator}{}", record?)?;
         separator = ",\n";
     }
-    writeln!(out, "\n],\n\"stats\":{}}},", stats(run.summary))?;
+    writeln!(out, "\n],")?;
+    if !run.summary.repeats.is_empty() {
+        writeln!(out, "\"repeats\":{},", run.summary.repeats.to_json())?;
+    }
+    writeln!(out, "\"stats\":{}}},", stats(run.summary))?;
     writeln!(out, "\"config\":{},", run.config)?;
     writeln!(out, "\"shareableUrl\":null,")?;
     writeln!(out, "\"metadata\":{}}}", metadata(&timestamp))?;

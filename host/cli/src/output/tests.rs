@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use runner_eval::event::{ColumnHead, Consumer, Event, RunHead};
 use runner_eval::record::{CaseRecord, Outcome};
+use runner_eval::repeats::Repeats;
 use runner_eval::summary::{End, Tally};
 use serde_json::json;
 
@@ -65,6 +66,7 @@ fn summary(records: &[CaseRecord]) -> Summary {
         columns: (0..2).map(|i| (head(i), Tally::default())).collect(),
         throttled: 0,
         retries: 0,
+        repeats: Repeats::default(),
         lanes: vec![lane("api.example.com/m", 3)],
     };
     for record in records {

@@ -31,11 +31,13 @@ fn summed(records: &[CaseRecord], columns: u32, total: u64) -> (Summary, Finding
         columns: (0..columns).map(|i| (head(i), Tally::default())).collect(),
         throttled: 0,
         retries: 0,
+        repeats: Repeats::default(),
         lanes: Vec::new(),
     };
     for record in records {
         findings.add(record);
         summary.all.add(record);
+        summary.repeats.add(record);
         summary.columns[record.prompt_idx as usize].1.add(record);
     }
     (summary, findings)
@@ -201,4 +203,22 @@ fn of_many_throttled_lanes_the_worst_are_listed() {
         lanes.concat()
     );
     assert!(text.contains(&expected), "{text}");
+}
+
+#[test]
+fn tests_that_pass_only_at_times_are_named() {
+    let mut records: Vec<CaseRecord> = (0..6)
+        .map(|test_idx| record(test_idx, 0, Outcome::Passed, "yes"))
+        .collect();
+    for (index, record) in records.iter_mut().enumerate() {
+        let group = if index < 3 { "always" } else { "at times" };
+        record.repeat_group = Some(group.to_owned());
+    }
+    records[4].outcome = Outcome::Failed;
+    records[3].test_case = serde_json::json!({ "description": "Knows the capital" });
+    let (summary, findings) = summed(&records, 1, 6);
+    let text = render(&summary, &findings, None, 100);
+    let told = "Repeats: 1 of 2 tests flaky; pass^3 50.0 %: the share that passes 3 times in a row.\n  \
+                test 3, column 0 Knows the capital: 2 of 3 passed\n";
+    assert!(text.contains(told), "{text}");
 }

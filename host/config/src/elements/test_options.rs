@@ -7,16 +7,13 @@ use serde_json::{Map, Value};
 
 use super::{PROGRAM_HELP, Reading};
 use crate::entry::Entry;
+use crate::plan::CONVERSATION;
 
 /// Keys whose effect is missing.
-const UNSUPPORTED: [(&str, &str); 4] = [
+const UNSUPPORTED: [(&str, &str); 3] = [
     ("transform", PROGRAM_HELP),
     ("postprocess", PROGRAM_HELP),
     ("transformVars", PROGRAM_HELP),
-    (
-        "storeOutputAs",
-        "outputs as variables of later tests come with a later release",
-    ),
 ];
 
 /// Keys that only model-graded assertions read, which are refused themselves.
@@ -46,7 +43,25 @@ pub(crate) fn read(
     if let Some(repeat) = entry.get("repeat") {
         repeat.want_count(findings, 1, u64::from(u32::MAX));
     }
-    for key in ["disableVarExpansion", "disableDefaultAsserts"] {
+    if let Some(register) = entry.get("storeOutputAs")
+        && register
+            .want_text(findings)
+            .is_some_and(|name| !is_name(&name))
+    {
+        let help =
+            "letters, digits and _; not a digit first, and no name of the run (_conversation, env)";
+        findings.error_help(
+            register.at(),
+            "is not a name that a template can read",
+            help,
+        );
+    }
+    for key in [
+        "disableVarExpansion",
+        "disableDefaultAsserts",
+        "disableConversationVar",
+        "runSerially",
+    ] {
         entry.get(key).map(|value| value.want_bool(findings));
     }
     let filled = entry.want_map(findings).unwrap_or_default();
@@ -54,6 +69,14 @@ pub(crate) fn read(
         Value::Object(written) => (filled, written),
         _ => (filled, Map::new()),
     }
+}
+
+/// Whether a template can read a variable of this name.
+fn is_name(name: &str) -> bool {
+    let first = name.chars().next();
+    first.is_some_and(|c| c.is_alphabetic() || c == '_')
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+        && ![CONVERSATION, "env"].contains(&name)
 }
 
 /// A switch among the options.

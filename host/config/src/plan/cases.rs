@@ -13,8 +13,23 @@ use super::{Case, CaseId, Plan, Test};
 impl Plan {
     /// Every case, in order. Can't fail: what could was checked when the plan was made.
     pub fn cases(&self) -> Cases<'_> {
+        self.walk(None)
+    }
+
+    /// The cases that run alone before all others, in order.
+    pub fn cases_alone(&self) -> Cases<'_> {
+        self.walk(Some(true))
+    }
+
+    /// The other ones, in order.
+    pub fn cases_beside(&self) -> Cases<'_> {
+        self.walk(Some(false))
+    }
+
+    fn walk(&self, alone: Option<bool>) -> Cases<'_> {
         Cases {
             plan: self,
+            alone,
             test: 0,
             repeat: 0,
             combination: 0,
@@ -59,6 +74,8 @@ fn combinations(test: &Test) -> u64 {
 #[derive(Debug)]
 pub struct Cases<'a> {
     plan: &'a Plan,
+    /// Only tests whose cases run alone, or only the others.
+    alone: Option<bool>,
     test: usize,
     repeat: u32,
     /// Position among the combinations that run.
@@ -71,6 +88,18 @@ pub struct Cases<'a> {
 }
 
 impl Cases<'_> {
+    /// Goes past the current test if it is not wanted.
+    fn skip_unwanted(&mut self, test: &Test) -> bool {
+        let order = self.plan.order.as_ref();
+        let is_alone = order.is_some_and(|order| order.is_alone(self.test));
+        let skips = self.alone.is_some_and(|wanted| wanted != is_alone);
+        if skips {
+            self.row += rows(test) as u32;
+            self.test += 1;
+        }
+        skips
+    }
+
     /// Goes to the next row.
     fn next_row(&mut self, test: &Test) {
         (self.column, self.vars) = (0, None);
@@ -93,6 +122,9 @@ impl Iterator for Cases<'_> {
     fn next(&mut self) -> Option<Case> {
         loop {
             let test = self.plan.tests.get(self.test)?;
+            if self.skip_unwanted(test) {
+                continue;
+            }
             let prompt_idx = match &test.columns {
                 Some(columns) => columns.get(self.column).copied(),
                 None => (self.column < self.plan.columns.len()).then_some(self.column as u32),
@@ -110,6 +142,8 @@ impl Iterator for Cases<'_> {
             let vars = self.vars.get_or_insert_with(|| {
                 Arc::new(test.axes.combination(&test.vars, files, combination))
             });
+            let order = self.plan.order.as_ref();
+            let needs = order.map(|order| order.needs(self.test, self.repeat, prompt_idx));
             return Some(Case {
                 id: CaseId {
                     test_idx: self.row,
@@ -118,6 +152,8 @@ impl Iterator for Cases<'_> {
                 repeat_index: self.repeat,
                 test: test.clone(),
                 vars: vars.clone(),
+                scope: vars.clone(),
+                needs: needs.map(Arc::new),
                 column: self.plan.columns[prompt_idx as usize].clone(),
             });
         }

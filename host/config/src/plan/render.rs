@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::order::template_names;
 use super::{Assertion, Case, Rendered};
 use crate::chat;
 use crate::template::{Prepared, RenderError, is_plain, render_once};
@@ -25,18 +26,37 @@ impl Case {
         let (prefix, suffix) = (option("prefix"), option("suffix"));
         let prompt = &self.column.prompt;
         let (text, json) = if prefix.is_empty() && suffix.is_empty() {
-            prompt.prepared.render(&self.vars)?
+            prompt.prepared.render(&self.scope)?
         } else {
             let text = format!("{prefix}{}{suffix}", prompt.raw);
-            Prepared::new(&text, Some(&prompt.env))?.render(&self.vars)?
+            Prepared::new(&text, Some(&prompt.env))?.render(&self.scope)?
         };
         let messages = chat::messages(&text, json)?;
         Ok(Rendered { text, messages })
     }
 
+    /// Takes what earlier cases left to this one, which wins over variables of the same name. A
+    /// variable that reads some of it was left as written when the plan was walked, and is
+    /// filled in now. What was left is a model's words and never read as a template.
+    pub fn follow(&mut self, left: Map<String, Value>) {
+        let mut scope = (*self.vars).clone();
+        scope.extend(left.clone());
+        let scope = Arc::new(scope);
+        let is_late = |text: &str| template_names(text).any(|name| left.contains_key(&name));
+        let late = self.vars.iter().filter_map(|(name, value)| {
+            let text = value.as_str().filter(|text| is_late(text))?;
+            let filled = render_once(text, &scope).ok()?;
+            (!left.contains_key(name)).then(|| (name.clone(), Value::String(filled)))
+        });
+        let late: Map<String, Value> = late.collect();
+        let mut scope = scope;
+        Arc::make_mut(&mut scope).extend(late);
+        self.scope = scope;
+    }
+
     /// A short template such as a metric's name; as written if it can't be filled in.
     pub fn render_text(&self, template: &str) -> String {
-        render_once(template, &self.vars).unwrap_or_else(|_| template.to_owned())
+        render_once(template, &self.scope).unwrap_or_else(|_| template.to_owned())
     }
 }
 

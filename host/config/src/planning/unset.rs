@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::plan::{Column, Prompt, Test};
+use crate::plan::{CONVERSATION, Column, Prompt, Test};
 use crate::problem::{Findings, did_you_mean};
 use crate::template::{Piece, Template, pieces};
 
@@ -17,7 +17,7 @@ use crate::template::{Piece, Template, pieces};
 const CONDITIONS: [&str; 8] = ["if", "is", "or", "and", "not", "default", "d", "else"];
 
 /// Names that no test has to set.
-const GIVEN: [&str; 3] = ["env", "range", "_conversation"];
+const GIVEN: [&str; 3] = ["env", "range", CONVERSATION];
 
 /// Warns once of each name, where the first prompt that prints it stands.
 pub(super) fn warn(columns: &[Arc<Column>], tests: &[Arc<Test>], findings: &Findings) {

@@ -28,6 +28,7 @@ fn resumption(kept: u64, moved: u64, dropped: u64) -> Resumption {
         moved,
         new: 4,
         dropped,
+        follow: 0,
     }
 }
 

@@ -222,11 +222,6 @@ fn texts_that_can_t_be_prompts_are_said() {
             "promptfooconfig.yaml:2:11: prompts[0]: template '{{ a b }}': unexpected identifier, expected end of variable block\n\
              help: text that is not meant as a template goes between {% raw %} and {% endraw %}",
         ),
-        (
-            "prompts: ['{{ _conversation }}']",
-            "promptfooconfig.yaml:2:11: prompts[0]: conversations (`_conversation`) are not supported yet\n\
-             help: write the earlier turns into the prompt",
-        ),
     ];
     for (yaml, expected) in cases {
         assert_eq!(folder(yaml).problems(), [expected], "{yaml}");

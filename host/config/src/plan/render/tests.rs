@@ -112,3 +112,34 @@ fn short_texts_stay_as_written_if_they_are_no_templates() {
     assert_eq!(case.render_text("m {{a}}"), "m x");
     assert_eq!(case.render_text("m {{a b}}"), "m {{a b}}");
 }
+
+#[test]
+fn what_earlier_cases_left_wins_and_is_no_template() {
+    let folder = Folder::new(
+        "prompts: ['{{ask}} / {{reg}} / {{_conversation[0].output}}']\nproviders: [echo]\n\
+         tests: [{ vars: { ask: 'again: {{ reg }}', reg: mine, safe: '{{ nothing }}' } }]",
+    );
+    let mut case = folder.cases().remove(0);
+    let left = json!({
+        "reg": "{{ 6 * 7 }}",
+        "_conversation": [{ "output": "{{ env.KEY }}" }],
+    });
+    case.follow(left.as_object().unwrap().clone());
+    assert_eq!(
+        case.render().unwrap().text,
+        // `ask` was filled in with the variable `reg` when the plan was walked.
+        "again: mine / {{ 6 * 7 }} / {{ env.KEY }}"
+    );
+    assert_eq!(case.vars["reg"], "mine", "results show what was written");
+    assert_eq!(case.scope["safe"], "{{ nothing }}");
+}
+
+#[test]
+fn a_variable_that_reads_a_register_is_filled_in_when_it_is_known() {
+    let folder = Folder::new(
+        "prompts: ['{{ask}}']\nproviders: [echo]\ntests: [{ vars: { ask: 'again: {{ reg }}' } }]",
+    );
+    let mut case = folder.cases().remove(0);
+    case.follow(json!({ "reg": "{{ ask }}" }).as_object().unwrap().clone());
+    assert_eq!(case.render().unwrap().text, "again: {{ ask }}");
+}

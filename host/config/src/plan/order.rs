@@ -1,0 +1,260 @@
+//! Which cases have to wait for which others.
+//!
+//! Most cases know nothing of each other. Three things tie some together: `options.runSerially`
+//! (the test's cases run alone, before all others), a prompt that reads `_conversation`, and a
+//! test whose `storeOutputAs` leaves its output in a register that later ones read. The last
+//! two are one thing, a [`Strand`]: a case waits for the earlier cases that leave something on a
+//! strand it reads, and for no others. Whether a template reads a name is asked of its syntax
+//! tree; only a script, which has none here, is searched for the word.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Column, Test};
+use crate::template::{Prepared, Template, is_plain, text_of};
+
+/// The variable that holds a conversation's earlier turns.
+pub const CONVERSATION: &str = "_conversation";
+
+/// Assertion types whose value is a program, which reads variables without a template.
+const SCRIPTS: [&str; 3] = ["javascript", "python", "ruby"];
+
+/// Something that cases leave to later ones.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Strand {
+    /// The turns of a conversation. Repeats and columns hold conversations of their own.
+    Conversation {
+        /// `prompt_idx` of its column.
+        column: u32,
+        /// `metadata.conversationId`.
+        id: Option<Arc<str>>,
+        /// Which repeat of its tests.
+        repeat: u32,
+    },
+    /// The variable that a test's `storeOutputAs` names, for all columns.
+    Register(Arc<str>),
+}
+
+/// What ties a case to others.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// Runs while nothing else does, before all cases that don't (`options.runSerially`).
+    pub alone: bool,
+    /// Waits for every earlier case that leaves something on one of these.
+    pub reads: Vec<Strand>,
+    /// Leaves its output on these.
+    pub writes: Vec<Strand>,
+}
+
+/// What ties the cases of a plan together. Displays as one line.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Order {
+    /// By `prompt_idx`.
+    columns: Vec<ColumnOrder>,
+    /// By place among the tests.
+    tests: Vec<TestOrder>,
+    registers: BTreeSet<Arc<str>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct ColumnOrder {
+    converses: bool,
+    reads: BTreeSet<Arc<str>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct TestOrder {
+    alone: bool,
+    conversation: Option<Arc<str>>,
+    /// `options.disableConversationVar`.
+    apart: bool,
+    reads: BTreeSet<Arc<str>>,
+    writes: Option<Arc<str>>,
+}
+
+impl Order {
+    /// `None` where no case has to wait for another.
+    pub(crate) fn new(columns: &[Arc<Column>], tests: &[Arc<Test>]) -> Option<Self> {
+        let register = |test: &Arc<Test>| Some(test.options.get("storeOutputAs")?.as_str()?.into());
+        let registers: BTreeSet<Arc<str>> = tests.iter().filter_map(register).collect();
+        let framed = tests.iter().any(|test| converses_around(test));
+        let columns: Vec<ColumnOrder> = columns
+            .iter()
+            .map(|column| {
+                let names = names(&column.prompt.prepared);
+                ColumnOrder {
+                    converses: framed || names.contains(CONVERSATION),
+                    reads: among(&registers, &names),
+                }
+            })
+            .collect();
+        let tests: Vec<TestOrder> = tests
+            .iter()
+            .map(|test| TestOrder::new(test, &registers))
+            .collect();
+        let ties = !registers.is_empty()
+            || columns.iter().any(|column| column.converses)
+            || tests.iter().any(|test| test.alone);
+        ties.then_some(Self {
+            columns,
+            tests,
+            registers,
+        })
+    }
+
+    /// What ties the case of this test, repeat and column to others.
+    pub(crate) fn needs(&self, test: usize, repeat: u32, prompt_idx: u32) -> Needs {
+        let (test, column) = (&self.tests[test], &self.columns[prompt_idx as usize]);
+        let read = test.reads.union(&column.reads).cloned();
+        let mut reads: Vec<Strand> = read.map(Strand::Register).collect();
+        let mut writes: Vec<Strand> = test.writes.iter().cloned().map(Strand::Register).collect();
+        if column.converses && !test.apart {
+            let turns = Strand::Conversation {
+                column: prompt_idx,
+                id: test.conversation.clone(),
+                repeat,
+            };
+            reads.push(turns.clone());
+            writes.push(turns);
+        }
+        Needs {
+            alone: test.alone,
+            reads,
+            writes,
+        }
+    }
+
+    /// Whether the cases of this test run alone.
+    pub(crate) fn is_alone(&self, test: usize) -> bool {
+        self.tests[test].alone
+    }
+}
+
+impl TestOrder {
+    fn new(test: &Test, registers: &BTreeSet<Arc<str>>) -> Self {
+        let option = |key: &str| test.options.get(key);
+        let is_on = |key: &str| option(key) == Some(&Value::Bool(true));
+        let mut read = BTreeSet::new();
+        if !registers.is_empty() {
+            test.vars
+                .values()
+                .for_each(|value| leaves(value, &mut read));
+            leaves(&test.json, &mut read);
+            let checks = test.assertions.iter().flat_map(super::Check::members);
+            for assertion in checks {
+                match &assertion.value {
+                    Some(Value::String(text)) if SCRIPTS.contains(&&*assertion.kind) => {
+                        read.extend(words(text).map(str::to_owned));
+                    }
+                    // What a file holds stands in the value alone.
+                    Some(value) => leaves(value, &mut read),
+                    None => {}
+                }
+            }
+        }
+        Self {
+            alone: is_on("runSerially"),
+            conversation: test
+                .metadata
+                .get("conversationId")
+                .map(|id| text_of(id).into()),
+            apart: is_on("disableConversationVar"),
+            reads: among(registers, &read),
+            writes: option("storeOutputAs")
+                .and_then(Value::as_str)
+                .map(Arc::from),
+        }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts: Vec<String> = Vec::new();
+        let alone = self.tests.iter().filter(|test| test.alone).count();
+        if alone > 0 {
+            parts.push(format!(
+                "{} run first and alone (runSerially)",
+                count(alone, "test")
+            ));
+        }
+        let converse = self.columns.iter().filter(|column| column.converses);
+        let converse = converse.count();
+        if converse > 0 {
+            let ids: BTreeSet<_> = self.tests.iter().map(|test| &test.conversation).collect();
+            parts.push(format!(
+                "in {} a prompt reads _conversation: {} in each, turn by turn",
+                count(converse, "column"),
+                count(ids.len(), "conversation")
+            ));
+        }
+        if !self.registers.is_empty() {
+            let names: Vec<&str> = self.registers.iter().map(|name| &**name).collect();
+            parts.push(format!(
+                "tests that read {} wait for those that set it (storeOutputAs)",
+                names.join(", ")
+            ));
+        }
+        write!(
+            f,
+            "in order: {}; everything else runs beside it",
+            parts.join("; ")
+        )
+    }
+}
+
+fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
+/// Whether a test's `prefix` or `suffix`, which become part of every prompt, read the conversation.
+fn converses_around(test: &Test) -> bool {
+    ["prefix", "suffix"].iter().any(|key| {
+        let text = test.options.get(*key).and_then(Value::as_str);
+        text.is_some_and(|text| template_names(text).any(|name| name == CONVERSATION))
+    })
+}
+
+fn among(registers: &BTreeSet<Arc<str>>, names: &BTreeSet<String>) -> BTreeSet<Arc<str>> {
+    let read = |register: &&Arc<str>| names.contains(&***register);
+    registers.iter().filter(read).cloned().collect()
+}
+
+fn names(prepared: &Prepared) -> BTreeSet<String> {
+    let templates = prepared.templates();
+    templates
+        .iter()
+        .flat_map(|template| template.names())
+        .collect()
+}
+
+/// The names that the texts inside `value` read as templates.
+fn leaves(value: &Value, read: &mut BTreeSet<String>) {
+    match value {
+        Value::String(text) => read.extend(template_names(text)),
+        Value::Array(items) => items.iter().for_each(|item| leaves(item, read)),
+        Value::Object(fields) => fields.values().for_each(|field| leaves(field, read)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The names that a text reads; none if it is no template.
+pub(super) fn template_names(text: &str) -> impl Iterator<Item = String> {
+    let template = (!is_plain(text)).then(|| Template::new(text, None).ok());
+    let names: Vec<String> = template
+        .flatten()
+        .iter()
+        .flat_map(Template::names)
+        .collect();
+    names.into_iter()
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use crate::fixture::Folder;
+use crate::plan::{Case, Plan, Strand};
+
+fn plan(prompts: &str, tests: &str) -> Plan {
+    let config = format!("providers: [echo, 'echo:b']\nprompts: {prompts}\ntests: {tests}\n");
+    Folder::new(&config).plan()
+}
+
+/// `test_idx`.`prompt_idx`, then `<` what it reads and `>` what it writes.
+fn shown(case: &Case) -> String {
+    let needs = case.needs.as_deref().cloned().unwrap_or_default();
+    let strand = |strand: &Strand| match strand {
+        Strand::Conversation { column, id, repeat } => {
+            format!("{column}:{}:{repeat}", id.as_deref().unwrap_or("-"))
+        }
+        Strand::Register(name) => name.to_string(),
+    };
+    let list = |strands: &[Strand]| strands.iter().map(strand).collect::<Vec<_>>().join(",");
+    format!(
+        "{}.{}{} <{} >{}",
+        case.id.test_idx,
+        case.id.prompt_idx,
+        if needs.alone { "!" } else { "" },
+        list(&needs.reads),
+        list(&needs.writes)
+    )
+}
+
+fn cases(prompts: &str, tests: &str) -> Vec<String> {
+    let plan = plan(prompts, tests);
+    plan.cases().map(|case| shown(&case)).collect()
+}
+
+#[test]
+fn a_plan_without_ties_has_no_order() {
+    let plan = plan("['{{q}}']", "[{ vars: { q: 1 } }]");
+    assert!(plan.order.is_none());
+    assert!(plan.cases().all(|case| case.needs.is_none()));
+}
+
+#[test]
+fn a_conversation_is_found_in_the_syntax_tree_only() {
+    let talks = [
+        "{{ _conversation | length }}",
+        "{% for turn in _conversation %}{{ turn.output }}{% endfor %}",
+        r#"[{"role": "user", "content": "{{ _conversation[0].input }}"}]"#,
+        "{% if _conversation %}x{% endif %}",
+    ];
+    let silent = [
+        "_conversation",
+        "{# {{ _conversation }} #}",
+        "{{ '_conversation' }}",
+        "{{ my_conversation }}",
+        "{% raw %}{{ _conversation }}{% endraw %}",
+        "{% set _conversation = 1 %}{{ _conversation }}",
+    ];
+    let order = |prompt: &str| {
+        let prompt = serde_json::Value::from(prompt);
+        plan(&format!("[{prompt}]"), "[{ vars: { q: 1 } }]").order
+    };
+    for prompt in talks {
+        assert!(order(prompt).is_some(), "{prompt}");
+    }
+    for prompt in silent {
+        assert!(order(prompt).is_none(), "{prompt}");
+    }
+}
+
+#[test]
+fn conversations_differ_by_column_id_and_repeat() {
+    let tests = "[{ vars: { q: 1 }, metadata: { conversationId: a }, options: { repeat: 2 } }, \
+                 { vars: { q: 2 } }, { vars: { q: 3 }, options: { disableConversationVar: true } }]";
+    assert_eq!(
+        cases("['{{q}}{{_conversation}}', '{{q}}']", tests),
+        [
+            "0.0 <0:a:0 >0:a:0",
+            "0.1 < >",
+            "0.2 <2:a:0 >2:a:0",
+            "0.3 < >",
+            "1.0 <0:a:1 >0:a:1",
+            "1.1 < >",
+            "1.2 <2:a:1 >2:a:1",
+            "1.3 < >",
+            "2.0 <0:-:0 >0:-:0",
+            "2.1 < >",
+            "2.2 <2:-:0 >2:-:0",
+            "2.3 < >",
+            "3.0 < >",
+            "3.1 < >",
+            "3.2 < >",
+            "3.3 < >",
+        ]
+    );
+}
+
+#[test]
+fn a_suffix_can_make_a_conversation() {
+    let tests = "[{ vars: { q: 1 }, options: { suffix: '{{_conversation}}' } }]";
+    assert_eq!(
+        cases("['{{q}}']", tests),
+        ["0.0 <0:-:0 >0:-:0", "0.1 <1:-:0 >1:-:0"]
+    );
+}
+
+#[test]
+fn registers_are_read_by_prompts_variables_assertions_and_scripts() {
+    let reads = |test: &str| {
+        let tests = format!("[{{ vars: {{ q: 1 }}, options: {{ storeOutputAs: reg }} }}, {test}]");
+        let plan = plan("['{{q}}']", &tests);
+        let case = plan.cases().find(|case| case.id.test_idx == 1).unwrap();
+        let needs = case.needs.unwrap();
+        !needs.reads.is_empty()
+    };
+    let reading = [
+        "{ vars: { q: 'about {{ reg }}' } }",
+        "{ vars: { q: 1 }, assert: [{ type: equals, value: '{{reg}}' }] }",
+        "{ vars: { q: 1 }, assert: [{ type: equals, value: ['a', '{{ reg | upper }}'] }] }",
+        "{ vars: { q: 1 }, options: { prefix: '{{reg}}' } }",
+    ];
+    let silent = [
+        "{ vars: { q: reg } }",
+        "{ vars: { q: 'the reg is {{ regs }}' } }",
+        "{ vars: { q: 1 }, description: reg, assert: [{ type: equals, value: reg }] }",
+    ];
+    for test in reading {
+        assert!(reads(test), "{test}");
+    }
+    for test in silent {
+        assert!(!reads(test), "{test}");
+    }
+}
+
+#[test]
+fn a_prompt_that_reads_a_register_ties_its_columns_only() {
+    let tests = "[{ vars: { q: 1 }, options: { storeOutputAs: reg } }, { vars: { q: 2 } }]";
+    assert_eq!(
+        cases("['{{q}}', '{{q}}{{reg}}']", tests),
+        [
+            "0.0 < >reg",
+            "0.1 <reg >reg",
+            "0.2 < >reg",
+            "0.3 <reg >reg",
+            "1.0 < >",
+            "1.1 <reg >",
+            "1.2 < >",
+            "1.3 <reg >",
+        ]
+    );
+}
+
+#[test]
+fn the_line_says_what_waits_and_why() {
+    let tests = "[{ vars: { q: 1 }, options: { runSerially: true } }, \
+                 { vars: { q: 2 }, metadata: { conversationId: b }, options: { storeOutputAs: reg } }]";
+    let plan = plan("['{{q}}{{_conversation}}', '{{q}}']", tests);
+    assert_eq!(
+        plan.order.as_ref().unwrap().to_string(),
+        "in order: 1 test run first and alone (runSerially); in 2 columns a prompt reads \
+         _conversation: 2 conversations in each, turn by turn; tests that read reg wait for those \
+         that set it (storeOutputAs); everything else runs beside it"
+    );
+    let alone: Vec<u32> = plan.cases_alone().map(|case| case.id.test_idx).collect();
+    assert_eq!(alone, [0, 0, 0, 0]);
+    let beside: Vec<u32> = plan.cases_beside().map(|case| case.id.test_idx).collect();
+    assert_eq!(beside, [1, 1, 1, 1]);
+}

@@ -1,0 +1,137 @@
+//! Which of the cases that have come may start, and which wait for others. Pure.
+//!
+//! Cases come in the order in which a sequential run would carry them out. One that reads a
+//! [`Strand`] may start when every case that came before it and writes there has ended, however
+//! it ended. Such a case waits for cases that came before it and for nothing else, so the first
+//! of all that are unfinished can always start: no set of cases can lock itself up.
+
+use std::collections::{BTreeSet, HashMap};
+
+use runner_config::plan::{CaseId, Needs, Strand};
+
+/// When a case came: the smaller, the earlier.
+pub(crate) type Turn = u64;
+
+/// A case that has come and not ended.
+#[derive(Debug)]
+struct Waiting {
+    turn: Turn,
+    needs: Needs,
+    /// Strands it reads to which an earlier case may still write.
+    held_by: usize,
+}
+
+/// What is unfinished on a strand.
+#[derive(Debug, Default)]
+struct Traffic {
+    writers: BTreeSet<Turn>,
+    /// Readers that wait, each for the writers before it.
+    readers: BTreeSet<(Turn, CaseId)>,
+}
+
+/// The cases that have come.
+#[derive(Debug, Default)]
+pub(crate) struct Order {
+    came: Turn,
+    /// In the order in which they came.
+    ready: BTreeSet<(Turn, CaseId)>,
+    /// Those that are tied to others, until they end.
+    tied: HashMap<CaseId, Waiting>,
+    strands: HashMap<Strand, Traffic>,
+    waiting: usize,
+}
+
+impl Order {
+    /// Takes the next case.
+    pub(crate) fn enter(&mut self, id: CaseId, needs: Option<&Needs>) {
+        let turn = self.came;
+        self.came += 1;
+        let Some(needs) = needs.filter(|needs| !needs.reads.is_empty() || !needs.writes.is_empty())
+        else {
+            self.ready.insert((turn, id));
+            return;
+        };
+        let mut held_by = 0;
+        for strand in &needs.reads {
+            // Without a writer nobody is waited for, and nothing has to be remembered.
+            if let Some(traffic) = self.strands.get_mut(strand)
+                && !traffic.writers.is_empty()
+            {
+                traffic.readers.insert((turn, id));
+                held_by += 1;
+            }
+        }
+        for strand in &needs.writes {
+            let traffic = self.strands.entry(strand.clone()).or_default();
+            traffic.writers.insert(turn);
+        }
+        if held_by == 0 {
+            self.ready.insert((turn, id));
+        } else {
+            self.waiting += 1;
+        }
+        let tied = Waiting {
+            turn,
+            needs: needs.clone(),
+            held_by,
+        };
+        self.tied.insert(id, tied);
+    }
+
+    /// Takes out the first case that may start.
+    pub(crate) fn start(&mut self) -> Option<CaseId> {
+        self.ready.pop_first().map(|(_, id)| id)
+    }
+
+    /// A case that was started has ended.
+    pub(crate) fn ended(&mut self, id: CaseId) {
+        let Some(Waiting { turn, needs, .. }) = self.tied.remove(&id) else {
+            return;
+        };
+        for strand in &needs.writes {
+            let traffic = self
+                .strands
+                .get_mut(strand)
+                .expect("a writer's strand is kept until it ends");
+            traffic.writers.remove(&turn);
+            let first = traffic.writers.first().copied().unwrap_or(Turn::MAX);
+            let mut freed = Vec::new();
+            // The first writer may be a reader, too: it waits for those before it only.
+            while let Some(&reader) = traffic.readers.first()
+                && reader.0 <= first
+            {
+                traffic.readers.pop_first();
+                freed.push(reader);
+            }
+            if traffic.writers.is_empty() && traffic.readers.is_empty() {
+                self.strands.remove(strand);
+            }
+            for (turn, reader) in freed {
+                self.free(turn, reader);
+            }
+        }
+    }
+
+    fn free(&mut self, turn: Turn, reader: CaseId) {
+        let tied = self
+            .tied
+            .get_mut(&reader)
+            .expect("a reader is tied until it ends");
+        debug_assert_eq!(tied.turn, turn, "a case comes once");
+        tied.held_by -= 1;
+        if tied.held_by == 0 {
+            self.waiting -= 1;
+            self.ready.insert((turn, reader));
+        }
+    }
+
+    /// Whether a case may start.
+    pub(crate) fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Cases that wait for others.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting
+    }
+}

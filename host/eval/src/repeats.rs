@@ -1,0 +1,176 @@
+//! How often the repeats of a test passed: the pass rate, `pass^k`, and which tests are flaky.
+//!
+//! Repeats are cases that differ in nothing but the repeat. Each record says which group it is
+//! one of; those of a test that runs once say nothing and cost nothing here. The rest take some
+//! tens of bytes per group, which is what can be said about each of them in the end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use runner_config::plan::CaseId;
+use serde_json::{Value, json};
+
+use crate::record::{CaseRecord, Outcome};
+
+/// The repeats of every test in every column.
+#[derive(Debug, Clone, Default)]
+pub struct Repeats(BTreeMap<(Arc<str>, u32), Repeated>);
+
+/// The repeats of one test, with one set of variables, in one column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repeated {
+    /// Place of the earliest of them.
+    pub first: CaseId,
+    /// The test's description.
+    pub description: Option<String>,
+    /// How many have ended.
+    pub ran: u64,
+    /// How many of them passed.
+    pub passed: u64,
+}
+
+impl Repeated {
+    /// Share of those that passed, 0 to 1.
+    pub fn pass_rate(&self) -> f64 {
+        self.passed as f64 / self.ran as f64
+    }
+
+    /// `pass^k`: the chance that `k` of them, drawn without putting back, all passed, 0 to 1. It
+    /// estimates how often `k` runs in a row would pass. `None` if fewer than `k` ended.
+    pub fn pass_hat(&self, k: u64) -> Option<f64> {
+        (k <= self.ran).then(|| {
+            let left = |i: u64| self.passed.saturating_sub(i) as f64 / (self.ran - i) as f64;
+            (0..k).map(left).product()
+        })
+    }
+
+    /// Whether it passed at times, and at times it didn't.
+    pub fn is_flaky(&self) -> bool {
+        self.passed > 0 && self.passed < self.ran
+    }
+}
+
+impl Repeats {
+    /// Counts a case, if it is one of several repeats.
+    pub fn add(&mut self, record: &CaseRecord) {
+        let Some(group) = &record.repeat_group else {
+            return;
+        };
+        let id = CaseId {
+            test_idx: record.test_idx,
+            prompt_idx: record.prompt_idx,
+        };
+        let description = || Some(record.test_case.get("description")?.as_str()?.to_owned());
+        let key = (Arc::from(group.as_str()), record.prompt_idx);
+        let repeated = self.0.entry(key).or_insert_with(|| Repeated {
+            first: id,
+            description: description(),
+            ran: 0,
+            passed: 0,
+        });
+        repeated.first = repeated.first.min(id);
+        repeated.ran += 1;
+        repeated.passed += u64::from(record.outcome == Outcome::Passed);
+    }
+
+    /// All of them, in the order of the results.
+    pub fn in_order(&self) -> Vec<&Repeated> {
+        let mut all: Vec<&Repeated> = self.0.values().collect();
+        all.sort_by_key(|repeated| repeated.first);
+        all
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The most repeats of which every group has as many, and `pass^k` for that many: the mean
+    /// over the groups. `None` without repeats.
+    pub fn pass_hat(&self) -> Option<(u64, f64)> {
+        let k = self.0.values().map(|repeated| repeated.ran).min()?;
+        let sum: f64 = self.0.values().filter_map(|one| one.pass_hat(k)).sum();
+        Some((k, sum / self.0.len() as f64))
+    }
+
+    /// For the results file: one entry for each group, `pass^k` for k from 1 to its repeats.
+    pub fn to_json(&self) -> Value {
+        let entry = |one: &&Repeated| {
+            json!({
+                "testIdx": one.first.test_idx,
+                "promptIdx": one.first.prompt_idx,
+                "description": one.description,
+                "repeats": one.ran,
+                "passed": one.passed,
+                "passRate": one.pass_rate(),
+                "pass^k": (1..=one.ran).map(|k| one.pass_hat(k)).collect::<Value>(),
+                "flaky": one.is_flaky(),
+            })
+        };
+        self.in_order().iter().map(entry).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::samples::record;
+
+    fn repeats(outcomes: &[(&str, u32, Outcome)]) -> Repeats {
+        let mut repeats = Repeats::default();
+        for (test_idx, (group, prompt_idx, outcome)) in (0..).zip(outcomes) {
+            let mut record = record(test_idx);
+            record.prompt_idx = *prompt_idx;
+            record.outcome = *outcome;
+            record.repeat_group = Some((*group).to_owned());
+            repeats.add(&record);
+        }
+        repeats
+    }
+
+    #[test]
+    fn cases_that_run_once_are_no_repeats() {
+        let mut repeats = Repeats::default();
+        repeats.add(&record(0));
+        assert!(repeats.is_empty());
+        assert_eq!(repeats.pass_hat(), None);
+    }
+
+    #[test]
+    fn two_of_three_is_flaky_and_an_error_is_no_pass() {
+        use Outcome::{Error, Passed};
+        let repeats = repeats(&[("a", 0, Passed), ("a", 0, Error), ("a", 0, Passed)]);
+        let json = repeats.to_json();
+        assert_eq!(json[0]["passRate"], 2.0 / 3.0);
+        assert_eq!(json[0]["pass^k"], json!([2.0 / 3.0, 1.0 / 3.0, 0.0]));
+        assert_eq!(json[0]["flaky"], true);
+        assert_eq!(repeats.pass_hat(), Some((3, 0.0)));
+    }
+
+    #[test]
+    fn columns_are_apart_and_the_mean_is_over_all() {
+        use Outcome::{Failed, Passed};
+        let repeats = repeats(&[
+            ("b", 1, Passed),
+            ("b", 0, Failed),
+            ("b", 1, Passed),
+            ("b", 0, Failed),
+        ]);
+        assert_eq!(repeats.pass_hat(), Some((2, 0.5)));
+        let firsts: Vec<u32> = repeats
+            .in_order()
+            .iter()
+            .map(|one| one.first.test_idx)
+            .collect();
+        assert_eq!(firsts, [0, 1]);
+        assert!(repeats.in_order().iter().all(|one| !one.is_flaky()));
+    }
+
+    #[test]
+    fn pass_hat_of_more_than_there_are_is_unknown() {
+        let repeats = repeats(&[("a", 0, Outcome::Passed)]);
+        let one = repeats.in_order()[0];
+        assert_eq!(one.pass_hat(1), Some(1.0));
+        assert_eq!(one.pass_hat(2), None);
+    }
+}

@@ -1,0 +1,96 @@
+//! What is given to whom, whatever ended first.
+
+use runner_config::plan::Strand;
+
+use super::*;
+use crate::record::samples::record;
+
+fn id(test_idx: u32) -> CaseId {
+    CaseId {
+        test_idx,
+        prompt_idx: 0,
+    }
+}
+
+fn register(alone: bool) -> Needs {
+    Needs {
+        alone,
+        reads: Vec::new(),
+        writes: vec![Strand::Register("r".into())],
+    }
+}
+
+fn said(output: Value) -> CaseRecord {
+    let mut record = record(0);
+    record.response.as_mut().expect("a response").output = output;
+    record
+}
+
+#[test]
+fn a_register_holds_what_the_last_earlier_case_left_whatever_ended_first() {
+    let mut strands = Strands::default();
+    let strand = Strand::Register("r".into());
+    for (test, output) in [(3, "three"), (1, "one"), (5, "five")] {
+        strands.keep(id(test), &register(false), &said(output.into()));
+    }
+    strands.keep(id(9), &register(true), &said("first of all".into()));
+    let left = |test| strands.left(&strand, (true, id(test)));
+    let given = |output: &str| Some(("r".to_owned(), output.into()));
+    assert_eq!(left(4), given("three"));
+    assert_eq!(left(3), given("one"));
+    assert_eq!(left(6), given("five"));
+    assert_eq!(left(0), given("first of all"));
+}
+
+#[test]
+fn an_empty_output_and_an_error_leave_a_register_as_it_is() {
+    let mut strands = Strands::default();
+    let strand = Strand::Register("r".into());
+    strands.keep(id(0), &register(false), &said("kept".into()));
+    for (test, output) in [
+        (1, json!("")),
+        (2, json!(null)),
+        (3, json!(0)),
+        (4, json!(false)),
+    ] {
+        strands.keep(id(test), &register(false), &said(output));
+    }
+    let mut failed = record(5);
+    failed.response = None;
+    strands.keep(id(5), &register(false), &failed);
+    let left = strands.left(&strand, (true, id(6)));
+    assert_eq!(left, Some(("r".to_owned(), "kept".into())));
+}
+
+#[test]
+fn a_turn_holds_prompt_input_output_and_metadata() {
+    let strand = Strand::Conversation {
+        column: 0,
+        id: None,
+        repeat: 0,
+    };
+    let needs = Needs {
+        alone: false,
+        reads: vec![strand.clone()],
+        writes: vec![strand.clone()],
+    };
+    let mut strands = Strands::default();
+    assert_eq!(
+        strands.left(&strand, (true, id(0))),
+        Some((CONVERSATION.to_owned(), json!([]))),
+        "the first turn sees an empty conversation"
+    );
+    let mut chat = said("fine".into());
+    chat.prompt.raw =
+        json!([{ "role": "system", "content": "be" }, { "role": "user", "content": "how?" }])
+            .to_string();
+    strands.keep(id(1), &needs, &chat);
+    strands.keep(id(0), &needs, &said("hello".into()));
+    let (_, turns) = strands.left(&strand, (true, id(2))).expect("turns");
+    assert_eq!(turns[0]["input"], "hello");
+    assert_eq!(turns[0]["prompt"], "hello");
+    assert_eq!(turns[1]["input"], "how?");
+    assert_eq!(turns[1]["prompt"][0]["role"], "system");
+    assert_eq!(turns[1]["output"], "fine");
+    assert_eq!(turns[1]["metadata"], json!({}));
+}

@@ -4,20 +4,25 @@
 //! as it is told and remembers what it saw; [`QuotaServer`] is one that enforces a limit in
 //! real time and keeps the books; a [`Client`] speaks to either. [`Run`] starts the built
 //! program in an empty home with nothing in its environment but what the test gives it. What
-//! is tested is therefore what a user gets, sockets and signals included.
+//! is tested is therefore what a user gets, sockets and signals included. [`crash_cycles`]
+//! kills it again and again and looks at what is left.
 //!
 //! Nothing here waits by sleeping. Tests wait for conditions, and a condition that does
 //! not come about fails the test with what was seen until then. Mistakes in a test are
 //! panics: the harness has no errors to handle.
 
 mod answer;
+mod chance;
 mod client;
+mod crash;
 mod model_api;
 mod quota;
 mod run;
 
 pub use answer::{Answer, Gate};
+pub use chance::Chance;
 pub use client::{Client, Reply};
+pub use crash::{CrashTally, crash_cycles, crash_storm};
 pub use model_api::{ModelApi, Seen, View};
 pub use quota::{Limit, Phase, Quota, QuotaServer, Says, Traffic, TrafficCall};
 pub use run::{Finished, Run, Running, built_program, target_folder, workspace_root};

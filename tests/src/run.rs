@@ -5,6 +5,7 @@
 //! not pass because of what happens to be set on a machine.
 
 use std::ffi::{OsStr, OsString};
+use std::fmt::Write as _;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -86,6 +87,16 @@ impl Run {
         self.file("promptfooconfig.yaml", yaml)
     }
 
+    /// Writes `tests.csv`: so many tests with the variable `n`, from 0.
+    #[must_use]
+    pub fn numbered_tests(self, count: usize) -> Self {
+        let rows = (0..count).fold("n\n".to_owned(), |mut text, n| {
+            writeln!(text, "{n}").expect("a string takes everything");
+            text
+        });
+        self.file("tests.csv", rows)
+    }
+
     /// Runs this program instead of the built one.
     #[must_use]
     pub fn program(mut self, path: impl Into<PathBuf>) -> Self {
@@ -111,6 +122,13 @@ impl Run {
     #[must_use]
     pub fn args<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// The same run, its arguments forgotten.
+    #[must_use]
+    pub fn without_args(mut self) -> Self {
+        self.arguments.clear();
         self
     }
 
@@ -233,6 +251,24 @@ impl Running {
     /// Waits until the text has appeared on stdout.
     pub fn wait_for_stdout(&self, text: &str) {
         self.stdout.wait_for(text);
+    }
+
+    /// Calls `then` on a thread of its own when the program has ended, or closed its stdout.
+    pub fn on_end(&self, then: impl FnOnce() + Send + 'static) {
+        let shared = Arc::clone(&self.stdout.shared);
+        std::thread::spawn(move || {
+            let text = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let ended = shared.1.wait_while(text, |text| !text.ended);
+            drop(ended.unwrap_or_else(PoisonError::into_inner));
+            then();
+        });
+    }
+
+    /// Kills it as `kill -9` does. It may have ended by itself just before.
+    pub fn kill(mut self) -> Finished {
+        // Fails only when it has ended already.
+        let _ = self.child.kill();
+        self.finish()
     }
 
     /// Waits for the end.

@@ -13,6 +13,7 @@ mod plugins;
 mod pure;
 mod quickstart;
 mod sim;
+mod soak;
 mod step;
 mod test;
 mod toolchain;
@@ -35,6 +36,9 @@ usage: cargo xtask <command>
   sim [FILTER] [--seeds N] | --write | --check | --trace NAME SEED
                       the scheduler against a clairvoyant client, in simulation: the score
                       table; put into the crate's README; one run, event by event
+  soak [--cycles N] [--seed S]
+                      kill the program at random moments and let it go on, 2000 times
+                      unless told otherwise, and look each time at what it left
   plugins [--toolchain auto|rust|debian]
                       build the plugins and the test guests to WebAssembly components;
                       auto looks for a Rust that can do it and says what it found
@@ -66,6 +70,10 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
         ["sim", ref rest @ ..] => {
             let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
             Box::new(move |place| sim::run(place, &words))
+        }
+        ["soak", ref rest @ ..] => {
+            let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
+            Box::new(move |place| soak::run(place, &words))
         }
         ["check"] => Box::new(check::run),
         ["check", stage] => {

@@ -57,7 +57,11 @@ impl Setting {
         let options = OpenOptions {
             wal: !self.environment.flag("DISABLE_WAL_MODE"),
         };
-        Ok(Store::open(&self.home.runs(), options).map_err(anyhow::Error::new)?)
+        let store = Store::open(&self.home.runs(), options).map_err(anyhow::Error::new)?;
+        Ok(match self.environment.seconds("LOCK_TIMEOUT")? {
+            Some(patience) => store.with_patience(patience),
+            None => store,
+        })
     }
 
     /// The database of runs, if there is one: a question makes no file.

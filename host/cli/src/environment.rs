@@ -47,6 +47,10 @@ pub(crate) const VARIABLES: &[Variable] = &[
         about: "true: runs.db and cache.db without write-ahead log, for network file systems *",
     },
     Variable {
+        name: "RUNNER_LOCK_TIMEOUT",
+        about: "seconds that results wait for another program which has runs.db locked (default 60) *",
+    },
+    Variable {
         name: "RUNNER_CACHE_TTL",
         about: "seconds that an answer is remembered; 0: for ever (default 14 days) *",
     },

@@ -77,6 +77,8 @@ pub(crate) enum Purpose {
 #[derive(Debug, Clone)]
 pub(crate) struct Database {
     path: PathBuf,
+    /// How long a writer waits for another process's transaction.
+    patience: Duration,
 }
 
 impl Database {
@@ -92,6 +94,7 @@ impl Database {
         create(path)?;
         let database = Self {
             path: path.to_owned(),
+            patience: WRITER_PATIENCE,
         };
         let mut connection = database.connection()?;
         database.check(&connection, schema)?;
@@ -105,13 +108,20 @@ impl Database {
         &self.path
     }
 
+    /// The same file, whose writers wait so long for another process's transaction.
+    pub(crate) fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
     /// A new connection with its settings.
     ///
     /// # Errors
     /// When the file is gone or can't be read.
     pub(crate) fn connect(&self, purpose: Purpose) -> Result<Connection, StoreError> {
         let connection = self.connection()?;
-        settle(&connection, purpose).map_err(|error| self.failed("prepare a connection", error))?;
+        settle(&connection, purpose, self.patience)
+            .map_err(|error| self.failed("prepare a connection", error))?;
         Ok(connection)
     }
 
@@ -273,10 +283,10 @@ impl Identity {
 }
 
 /// The settings of a connection.
-fn settle(connection: &Connection, purpose: Purpose) -> rusqlite::Result<()> {
+fn settle(connection: &Connection, purpose: Purpose, patience: Duration) -> rusqlite::Result<()> {
     let writes = purpose == Purpose::Write;
     if writes {
-        connection.busy_timeout(WRITER_PATIENCE)?;
+        connection.busy_timeout(patience)?;
     }
     // With a log, a crash of the process loses nothing that was committed, and a crash of the
     // machine at most the last commits; the file is whole either way. A rollback journal

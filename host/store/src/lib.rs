@@ -25,6 +25,8 @@ mod cache;
 mod database;
 mod digest;
 mod error;
+mod hold;
+mod problems;
 mod runs;
 
 pub use cache::{
@@ -34,6 +36,7 @@ pub use cache::{
 pub use database::OpenOptions;
 pub use digest::Digest;
 pub use error::{SqlError, StoreError, WriterFailure};
+pub use hold::WriteHold;
 pub use runs::{
     Cases, NewRun, Outcome, OutcomeCounts, Placement, PlannedCase, ReopenedRun, Row, Rows, RunEnd,
     RunHead, RunInfo, RunRef, RunState, RunStatus, RunWriter, Store, StoredCase,

@@ -15,7 +15,7 @@ mod reopen;
 mod row;
 mod rows;
 #[cfg(test)]
-mod samples;
+pub(crate) mod samples;
 mod schema;
 mod store;
 mod writer;

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use runner_store::Digest;
 
@@ -24,11 +24,13 @@ use super::masker::Masker;
 use super::memory::{Cue, Envelope, NoTape, Take, Tape};
 
 mod line;
+mod nearest;
 
 #[cfg(test)]
 mod tests;
 
 use line::{HEAD, Line, is_head};
+use nearest::Index;
 
 /// Why a recording can't be made or used.
 #[derive(Debug, thiserror::Error)]
@@ -170,14 +172,36 @@ pub struct Playback(Arc<Deck>);
 #[derive(Debug)]
 struct Deck {
     path: PathBuf,
+    file: Mutex<File>,
     spools: Mutex<HashMap<Digest, Vec<Slot>>>,
+    index: OnceLock<Index>,
 }
 
-/// Where a recorded exchange stands in the file.
+impl Deck {
+    /// The line at a place; `None` when the file has changed since it was opened.
+    fn read(&self, place: Place) -> Option<Line> {
+        let mut text = vec![0; place.bytes];
+        {
+            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+            file.seek(SeekFrom::Start(place.offset)).ok()?;
+            file.read_exact(&mut text).ok()?;
+        }
+        Line::read(std::str::from_utf8(&text).ok()?).ok()
+    }
+}
+
+/// Where a line stands in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    offset: u64,
+    bytes: usize,
+}
+
+/// A recorded exchange.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     tag: u64,
-    offset: u64,
+    place: Place,
     is_used: bool,
 }
 
@@ -187,55 +211,55 @@ impl Playback {
     /// # Errors
     /// When it can't be read, is none, or has a line that makes no sense.
     pub fn open(path: &Path) -> Result<Self, TapeError> {
+        let failed = |source| TapeError::Open {
+            path: path.to_owned(),
+            source,
+        };
+        // Before it is read: should it be replaced meanwhile, this is noticed at the first line.
+        let file = File::open(path).map_err(failed)?;
         let mut spools: HashMap<Digest, Vec<Slot>> = HashMap::new();
-        each_line(path, |offset, line| {
+        for line in Lines::of(path)? {
+            let (place, line) = line?;
             let slot = Slot {
                 tag: line.tag,
-                offset,
+                place,
                 is_used: false,
             };
             let key = anonymous_key(&line.envelope());
             spools.entry(key).or_default().push(slot);
-        })?;
+        }
         Ok(Self(Arc::new(Deck {
             path: path.to_owned(),
+            file: Mutex::new(file),
             spools: Mutex::new(spools),
+            index: OnceLock::new(),
         })))
     }
 
     fn take(&self, envelope: &Envelope, tag: u64) -> Option<Take> {
-        let offset = {
+        let place = {
             let key = anonymous_key(envelope);
             let mut spools = self.0.spools.lock().unwrap_or_else(PoisonError::into_inner);
             next(spools.get_mut(&key)?, tag)?
         };
-        let mut file = File::open(&self.0.path).ok()?;
-        file.seek(SeekFrom::Start(offset)).ok()?;
-        let mut text = String::new();
-        BufReader::new(file).read_line(&mut text).ok()?;
-        Line::read(&text).ok().map(Line::take)
+        self.0.read(place).map(Line::take)
     }
 
-    /// The recorded request that has most in common with one that is not there.
+    /// What comes nearest to a request that is not there. The index is made by the first that
+    /// is not: a replay that has everything never pays for it.
     fn nearest(&self, wanted: &Envelope) -> String {
-        let mut best: Option<(Likeness, Envelope)> = None;
-        // What can't be read any more is not near.
-        let _ = each_line(&self.0.path, |_, line| {
-            let candidate = line.envelope();
-            let likeness = Likeness::of(wanted, &candidate);
-            if best.as_ref().is_none_or(|(known, _)| likeness > *known) {
-                best = Some((likeness, candidate));
-            }
+        let deck = &*self.0;
+        let index = deck.index.get_or_init(|| {
+            // What can't be read any more is not near.
+            let lines = Lines::of(&deck.path).into_iter().flatten();
+            Index::new(lines.map_while(Result::ok).map(|(_, line)| line.envelope()))
         });
-        match best {
-            None => ": it holds no exchange".to_owned(),
-            Some((likeness, nearest)) => likeness.explain(wanted, &nearest),
-        }
+        index.explain(wanted)
     }
 }
 
 /// The first unused one of the same case, else of any; when all are used, the last one.
-fn next(slots: &mut [Slot], tag: u64) -> Option<u64> {
+fn next(slots: &mut [Slot], tag: u64) -> Option<Place> {
     let unused = |same: bool| move |slot: &Slot| !slot.is_used && (!same || slot.tag == tag);
     let place = slots
         .iter()
@@ -244,56 +268,7 @@ fn next(slots: &mut [Slot], tag: u64) -> Option<u64> {
         .or_else(|| slots.iter().rposition(|slot| slot.tag == tag))
         .or_else(|| slots.len().checked_sub(1))?;
     slots[place].is_used = true;
-    Some(slots[place].offset)
-}
-
-/// How near a recorded request comes, the weightiest part first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Likeness {
-    method_and_url: bool,
-    url_bytes: usize,
-    headers: bool,
-    body_bytes: usize,
-}
-
-impl Likeness {
-    fn of(wanted: &Envelope, candidate: &Envelope) -> Self {
-        Self {
-            method_and_url: wanted.method == candidate.method && wanted.url == candidate.url,
-            url_bytes: in_common(wanted.url.as_bytes(), candidate.url.as_bytes()),
-            headers: wanted.headers == candidate.headers,
-            body_bytes: in_common(&wanted.body, &candidate.body),
-        }
-    }
-
-    /// To follow "is not in the recording".
-    fn explain(self, wanted: &Envelope, nearest: &Envelope) -> String {
-        if !self.method_and_url {
-            return format!("; the nearest is {} {}", nearest.method, nearest.url);
-        }
-        if wanted.body == nearest.body {
-            let what = if self.headers { "repeat" } else { "headers" };
-            return format!(" with these {what}");
-        }
-        let around = |body: &[u8]| {
-            let start = self.body_bytes.saturating_sub(AROUND);
-            let end = body.len().min(self.body_bytes + AROUND);
-            String::from_utf8_lossy(&body[start..end]).into_owned()
-        };
-        let at = self.body_bytes;
-        format!(
-            " with this body; from byte {at} on the nearest has …{}…, and this one …{}…",
-            around(&nearest.body),
-            around(&wanted.body)
-        )
-    }
-}
-
-/// Bytes of a body that are shown on each side of the first difference.
-const AROUND: usize = 30;
-
-fn in_common(a: &[u8], b: &[u8]) -> usize {
-    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+    Some(slots[place].place)
 }
 
 struct Player {
@@ -331,37 +306,68 @@ fn anonymous(masker: &Masker, envelope: &Envelope) -> Envelope {
     }
 }
 
-/// Calls `seen` with each exchange of a recording and where it stands.
-fn each_line(path: &Path, mut seen: impl FnMut(u64, Line)) -> Result<(), TapeError> {
-    let failed = |source| TapeError::Open {
-        path: path.to_owned(),
-        source,
-    };
-    let mut file = BufReader::new(File::open(path).map_err(failed)?);
-    let mut text = Vec::new();
-    let (mut offset, mut number) = (0, 0);
-    loop {
-        text.clear();
-        let bytes = file.read_until(b'\n', &mut text).map_err(failed)?;
-        number += 1;
+/// The exchanges of a recording, one after the other, each with its place.
+struct Lines {
+    path: PathBuf,
+    file: BufReader<File>,
+    offset: u64,
+    number: usize,
+}
+
+impl Lines {
+    /// # Errors
+    /// When the file can't be read, or does not begin as a recording does.
+    fn of(path: &Path) -> Result<Self, TapeError> {
+        let path = path.to_owned();
+        let opened = File::open(&path);
+        let mut lines = match opened {
+            Ok(file) => Self {
+                path,
+                file: BufReader::new(file),
+                offset: 0,
+                number: 0,
+            },
+            Err(source) => return Err(TapeError::Open { path, source }),
+        };
+        let head = lines.whole()?;
+        if head.is_none_or(|(_, text)| !is_head(&String::from_utf8_lossy(&text))) {
+            return Err(TapeError::Foreign { path: lines.path });
+        }
+        Ok(lines)
+    }
+
+    /// The next line that has its end.
+    fn whole(&mut self) -> Result<Option<(Place, Vec<u8>)>, TapeError> {
+        let mut text = Vec::new();
+        let read = self.file.read_until(b'\n', &mut text);
+        let bytes = read.map_err(|source| TapeError::Open {
+            path: self.path.clone(),
+            source,
+        })?;
+        let offset = self.offset;
+        self.offset += bytes as u64;
+        self.number += 1;
         let whole = text.last() == Some(&b'\n');
-        if number == 1 && !(whole && is_head(&String::from_utf8_lossy(&text))) {
-            return Err(TapeError::Foreign {
-                path: path.to_owned(),
-            });
-        }
-        if !whole {
-            return Ok(());
-        }
-        if number > 1 {
-            let line = Line::read(&String::from_utf8_lossy(&text));
-            let line = line.map_err(|source| TapeError::Damaged {
-                path: path.to_owned(),
-                line: number,
-                source,
-            })?;
-            seen(offset, line);
-        }
-        offset += bytes as u64;
+        Ok(whole.then_some((Place { offset, bytes }, text)))
+    }
+}
+
+impl Iterator for Lines {
+    type Item = Result<(Place, Line), TapeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (place, text) = match self.whole() {
+            Ok(whole) => whole?,
+            Err(error) => return Some(Err(error)),
+        };
+        let line = Line::read(&String::from_utf8_lossy(&text));
+        Some(
+            line.map(|line| (place, line))
+                .map_err(|source| TapeError::Damaged {
+                    path: self.path.clone(),
+                    line: self.number,
+                    source,
+                }),
+        )
     }
 }

@@ -155,7 +155,7 @@ impl Cache {
         }
     }
 
-    pub(super) fn database(&self) -> &Database {
+    pub(crate) fn database(&self) -> &Database {
         &self.shared.database
     }
 

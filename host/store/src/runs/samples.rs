@@ -13,32 +13,32 @@ use crate::database::OpenOptions;
 use crate::digest::Digest;
 
 /// A store in a folder of its own, which lives as long as this.
-pub(super) struct Fresh {
-    pub(super) folder: TempDir,
-    pub(super) store: Store,
+pub(crate) struct Fresh {
+    pub(crate) folder: TempDir,
+    pub(crate) store: Store,
 }
 
 impl Fresh {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with(OpenOptions::default())
     }
 
-    pub(super) fn with(options: OpenOptions) -> Self {
+    pub(crate) fn with(options: OpenOptions) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("runs.db"), options).unwrap();
         Self { folder, store }
     }
 
-    pub(super) fn journal(&self) -> PathBuf {
+    pub(crate) fn journal(&self) -> PathBuf {
         self.folder.path().join("runs.db-wal")
     }
 
     /// Around the store's back.
-    pub(super) fn raw(&self) -> rusqlite::Connection {
+    pub(crate) fn raw(&self) -> rusqlite::Connection {
         rusqlite::Connection::open(self.store.path()).unwrap()
     }
 
-    pub(super) fn read(&self, id: &str) -> Vec<Row> {
+    pub(crate) fn read(&self, id: &str) -> Vec<Row> {
         self.store
             .rows(id)
             .unwrap()
@@ -47,7 +47,7 @@ impl Fresh {
     }
 
     /// A finished run with these rows.
-    pub(super) fn finished(
+    pub(crate) fn finished(
         &self,
         id: &str,
         created_at_ms: i64,
@@ -67,7 +67,7 @@ impl Fresh {
     }
 }
 
-pub(super) fn new_run(id: &str) -> NewRun {
+pub(crate) fn new_run(id: &str) -> NewRun {
     NewRun {
         id: id.to_owned(),
         created_at_ms: 1_700_000_000_000,
@@ -81,7 +81,7 @@ pub(super) fn new_run(id: &str) -> NewRun {
     }
 }
 
-pub(super) fn end() -> RunEnd {
+pub(crate) fn end() -> RunEnd {
     RunEnd {
         status: RunStatus::Finished,
         ended_at_ms: 1_700_000_001_000,
@@ -89,7 +89,7 @@ pub(super) fn end() -> RunEnd {
     }
 }
 
-pub(super) fn row(test_idx: u32, prompt_idx: u32) -> Row {
+pub(crate) fn row(test_idx: u32, prompt_idx: u32) -> Row {
     Row {
         test_idx,
         prompt_idx,
@@ -107,7 +107,7 @@ pub(super) fn row(test_idx: u32, prompt_idx: u32) -> Row {
 }
 
 /// The identity of the case that stands here at first.
-pub(super) fn identity(test_idx: u32, prompt_idx: u32) -> Digest {
+pub(crate) fn identity(test_idx: u32, prompt_idx: u32) -> Digest {
     let mut bytes = [7; Digest::BYTES];
     bytes[..4].copy_from_slice(&test_idx.to_le_bytes());
     bytes[4..8].copy_from_slice(&prompt_idx.to_le_bytes());

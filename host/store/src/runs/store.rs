@@ -1,6 +1,7 @@
 //! The door to `runs.db`: begins runs, finds them, hands out their rows, deletes them.
 
 use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
@@ -60,8 +61,15 @@ impl Store {
         self.database.path()
     }
 
-    #[cfg(test)]
-    pub(super) fn database(&self) -> &Database {
+    /// The same file, whose writers wait so long for another process's transaction; a minute
+    /// otherwise. [`StoreError::Busy`] comes after it.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        let database = self.database.with_patience(patience);
+        Self { database }
+    }
+
+    pub(crate) fn database(&self) -> &Database {
         &self.database
     }
 

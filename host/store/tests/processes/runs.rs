@@ -10,7 +10,7 @@ use crate::child::{Child, orders, say};
 
 /// What a killed process may have pushed in vain: the group on its way to the disk, and the one
 /// that was being collected.
-const TWO_GROUPS: u64 = 512;
+const MAX_UNSAVED: u64 = 256;
 
 fn row(number: u32) -> Row {
     Row {
@@ -138,7 +138,7 @@ fn check_after_kill(path: &Path, wal: bool, (pushed, committed): (u64, u64)) {
         "{there} rows are there, {pushed} were pushed"
     );
     assert!(
-        pushed - there <= TWO_GROUPS + 1,
+        pushed - there <= MAX_UNSAVED + 1,
         "{pushed} rows were pushed, {there} are there"
     );
     // Whole, and no hole: they are the first that were pushed.

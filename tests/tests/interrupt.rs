@@ -1,6 +1,9 @@
-//! Ctrl-C: what is done is kept, the exit code is 130.
+//! Ctrl-C: what is done is kept, what waits is let go, the exit code is 130.
 
-use runner_tests::{Answer, Gate, ModelApi, Run};
+use std::process::Command;
+
+use runner_tests::{Answer, Finished, Gate, ModelApi, Run, target_folder};
+use serde_json::Value;
 
 const CONFIG: &str = r#"
 prompts: ["{{n}}"]
@@ -9,13 +12,18 @@ tests: tests.csv
 "#;
 
 fn run(api: &ModelApi) -> Run {
+    at_once(api, 2)
+}
+
+fn at_once(api: &ModelApi, cases: usize) -> Run {
     let rows = (0..20).fold("n\n".to_owned(), |rows, n| rows + &format!("row {n}\n"));
     Run::new()
         .config(CONFIG)
         .file("tests.csv", rows)
         .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
         .env("OPENAI_BASE_URL", api.url())
-        .args(["eval", "-j", "2", "-o", "out.json"])
+        .args(["eval", "-o", "out.json", "-j"])
+        .arg(cases.to_string())
 }
 
 /// The first interrupt lets what is in flight finish; what finished is stored and written.
@@ -63,4 +71,227 @@ fn the_second_interrupt_stops_now() {
         finished.json("out.json")["results"]["results"],
         serde_json::json!([])
     );
+}
+
+fn results(finished: &Finished) -> Vec<Value> {
+    let rows = finished.json("out.json")["results"]["results"].clone();
+    rows.as_array().expect("rows").clone()
+}
+
+/// What the program says of how to go on.
+#[track_caller]
+fn expect_interrupted(finished: &Finished) {
+    finished.expect_code(130);
+    let hint = "To go on: runner eval --resume run-";
+    assert!(finished.stdout.contains(hint), "{}", finished.stdout);
+}
+
+/// Goes on with the run; each of its cases has one row then, and passes.
+#[track_caller]
+fn expect_resumed(interrupted: &Finished, cases: usize) {
+    let resumed = interrupted.again().args(["eval", "--resume"]).finish();
+    resumed.expect_code(0);
+    let mut places: Vec<_> = results(&resumed)
+        .iter()
+        .map(|row| (row["testIdx"].as_u64(), row["promptIdx"].as_u64()))
+        .collect();
+    places.dedup();
+    assert_eq!(places.len(), cases);
+}
+
+/// One provider, called `judge`, that answers and is asked about each answer.
+fn judged(api: &ModelApi) -> Run {
+    let judge = target_folder().join("guests/outside/judge.wasm");
+    let config = format!(
+        "prompts: ['{{{{n}}}}']\nproviders: [{{ id: openai:m, label: judge }}]\n\
+         defaultTest: {{ assert: [{{ type: agreed }}] }}\ntests: [{{ vars: {{ n: [fine] }} }}]\n\
+         plugins: {{ agreed: {{ source: '{}', permissions: {{ llm: [judge] }} }} }}\n",
+        judge.display()
+    );
+    run(api).config(&config)
+}
+
+/// Requests about the answer itself, and about the grade.
+fn asked(api: &ModelApi) -> (usize, usize) {
+    let requests = api.requests();
+    let is_grade = |text: Option<&str>| text.is_some_and(|text| text.starts_with("Is this"));
+    let grades = requests
+        .iter()
+        .filter(|seen| is_grade(seen.last_user_message()));
+    let grades = grades.count();
+    (requests.len() - grades, grades)
+}
+
+/// A server that asks to wait for an hour is believed, and said to be; nothing is on the wire,
+/// so there is nothing to wait for, and the grace is not used.
+#[test]
+fn ctrl_c_while_a_lane_is_blocked_ends_at_once() {
+    let api = ModelApi::start();
+    let refusal = Answer::error(429, "rate_limit_exceeded", "slow down");
+    api.script(vec![refusal.header("retry-after", "3600"); 2]);
+    let running = run(&api).args(["--events", "events.jsonl"]).start();
+    running.wait_for_stderr("blocked by the server for 1");
+    running.interrupt();
+    let finished = running.finish();
+    expect_interrupted(&finished);
+    assert_eq!(results(&finished), [0; 0].map(Value::from));
+    let told = finished.stderr.matches("blocked by the server").count();
+    assert_eq!(told, 1, "{}", finished.stderr);
+
+    let events = finished.read("events.jsonl");
+    let at = |name: &str| {
+        let lines = events
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line));
+        let mut events = lines.map(|event| event.expect("a whole line"));
+        let found = events.find(|event| event["event"] == name);
+        found.unwrap_or_else(|| panic!("{name} is told"))
+    };
+    let (draining, ended) = (at("run:draining"), at("run:finished"));
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let took = number(&ended["at"]) - number(&draining["at"]);
+    assert!(took < number(&draining["graceMs"]) / 2.0, "{took} ms");
+    expect_resumed(&finished, 20);
+}
+
+/// What is on the wire may finish; what is in the line behind it never starts.
+#[test]
+fn ctrl_c_lets_those_in_the_queue_go() {
+    let api = ModelApi::start();
+    let gate = Gate::closed();
+    let behind = gate.clone();
+    api.rule(move |seen| {
+        let text = format!("late {}", seen.last_user_message()?);
+        Some(Answer::text(&text).behind(&behind))
+    });
+    let config = CONFIG.replace("openai:m", "{ id: openai:m, maxConcurrency: 2 }");
+    let running = at_once(&api, 8).config(&config).start();
+    api.wait_until(|view| view.in_flight == 2);
+    running.signal("TERM");
+    running.wait_for_stderr("Ctrl-C");
+    gate.open();
+    let finished = running.finish();
+    expect_interrupted(&finished);
+    assert_eq!(results(&finished).len(), 2);
+    assert_eq!(api.requests().len(), 2, "none started afterwards");
+    expect_resumed(&finished, 20);
+}
+
+/// The answer has come and is in the cache; its grade waits for a lane that is blocked.
+#[test]
+fn a_case_whose_grade_waits_for_a_lane_is_graded_when_the_run_goes_on() {
+    let api = ModelApi::start();
+    let refusal = Answer::error(429, "rate_limit_exceeded", "slow down");
+    api.script([Answer::text("fine"), refusal.header("retry-after", "3600")]);
+    let running = judged(&api).start();
+    running.wait_for_stderr("blocked by the server");
+    running.interrupt();
+    let finished = running.finish();
+    expect_interrupted(&finished);
+    let rows = results(&finished);
+    assert_eq!(rows[0]["outcome"], "cancelled");
+    assert_eq!(rows[0]["errorCode"], "cancelled");
+    assert_eq!(rows[0]["response"]["output"], "fine");
+    assert_eq!(asked(&api), (1, 1));
+    expect_resumed(&finished, 1);
+    assert_eq!(asked(&api), (1, 2), "the answer was not paid for again");
+}
+
+/// Without a cache the answer has to be asked for again; until then its row keeps it.
+#[test]
+fn an_answer_that_was_paid_for_is_not_lost_to_the_second_interrupt() {
+    let api = ModelApi::start();
+    let gate = Gate::closed();
+    let behind = gate.clone();
+    api.rule(move |seen| {
+        let grades = seen.last_user_message()?.starts_with("Is this");
+        grades.then(|| Answer::text("fine").behind(&behind))
+    });
+    let running = judged(&api).args(["--no-cache"]).start();
+    api.wait_until(|view| view.requests == 2 && view.in_flight == 1);
+    running.interrupt();
+    running.wait_for_stderr("Ctrl-C");
+    running.interrupt();
+    let finished = running.finish();
+    expect_interrupted(&finished);
+    let rows = results(&finished);
+    assert_eq!(rows[0]["outcome"], "cancelled");
+    assert_eq!(rows[0]["response"]["output"], "fine");
+    assert_eq!(rows[0]["tokenUsage"]["numRequests"], 1);
+    let listed = finished.again().args(["list", "--json"]).finish();
+    assert_eq!(listed.stdout_json()[0]["notRun"], 1, "{}", listed.stdout);
+    gate.open();
+    expect_resumed(&finished, 1);
+    assert_eq!(asked(&api), (2, 2));
+}
+
+/// Two graders of one case: one has its question on the wire, the other waits behind it. The
+/// first may have its answer, which is paid for, before the case is stopped.
+#[test]
+fn what_a_case_has_on_the_wire_ends_before_the_case_is_stopped() {
+    let api = ModelApi::start();
+    let gate = Gate::closed();
+    let behind = gate.clone();
+    api.rule(move |seen| {
+        let grades = seen.last_user_message()?.starts_with("Is this");
+        grades.then(|| Answer::text("fine").behind(&behind))
+    });
+    let judge = target_folder().join("guests/outside/judge.wasm");
+    let config = format!(
+        "prompts: [fine]\nproviders: [{{ id: openai:m, label: judge, maxConcurrency: 1 }}]\n\
+         tests: [{{ assert: [{{ type: agreed }}, {{ type: agreed }}] }}]\n\
+         plugins: {{ agreed: {{ source: '{}', permissions: {{ llm: [judge] }} }} }}\n",
+        judge.display()
+    );
+    // Equal questions are one request where answers are remembered.
+    let running = run(&api).config(&config).args(["--no-cache"]).start();
+    api.wait_until(|view| view.requests == 2 && view.in_flight == 1);
+    running.interrupt();
+    running.wait_for_stderr("Ctrl-C");
+    gate.open();
+    let finished = running.finish();
+    expect_interrupted(&finished);
+    assert_eq!(results(&finished)[0]["outcome"], "cancelled");
+    assert_eq!(asked(&api), (1, 1), "none started afterwards");
+    let lanes = &finished.json("out.json")["results"]["stats"]["lanes"];
+    assert_eq!(lanes[0]["completedRequests"], 2, "{lanes}");
+    expect_resumed(&finished, 1);
+}
+
+/// A pause of a day that nobody has to sit through; the answer before it is kept.
+#[test]
+fn ctrl_c_cuts_a_delay_short() {
+    let api = ModelApi::start();
+    let running = run(&api).args(["--delay", "86400000"]).start();
+    api.wait_until(|view| view.requests == 2 && view.in_flight == 0);
+    running.interrupt();
+    let finished = running.finish();
+    expect_interrupted(&finished);
+    assert_eq!(results(&finished).len(), 2);
+    assert_eq!(api.requests().len(), 2);
+}
+
+/// A pipe that nobody reads takes no event, and keeps neither the run nor its end.
+#[test]
+fn events_for_a_pipe_without_a_reader_hold_nothing_up() {
+    let api = ModelApi::start();
+    let unread = run(&api).args(["--events", "pipe"]);
+    let made = Command::new("mkfifo")
+        .arg(unread.project().join("pipe"))
+        .status();
+    assert!(made.expect("every Unix has mkfifo").success());
+    let finished = unread.clone().finish();
+    finished.expect_code(1);
+    assert_eq!(results(&finished).len(), 20);
+    let told = "no more events are written: nobody reads it";
+    assert!(finished.stderr.contains(told), "{}", finished.stderr);
+
+    let never = Gate::closed();
+    api.always(Answer::text("never").behind(&never));
+    let running = unread.args(["--no-cache"]).start();
+    api.wait_until(|view| view.in_flight == 2);
+    running.signal("TERM");
+    running.wait_for_stderr("stopping");
+    running.signal("TERM");
+    running.finish().expect_code(1);
 }

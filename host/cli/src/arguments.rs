@@ -125,7 +125,7 @@ pub(crate) struct Eval {
     /// Run each test N times [default: 1]
     #[arg(long, value_name = "N", help_heading = "How to run")]
     pub(crate) repeat: Option<NonZeroU32>,
-    /// Pause after each call that left the machine, in milliseconds; each case in flight makes its own [default: 0]
+    /// Pause after each call that left the machine, in milliseconds; each case in flight makes its own, and a delay in the config wins [default: 0]
     #[arg(long, value_name = "MS", help_heading = "How to run")]
     pub(crate) delay: Option<u64>,
     /// Time a case may work, in milliseconds; waiting for a slow-down to end does not count [default: no limit]

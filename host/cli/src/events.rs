@@ -6,23 +6,25 @@
 //!
 //! Each line is written whole and at once, with no buffer in between, so that `tail -f` shows a
 //! run and a killed one leaves whole lines. The file need not be one: a named pipe, or a shell's
-//! `>(…)`, is written to as well. Standard output is refused, as it is for results: it belongs
-//! to the table and the summary.
+//! `>(…)`, is written to as well, by a thread that may wait for its reader. Standard output is
+//! refused, as it is for results: it belongs to the table and the summary.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use runner_eval::event::{Consumer, Event};
 
 mod line;
+mod pipe;
 
 use crate::failure::Failure;
 use crate::output::{Output, check_place};
 use crate::talk::Talk;
+use pipe::Pipe;
 
 /// Names of the standard streams.
 const STREAMS: [&str; 7] = [
@@ -34,6 +36,9 @@ const STREAMS: [&str; 7] = [
     "/proc/self/fd/1",
     "/proc/self/fd/2",
 ];
+
+/// How long the end of a run waits for the reader of a pipe.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The file that the user named.
 pub(crate) struct EventsFile {
@@ -98,25 +103,63 @@ struct Writer {
     path: PathBuf,
     talk: Talk,
     failed: Arc<AtomicBool>,
-    /// The file and when the run began. `None` before the run, and after a failed write.
-    open: Option<(File, Instant)>,
+    /// What is written and when the run began. `None` before the run, and after a failed write.
+    open: Option<(Place, Instant)>,
+}
+
+/// Where lines go.
+enum Place {
+    File(File),
+    /// Anything else that was there, since writing to it may wait.
+    Pipe(Pipe),
+}
+
+impl Place {
+    fn open(path: &Path) -> io::Result<Self> {
+        if path.exists() && !path.is_file() {
+            return Pipe::open(path.to_owned()).map(Self::Pipe);
+        }
+        File::create(path).map(Self::File)
+    }
+
+    fn write(&mut self, line: String) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.write_all(line.as_bytes()),
+            Self::Pipe(pipe) => pipe.write(line),
+        }
+    }
+
+    fn close(self) -> io::Result<()> {
+        match self {
+            Self::File(_) => Ok(()),
+            Self::Pipe(pipe) => pipe.close(PATIENCE),
+        }
+    }
 }
 
 impl Writer {
     fn begin(&mut self) {
-        match File::create(&self.path) {
-            Ok(file) => self.open = Some((file, Instant::now())),
+        match Place::open(&self.path) {
+            Ok(place) => self.open = Some((place, Instant::now())),
             Err(error) => self.give_up(&error),
         }
     }
 
+    fn end(&mut self) {
+        if let Some((place, _)) = self.open.take()
+            && let Err(error) = place.close()
+        {
+            self.give_up(&error);
+        }
+    }
+
     fn append(&mut self, event: &Event) {
-        let Some((file, began)) = &mut self.open else {
+        let Some((place, began)) = &mut self.open else {
             return;
         };
         let mut line = line::of(event, *began, began.elapsed()).to_string();
         line.push('\n');
-        if let Err(error) = file.write_all(line.as_bytes()) {
+        if let Err(error) = place.write(line) {
             self.give_up(&error);
         }
     }
@@ -139,6 +182,9 @@ impl Consumer for Writer {
             self.begin();
         }
         self.append(event);
+        if matches!(event, Event::RunFinished(_)) {
+            self.end();
+        }
     }
 }
 

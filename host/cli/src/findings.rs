@@ -108,7 +108,9 @@ impl Findings {
         match record.outcome {
             Outcome::Passed => {}
             Outcome::Failed => self.failures.add_failure(record),
-            Outcome::Error | Outcome::BudgetExceeded => self.errors.add_error(record),
+            Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => {
+                self.errors.add_error(record);
+            }
         }
         let failing = record.outcome != Outcome::Passed;
         if self.limits.failing_only {
@@ -203,7 +205,7 @@ fn cell(record: &CaseRecord, chars: usize) -> Cell {
     let mut reasons = match record.outcome {
         Outcome::Passed => Vec::new(),
         Outcome::Failed => failing_reasons(record),
-        Outcome::Error | Outcome::BudgetExceeded => vec![error_line(record)],
+        Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => vec![error_line(record)],
     };
     if reasons.len() > CELL_REASONS {
         let more = reasons.len() - CELL_REASONS;

@@ -5,7 +5,7 @@
 //! retries and notices are told by the same consumer, above the bar.
 
 use std::sync::PoisonError;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use runner_eval::event::{Consumer, Event, LaneEvent, LaneNotice, LogLine};
 use runner_eval::record::Outcome;
@@ -52,6 +52,8 @@ impl Counts {
             Outcome::Passed => self.passed += 1,
             Outcome::Failed => self.failed += 1,
             Outcome::Error | Outcome::BudgetExceeded => self.errors += 1,
+            // Not done: it is run again when the run goes on.
+            Outcome::Cancelled => {}
         }
     }
 
@@ -146,6 +148,11 @@ impl Consumer for Progress {
             Event::LaneWaits(standing) => {
                 let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
                 waiting.on_standing(standing);
+                let long = waiting.long_wait(standing, Instant::now());
+                drop(waiting);
+                if let Some(text) = long {
+                    self.talk.warning(&text);
+                }
             }
             Event::Notice { message } => self.talk.warning(message),
             Event::Draining { in_flight, grace } => {

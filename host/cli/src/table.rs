@@ -183,7 +183,7 @@ fn drawn(cell: &Cell) -> Drawn {
     match cell.outcome {
         Outcome::Passed => drawn,
         Outcome::Failed => drawn.fg(Color::Red),
-        Outcome::Error | Outcome::BudgetExceeded => drawn.fg(Color::Yellow),
+        Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => drawn.fg(Color::Yellow),
     }
 }
 

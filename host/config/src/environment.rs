@@ -61,6 +61,12 @@ pub(crate) const MAX_EVAL_TIME_MS: Variable = Variable {
     meaning: "time the whole run may take, in ms; 0: no limit",
     default: "0",
 };
+/// Time one request may spend on the wire.
+pub(crate) const REQUEST_TIMEOUT_MS: Variable = Variable {
+    name: "REQUEST_TIMEOUT_MS",
+    meaning: "time one request may spend on the wire, its retries included, in ms",
+    default: "300000",
+};
 /// Whether answers are remembered.
 pub(crate) const CACHE_ENABLED: Variable = Variable {
     name: "CACHE_ENABLED",
@@ -81,7 +87,7 @@ pub(crate) const DISABLE_VAR_EXPANSION: Variable = Variable {
 };
 
 /// All of them, each read as `RUNNER_<name>` and, failing that, `PROMPTFOO_<name>`.
-pub const VARIABLES: [Variable; 10] = [
+pub const VARIABLES: [Variable; 11] = [
     MAX_CONCURRENCY,
     MIN_CONCURRENCY,
     DISABLE_ADAPTIVE_SCHEDULER,
@@ -89,6 +95,7 @@ pub const VARIABLES: [Variable; 10] = [
     DELAY_MS,
     EVAL_TIMEOUT_MS,
     MAX_EVAL_TIME_MS,
+    REQUEST_TIMEOUT_MS,
     CACHE_ENABLED,
     CSV_DELIMITER,
     DISABLE_VAR_EXPANSION,

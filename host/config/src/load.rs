@@ -47,7 +47,7 @@ pub struct Overrides {
     pub max_concurrency: Option<usize>,
     /// `--repeat`: how often each test is run, ≥ 1.
     pub repeat: Option<u32>,
-    /// `--delay`: pause after each call, in ms; 0: none.
+    /// `--delay`: pause after each call, in ms; 0: none. The config's own wins over it.
     pub delay_ms: Option<u64>,
     /// Time a case may work, in ms; 0: no limit.
     pub case_timeout_ms: Option<u64>,

@@ -124,6 +124,8 @@ pub struct RunOptions {
     pub case_timeout: Option<Duration>,
     /// Time the whole run may take; `None`: no limit.
     pub run_timeout: Option<Duration>,
+    /// Time one request may spend on the wire; `None`: what the gateway's default is.
+    pub exchange_timeout: Option<Duration>,
     /// Whether answers may come from the cache and go into it; true by default.
     pub cache: bool,
     /// What the whole run may spend.

@@ -3,8 +3,14 @@
 //! This is where the sandbox's vocabulary meets the gateway's: a guest's `http.send` becomes an
 //! exchange under the plugin's grants, `llm.complete` becomes a call of another provider one
 //! level deeper, a log line becomes an event with every secret masked.
+//!
+//! A provider's call is followed by the `delay` that the user asked for, if anything of it left
+//! the machine. It is part of the call, so that a grader's calls are spaced like the case's own,
+//! and it is neither work nor worth waiting for once the run ends. A call that is cut off by a
+//! limit on time has none: it has held its slot for longer.
 
 use std::fmt::Write as _;
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -12,8 +18,10 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use runner_config::plan::CaseId;
 use runner_sandbox::abi::{self, CallContext, ErrorCode};
-use runner_sandbox::{Call, CallLimits, CallUsage, Host};
+use runner_sandbox::{Call, CallLimits, Host};
+use tokio_util::sync::CancellationToken;
 
+pub(crate) use self::meter::Meter;
 use crate::answer::token_usage;
 use crate::context::RunContext;
 use crate::event::{Event, LogLine};
@@ -22,6 +30,8 @@ use crate::gateway::{
 };
 use crate::plugins::{Grader, LoadedPlugin, Target};
 use crate::record::TokenUsage;
+
+mod meter;
 
 /// The case that a call belongs to.
 #[derive(Clone)]
@@ -32,39 +42,11 @@ pub(crate) struct CallScope {
     pub(crate) clock: WorkClock,
     /// What all calls of the case used.
     pub(crate) meter: Arc<Meter>,
+    /// Cuts the case off, and nothing else.
+    pub(crate) cut: CancellationToken,
     /// 0 for the case's own calls, 1 for a provider that a grader asked.
     pub(crate) depth: u8,
     pub(crate) repeat_index: u32,
-}
-
-/// What the calls of a case used together.
-#[derive(Debug, Default)]
-pub(crate) struct Meter {
-    attempts: AtomicU64,
-    guest_cpu_us: AtomicU64,
-    peak_memory: AtomicU64,
-}
-
-impl Meter {
-    /// Requests that left the machine.
-    pub(crate) fn attempts(&self) -> u64 {
-        self.attempts.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn guest_cpu(&self) -> Duration {
-        Duration::from_micros(self.guest_cpu_us.load(Ordering::Relaxed))
-    }
-
-    pub(crate) fn peak_memory(&self) -> u64 {
-        self.peak_memory.load(Ordering::Relaxed)
-    }
-
-    fn add(&self, usage: &CallUsage) {
-        self.guest_cpu_us
-            .fetch_add(usage.guest_cpu.as_micros() as u64, Ordering::Relaxed);
-        self.peak_memory
-            .fetch_max(usage.peak_memory, Ordering::Relaxed);
-    }
 }
 
 /// Why a call gave nothing.
@@ -130,6 +112,7 @@ impl CallScope {
         let worked = begun.elapsed().saturating_sub(host.counts.waited());
         let latency = worked + host.counts.past_latency();
         self.meter.add(&called.usage);
+        self.pause(target, &host.counts).await;
         let failure = match called.result {
             Ok(Ok(completion)) => {
                 target.plugin.spend.cost(completion.cost_usd.unwrap_or(0.0));
@@ -146,6 +129,21 @@ impl CallScope {
             Err(error) => CallFailure::new(error.code().to_string(), error.to_string()),
         };
         Err(CallFailure { latency, ..failure })
+    }
+
+    /// The target's `delay` after a call.
+    async fn pause(&self, target: &Target, counts: &Counts) {
+        let left_the_machine = counts.sent.load(Ordering::Relaxed) > 0;
+        let delay = target.delay.filter(|delay| !delay.is_zero());
+        let Some(delay) = delay.filter(|_| left_the_machine) else {
+            return;
+        };
+        let _clock = self.clock.pause();
+        tokio::select! {
+            () = self.context.draining.cancelled() => {}
+            () = self.cut.cancelled() => {}
+            () = tokio::time::sleep(delay) => {}
+        }
     }
 
     /// Calls a grader; the second part is what models that it asked used.
@@ -206,7 +204,10 @@ impl CallScope {
 #[derive(Debug, Default)]
 struct Counts {
     exchanges: AtomicU64,
+    /// Requests that left the machine, now or when they were recorded.
     attempts: AtomicU64,
+    /// Those that left it now.
+    sent: AtomicU64,
     waited_us: AtomicU64,
     past_latency_us: AtomicU64,
     tokens: std::sync::Mutex<TokenUsage>,
@@ -230,6 +231,7 @@ impl Counts {
             &self.attempts,
             u64::from(spent.attempts + spent.past_attempts),
         );
+        count(&self.sent, u64::from(spent.attempts));
         count(&self.waited_us, spent.waited.as_micros() as u64);
         count(&self.past_latency_us, spent.past_latency.as_micros() as u64);
     }
@@ -281,21 +283,15 @@ impl Host for GuestHost {
             tag: tag(self.scope.case),
             ..gateway::CallScope::default()
         };
-        let result = self
-            .scope
-            .context
-            .gateway
-            .send(&self.grants, exchange, &scope)
-            .await;
+        let open = self.scope.meter.open();
+        let gateway = &self.scope.context.gateway;
+        let result = gateway.send(&self.grants, exchange, &scope).await;
+        drop(open);
         let spent = match &result {
             Ok(reply) => reply.spent,
             Err(error) => error.spent,
         };
         self.counts.add(&spent);
-        self.scope
-            .meter
-            .attempts
-            .fetch_add(u64::from(spent.attempts), Ordering::Relaxed);
         match result {
             Ok(reply) => Ok(abi::HttpResponse {
                 status: reply.status,
@@ -303,6 +299,14 @@ impl Host for GuestHost {
                 body: reply.body,
                 cached: reply.cached,
             }),
+            Err(failure) if self.is_cut_off(&failure) => {
+                // No guest lives to take this for its server's fault. What else the case has on
+                // the wire may be paid for: it comes to its end first, and into the cache.
+                let _clock = self.scope.clock.pause();
+                self.scope.meter.idle().await;
+                self.scope.cut.cancel();
+                pending().await
+            }
             Err(failure) => Err(exchange_error(failure)),
         }
     }
@@ -373,6 +377,12 @@ impl Host for GuestHost {
 }
 
 impl GuestHost {
+    /// Whether an exchange failed for no other reason than that the run ends. (A recording may
+    /// say so too, of its own run.)
+    fn is_cut_off(&self, failure: &ExchangeError) -> bool {
+        failure.code == Code::Cancelled && self.scope.context.draining.is_cancelled()
+    }
+
     /// The provider behind an alias, if this plugin may ask it.
     fn target(&self, alias: &str) -> Result<Arc<Target>, abi::Error> {
         let granted = self.llm.iter().any(|granted| granted == alias);

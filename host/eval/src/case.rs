@@ -2,7 +2,15 @@
 //!
 //! Everything that can happen to a case is data: a failed template, a provider's error, a
 //! crashed grader, a passed limit all end in a [`CaseRecord`]. Nothing here returns `Err`.
+//!
+//! A case can be **cut off**: by the end of the run, or because a run that drains lets its next
+//! request no longer go. What it had is dropped, guests and sockets with it, but for an answer of
+//! its provider: that may be paid for, so it becomes a row of its own ([`Outcome::Cancelled`]).
+//! The case is run again when the run goes on, from the cache if there is one. Requests that are
+//! on the wire when a run begins to drain may end within its grace, and so may a grade that needs
+//! no others.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,36 +31,17 @@ use crate::plugins::Target;
 use crate::record::{CaseRecord, Outcome, PromptRecord, Provenance, ProviderRef, TokenUsage};
 use crate::request::request;
 
-/// Runs a case to its end; `None` when it was cut off. Cutting it off drops its guests and
-/// closes its sockets.
+/// Runs a case to its end; `None` when `cut` cut it off before it had an answer.
 pub(crate) async fn run(
     context: &Arc<RunContext>,
     case: &Case,
-    cancel: &CancellationToken,
+    cut: &CancellationToken,
 ) -> Option<CaseRecord> {
-    let (record, pause) = tokio::select! {
-        biased;
-        () = cancel.cancelled() => return None,
-        ended = carry_out(context, case) => ended,
-    };
-    if let Some(pause) = pause {
-        // What is paid for is kept, even if the pause after it is cut short.
-        tokio::select! {
-            () = cancel.cancelled() => {}
-            () = tokio::time::sleep(pause) => {}
-        }
-    }
-    Some(record)
-}
-
-/// The case's record, and how long its slot stays taken afterwards: `delay`, if something left
-/// the machine.
-async fn carry_out(context: &Arc<RunContext>, case: &Case) -> (CaseRecord, Option<Duration>) {
     let rendered = match case.render() {
         Ok(rendered) => rendered,
         Err(error) => {
             let failure = CallFailure::new("template", error.to_string());
-            return (failed(case, None, &failure), None);
+            return Some(failed(case, None, &failure));
         }
     };
     let scope = CallScope {
@@ -60,19 +49,19 @@ async fn carry_out(context: &Arc<RunContext>, case: &Case) -> (CaseRecord, Optio
         case: case.id,
         clock: WorkClock::start(),
         meter: Arc::new(Meter::default()),
+        cut: cut.clone(),
         depth: 0,
         repeat_index: case.repeat_index,
     };
-    let mut record = work(&scope, case, rendered).await;
+    let mut record = work(&scope, case, rendered).await?;
     let target = &context.columns[case.id.prompt_idx as usize];
     record.provenance = Some(provenance(target, &scope.meter));
-    let pause = target.delay.filter(|_| scope.meter.attempts() > 0);
-    (record, pause)
+    Some(record)
 }
 
 /// Calls and grades. The time that the case may work bounds each part by itself, so that an
 /// answer outlives the grader that hangs over it.
-async fn work(scope: &CallScope, case: &Case, rendered: Rendered) -> CaseRecord {
+async fn work(scope: &CallScope, case: &Case, rendered: Rendered) -> Option<CaseRecord> {
     let target = &scope.context.columns[case.id.prompt_idx as usize];
     let prompt = rendered.text.clone();
     let request = request(case, rendered);
@@ -88,18 +77,24 @@ async fn work(scope: &CallScope, case: &Case, rendered: Rendered) -> CaseRecord 
     };
     let call = scope.complete(target, request, identity.clone());
     let completed = match within(scope, call).await {
-        Ok(Ok(completed)) => completed,
-        Ok(Err(failure)) | Err(failure) => return failed(case, Some(&prompt), &failure),
+        Part::Done(Ok(completed)) => completed,
+        Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
+            return Some(failed(case, Some(&prompt), &failure));
+        }
+        Part::CutOff => return None,
     };
     let answer = Answer::new(completed);
     if !answer.says_something() {
         let failure = CallFailure::new("bad-response", "the provider gave no output");
-        return answered(failed(case, Some(&prompt), &failure), answer);
+        return Some(answered(failed(case, Some(&prompt), &failure), answer));
     }
     let judging = judge(scope, case, &answer, &messages, &identity);
     let Judged { graded, tokens } = match within(scope, judging).await {
-        Ok(judged) => judged,
-        Err(failure) => return answered(failed(case, Some(&prompt), &failure), answer),
+        Part::Done(judged) => judged,
+        Part::OutOfTime(failure) => {
+            return Some(answered(failed(case, Some(&prompt), &failure), answer));
+        }
+        Part::CutOff => return Some(answered(ungraded(case, &prompt), answer)),
     };
     let grade = aggregate(
         &case.test.assertions,
@@ -108,20 +103,38 @@ async fn work(scope: &CallScope, case: &Case, rendered: Rendered) -> CaseRecord 
         tokens,
         |metric| case.render_text(metric),
     );
-    answered(graded_record(case, &prompt, grade), answer)
+    Some(answered(graded_record(case, &prompt, grade), answer))
 }
 
-/// The part of a case's life, unless its time to work passes first.
-async fn within<T>(scope: &CallScope, part: impl Future<Output = T>) -> Result<T, CallFailure> {
-    let Some(limit) = scope.context.case_timeout else {
-        return Ok(part.await);
+/// How a part of a case's life ended.
+enum Part<T> {
+    /// By itself.
+    Done(T),
+    /// The case had worked for as long as it may.
+    OutOfTime(CallFailure),
+    /// The case was cut off.
+    CutOff,
+}
+
+/// A part of a case's life. Who is done is asked first: an answer that has come is never lost to
+/// a limit that passes, or an end that comes, at the same moment.
+async fn within<T>(scope: &CallScope, part: impl Future<Output = T>) -> Part<T> {
+    let limit = scope.context.case_timeout;
+    let out_of_time = async {
+        match limit {
+            Some(limit) => scope.clock.spent(limit).await,
+            None => pending().await,
+        }
     };
     tokio::select! {
-        done = part => Ok(done),
-        () = scope.clock.spent(limit) => {
-            let ms = limit.as_millis();
+        biased;
+        done = part => Part::Done(done),
+        () = scope.cut.cancelled() => Part::CutOff,
+        () = out_of_time => {
+            let latency = limit.unwrap_or_default();
+            let ms = latency.as_millis();
             let message = format!("timed out: the case worked longer than {ms} ms (timeoutMs)");
-            Err(CallFailure { latency: limit, ..CallFailure::new("timeout", message) })
+            Part::OutOfTime(CallFailure { latency, ..CallFailure::new("timeout", message) })
         }
     }
 }
@@ -230,11 +243,33 @@ fn failed(case: &Case, prompt: Option<&str>, failure: &CallFailure) -> CaseRecor
     record
 }
 
-/// The row of a case that was at work when the run's time was up.
-pub(crate) fn cut_off(case: &Case, limit: Option<Duration>) -> CaseRecord {
+/// The row of a case that was stopped between its answer and its grade.
+fn ungraded(case: &Case, prompt: &str) -> CaseRecord {
+    let message = "stopped before it was graded; the run can be resumed";
+    let mut record = failed(case, Some(prompt), &CallFailure::new("cancelled", message));
+    record.outcome = Outcome::Cancelled;
+    record
+}
+
+/// The row of a case that ended, or was at work, when the run's time was up.
+pub(crate) fn out_of_time(
+    record: Option<CaseRecord>,
+    case: &Case,
+    limit: Option<Duration>,
+) -> CaseRecord {
     let ms = limit.unwrap_or_default().as_millis();
     let message = format!("cut off: the run took longer than {ms} ms (maxEvalTimeMs)");
-    failed(case, None, &CallFailure::new("timeout", message))
+    let failure = CallFailure::new("timeout", message);
+    match record {
+        None => failed(case, None, &failure),
+        Some(stopped) if stopped.outcome == Outcome::Cancelled => CaseRecord {
+            outcome: Outcome::Error,
+            error: Some(failure.message),
+            error_code: Some(failure.code),
+            ..stopped
+        },
+        Some(ended) => ended,
+    }
 }
 
 /// The row of a case whose task panicked: a bug of ours, which must not cost the run.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
 
 use crate::event::Event;
 use crate::gateway::{Gateway, Masker};
@@ -26,6 +27,8 @@ pub(crate) struct RunContext {
     pub(crate) assertion_concurrency: usize,
     /// Time a case may work.
     pub(crate) case_timeout: Option<Duration>,
+    /// Cancelled when the run lets nothing new begin: pauses that the user asked for end.
+    pub(crate) draining: CancellationToken,
     /// Where guests' log lines and the gateway's news go. Unbounded: what one call may send
     /// is limited by the sandbox, and the loop reads this channel first.
     pub(crate) events: UnboundedSender<Event>,

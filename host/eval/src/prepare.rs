@@ -10,12 +10,13 @@ use runner_config::plan::{Assertion, Check, Plan, Provider};
 use runner_store::{Cache, NewRun, RunWriter, Store};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{self, UnboundedSender};
+use tokio_util::sync::CancellationToken;
 
 use crate::context::RunContext;
 use crate::event::{ColumnHead, Consumer, Event, RunHead};
 use crate::gateway::{
-    ClientSettings, DiskCache, Exchanges, Gateway, LaneNotice, LaneStanding, Masker, Notice,
-    Observer, Secret, Settings,
+    ClientSettings, DEFAULT_TIMEOUT, DiskCache, Exchanges, Gateway, LaneNotice, LaneStanding,
+    Masker, Notice, Observer, Secret, Settings,
 };
 use crate::identity::Identities;
 use crate::plugins::{BindError, Binder, Grader, PluginSet, Target, place};
@@ -299,6 +300,7 @@ impl Prepared {
             graders,
             gateway: Gateway::new(Settings {
                 client: client(&plan),
+                timeout: plan.options.exchange_timeout.unwrap_or(DEFAULT_TIMEOUT),
                 seed,
                 tape: exchanges.tape(masker.clone()),
                 cache: cache.map(|cache| Box::new(DiskCache::new(cache, masker.clone())) as _),
@@ -308,6 +310,7 @@ impl Prepared {
             masker,
             assertion_concurrency: plan.options.assertion_concurrency,
             case_timeout: plan.options.case_timeout,
+            draining: CancellationToken::new(),
             events: sender,
         });
         let run = Loop {

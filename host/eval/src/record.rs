@@ -19,6 +19,9 @@ pub enum Outcome {
     Error,
     /// Not carried out because a budget was spent.
     BudgetExceeded,
+    /// Answered, but not graded: the run was stopped. The row keeps the answer, which may be
+    /// paid for; the case counts as not run, and a resumed run runs it again.
+    Cancelled,
 }
 
 impl Outcome {
@@ -27,7 +30,7 @@ impl Outcome {
         match self {
             Self::Passed => 0,
             Self::Failed => 1,
-            Self::Error | Self::BudgetExceeded => 2,
+            Self::Error | Self::BudgetExceeded | Self::Cancelled => 2,
         }
     }
 
@@ -38,6 +41,7 @@ impl Outcome {
             Self::Failed => "FAIL",
             Self::Error => "ERROR",
             Self::BudgetExceeded => "BUDGET",
+            Self::Cancelled => "STOPPED",
         }
     }
 }

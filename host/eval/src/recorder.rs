@@ -149,5 +149,6 @@ fn stored(outcome: Outcome) -> StoredOutcome {
         Outcome::Failed => StoredOutcome::Failed,
         Outcome::Error => StoredOutcome::Error,
         Outcome::BudgetExceeded => StoredOutcome::BudgetExceeded,
+        Outcome::Cancelled => StoredOutcome::Cancelled,
     }
 }

@@ -56,6 +56,9 @@ impl Repeats {
         let Some(group) = &record.repeat_group else {
             return;
         };
+        if record.outcome == Outcome::Cancelled {
+            return; // it has not ended
+        }
         let id = CaseId {
             test_idx: record.test_idx,
             prompt_idx: record.prompt_idx,

@@ -221,8 +221,10 @@ impl Loop {
             .expect("every task was registered when it was spawned");
         let record = match (ended, progress.dispatch.end()) {
             (Err(error), _) => Some(case::panicked(&case, &error)),
+            (Ok((_, record)), End::TimeLimit) => {
+                Some(case::out_of_time(record, &case, progress.run_timeout))
+            }
             // After an interrupt a case without a row is one that can be run later.
-            (Ok((_, None)), End::TimeLimit) => Some(case::cut_off(&case, progress.run_timeout)),
             (Ok((_, record)), _) => record,
         };
         if let Some(record) = record {
@@ -258,6 +260,9 @@ impl Loop {
                     in_flight,
                     grace: DRAIN_GRACE,
                 });
+                // Who waits for a lane or a pause does not need the grace.
+                self.context.draining.cancel();
+                self.context.gateway.drain();
             }
             Some(Order::Abort) => {
                 progress.grace_over = None;

@@ -57,7 +57,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Cases that have no row: not started, or cut off.
+    /// Cases that have not ended: not started, or cut off.
     pub fn not_run(&self) -> u64 {
         self.total.saturating_sub(self.all.count())
     }
@@ -145,7 +145,8 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// Cases counted.
+    /// Cases counted: those that have ended. One that was stopped before it was graded has
+    /// not, though its tokens and its cost are in the sums.
     pub fn count(&self) -> u64 {
         self.passed + self.failed + self.errors + self.budget_exceeded
     }
@@ -163,6 +164,7 @@ impl Tally {
             Outcome::Failed => self.failed += 1,
             Outcome::Error => self.errors += 1,
             Outcome::BudgetExceeded => self.budget_exceeded += 1,
+            Outcome::Cancelled => {}
         }
         self.score += record.score;
         self.tokens.add(&record.token_usage);

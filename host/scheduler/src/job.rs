@@ -122,4 +122,7 @@ pub enum Refusal {
     },
     /// It asks for a declared limit that the scheduler doesn't have.
     UnknownLimit,
+    /// The scheduler was [drained](crate::Scheduler::drain): the job is not wrong, but comes
+    /// too late.
+    Draining,
 }

@@ -1,4 +1,4 @@
-//! The machine: lanes, declared limits, and the five verbs.
+//! The machine: lanes, declared limits, and the six verbs.
 //!
 //! It owns every job from `offer` to its end and knows which lanes have to be looked at: those
 //! where something happened, and those whose time has come. Looking at a lane asks its head
@@ -26,9 +26,9 @@ mod leases;
 
 /// All lanes of a run.
 ///
-/// The caller keeps the loop: after `offer`, `finish`, `cancel`, and when the time that `wake`
-/// gave has come, it calls `start` until that gives `None`, does what it is told, and takes the
-/// events. `now` never goes back.
+/// The caller keeps the loop: after `offer`, `finish`, `cancel`, `drain`, and when the time that
+/// `wake` gave has come, it calls `start` until that gives `None`, does what it is told, and takes
+/// the events. `now` never goes back.
 #[derive(Debug)]
 pub struct Scheduler {
     lanes: Vec<Lane>,
@@ -49,6 +49,8 @@ pub struct Scheduler {
     next_lease: u64,
     /// Leases of attempts in flight.
     leased: BTreeSet<LeaseId>,
+    /// Nothing starts any more.
+    is_draining: bool,
     now: Time,
 }
 
@@ -88,6 +90,7 @@ impl Scheduler {
             next_job: 0,
             next_lease: 0,
             leased: BTreeSet::new(),
+            is_draining: false,
             now: Time::ZERO,
         }
     }
@@ -154,6 +157,10 @@ impl Scheduler {
                 return Some(Action::Refuse(job, why));
             }
             let &lane = self.dirty.first()?;
+            if self.is_draining {
+                self.refuse_all(lane, &Refusal::Draining);
+                continue;
+            }
             self.expire(lane);
             if let Some(job) = self.try_head(lane) {
                 return Some(Action::Start(job));
@@ -202,6 +209,15 @@ impl Scheduler {
             self.say(gone.lane, Event::SlotReleased { job, in_flight });
             self.settle_lease(lease, &gone.demand, &gone.amounts);
         }
+    }
+
+    /// Nothing goes on the wire any more, for good. Every job that waits, for its first attempt
+    /// or for a further one, ends as [`Refusal::Draining`], as does what is offered later or
+    /// would be tried again; attempts in flight end as they end.
+    pub fn drain(&mut self, now: Time) {
+        self.pass(now);
+        self.is_draining = true;
+        self.dirty.extend((0..self.lanes.len() as u32).map(LaneId));
     }
 
     /// When `start` has to be asked again even if nothing else happens: strictly after the
@@ -420,7 +436,9 @@ impl Scheduler {
         if let Some(deadline) = gone.demand.deadline {
             lane.deadlines.remove(&(deadline, job));
         }
-        lane.counters.counts.failed_requests += 1;
+        // What nobody tried has not failed.
+        let failed = why != Refusal::Draining;
+        lane.counters.counts.failed_requests += u64::from(failed);
         self.refused.push_back((job, why));
     }
 

@@ -53,7 +53,7 @@ fn table(runs: &[RunInfo], zone: &TimeZone, width: u16) -> String {
 }
 
 fn row(run: &RunInfo, zone: &TimeZone) -> Vec<String> {
-    let (done, total) = (run.outcomes.total(), total(run));
+    let (done, total) = (ended(run), total(run));
     let cases = match total {
         total if total == done => figures::count(total),
         total => format!("{}/{}", figures::count(done), figures::count(total)),
@@ -92,6 +92,11 @@ fn total(run: &RunInfo) -> u64 {
         .max(run.outcomes.total())
 }
 
+/// Cases that have ended: one that was stopped before it was graded has a row and has not.
+fn ended(run: &RunInfo) -> u64 {
+    run.outcomes.total() - run.outcomes.of(Outcome::Cancelled)
+}
+
 fn run_json(run: &RunInfo) -> Value {
     let total = total(run);
     let passed = run.outcomes.of(Outcome::Passed);
@@ -108,7 +113,7 @@ fn run_json(run: &RunInfo) -> Value {
         "failed": run.outcomes.of(Outcome::Failed),
         "errors": run.outcomes.of(Outcome::Error),
         "budgetExceeded": run.outcomes.of(Outcome::BudgetExceeded),
-        "notRun": if run.state == RunState::Running { 0 } else { total - run.outcomes.total() },
+        "notRun": if run.state == RunState::Running { 0 } else { total - ended(run) },
         "passRate": if total == 0 { Value::Null } else { json!(passed as f64 / total as f64) },
     })
 }

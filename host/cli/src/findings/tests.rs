@@ -50,6 +50,7 @@ pub(crate) fn record(test_idx: u32, prompt_idx: u32, outcome: Outcome, output: &
             Outcome::Failed => Some(reason),
             Outcome::Error => Some(output.to_owned()),
             Outcome::BudgetExceeded => Some("the run's budget is spent".to_owned()),
+            Outcome::Cancelled => Some("the run was stopped".to_owned()),
         },
         error_code: (!graded).then(|| "auth".to_owned()),
         failure_reason: outcome.failure_reason(),

@@ -137,12 +137,12 @@ fn cells(line: &mut Vec<String>, record: Option<&CaseRecord>, metrics: &[String]
     line.push(String::new());
 }
 
-/// promptfoo knows three; a spent budget is an error there.
+/// promptfoo knows three; a spent budget is an error there, and so is what was stopped.
 fn status(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Passed => "PASS",
         Outcome::Failed => "FAIL",
-        Outcome::Error | Outcome::BudgetExceeded => "ERROR",
+        Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => "ERROR",
     }
 }
 

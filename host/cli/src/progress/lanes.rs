@@ -4,7 +4,7 @@
 //! depends on the time it is given and on nothing else, so the line counts down as often as it
 //! is drawn.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -25,12 +25,17 @@ const MIN_NAME: usize = 12;
 /// Characters of a declared limit's name.
 const LIMIT_CHARS: usize = 24;
 
+/// A wait longer than this is told by itself: to whoever reads a log the run would seem stuck.
+const LONG: Duration = Duration::from_mins(2);
+
 /// The lanes that wait.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     lanes: BTreeMap<Arc<str>, Wait>,
     /// Whether any lane has waited yet.
     ever: bool,
+    /// Lanes whose long wait was told.
+    told: BTreeSet<Arc<str>>,
 }
 
 #[derive(Debug)]
@@ -56,6 +61,21 @@ impl Waiting {
                 self.lanes.remove(lane);
             }
         }
+    }
+
+    /// What is said, once for each lane, when one begins to wait for long.
+    pub(super) fn long_wait(&mut self, standing: &LaneStanding, now: Instant) -> Option<String> {
+        let LaneStanding { lane, wait, until } = standing;
+        let left = until.and_then(|until| until.checked_duration_since(now));
+        let left = left.filter(|left| *left >= LONG)?;
+        let reason = reason(&wait.as_ref()?.why, Some(left));
+        if !self.told.insert(lane.clone()) {
+            return None;
+        }
+        let lane = visible::line(lane);
+        Some(format!(
+            "{lane}: {reason}; Ctrl-C stops the run, and `runner eval --resume` goes on with it"
+        ))
     }
 
     /// Whether any lane has waited yet: from then on a display keeps room for it, since one
@@ -259,6 +279,26 @@ mod tests {
         for (ms, expected) in table {
             assert_eq!(says(ms).as_deref(), Some(expected));
         }
+    }
+
+    #[test]
+    fn a_long_wait_is_told_once_for_each_lane() {
+        let now = Instant::now();
+        let blocked = || Some(Why::Blocked { asked: true });
+        let until = |seconds| Some(now + Duration::from_secs(seconds));
+        let mut waiting = Waiting::default();
+        let mut told = |lane, why, until| waiting.long_wait(&standing(lane, why, until), now);
+        assert_eq!(told("a", blocked(), until(119)), None);
+        assert_eq!(
+            told("a", blocked(), until(900)).as_deref(),
+            Some(
+                "a: blocked by the server for 15 m 00 s more; Ctrl-C stops the run, and `runner \
+                 eval --resume` goes on with it"
+            )
+        );
+        assert_eq!(told("a", blocked(), until(3_600)), None);
+        assert_eq!(told("b", None, until(900)), None);
+        assert!(told("b", blocked(), until(900)).is_some());
     }
 
     #[test]

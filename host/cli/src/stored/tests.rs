@@ -57,6 +57,7 @@ fn row(record: &CaseRecord) -> anyhow::Result<Row> {
             Outcome::Failed => StoredOutcome::Failed,
             Outcome::Error => StoredOutcome::Error,
             Outcome::BudgetExceeded => StoredOutcome::BudgetExceeded,
+            Outcome::Cancelled => StoredOutcome::Cancelled,
         },
         score: record.score,
         latency_ms: Some(record.latency_ms),

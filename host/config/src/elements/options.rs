@@ -1,6 +1,7 @@
 //! How the run is carried out: flags, `commandLineOptions`, `evaluateOptions`, environment.
 //!
-//! Each option is taken from the first of these that has it. How many cases are in flight when
+//! Each option is taken from the first of these that has it; only a `delay` in the config wins
+//! over the flag, as one of a provider wins over both: whoever wrote it down knows the server. How many cases are in flight when
 //! nobody says it depends on who bounds the requests: see [`default_concurrency`]. A `delay` is
 //! slept in the case's own slot and changes nothing of this.
 
@@ -69,7 +70,7 @@ pub(crate) fn read(
         env,
         findings,
     };
-    let delay = from.ms(overrides.delay_ms, "delay", environment::DELAY_MS);
+    let delay = from.delay(overrides.delay_ms);
     let flag = overrides.max_concurrency.map(|count| count as u64);
     let variable = Some(environment::MAX_CONCURRENCY);
     let concurrency = from.find(flag, "maxConcurrency", variable, (1, MAX_CONCURRENCY));
@@ -85,6 +86,8 @@ pub(crate) fn read(
     let max_concurrency = concurrency.unwrap_or(default_concurrency(adaptive));
     let timeout = environment::EVAL_TIMEOUT_MS;
     let run_timeout = environment::MAX_EVAL_TIME_MS;
+    let request_timeout = environment::REQUEST_TIMEOUT_MS;
+    let exchange_timeout = environment::count(env, request_timeout, (1, MAX_MS), findings);
     RunOptions {
         max_concurrency: max_concurrency as usize,
         adaptive,
@@ -93,6 +96,7 @@ pub(crate) fn read(
         delay,
         case_timeout: from.ms(overrides.case_timeout_ms, "timeoutMs", timeout),
         run_timeout: from.ms(overrides.run_timeout_ms, "maxEvalTimeMs", run_timeout),
+        exchange_timeout: exchange_timeout.map(Duration::from_millis),
         cache: from
             .flag("cache", environment::CACHE_ENABLED)
             .unwrap_or(true),
@@ -159,6 +163,16 @@ impl Sources<'_, '_> {
             .first()
             .copied()
             .or_else(|| set.then(|| environment::flag(self.env, variable)))
+    }
+
+    /// `commandLineOptions` > `evaluateOptions` > flag > environment; 0 is none.
+    fn delay(&self, flag: Option<u64>) -> Option<Duration> {
+        let written = self.find(None, "delay", None, (0, MAX_MS));
+        let variable = environment::DELAY_MS;
+        let ms = written
+            .or(flag.map(|ms| ms.min(MAX_MS)))
+            .or_else(|| environment::count(self.env, variable, (0, MAX_MS), self.findings));
+        ms.filter(|ms| *ms > 0).map(Duration::from_millis)
     }
 
     /// A time in milliseconds; 0 is none.

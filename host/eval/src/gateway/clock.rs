@@ -83,6 +83,16 @@ impl WorkClock {
         Held(self.clone(), Meter::resume)
     }
 
+    /// Stands still until the guard is dropped, unless an exchange is on the wire meanwhile: for
+    /// a pause that the user asked for.
+    pub(crate) fn pause(&self) -> Pause {
+        let open = self.open();
+        Pause {
+            _wait: self.wait(),
+            _open: open,
+        }
+    }
+
     fn meter(&self) -> MutexGuard<'_, Meter> {
         self.0.meter.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -109,6 +119,13 @@ impl Drop for Held {
     fn drop(&mut self) {
         self.0.change(self.1);
     }
+}
+
+/// A pause of the clock. Its parts end in this order: what is open waits no longer than it is
+/// open.
+pub(crate) struct Pause {
+    _wait: Held,
+    _open: Held,
 }
 
 /// The state: which exchanges are open and waiting, and the work until `since`.

@@ -69,8 +69,13 @@ pub(super) enum Fault {
     NoSecret { name: String, env: String },
     #[error("credential '{name}' from {env} has characters that no header can carry")]
     UnusableSecret { name: String, env: String },
-    #[error("no whole answer from {origin} within {limit:?}")]
-    TimedOut { origin: String, limit: Duration },
+    #[error("no whole answer from {origin} within {limit:?} on the wire ({})", whose(*.is_own))]
+    TimedOut {
+        origin: String,
+        limit: Duration,
+        /// The limit is the request's own.
+        is_own: bool,
+    },
     #[error("the time for this call was up")]
     PastDeadline,
     #[error("{kind} {origin}{detail}")]
@@ -108,6 +113,15 @@ pub(super) enum Fault {
     Cancelled,
 }
 
+/// Which limit on the time of an exchange it was.
+fn whose(is_own: bool) -> &'static str {
+    if is_own {
+        "the request's own timeout-ms, as its plugin set it"
+    } else {
+        "the limit of every request, RUNNER_REQUEST_TIMEOUT_MS"
+    }
+}
+
 /// Why the scheduler did not let a request go, and what to do about it.
 fn reason(why: &scheduler::Refusal) -> String {
     use scheduler::Refusal as Why;
@@ -136,6 +150,7 @@ fn reason(why: &scheduler::Refusal) -> String {
         Why::UnknownLimit => {
             "it falls under a limit that was never declared, which is a bug in runner".to_owned()
         }
+        Why::Draining => "the run is ending".to_owned(),
     }
 }
 
@@ -157,6 +172,7 @@ impl Fault {
                 scheduler::Refusal::NotFound => Code::NotFound,
                 scheduler::Refusal::DeadlineInQueue { .. } => Code::Timeout,
                 scheduler::Refusal::UnknownLimit => Code::Other,
+                scheduler::Refusal::Draining => Code::Cancelled,
             },
             Self::Cancelled => Code::Cancelled,
             Self::Replayed { code, .. } => *code,
@@ -175,9 +191,9 @@ impl Fault {
                 scheduler::Refusal::Auth => Class::Auth,
                 scheduler::Refusal::NotFound => Class::NotFound,
                 scheduler::Refusal::DeadlineInQueue { .. } => Class::Timeout,
-                scheduler::Refusal::Oversize { .. } | scheduler::Refusal::UnknownLimit => {
-                    Class::Permanent
-                }
+                scheduler::Refusal::Oversize { .. }
+                | scheduler::Refusal::UnknownLimit
+                | scheduler::Refusal::Draining => Class::Permanent,
             },
             _ => Class::Permanent,
         }

@@ -98,6 +98,15 @@ impl Lanes {
         }
     }
 
+    /// Lets no attempt go any more: every turn that waits, and every one that would have to,
+    /// ends as [`Refusal::Draining`]. Turns on the wire end as they end.
+    pub(super) fn drain(&self) {
+        // A machine that has panicked lets nothing go either.
+        if !self.shared.book.is_poisoned() {
+            self.shared.with(|book, now| book.scheduler.drain(now));
+        }
+    }
+
     /// What each lane has done so far, by name.
     pub(super) fn summaries(&self) -> Vec<LaneSummary> {
         // Also after a panic of the machine: a bug must not cost the run its end.

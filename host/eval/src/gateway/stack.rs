@@ -116,6 +116,11 @@ impl Gateway {
         }))
     }
 
+    /// Lets no request go any more; those on the wire may end.
+    pub fn drain(&self) {
+        self.0.lanes.drain();
+    }
+
     /// What each lane has done so far, by name.
     pub fn lanes(&self) -> Vec<LaneSummary> {
         self.0.lanes.summaries()
@@ -138,12 +143,10 @@ impl Gateway {
             result = self.0.pass(grants, exchange, scope, &ledger) => result,
             () = until(scope.deadline) => Err(Fault::PastDeadline),
         };
+        let spent = ledger.spent();
         match result {
-            Ok(reply) => Ok(Reply {
-                spent: ledger.spent(),
-                ..reply
-            }),
-            Err(fault) => Err(fault.into_error(grants, ledger.spent())),
+            Ok(reply) => Ok(Reply { spent, ..reply }),
+            Err(fault) => Err(fault.into_error(grants, spent)),
         }
     }
 }
@@ -365,16 +368,15 @@ impl Stack {
 
     async fn attempt(&self, passage: &Passage<'_>, attempt: u32) -> Ended {
         self.tell(passage, Event::AttemptStarted { attempt });
-        let left = passage.budget.saturating_sub(passage.ledger.spent().worked);
-        let wire = wire::attempt(&self.clients, passage.grants, passage.prepared, left);
+        let limit = wire::Limit::new(passage.budget, passage.ledger.spent().worked, self.timeout);
+        let wire = wire::attempt(&self.clients, passage.grants, passage.prepared, limit);
         let answer = passage.ledger.working(wire).await;
-        let Spent {
-            worked, latency, ..
-        } = passage.ledger.spent();
+        let spent = passage.ledger.spent();
+        let latency = spent.latency;
 
         let mut ended = judge(passage.grants, answer);
         // Without time left for another attempt none is worth waiting for.
-        ended.hint.useless |= worked >= passage.budget;
+        ended.hint.useless |= spent.worked >= passage.budget;
         let class = ended.class;
         let status = ended.result.as_ref().ok().map(|response| response.status);
         let origin = &passage.prepared.lane.origin;

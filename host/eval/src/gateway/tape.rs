@@ -20,8 +20,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use runner_store::Digest;
 
 use super::cache::{anonymous_key, masked_pairs};
+use super::fault::Code;
 use super::masker::Masker;
-use super::memory::{Cue, Envelope, NoTape, Take, Tape};
+use super::memory::{Cue, Ending, Envelope, NoTape, Take, Tape};
 
 mod line;
 mod nearest;
@@ -159,6 +160,14 @@ impl Tape for Recorder {
     }
 
     fn record(&self, envelope: &Envelope, tag: u64, take: &Take) {
+        // What the end of the run cut short says nothing about the request.
+        if let Ending::Failed {
+            code: Code::Cancelled,
+            ..
+        } = take.ending
+        {
+            return;
+        }
         let envelope = anonymous(&self.masker, envelope);
         let line = Line::new(&envelope, tag, take, &self.masker);
         self.recording.write(&line.text());

@@ -29,20 +29,40 @@ pub(super) struct Answer {
     pub(super) body: Vec<u8>,
 }
 
-/// Sends `prepared` once, following redirects within its origin, for at most `limit`.
+/// The time on the wire that an exchange may have, over all its attempts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit {
+    left: Duration,
+    whole: Duration,
+    is_own: bool,
+}
+
+impl Limit {
+    /// What is left of `whole` after `worked`, where no exchange may have more than `most`.
+    pub(super) fn new(whole: Duration, worked: Duration, most: Duration) -> Self {
+        Self {
+            left: whole.saturating_sub(worked),
+            whole,
+            is_own: whole < most,
+        }
+    }
+}
+
+/// Sends `prepared` once, following redirects within its origin, for at most what is left.
 pub(super) async fn attempt(
     clients: &Clients,
     grants: &Grants,
     prepared: &Prepared<'_>,
-    limit: Duration,
+    limit: Limit,
 ) -> Result<Answer, Fault> {
-    let deadline = Instant::now() + limit;
+    let deadline = Instant::now() + limit.left;
     let hops = follow(clients, grants, prepared);
     match tokio::time::timeout_at(deadline.into(), hops).await {
         Ok(result) => result,
         Err(_) => Err(Fault::TimedOut {
             origin: prepared.origin.to_string(),
-            limit,
+            limit: limit.whole,
+            is_own: limit.is_own,
         }),
     }
 }

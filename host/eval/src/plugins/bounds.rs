@@ -21,6 +21,8 @@ pub(super) fn call_limits(plugin: &LoadedPlugin, mut limits: CallLimits) -> Call
         }
         if let Some(ms) = entry.limits.cpu_ms {
             limits.guest_time = Duration::from_millis(ms);
+            // Who says how much time it may have means time, not what we take for it.
+            limits.fuel = None;
         }
     }
     limits

@@ -143,6 +143,8 @@ async fn a_dripping_body_ends_with_the_time_it_was_given() {
         .expect_err("the body takes a quarter of an hour");
     assert_eq!((error.code, error.class), (Code::Timeout, Class::Timeout));
     assert_eq!(error.spent.attempts, 1, "a timeout is not tried again");
+    let told = "within 100ms on the wire (the request's own timeout-ms";
+    assert!(error.message.contains(told), "{}", error.message);
     api.until(|view| view.in_flight == 0).await;
 }
 

@@ -65,6 +65,11 @@ fn drive(seed: u64, ticks: u64) -> u64 {
         mix(machine.wake().map_or(0, Time::as_nanos));
         mix(machine.view(lane).queued as u64);
     }
+    let end = Time::from_nanos(ticks * 1_000_000);
+    machine.drain(end);
+    while let Some(Action::Refuse(job, _)) = machine.start(end) {
+        mix(job.ticket());
+    }
     digest
 }
 

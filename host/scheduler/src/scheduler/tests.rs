@@ -1,8 +1,10 @@
-//! What the five verbs promise, one sentence each: order, retries, deadlines, ends, cancelling.
+//! What the verbs promise, one sentence each: order, retries, deadlines, ends, cancelling.
 //!
-//! `shared` has the limits that the user declares, `any_calls` what holds whatever is called.
+//! `shared` has the limits that the user declares, `draining` how everything ends, `any_calls`
+//! what holds whatever is called.
 
 mod any_calls;
+mod draining;
 mod shared;
 
 use std::time::Duration;

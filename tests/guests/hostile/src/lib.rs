@@ -78,6 +78,10 @@ impl meta::Guest for Hostile {
         if config_json.contains("spin") {
             misbehaviour::by_name("spin");
         }
+        // So that it can be a provider of a whole run.
+        if config_json.contains("agreeable") {
+            return vec![];
+        }
         vec![("/a".into(), config_json)]
     }
 }

@@ -20,6 +20,7 @@ fn defaults() -> RunOptions {
         delay: None,
         case_timeout: None,
         run_timeout: None,
+        exchange_timeout: None,
         cache: true,
         budget: Budget::default(),
     }
@@ -81,6 +82,37 @@ fn times_are_in_milliseconds_and_zero_is_no_limit() {
             ..defaults()
         }
     );
+}
+
+#[test]
+fn a_delay_that_is_written_down_wins_over_the_flag_and_the_flag_over_the_environment() {
+    let written = "evaluateOptions: { delay: 100 }";
+    let cases = [
+        (written, Some(7), Some(100)),
+        ("evaluateOptions: { delay: 0 }", Some(7), None),
+        ("", Some(7), Some(7)),
+        ("", Some(0), None),
+        ("", None, Some(9)),
+    ];
+    for (more, flag, expected) in cases {
+        let mut folder = config(more)
+            .env("RUNNER_DELAY_MS", "9")
+            .env("PROMPTFOO_DELAY_MS", "8");
+        folder.overrides.delay_ms = flag;
+        let delay = folder.plan().options.delay;
+        assert_eq!(
+            delay,
+            expected.map(Duration::from_millis),
+            "{more} {flag:?}"
+        );
+    }
+}
+
+#[test]
+fn one_request_may_take_what_the_environment_says() {
+    let folder = config("").env("RUNNER_REQUEST_TIMEOUT_MS", "1500");
+    let expected = Some(Duration::from_millis(1500));
+    assert_eq!(folder.plan().options.exchange_timeout, expected);
 }
 
 #[test]

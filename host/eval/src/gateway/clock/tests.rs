@@ -40,3 +40,12 @@ async fn a_limit_is_not_reached_while_the_clock_stands_and_is_once_it_runs() {
     spent.await;
     assert!(clock.worked() >= limit);
 }
+
+#[test]
+fn a_pause_stops_the_clock_and_its_end_starts_it_again() {
+    let clock = WorkClock::start();
+    let pause = clock.pause();
+    assert!(!clock.meter().runs());
+    drop(pause);
+    assert!(clock.meter().runs());
+}

@@ -27,6 +27,7 @@ enum Call {
     Cancel {
         which: usize,
     },
+    Drain,
     /// Lets so many milliseconds pass, or as many as it takes to the next wake-up.
     Pass(u64),
     Sleep,
@@ -112,6 +113,8 @@ fn call() -> impl Strategy<Value = Call> {
             which, class, hint, usage,
         }),
         1 => any::<usize>().prop_map(|which| Call::Cancel { which }),
+        // Rarely: what comes after it is quiet.
+        1 => prop::bool::weighted(0.1).prop_map(|drain| if drain { Call::Drain } else { Call::Sleep }),
         3 => prop_oneof![0_u64..2000, 0_u64..200_000].prop_map(Call::Pass),
         3 => Just(Call::Sleep),
     ]
@@ -132,6 +135,7 @@ struct Caller {
     limits: [LimitId; 3],
     now: Time,
     jobs: BTreeMap<JobId, Place>,
+    is_drained: bool,
     /// Everything that was decided.
     record: Vec<String>,
 }
@@ -163,6 +167,7 @@ impl Caller {
             limits,
             now: Time::ZERO,
             jobs: BTreeMap::new(),
+            is_drained: false,
             record: Vec::new(),
         }
     }
@@ -211,6 +216,10 @@ impl Caller {
                     self.jobs.insert(job, Place::Ended);
                 }
             }
+            Call::Drain => {
+                self.scheduler.drain(self.now);
+                self.is_drained = true;
+            }
             Call::Pass(ms) => self.now = self.now + Duration::from_millis(*ms),
             Call::Sleep => self.now = self.scheduler.wake().unwrap_or(self.now),
         }
@@ -239,8 +248,14 @@ impl Caller {
             };
             self.record.push(format!("{action:?}"));
             let (job, place) = match action {
-                Action::Start(job) => (job, Place::Out),
-                Action::Refuse(job, _) => (job, Place::Ended),
+                Action::Start(job) => {
+                    assert!(!self.is_drained, "{job:?} starts after the end");
+                    (job, Place::Out)
+                }
+                Action::Refuse(job, why) => {
+                    assert_eq!(why == Refusal::Draining, self.is_drained);
+                    (job, Place::Ended)
+                }
             };
             let before = self.jobs.insert(job, place);
             assert_eq!(before, Some(Place::Queued), "{job:?} goes or ends once");
@@ -265,6 +280,10 @@ impl Caller {
         let out: u32 = views.iter().map(|view| view.in_flight).sum();
         let count = |place| self.jobs.values().filter(|p| **p == place).count();
         assert_eq!(queued, count(Place::Queued));
+        assert!(
+            !self.is_drained || queued == 0,
+            "somebody waits for nothing"
+        );
         assert_eq!(out as usize, count(Place::Out));
         for (view, most) in views.iter().zip([256, 2, 3]) {
             assert!((1..=most).contains(&view.window));

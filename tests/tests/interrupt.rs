@@ -1,6 +1,8 @@
 //! Ctrl-C: what is done is kept, what waits is let go, the exit code is 130.
 
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use runner_tests::{Answer, Finished, Gate, ModelApi, Run, target_folder};
 use serde_json::Value;
@@ -127,8 +129,13 @@ fn asked(api: &ModelApi) -> (usize, usize) {
 #[test]
 fn ctrl_c_while_a_lane_is_blocked_ends_at_once() {
     let api = ModelApi::start();
-    let refusal = Answer::error(429, "rate_limit_exceeded", "slow down");
-    api.script(vec![refusal.header("retry-after", "3600"); 2]);
+    let refuses = Arc::new(AtomicBool::new(true));
+    let refusing = refuses.clone();
+    api.rule(move |_| {
+        let refusal = Answer::error(429, "rate_limit_exceeded", "slow down");
+        let refusal = refusal.header("retry-after", "3600");
+        refusing.load(Ordering::Relaxed).then_some(refusal)
+    });
     let running = run(&api).args(["--events", "events.jsonl"]).start();
     running.wait_for_stderr("blocked by the server for 1");
     running.interrupt();
@@ -151,6 +158,7 @@ fn ctrl_c_while_a_lane_is_blocked_ends_at_once() {
     let number = |value: &Value| value.as_f64().expect("a number");
     let took = number(&ended["at"]) - number(&draining["at"]);
     assert!(took < number(&draining["graceMs"]) / 2.0, "{took} ms");
+    refuses.store(false, Ordering::Relaxed);
     expect_resumed(&finished, 20);
 }
 

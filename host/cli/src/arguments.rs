@@ -22,7 +22,6 @@ mod spending;
 
 pub(crate) use cache::{Cache, ClearCache, ListCache};
 pub(crate) use filtering::{Filtering, Wanted};
-pub(crate) use later::failure as not_yet;
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
 pub(crate) use spending::Spending;
 
@@ -264,13 +263,7 @@ impl Refusal {
 /// When it is none, or asks for help.
 pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Arguments, Refusal> {
     let line: Vec<OsString> = line.into_iter().collect();
-    match Arguments::try_parse_from(&line) {
-        Ok(arguments) => match refused(&arguments) {
-            Some(failure) => Err(Refusal::Later(failure)),
-            None => Ok(arguments),
-        },
-        Err(error) => Err(refusal(error)),
-    }
+    Arguments::try_parse_from(&line).map_err(refusal)
 }
 
 /// The flags of a command line that was taken before, the program's name left out; `None` when
@@ -282,17 +275,6 @@ pub(crate) fn parse_eval(words: impl Iterator<Item = OsString>) -> Option<Eval> 
         Command::Retry(retry) => Some(retry.eval),
         Command::List(_) | Command::Show(_) | Command::Plugin(_) | Command::Cache(_) => None,
     }
-}
-
-/// A flag that is understood, but not obeyed yet, is refused by name, too.
-fn refused(arguments: &Arguments) -> Option<Failure> {
-    let eval = match &arguments.command {
-        Some(Command::Eval(eval)) => eval,
-        Some(Command::Retry(retry)) => &retry.eval,
-        _ => return None,
-    };
-    let mut asked = eval.spending.asked();
-    asked.find_map(later::failure)
 }
 
 /// A flag or command that promptfoo has and this version doesn't is refused by name.

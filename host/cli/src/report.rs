@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use runner_config::plan::CaseId;
 use runner_eval::event::{ColumnHead, LaneSummary};
+use runner_eval::gateway::Statement;
 use runner_eval::repeats::{Repeated, Repeats};
 use runner_eval::summary::{End, Summary, Tally};
 
@@ -27,6 +28,8 @@ const TOP_ERRORS: usize = 5;
 const TOP_FLAKY: usize = 5;
 /// Lanes that are listed.
 const TOP_LANES: usize = 5;
+/// Budgets that are listed.
+const TOP_BUDGETS: usize = 5;
 /// Characters of a lane's name.
 const LANE_CHARS: usize = 48;
 /// Characters of a prompt's label.
@@ -51,7 +54,7 @@ pub(crate) fn render(
         TOP_FAILURES,
     );
     causes(&mut text, "Errors", findings.errors(), TOP_ERRORS);
-    if let Some(ending) = ending(summary) {
+    for ending in ending(summary).into_iter().chain(out_of_budget(summary)) {
         let _ = writeln!(text, "\n{ending}");
     }
     let Some(verdict) = verdict else { return text };
@@ -210,7 +213,28 @@ fn totals(summary: &Summary) -> String {
         }
     };
     lanes(&mut text, &summary.lanes);
+    budgets(&mut text, &summary.budgets);
     text
+}
+
+/// What is spent of each limit, the ones that are spent first.
+fn budgets(text: &mut String, budgets: &[Statement]) {
+    let mut budgets: Vec<&Statement> = budgets.iter().collect();
+    budgets.sort_by_key(|budget| !budget.is_spent());
+    let (shown, more) = budgets.split_at(budgets.len().min(TOP_BUDGETS));
+    for budget in shown {
+        let line = budget.line();
+        let line = visible::line(&line);
+        let _ = writeln!(
+            text,
+            "Budget of {line}{}.",
+            if budget.is_spent() { ", spent" } else { "" }
+        );
+    }
+    if !more.is_empty() {
+        let more = figures::counted(more.len() as u64, "more budget", "more budgets");
+        let _ = writeln!(text, "  {more}");
+    }
 }
 
 /// The lanes that were throttled, the most throttled first; calm ones are nobody's concern.
@@ -316,6 +340,18 @@ fn ending(summary: &Summary) -> Option<String> {
             summary.run_id
         )),
     }
+}
+
+/// What to do about the cases that a budget kept from being run.
+fn out_of_budget(summary: &Summary) -> Option<String> {
+    let kept_back = summary.all.budget_exceeded;
+    (kept_back > 0).then(|| {
+        format!(
+            "Out of budget: {} not run to the end. To run them with a new or larger one: runner eval --resume {}",
+            figures::counted(kept_back, "case was", "cases were"),
+            summary.run_id
+        )
+    })
 }
 
 #[cfg(test)]

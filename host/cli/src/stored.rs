@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use runner_eval::event::{ColumnHead, LaneMetrics, LaneSummary};
+use runner_eval::gateway::Statement;
 use runner_eval::record::CaseRecord;
 use runner_eval::repeats::Repeats;
 use runner_eval::summary::{End, Summary, Tally};
@@ -105,6 +106,10 @@ impl StoredRun {
             throttled: number("throttled").unwrap_or(0),
             retries: number("retries").unwrap_or(0),
             lanes: lanes(&left["lanes"]),
+            budgets: {
+                let budgets = left["budgets"].as_array().into_iter().flatten();
+                budgets.filter_map(Statement::from_json).collect()
+            },
         })
     }
 

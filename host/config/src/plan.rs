@@ -86,12 +86,6 @@ impl Plan {
         let secret = self.env.iter().filter(|(name, _)| is_secret(name));
         secret.filter_map(|(_, value)| value.as_str())
     }
-
-    /// Whether the run or one of its providers has a budget.
-    pub fn has_budget(&self) -> bool {
-        let mut providers = self.columns.iter().map(|column| column.provider.budget);
-        !self.options.budget.is_unlimited() || providers.any(|budget| !budget.is_unlimited())
-    }
 }
 
 impl fmt::Debug for Plan {

@@ -11,8 +11,8 @@
 
 use std::fmt::Write as _;
 use std::future::pending;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -26,12 +26,17 @@ use crate::answer::token_usage;
 use crate::context::RunContext;
 use crate::event::{Event, LogLine};
 use crate::gateway::{
-    self, CacheMode, Code, Exchange, ExchangeError, Grants, Scheduling, Spent, WorkClock,
+    self, Bill, CacheMode, Code, Exchange, ExchangeError, Grants, Said, Scheduling, Spent, Tab,
+    WorkClock,
 };
 use crate::plugins::{Grader, LoadedPlugin, Target};
 use crate::record::TokenUsage;
 
 mod meter;
+mod words;
+
+pub(crate) use words::OVER_BUDGET;
+use words::{code_word, exchange_error, level};
 
 /// The case that a call belongs to.
 #[derive(Clone)]
@@ -101,7 +106,25 @@ impl CallScope {
         request: abi::Request,
         context: CallContext,
     ) -> Result<Completed, CallFailure> {
-        let host = self.host(&target.plugin, &target.grants, &target.scheduling, &[]);
+        self.complete_for(None, target, request, context).await
+    }
+
+    /// The same on behalf of a grader: its budgets pay, too.
+    async fn complete_for(
+        &self,
+        grader: Option<&Bill>,
+        target: &Target,
+        request: abi::Request,
+        context: CallContext,
+    ) -> Result<Completed, CallFailure> {
+        let bill = Bill::shared(target.bill.as_ref(), grader, target.price);
+        let host = self.host(
+            &target.plugin,
+            &target.grants,
+            &target.scheduling,
+            &[],
+            bill,
+        );
         let begun = Instant::now();
         let call = self.call(host.clone(), target.limits, &context);
         let called = target
@@ -114,8 +137,12 @@ impl CallScope {
         self.meter.add(&called.usage);
         self.pause(target, &host.counts).await;
         let failure = match called.result {
-            Ok(Ok(completion)) => {
-                target.plugin.spend.cost(completion.cost_usd.unwrap_or(0.0));
+            Ok(Ok(mut completion)) => {
+                let used = &completion.usage;
+                let price = target.price;
+                let by_price = price.and_then(|it| it.usd(used.input_tokens, used.output_tokens));
+                completion.cost_usd = by_price.or(completion.cost_usd);
+                host.close(Said::by_answer(completion.cost_usd));
                 let attempts = host.counts.attempts.load(Ordering::Relaxed);
                 let cached = attempts == 0 && host.counts.exchanges.load(Ordering::Relaxed) > 0;
                 return Ok(Completed {
@@ -128,6 +155,8 @@ impl CallScope {
             Ok(Err(error)) => CallFailure::of(error),
             Err(error) => CallFailure::new(error.code().to_string(), error.to_string()),
         };
+        host.close(Said::Failed);
+        let failure = host.refused().unwrap_or(failure);
         Err(CallFailure { latency, ..failure })
     }
 
@@ -158,6 +187,7 @@ impl CallScope {
             &grader.grants,
             &grader.scheduling,
             &grader.llm,
+            grader.bill.clone(),
         );
         let call = self.call(host.clone(), grader.limits, &context);
         let called = grader.plugin.component.evaluate(call, input, context).await;
@@ -170,6 +200,7 @@ impl CallScope {
                 error.to_string(),
             )),
         };
+        let result = result.map_err(|failure| host.refused().unwrap_or(failure));
         (result, host.counts.tokens())
     }
 
@@ -188,6 +219,7 @@ impl CallScope {
         grants: &Arc<Grants>,
         scheduling: &Arc<Scheduling>,
         llm: &[String],
+        bill: Option<Bill>,
     ) -> Arc<GuestHost> {
         Arc::new(GuestHost {
             scope: self.clone(),
@@ -195,6 +227,8 @@ impl CallScope {
             grants: grants.clone(),
             scheduling: scheduling.clone(),
             llm: llm.to_vec(),
+            tab: bill.clone().map(|bill| Arc::new(Tab::new(bill))),
+            bill,
             counts: Counts::default(),
         })
     }
@@ -211,6 +245,8 @@ struct Counts {
     waited_us: AtomicU64,
     past_latency_us: AtomicU64,
     tokens: std::sync::Mutex<TokenUsage>,
+    /// What the host said when a budget was spent.
+    refused: OnceLock<String>,
 }
 
 impl Counts {
@@ -253,16 +289,15 @@ struct GuestHost {
     scheduling: Arc<Scheduling>,
     /// Providers that it may ask.
     llm: Vec<String>,
+    bill: Option<Bill>,
+    /// What its requests claim, if a budget pays for them.
+    tab: Option<Arc<Tab>>,
     counts: Counts,
 }
 
 #[async_trait]
 impl Host for GuestHost {
     async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
-        self.plugin.spend.request().map_err(|why| {
-            let message = format!("plugin '{}' has used its budget: {why}", self.plugin.alias);
-            abi::Error::new(ErrorCode::Budget, message)
-        })?;
         let exchange = Exchange {
             method: request.method,
             url: request.url,
@@ -281,6 +316,7 @@ impl Host for GuestHost {
             repeat: self.scope.repeat_index,
             scheduling: self.scheduling.clone(),
             tag: tag(self.scope.case),
+            tab: self.tab.clone(),
             ..gateway::CallScope::default()
         };
         let open = self.scope.meter.open();
@@ -307,7 +343,12 @@ impl Host for GuestHost {
                 self.scope.cut.cancel();
                 pending().await
             }
-            Err(failure) => Err(exchange_error(failure)),
+            Err(failure) => {
+                if failure.code == Code::Budget {
+                    self.refuse(&failure.message);
+                }
+                Err(exchange_error(failure))
+            }
         }
     }
 
@@ -330,9 +371,14 @@ impl Host for GuestHost {
             ..self.scope.clone()
         };
         // Boxed: a provider's call holds this future, and this one holds a provider's call.
-        let called = Box::pin(deeper.complete(&target, request, context)).await;
-        let completed =
-            called.map_err(|failure| abi::Error::new(ErrorCode::Other, failure.message))?;
+        let called = deeper.complete_for(self.bill.as_ref(), &target, request, context);
+        let completed = Box::pin(called).await.map_err(|failure| {
+            if failure.code != OVER_BUDGET {
+                return abi::Error::new(ErrorCode::Other, failure.message);
+            }
+            self.refuse(&failure.message);
+            abi::Error::new(ErrorCode::Budget, failure.message)
+        })?;
         let used = token_usage(
             &completed.completion.usage,
             completed.cached,
@@ -383,6 +429,24 @@ impl GuestHost {
         failure.code == Code::Cancelled && self.scope.context.draining.is_cancelled()
     }
 
+    /// Settles what the call cost.
+    fn close(&self, said: Said) {
+        if let Some(tab) = &self.tab {
+            tab.close(said);
+        }
+    }
+
+    /// Notes that a budget stood in the way; what the host said first is what the row says.
+    fn refuse(&self, why: &str) {
+        drop(self.counts.refused.set(why.to_owned()));
+    }
+
+    /// The failure of a call that a budget stood in the way of, whatever the guest made of it.
+    fn refused(&self) -> Option<CallFailure> {
+        let why = self.counts.refused.get()?;
+        Some(CallFailure::new(OVER_BUDGET, why))
+    }
+
     /// The provider behind an alias, if this plugin may ask it.
     fn target(&self, alias: &str) -> Result<Arc<Target>, abi::Error> {
         let granted = self.llm.iter().any(|granted| granted == alias);
@@ -403,51 +467,4 @@ impl GuestHost {
 /// Tells the cases of a run apart.
 fn tag(case: CaseId) -> u64 {
     u64::from(case.test_idx) << 32 | u64::from(case.prompt_idx)
-}
-
-fn exchange_error(failure: ExchangeError) -> abi::Error {
-    let code = match failure.code {
-        Code::InvalidRequest => ErrorCode::InvalidRequest,
-        Code::Auth => ErrorCode::Auth,
-        Code::NotFound => ErrorCode::NotFound,
-        Code::Denied => ErrorCode::Denied,
-        Code::RateLimited => ErrorCode::RateLimited,
-        Code::QuotaExhausted => ErrorCode::QuotaExhausted,
-        Code::Timeout => ErrorCode::Timeout,
-        Code::Transient => ErrorCode::Transient,
-        Code::Budget => ErrorCode::Budget,
-        Code::BadResponse => ErrorCode::BadResponse,
-        Code::Cancelled | Code::Other => ErrorCode::Other,
-    };
-    abi::Error::new(code, failure.message)
-}
-
-/// The contract's own spelling of an error code.
-fn code_word(code: ErrorCode) -> &'static str {
-    match code {
-        ErrorCode::InvalidRequest => "invalid-request",
-        ErrorCode::Auth => "auth",
-        ErrorCode::RateLimited => "rate-limited",
-        ErrorCode::QuotaExhausted => "quota-exhausted",
-        ErrorCode::NotFound => "not-found",
-        ErrorCode::ContextLength => "context-length",
-        ErrorCode::ContentFilter => "content-filter",
-        ErrorCode::Timeout => "timeout",
-        ErrorCode::Transient => "transient",
-        ErrorCode::BadResponse => "bad-response",
-        ErrorCode::Denied => "denied",
-        ErrorCode::Budget => "budget",
-        ErrorCode::Unsupported => "unsupported",
-        ErrorCode::Other => "other",
-    }
-}
-
-fn level(level: abi::Level) -> tracing::Level {
-    match level {
-        abi::Level::Trace => tracing::Level::TRACE,
-        abi::Level::Debug => tracing::Level::DEBUG,
-        abi::Level::Info => tracing::Level::INFO,
-        abi::Level::Warn => tracing::Level::WARN,
-        abi::Level::Error => tracing::Level::ERROR,
-    }
 }

@@ -21,7 +21,7 @@ use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::Answer;
-use crate::call::{CallFailure, CallScope, Meter};
+use crate::call::{CallFailure, CallScope, Meter, OVER_BUDGET};
 use crate::context::RunContext;
 use crate::gateway::WorkClock;
 use crate::grading::{CaseGrade, aggregate};
@@ -207,7 +207,15 @@ fn graded_record(case: &Case, prompt: &str, grade: CaseGrade) -> CaseRecord {
     record.named_scores.clone_from(&grade.record.named_scores);
     if grade.outcome == Outcome::Error {
         let components = &grade.record.component_results;
-        let ungraded = components.iter().find(|c| c.error_code.is_some());
+        // A budget comes first: with a larger one the case can be graded.
+        let over = components
+            .iter()
+            .find(|c| c.error_code.as_deref() == Some(OVER_BUDGET));
+        if over.is_some() {
+            record.outcome = Outcome::BudgetExceeded;
+            record.failure_reason = record.outcome.failure_reason();
+        }
+        let ungraded = over.or_else(|| components.iter().find(|c| c.error_code.is_some()));
         record.error = ungraded.map(|component| component.reason.clone());
         record.error_code = ungraded.and_then(|component| component.error_code.clone());
     } else if !record.success {
@@ -228,7 +236,7 @@ fn answered(mut record: CaseRecord, answer: Answer) -> CaseRecord {
 
 fn failed(case: &Case, prompt: Option<&str>, failure: &CallFailure) -> CaseRecord {
     let mut record = blank(case, prompt);
-    if failure.code == "budget" {
+    if failure.code == OVER_BUDGET {
         record.outcome = Outcome::BudgetExceeded;
     }
     record.failure_reason = record.outcome.failure_reason();

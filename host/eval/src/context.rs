@@ -8,7 +8,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::event::Event;
-use crate::gateway::{Gateway, Masker};
+use crate::gateway::{Gateway, Masker, Till};
 use crate::plugins::{Grader, Target};
 
 /// What every case of a run shares.
@@ -19,6 +19,8 @@ pub(crate) struct RunContext {
     pub(crate) targets: HashMap<String, Arc<Target>>,
     /// What serves each assertion type of the plan.
     pub(crate) graders: HashMap<String, Arc<Grader>>,
+    /// What is spent of the budgets.
+    pub(crate) till: Arc<Till>,
     /// The way out.
     pub(crate) gateway: Gateway,
     /// Takes every secret of the run out of texts.

@@ -4,9 +4,9 @@
 //! is decided between that value and the wire, by one stack of stages in one order:
 //!
 //! ```text
-//! grant → credential → record/replay → cache → lane admission → attempt → classify
-//!                                                    ↑                        │
-//!                                                    └──────── again ─────────┴→ return
+//! grant → credential → record/replay → cache → budget → lane admission → attempt → classify
+//!                                                             ↑                        │
+//!                                                             └──────── again ─────────┴→ return
 //! ```
 //!
 //! - **grant** (`grants`, `origin`, `request`): the user's word against the plugin's wish.
@@ -15,6 +15,7 @@
 //!   its origins. What comes back passes the `masker`.
 //! - **record/replay** and **cache** (`memory`, `tape`, `cache`): see neither secret nor lane.
 //!   While a request is on its way, `flights` gives its answer to all who ask the same.
+//! - **budget** (`budget`): what may still be spent. Reserved before, settled after.
 //! - **lane admission** (`lanes`, `lane`, `scheduling`): who goes when, and whether and when a
 //!   request is sent again, is decided by the machine of `runner-scheduler`; `lanes` is its
 //!   shell. `tokens` says what a request will use and has used.
@@ -24,17 +25,19 @@
 //!   the scheduler's hints.
 //!
 //! Time is kept by `ledger` for one exchange and by `clock` for a call. The order matters:
-//! a refused request touches nothing, a remembered one no quota, and a pausing one holds
+//! a refused request touches nothing, a remembered one neither budget nor quota, and a pausing one holds
 //! no permit. `stack` knows the order and nothing else.
 //!
 //! This is not a general HTTP client, and it is not the plugin interface: the words of the
 //! contract are translated by whoever hosts the plugin.
 
 mod address;
+mod budget;
 mod cache;
 mod class;
 mod client;
 mod clock;
+mod ended;
 mod exchange;
 mod fault;
 mod flights;
@@ -57,6 +60,8 @@ mod tokens;
 mod wire;
 
 pub use address::{Place, Reach};
+pub use budget::{AccountId, Exceeded, Measure, Owner, Price, Statement, Tab, Till};
+pub(crate) use budget::{Bill, Said};
 pub(crate) use cache::DiskCache;
 pub use cache::KEY_VERSION;
 pub use class::Class;

@@ -16,13 +16,14 @@ use runner_config::{Catalog, PluginEntry};
 use runner_sandbox::limits::DEFAULT_MEMORY_BYTES;
 use runner_sandbox::{LoadError, Plugin, Sandbox};
 
+mod bind_error;
 mod binding;
 mod bounds;
-mod spend;
+mod budgets;
 
-pub use binding::BindError;
+pub use bind_error::BindError;
 pub(crate) use binding::{Binder, Grader, Target, place};
-pub(crate) use spend::Spend;
+pub(crate) use budgets::Budgets;
 
 /// Where to look for components.
 #[derive(Debug, Default)]
@@ -52,8 +53,6 @@ pub(crate) struct LoadedPlugin {
     /// The name by which the user knows it.
     pub(crate) alias: String,
     pub(crate) trust: Trust,
-    /// What it has used of its budget in this run.
-    pub(crate) spend: Spend,
 }
 
 impl LoadedPlugin {
@@ -340,15 +339,10 @@ impl Loading<'_> {
 
     fn add(&mut self, component: Plugin, alias: Option<&str>, trust: Trust) {
         let alias = alias.unwrap_or(&component.info().name).to_owned();
-        let spend = Spend::new(match &trust {
-            Trust::Foreign(Some(entry)) => Some(&entry.limits),
-            _ => None,
-        });
         if let Err(mut claims) = self.set.add(LoadedPlugin {
             component,
             alias,
             trust,
-            spend,
         }) {
             self.errors.append(&mut claims);
         }

@@ -16,10 +16,10 @@ use crate::context::RunContext;
 use crate::event::{ColumnHead, Consumer, Event, RunHead};
 use crate::gateway::{
     ClientSettings, DEFAULT_TIMEOUT, DiskCache, Exchanges, Gateway, LaneNotice, LaneStanding,
-    Masker, Notice, Observer, Secret, Settings,
+    Masker, Notice, Observer, Secret, Settings, Till,
 };
 use crate::identity::Identities;
-use crate::plugins::{BindError, Binder, Grader, PluginSet, Target, place};
+use crate::plugins::{BindError, Binder, Budgets, Grader, PluginSet, Target, place};
 use crate::recorder::Recorder;
 use crate::resume::{Beginning, Resumed, Resumption, reopen};
 use crate::run::{Interrupts, Loop};
@@ -55,6 +55,7 @@ pub struct Prepared {
     columns: Vec<Arc<Target>>,
     targets: HashMap<String, Arc<Target>>,
     graders: HashMap<String, Arc<Grader>>,
+    till: Arc<Till>,
 }
 
 /// Why a run can't start: everything that was found.
@@ -105,6 +106,7 @@ pub async fn prepare(request: RunRequest) -> Result<Prepared, PrepareErrors> {
     let RunRequest {
         plan, plugins, env, ..
     } = &request;
+    let budgets = Budgets::new(plan.options.budget);
     let binder = Binder {
         set: plugins,
         env,
@@ -112,6 +114,7 @@ pub async fn prepare(request: RunRequest) -> Result<Prepared, PrepareErrors> {
         delay: plan.options.delay,
         adaptive: plan.options.adaptive,
         offline: request.exchanges.is_offline(),
+        budgets: &budgets,
     };
     let mut errors = Vec::new();
     let columns = bind_columns(plan, &binder, &mut errors).await;
@@ -133,6 +136,7 @@ pub async fn prepare(request: RunRequest) -> Result<Prepared, PrepareErrors> {
         columns,
         targets,
         graders,
+        till: budgets.till(),
     })
 }
 
@@ -272,6 +276,7 @@ impl Prepared {
             columns,
             targets,
             graders,
+            till,
         } = self;
         let RunRequest {
             plan,
@@ -298,6 +303,7 @@ impl Prepared {
             columns,
             targets,
             graders,
+            till,
             gateway: Gateway::new(Settings {
                 client: client(&plan),
                 timeout: plan.options.exchange_timeout.unwrap_or(DEFAULT_TIMEOUT),

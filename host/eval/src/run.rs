@@ -298,6 +298,7 @@ impl Loop {
             throttled: sum(|metrics| metrics.rate_limit_hits),
             retries: sum(|metrics| metrics.retried_requests),
             lanes,
+            budgets: self.context.till.statements(),
         });
         if let Err(Unsaved { error, records }) = self.recorder.finish(&summary) {
             let place = rescue(&self.database, &summary.run_id, &records);

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::event::{ColumnHead, LaneSummary};
+use crate::gateway::Statement;
 use crate::record::{CaseRecord, Outcome, TokenUsage};
 use crate::repeats::Repeats;
 
@@ -54,6 +55,8 @@ pub struct Summary {
     pub throttled: u64,
     /// Requests sent again: the sum over the lanes.
     pub retries: u64,
+    /// What this session of the run has spent of each budget.
+    pub budgets: Vec<Statement>,
 }
 
 impl Summary {
@@ -77,6 +80,7 @@ impl Summary {
             "throttled": self.throttled,
             "retries": self.retries,
             "lanes": self.lanes.iter().map(LaneSummary::to_json).collect::<Value>(),
+            "budgets": self.budgets.iter().map(Statement::to_json).collect::<Value>(),
         })
     }
 

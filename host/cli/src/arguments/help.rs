@@ -31,6 +31,11 @@ cases are found by their variables and description. A filter that leaves nothing
 What servers allow is learnt from their answers and kept to; it needs neither -j nor --delay.
 A limit that you know is declared with `limits:` in the config.
 
+--max-cost, --max-tokens and --max-requests bound one session: when one is spent, the cases left
+end as budget-exceeded, and `runner eval --resume RUN` runs them under the same bound anew, or
+under another that it is given. Cached answers cost nothing. Dollars need a price: the API's own,
+or `cost` (for a token) in the provider's config.
+
 Exit codes: 0 all passed, 1 internal error, 2 usage or config error (nothing was run),
 100 pass rate below the threshold, 130 interrupted.";
 

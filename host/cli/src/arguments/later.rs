@@ -2,18 +2,12 @@
 //!
 //! A person who comes with a promptfoo command line is told by name what is missing and what to
 //! do meanwhile, instead of that an argument is unexpected. A line leaves this table when the
-//! thing is built. Some flags are parsed and checked already (`spending`); they
-//! are refused by this table as long as they stand in it.
+//! thing is built.
 
 use crate::failure::Failure;
 
 /// Words, what they ask for, and what helps meanwhile.
 const LATER: &[(&[&str], &str, &str)] = &[
-    (
-        &["--max-cost", "--max-tokens", "--max-requests", "budget"],
-        "a bound on what a run may spend",
-        "bound what is run: --filter-first-n, or `requests` under `limits`",
-    ),
     (
         &[
             "-p",

@@ -1,30 +1,21 @@
-//! The flags that bound what a run may spend. Each wins over its key under `budget:`.
+//! The flags that bound what a run may spend. Each wins over its key under `budget:`, and counts
+//! for one session: a run that goes on has it anew.
 
 use clap::Args;
 use runner_config::microusd;
 use runner_config::plan::Budget;
 
-/// Flags of `runner eval` that bound. They are not in the help while they are refused by name.
+/// Flags of `runner eval` that bound.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Spending {
-    /// What the run may cost, in US dollars
-    #[arg(long = "max-cost", value_name = "USD", value_parser = dollars, hide = true, help_heading = "How to run")]
+    /// US dollars that this session of the run may spend; cases beyond it end as budget-exceeded [default: no limit]
+    #[arg(long = "max-cost", value_name = "USD", value_parser = dollars, help_heading = "How to run")]
     pub(crate) cost: Option<u64>,
-    /// Tokens that the run may use, in and out together
-    #[arg(
-        long = "max-tokens",
-        value_name = "N",
-        hide = true,
-        help_heading = "How to run"
-    )]
+    /// Tokens that it may use, in and out together; what comes from the cache costs nothing [default: no limit]
+    #[arg(long = "max-tokens", value_name = "N", help_heading = "How to run")]
     pub(crate) tokens: Option<u64>,
-    /// Requests that the run may send
-    #[arg(
-        long = "max-requests",
-        value_name = "N",
-        hide = true,
-        help_heading = "How to run"
-    )]
+    /// Requests that it may send, retries included [default: no limit]
+    #[arg(long = "max-requests", value_name = "N", help_heading = "How to run")]
     pub(crate) requests: Option<u64>,
 }
 
@@ -36,18 +27,6 @@ impl Spending {
             tokens: self.tokens,
             requests: self.requests,
         }
-    }
-
-    /// Those that were typed.
-    pub(super) fn asked(&self) -> impl Iterator<Item = &'static str> {
-        let asked = [
-            ("--max-cost", self.cost.is_some()),
-            ("--max-tokens", self.tokens.is_some()),
-            ("--max-requests", self.requests.is_some()),
-        ];
-        asked
-            .into_iter()
-            .filter_map(|(flag, is_asked)| is_asked.then_some(flag))
     }
 }
 

@@ -84,10 +84,6 @@ fn what_promptfoo_has_and_we_have_not_is_refused_by_name() {
             "runner view",
             "error: view is not supported yet: the viewer\nhelp: use `runner show`, or write a file with -o",
         ),
-        (
-            "runner eval --max-cost 2.50",
-            "error: --max-cost is not supported yet: a bound on what a run may spend\nhelp: bound what is run: --filter-first-n, or `requests` under `limits`",
-        ),
     ];
     for (line, message) in table {
         assert_eq!(refused(line), message, "{line}");

@@ -22,7 +22,7 @@ use runner_sandbox::{Options, Sandbox};
 use runner_store::{Store, StoreError};
 
 use super::Setting;
-use crate::arguments::{self, Eval, Exchanges as Asked};
+use crate::arguments::{Eval, Exchanges as Asked};
 use crate::events::EventsFile;
 use crate::exit::{Facts, INTERNAL, Policy, Verdict};
 use crate::failure::Failure;
@@ -145,8 +145,6 @@ fn plan(
         paths: arguments.plugin.clone(),
         entries: loaded.config.plugins.clone(),
     };
-    let plugins = &loaded.config.plugins;
-    let has_token_budget = plugins.iter().any(|plugin| plugin.limits.tokens.is_some());
     let (plugins, warnings) =
         PluginSet::load(&sandbox, sources).map_err(|errors| Failure::usage_all(errors.0))?;
     for warning in warnings {
@@ -157,7 +155,6 @@ fn plan(
         .plan(&plugins.catalog())
         .map_err(|error| Failure::usage_all(error.problems))?;
     warn(&warnings, setting);
-    refuse_budgets(&plan, has_token_budget)?;
     for narrowing in &plan.narrowings {
         setting.talk.note(&narrowing.to_string());
     }
@@ -217,14 +214,6 @@ fn is_recorded(recording: &Recording, setting: &Setting) -> bool {
         setting.talk.line(&failure.render());
     }
     failure.is_none()
-}
-
-/// A budget in the config is refused as long as its flags are.
-fn refuse_budgets(plan: &Plan, in_plugins: bool) -> Result<(), Failure> {
-    match arguments::not_yet("budget") {
-        Some(failure) if in_plugins || plan.has_budget() => Err(failure),
-        _ => Ok(()),
-    }
 }
 
 fn overrides(arguments: &Eval, setting: &Setting) -> Result<Overrides, Failure> {

@@ -72,6 +72,8 @@ fn stats(summary: &Summary) -> Value {
         "evaluationDurationMs": duration_ms,
         "maxConcurrency": summary.concurrency,
         "lanes": summary.to_json()["lanes"].take(),
+        "budgetExceeded": all.budget_exceeded,
+        "budgets": summary.to_json()["budgets"].take(),
     })
 }
 

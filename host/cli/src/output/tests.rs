@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_eval::event::{ColumnHead, Consumer, Event, RunHead};
+use runner_eval::gateway::{Measure, Statement};
 use runner_eval::record::{CaseRecord, Outcome};
 use runner_eval::repeats::Repeats;
 use runner_eval::summary::{End, Tally};
@@ -68,6 +69,12 @@ fn summary(records: &[CaseRecord]) -> Summary {
         retries: 0,
         repeats: Repeats::default(),
         lanes: vec![lane("api.example.com/m", 3)],
+        budgets: vec![Statement {
+            owner: "the run".to_owned(),
+            measure: Measure::Cost,
+            limit: 2_000_000_000,
+            spent: 1_500_000_000,
+        }],
     };
     for record in records {
         summary.all.add(record);
@@ -154,6 +161,8 @@ fn json_has_the_version_3_shape() -> anyhow::Result<()> {
                         "rateLimitHits": 3, "retriedRequests": 2,
                         "avgLatencyMs": 900, "p50LatencyMs": 812, "p99LatencyMs": 3100,
                     }],
+                    "budgetExceeded": 0,
+                    "budgets": [{ "of": "the run", "measure": "cost", "limit": 2.0, "spent": 1.5 }],
                 },
             },
             "config": { "prompts": ["Hello {{name}}"] },

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use runner_eval::event::{ColumnHead, LaneMetrics};
+use runner_eval::gateway::Measure;
 use runner_eval::record::{CaseRecord, Outcome};
 
 use crate::exit::{Facts, Policy};
@@ -33,6 +34,7 @@ fn summed(records: &[CaseRecord], columns: u32, total: u64) -> (Summary, Finding
         retries: 0,
         repeats: Repeats::default(),
         lanes: Vec::new(),
+        budgets: Vec::new(),
     };
     for record in records {
         findings.add(record);
@@ -149,6 +151,36 @@ fn an_interrupted_run_says_what_is_missing() {
         text.ends_with("Exit code 100: pass rate 33.3 % is below 100 %\n"),
         "{text}"
     );
+}
+
+#[test]
+fn what_a_budget_kept_back_is_said_with_what_to_do() {
+    let mut kept_back = record(1, 0, Outcome::BudgetExceeded, "spent");
+    kept_back.response = None;
+    let (mut summary, findings) = summed(&[record(0, 0, Outcome::Passed, "yes"), kept_back], 1, 2);
+    let statement = |owner: &str, measure, limit, spent| Statement {
+        owner: owner.to_owned(),
+        measure,
+        limit,
+        spent,
+    };
+    summary.budgets = vec![
+        statement("the run", Measure::Cost, 2_000_000_000, 1_500_000),
+        statement("plugin 'evil\u{1b}'", Measure::Requests, 1, 1),
+    ];
+    let text = rendered(&summary, &findings);
+    for said in [
+        "1 of 2 cases passed (50.0 %), 1 over budget; ",
+        "\nBudget of plugin 'evil␛': 1 of 1 requests, spent.\nBudget of the run: $0.0015 of $2.00.\n",
+        "\nOut of budget: 1 case was not run to the end. ",
+        "runner eval --resume run-1\n",
+    ] {
+        assert!(text.contains(said), "{said}: {text}");
+    }
+    summary.budgets = (0..7)
+        .map(|_| statement("the run", Measure::Tokens, 9, 3))
+        .collect();
+    assert!(rendered(&summary, &findings).contains("  2 more budgets\n"));
 }
 
 #[test]

@@ -104,8 +104,6 @@ mod tests {
                 .plan();
         let requests = |column: usize| plan.columns[column].provider.budget.requests;
         assert_eq!((requests(0), requests(1)), (Some(3), None));
-        assert!(plan.has_budget());
-        assert!(!folder("").plan().has_budget());
     }
 
     #[test]

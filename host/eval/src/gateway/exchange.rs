@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+use super::budget::Tab;
 use super::class::Class;
 use super::clock::WorkClock;
 use super::scheduling::Scheduling;
@@ -70,6 +71,8 @@ pub struct CallScope {
     /// Whatever tells the run which call this is; handed to the observer as it is. Equal
     /// requests of a recording are told apart by it.
     pub tag: u64,
+    /// Whose budgets pay; `None`: nothing is limited.
+    pub tab: Option<Arc<Tab>>,
 }
 
 /// A whole response. 4xx and 5xx are responses; `class` says what they mean.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use runner_scheduler as scheduler;
 
+use super::budget::Exceeded;
 use super::class::{Class, Transport};
 use super::exchange::Spent;
 use super::grants::{Grants, Refusal};
@@ -34,7 +35,7 @@ pub enum Code {
     Timeout,
     /// Worth another try later.
     Transient,
-    /// A limit on size was passed.
+    /// A budget is spent.
     Budget,
     /// The server does not speak HTTP as it should.
     BadResponse,
@@ -109,6 +110,8 @@ pub(super) enum Fault {
         lane: Arc<str>,
         why: scheduler::Refusal,
     },
+    #[error(transparent)]
+    OverBudget(#[from] Exceeded),
     #[error("cancelled")]
     Cancelled,
 }
@@ -158,12 +161,14 @@ impl Fault {
     pub(super) fn code(&self) -> Code {
         match self {
             Self::Refused(_) => Code::Denied,
-            Self::Invalid(_) => Code::InvalidRequest,
+            Self::Invalid(_) | Self::RequestTooLarge { .. } => Code::InvalidRequest,
             Self::NoSecret { .. } | Self::UnusableSecret { .. } => Code::Auth,
             Self::TimedOut { .. } | Self::PastDeadline => Code::Timeout,
             Self::Transport { kind, .. } if kind.class() == Class::Transient => Code::Transient,
-            Self::Transport { .. } | Self::TooManyRedirects { .. } => Code::BadResponse,
-            Self::RequestTooLarge { .. } | Self::ResponseTooLarge { .. } => Code::Budget,
+            Self::Transport { .. }
+            | Self::TooManyRedirects { .. }
+            | Self::ResponseTooLarge { .. } => Code::BadResponse,
+            Self::OverBudget(_) => Code::Budget,
             Self::NotRecorded { .. } | Self::Client(_) => Code::Other,
             Self::Unsent { why, .. } => match why {
                 scheduler::Refusal::Oversize { .. } => Code::RateLimited,

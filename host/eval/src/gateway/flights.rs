@@ -10,7 +10,7 @@
 //!
 //! What makes requests equal here is more than what makes their answers equal in the cache:
 //! also the plugin (its grants decide where a redirect may lead), the lane, the time on the
-//! wire and the retries. A caller never gets less than it would have got alone.
+//! wire, the retries and the budgets that pay. A caller never gets less than it would have got alone.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -24,6 +24,7 @@ use runner_store::Digest;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::budget::{AccountId, Claim};
 use super::class::Class;
 use super::exchange::{Reply, Spent};
 use super::fault::Fault;
@@ -38,6 +39,8 @@ pub(super) struct Route {
     pub(super) lane: Lane,
     pub(super) budget: Duration,
     pub(super) max_retries: Option<u32>,
+    /// Whose budgets pay.
+    pub(super) payers: Vec<AccountId>,
 }
 
 /// How a flight ended, and what it took.
@@ -45,9 +48,16 @@ pub(super) struct Route {
 pub(super) struct Landed {
     pub(super) result: Result<Arc<Reply>, Fault>,
     pub(super) spent: Spent,
+    /// What the call of whoever pays still owes; given back if nobody takes it.
+    pub(super) claim: Arc<Mutex<Option<Claim>>>,
 }
 
 impl Landed {
+    pub(super) fn take_claim(&self) -> Option<Claim> {
+        let mut claim = self.claim.lock().unwrap_or_else(PoisonError::into_inner);
+        claim.take()
+    }
+
     /// Whether another try might end better.
     fn may_pass(&self) -> bool {
         let class = match &self.result {

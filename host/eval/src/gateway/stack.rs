@@ -6,17 +6,19 @@
 //! of them.
 
 use std::future::pending;
-use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use runner_scheduler::{Cost, Hint, Next, Refusal, Response};
+use runner_scheduler::{Next, Refusal};
 use runner_store::Digest;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::budget::{Claim, Tab};
 use super::cache;
 use super::class::{Class, ErrorBody, classify};
 use super::client::{ClientSettings, Clients};
+use super::ended::{Ended, judge};
 use super::exchange::{CacheMode, CallScope, DEFAULT_TIMEOUT, Exchange, Reply, Spent};
 use super::fault::{ExchangeError, Fault};
 use super::flights::{Flights, Landed, Route};
@@ -26,8 +28,8 @@ use super::ledger::Ledger;
 use super::memory::{Cue, Ending, Envelope, Held, NoTape, Remembered, ResponseCache, Take, Tape};
 use super::observer::{Event, Notice, Observer, Unobserved};
 use super::request::{self, Prepared};
-use super::tokens;
-use super::wire::{self, Answer};
+use super::tokens::{self, Guess};
+use super::wire;
 
 /// Everything a gateway is made of. The default keeps nothing and tells nobody.
 pub struct Settings {
@@ -93,14 +95,6 @@ struct Flight {
     key: Digest,
 }
 
-/// How an attempt ended, with all that is said about it.
-struct Ended {
-    result: Result<Remembered, Fault>,
-    class: Class,
-    hint: Hint,
-    usage: Option<Cost>,
-}
-
 impl Gateway {
     /// A gateway. Opens nothing yet; the lanes' time begins now.
     pub fn new(settings: Settings) -> Self {
@@ -137,6 +131,7 @@ impl Gateway {
         scope: &CallScope,
     ) -> Result<Reply, ExchangeError> {
         let ledger = Ledger::open(scope.clock.as_ref());
+        let _visit = scope.tab.as_deref().map(Tab::visit);
         let result = tokio::select! {
             biased;
             () = scope.cancel.cancelled() => Err(Fault::Cancelled),
@@ -199,8 +194,11 @@ impl Stack {
             Some(exchange) => self.together(&passage, &envelope, exchange).await,
             None => self.alone(&passage).await,
         };
-        let take = Take::of(grants, &result, &ledger.spent());
-        self.tape.record(&envelope, scope.tag, &take);
+        // What a budget refuses is no exchange: another run may have a larger one.
+        if !matches!(result, Err(Fault::OverBudget(_))) {
+            let take = Take::of(grants, &result, &ledger.spent());
+            self.tape.record(&envelope, scope.tag, &take);
+        }
         result
     }
 
@@ -214,7 +212,8 @@ impl Stack {
 
     /// Sends the request for this caller only.
     async fn alone(&self, passage: &Passage<'_>) -> Result<Reply, Fault> {
-        let ended = self.attempts(passage).await?;
+        let (ended, claim) = self.attempts(passage).await?;
+        owe(passage, claim);
         Ok(reply(ended.result?, ended.class, ended.hint.retry_after))
     }
 
@@ -231,6 +230,13 @@ impl Stack {
             lane: passage.prepared.lane.clone(),
             budget: passage.budget,
             max_retries: passage.scope.max_retries,
+            payers: passage
+                .scope
+                .tab
+                .iter()
+                .flat_map(|tab| tab.accounts())
+                .copied()
+                .collect(),
         };
         let mut has_tried = false;
         loop {
@@ -257,6 +263,9 @@ impl Stack {
             }
             let pays = seat.pays();
             passage.ledger.adopt(&landed.spent, pays);
+            if pays {
+                owe(passage, landed.take_claim());
+            }
             let mut reply = Arc::unwrap_or_clone(landed.result?);
             reply.cached |= !pays;
             if reply.cached {
@@ -268,15 +277,22 @@ impl Stack {
 
     async fn fly(self: Arc<Self>, flight: Flight, on_wire: watch::Sender<bool>) -> Landed {
         let ledger = Ledger::of_flight(on_wire);
-        let result = self.fetch(flight, &ledger).await;
+        let mut claim = None;
+        let result = self.fetch(flight, &ledger, &mut claim).await;
         Landed {
             result: result.map(Arc::new),
             spent: ledger.spent(),
+            claim: Arc::new(Mutex::new(claim)),
         }
     }
 
     /// The cache's answer, or else the server's, which the cache has before anyone else.
-    async fn fetch(&self, flight: Flight, ledger: &Ledger<'_>) -> Result<Reply, Fault> {
+    async fn fetch(
+        &self,
+        flight: Flight,
+        ledger: &Ledger<'_>,
+        owed: &mut Option<Claim>,
+    ) -> Result<Reply, Fault> {
         let cache = self.cache.as_deref();
         let cache = cache.expect("only with a cache requests are shared");
         let held = cache.get(&flight.key);
@@ -297,7 +313,8 @@ impl Stack {
             ledger,
             budget: flight.budget,
         };
-        let ended = self.attempts(&passage).await?;
+        let (ended, claim) = self.attempts(&passage).await?;
+        *owed = claim;
         let response = ended.result?;
         if cache::is_worth_keeping(&response) {
             let held = Held {
@@ -337,29 +354,41 @@ impl Stack {
         }
     }
 
-    async fn attempts(&self, passage: &Passage<'_>) -> Result<Ended, Fault> {
-        let mut turn = self.enter(passage);
+    /// The attempts of an exchange, and what its call still owes for it.
+    async fn attempts(&self, passage: &Passage<'_>) -> Result<(Ended, Option<Claim>), Fault> {
+        let Prepared { draft, lane, .. } = passage.prepared;
+        let body = draft.body.as_deref().unwrap_or_default();
+        let guess = tokens::guess(draft.url.path(), body);
+        let claim = match &passage.scope.tab {
+            // Before the lane: nobody in a queue is held up by one who has no money.
+            Some(tab) => Some(passage.ledger.waiting(tab.reserve(lane, guess)).await?),
+            None => None,
+        };
+        let mut turn = self.enter(passage, guess);
         let mut last = None;
         for attempt in 1.. {
             if let Err(why) = passage.ledger.waiting(turn.wait()).await {
-                return unsent(&turn, why, last);
+                let ended = unsent(&turn, why, last)?;
+                return Ok((ended, claim.and_then(Claim::landed)));
             }
+            claim.as_ref().map_or(Ok(()), Claim::attempt)?;
             let ended = self.attempt(passage, attempt).await;
+            if let Some(claim) = &claim {
+                claim.ended(ended.used());
+            }
             match turn.finish(ended.class, &ended.hint, ended.usage) {
-                Next::Return => return Ok(ended),
+                Next::Return => return Ok((ended, claim.and_then(Claim::landed))),
                 Next::Again { .. } => last = Some(ended),
             }
         }
         unreachable!("the scheduler bounds the retries of an exchange")
     }
 
-    fn enter(&self, passage: &Passage<'_>) -> Turn<'_> {
-        let Prepared { draft, lane, .. } = passage.prepared;
-        let body = draft.body.as_deref().unwrap_or_default();
+    fn enter(&self, passage: &Passage<'_>, guess: Guess) -> Turn<'_> {
         self.lanes.enter(&Entrant {
-            lane,
+            lane: &passage.prepared.lane,
             scheduling: &passage.scope.scheduling,
-            cost: tokens::estimate(draft.url.path(), body),
+            cost: guess.cost(),
             deadline: passage.scope.deadline,
             max_retries: passage.scope.max_retries,
             masker: passage.grants.masker(),
@@ -414,72 +443,11 @@ fn unsent(turn: &Turn<'_>, why: Refusal, last: Option<Ended>) -> Result<Ended, F
     }
 }
 
-/// Classifies an answer, reads what it says about limits, and takes the secrets out of it.
-fn judge(grants: &Grants, answer: Result<Answer, Fault>) -> Ended {
-    let Answer {
-        status,
-        headers,
-        body,
-    } = match answer {
-        Ok(answer) => answer,
-        Err(fault) => {
-            return Ended {
-                class: fault.class(),
-                hint: Hint::default(),
-                usage: None,
-                result: Err(fault),
-            };
-        }
-    };
-    let headers = request::pairs(&headers);
-    let error = ErrorBody::read(status, &body);
-    let hint = Hint::read(&Response {
-        status,
-        headers: &headers,
-        body: error.hint(),
-        unix_time: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default(),
-    });
-    let class = classify(status, &error, hint.retry_after);
-    // A refused request used no tokens.
-    let usage = if status < 400 {
-        tokens::usage(&body)
-    } else {
-        Some(Cost::default())
-    };
-    let masker = grants.masker();
-    let headers = headers
-        .into_iter()
-        .filter(|(name, _)| !is_dropped(name))
-        .map(|(name, value)| (name, masker.mask(&value).into_owned()))
-        .collect();
-    let body = masker.mask_owned(body);
-    Ended {
-        result: Ok(Remembered {
-            status,
-            headers,
-            body,
-        }),
-        class,
-        hint,
-        usage,
+/// Hands what is still owed to the call that has the answer.
+fn owe(passage: &Passage<'_>, claim: Option<Claim>) {
+    if let (Some(tab), Some(claim)) = (&passage.scope.tab, claim) {
+        tab.take(claim);
     }
-}
-
-/// Response headers that end here: cookies, since none are ever sent back, and what
-/// concerns the connection or the length, which masking may have changed.
-fn is_dropped(name: &str) -> bool {
-    matches!(
-        name,
-        "set-cookie"
-            | "set-cookie2"
-            | "connection"
-            | "keep-alive"
-            | "te"
-            | "trailer"
-            | "transfer-encoding"
-            | "upgrade"
-            | "content-length"
-    ) || name.starts_with("proxy-")
 }
 
 fn reply(response: Remembered, class: Class, retry_after: Option<Duration>) -> Reply {

@@ -34,17 +34,43 @@ const MEDIA_TOKENS: u64 = 1600;
 /// Longest body that is parsed. Longer ones are vectors and media.
 const PARSED: usize = 4 << 20;
 
+/// What is known of an attempt before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Guess {
+    /// Its prompt.
+    pub(super) input: u64,
+    /// The limit of its answer; `None`: the request sets none.
+    pub(super) output: Option<u64>,
+}
+
+impl Guess {
+    /// With the usual answer where the request doesn't limit it.
+    pub(super) fn cost(self) -> Cost {
+        Cost {
+            input_tokens: self.input,
+            output_tokens: self.output.unwrap_or(USUAL_OUTPUT),
+        }
+    }
+}
+
 /// The guess for one attempt: its prompt by the length of the body at four bytes a token with
 /// 15 % for caution, its answer by the limit that the request sets. `path` is the URL's.
-pub(super) fn estimate(path: &str, body: &[u8]) -> Cost {
+pub(super) fn guess(path: &str, body: &[u8]) -> Guess {
     if body.trim_ascii_start().first() != Some(&b'{') {
-        return Cost::default();
+        return Guess {
+            input: 0,
+            output: Some(0),
+        };
     }
     // `/v1/embeddings`, `/api/embed`, `…:embedContent`: vectors are not counted in tokens.
     let makes_vectors = path.rsplit('/').next().is_some_and(|l| l.contains("embed"));
-    Cost {
-        input_tokens: input(body),
-        output_tokens: if makes_vectors { 0 } else { output(body) },
+    Guess {
+        input: input(body),
+        output: if makes_vectors {
+            Some(0)
+        } else {
+            asked_output(body)
+        },
     }
 }
 
@@ -73,10 +99,6 @@ struct Asked {
     #[serde(rename = "inferenceConfig")]
     inference_config: Option<Value>,
     options: Option<Value>,
-}
-
-fn output(body: &[u8]) -> u64 {
-    asked_output(body).unwrap_or(USUAL_OUTPUT)
 }
 
 fn asked_output(body: &[u8]) -> Option<u64> {

@@ -20,9 +20,12 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use url::Url;
 
+use super::bind_error::BindError;
 use super::bounds::{call_limits, scheduling};
-use super::{LoadedPlugin, PluginSet, Trust};
-use crate::gateway::{Credential, Grants, Origin, OriginPattern, Scheduling, Scheme, Secret};
+use super::{Budgets, LoadedPlugin, PluginSet, Trust};
+use crate::gateway::{
+    Bill, Credential, Grants, Origin, OriginPattern, Price, Scheduling, Scheme, Secret,
+};
 use crate::identity::hex;
 
 /// A provider of the config, ready to be called.
@@ -36,6 +39,9 @@ pub(crate) struct Target {
     pub(crate) scheduling: Arc<Scheduling>,
     /// `delay` of the provider or the run.
     pub(crate) delay: Option<Duration>,
+    pub(crate) price: Option<Price>,
+    /// Whose budgets pay, if any.
+    pub(crate) bill: Option<Bill>,
 }
 
 /// An assertion type of the plan, ready to be called.
@@ -49,57 +55,8 @@ pub(crate) struct Grader {
     pub(crate) reads: Inputs,
     /// Targets that it may ask.
     pub(crate) llm: Vec<String>,
-}
-
-/// Why a plugin can't be used as the config has it.
-#[derive(Debug, thiserror::Error)]
-pub enum BindError {
-    /// It wants what the user did not grant.
-    #[error(
-        "{plugin}: P009 wants {missing}, which it is not granted\n{yaml}\nhelp: if you trust it with that, put these lines into the config"
-    )]
-    NotGranted {
-        /// Alias, file and digest.
-        plugin: String,
-        /// What is missing, in words.
-        missing: String,
-        /// YAML that grants it, together with what is granted already.
-        yaml: String,
-    },
-    /// A credential has no value.
-    #[error("{at}: {provider} needs {env}, which is not set\nhelp: export {env}=…{elsewhere}")]
-    NoSecret {
-        /// Where the provider or the entry stands.
-        at: String,
-        /// Who needs it.
-        provider: String,
-        /// The variable.
-        env: String,
-        /// Another way to give it, if there is one.
-        elsewhere: String,
-    },
-    /// Something in the config can't be used.
-    #[error("{at}: {problem}")]
-    Config {
-        /// Where it stands.
-        at: String,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// The plugin finds a fault in a provider's config.
-    #[error("{plugin}: P013 {at}: {pointer}: {message}\nhelp: {help}")]
-    ProviderConfig {
-        /// Alias, file and digest.
-        plugin: String,
-        /// Where the provider stands.
-        at: String,
-        /// JSON Pointer into the provider's `config`.
-        pointer: String,
-        /// What is wrong with it.
-        message: String,
-        /// What to do.
-        help: String,
-    },
+    /// Whose budgets pay, if any.
+    pub(crate) bill: Option<Bill>,
 }
 
 /// Binds the plan's names to components.
@@ -115,6 +72,7 @@ pub(crate) struct Binder<'a> {
     pub(crate) adaptive: bool,
     /// Nothing will be sent, so that a credential needs no value.
     pub(crate) offline: bool,
+    pub(crate) budgets: &'a Budgets,
 }
 
 /// What one use of a plugin may do.
@@ -165,7 +123,10 @@ impl Binder<'_> {
             });
         }
         let limits = call_limits(&plugin, CallLimits::provider());
+        let price = Price::of(provider);
         Ok(Target {
+            bill: self.budgets.of_provider(provider, &plugin, price),
+            price,
             abi: abi::Target {
                 id: provider.id.clone(),
                 name: provider.name.clone(),
@@ -214,6 +175,7 @@ impl Binder<'_> {
         };
         let limits = call_limits(&plugin, CallLimits::assertion());
         Ok(Grader {
+            bill: self.budgets.of_grader(&plugin),
             grants: Arc::new(bound.grants),
             limits,
             scheduling: Arc::new(scheduling(None, self.adaptive)),

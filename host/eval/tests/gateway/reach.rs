@@ -245,7 +245,7 @@ async fn a_body_over_the_limit_is_refused_whether_announced_or_not() {
         let error = ask(&gateway, &api).await.expect_err(delivery);
         assert_eq!(
             (error.code, error.spent.attempts),
-            (Code::Budget, 1),
+            (Code::BadResponse, 1),
             "{delivery}"
         );
     }

@@ -33,7 +33,9 @@ impl Provider for Acme {
             .json()?;
         let text = reply["answer"].as_str();
         let text = text.ok_or_else(|| Error::bad_response("the reply holds no `answer`"))?;
-        Ok(Completion::text(text).raw(&reply))
+        let mut completion = Completion::text(text).raw(&reply);
+        completion.cost_usd = reply["cost"].as_f64();
+        Ok(completion)
     }
 }
 

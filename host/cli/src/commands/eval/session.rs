@@ -9,7 +9,7 @@
 use std::path::{Path, PathBuf};
 
 use runner_eval::resume::{Again, Beginning, Which};
-use runner_store::{RunInfo, RunState, Store, StoreError};
+use runner_store::{Outcome, RunInfo, RunState, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -159,9 +159,12 @@ fn find(store: &Store, wanted: &str, which: Which) -> Result<RunInfo, Failure> {
     }
     let runs = store.runs(usize::MAX).map_err(stored::unfound)?;
     runs.into_iter()
-        .find(|run| run.state == RunState::Interrupted)
+        .find(|run| {
+            let kept_back = run.outcomes.of(Outcome::BudgetExceeded);
+            run.state == RunState::Interrupted || kept_back > 0
+        })
         .ok_or_else(|| {
-            Failure::usage("no run was interrupted")
+            Failure::usage("no run was interrupted or short of budget")
                 .help("`runner list` shows the runs that are kept")
         })
 }

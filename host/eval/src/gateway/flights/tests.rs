@@ -12,6 +12,7 @@ fn route(byte: u8) -> Route {
         lane: Lane::default(),
         budget: Duration::from_secs(1),
         max_retries: None,
+        payers: Vec::new(),
     }
 }
 
@@ -30,6 +31,7 @@ fn landed(class: Class) -> Landed {
             attempts: 2,
             ..Spent::default()
         },
+        claim: Arc::default(),
     }
 }
 

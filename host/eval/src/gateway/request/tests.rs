@@ -150,7 +150,10 @@ fn a_body_has_its_limit() {
     };
     let grants = grants("bearer", None);
     assert!(prepare(&grants, sized(REQUEST_LIMIT)).is_ok());
-    assert_eq!(refused(&grants, sized(REQUEST_LIMIT + 1)).0, Code::Budget);
+    assert_eq!(
+        refused(&grants, sized(REQUEST_LIMIT + 1)).0,
+        Code::InvalidRequest
+    );
 }
 
 #[test]

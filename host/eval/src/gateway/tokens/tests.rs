@@ -4,6 +4,10 @@ use proptest::prelude::*;
 
 use super::*;
 
+fn estimate(path: &str, body: &[u8]) -> Cost {
+    guess(path, body).cost()
+}
+
 fn cost(input_tokens: u64, output_tokens: u64) -> Cost {
     Cost {
         input_tokens,

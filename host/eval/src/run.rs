@@ -255,14 +255,15 @@ impl Loop {
             None => {}
             Some(Order::Drain) => {
                 progress.grace_over = Some(Instant::now() + DRAIN_GRACE);
+                // Who waits for a lane or a pause does not need the grace. They go before it is
+                // told, so that nothing starts any more when it is.
+                self.context.draining.cancel();
+                self.context.gateway.drain();
                 let in_flight = progress.dispatch.in_flight();
                 self.emit(&Event::Draining {
                     in_flight,
                     grace: DRAIN_GRACE,
                 });
-                // Who waits for a lane or a pause does not need the grace.
-                self.context.draining.cancel();
-                self.context.gateway.drain();
             }
             Some(Order::Abort) => {
                 progress.grace_over = None;

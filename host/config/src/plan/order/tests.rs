@@ -1,3 +1,5 @@
+//! What ties cases together, and what does not.
+
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use crate::fixture::Folder;

@@ -1,6 +1,6 @@
 //! From a Rust type to the exports of a component.
 //!
-//! Three macros, one per kind of component. Each expands, for wasm only, to the exported
+//! One macro per kind of component. Each expands, for wasm only, to the exported
 //! functions and to the description of the world that the linker turns into a component; for
 //! any other target it only checks that the type fits, so that a plugin's tests run natively.
 //!
@@ -15,7 +15,8 @@ use crate::wire::assertion::exports::runner::plugin::assertion as assertion_wire
 use crate::wire::hands::runner::plugin::types as wire;
 use crate::wire::meta::exports::runner::plugin::meta as meta_wire;
 use crate::wire::provider::exports::runner::plugin::provider as provider_wire;
-use crate::{Assertion, Provider};
+use crate::wire::script::exports::runner::plugin::script as script_wire;
+use crate::{Assertion, Provider, Script};
 
 /// The exports of a component that is a provider.
 pub struct OfProvider<P>(PhantomData<P>);
@@ -25,6 +26,9 @@ pub struct OfAssertion<A>(PhantomData<A>);
 
 /// The exports of a component that is both.
 pub struct OfBoth<P, A>(PhantomData<(P, A)>);
+
+/// The exports of a component that runs code of configs.
+pub struct OfScript<S>(PhantomData<S>);
 
 impl<P: Provider> meta_wire::Guest for OfProvider<P> {
     fn describe() -> meta_wire::Info {
@@ -95,6 +99,26 @@ impl<P: Provider, A: Assertion> assertion_wire::Guest for OfBoth<P, A> {
     }
 }
 
+impl<S: Script> meta_wire::Guest for OfScript<S> {
+    fn describe() -> meta_wire::Info {
+        S::describe()
+    }
+
+    fn check_config(_: String) -> Vec<(String, String)> {
+        Vec::new()
+    }
+}
+
+impl<S: Script> script_wire::Guest for OfScript<S> {
+    fn run(
+        program: script_wire::Program,
+        arguments: Vec<script_wire::Argument>,
+        context: wire::CallContext,
+    ) -> script_wire::Outcome {
+        S::run(&program, &arguments, &context)
+    }
+}
+
 fn complete<P: Provider>(
     target: &provider_wire::Target,
     request: &wire::Request,
@@ -113,7 +137,8 @@ fn check_config<P: Provider>(config_json: &str) -> Vec<(String, String)> {
 
 /// Makes a panic write its message to the host's log before it traps. Does nothing the second
 /// time, and nothing outside wasm, where a panic has a test to report to.
-pub(crate) fn hook_panics() {
+#[doc(hidden)]
+pub fn hook_panics() {
     #[cfg(target_arch = "wasm32")]
     {
         use crate::wire::hands::runner::plugin::log;
@@ -193,7 +218,40 @@ macro_rules! export_both {
     };
 }
 
-/// The part that the three macros share; not for plugins.
+/// Makes a type that is a [`Script`] the plugin of this crate.
+///
+/// ```
+/// # use runner_plugin::script::{Argument, Failure, FailureKind, Outcome, Program};
+/// # use runner_plugin::{CallContext, Info, Script};
+/// /// A language whose programs are JSON texts, which mean themselves.
+/// struct Plain;
+///
+/// impl Script for Plain {
+///     fn describe() -> Info {
+///         Info::new("plain", "0.1.0", "JSON as a language.").script_language("json", &["json"])
+///     }
+///     fn run(program: &Program, _: &[Argument], _: &CallContext) -> Outcome {
+///         match runner_plugin::json::read("the program", &program.source) {
+///             Ok(value) => Outcome::value(&value),
+///             Err(error) => Outcome::failed(Failure::new(FailureKind::Syntax, error.message)),
+///         }
+///     }
+/// }
+///
+/// runner_plugin::export_script!(Plain);
+/// # fn main() {}
+/// ```
+#[macro_export]
+macro_rules! export_script {
+    ($script:ty) => {
+        const _: () = {
+            type Exported = $crate::export::OfScript<$script>;
+    $crate::exports!(Exported: meta, script);
+        };
+    };
+}
+
+/// The part that the macros share; not for plugins.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! exports {

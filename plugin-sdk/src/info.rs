@@ -4,7 +4,7 @@
 //! plugin has and a method for each thing it may add. What is asked for here is text for the
 //! person who grants it; it grants nothing.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::wire::meta::exports::runner::plugin::meta as wire;
 
@@ -110,6 +110,25 @@ impl Info {
     #[must_use]
     pub fn config_schema(mut self, schema: &Value) -> Self {
         self.config_schema_json = Some(schema.to_string());
+        self
+    }
+
+    /// Runs code in a language, which files with one of these extensions (without dot) hold.
+    /// For a [`crate::Script`].
+    ///
+    /// # Panics
+    /// If `metadata_json` was set to something else than a JSON object.
+    #[must_use]
+    pub fn script_language(mut self, name: &str, extensions: &[&str]) -> Self {
+        let mut metadata: Map<String, Value> = self
+            .metadata_json
+            .map(|text| serde_json::from_str(&text).expect("the metadata is a JSON object"))
+            .unwrap_or_default();
+        let languages = metadata.entry("script-languages").or_insert(json!([]));
+        if let Some(list) = languages.as_array_mut() {
+            list.push(json!({ "name": name, "extensions": extensions }));
+        }
+        self.metadata_json = Some(Value::Object(metadata).to_string());
         self
     }
 

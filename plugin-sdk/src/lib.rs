@@ -1,10 +1,10 @@
-//! Write a plugin for `runner`: a provider, which answers prompts, or a grader, which scores
-//! answers. A plugin is a WebAssembly component; it runs in a sandbox and gets from the outside
+//! Write a plugin for `runner`: a provider, which answers prompts, a grader, which scores
+//! answers, or a script plugin, which runs the code in configs. A plugin is a WebAssembly component; it runs in a sandbox and gets from the outside
 //! world what the user grants, through [`http`], [`llm`] and [`log`].
 //!
-//! Implement [`Provider`] or [`Assertion`], name the type in [`export_provider!`] or
-//! [`export_assertion!`] ([`export_both!`] for a component that is both), and build for a wasm
-//! target. The code is straight-line: no async, no state between calls, no retries, all of
+//! Implement [`Provider`], [`Assertion`] or [`Script`], name the type in [`export_provider!`],
+//! [`export_assertion!`] or [`export_script!`] ([`export_both!`] for a component that is both a
+//! provider and a grader), and build for a wasm target. The code is straight-line: no async, no state between calls, no retries, all of
 //! which is the host's part. Tests run natively against a scripted host ([`testing`]).
 //!
 //! The crate is a thin layer over the contract in `wit/v0_1` and holds no opinion beyond it:
@@ -17,6 +17,7 @@ pub mod info;
 pub mod json;
 pub mod llm;
 pub mod log;
+pub mod script;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
 #[doc(hidden)]
@@ -35,6 +36,7 @@ pub use model::{
     ToolResult, Usage,
 };
 pub use provider::{Provider, Target};
+pub use script::Script;
 
 /// The README's code, so that it compiles and runs with the tests.
 #[cfg(doctest)]

@@ -35,6 +35,7 @@ use serde_json::Value;
 use crate::assertion::Input;
 use crate::llm::Answer;
 use crate::provider::Target;
+use crate::script::{Argument, Form, Program};
 use crate::{CallContext, Completion, Error, Request, http, log};
 
 thread_local! {
@@ -257,6 +258,32 @@ pub fn input(kind: &str, value: &Value, output: &str) -> Input {
         latency_ms: None,
         cost_usd: None,
         extra_json: None,
+    }
+}
+
+/// Code as a config holds it, in `language`: an expression, or a body if it has several lines.
+/// Messages call it `test`.
+pub fn code(language: &str, source: &str) -> Program {
+    Program {
+        language: language.to_owned(),
+        form: if source.contains('\n') {
+            Form::Body
+        } else {
+            Form::Expression
+        },
+        name: "test".to_owned(),
+        source: source.to_owned(),
+        entry: None,
+        modules: Vec::new(),
+        clock_ms: None,
+    }
+}
+
+/// An argument of code.
+pub fn argument(name: &str, value: &Value) -> Argument {
+    Argument {
+        name: name.to_owned(),
+        value_json: value.to_string(),
     }
 }
 

@@ -1,9 +1,9 @@
 //! The generated bindings of `wit/v0_1`: the only file in which the ABI is visible.
 //!
-//! Three small worlds instead of the contract's ready-made ones, because a component exports
+//! Small worlds instead of the contract's ready-made ones, because a component exports
 //! exactly the worlds whose macro its crate expands: a provider expands `meta` and
-//! `provider`, a grader `meta` and `assertion`, one that is both all three. The worlds share
-//! the types of `hands`. Imports that nothing calls vanish when the component is linked, so a
+//! `provider`, a grader `meta` and `assertion`, one that is both all three, one that runs code
+//! `meta` and `script`. The worlds share the types of `hands`. Imports that nothing calls vanish when the component is linked, so a
 //! grader without `log`, `http` and `llm` imports no function at all.
 //!
 //! The WIT is a copy inside this crate (`wit/v0_1`), since a crate that is published alone
@@ -23,10 +23,10 @@ pub mod hands {
         inline: "
             package runner:sdk;
             world hands {
-                import runner:plugin/types@0.1.0;
-                import runner:plugin/log@0.1.0;
-                import runner:plugin/http@0.1.0;
-                import runner:plugin/llm@0.1.0;
+                import runner:plugin/types@0.1.1;
+                import runner:plugin/log@0.1.1;
+                import runner:plugin/http@0.1.1;
+                import runner:plugin/llm@0.1.1;
             }
         ",
         world: "runner:sdk/hands",
@@ -42,11 +42,11 @@ pub mod meta {
         inline: "
             package runner:sdk;
             world meta {
-                export runner:plugin/meta@0.1.0;
+                export runner:plugin/meta@0.1.1;
             }
         ",
         world: "runner:sdk/meta",
-        with: { "runner:plugin/types@0.1.0": crate::wire::hands::runner::plugin::types },
+        with: { "runner:plugin/types@0.1.1": crate::wire::hands::runner::plugin::types },
         additional_derives: [PartialEq],
         pub_export_macro: true,
         export_macro_name: "export",
@@ -63,11 +63,11 @@ pub mod provider {
         inline: "
             package runner:sdk;
             world provider {
-                export runner:plugin/provider@0.1.0;
+                export runner:plugin/provider@0.1.1;
             }
         ",
         world: "runner:sdk/provider",
-        with: { "runner:plugin/types@0.1.0": crate::wire::hands::runner::plugin::types },
+        with: { "runner:plugin/types@0.1.1": crate::wire::hands::runner::plugin::types },
         additional_derives: [PartialEq],
         pub_export_macro: true,
         export_macro_name: "export",
@@ -84,11 +84,11 @@ pub mod assertion {
         inline: "
             package runner:sdk;
             world assertion {
-                export runner:plugin/assertion@0.1.0;
+                export runner:plugin/assertion@0.1.1;
             }
         ",
         world: "runner:sdk/assertion",
-        with: { "runner:plugin/types@0.1.0": crate::wire::hands::runner::plugin::types },
+        with: { "runner:plugin/types@0.1.1": crate::wire::hands::runner::plugin::types },
         additional_derives: [PartialEq],
         pub_export_macro: true,
         export_macro_name: "export",
@@ -96,4 +96,28 @@ pub mod assertion {
 
     /// Compiles for a type that implements the interface.
     pub const fn fits<T: exports::runner::plugin::assertion::Guest>() {}
+}
+
+/// The exported interface `script`.
+pub mod script {
+    wit_bindgen::generate!({
+        path: "wit/v0_1",
+        inline: "
+            package runner:sdk;
+            world script {
+                export runner:plugin/script@0.1.1;
+            }
+        ",
+        world: "runner:sdk/script",
+        with: {
+            "runner:plugin/types@0.1.1": crate::wire::hands::runner::plugin::types,
+            "runner:plugin/log@0.1.1": crate::wire::hands::runner::plugin::log,
+        },
+        additional_derives: [PartialEq],
+        pub_export_macro: true,
+        export_macro_name: "export",
+    });
+
+    /// Compiles for a type that implements the interface.
+    pub const fn fits<T: exports::runner::plugin::script::Guest>() {}
 }

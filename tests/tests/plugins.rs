@@ -230,7 +230,7 @@ fn the_bundled_graders_are_pure_functions() {
         finished.expect_code(0);
         assert_eq!(
             finished.stdout_json()["imports"],
-            serde_json::json!(["runner:plugin/types@0.1.0"]),
+            serde_json::json!(["runner:plugin/types@0.1.1"]),
             "{}",
             file.display()
         );

@@ -16,7 +16,9 @@ use serde_json::Value;
 
 use crate::place::{self, Place};
 use crate::step::{self, Failure, say};
-use crate::toolchain::{Toolchain, Wish};
+use crate::toolchain::{Toolchain, Wish, clang};
+
+mod preinitialise;
 
 /// `[profile.guest]` of the root Cargo.toml, for the workspace that does not have it.
 /// Equal settings in one target directory let both share one standard library.
@@ -51,12 +53,31 @@ pub(crate) fn run(place: &Place, wish: Wish) -> Result<(), Failure> {
     let what = format!("building plugins and test guests with {}", toolchain.about);
     let mut built = Vec::new();
 
-    let packages = guest_packages(place);
+    let (slow, quick): (Vec<_>, Vec<_>) = guest_packages(place)
+        .into_iter()
+        .partition(|(folder, _)| preinitialise::wanted(place, folder));
     let mut cargo = toolchain.build(&place.root, &place.root);
-    for package in packages.values() {
+    for (_, package) in &quick {
         cargo.args(["--package", package]);
     }
     built.extend(build(&what, &mut cargo, &guests).map_err(|failure| failure.again(again))?);
+
+    if !slow.is_empty() {
+        let c = clang::find()?;
+        let tool = preinitialise::tool(place)?;
+        for (_, package) in &slow {
+            let mut cargo = toolchain.rustc(&place.root);
+            cargo.args(["--package", package, "--crate-type", "cdylib"]);
+            cargo.env(clang::CC, &c);
+            cargo.env(clang::CFLAGS, clang::flags(&place.root, &place.target));
+            // The started module becomes the component, so the linker makes none.
+            let last = ["--", "-Clink-arg=--skip-wit-component"];
+            let cores = build_then(&what, &mut cargo, &last, &guests);
+            for core in cores.map_err(|failure| failure.again(again))? {
+                built.push(preinitialise::component(&tool, core)?);
+            }
+        }
+    }
 
     if let Some(outside) = place.outside() {
         let mut cargo = toolchain.build(&place.root, &outside);
@@ -97,6 +118,16 @@ fn guest_packages(place: &Place) -> BTreeMap<PathBuf, String> {
 /// Runs one cargo build and reads from it what it made. Cargo's talk is passed on, except
 /// the line that says it is done: so a run with nothing to do is silent.
 fn build(what: &str, cargo: &mut Command, target: &Path) -> Result<Vec<Component>, Failure> {
+    build_then(what, cargo, &[], target)
+}
+
+/// The same with arguments that come last.
+fn build_then(
+    what: &str,
+    cargo: &mut Command,
+    last: &[&str],
+    target: &Path,
+) -> Result<Vec<Component>, Failure> {
     cargo.args([
         "--profile",
         "guest",
@@ -104,6 +135,7 @@ fn build(what: &str, cargo: &mut Command, target: &Path) -> Result<Vec<Component
         "json-render-diagnostics",
     ]);
     cargo.arg("--target-dir").arg(target).stdin(Stdio::null());
+    cargo.args(last);
     cargo.stdout(Stdio::piped()).stderr(Stdio::piped());
     if std::io::stderr().is_terminal() && std::env::var_os("CARGO_TERM_COLOR").is_none() {
         // Its standard error is our pipe, so it would not see the terminal behind it.

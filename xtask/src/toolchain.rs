@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use crate::step::{self, Failure, say};
 
+pub(crate) mod clang;
 mod debian;
 
 /// The target of the guests.

@@ -11,6 +11,10 @@ pub use crate::v0_1::bindings::exports::runner::plugin::meta::{
 };
 pub use crate::v0_1::bindings::exports::runner::plugin::provider::Target;
 pub use crate::v0_1::bindings::exports::runner::plugin::provider_embed::Embeddings;
+pub use crate::v0_1::bindings::exports::runner::plugin::script::{
+    Argument, Failure as ScriptFailure, FailureKind, Form, Line as ConsoleLine, Module,
+    Outcome as ScriptOutcome, Position, Program,
+};
 pub use crate::v0_1::bindings::runner::plugin::http::{
     CacheMode, Request as HttpRequest, Response as HttpResponse,
 };

@@ -140,6 +140,12 @@ impl CallLimits {
         }
     }
 
+    /// The defaults of code in a config: those of an assertion, since a grade may follow from
+    /// it. An instance of the JavaScript plugin starts with 1.4 MiB.
+    pub const fn script() -> Self {
+        Self::assertion()
+    }
+
     /// The limits of `describe` and `check-config` for a component that starts with
     /// `start_memory` bytes.
     pub(crate) const fn describe(start_memory: u64) -> Self {

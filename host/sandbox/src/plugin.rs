@@ -18,6 +18,7 @@ use crate::host::Nothing;
 use crate::limits::{CallLimits, DESCRIBE_TIMEOUT, MAX_CRASHES_IN_A_ROW};
 use crate::notice::{CallError, Code, Finding, Label};
 use crate::purity::{Capabilities, Purity};
+use crate::script::{self, ScriptLanguage};
 use crate::v0_1::check::{self, Checked, Violation};
 use crate::v0_1::{self, Exports};
 
@@ -36,6 +37,7 @@ struct Inner {
     capabilities: Capabilities,
     info: abi::Info,
     schemas: Schemas,
+    languages: Vec<ScriptLanguage>,
     crashes: AtomicU32,
     disabled: AtomicBool,
 }
@@ -66,6 +68,7 @@ impl Parts {
             assertion: exports.evaluate.is_some(),
         };
         let schemas = describe::check(&info, exported)?;
+        let languages = script::languages(&info, exports.run.is_some())?;
         let mut label = self.label;
         if !self.named {
             label.name.clone_from(&info.name);
@@ -79,6 +82,7 @@ impl Parts {
             capabilities,
             info,
             schemas,
+            languages,
             crashes: AtomicU32::new(0),
             disabled: AtomicBool::new(false),
         })))
@@ -195,6 +199,16 @@ impl Plugin {
         self.0.exports.evaluate.is_some()
     }
 
+    /// The languages that it runs ([`Self::script`]); none if it is no script plugin.
+    pub fn script_languages(&self) -> &[ScriptLanguage] {
+        &self.0.languages
+    }
+
+    /// Where its functions are.
+    pub(crate) fn exports(&self) -> &Exports {
+        &self.0.exports
+    }
+
     /// Whether it can be called with [`Self::embed`].
     pub fn embeds(&self) -> bool {
         self.0.exports.embed.is_some()
@@ -305,7 +319,7 @@ impl Plugin {
         }
     }
 
-    async fn call<P, R>(
+    pub(crate) async fn call<P, R>(
         &self,
         call: &Call,
         export: Option<&ComponentExportIndex>,
@@ -337,6 +351,9 @@ impl Plugin {
 
     /// Counts crashes in a row. The line about the last one is logged by the call that makes it.
     fn count<R>(&self, call: &Call, outcome: &Outcome<R>) {
+        if !self.0.languages.is_empty() {
+            return; // a program that loops says nothing about the plugin that runs it
+        }
         let crashes = &self.0.crashes;
         match &outcome.result {
             Ok(_) => crashes.store(0, Ordering::Relaxed),

@@ -137,7 +137,9 @@ fn is_plugin(outline: &Outline) -> Result<(), Finding> {
     let message = if v0_1::KINDS.iter().any(|kind| has(kind)) {
         format!("exports no `runner:plugin/meta`; it exports {exports}")
     } else {
-        format!("exports no `runner:plugin/provider` or `assertion`; it exports {exports}")
+        format!(
+            "exports no `runner:plugin/provider`, `assertion` or `script`; it exports {exports}"
+        )
     };
     Err(Finding::new(
         Code::P004,

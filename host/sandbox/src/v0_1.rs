@@ -19,13 +19,13 @@ use bindings::runner::plugin::{http, llm, log};
 pub(crate) const PACKAGE: &str = "runner:plugin";
 
 /// The version this track's bindings are written against. Lookups by it find any `0.1.x`.
-pub(crate) const VERSION: &str = "0.1.0";
+pub(crate) const VERSION: &str = "0.1.1";
 
 /// Interfaces that a guest of this track can import. `types` has no functions.
 pub(crate) const IMPORTS: [&str; 4] = ["http", "llm", "log", "types"];
 
 /// Interfaces of which a plugin exports at least one, beside `meta`.
-pub(crate) const KINDS: [&str; 2] = ["provider", "assertion"];
+pub(crate) const KINDS: [&str; 3] = ["provider", "assertion", "script"];
 
 /// Links everything that a guest of this track can import.
 pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
@@ -44,6 +44,7 @@ pub(crate) struct Exports {
     pub(crate) embed: Option<ComponentExportIndex>,
     pub(crate) evaluate: Option<ComponentExportIndex>,
     pub(crate) evaluate_all: Option<ComponentExportIndex>,
+    pub(crate) run: Option<ComponentExportIndex>,
 }
 
 impl Exports {
@@ -60,6 +61,7 @@ impl Exports {
             embed: find("provider-embed", "embed"),
             evaluate: find("assertion", "evaluate"),
             evaluate_all: find("assertion-batch", "evaluate-all"),
+            run: find("script", "run"),
         }
     }
 }

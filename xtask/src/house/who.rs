@@ -12,7 +12,7 @@ use crate::step::Failure;
 
 /// The rooms: what a package of the house may use of the house, and what its tests may use
 /// besides. Plugins and guests have rules by folder, further down.
-const ROOMS: [Room; 9] = [
+const ROOMS: [Room; 10] = [
     Room {
         name: "runner-scheduler",
         uses: &[],
@@ -59,6 +59,11 @@ const ROOMS: [Room; 9] = [
         tests_use: &[],
     },
     Room {
+        name: "runner-plugin-embed",
+        uses: &["runner-plugin"],
+        tests_use: &[],
+    },
+    Room {
         name: "runner-tests",
         // What a killed program left is looked at through the store: nobody else knows SQL.
         uses: &["runner-store"],
@@ -86,7 +91,7 @@ const IMPURE: [&str; 4] = ["tokio", "async-trait", "futures-util", "tracing"];
 
 /// Libraries that first-party plugins may use beside the SDK, and what for. A plugin has no
 /// door into the host that a stranger's has not.
-const FOR_PLUGINS: [(&str, &str); 5] = [
+const FOR_PLUGINS: [(&str, &str); 9] = [
     ("serde", "typed JSON"),
     ("serde_json", "JSON"),
     ("regress", "regular expressions as JavaScript has them"),
@@ -95,7 +100,18 @@ const FOR_PLUGINS: [(&str, &str); 5] = [
         "JSON as leniently as contains-json reads it",
     ),
     ("strsim", "Levenshtein distance"),
+    (
+        "minijinja",
+        "templates of the questions that graders ask, and in the requests of http",
+    ),
+    ("roxmltree", "XML, strictly"),
+    ("rquickjs", "the JavaScript engine of `plugins/javascript`"),
+    ("sqlparser", "SQL"),
 ];
+
+/// Packages of the house that plugins and guests may use: the SDK, and what first-party
+/// providers share on top of it.
+const OURS_FOR_PLUGINS: [&str; 3] = ["runner-plugin", "runner-plugin-embed", "plugin-model-api"];
 
 /// Words that say nothing about what a crate or module is for.
 pub(super) const EMPTY_WORDS: [&str; 9] = [
@@ -239,7 +255,7 @@ fn refused_of_ours(package: &Package, used: &Use) -> Option<String> {
             by_tests || room.uses.contains(&used.name.as_str())
         }
         // Plugins and guests meet the host in wit/ only, through the SDK.
-        None => used.name == "runner-plugin",
+        None => OURS_FOR_PLUGINS.contains(&used.name.as_str()),
     };
     (!allowed).then(|| "it is not in its row of xtask/src/house/who.rs".to_owned())
 }

@@ -91,8 +91,31 @@ fn lld_package(link: Option<&Path>) -> Option<String> {
     name.starts_with("lld-").then(|| name.to_owned())
 }
 
+/// The package `NAME-N` with the highest N from `oldest` on; `None` without apt.
+pub(super) fn newest(name: &str, oldest: u32) -> Option<String> {
+    let list = || {
+        let mut apt = Command::new("apt-cache");
+        let output = apt.args(["pkgnames", &format!("{name}-")]).output().ok()?;
+        newest_of(&String::from_utf8_lossy(&output.stdout), name, oldest)
+    };
+    list().or_else(|| {
+        // Images come without a list of packages.
+        let what = "reading Debian's list of packages (apt-get update)";
+        is_root().then(|| run(&["update"], what).ok())?;
+        list()
+    })
+}
+
+/// The same of a list of names.
+fn newest_of(names: &str, name: &str, oldest: u32) -> Option<String> {
+    let number =
+        |line: &str| -> Option<u32> { line.strip_prefix(name)?.strip_prefix('-')?.parse().ok() };
+    let newest = names.lines().filter_map(number).max()?;
+    (newest >= oldest).then(|| format!("{name}-{newest}"))
+}
+
 /// Installs packages, as root and with apt only; the reason if it can't.
-fn install(packages: &[String]) -> Result<(), String> {
+pub(super) fn install(packages: &[String]) -> Result<(), String> {
     let names = packages.join(" ");
     if !silent(Command::new("apt-get").arg("--version")) {
         return Err(format!("no apt-get here to install {names}"));
@@ -192,6 +215,14 @@ mod tests {
         );
         assert_eq!(package("rust-lld.real"), None);
         assert_eq!(lld_package(None), None);
+    }
+
+    #[test]
+    fn the_newest_package_is_chosen() {
+        let names = "clang-14\nclang-19\nclang-19-doc\nclang-format-22\nclang-9\n";
+        assert_eq!(newest_of(names, "clang", 16).as_deref(), Some("clang-19"));
+        assert_eq!(newest_of("clang-14\n", "clang", 16), None);
+        assert_eq!(newest_of("", "clang", 16), None);
     }
 
     #[test]

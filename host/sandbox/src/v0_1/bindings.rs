@@ -11,14 +11,15 @@ wasmtime::component::bindgen!({
     inline: "
         package runner:host;
         world every-interface {
-            import runner:plugin/log@0.1.0;
-            import runner:plugin/http@0.1.0;
-            import runner:plugin/llm@0.1.0;
-            export runner:plugin/meta@0.1.0;
-            export runner:plugin/provider@0.1.0;
-            export runner:plugin/provider-embed@0.1.0;
-            export runner:plugin/assertion@0.1.0;
-            export runner:plugin/assertion-batch@0.1.0;
+            import runner:plugin/log@0.1.1;
+            import runner:plugin/http@0.1.1;
+            import runner:plugin/llm@0.1.1;
+            export runner:plugin/meta@0.1.1;
+            export runner:plugin/provider@0.1.1;
+            export runner:plugin/provider-embed@0.1.1;
+            export runner:plugin/assertion@0.1.1;
+            export runner:plugin/assertion-batch@0.1.1;
+            export runner:plugin/script@0.1.1;
         }
     ",
     world: "runner:host/every-interface",

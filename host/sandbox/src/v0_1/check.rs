@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde::de::IgnoredAny;
 
-use crate::abi::{Completion, Embeddings, Error, Grade, Part};
+use crate::abi::{Completion, Embeddings, Error, Grade, Part, ScriptOutcome};
 use crate::limits::EXCERPT_BYTES;
 
 /// Deepest JSON that readers further on accept (`serde_json` stops at 128).
@@ -116,6 +116,14 @@ pub(crate) fn embeddings(answer: &Result<Embeddings, Error>, asked: usize) -> Ch
     answer
         .cost_usd
         .map_or(Ok(()), |cost| finite("embeddings.cost-usd", cost))
+}
+
+/// Checks what a program came to.
+pub(crate) fn script(outcome: &ScriptOutcome) -> Checked {
+    match &outcome.result {
+        Ok(value) => optional("outcome.result", value.as_ref(), Shape::Any),
+        Err(_) => Ok(()),
+    }
 }
 
 fn error(failure: &Error) -> Checked {

@@ -25,7 +25,7 @@ macro_rules! signature {
 }
 
 /// Interface, function, and the check against its published signature. Imports first.
-const TABLE: [(&str, &str, Check); 12] = [
+const TABLE: [(&str, &str, Check); 13] = [
     (
         "log",
         "emit",
@@ -92,6 +92,14 @@ const TABLE: [(&str, &str, Check); 12] = [
         signature!(
             (Vec<exported::assertion::Input>, types::CallContext)
                 -> Vec<Result<exported::assertion::Grade, types::Error>>
+        ),
+    ),
+    (
+        "script",
+        "run",
+        signature!(
+            (exported::script::Program, Vec<exported::script::Argument>, types::CallContext)
+                -> exported::script::Outcome
         ),
     ),
 ];

@@ -3,6 +3,7 @@
 //! One program, so that the world is linked once. The guests are built by
 //! `cargo xtask plugins`; without them the tests fail and say so.
 
+mod code;
 mod hostile;
 mod load;
 mod virtual_wasi;

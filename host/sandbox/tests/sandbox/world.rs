@@ -148,6 +148,21 @@ pub(crate) fn guest(name: &str) -> PathBuf {
     path
 }
 
+/// A first-party plugin built by `cargo xtask plugins`.
+pub(crate) fn plugin(name: &str) -> PathBuf {
+    let folder = std::env::var_os("RUNNER_TEST_PLUGINS").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/release/plugins"),
+        PathBuf::from,
+    );
+    let path = folder.join(format!("{name}.wasm"));
+    assert!(
+        path.is_file(),
+        "{} is missing; build it with `cargo xtask plugins`",
+        path.display()
+    );
+    path
+}
+
 /// A call with the limits of an assertion.
 pub(crate) fn call(host: &Arc<Recorder>) -> Call {
     Call {

@@ -27,14 +27,14 @@ mod bindings {
         inline: "
             package hostile:guest;
             world hostile {
-                import runner:plugin/log@0.1.0;
-                import runner:plugin/http@0.1.0;
-                import runner:plugin/llm@0.1.0;
-                export runner:plugin/meta@0.1.0;
-                export runner:plugin/provider@0.1.0;
-                export runner:plugin/provider-embed@0.1.0;
-                export runner:plugin/assertion@0.1.0;
-                export runner:plugin/assertion-batch@0.1.0;
+                import runner:plugin/log@0.1.1;
+                import runner:plugin/http@0.1.1;
+                import runner:plugin/llm@0.1.1;
+                export runner:plugin/meta@0.1.1;
+                export runner:plugin/provider@0.1.1;
+                export runner:plugin/provider-embed@0.1.1;
+                export runner:plugin/assertion@0.1.1;
+                export runner:plugin/assertion-batch@0.1.1;
             }
         ",
         world: "hostile:guest/hostile",

@@ -46,6 +46,18 @@ fn field_of_completion(change: impl FnOnce(&mut Completion)) -> String {
 }
 
 #[test]
+fn a_result_of_code_is_json_or_nothing() {
+    let outcome = |text: Option<&str>| ScriptOutcome {
+        result: Ok(text.map(str::to_owned)),
+        console: Vec::new(),
+    };
+    assert_eq!(script(&outcome(None)), Ok(()));
+    assert_eq!(script(&outcome(Some("[1]"))), Ok(()));
+    let field = script(&outcome(Some("NaN"))).map_err(|violation| violation.field);
+    assert_eq!(field, Err("outcome.result".to_owned()));
+}
+
+#[test]
 fn answers_that_keep_the_rules_pass() {
     assert_eq!(grade(&Ok(good_grade())), Ok(()));
     assert_eq!(completion(&Ok(good_completion())), Ok(()));

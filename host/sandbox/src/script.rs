@@ -1,0 +1,164 @@
+//! Code of configs: which languages a plugin runs, and a call of it.
+//!
+//! A script plugin is a plugin like any other, with the limits of an assertion. What the code
+//! printed comes back as data, so that running it needs no import and is a pure function; here
+//! it goes to the call's log, through the same sink as any other line.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::abi;
+use crate::call::{Call, Called};
+use crate::log::LogSink;
+use crate::notice::{Code, Finding};
+use crate::plugin::Plugin;
+use crate::v0_1::check;
+
+/// Longest language or extension.
+const MAX_NAME: usize = 32;
+
+/// A language that a plugin runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptLanguage {
+    /// As programs name it: `javascript`.
+    pub name: String,
+    /// Of files in it, without the dot: `js`, `mjs`.
+    pub extensions: Vec<String>,
+}
+
+/// What `script-languages` in a description says. `P011` if it says nonsense, or anything where
+/// the component does not export `script`.
+pub(crate) fn languages(info: &abi::Info, exported: bool) -> Result<Vec<ScriptLanguage>, Finding> {
+    let languages = read(info.metadata_json.as_deref()).and_then(|languages| {
+        match (exported, languages.is_empty()) {
+            (true, true) => {
+                Err("it exports `script` but `metadata-json` names no `script-languages`".into())
+            }
+            (false, false) => {
+                Err("`script-languages` has entries but it exports no `script`".into())
+            }
+            _ => Ok(languages),
+        }
+    });
+    languages.map_err(|what: String| {
+        Finding::new(
+            Code::P011,
+            format!("its `describe` answers nonsense: {what}"),
+            "report this to the plugin's author",
+        )
+    })
+}
+
+fn read(metadata_json: Option<&str>) -> Result<Vec<ScriptLanguage>, String> {
+    let metadata: Option<Map<String, Value>> =
+        metadata_json.and_then(|text| serde_json::from_str(text).ok());
+    let Some(list) = metadata.and_then(|mut metadata| metadata.remove("script-languages")) else {
+        return Ok(Vec::new());
+    };
+    let form = || "`script-languages` is no list of names with extensions".to_owned();
+    let mut seen = HashSet::new();
+    let mut word = |value: &Value| {
+        let text = value.as_str().ok_or_else(form)?;
+        let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        if text.is_empty() || text.len() > MAX_NAME || !text.bytes().all(plain) {
+            return Err(form());
+        }
+        Ok(text.to_owned())
+    };
+    let mut languages = Vec::new();
+    for entry in list.as_array().ok_or_else(form)? {
+        let extensions = entry["extensions"].as_array().ok_or_else(form)?;
+        let language = ScriptLanguage {
+            name: word(&entry["name"])?,
+            extensions: extensions.iter().map(&mut word).collect::<Result<_, _>>()?,
+        };
+        for extension in &language.extensions {
+            if !seen.insert(extension.clone()) {
+                return Err(format!("the extension `{extension}` is there twice"));
+            }
+        }
+        if languages
+            .iter()
+            .any(|other: &ScriptLanguage| other.name == language.name)
+        {
+            return Err(format!("the language `{}` is there twice", language.name));
+        }
+        languages.push(language);
+    }
+    Ok(languages)
+}
+
+impl Plugin {
+    /// Runs code of a config. A program that fails is a [`abi::ScriptFailure`] in the outcome; an
+    /// error is a guest that gave no outcome: out of CPU or memory, crashed. What the program
+    /// wrote to its console has gone to the host's log, and is in the outcome too. Dropping
+    /// the future drops the guest.
+    pub async fn script(
+        &self,
+        call: Call,
+        program: &abi::Program,
+        arguments: &[abi::Argument],
+        context: &abi::CallContext,
+    ) -> Called<abi::ScriptOutcome> {
+        let host = Arc::clone(&call.host);
+        let called = self
+            .call(
+                &call,
+                self.exports().run.as_ref(),
+                (program, arguments, context),
+                check::script,
+            )
+            .await;
+        if let Ok(outcome) = &called.result
+            && !outcome.console.is_empty()
+        {
+            let sink = LogSink::new(host);
+            for line in &outcome.console {
+                sink.line(line.level, &line.text, Vec::new());
+            }
+            sink.finish();
+        }
+        called
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(metadata: &str) -> Result<Vec<String>, String> {
+        let languages = read(Some(metadata))?;
+        Ok(languages
+            .into_iter()
+            .map(|language| language.name)
+            .collect())
+    }
+
+    #[test]
+    fn languages_are_read() {
+        let two = r#"{"script-languages": [{"name": "a", "extensions": ["x", "y2"]},
+            {"name": "b", "extensions": []}]}"#;
+        assert_eq!(said(two), Ok(vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!(said("{}"), Ok(Vec::new()));
+        assert_eq!(read(None), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for list in [
+            "1",
+            "[1]",
+            r#"[{"name": "a"}]"#,
+            r#"[{"extensions": []}]"#,
+            r#"[{"name": "A b", "extensions": []}]"#,
+            r#"[{"name": "a", "extensions": [".x"]}]"#,
+            r#"[{"name": "a", "extensions": ["x", "x"]}]"#,
+            r#"[{"name": "a", "extensions": []}, {"name": "a", "extensions": []}]"#,
+        ] {
+            let metadata = format!("{{\"script-languages\": {list}}}");
+            assert!(said(&metadata).is_err(), "{list}");
+        }
+    }
+}

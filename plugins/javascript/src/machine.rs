@@ -1,0 +1,153 @@
+//! The engine of one call: a runtime with its limits, and a context with the prelude.
+//!
+//! One machine per call: nothing that code does to its globals can reach the next call. The
+//! machine of an instance's first call is made ahead (`prepare`); a machine that was used
+//! lies until the next call wants another, since taking it down would cost every call time
+//! for instances that are dropped anyway.
+
+use std::cell::RefCell;
+
+use rquickjs::context::EvalOptions;
+use rquickjs::function::Func;
+use rquickjs::{Context, Ctx, Error, Function, Object, Result, Runtime, Value};
+use runner_plugin::script::Level;
+
+use crate::call::Call;
+use crate::{modules, shape};
+
+/// What the engine may allocate. The host allows 128 MiB by default for everything, copies of
+/// arguments and result included; below that the engine throws, and says so, where the host
+/// could only stop it.
+const MEMORY_BYTES: usize = 72 << 20;
+
+/// What recursion may use before the engine throws. The component has 1 MiB of it, and the
+/// host's own stack holds out a little longer than this.
+const STACK_BYTES: usize = 512 << 10;
+
+/// Allocations between two looks for cycles. Most calls end before the first.
+const GC_THRESHOLD_BYTES: usize = 8 << 20;
+
+thread_local! {
+    static MACHINE: RefCell<Option<Machine>> = const { RefCell::new(None) };
+}
+
+/// The context goes before its runtime.
+struct Machine {
+    context: Context,
+    _runtime: Runtime,
+    used: bool,
+}
+
+/// Makes a machine for the next call, if there is none.
+pub(crate) fn prepare() {
+    MACHINE.with_borrow_mut(|place| {
+        if place.as_ref().is_none_or(|machine| machine.used) {
+            // The old one first: both at once might not fit.
+            *place = None;
+            *place = Some(Machine::new());
+        }
+    });
+}
+
+/// Runs `act` on a machine that nothing has run on.
+pub(crate) fn with<T>(act: impl FnOnce(&Ctx<'_>) -> T) -> T {
+    prepare();
+    let context = MACHINE.with_borrow_mut(|place| {
+        let machine = place.as_mut().expect("it was prepared just now");
+        machine.used = true;
+        machine.context.clone()
+    });
+    context.with(|ctx| act(&ctx))
+}
+
+impl Machine {
+    fn new() -> Self {
+        let runtime = Runtime::new().expect("the engine fits into the smallest memory");
+        runtime.set_memory_limit(MEMORY_BYTES);
+        runtime.set_max_stack_size(STACK_BYTES);
+        runtime.set_gc_threshold(GC_THRESHOLD_BYTES);
+        runtime.set_loader(modules::Files, modules::Files);
+        let context = Context::full(&runtime).expect("a context fits into the smallest memory");
+        context
+            .with(|ctx| prelude(&ctx))
+            .expect("the prelude runs in every context");
+        Self {
+            context,
+            _runtime: runtime,
+            used: false,
+        }
+    }
+}
+
+fn prelude(ctx: &Ctx<'_>) -> Result<()> {
+    let host = Object::new(ctx.clone())?;
+    host.set("random", Func::from(|| Call::with(Call::random)))?;
+    host.set("emit", Func::from(emit))?;
+    host.set("parse", Func::from(parse))?;
+    host.set("refuse", Func::from(modules::refuse))?;
+    host.set("resolve", Func::from(modules::resolve))?;
+    host.set("source", Func::from(modules::source))?;
+    host.set("compile", Func::from(modules::compile))?;
+    host.set("namespace", Func::from(modules::namespace))?;
+    let set_up: Function = eval(ctx, "runner:prelude", include_str!("prelude.js"))?;
+    set_up.call((host,))
+}
+
+/// Evaluates a script; `name` is its file in positions.
+pub(crate) fn eval<'js, V: rquickjs::FromJs<'js>>(
+    ctx: &Ctx<'js>,
+    name: &str,
+    text: &str,
+) -> Result<V> {
+    let mut options = EvalOptions::default();
+    options.strict = false;
+    options.filename = Some(name.to_owned());
+    ctx.eval_with_options(text, options)
+}
+
+/// Evaluates what [`shape`] made: an expression that is a function.
+pub(crate) fn function<'js>(
+    ctx: &Ctx<'js>,
+    name: &str,
+    wrapped: shape::Wrapped,
+) -> Result<Function<'js>> {
+    Call::with(|call| call.added.insert(name.to_owned(), wrapped.added));
+    eval(ctx, name, &wrapped.text)
+}
+
+/// A function of the prelude.
+pub(crate) fn helper<'js>(ctx: &Ctx<'js>, name: &str) -> Result<Function<'js>> {
+    let helpers: Object = ctx.globals().get("__runner")?;
+    helpers.get(name)
+}
+
+fn emit(level: u8, text: String) {
+    let level = match level {
+        0 => Level::Trace,
+        1 => Level::Debug,
+        2 => Level::Info,
+        3 => Level::Warn,
+        _ => Level::Error,
+    };
+    Call::with(|call| call.emit(level, text));
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the engine calls it with what it owns"
+)]
+fn parse(ctx: Ctx<'_>, text: String) -> Result<Value<'_>> {
+    ctx.json_parse(text)
+}
+
+/// The text of a string. Halves of surrogate pairs, which Rust and JSON cannot hold, become
+/// the replacement character.
+pub(crate) fn text<'js>(ctx: &Ctx<'js>, string: &rquickjs::String<'js>) -> Result<String> {
+    match string.to_string() {
+        Err(Error::Utf8(_)) => {
+            let formed: rquickjs::String = helper(ctx, "wellFormed")?.call((string.clone(),))?;
+            formed.to_string()
+        }
+        other => other,
+    }
+}

@@ -1,15 +1,19 @@
-//! The assertions about the answer as JSON: it is JSON, it contains a JSON object, and either
-//! conforms to a JSON Schema.
+//! The assertions about the answer as JSON: it is JSON, it contains a JSON object, either
+//! conforms to a JSON Schema, and the tool calls in it are the right ones.
 //!
-//! `found` looks for objects in prose, `schema` checks a value against a schema. Both are
-//! pure, and the component imports no function.
+//! `found` looks for objects in prose, `schema` checks a value against a schema, `calls` knows
+//! how APIs write tool calls, `tool_use` grades them. Tool calls are served here, and not by a
+//! plugin of their own, because they need the schemas and the search, and plugins share no
+//! code. All are pure, and the component imports no function.
 
+mod calls;
 mod found;
 mod lenient;
 mod schema;
+mod tool_use;
 
 use runner_plugin::json::{Value, json};
-use runner_plugin::{Assertion, AssertionType, CallContext, Error, Grade, Info, Input};
+use runner_plugin::{Assertion, AssertionType, CallContext, Error, Grade, Info, Input, Inputs};
 
 use schema::{Failure, Schema};
 
@@ -19,31 +23,58 @@ pub struct Json;
 impl Assertion for Json {
     fn describe() -> Info {
         let with_schema = |name| AssertionType::new(name).value_schema(&value_schema());
+        let of_calls = |name| {
+            AssertionType::new(name)
+                .value_schema(&json!({ "type": ["array", "string", "null"] }))
+                .reads(Inputs::COMPLETION | Inputs::TEST)
+        };
         Info::new(
             "json",
             env!("CARGO_PKG_VERSION"),
-            "Reads the answer as JSON and checks it against a JSON Schema.",
+            "Reads the answer as JSON and checks it against a JSON Schema; checks tool calls.",
         )
         .license(env!("CARGO_PKG_LICENSE"))
         .assertion_type(with_schema("is-json"))
         .assertion_type(with_schema("contains-json"))
+        .assertion_type(of_calls("is-valid-openai-tools-call"))
+        .assertion_type(of_calls("is-valid-openai-function-call"))
+        .assertion_type(of_calls("is-valid-function-call"))
+        .assertion_type(
+            AssertionType::new("tool-call-f1")
+                .value_schema(
+                    &json!({ "type": ["array", "string"], "minItems": 1, "minLength": 1 }),
+                )
+                .reads(Inputs::COMPLETION),
+        )
     }
 
     fn evaluate(input: &Input, _context: &CallContext) -> Result<Grade, Error> {
-        let value = wanted(input)?;
-        let schema = value
-            .as_ref()
-            .map(Schema::read)
-            .transpose()
-            .map_err(|problem| unusable(input, &problem))?;
         match input.type_.as_str() {
-            "is-json" => is_json(input, schema.as_ref()),
-            "contains-json" => contains_json(input, schema.as_ref()),
+            "is-json" => with_schema(input, is_json),
+            "contains-json" => with_schema(input, contains_json),
+            "is-valid-openai-tools-call" => tool_use::openai_tools(input),
+            "is-valid-openai-function-call" => tool_use::openai_function(input),
+            "is-valid-function-call" => tool_use::any_function(input),
+            "tool-call-f1" => tool_use::f1(input),
             other => Err(Error::unsupported(format!(
                 "the plugin `json` has no assertion type `{other}`"
             ))),
         }
     }
+}
+
+/// Grades with the schema that the assertion's value holds, if any.
+fn with_schema(
+    input: &Input,
+    grade: impl Fn(&Input, Option<&Schema<'_>>) -> Result<Grade, Error>,
+) -> Result<Grade, Error> {
+    let value = wanted(input)?;
+    let schema = value
+        .as_ref()
+        .map(Schema::read)
+        .transpose()
+        .map_err(|problem| unusable(input, &problem))?;
+    grade(input, schema.as_ref())
 }
 
 /// The whole answer is JSON, and conforms if there is a schema.

@@ -157,7 +157,9 @@ fn a_schema_that_cannot_be_used_is_no_grade() {
 
 #[test]
 fn the_schema_of_the_value_finds_slips_when_the_config_is_loaded() {
-    for kind in Json::describe().assertion_types {
+    let with_schema = |name: &str| ["is-json", "contains-json"].contains(&name);
+    let kinds = Json::describe().assertion_types;
+    for kind in kinds.into_iter().filter(|kind| with_schema(&kind.name)) {
         let schema = kind.value_schema_json.expect("a schema");
         let schema: Value = serde_json::from_str(&schema).expect("JSON");
         let validator = jsonschema::validator_for(&schema).expect("a schema");

@@ -1,0 +1,104 @@
+//! The assertions about the answer as markup: it is XML or HTML, or contains some.
+//!
+//! `is-xml` is strict and uses an XML parser; the other three read what models write, which is
+//! seldom well-formed, with scanners of their own. No document type, no entity and no address
+//! in a document is ever followed. Everything takes time in proportion to the answer, and an
+//! answer of more than 10 MiB is no markup. All are pure: the component imports no function.
+
+mod html;
+mod page;
+mod tags;
+mod xml;
+
+use runner_plugin::json::{Value, json};
+use runner_plugin::{Assertion, AssertionType, CallContext, Error, Grade, Info, Input};
+
+/// The longest answer that is looked at, in bytes; promptfoo's limit for HTML.
+pub(crate) const MAX_BYTES: usize = 10 * 1024 * 1024;
+
+/// The grader.
+pub struct Markup;
+
+impl Assertion for Markup {
+    fn describe() -> Info {
+        let texts = json!({ "type": "array", "items": { "type": ["string", "number"] } });
+        let elements = json!({
+            "type": ["string", "array", "object", "null"],
+            "items": texts["items"],
+            "properties": { "requiredElements": texts },
+            "additionalProperties": false,
+        });
+        let with_elements = |name| AssertionType::new(name).value_schema(&elements);
+        Info::new(
+            "markup",
+            env!("CARGO_PKG_VERSION"),
+            "Checks that the answer is XML or HTML, or contains some.",
+        )
+        .license(env!("CARGO_PKG_LICENSE"))
+        .assertion_type(with_elements("is-xml"))
+        .assertion_type(with_elements("contains-xml"))
+        .assertion("is-html")
+        .assertion("contains-html")
+    }
+
+    fn evaluate(input: &Input, _context: &CallContext) -> Result<Grade, Error> {
+        let text = input.output.as_str();
+        let (what, found) = match input.type_.as_str() {
+            "is-xml" => ("be well-formed XML", xml::whole(text, &elements(input)?)),
+            "contains-xml" => ("contain XML", tags::contains(text, &elements(input)?)),
+            "is-html" => ("be HTML", page::whole(text)),
+            "contains-html" => {
+                let found = html::contains(text).then_some(());
+                (
+                    "contain HTML",
+                    found.ok_or_else(|| "too little of it looks like HTML".to_owned()),
+                )
+            }
+            other => {
+                return Err(Error::unsupported(format!(
+                    "the plugin `markup` has no assertion type `{other}`"
+                )));
+            }
+        };
+        Ok(match found {
+            Ok(()) => input.judge(true, what),
+            Err(why) => input.judge(false, format_args!("{what} ({why})")),
+        })
+    }
+}
+
+/// The elements that must be there, each as a path of names with dots between.
+fn elements(input: &Input) -> Result<Vec<Vec<String>>, Error> {
+    let wrong = || {
+        Error::invalid_request(format!(
+            "`{}` takes the paths of elements as its value: a list, texts separated by commas, \
+             or a list as `requiredElements`",
+            input.type_
+        ))
+    };
+    let list = |items: &[Value]| -> Option<Vec<String>> {
+        let text = |item: &Value| match item {
+            Value::String(text) => Some(text.trim().to_owned()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        };
+        items.iter().map(text).collect()
+    };
+    let paths = match input.value::<Value>()? {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::String(text)) => text.split(',').map(|path| path.trim().to_owned()).collect(),
+        Some(Value::Array(items)) => list(&items).ok_or_else(wrong)?,
+        Some(Value::Object(object)) if object.is_empty() => Vec::new(),
+        Some(Value::Object(object)) => {
+            let items = object.get("requiredElements").and_then(Value::as_array);
+            items.and_then(|items| list(items)).ok_or_else(wrong)?
+        }
+        Some(_) => return Err(wrong()),
+    };
+    let filled = paths.iter().filter(|path| !path.is_empty());
+    Ok(filled
+        .map(|path| path.split('.').map(str::to_owned).collect())
+        .collect())
+}
+
+runner_plugin::export_assertion!(Markup);

@@ -147,9 +147,7 @@ fn ctrl_c_while_a_lane_is_blocked_ends_at_once() {
 
     let events = finished.read("events.jsonl");
     let at = |name: &str| {
-        let lines = events
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line));
+        let lines = events.lines().map(serde_json::from_str::<Value>);
         let mut events = lines.map(|event| event.expect("a whole line"));
         let found = events.find(|event| event["event"] == name);
         found.unwrap_or_else(|| panic!("{name} is told"))

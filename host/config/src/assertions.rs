@@ -4,15 +4,16 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::assertion_text::PROMPTFOO_TYPES;
 use crate::catalog::Catalog;
+use crate::elements::judges::JudgeBook;
 use crate::elements::vars::{Origin, may_name};
 use crate::elements::{PROGRAM_HELP, Reading, program};
 use crate::entry::Entry;
 use crate::files::{has_extension, without_scheme};
-use crate::plan::{Assertion, Check};
+use crate::plan::{Assertion, Check, Judges};
 use crate::template::{Template, is_plain};
 
 /// promptfoo's limit per test.
@@ -29,21 +30,24 @@ const KNOWN: [&str; 11] = [
     "contextTransform",
     "provider",
     "rubricPrompt",
-    "$ref",
+    "votes",
 ];
 const KNOWN_IN_SET: [&str; 6] = ["type", "assert", "weight", "threshold", "metric", "config"];
-const GRADER_HELP: &str = "model-graded assertions come with a later release; remove the key";
+/// Keys beside `type` that are the grader's own.
+const KNOBS: [&str; 2] = ["rubricPrompt", "votes"];
 
 /// Reads assertions; files of values are read once.
 pub(crate) struct AssertionReader<'a> {
     reading: Reading<'a>,
+    judges: &'a JudgeBook<'a>,
     values: RefCell<HashMap<PathBuf, Option<Value>>>,
 }
 
 impl<'a> AssertionReader<'a> {
-    pub(crate) fn new(reading: Reading<'a>) -> Self {
+    pub(crate) fn new(reading: Reading<'a>, judges: &'a JudgeBook<'a>) -> Self {
         Self {
             reading,
+            judges,
             values: RefCell::default(),
         }
     }
@@ -115,14 +119,6 @@ impl<'a> AssertionReader<'a> {
             entry.mismatch(findings, "a map with `type`");
             return None;
         }
-        if entry.get("$ref").is_some() {
-            findings.error_help(
-                entry.at(),
-                "`$ref` is not supported yet",
-                "YAML anchors (&name, *name) work",
-            );
-            return None;
-        }
         let Some(kind) = entry.get("type") else {
             findings.error_help(
                 entry.at(),
@@ -137,8 +133,6 @@ impl<'a> AssertionReader<'a> {
             &[
                 ("transform", PROGRAM_HELP),
                 ("contextTransform", PROGRAM_HELP),
-                ("provider", GRADER_HELP),
-                ("rubricPrompt", GRADER_HELP),
             ],
         );
         let written = kind.want_text(findings)?;
@@ -155,9 +149,25 @@ impl<'a> AssertionReader<'a> {
             config: entry
                 .get("config")
                 .and_then(|config| config.want_map(findings)),
+            knobs: self.knobs(entry, origin),
+            judges: self.judges(entry),
             json: entry.node.json_as_written(),
             at: entry.at(),
         })
+    }
+
+    fn knobs(&self, entry: &Entry<'_>, origin: Origin) -> Map<String, Value> {
+        let knob = |key: &&str| {
+            let value = self.raw_value(&entry.get(key)?, origin)?;
+            Some(((*key).to_owned(), value))
+        };
+        KNOBS.iter().filter_map(knob).collect()
+    }
+
+    fn judges(&self, entry: &Entry<'_>) -> Judges {
+        let judge = entry.get("provider");
+        let judges = judge.map(|judge| self.judges.read(&judge, self.reading));
+        judges.unwrap_or_default()
     }
 
     /// The type without `not-`, and whether it had it.
@@ -192,6 +202,14 @@ impl<'a> AssertionReader<'a> {
             findings.error_help(entry.at(), message, Catalog::instead(name, types));
         }
         None
+    }
+
+    /// A text as it is, a file's content, or any other value: its templates are the grader's.
+    fn raw_value(&self, entry: &Entry<'_>, origin: Origin) -> Option<Value> {
+        match entry.text() {
+            Some(text) if text.starts_with("file://") => self.text_value(text, entry, origin),
+            _ => Some(entry.node.json()),
+        }
     }
 
     /// `value`, files in it loaded.

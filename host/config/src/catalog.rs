@@ -1,6 +1,6 @@
 //! What the loaded plugins serve, as far as a config needs to know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::problem::did_you_mean;
 
@@ -11,6 +11,8 @@ pub struct Catalog {
     pub provider_prefixes: BTreeMap<String, String>,
     /// Assertion type without `not-` (`contains`) → plugin.
     pub assertion_types: BTreeMap<String, String>,
+    /// Those of them that ask models.
+    pub asking_types: BTreeSet<String>,
 }
 
 impl Catalog {

@@ -2,6 +2,7 @@
 
 pub(crate) mod budget;
 pub(crate) mod default_test;
+pub(crate) mod judges;
 pub(crate) mod lane;
 pub(crate) mod limits;
 pub(crate) mod options;
@@ -10,6 +11,7 @@ pub(crate) mod plugins;
 pub(crate) mod prompts;
 pub(crate) mod providers;
 pub(crate) mod retries;
+pub(crate) mod scenarios;
 pub(crate) mod test_case;
 pub(crate) mod test_options;
 pub(crate) mod test_sources;

@@ -114,10 +114,13 @@ pub(crate) fn catalog() -> Catalog {
         "text",
     );
     assertion_types.extend(names(&["is-json"], "json"));
+    let asking = ["llm-rubric", "similar", "answer-relevance"];
+    assertion_types.extend(names(&asking, "model-graded"));
     let mut provider_prefixes = names(&["echo"], "echo");
     provider_prefixes.extend(names(&["openai"], "openai"));
     Catalog {
         provider_prefixes,
         assertion_types,
+        asking_types: asking.map(str::to_owned).into(),
     }
 }

@@ -33,6 +33,7 @@ pub mod plan;
 mod planning;
 mod problem;
 mod redacted;
+mod references;
 mod several;
 mod template;
 mod yaml;

@@ -18,6 +18,7 @@ use crate::node::{Kind, Mark, Node};
 use crate::plan::{Budget, Position};
 use crate::problem::{ConfigError, Findings, Warning};
 use crate::redacted::redacted;
+use crate::references;
 use crate::several;
 
 mod find;
@@ -172,7 +173,8 @@ fn source(path: PathBuf, request: &LoadRequest, findings: &Findings) -> Option<S
         file: path.clone(),
         ..Position::default()
     };
-    let root = files.tree(&path, &whole, findings)?;
+    let mut root = files.tree(&path, &whole, findings)?;
+    references::resolve(&mut root, &path, &files, findings);
     if !matches!(root.kind, Kind::Map(_)) {
         let Mark { line, column } = root.mark;
         let what = Entry::root(&root, &path).what();

@@ -60,6 +60,8 @@ pub struct Plan {
     pub columns: Vec<Arc<Column>>,
     /// Tests with `defaultTest` merged in, in the order written.
     pub tests: Vec<Arc<Test>>,
+    /// The models that assertions may ask, by [`JudgeId`].
+    pub judges: Vec<Arc<Provider>>,
     /// What filters left out of it, in the order applied; empty without filters.
     pub narrowings: Vec<Narrowing>,
     /// What ties cases together; `None` where no case has to wait for another.
@@ -335,6 +337,13 @@ impl Check {
             Self::Set { assertions, .. } => assertions,
         }
     }
+
+    pub(crate) fn members_mut(&mut self) -> &mut [Assertion] {
+        match self {
+            Self::One(assertion) => std::slice::from_mut(assertion),
+            Self::Set { assertions, .. } => assertions,
+        }
+    }
 }
 
 /// One assertion as written.
@@ -354,10 +363,54 @@ pub struct Assertion {
     pub metric: Option<String>,
     /// `config`.
     pub config: Option<Map<String, Value>>,
+    /// Keys beside `type` that are the grader's own: `rubricPrompt` (files loaded), `votes`.
+    pub knobs: Map<String, Value>,
+    /// Whom it asks, if its type asks models.
+    pub judges: Judges,
     /// As written, for the results file.
     pub json: Value,
     /// Where it stands.
     pub at: Position,
+}
+
+/// A place in [`Plan::judges`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct JudgeId(pub u32);
+
+/// The models that an assertion asks, by kind of question; `None`: it asks none of the kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Judges {
+    /// Answers in text.
+    pub text: Option<JudgeId>,
+    /// Vectors.
+    pub embedding: Option<JudgeId>,
+    /// Classes with scores.
+    pub classification: Option<JudgeId>,
+    /// Flags of harmful content.
+    pub moderation: Option<JudgeId>,
+}
+
+impl Judges {
+    /// `self`, and `other` where it says nothing.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self {
+            text: self.text.or(other.text),
+            embedding: self.embedding.or(other.embedding),
+            classification: self.classification.or(other.classification),
+            moderation: self.moderation.or(other.moderation),
+        }
+    }
+
+    /// Those there are.
+    pub fn all(self) -> impl Iterator<Item = JudgeId> {
+        let all = [
+            self.text,
+            self.embedding,
+            self.classification,
+            self.moderation,
+        ];
+        all.into_iter().flatten()
+    }
 }
 
 /// Identity of a case within its run.

@@ -9,12 +9,14 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::catalog::Catalog;
+use crate::elements::judges::JudgeBook;
+use crate::elements::limits::Groups;
 use crate::elements::providers::Listed;
 use crate::elements::test_case::TestReader;
 use crate::elements::vars::VarCollector;
 use crate::elements::{
     Document, PROGRAM_HELP, Reading, default_test, last, names_match, options, output_path,
-    prompts, providers, test_sources,
+    prompts, providers, scenarios, test_sources,
 };
 use crate::entry::Entry;
 use crate::load::{Config, Source};
@@ -55,9 +57,7 @@ const KNOWN: [&str; 27] = [
 ];
 
 /// Keys whose effect is missing.
-const UNSUPPORTED: [(&str, &str); 9] = [
-    ("$ref", "YAML anchors (&name, *name) work"),
-    ("assertionTemplates", "YAML anchors (&name, *name) work"),
+const UNSUPPORTED: [(&str, &str); 6] = [
     (
         "derivedMetrics",
         "metrics of metrics come with a later release",
@@ -65,10 +65,6 @@ const UNSUPPORTED: [(&str, &str); 9] = [
     ("extensions", PROGRAM_HELP),
     ("nunjucksFilters", PROGRAM_HELP),
     ("redteam", "red teaming is not what this program does"),
-    (
-        "scenarios",
-        "write the tests out; lists in `vars` multiply them",
-    ),
     ("strategies", "red teaming is not what this program does"),
     ("tracing", "remove the key"),
 ];
@@ -102,16 +98,22 @@ impl Config {
         let ranked = self.ranked();
         let options = options::read(&ranked, &self.overrides, &self.process, &findings);
         let prompts = prompts::read(&documents);
-        let columns = columns(&prompts, &providers::read(&documents), &findings);
+        let groups = Groups::read(&roots, &findings);
+        let listed = providers::read(&documents, &groups);
+        let columns = columns(&prompts, &listed, &findings);
+        let judges = JudgeBook::new(&columns, &groups);
         let collector = VarCollector::default();
         let repeat = options.repeat;
         let readings = documents.iter().map(|one| one.reading);
         let readers: Vec<TestReader<'_>> = readings
-            .map(|reading| TestReader::new(reading, &collector, &columns, repeat))
+            .map(|reading| TestReader::new(reading, &collector, &judges, &columns, repeat))
             .collect();
         let default = default_test::read(&roots, &readers, &self.overrides);
-        let tests = test_sources::read(&roots, &readers, &default);
+        let mut tests = test_sources::read(&roots, &readers, &default);
+        tests.extend(scenarios::read(&roots, &readers, &default));
         drop(readers);
+        let judges = judges.into_judges();
+        groups.warn_unused(&findings);
         check_size(&tests, &findings);
         let var_files = Arc::new(collector.into_files());
         let mut filters = self.overrides.filters.clone();
@@ -125,6 +127,7 @@ impl Config {
             tags: tags(&roots, &findings),
             columns: chosen.columns,
             tests: chosen.tests,
+            judges,
             narrowings: chosen.narrowings,
             options,
             output_paths: self.output_paths(&documents, &findings),

@@ -43,7 +43,7 @@ pub(crate) fn add<T: Repeated>(all: &mut Vec<T>, more: Vec<T>, findings: &Findin
 }
 
 /// Keys whose values add up.
-const ADDED: [&str; 3] = ["prompts", "providers", "tests"];
+const ADDED: [&str; 4] = ["prompts", "providers", "scenarios", "tests"];
 
 /// The configs as one JSON value, for the results file.
 pub(crate) fn merged_json(configs: impl IntoIterator<Item = Value>) -> Value {

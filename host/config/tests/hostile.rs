@@ -17,6 +17,7 @@ fn catalog() -> Catalog {
     Catalog {
         provider_prefixes: names(&["echo"]),
         assertion_types: names(&["equals", "is-json"]),
+        ..Catalog::default()
     }
 }
 

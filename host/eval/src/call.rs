@@ -9,34 +9,29 @@
 //! and it is neither work nor worth waiting for once the run ends. A call that is cut off by a
 //! limit on time has none: it has held its slot for longer.
 
-use std::fmt::Write as _;
-use std::future::pending;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
-use runner_config::plan::CaseId;
-use runner_sandbox::abi::{self, CallContext, ErrorCode};
-use runner_sandbox::{Call, CallLimits, Host};
+use runner_config::plan::{CaseId, Judges};
+use runner_sandbox::abi::{self, CallContext};
+use runner_sandbox::{Call, CallLimits, Called};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::meter::Meter;
 use crate::answer::token_usage;
 use crate::context::RunContext;
-use crate::event::{Event, LogLine};
-use crate::gateway::{
-    self, Bill, CacheMode, Code, Exchange, ExchangeError, Grants, Said, Scheduling, Spent, Tab,
-    WorkClock,
-};
+use crate::gateway::{Bill, Grants, Said, Scheduling, Spent, Tab, WorkClock};
 use crate::plugins::{Grader, LoadedPlugin, Target};
 use crate::record::TokenUsage;
 
+mod guest_host;
 mod meter;
 mod words;
 
+use guest_host::{Asks, GuestHost};
 pub(crate) use words::OVER_BUDGET;
-use words::{code_word, exchange_error, level};
+use words::code_word;
 
 /// The case that a call belongs to.
 #[derive(Clone)]
@@ -117,47 +112,87 @@ impl CallScope {
         request: abi::Request,
         context: CallContext,
     ) -> Result<Completed, CallFailure> {
+        let component = &target.plugin.component;
+        let ask = |call| component.complete(call, target.abi.clone(), request, context.clone());
+        let provided = self.provide(grader, target, &context.call_id, ask).await;
+        let Provided {
+            result,
+            latency,
+            host,
+        } = provided;
+        let mut completion = result?;
+        completion.cost_usd = host.settle(target, &completion.usage, completion.cost_usd);
+        let attempts = host.counts.attempts.load(Ordering::Relaxed);
+        Ok(Completed {
+            completion,
+            latency,
+            cached: host.counts.is_cached(),
+            attempts,
+        })
+    }
+
+    /// Asks a provider for vectors, on behalf of a grader; the second part is what they used.
+    async fn embed_for(
+        &self,
+        grader: Option<&Bill>,
+        target: &Target,
+        inputs: Vec<String>,
+        context: CallContext,
+    ) -> Result<(Vec<Vec<f32>>, TokenUsage), CallFailure> {
+        let component = &target.plugin.component;
+        let ask = |call| component.embed(call, target.abi.clone(), inputs, context.clone());
+        let provided = self.provide(grader, target, &context.call_id, ask).await;
+        let embeddings = provided.result?;
+        let host = provided.host;
+        host.settle(target, &embeddings.usage, embeddings.cost_usd);
+        let attempts = host.counts.attempts.load(Ordering::Relaxed);
+        let used = token_usage(&embeddings.usage, host.counts.is_cached(), attempts);
+        Ok((embeddings.vectors, used))
+    }
+
+    /// Calls a component for what it provides, and measures the call. One that failed is settled.
+    async fn provide<T, F>(
+        &self,
+        grader: Option<&Bill>,
+        target: &Target,
+        call_id: &str,
+        ask: impl FnOnce(Call) -> F,
+    ) -> Provided<T>
+    where
+        F: Future<Output = Called<Result<T, abi::Error>>>,
+    {
         let bill = Bill::shared(target.bill.as_ref(), grader, target.price);
         let host = self.host(
             &target.plugin,
             &target.grants,
             &target.scheduling,
-            &[],
+            Asks::default(),
             bill,
         );
         let begun = Instant::now();
-        let call = self.call(host.clone(), target.limits, &context);
-        let called = target
-            .plugin
-            .component
-            .complete(call, target.abi.clone(), request, context)
-            .await;
+        let called = ask(self.call(host.clone(), target.limits, call_id)).await;
         let worked = begun.elapsed().saturating_sub(host.counts.waited());
         let latency = worked + host.counts.past_latency();
         self.meter.add(&called.usage);
         self.pause(target, &host.counts).await;
         let failure = match called.result {
-            Ok(Ok(mut completion)) => {
-                let used = &completion.usage;
-                let price = target.price;
-                let by_price = price.and_then(|it| it.usd(used.input_tokens, used.output_tokens));
-                completion.cost_usd = by_price.or(completion.cost_usd);
-                host.close(Said::by_answer(completion.cost_usd));
-                let attempts = host.counts.attempts.load(Ordering::Relaxed);
-                let cached = attempts == 0 && host.counts.exchanges.load(Ordering::Relaxed) > 0;
-                return Ok(Completed {
-                    completion,
+            Ok(Ok(answer)) => {
+                return Provided {
+                    result: Ok(answer),
                     latency,
-                    cached,
-                    attempts,
-                });
+                    host,
+                };
             }
             Ok(Err(error)) => CallFailure::of(error),
             Err(error) => CallFailure::new(error.code().to_string(), error.to_string()),
         };
         host.close(Said::Failed);
         let failure = host.refused().unwrap_or(failure);
-        Err(CallFailure { latency, ..failure })
+        Provided {
+            result: Err(CallFailure { latency, ..failure }),
+            latency,
+            host,
+        }
     }
 
     /// The target's `delay` after a call.
@@ -179,6 +214,7 @@ impl CallScope {
     pub(crate) async fn evaluate(
         &self,
         grader: &Grader,
+        judges: Judges,
         input: abi::Input,
         context: CallContext,
     ) -> (Result<abi::Grade, CallFailure>, TokenUsage) {
@@ -186,10 +222,13 @@ impl CallScope {
             &grader.plugin,
             &grader.grants,
             &grader.scheduling,
-            &grader.llm,
+            Asks {
+                llm: grader.llm.clone(),
+                judges,
+            },
             grader.bill.clone(),
         );
-        let call = self.call(host.clone(), grader.limits, &context);
+        let call = self.call(host.clone(), grader.limits, &context.call_id);
         let called = grader.plugin.component.evaluate(call, input, context).await;
         self.meter.add(&called.usage);
         let result = match called.result {
@@ -204,11 +243,11 @@ impl CallScope {
         (result, host.counts.tokens())
     }
 
-    fn call(&self, host: Arc<dyn Host>, limits: CallLimits, context: &CallContext) -> Call {
+    fn call(&self, host: Arc<GuestHost>, limits: CallLimits, call_id: &str) -> Call {
         Call {
             host,
             limits,
-            call_id: context.call_id.clone(),
+            call_id: call_id.to_owned(),
             nested: self.depth > 0,
         }
     }
@@ -218,7 +257,7 @@ impl CallScope {
         plugin: &Arc<LoadedPlugin>,
         grants: &Arc<Grants>,
         scheduling: &Arc<Scheduling>,
-        llm: &[String],
+        asks: Asks,
         bill: Option<Bill>,
     ) -> Arc<GuestHost> {
         Arc::new(GuestHost {
@@ -226,12 +265,20 @@ impl CallScope {
             plugin: plugin.clone(),
             grants: grants.clone(),
             scheduling: scheduling.clone(),
-            llm: llm.to_vec(),
+            asks,
             tab: bill.clone().map(|bill| Arc::new(Tab::new(bill))),
             bill,
             counts: Counts::default(),
         })
     }
+}
+
+/// A call of a provider.
+struct Provided<T> {
+    result: Result<T, CallFailure>,
+    /// Without waits.
+    latency: Duration,
+    host: Arc<GuestHost>,
 }
 
 /// What one call did.
@@ -272,199 +319,24 @@ impl Counts {
         count(&self.past_latency_us, spent.past_latency.as_micros() as u64);
     }
 
+    /// It made requests, and none left the machine.
+    fn is_cached(&self) -> bool {
+        let none = |sum: &AtomicU64| sum.load(Ordering::Relaxed) == 0;
+        none(&self.attempts) && !none(&self.exchanges)
+    }
+
+    fn add_tokens(&self, used: &TokenUsage) {
+        let mut tokens = self
+            .tokens
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        tokens.add(used);
+    }
+
     fn tokens(&self) -> TokenUsage {
         *self
             .tokens
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
-}
-
-/// The host as one call of one component sees it.
-struct GuestHost {
-    scope: CallScope,
-    plugin: Arc<LoadedPlugin>,
-    grants: Arc<Grants>,
-    /// How its requests share quotas.
-    scheduling: Arc<Scheduling>,
-    /// Providers that it may ask.
-    llm: Vec<String>,
-    bill: Option<Bill>,
-    /// What its requests claim, if a budget pays for them.
-    tab: Option<Arc<Tab>>,
-    counts: Counts,
-}
-
-#[async_trait]
-impl Host for GuestHost {
-    async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
-        let exchange = Exchange {
-            method: request.method,
-            url: request.url,
-            headers: request.headers,
-            body: request.body,
-            credential: request.credential,
-            bucket: request.bucket,
-            timeout: request.timeout_ms.map(Duration::from_millis),
-            cache: match request.cache {
-                abi::CacheMode::Auto => CacheMode::Auto,
-                abi::CacheMode::Bypass => CacheMode::Bypass,
-            },
-        };
-        let scope = gateway::CallScope {
-            clock: Some(self.scope.clock.clone()),
-            repeat: self.scope.repeat_index,
-            scheduling: self.scheduling.clone(),
-            tag: tag(self.scope.case),
-            tab: self.tab.clone(),
-            ..gateway::CallScope::default()
-        };
-        let open = self.scope.meter.open();
-        let gateway = &self.scope.context.gateway;
-        let result = gateway.send(&self.grants, exchange, &scope).await;
-        drop(open);
-        let spent = match &result {
-            Ok(reply) => reply.spent,
-            Err(error) => error.spent,
-        };
-        self.counts.add(&spent);
-        match result {
-            Ok(reply) => Ok(abi::HttpResponse {
-                status: reply.status,
-                headers: reply.headers,
-                body: reply.body,
-                cached: reply.cached,
-            }),
-            Err(failure) if self.is_cut_off(&failure) => {
-                // No guest lives to take this for its server's fault. What else the case has on
-                // the wire may be paid for: it comes to its end first, and into the cache.
-                let _clock = self.scope.clock.pause();
-                self.scope.meter.idle().await;
-                self.scope.cut.cancel();
-                pending().await
-            }
-            Err(failure) => {
-                if failure.code == Code::Budget {
-                    self.refuse(&failure.message);
-                }
-                Err(exchange_error(failure))
-            }
-        }
-    }
-
-    async fn llm_complete(
-        &self,
-        target: &str,
-        request: abi::Request,
-    ) -> Result<abi::Answer, abi::Error> {
-        let target = self.target(target)?;
-        let context = CallContext {
-            call_id: format!("{}/llm", self.scope.case.test_idx),
-            attempt: 1,
-            deadline_ms: None,
-            test_index: self.scope.case.test_idx,
-            repeat_index: self.scope.repeat_index,
-            labels: Vec::new(),
-        };
-        let deeper = CallScope {
-            depth: self.scope.depth + 1,
-            ..self.scope.clone()
-        };
-        // Boxed: a provider's call holds this future, and this one holds a provider's call.
-        let called = deeper.complete_for(self.bill.as_ref(), &target, request, context);
-        let completed = Box::pin(called).await.map_err(|failure| {
-            if failure.code != OVER_BUDGET {
-                return abi::Error::new(ErrorCode::Other, failure.message);
-            }
-            self.refuse(&failure.message);
-            abi::Error::new(ErrorCode::Budget, failure.message)
-        })?;
-        let used = token_usage(
-            &completed.completion.usage,
-            completed.cached,
-            completed.attempts,
-        );
-        self.counts
-            .tokens
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .add(&used);
-        Ok(abi::Answer {
-            cost_usd: completed.completion.cost_usd,
-            completion: completed.completion,
-            provider_id: target.abi.id.clone(),
-            cached: completed.cached,
-        })
-    }
-
-    async fn llm_embed(
-        &self,
-        target: &str,
-        _inputs: Vec<String>,
-    ) -> Result<Vec<Vec<f32>>, abi::Error> {
-        let target = self.target(target)?;
-        let message = format!("provider '{}' makes no embeddings", target.abi.id);
-        Err(abi::Error::new(ErrorCode::Unsupported, message))
-    }
-
-    fn log(&self, line: abi::LogLine) {
-        let mut message = line.message;
-        for (key, value) in &line.fields {
-            write!(message, " {key}={value}").expect("a string takes everything");
-        }
-        let message = self.grants.masker().mask(&message).into_owned();
-        self.scope.context.emit(Event::Log(LogLine {
-            plugin: self.plugin.alias.clone(),
-            case: self.scope.case,
-            level: level(line.level),
-            message,
-        }));
-    }
-}
-
-impl GuestHost {
-    /// Whether an exchange failed for no other reason than that the run ends. (A recording may
-    /// say so too, of its own run.)
-    fn is_cut_off(&self, failure: &ExchangeError) -> bool {
-        failure.code == Code::Cancelled && self.scope.context.draining.is_cancelled()
-    }
-
-    /// Settles what the call cost.
-    fn close(&self, said: Said) {
-        if let Some(tab) = &self.tab {
-            tab.close(said);
-        }
-    }
-
-    /// Notes that a budget stood in the way; what the host said first is what the row says.
-    fn refuse(&self, why: &str) {
-        drop(self.counts.refused.set(why.to_owned()));
-    }
-
-    /// The failure of a call that a budget stood in the way of, whatever the guest made of it.
-    fn refused(&self) -> Option<CallFailure> {
-        let why = self.counts.refused.get()?;
-        Some(CallFailure::new(OVER_BUDGET, why))
-    }
-
-    /// The provider behind an alias, if this plugin may ask it.
-    fn target(&self, alias: &str) -> Result<Arc<Target>, abi::Error> {
-        let granted = self.llm.iter().any(|granted| granted == alias);
-        match self.scope.context.targets.get(alias) {
-            Some(target) if granted => Ok(target.clone()),
-            _ => {
-                let plugin = &self.plugin.alias;
-                let message = format!(
-                    "plugin '{plugin}' may not ask '{alias}'; to allow it, name a provider of the config so and put \
-                     this under `plugins.{plugin}.permissions`: llm: [{alias}]"
-                );
-                Err(abi::Error::new(ErrorCode::Denied, message))
-            }
-        }
-    }
-}
-
-/// Tells the cases of a run apart.
-fn tag(case: CaseId) -> u64 {
-    u64::from(case.test_idx) << 32 | u64::from(case.prompt_idx)
 }

@@ -64,7 +64,7 @@ pub(crate) async fn run(
 async fn work(scope: &CallScope, case: &Case, rendered: Rendered) -> Option<CaseRecord> {
     let target = &scope.context.columns[case.id.prompt_idx as usize];
     let prompt = rendered.text.clone();
-    let request = request(case, rendered);
+    let request = request(case, rendered, target.reads_vars);
     let messages = request.messages.clone();
     let limit = scope.context.case_timeout;
     let identity = abi::CallContext {

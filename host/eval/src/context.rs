@@ -1,9 +1,10 @@
 //! What every case of a run shares. Immutable but for what counts atomically.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use runner_config::plan::JudgeId;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +18,8 @@ pub(crate) struct RunContext {
     pub(crate) columns: Vec<Arc<Target>>,
     /// What graders may call, by label and by id.
     pub(crate) targets: HashMap<String, Arc<Target>>,
+    /// The models that assertions of the plan ask.
+    pub(crate) judges: BTreeMap<JudgeId, Arc<Target>>,
     /// What serves each assertion type of the plan.
     pub(crate) graders: HashMap<String, Arc<Grader>>,
     /// What is spent of the budgets.

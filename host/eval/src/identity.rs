@@ -97,7 +97,7 @@ impl Identities {
 
 /// As written, and what the files that it names hold.
 fn check(check: &Check) -> Value {
-    let loaded = |assertion: &Assertion| json!([assertion.json, assertion.value]);
+    let loaded = |assertion: &Assertion| json!([assertion.json, assertion.value, assertion.knobs]);
     match check {
         Check::One(assertion) => loaded(assertion),
         Check::Set {

@@ -90,7 +90,7 @@ impl Bench<'_> {
         let input = self.input(assertion, value.as_ref(), grader.reads);
         let (result, tokens) = self
             .scope
-            .evaluate(grader, input, self.identity.clone())
+            .evaluate(grader, assertion.judges, input, self.identity.clone())
             .await;
         let mut component = match result {
             Ok(grade) => component(assertion, grade),
@@ -102,6 +102,16 @@ impl Bench<'_> {
                 .insert("renderedAssertionValue".to_owned(), rendered);
         }
         (Graded { component, metric }, tokens)
+    }
+
+    /// The grader's own keys: those beside the type, and the test's `rubricPrompt`.
+    fn knobs(&self, assertion: &Assertion) -> Option<String> {
+        const RUBRIC_PROMPT: &str = "rubricPrompt";
+        let mut knobs = assertion.knobs.clone();
+        if let Some(prompt) = self.case.test.options.get(RUBRIC_PROMPT) {
+            knobs.entry(RUBRIC_PROMPT).or_insert_with(|| prompt.clone());
+        }
+        (!knobs.is_empty()).then(|| Value::Object(knobs).to_string())
     }
 
     fn input(&self, assertion: &Assertion, value: Option<&Value>, reads: Inputs) -> Input {
@@ -138,7 +148,7 @@ impl Bench<'_> {
                 .record
                 .cost
                 .filter(|_| reads.contains(Inputs::COST)),
-            extra_json: None,
+            extra_json: self.knobs(assertion),
         }
     }
 }

@@ -20,6 +20,7 @@ mod bind_error;
 mod binding;
 mod bounds;
 mod budgets;
+mod extras;
 
 pub use bind_error::BindError;
 pub(crate) use binding::{Binder, Grader, Target, place};
@@ -190,6 +191,15 @@ impl PluginSet {
         Catalog {
             provider_prefixes: names(&self.prefixes),
             assertion_types: names(&self.types),
+            asking_types: self
+                .types
+                .iter()
+                .filter(|(_, index)| {
+                    let info = self.plugins[**index].component.info();
+                    !info.wants.llm.is_empty()
+                })
+                .map(|(name, _)| name.clone())
+                .collect(),
         }
     }
 

@@ -6,14 +6,14 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use runner_config::plan::{Assertion, Check, Plan, Provider};
+use runner_config::plan::{Assertion, Check, JudgeId, Plan, Provider};
 use runner_store::{Cache, NewRun, RunWriter, Store};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
 use crate::context::RunContext;
-use crate::event::{ColumnHead, Consumer, Event, RunHead};
+use crate::event::{Consumer, Event};
 use crate::gateway::{
     ClientSettings, DEFAULT_TIMEOUT, DiskCache, Exchanges, Gateway, LaneNotice, LaneStanding,
     Masker, Notice, Observer, Secret, Settings, Till,
@@ -24,6 +24,10 @@ use crate::recorder::Recorder;
 use crate::resume::{Beginning, Resumed, Resumption, reopen};
 use crate::run::{Interrupts, Loop};
 use crate::summary::Summary;
+
+mod kept;
+
+use kept::{head, new_run, options};
 
 /// What a run needs.
 pub struct RunRequest {
@@ -54,6 +58,7 @@ pub struct Prepared {
     request: RunRequest,
     columns: Vec<Arc<Target>>,
     targets: HashMap<String, Arc<Target>>,
+    judges: BTreeMap<JudgeId, Arc<Target>>,
     graders: HashMap<String, Arc<Grader>>,
     till: Arc<Till>,
 }
@@ -117,7 +122,15 @@ pub async fn prepare(request: RunRequest) -> Result<Prepared, PrepareErrors> {
         budgets: &budgets,
     };
     let mut errors = Vec::new();
-    let columns = bind_columns(plan, &binder, &mut errors).await;
+    let mut bound = Bound {
+        binder: &binder,
+        known: Vec::new(),
+    };
+    let mut columns = Vec::new();
+    for column in &plan.columns {
+        columns.extend(bound.target(&column.provider, &mut errors).await);
+    }
+    let judges = bind_judges(plan, &mut bound, &mut errors).await;
     let graders = bind_graders(plan, &binder, &mut errors);
     if !errors.is_empty() {
         return Err(PrepareErrors(errors));
@@ -135,42 +148,70 @@ pub async fn prepare(request: RunRequest) -> Result<Prepared, PrepareErrors> {
         request,
         columns,
         targets,
+        judges,
         graders,
         till: budgets.till(),
     })
 }
 
-/// What each column calls; fewer than there are columns when some can't be bound.
-async fn bind_columns(
-    plan: &Plan,
-    binder: &Binder<'_>,
-    errors: &mut Vec<BindError>,
-) -> Vec<Arc<Target>> {
-    // Columns of one provider share it, so that it is bound and checked once.
-    let mut bound: Vec<(*const Provider, Option<Arc<Target>>)> = Vec::new();
-    let mut columns = Vec::new();
-    for column in &plan.columns {
-        let provider = Arc::as_ptr(&column.provider);
-        let known = bound.iter().position(|(other, _)| *other == provider);
-        let place = if let Some(place) = known {
-            place
-        } else {
-            let target = match binder.target(&column.provider) {
-                Ok(target) => {
-                    errors.extend(refused_by_guest(&target, &place(&column.provider.at)).await);
-                    Some(Arc::new(target))
-                }
-                Err(error) => {
-                    errors.push(error);
-                    None
-                }
-            };
-            bound.push((provider, target));
-            bound.len() - 1
+/// Providers that were bound, each once, so that it is checked once.
+struct Bound<'a> {
+    binder: &'a Binder<'a>,
+    known: Vec<(*const Provider, Option<Arc<Target>>)>,
+}
+
+impl Bound<'_> {
+    /// The target of a provider; `None` if it can't be bound, which is among `errors`.
+    async fn target(
+        &mut self,
+        provider: &Arc<Provider>,
+        errors: &mut Vec<BindError>,
+    ) -> Option<Arc<Target>> {
+        let identity = Arc::as_ptr(provider);
+        if let Some((_, target)) = self.known.iter().find(|(known, _)| *known == identity) {
+            return target.clone();
+        }
+        let target = match self.binder.target(provider) {
+            Ok(target) => {
+                errors.extend(refused_by_guest(&target, &place(&provider.at)).await);
+                Some(Arc::new(target))
+            }
+            Err(error) => {
+                errors.push(error);
+                None
+            }
         };
-        columns.extend(bound[place].1.clone());
+        self.known.push((identity, target.clone()));
+        target
     }
-    columns
+}
+
+/// The models that the plan's assertions ask; of those that nobody asks none is bound.
+async fn bind_judges(
+    plan: &Plan,
+    bound: &mut Bound<'_>,
+    errors: &mut Vec<BindError>,
+) -> BTreeMap<JudgeId, Arc<Target>> {
+    let mut judges = BTreeMap::new();
+    let asked: BTreeSet<JudgeId> = assertions(plan).flat_map(|it| it.judges.all()).collect();
+    for id in asked {
+        let provider = &plan.judges[id.0 as usize];
+        if let Some(target) = bound.target(provider, errors).await {
+            judges.insert(id, target);
+        }
+    }
+    let makes_none = |assertion: &Assertion| {
+        let target = judges.get(&assertion.judges.embedding?)?;
+        (!target.plugin.component.embeds()).then(|| BindError::Config {
+            at: place(&assertion.at),
+            problem: format!(
+                "'{}' needs vectors, and provider '{}' makes none\nhelp: name one that does: provider: {{ embedding: … }}",
+                assertion.kind, target.abi.id
+            ),
+        })
+    };
+    errors.extend(assertions(plan).find_map(makes_none));
+    judges
 }
 
 /// What serves each assertion type of the plan; their values are held against its schema.
@@ -200,10 +241,7 @@ fn assertions(plan: &Plan) -> impl Iterator<Item = &Assertion> {
     plan.tests
         .iter()
         .flat_map(|test| &test.assertions)
-        .flat_map(|check| match check {
-            Check::One(assertion) => std::slice::from_ref(assertion),
-            Check::Set { assertions, .. } => assertions,
-        })
+        .flat_map(Check::members)
 }
 
 /// A value that its type's schema refuses. Templates are checked when they have values.
@@ -275,6 +313,7 @@ impl Prepared {
             request,
             columns,
             targets,
+            judges,
             graders,
             till,
         } = self;
@@ -293,7 +332,7 @@ impl Prepared {
         let (sender, events) = mpsc::unbounded_channel();
         let seed = uuid::Uuid::new_v4().as_u64_pair().0;
         let head = Arc::new(head(&plan, &beginning));
-        let masker = masker(&plan, &columns, &graders);
+        let masker = masker(&plan, columns.iter().chain(judges.values()), &graders);
         let options = options(&plan, &head, &invocation, &masker);
         let new = new_run(&plan, &plugins, &head, seed, &masker, options);
         let identities = Identities::new(&plan, masker.clone());
@@ -302,17 +341,10 @@ impl Prepared {
         let context = Arc::new(RunContext {
             columns,
             targets,
+            judges,
             graders,
             till,
-            gateway: Gateway::new(Settings {
-                client: client(&plan),
-                timeout: plan.options.exchange_timeout.unwrap_or(DEFAULT_TIMEOUT),
-                seed,
-                tape: exchanges.tape(masker.clone()),
-                cache: cache.map(|cache| Box::new(DiskCache::new(cache, masker.clone())) as _),
-                observer: Box::new(News(sender.clone())),
-                ..Settings::default()
-            }),
+            gateway: gateway(&plan, seed, exchanges, cache, &masker, &sender),
             masker,
             assertion_concurrency: plan.options.assertion_concurrency,
             case_timeout: plan.options.case_timeout,
@@ -334,6 +366,26 @@ impl Prepared {
     }
 }
 
+/// The way out, with what this run puts into it.
+fn gateway(
+    plan: &Plan,
+    seed: u64,
+    exchanges: Exchanges,
+    cache: Option<Cache>,
+    masker: &Masker,
+    events: &UnboundedSender<Event>,
+) -> Gateway {
+    let cache = cache.map(|cache| DiskCache::new(cache, masker.clone()));
+    Gateway::new(Settings {
+        client: client(plan),
+        timeout: plan.options.exchange_timeout.unwrap_or(DEFAULT_TIMEOUT),
+        seed,
+        tape: exchanges.tape(masker.clone()),
+        cache: cache.map(|cache| Box::new(cache) as _),
+        observer: Box::new(News(events.clone())),
+    })
+}
+
 /// Connections for every case that may be in flight.
 fn client(plan: &Plan) -> ClientSettings {
     ClientSettings {
@@ -343,9 +395,12 @@ fn client(plan: &Plan) -> ClientSettings {
 }
 
 /// Knows the secrets that were granted, and those that the config declares.
-fn masker(plan: &Plan, columns: &[Arc<Target>], graders: &HashMap<String, Arc<Grader>>) -> Masker {
-    let grants = columns
-        .iter()
+fn masker<'a>(
+    plan: &Plan,
+    targets: impl Iterator<Item = &'a Arc<Target>>,
+    graders: &'a HashMap<String, Arc<Grader>>,
+) -> Masker {
+    let grants = targets
         .map(|t| &t.grants)
         .chain(graders.values().map(|g| &g.grants));
     let declared: Vec<Secret> = plan.secrets().map(Secret::new).collect();
@@ -368,81 +423,6 @@ fn open(
             Ok((writer, Some(resumed)))
         }
     }
-}
-
-fn head(plan: &Plan, beginning: &Beginning) -> RunHead {
-    let now = jiff::Timestamp::now();
-    let run_id = match beginning {
-        Beginning::Again(again) => again.run_id.clone(),
-        Beginning::New => {
-            let day = now.strftime("%Y%m%d-%H%M%S");
-            let unique = uuid::Uuid::new_v4().simple().to_string();
-            format!("run-{day}-{}", &unique[..6])
-        }
-    };
-    let head = |column: &Arc<runner_config::plan::Column>| ColumnHead {
-        provider: column
-            .provider
-            .label
-            .clone()
-            .unwrap_or_else(|| column.provider.id.clone()),
-        prompt: column.prompt.label.clone(),
-    };
-    RunHead {
-        run_id,
-        description: plan.description.clone(),
-        total: plan.case_count(),
-        columns: plan.columns.iter().map(head).collect(),
-        concurrency: plan.options.max_concurrency,
-        started_at_ms: now.as_millisecond(),
-    }
-}
-
-fn new_run(
-    plan: &Plan,
-    plugins: &PluginSet,
-    head: &RunHead,
-    seed: u64,
-    masker: &Masker,
-    options_json: String,
-) -> NewRun {
-    let column = |column: &Arc<runner_config::plan::Column>| {
-        json!({
-            "id": column.prompt.id,
-            "raw": column.prompt.raw,
-            "label": column.prompt.label,
-            "provider": column.provider.label.as_ref().unwrap_or(&column.provider.id),
-            "config": column.prompt.config,
-        })
-    };
-    NewRun {
-        id: head.run_id.clone(),
-        created_at_ms: head.started_at_ms,
-        description: plan.description.clone(),
-        tags_json: Value::Object(plan.tags.clone()).to_string(),
-        config_json: masker.mask(&plan.config_json.to_string()).into_owned(),
-        columns_json: plan
-            .columns
-            .iter()
-            .map(column)
-            .collect::<Value>()
-            .to_string(),
-        plugins_json: plugins.provenance().to_string(),
-        options_json,
-        seed,
-    }
-}
-
-/// How the run is carried out, and how it was asked for.
-fn options(plan: &Plan, head: &RunHead, invocation: &Value, masker: &Masker) -> String {
-    let options = json!({
-        "maxConcurrency": plan.options.max_concurrency,
-        "adaptive": plan.options.adaptive,
-        "repeat": plan.options.repeat,
-        "total": head.total,
-        "invocation": invocation,
-    });
-    masker.mask(&options.to_string()).into_owned()
 }
 
 /// Passes the lanes' news on to the event stream.

@@ -30,9 +30,12 @@ const RUN_OPTIONS: [&str; 17] = [
     "tools_json",
 ];
 
-/// The request for a case's prompt.
-pub(crate) fn request(case: &Case, rendered: Rendered) -> Request {
-    let options = options(case);
+/// The request for a case's prompt; `reads_vars`: whether the provider fills in templates itself.
+pub(crate) fn request(case: &Case, rendered: Rendered, reads_vars: bool) -> Request {
+    let mut options = options(case);
+    if reads_vars {
+        options.insert("vars".to_owned(), Value::Object((*case.scope).clone()));
+    }
     Request {
         messages: rendered.messages.into_iter().map(message).collect(),
         prompt: rendered.text,

@@ -31,7 +31,7 @@ impl Strands {
             .filter_map(|strand| self.left(strand, place))
             .collect();
         if !left.is_empty() {
-            case.follow(left);
+            case.follow(&left);
         }
     }
 

@@ -1,30 +1,59 @@
-//! The provider `openai`: chat completions of OpenAI and of every server that speaks the same.
+//! The provider `openai`: chat completions of OpenAI and of every server that speaks the same,
+//! and OpenAI's other forms of asking.
 //!
-//! One exchange per request: `body` turns config and request into the JSON that is sent,
-//! `answer` turns the response into a completion, `failure` turns what the API says went
-//! wrong into an error that the host can act on. Retries, rate limits and the key are the
+//! The part of the id behind `openai:` says which form: `chat` (also when it says nothing),
+//! `responses`, `completion`, `embedding`, `moderation`. One exchange per request each. What
+//! the forms share (config, chat shape, errors) is in `plugin-model-api`; `responses`,
+//! `completion` and `moderation` have a file each. Retries, rate limits and the key are the
 //! host's; the plugin names the key and never sees it.
 //!
 //! Config keys that mean nothing here go into the body as they are, so that an option which
 //! the API learns tomorrow works without a new version.
 
-mod answer;
-mod body;
-mod failure;
-mod knobs;
-mod messages;
+mod completion;
+mod moderation;
+mod responses;
 
+use plugin_model_api::knobs::{self, Api, Knobs};
+use plugin_model_api::{chat, embeddings, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
-    CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target, http,
+    CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target,
 };
-
-use std::time::Duration;
-
-use knobs::Knobs;
+use runner_plugin_embed::{Embeddings, ProviderEmbed};
 
 /// The name by which requests refer to the key.
 const KEY: &str = "openai-key";
+
+const API: Api = Api {
+    base_url: "https://api.openai.com/v1",
+    key: Some(KEY),
+    ours: &["organization"],
+};
+
+/// The forms of asking, as an id writes them.
+const FORMS: [&str; 6] = [
+    "chat",
+    "responses",
+    "completion",
+    "embedding",
+    "embeddings",
+    "moderation",
+];
+
+/// Forms that promptfoo knows and this plugin does not.
+const ABSENT: [&str; 10] = [
+    "agents",
+    "assistant",
+    "chatkit",
+    "codex",
+    "codex-sdk",
+    "image",
+    "realtime",
+    "speech",
+    "transcription",
+    "video",
+];
 
 /// The provider.
 pub struct OpenAi;
@@ -37,7 +66,7 @@ impl Provider for OpenAi {
         Info::new(
             "openai",
             env!("CARGO_PKG_VERSION"),
-            "Chat completions of OpenAI and of servers that speak the same.",
+            "Chat completions of OpenAI and of servers that speak the same; responses, embeddings.",
         )
         .license(env!("CARGO_PKG_LICENSE"))
         .prefix("openai")
@@ -46,11 +75,15 @@ impl Provider for OpenAi {
         .credential(key)
         .setting("OPENAI_BASE_URL", "apiBaseUrl")
         .setting("OPENAI_ORGANIZATION", "organization")
-        .config_schema(&config_schema())
+        .config_schema(&schema::chat(&json!({
+            "organization": { "type": "string" },
+            "max_output_tokens": { "type": "integer", "minimum": 1 },
+            "instructions": { "type": "string" }
+        })))
     }
 
     fn check_config(config: &Value) -> Vec<(String, String)> {
-        knobs::problems(config)
+        knobs::problems(config, &knobs::REFUSED)
     }
 
     fn complete(
@@ -58,46 +91,62 @@ impl Provider for OpenAi {
         request: &Request,
         _context: &CallContext,
     ) -> Result<Completion, Error> {
-        let knobs = Knobs::read(target, request)?;
-        let body = body::of(&knobs, request)?;
-        let mut exchange = http::post(format!("{}/chat/completions", knobs.base_url)).json(&body);
-        for (name, value) in &knobs.headers {
-            exchange = exchange.header(name, value);
+        let (form, named) = form(target)?;
+        let mut knobs = with_organization(Knobs::read(&API, target, request)?);
+        let model = knobs.model(target, named)?;
+        match form {
+            "responses" => responses::complete(&knobs, &model, request),
+            "completion" => completion::complete(&knobs, &model, request),
+            "moderation" => moderation::complete(&knobs, &model, request),
+            "embedding" | "embeddings" => {
+                let id = &target.id;
+                Err(Error::unsupported(format!(
+                    "`{id}` makes vectors and answers no prompts; name it as the provider of `similar`"
+                )))
+            }
+            _ => chat::complete(&chat::OPENAI, &knobs, "/chat/completions", &model, request),
         }
-        if knobs.needs_key {
-            exchange = exchange.credential(KEY);
-        }
-        if let Some(timeout) = request.timeout_ms {
-            exchange = exchange.timeout(Duration::from_millis(timeout));
-        }
-        let response = exchange.bucket(&knobs.model).send()?;
-        let answer = failure::check(&response)?;
-        answer::completion(answer, answer::wants_json(&body))
     }
 }
 
-/// The knobs with a shape of their own. Everything else is the API's to check.
-fn config_schema() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "apiBaseUrl": { "type": "string", "pattern": "^https?://" },
-            "apiKeyEnvar": { "type": "string" },
-            "apiKeyRequired": { "type": "boolean" },
-            "organization": { "type": "string" },
-            "headers": { "type": "object", "additionalProperties": { "type": "string" } },
-            "passthrough": { "type": "object" },
-            "temperature": { "type": "number" },
-            "max_tokens": { "type": "integer", "minimum": 1 },
-            "max_completion_tokens": { "type": "integer", "minimum": 1 },
-            "top_p": { "type": "number" },
-            "stop": { "type": ["string", "array", "null"], "items": { "type": "string" } },
-            "seed": { "type": "integer" },
-            "response_format": { "type": "object" },
-            "tools": { "type": "array", "items": { "type": "object" } },
-            "tool_choice": { "type": ["string", "object"] }
+impl ProviderEmbed for OpenAi {
+    fn embed(
+        target: &Target,
+        inputs: &[String],
+        _context: &CallContext,
+    ) -> Result<Embeddings, Error> {
+        let (form, named) = form(target)?;
+        if !matches!(form, "embedding" | "embeddings") {
+            let id = &target.id;
+            return Err(Error::unsupported(format!(
+                "`{id}` makes no vectors; write `openai:embedding:MODEL`"
+            )));
         }
-    })
+        let mut knobs = with_organization(Knobs::read_target(&API, target)?);
+        let model = knobs.model(target, named)?;
+        embeddings::embed(&knobs, "/embeddings", &model, true, inputs)
+    }
 }
 
-runner_plugin::export_provider!(OpenAi);
+/// The form that an id asks for, and the model that it names.
+fn form(target: &Target) -> Result<(&'static str, &str), Error> {
+    if let (Some(absent), _) = knobs::kind(&target.name, &ABSENT) {
+        let id = &target.id;
+        return Err(Error::unsupported(format!(
+            "`{id}` is not supported: the plugin has no form `{absent}`; it has {}",
+            FORMS.join(", ")
+        )));
+    }
+    let (form, named) = knobs::kind(&target.name, &FORMS);
+    Ok((form.unwrap_or("chat"), named))
+}
+
+fn with_organization(mut knobs: Knobs) -> Knobs {
+    if let Some(organization) = knobs.text("organization") {
+        let header = ("OpenAI-Organization".to_owned(), organization.to_owned());
+        knobs.headers.insert(0, header);
+    }
+    knobs
+}
+
+runner_plugin_embed::export_embedding_provider!(OpenAi);

@@ -89,7 +89,7 @@ fn an_id_names_the_model() {
             "openai:embedding:text-embedding-3-small",
             ErrorCode::Unsupported,
         ),
-        ("openai:responses:gpt-4o", ErrorCode::Unsupported),
+        ("openai:realtime:gpt-4o", ErrorCode::Unsupported),
     ] {
         assert_eq!(
             refused(id, &json!({}), &Request::new("Hi")).code,

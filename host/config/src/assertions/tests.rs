@@ -135,7 +135,7 @@ fn check_problems(cases: &[(&str, u32, &str, &str)]) {
     }
 }
 
-const THERE: &str = "there are: contains, contains-any, equals, is-json, latency, regex";
+const THERE: &str = "there are: answer-relevance, contains, contains-any, equals, is-json, latency, llm-rubric, regex, similar";
 
 #[test]
 fn wrong_shapes_are_said() {
@@ -152,12 +152,6 @@ fn wrong_shapes_are_said() {
             44,
             ".weight",
             "must not be negative, not -1",
-        ),
-        (
-            "[{ $ref: x }]",
-            20,
-            "",
-            "`$ref` is not supported yet\nhelp: YAML anchors (&name, *name) work",
         ),
         (
             "[{ type: assert-set }]",
@@ -191,10 +185,10 @@ fn types_that_nobody_serves_are_said() {
             &format!("{unknown}{THERE}"),
         ),
         (
-            "[{ type: not-llm-rubric, value: x }]",
+            "[{ type: not-factuality, value: x }]",
             28,
             ".type",
-            &later("llm-rubric"),
+            &later("factuality"),
         ),
         (
             "[{ type: javascript, value: x }]",

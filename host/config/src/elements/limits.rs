@@ -21,7 +21,8 @@ use crate::problem::{Findings, did_you_mean};
 const KNOWN: [&str; 3] = ["requests", "tokens", "concurrency"];
 
 /// The config's groups.
-pub(super) struct Groups {
+#[derive(Default)]
+pub(crate) struct Groups {
     groups: Vec<Group>,
     /// Beginnings of the names of limits. No two limits have the same name, since a name is
     /// all that tells them apart in a message.
@@ -38,7 +39,7 @@ struct Group {
 impl Groups {
     /// Reads the configs' `limits`; a later config's group takes the place of one that has its
     /// name.
-    pub(super) fn read(roots: &[Entry<'_>], findings: &Findings) -> Self {
+    pub(crate) fn read(roots: &[Entry<'_>], findings: &Findings) -> Self {
         let mut groups: Vec<Group> = Vec::new();
         for entry in roots.iter().filter_map(|root| root.get("limits")) {
             if !entry.is_map() {
@@ -134,7 +135,7 @@ impl Groups {
     }
 
     /// Warns of groups that no provider names.
-    pub(super) fn warn_unused(&self, findings: &Findings) {
+    pub(crate) fn warn_unused(&self, findings: &Findings) {
         for group in self.groups.iter().filter(|group| !group.used.get()) {
             let help = format!("name it in a provider: limits: {}", group.name);
             findings.warn(

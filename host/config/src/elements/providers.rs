@@ -11,7 +11,9 @@ use crate::catalog::Catalog;
 use crate::entry::Entry;
 use crate::environment;
 use crate::files::{has_extension, without_scheme};
+use crate::node::{Mark, Node};
 use crate::plan::{Position, Provider};
+use crate::references;
 use crate::several::{self, Repeated};
 
 /// How many files of providers may name each other.
@@ -44,9 +46,8 @@ pub(crate) struct Listed {
 }
 
 /// Reads the key of every config, at least one.
-pub(crate) fn read(documents: &[Document<'_>]) -> Vec<Listed> {
+pub(crate) fn read(documents: &[Document<'_>], groups: &Groups) -> Vec<Listed> {
     let Document { root, reading } = &documents[0];
-    let roots: Vec<Entry<'_>> = documents.iter().map(|one| one.root.clone()).collect();
     let bounds = (1, MAX_CONCURRENCY);
     let min_concurrency = environment::count(
         reading.process,
@@ -54,12 +55,11 @@ pub(crate) fn read(documents: &[Document<'_>]) -> Vec<Listed> {
         bounds,
         reading.findings,
     );
-    let groups = Groups::read(&roots, reading.findings);
     let (mut listed, mut any) = (Vec::new(), false);
     for document in documents {
         let reader = Reader {
             reading: document.reading,
-            groups: &groups,
+            groups,
             min_concurrency: min_concurrency.map(|count| count as u32),
         };
         if let Some(entry) = written(document) {
@@ -81,8 +81,41 @@ pub(crate) fn read(documents: &[Document<'_>]) -> Vec<Listed> {
             .findings
             .error_help(at, "there are no providers", example);
     }
-    groups.warn_unused(reading.findings);
     listed
+}
+
+/// The one provider that `entry` names, in any form of the key.
+pub(crate) fn single(
+    entry: &Entry<'_>,
+    reading: Reading<'_>,
+    groups: &Groups,
+) -> Option<Arc<Provider>> {
+    let reader = Reader {
+        reading,
+        groups,
+        min_concurrency: None,
+    };
+    let mut listed = Vec::new();
+    reader.any(entry, 0, &mut listed);
+    if listed.len() > 1 {
+        reading
+            .findings
+            .error(entry.at(), "names more than one provider");
+    }
+    listed.pop().map(|one| one.provider)
+}
+
+/// A provider by its id alone, on behalf of what stands at `at`.
+pub(crate) fn plain(id: &str, at: &Position, reading: Reading<'_>) -> Option<Provider> {
+    let node = Node::text(id, Mark::default());
+    let reader = Reader {
+        reading,
+        groups: &Groups::default(),
+        min_concurrency: None,
+    };
+    let mut provider = reader.provider(id, &Entry::root(&node, &at.file))?;
+    provider.at = at.clone();
+    Some(provider)
 }
 
 /// The key of one config, by either of its names.
@@ -199,9 +232,9 @@ impl Reader<'_> {
             .files
             .tree(&shown, &entry.at(), self.reading.findings)
         {
-            self.reading
-                .declared
-                .fill(&mut node, &shown, self.reading.findings);
+            let findings = self.reading.findings;
+            references::resolve(&mut node, &shown, self.reading.files, findings);
+            self.reading.declared.fill(&mut node, &shown, findings);
             let file = Entry::root(&node, &shown);
             match file.get("providers") {
                 Some(inner) => self.any(&inner, depth + 1, listed),

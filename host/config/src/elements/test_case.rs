@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::judges::JudgeBook;
 use super::vars::{Origin, VarCollector, VarReader};
 use super::{Reading, names_match, prompts, providers, test_options};
 use crate::assertions::AssertionReader;
 use crate::entry::Entry;
 use crate::environment;
-use crate::plan::{Axes, Check, Column, Position, Test};
+use crate::plan::{Assertion, Axes, Check, Column, Judges, Position, Test};
 
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 11] = [
     "description",
     "vars",
     "assert",
@@ -23,11 +24,10 @@ const KNOWN: [&str; 12] = [
     "prompts",
     "providerOutput",
     "assertScoringFunction",
-    "$ref",
 ];
 
 /// Keys whose effect is missing.
-const UNSUPPORTED: [(&str, &str); 4] = [
+const UNSUPPORTED: [(&str, &str); 3] = [
     (
         "provider",
         "name it in `providers` at the top and choose it with the test's `providers`",
@@ -37,7 +37,6 @@ const UNSUPPORTED: [(&str, &str); 4] = [
         "tests of outputs that exist already come with a later release",
     ),
     ("assertScoringFunction", super::PROGRAM_HELP),
-    ("$ref", "YAML anchors (&name, *name) work"),
 ];
 
 /// Keys of which a test needs at least one.
@@ -64,6 +63,8 @@ pub(crate) struct Draft {
     pub(crate) metadata: Map<String, Value>,
     pub(crate) options: Map<String, Value>,
     pub(crate) options_written: Map<String, Value>,
+    /// `options.provider`.
+    judges: Judges,
     providers: Option<Filter>,
     prompts: Option<Filter>,
     at: Position,
@@ -74,6 +75,7 @@ pub(crate) struct TestReader<'a> {
     pub(crate) reading: Reading<'a>,
     pub(crate) vars: VarReader<'a>,
     assertions: AssertionReader<'a>,
+    judges: &'a JudgeBook<'a>,
     columns: &'a [Arc<Column>],
     /// How often a test runs that doesn't say.
     repeat: u32,
@@ -83,15 +85,17 @@ impl<'a> TestReader<'a> {
     pub(crate) fn new(
         reading: Reading<'a>,
         collector: &'a VarCollector,
+        judges: &'a JudgeBook<'a>,
         columns: &'a [Arc<Column>],
         repeat: u32,
     ) -> Self {
         let vars = VarReader::new(reading, collector);
-        let assertions = AssertionReader::new(reading);
+        let assertions = AssertionReader::new(reading, judges);
         Self {
             reading,
             vars,
             assertions,
+            judges,
             columns,
             repeat,
         }
@@ -111,11 +115,7 @@ impl<'a> TestReader<'a> {
         }
         entry.warn_unknown(findings, &KNOWN);
         entry.refuse(findings, &UNSUPPORTED);
-        if !is_default
-            && !entry
-                .fields()
-                .any(|(key, _)| SUBSTANCE.contains(&key) || key == "$ref")
-        {
+        if !is_default && !entry.fields().any(|(key, _)| SUBSTANCE.contains(&key)) {
             findings.error_help(
                 entry.at(),
                 "the test is empty",
@@ -128,6 +128,8 @@ impl<'a> TestReader<'a> {
             .get("options")
             .map(|options| test_options::read(&options, self.reading));
         let vars = vars.unwrap_or_default();
+        let judge = entry.get("options").and_then(|it| it.get("provider"));
+        let judges = judge.map(|judge| self.judges.read(&judge, self.reading));
         let (options, options_written) = options.unwrap_or_default();
         let metadata =
             entry
@@ -156,6 +158,7 @@ impl<'a> TestReader<'a> {
             metadata: metadata.unwrap_or_default(),
             options,
             options_written,
+            judges: judges.unwrap_or_default(),
             providers: filter("providers"),
             prompts: filter("prompts"),
             at: entry.at(),
@@ -164,7 +167,12 @@ impl<'a> TestReader<'a> {
 
     /// The test that a draft makes under `default`.
     pub(crate) fn finish(&self, default: &Draft, draft: Draft) -> Test {
-        let merged = default.under(draft);
+        let mut merged = default.under(draft);
+        for assertion in merged.checks.iter_mut().flat_map(Check::members_mut) {
+            let chosen = assertion.judges.or(merged.judges);
+            let Assertion { kind, at, .. } = &*assertion;
+            assertion.judges = self.judges.complete(chosen, kind, at, self.reading);
+        }
         let disabled = test_options::flag(&merged.options, "disableVarExpansion")
             || environment::flag(self.reading.process, environment::DISABLE_VAR_EXPANSION);
         let axes = Axes::new(&merged.vars, &self.vars.files(), !disabled);
@@ -246,6 +254,7 @@ impl Draft {
             metadata: over(&self.metadata, draft.metadata),
             options,
             options_written: over(&self.options_written, draft.options_written),
+            judges: draft.judges.or(self.judges),
             providers: draft.providers.or_else(|| self.providers.clone()),
             prompts: draft.prompts.or_else(|| self.prompts.clone()),
             at: draft.at,

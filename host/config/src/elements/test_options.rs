@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{PROGRAM_HELP, Reading};
 use crate::entry::Entry;
+use crate::files::{has_extension, without_scheme};
 use crate::plan::CONVERSATION;
 
 /// Keys whose effect is missing.
@@ -16,9 +17,6 @@ const UNSUPPORTED: [(&str, &str); 3] = [
     ("transformVars", PROGRAM_HELP),
 ];
 
-/// Keys that only model-graded assertions read, which are refused themselves.
-const GRADER: [&str; 3] = ["provider", "rubricPrompt", "factuality"];
-
 /// Options, environment templates filled in and as written.
 pub(crate) fn read(
     entry: &Entry<'_>,
@@ -26,15 +24,6 @@ pub(crate) fn read(
 ) -> (Map<String, Value>, Map<String, Value>) {
     let findings = reading.findings;
     entry.refuse(findings, &UNSUPPORTED);
-    for key in GRADER {
-        if let Some(value) = entry.get(key) {
-            findings.warn(
-                value.at(),
-                "has no effect yet: only model-graded assertions read it",
-                None,
-            );
-        }
-    }
     for key in ["prefix", "suffix"] {
         if let Some(value) = entry.get(key).filter(|value| value.text().is_none()) {
             value.mismatch(findings, "text");
@@ -64,10 +53,28 @@ pub(crate) fn read(
     ] {
         entry.get(key).map(|value| value.want_bool(findings));
     }
-    let filled = entry.want_map(findings).unwrap_or_default();
+    let mut filled = entry.want_map(findings).unwrap_or_default();
+    if let Some(prompt) = entry.get("rubricPrompt").and_then(|it| file(&it, reading)) {
+        filled.insert("rubricPrompt".to_owned(), prompt);
+    }
     match entry.node.json_as_written() {
         Value::Object(written) => (filled, written),
         _ => (filled, Map::new()),
+    }
+}
+
+/// What the file holds that a value names, if it does.
+fn file(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Value> {
+    let name = entry.text().filter(|text| text.starts_with("file://"))?;
+    let path = reading.files.shown(without_scheme(name));
+    if has_extension(&path, &["json", "yaml", "yml"]) {
+        let tree = reading.files.tree(&path, &entry.at(), reading.findings);
+        tree.map(|node| node.json())
+    } else {
+        let text = reading
+            .files
+            .read_named(&path, &entry.at(), reading.findings);
+        text.map(|text| text.trim().into())
     }
 }
 

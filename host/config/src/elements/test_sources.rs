@@ -14,6 +14,7 @@ use crate::files::{has_extension, malformed_at, without_scheme};
 use crate::json;
 use crate::node::{Kind, Mark, Node};
 use crate::plan::{Position, Test};
+use crate::references;
 
 mod csv;
 
@@ -32,8 +33,8 @@ pub(crate) struct Sources<'a, 'r> {
     depth: usize,
 }
 
-/// Reads the key of every config, with the reader that belongs to it. Where none has it there is
-/// one test that says nothing.
+/// Reads the key of every config, with the reader that belongs to it. Where none has it, nor
+/// scenarios, there is one test that says nothing.
 pub(crate) fn read(
     roots: &[Entry<'_>],
     readers: &[TestReader<'_>],
@@ -41,7 +42,7 @@ pub(crate) fn read(
 ) -> Vec<Arc<Test>> {
     let mut found = Vec::new();
     let mut written = roots.iter().zip(readers);
-    if written.all(|(root, _)| root.get("tests").is_none()) {
+    if written.all(|(root, _)| root.get("tests").or(root.get("scenarios")).is_none()) {
         if let (Some(root), Some(tests)) = (roots.first(), readers.first()) {
             let empty = tests.finish(default, Draft::default());
             let at = Position {
@@ -60,8 +61,12 @@ pub(crate) fn read(
     found
 }
 
-/// The key of one config.
-fn of_config(entry: &Entry<'_>, tests: &TestReader<'_>, default: &Draft) -> Vec<Arc<Test>> {
+/// One `tests` key: a list, or a single source.
+pub(crate) fn of_config(
+    entry: &Entry<'_>,
+    tests: &TestReader<'_>,
+    default: &Draft,
+) -> Vec<Arc<Test>> {
     let mut sources = Sources {
         tests,
         default,
@@ -156,6 +161,7 @@ impl Sources<'_, '_> {
             let Some(mut node) = reading.files.tree(path, at, reading.findings) else {
                 return;
             };
+            references::resolve(&mut node, path, reading.files, reading.findings);
             reading.declared.fill(&mut node, path, reading.findings);
             let file = Entry::root(&node, path);
             match &node.kind {

@@ -146,8 +146,8 @@ impl TestOrder {
             let checks = test.assertions.iter().flat_map(super::Check::members);
             for assertion in checks {
                 match &assertion.value {
-                    Some(Value::String(text)) if SCRIPTS.contains(&&*assertion.kind) => {
-                        read.extend(words(text).map(str::to_owned));
+                    Some(Value::String(code)) if SCRIPTS.contains(&&*assertion.kind) => {
+                        read.extend(words(code).map(str::to_owned));
                     }
                     // What a file holds stands in the value alone.
                     Some(value) => leaves(value, &mut read),
@@ -213,8 +213,8 @@ fn count(number: usize, noun: &str) -> String {
 /// Whether a test's `prefix` or `suffix`, which become part of every prompt, read the conversation.
 fn converses_around(test: &Test) -> bool {
     ["prefix", "suffix"].iter().any(|key| {
-        let text = test.options.get(*key).and_then(Value::as_str);
-        text.is_some_and(|text| template_names(text).any(|name| name == CONVERSATION))
+        let frame = test.options.get(*key).and_then(Value::as_str);
+        frame.is_some_and(|frame| template_names(frame).any(|name| name == CONVERSATION))
     })
 }
 

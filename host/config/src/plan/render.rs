@@ -38,7 +38,7 @@ impl Case {
     /// Takes what earlier cases left to this one, which wins over variables of the same name. A
     /// variable that reads some of it was left as written when the plan was walked, and is
     /// filled in now. What was left is a model's words and never read as a template.
-    pub fn follow(&mut self, left: Map<String, Value>) {
+    pub fn follow(&mut self, left: &Map<String, Value>) {
         let mut scope = (*self.vars).clone();
         scope.extend(left.clone());
         let scope = Arc::new(scope);

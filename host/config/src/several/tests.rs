@@ -117,11 +117,11 @@ fn env_and_limits_and_plugins_are_common() {
 fn a_problem_names_the_file_that_has_it() {
     let folder = folder(
         "prompts: [p]\nproviders: [nope]",
-        "scenarios: [x]\ntests: [{ assert: [{ type: x }] }]",
+        "extensions: [x]\ntests: [{ assert: [{ type: x }] }]",
     );
     let problems = folder.problems();
     for (problem, beginning) in problems.iter().zip([
-        "sub/b.yaml:1:1: scenarios: ",
+        "sub/b.yaml:1:1: extensions: ",
         "a.yaml:2:13: providers[0]: ",
         "sub/b.yaml:2:28: tests[0].assert[0].type: ",
     ]) {

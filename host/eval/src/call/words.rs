@@ -46,6 +46,31 @@ pub(super) fn code_word(code: ErrorCode) -> &'static str {
     }
 }
 
+/// The code that a failure had before it became a word.
+pub(super) fn code_of(word: &str) -> ErrorCode {
+    const CODES: [ErrorCode; 13] = [
+        ErrorCode::InvalidRequest,
+        ErrorCode::Auth,
+        ErrorCode::RateLimited,
+        ErrorCode::QuotaExhausted,
+        ErrorCode::NotFound,
+        ErrorCode::ContextLength,
+        ErrorCode::ContentFilter,
+        ErrorCode::Timeout,
+        ErrorCode::Transient,
+        ErrorCode::BadResponse,
+        ErrorCode::Denied,
+        ErrorCode::Budget,
+        ErrorCode::Unsupported,
+    ];
+    let is = |code: &ErrorCode| code_word(*code) == word;
+    match CODES.into_iter().find(is) {
+        Some(code) => code,
+        None if word == OVER_BUDGET => ErrorCode::Budget,
+        None => ErrorCode::Other,
+    }
+}
+
 /// The host's own levels.
 pub(super) fn level(level: abi::Level) -> tracing::Level {
     match level {

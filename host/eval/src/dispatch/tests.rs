@@ -203,7 +203,8 @@ impl Model {
             *before_alone || ties.reads.iter().any(|strand| writes.contains(strand))
         };
         let held = (0..n).filter(holds).any(unfinished);
-        !self.stopped && !held && !(*alone && in_flight)
+        let must_wait = held || (*alone && in_flight);
+        !(self.stopped || must_wait)
     }
 
     fn in_flight(&self) -> Vec<usize> {

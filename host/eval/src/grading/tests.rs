@@ -14,6 +14,8 @@ fn assertion(weight: f64) -> Assertion {
         weight,
         metric: None,
         config: None,
+        knobs: Map::new(),
+        judges: runner_config::plan::Judges::default(),
         json: json!({"type": "equals"}),
         at: runner_config::plan::Position::default(),
     }

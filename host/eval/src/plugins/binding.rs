@@ -22,6 +22,7 @@ use url::Url;
 
 use super::bind_error::BindError;
 use super::bounds::{call_limits, scheduling};
+use super::extras::{Extras, take};
 use super::{Budgets, LoadedPlugin, PluginSet, Trust};
 use crate::gateway::{
     Bill, Credential, Grants, Origin, OriginPattern, Price, Scheduling, Scheme, Secret,
@@ -37,6 +38,8 @@ pub(crate) struct Target {
     pub(crate) grants_digest: String,
     pub(crate) limits: CallLimits,
     pub(crate) scheduling: Arc<Scheduling>,
+    /// Whether it takes the case's variables, for templates in its config.
+    pub(crate) reads_vars: bool,
     /// `delay` of the provider or the run.
     pub(crate) delay: Option<Duration>,
     pub(crate) price: Option<Price>,
@@ -103,6 +106,13 @@ impl Binder<'_> {
                 config.insert(setting.config_key.clone(), Value::String(value));
             }
         }
+        // An id that is itself an address (`https://api.example.com/chat`) is the one meant.
+        if let Some(key) = &wants.host_config_key
+            && !config.contains_key(key)
+            && (provider.id.starts_with("https://") || provider.id.starts_with("http://"))
+        {
+            config.insert(key.clone(), Value::String(provider.id.clone()));
+        }
         let bound = match &plugin.trust {
             Trust::Bundled => self.bundled(&plugin, wants, provider, &mut config)?,
             Trust::Foreign(entry) => self.foreign(&plugin, entry.as_deref(), Some(provider))?,
@@ -136,6 +146,7 @@ impl Binder<'_> {
             grants_digest: bound.digest,
             limits,
             scheduling: Arc::new(scheduling(Some(provider), self.adaptive)),
+            reads_vars: Extras::of(&plugin).reads("vars"),
             delay: provider.delay.or(self.delay),
             plugin,
         })
@@ -211,10 +222,13 @@ impl Binder<'_> {
             None => patterns(&wants.hosts, &provider.at)?,
         };
         let mut credentials = BTreeMap::new();
+        let keyless = config.get("apiKeyRequired") == Some(&Value::Bool(false));
+        let extras = Extras::of(plugin);
         for want in &wants.credentials {
+            let needed = !keyless && !extras.can_do_without(&want.name);
             credentials.insert(
                 want.name.clone(),
-                self.wanted_credential(provider, want, config, &hosts)?,
+                self.wanted_credential(provider, want, config, &hosts, needed)?,
             );
         }
         let digest = digest(&json!({
@@ -234,6 +248,7 @@ impl Binder<'_> {
         want: &CredentialWant,
         config: &mut Map<String, Value>,
         hosts: &[OriginPattern],
+        needed: bool,
     ) -> Result<Credential, BindError> {
         let env = want
             .env_config_key
@@ -244,11 +259,20 @@ impl Binder<'_> {
         let written = want
             .value_config_key
             .as_ref()
-            .and_then(|key| config.remove(key));
+            .and_then(|key| take(config, key));
         let value = match written {
             Some(Value::String(value)) if !value.is_empty() => Some(value),
             _ => self.variable(provider, &env),
         };
+        if value.is_none() && !needed {
+            // A request that names it after all is refused by the gateway.
+            return Ok(Credential {
+                scheme: scheme(&want.scheme, &provider.at)?,
+                secret: None,
+                env,
+                hosts: hosts.to_vec(),
+            });
+        }
         let Some(value) = value.or_else(|| self.offline.then(String::new)) else {
             let elsewhere = match &want.env_config_key {
                 Some(key) => {

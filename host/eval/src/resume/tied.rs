@@ -103,7 +103,7 @@ mod tests {
         writes: &[&str],
         stands: Stands,
     ) -> (CaseId, Arc<Needs>, Stands) {
-        let strands = |names: &[&str]| -> Vec<Strand> {
+        let registers = |names: &[&str]| -> Vec<Strand> {
             names
                 .iter()
                 .map(|name| Strand::Register((*name).into()))
@@ -111,8 +111,8 @@ mod tests {
         };
         let needs = Needs {
             alone: false,
-            reads: strands(reads),
-            writes: strands(writes),
+            reads: registers(reads),
+            writes: registers(writes),
         };
         (id(number), Arc::new(needs), stands)
     }

@@ -115,8 +115,8 @@ fn what_is_wrong_in_a_file_names_the_line() {
     let cases = [
         (
             "t.csv",
-            "a,__expected\n1,similar: x\n",
-            "t.csv:2:1: assert[0].type: the assertion type 'similar' is not supported yet\nhelp: there are: contains, contains-any, equals, is-json, latency, regex",
+            "a,__expected\n1,moderation: x\n",
+            "t.csv:2:1: assert[0].type: the assertion type 'moderation' is not supported yet\nhelp: there are: answer-relevance, contains, contains-any, equals, is-json, latency, llm-rubric, regex, similar",
         ),
         (
             "t.csv",

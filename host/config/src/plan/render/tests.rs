@@ -124,9 +124,9 @@ fn what_earlier_cases_left_wins_and_is_no_template() {
         "reg": "{{ 6 * 7 }}",
         "_conversation": [{ "output": "{{ env.KEY }}" }],
     });
-    case.follow(left.as_object().unwrap().clone());
+    case.follow(left.as_object().expect("a map"));
     assert_eq!(
-        case.render().unwrap().text,
+        case.render().expect("text").text,
         // `ask` was filled in with the variable `reg` when the plan was walked.
         "again: mine / {{ 6 * 7 }} / {{ env.KEY }}"
     );
@@ -140,6 +140,6 @@ fn a_variable_that_reads_a_register_is_filled_in_when_it_is_known() {
         "prompts: ['{{ask}}']\nproviders: [echo]\ntests: [{ vars: { ask: 'again: {{ reg }}' } }]",
     );
     let mut case = folder.cases().remove(0);
-    case.follow(json!({ "reg": "{{ ask }}" }).as_object().unwrap().clone());
-    assert_eq!(case.render().unwrap().text, "again: {{ ask }}");
+    case.follow(json!({ "reg": "{{ ask }}" }).as_object().expect("a map"));
+    assert_eq!(case.render().expect("text").text, "again: {{ ask }}");
 }

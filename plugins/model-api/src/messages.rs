@@ -7,17 +7,20 @@
 use runner_plugin::json::{self, Value, json};
 use runner_plugin::{Error, Media, Message, Part, Role, ToolCall};
 
-/// All messages, in order.
-pub(crate) fn of(messages: &[Message]) -> Result<Value, Error> {
+/// All messages, in order. `developer` is what the server calls that role.
+///
+/// # Errors
+/// `unsupported` where a part has no place in this shape.
+pub fn of(messages: &[Message], developer: &str) -> Result<Value, Error> {
     let mut list = Vec::new();
     for message in messages {
-        append(message, &mut list)?;
+        append(message, developer, &mut list)?;
     }
     Ok(Value::Array(list))
 }
 
 /// One message of the contract, which may be several of the API's.
-fn append(message: &Message, list: &mut Vec<Value>) -> Result<(), Error> {
+fn append(message: &Message, developer: &str, list: &mut Vec<Value>) -> Result<(), Error> {
     let mut content = Vec::new();
     let mut calls = Vec::new();
     let mut results = Vec::new();
@@ -41,7 +44,8 @@ fn append(message: &Message, list: &mut Vec<Value>) -> Result<(), Error> {
     if only_results {
         return Ok(());
     }
-    let mut sent = json!({ "role": role(message.role), "content": text_alone(content, &calls) });
+    let mut sent =
+        json!({ "role": role(message.role, developer), "content": text_alone(content, &calls) });
     if let Some(name) = &message.name {
         sent["name"] = json!(name);
     }
@@ -65,10 +69,10 @@ fn text_alone(mut content: Vec<Value>, calls: &[Value]) -> Value {
     }
 }
 
-fn role(role: Role) -> &'static str {
+fn role(role: Role, developer: &str) -> &str {
     match role {
         Role::System => "system",
-        Role::Developer => "developer",
+        Role::Developer => developer,
         Role::User => "user",
         Role::Assistant => "assistant",
         Role::Tool => "tool",

@@ -7,16 +7,24 @@
 use runner_plugin::json::{self, Value};
 use runner_plugin::{Completion, Error, FinishReason, Message, Part, Role, ToolCall, Usage};
 
+use crate::failure;
+
 /// Whether the request binds the answer to a JSON Schema.
-pub(crate) fn wants_json(body: &Value) -> bool {
+pub fn wants_json(body: &Value) -> bool {
     body.pointer("/response_format/type")
         .is_some_and(|kind| kind == "json_schema")
 }
 
 /// Reads a whole response of status 2xx.
-pub(crate) fn completion(response: Value, wants_json: bool) -> Result<Completion, Error> {
+///
+/// # Errors
+/// `bad-response` where it holds no answer; what a gateway reports within it.
+pub fn completion(response: Value, wants_json: bool) -> Result<Completion, Error> {
     let choice = &response["choices"][0];
     let message = &choice["message"];
+    if choice["error"].is_object() {
+        return Err(failure::of(200, &choice["error"]));
+    }
     if !message.is_object() {
         return Err(Error::bad_response("the response holds no message").detail(response));
     }
@@ -72,11 +80,9 @@ fn content_text(content: &Value) -> String {
 
 fn parts(message: &Value, text: &str, calls: Option<&Value>) -> Result<Vec<Part>, Error> {
     let mut parts = Vec::new();
-    let reasoning = message["reasoning_content"]
-        .as_str()
-        .or(message["reasoning"].as_str());
-    if let Some(reasoning) = reasoning.filter(|text| !text.is_empty()) {
-        parts.push(Part::Reasoning(reasoning.to_owned()));
+    let reasoning = reasoning(message);
+    if !reasoning.is_empty() {
+        parts.push(Part::Reasoning(reasoning));
     }
     // An empty text is an answer, too, where there is nothing else.
     if !text.is_empty() || calls.is_none() {
@@ -94,6 +100,17 @@ fn parts(message: &Value, text: &str, calls: Option<&Value>) -> Result<Vec<Part>
     Ok(parts)
 }
 
+/// What the model thought, which servers state beside the content or as parts of it.
+fn reasoning(message: &Value) -> String {
+    for key in ["reasoning_content", "reasoning"] {
+        if let Some(text) = message[key].as_str() {
+            return text.to_owned();
+        }
+    }
+    let parts = message["content"].as_array().into_iter().flatten();
+    parts.map(|part| content_text(&part["thinking"])).collect()
+}
+
 /// A call of a tool. Models do write arguments that are no JSON: those are handed on as a
 /// JSON string, so that a grader can see what was written.
 fn tool_call(call: &Value, function: &Value) -> Result<Part, Error> {
@@ -102,11 +119,7 @@ fn tool_call(call: &Value, function: &Value) -> Result<Part, Error> {
         return Ok(Part::Other(call.to_string()));
     }
     let name = function["name"].as_str().ok_or_else(unreadable)?;
-    let arguments = match &function["arguments"] {
-        Value::String(text) if text.is_empty() => "{}".to_owned(),
-        Value::String(text) if serde_json::from_str::<Value>(text).is_ok() => text.clone(),
-        other => other.to_string(),
-    };
+    let arguments = arguments(&function["arguments"]);
     Ok(Part::ToolCall(ToolCall {
         id: call["id"].as_str().unwrap_or_default().to_owned(),
         name: name.to_owned(),
@@ -114,24 +127,36 @@ fn tool_call(call: &Value, function: &Value) -> Result<Part, Error> {
     }))
 }
 
-fn finish(reason: &Value) -> Option<FinishReason> {
+/// The arguments of a call as one JSON text, however the model wrote them.
+pub fn arguments(written: &Value) -> String {
+    match written {
+        Value::String(text) if text.is_empty() => "{}".to_owned(),
+        Value::String(text) if serde_json::from_str::<Value>(text).is_ok() => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Why the model stopped, by the name that chat completions have for it.
+pub fn finish(reason: &Value) -> Option<FinishReason> {
     Some(match reason.as_str()? {
         "stop" => FinishReason::Stop,
-        "length" => FinishReason::Length,
+        "length" | "model_length" => FinishReason::Length,
         "tool_calls" | "function_call" => FinishReason::ToolCalls,
         "content_filter" => FinishReason::ContentFilter,
         other => FinishReason::Other(other.to_owned()),
     })
 }
 
-fn usage(usage: &Value) -> Usage {
+/// The token counts of a `usage` object, each if reported.
+pub fn usage(usage: &Value) -> Usage {
     let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64);
     Usage {
         input_tokens: count("/prompt_tokens"),
         output_tokens: count("/completion_tokens"),
         total_tokens: count("/total_tokens"),
-        cache_read_tokens: count("/prompt_tokens_details/cached_tokens"),
-        cache_write_tokens: None,
+        cache_read_tokens: count("/prompt_tokens_details/cached_tokens")
+            .or(count("/prompt_cache_hit_tokens")),
+        cache_write_tokens: count("/prompt_tokens_details/cache_write_tokens"),
         reasoning_tokens: count("/completion_tokens_details/reasoning_tokens"),
         other: Vec::new(),
     }

@@ -1,0 +1,242 @@
+//! Judges: the models that model-graded assertions ask.
+//!
+//! An assertion's `provider` wins over its test's `options.provider` (that of `defaultTest` lies
+//! under it), and what neither says comes from the keys that the environment holds. A provider
+//! may be an id, an object, the label of a provider of the run, or a map with one for each kind
+//! of question. One that is given for all kinds is taken for vectors only if its id says that
+//! it makes vectors, and for text only if it doesn't: a chat model for `llm-rubric` is no reason
+//! for `answer-relevance` to fail.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::limits::Groups;
+use super::{Reading, providers};
+use crate::entry::Entry;
+use crate::plan::{Column, JudgeId, Judges, Position, Provider};
+
+/// Kinds of questions, as a map under `provider` names them.
+const KINDS: [&str; 4] = ["text", "embedding", "classification", "moderation"];
+
+/// Who judges where nobody is named: the first whose key is set. From what each vendor recommends
+/// for judging at a moderate price; embeddings where the vendor has them.
+const DEFAULTS: [(&str, Default); 4] = [
+    (
+        "OPENAI_API_KEY",
+        Default {
+            text: Some("openai:gpt-4.1"),
+            embedding: Some("openai:embedding:text-embedding-3-large"),
+            moderation: Some("openai:moderation:omni-moderation-latest"),
+        },
+    ),
+    (
+        "ANTHROPIC_API_KEY",
+        Default {
+            text: Some("anthropic:messages:claude-sonnet-4-5"),
+            embedding: None,
+            moderation: None,
+        },
+    ),
+    (
+        "GEMINI_API_KEY",
+        Default {
+            text: Some("google:gemini-2.5-pro"),
+            embedding: Some("google:embedding:gemini-embedding-001"),
+            moderation: None,
+        },
+    ),
+    (
+        "MISTRAL_API_KEY",
+        Default {
+            text: Some("mistral:mistral-large-latest"),
+            embedding: Some("mistral:embedding:mistral-embed"),
+            moderation: None,
+        },
+    ),
+];
+
+struct Default {
+    text: Option<&'static str>,
+    embedding: Option<&'static str>,
+    moderation: Option<&'static str>,
+}
+
+/// Every judge of a plan, each once.
+pub(crate) struct JudgeBook<'a> {
+    columns: &'a [Arc<Column>],
+    groups: &'a Groups,
+    found: RefCell<Found>,
+}
+
+#[derive(Default)]
+struct Found {
+    judges: Vec<Arc<Provider>>,
+    /// By what the config says of it.
+    known: BTreeMap<String, Option<JudgeId>>,
+}
+
+impl<'a> JudgeBook<'a> {
+    pub(crate) fn new(columns: &'a [Arc<Column>], groups: &'a Groups) -> Self {
+        Self {
+            columns,
+            groups,
+            found: RefCell::default(),
+        }
+    }
+
+    pub(crate) fn into_judges(self) -> Vec<Arc<Provider>> {
+        self.found.into_inner().judges
+    }
+
+    /// The key `provider` of an assertion or of a test's options.
+    pub(crate) fn read(&self, entry: &Entry<'_>, reading: Reading<'_>) -> Judges {
+        let is_kinds = entry.is_map()
+            && entry.fields().next().is_some()
+            && entry.fields().all(|(key, _)| KINDS.contains(&key));
+        if !is_kinds {
+            let Some(judge) = self.one(entry, reading) else {
+                return Judges::default();
+            };
+            let embeds = self.found.borrow().judges[judge.0 as usize]
+                .id
+                .contains("embed");
+            return Judges {
+                text: (!embeds).then_some(judge),
+                embedding: embeds.then_some(judge),
+                classification: Some(judge),
+                moderation: Some(judge),
+            };
+        }
+        let kind = |name| self.one(&entry.get(name)?, reading);
+        Judges {
+            text: kind("text"),
+            embedding: kind("embedding"),
+            classification: kind("classification"),
+            moderation: kind("moderation"),
+        }
+    }
+
+    /// One provider, by the label of a provider of the run, or in any form of `providers`.
+    fn one(&self, entry: &Entry<'_>, reading: Reading<'_>) -> Option<JudgeId> {
+        let key = entry.node.json().to_string();
+        if let Some(known) = self.found.borrow().known.get(&key) {
+            return *known;
+        }
+        let labelled = entry.text().and_then(|name| {
+            let providers = self.columns.iter().map(|column| &column.provider);
+            let mut labelled = providers.filter(|one| one.label.as_deref() == Some(name));
+            labelled.next().cloned()
+        });
+        let provider = labelled.or_else(|| providers::single(entry, reading, self.groups));
+        let mut found = self.found.borrow_mut();
+        let judge = provider.map(|provider| found.add(provider));
+        found.known.insert(key, judge);
+        judge
+    }
+
+    /// `chosen`, and what it lacks of what an assertion of this type asks from the defaults. Says
+    /// so where nobody is there to ask.
+    pub(crate) fn complete(
+        &self,
+        chosen: Judges,
+        kind: &str,
+        at: &Position,
+        reading: Reading<'_>,
+    ) -> Judges {
+        if !reading.catalog.asking_types.contains(kind) {
+            return Judges::default();
+        }
+        let mut judges = chosen;
+        let asks = Asks::of(kind);
+        let wanted: [(bool, &mut Option<JudgeId>, Pick); 3] = [
+            (asks.text, &mut judges.text, |default| default.text),
+            (asks.embedding, &mut judges.embedding, |default| {
+                default.embedding
+            }),
+            (asks.moderation, &mut judges.moderation, |default| {
+                default.moderation
+            }),
+        ];
+        for (is_asked, judge, pick) in wanted {
+            if is_asked && judge.is_none() {
+                *judge = self.default(pick, at, reading);
+                if judge.is_none() && reading.findings.is_clean() {
+                    Self::nobody(kind, at, reading);
+                }
+            }
+        }
+        if asks.classification && judges.classification.is_none() {
+            Self::nobody(kind, at, reading);
+        }
+        judges
+    }
+
+    fn default(&self, pick: Pick, at: &Position, reading: Reading<'_>) -> Option<JudgeId> {
+        let has_key = |name: &str| {
+            let value = reading.process.get(name).map(String::as_str);
+            let declared = reading.declared.values.get(name);
+            value
+                .or_else(|| declared.and_then(|value| value.as_str()))
+                .is_some_and(|key| !key.is_empty())
+        };
+        let prefixes = &reading.catalog.provider_prefixes;
+        let id = DEFAULTS.iter().find_map(|(key, default)| {
+            let id = pick(default)?;
+            let prefix = id.split(':').next()?;
+            (has_key(key) && prefixes.contains_key(prefix)).then_some(id)
+        })?;
+        let key = format!("default {id}");
+        if let Some(known) = self.found.borrow().known.get(&key) {
+            return *known;
+        }
+        let provider = providers::plain(id, at, reading)?;
+        let mut found = self.found.borrow_mut();
+        let judge = found.add(Arc::new(provider));
+        found.known.insert(key, Some(judge));
+        Some(judge)
+    }
+
+    fn nobody(kind: &str, at: &Position, reading: Reading<'_>) {
+        let keys: Vec<&str> = DEFAULTS.iter().map(|(key, _)| *key).collect();
+        let message = format!("'{kind}' asks a model, and there is none to ask");
+        let help = format!(
+            "name one, for example `defaultTest: {{ options: {{ provider: openai:gpt-4.1 }} }}`, or set one of {}",
+            keys.join(", ")
+        );
+        reading.findings.error_help(at.clone(), message, help);
+    }
+}
+
+type Pick = fn(&Default) -> Option<&'static str>;
+
+impl Found {
+    fn add(&mut self, provider: Arc<Provider>) -> JudgeId {
+        let id = JudgeId(self.judges.len() as u32);
+        self.judges.push(provider);
+        id
+    }
+}
+
+/// What an assertion asks for.
+struct Asks {
+    text: bool,
+    embedding: bool,
+    classification: bool,
+    moderation: bool,
+}
+
+impl Asks {
+    fn of(kind: &str) -> Self {
+        let is = |kinds: &[&str]| kinds.iter().any(|one| kind.split(':').next() == Some(one));
+        Self {
+            text: !is(&["similar", "classifier", "moderation"]),
+            embedding: is(&["similar", "answer-relevance"]),
+            classification: is(&["classifier"]),
+            moderation: is(&["moderation"]),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

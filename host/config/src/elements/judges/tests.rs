@@ -1,0 +1,108 @@
+//! Who is asked, and what is said where nobody is.
+
+use crate::fixture::Folder;
+use crate::plan::{Check, JudgeId, Plan};
+
+fn folder(rest: &str) -> Folder {
+    Folder::new(&format!(
+        "prompts: [p]\nproviders: [echo, {{ id: 'openai:m', label: careful, config: {{ temperature: 0 }} }}]\n{rest}"
+    ))
+}
+
+/// Type, and the ids of the judges for text and for vectors, of every assertion.
+fn asked(plan: &Plan) -> Vec<String> {
+    let id = |judge: Option<JudgeId>| {
+        judge.map_or("-", |judge| plan.judges[judge.0 as usize].id.as_str())
+    };
+    let assertions = plan.tests.iter().flat_map(|test| &test.assertions);
+    assertions
+        .flat_map(Check::members)
+        .map(|one| {
+            format!(
+                "{} {} {}",
+                one.kind,
+                id(one.judges.text),
+                id(one.judges.embedding)
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn the_nearest_provider_wins() {
+    let folder = folder(
+        "defaultTest: { options: { provider: 'openai:default' } }\ntests:\n\
+         - assert: [{ type: llm-rubric, value: v }, { type: llm-rubric, value: v, provider: 'openai:own' }]\n\
+         - { options: { provider: { id: 'openai:tests', config: { temperature: 1 } } }, assert: [{ type: llm-rubric, value: v }] }\n\
+         - assert: [{ type: assert-set, assert: [{ type: llm-rubric, value: v }] }, { type: equals, value: v }]\n",
+    );
+    assert_eq!(
+        asked(&folder.plan()),
+        [
+            "llm-rubric openai:default -",
+            "llm-rubric openai:own -",
+            "llm-rubric openai:tests -",
+            "llm-rubric openai:default -",
+            "equals - -",
+        ]
+    );
+}
+
+#[test]
+fn a_map_names_one_for_each_kind_and_the_environment_fills_what_is_missing() {
+    let tests = "tests:\n- { options: { provider: { text: 'openai:t', embedding: 'openai:embedding:e' } }, assert: [{ type: answer-relevance }] }\n\
+                 - { options: { provider: 'openai:chat' }, assert: [{ type: answer-relevance }] }\n\
+                 - assert: [{ type: similar, value: v }]\n";
+    let folder = folder(tests).env("OPENAI_API_KEY", "k");
+    assert_eq!(
+        asked(&folder.plan()),
+        [
+            "answer-relevance openai:t openai:embedding:e",
+            "answer-relevance openai:chat openai:embedding:text-embedding-3-large",
+            "similar - openai:embedding:text-embedding-3-large",
+        ]
+    );
+}
+
+#[test]
+fn a_label_means_the_provider_of_the_run_with_its_config() {
+    let folder = folder(
+        "tests: [{ assert: [{ type: llm-rubric, value: v, provider: careful }, { type: llm-rubric, value: w, provider: careful }] }]",
+    );
+    let plan = folder.plan();
+    assert_eq!(asked(&plan), ["llm-rubric openai:m -"; 2]);
+    assert_eq!(plan.judges.len(), 1);
+    assert_eq!(plan.judges[0].config["temperature"], 0);
+}
+
+#[test]
+fn nobody_to_ask_is_said_with_what_to_do() {
+    let problems = folder("tests: [{ assert: [{ type: llm-rubric, value: v }] }]").problems();
+    assert_eq!(problems.len(), 1);
+    assert!(
+        problems[0].starts_with("promptfooconfig.yaml:3:20: tests[0].assert[0]: 'llm-rubric' asks a model, and there is none to ask\nhelp: name one, for example `defaultTest"),
+        "{problems:?}"
+    );
+    let wrong =
+        folder("tests: [{ assert: [{ type: llm-rubric, value: v, provider: 'x:y' }] }]").problems();
+    assert!(
+        wrong[0].contains("no plugin serves the provider 'x:y'"),
+        "{wrong:?}"
+    );
+    assert_eq!(wrong.len(), 1);
+}
+
+#[test]
+fn knobs_beside_the_type_are_the_graders_and_files_are_read() {
+    let folder = folder(
+        "tests: [{ options: { rubricPrompt: 'file://r.json' }, assert: [{ type: llm-rubric, value: v, votes: 3, rubricPrompt: 'file://r.txt', provider: echo }] }]",
+    )
+    .file("r.txt", "judge {{output}}\n")
+    .file("r.json", "[{\"role\": \"user\"}]");
+    let plan = folder.plan();
+    let test = &plan.tests[0];
+    let knobs = &test.assertions[0].members()[0].knobs;
+    assert_eq!(knobs["votes"], 3);
+    assert_eq!(knobs["rubricPrompt"], "judge {{output}}");
+    assert_eq!(test.options["rubricPrompt"][0]["role"], "user");
+}

@@ -1,0 +1,192 @@
+//! `scenarios`: every part of `config` with every one of `tests`.
+//!
+//! A part is a test that lacks something: it lies under the scenario's tests as `defaultTest`
+//! lies under it. Tests of a scenario are a conversation of their own, unless they say another.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::test_case::{Draft, TestReader};
+use super::test_sources::of_config;
+use super::vars::Origin;
+use super::{PROGRAM_HELP, program};
+use crate::entry::Entry;
+use crate::files::without_scheme;
+use crate::node::Kind;
+use crate::plan::Test;
+use crate::references;
+
+const KNOWN: [&str; 3] = ["description", "config", "tests"];
+
+/// Reads the key of every config, with the reader that belongs to it.
+pub(crate) fn read(
+    roots: &[Entry<'_>],
+    readers: &[TestReader<'_>],
+    default: &Draft,
+) -> Vec<Arc<Test>> {
+    let mut found = Vec::new();
+    let mut number = 0;
+    for (root, tests) in roots.iter().zip(readers) {
+        let Some(scenarios) = root.get("scenarios") else {
+            continue;
+        };
+        if !scenarios.is_list() {
+            scenarios.mismatch(tests.reading.findings, "a list of scenarios");
+            continue;
+        }
+        for entry in scenarios.items() {
+            one(&entry, number, tests, default, &mut found);
+            number += 1;
+        }
+    }
+    found
+}
+
+/// A scenario, or a file that is one or several.
+fn one(
+    entry: &Entry<'_>,
+    number: usize,
+    tests: &TestReader<'_>,
+    default: &Draft,
+    found: &mut Vec<Arc<Test>>,
+) {
+    let reading = tests.reading;
+    let Some(text) = entry.text() else {
+        return scenario(entry, number, tests, default, found);
+    };
+    if let Some(path) = program(text) {
+        let message = format!("'{path}': scenarios made by a program are not supported yet");
+        return reading
+            .findings
+            .error_help(entry.at(), message, PROGRAM_HELP);
+    }
+    let shown = reading.files.shown(without_scheme(text));
+    let Some(mut node) = reading.files.tree(&shown, &entry.at(), reading.findings) else {
+        return;
+    };
+    references::resolve(&mut node, &shown, reading.files, reading.findings);
+    reading.declared.fill(&mut node, &shown, reading.findings);
+    let file = Entry::root(&node, &shown);
+    if matches!(node.kind, Kind::List(_)) {
+        for item in file.items() {
+            scenario(&item, number, tests, default, found);
+        }
+    } else {
+        scenario(&file, number, tests, default, found);
+    }
+}
+
+fn scenario(
+    entry: &Entry<'_>,
+    number: usize,
+    tests: &TestReader<'_>,
+    default: &Draft,
+    found: &mut Vec<Arc<Test>>,
+) {
+    let findings = tests.reading.findings;
+    if !entry.is_map() {
+        return entry.mismatch(findings, "a map with `config` and `tests`");
+    }
+    entry.warn_unknown(findings, &KNOWN);
+    let parts: Vec<Draft> = match entry.get("config") {
+        Some(parts) if parts.is_list() => parts
+            .items()
+            .filter_map(|part| tests.read(&part, Origin::Config, true))
+            .collect(),
+        Some(parts) => return parts.mismatch(findings, "a list of parts of tests"),
+        None => vec![Draft::default()],
+    };
+    let Some(written) = entry.get("tests") else {
+        let help = "for example: tests: [{ description: 'says it politely' }]";
+        return findings.error_help(entry.at(), "a scenario needs `tests`", help);
+    };
+    for mut part in parts {
+        let id = format!("__scenario_{number}__");
+        let conversation = default.metadata.get("conversationId").cloned();
+        part.metadata
+            .entry("conversationId")
+            .or_insert_with(|| conversation.unwrap_or(Value::from(id)));
+        found.extend(of_config(&written, tests, &default.under(part)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::Folder;
+    use crate::plan::Check;
+
+    fn folder(scenarios: &str) -> Folder {
+        Folder::new(&format!(
+            "prompts: ['{{{{a}}}} {{{{b}}}}']\nproviders: [echo]\n\
+             defaultTest: {{ vars: {{ b: d }}, assert: [{{ type: contains, value: default }}] }}\nscenarios: {scenarios}"
+        ))
+    }
+
+    fn shown(folder: &Folder) -> Vec<String> {
+        let value = |check: &Check| check.members()[0].value.clone().unwrap_or_default();
+        let plan = folder.plan();
+        plan.cases()
+            .map(|case| {
+                let values = case.test.assertions.iter().map(value);
+                let values: Vec<_> = values.map(|value| value.to_string()).collect();
+                let id = &case.test.metadata["conversationId"];
+                format!(
+                    "{} {} {id}",
+                    case.render().expect("text").text,
+                    values.join(",")
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_part_meets_every_test_and_the_test_wins() {
+        let folder = folder(
+            "\n- config:\n  - { vars: { a: 1 }, assert: [{ type: contains, value: part }] }\n  - { vars: { a: 2, b: x } }\n  \
+             tests:\n  - { assert: [{ type: contains, value: test }] }\n  - { vars: { a: 3 }, metadata: { conversationId: own } }\n",
+        );
+        assert_eq!(
+            shown(&folder),
+            [
+                r#"1 d "default","part","test" "__scenario_0__""#,
+                r#"3 d "default","part" "own""#,
+                r#"2 x "default","test" "__scenario_0__""#,
+                r#"3 x "default" "own""#,
+            ]
+        );
+    }
+
+    #[test]
+    fn scenarios_come_after_tests_and_may_stand_in_files() {
+        let one = "config: [{ vars: { a: f } }]\ntests: [{ vars: { b: g } }]";
+        let folder = folder("[file://s.yaml, { config: [{ vars: { a: h } }], tests: file://t.csv }]\ntests: [{ vars: { a: t }, metadata: { conversationId: x } }]")
+            .file("s.yaml", one)
+            .file("t.csv", "b\ni\nj\n");
+        let texts: Vec<String> = shown(&folder);
+        let begins: Vec<&str> = texts.iter().map(|text| &text[..3]).collect();
+        assert_eq!(begins, ["t d", "f g", "h i", "h j"]);
+        assert!(texts[3].ends_with("__scenario_1__\""), "{texts:?}");
+    }
+
+    #[test]
+    fn wrong_shapes_are_said() {
+        let cases = [
+            ("{}", "a list of scenarios"),
+            ("[1]", "a map with `config` and `tests`"),
+            ("[{ config: [] }]", "a scenario needs `tests`"),
+            (
+                "[{ config: {}, tests: [{ vars: { a: 1 } }] }]",
+                "a list of parts of tests",
+            ),
+            (
+                "[file://x.js]",
+                "scenarios made by a program are not supported yet",
+            ),
+        ];
+        for (yaml, expected) in cases {
+            let problems = folder(yaml).problems();
+            assert!(problems[0].contains(expected), "{yaml}: {problems:?}");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! `$ref`: a value that stands elsewhere, in this file or another one.
+//!
+//! `{ $ref: '#/assertionTemplates/polite' }` becomes what the JSON Pointer leads to in the same
+//! file, `{ $ref: 'shared.yaml#/tests/0' }` what it leads to in that file; other keys beside
+//! `$ref` win over those of a map that it brings. References in what they bring are followed, too.
+//!
+//! JSON Schemas have a `$ref` of their own that means their own root. What stands below a key
+//! that holds a schema is left alone; inside an assertion's `value` and a provider's `config` a
+//! local reference that leads nowhere in the config is taken for the schema's own.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::files::Files;
+use crate::node::{Kind, Mark, Node, Text};
+use crate::plan::Position;
+use crate::problem::Findings;
+
+/// Keys whose values are JSON Schemas, or hold them.
+const SCHEMAS: [&str; 8] = [
+    "parameters",
+    "schema",
+    "json_schema",
+    "input_schema",
+    "inputSchema",
+    "response_schema",
+    "responseSchema",
+    "response_format",
+];
+
+/// Keys whose values may be schemas.
+const PERHAPS_SCHEMAS: [&str; 2] = ["value", "config"];
+
+/// References that lead to references.
+const MAX_CHAIN: usize = 16;
+
+/// Values that all references together may bring; a few lines of them can ask for billions.
+const MAX_BROUGHT: usize = 1 << 20;
+
+/// Replaces every reference in `root`, which is the file `path`.
+pub(crate) fn resolve(root: &mut Node, path: &Path, files: &Files, findings: &Findings) {
+    if !mentions(root) {
+        return;
+    }
+    let mut resolver = Resolver {
+        whole: root.clone(),
+        path,
+        files,
+        findings,
+        others: HashMap::new(),
+        brought: 0,
+    };
+    let place = Place {
+        key: String::new(),
+        perhaps_schema: false,
+        chain: Vec::new(),
+    };
+    resolver.walk(root, &place);
+}
+
+fn mentions(node: &Node) -> bool {
+    match &node.kind {
+        Kind::List(items) => items.iter().any(mentions),
+        Kind::Map(fields) => fields
+            .iter()
+            .any(|(key, value)| key.name == "$ref" || mentions(value)),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => false,
+    }
+}
+
+/// Where the walk is.
+#[derive(Clone)]
+struct Place {
+    /// For messages.
+    key: String,
+    /// Whether a reference may be a schema's own.
+    perhaps_schema: bool,
+    /// The references that led here.
+    chain: Vec<String>,
+}
+
+impl Place {
+    fn below(&self, part: &str, name: &str) -> Self {
+        Self {
+            key: format!("{}{part}", self.key),
+            perhaps_schema: self.perhaps_schema || PERHAPS_SCHEMAS.contains(&name),
+            chain: self.chain.clone(),
+        }
+    }
+}
+
+struct Resolver<'a> {
+    whole: Node,
+    path: &'a Path,
+    files: &'a Files,
+    findings: &'a Findings,
+    others: HashMap<PathBuf, Option<Node>>,
+    brought: usize,
+}
+
+impl Resolver<'_> {
+    fn walk(&mut self, node: &mut Node, place: &Place) {
+        if let Some((target, mark)) = reference(node) {
+            self.replace(node, &target, mark, place);
+            return;
+        }
+        match &mut node.kind {
+            Kind::List(items) => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    self.walk(item, &place.below(&format!("[{index}]"), ""));
+                }
+            }
+            Kind::Map(fields) => {
+                for (key, value) in fields {
+                    let name = &key.name;
+                    if SCHEMAS.contains(&name.as_str()) {
+                        continue;
+                    }
+                    let dot = if place.key.is_empty() { "" } else { "." };
+                    self.walk(value, &place.below(&format!("{dot}{name}"), name));
+                }
+            }
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {}
+        }
+    }
+
+    fn replace(&mut self, node: &mut Node, target: &str, mark: Mark, place: &Place) {
+        let found = match self.find(target, mark, place) {
+            Ok(found) => found,
+            Err(_) if place.perhaps_schema && target.starts_with('#') => return,
+            Err(reason) => return self.refuse(target, &reason, mark, place),
+        };
+        let mut place = place.clone();
+        if place.chain.iter().any(|earlier| earlier == target) || place.chain.len() >= MAX_CHAIN {
+            return self.refuse(target, "leads back to itself", mark, &place);
+        }
+        self.brought += size(&found);
+        if self.brought > MAX_BROUGHT {
+            let reason = "brings more than a million values with those before it";
+            return self.refuse(target, reason, mark, &place);
+        }
+        place.chain.push(target.to_owned());
+        let own = match std::mem::replace(&mut node.kind, Kind::Null) {
+            Kind::Map(fields) => fields.into_iter().filter(|(key, _)| key.name != "$ref"),
+            _ => unreachable!("only a map has a reference"),
+        };
+        let own: Vec<_> = own.collect();
+        *node = found;
+        self.walk(node, &place);
+        if let Kind::Map(fields) = &mut node.kind {
+            fields.retain(|(key, _)| !own.iter().any(|(mine, _)| mine.name == key.name));
+            fields.extend(own);
+        } else if let Some((key, _)) = own.first() {
+            let reason = format!("brings no map, so '{}' beside it has no meaning", key.name);
+            self.refuse(target, &reason, mark, &place);
+        }
+    }
+
+    /// A copy of what the reference leads to.
+    fn find(&mut self, target: &str, mark: Mark, place: &Place) -> Result<Node, String> {
+        let (file, pointer) = target.split_once('#').unwrap_or((target, ""));
+        if file.is_empty() {
+            return look_up(&self.whole, pointer).cloned();
+        }
+        if file.contains("://") && !file.starts_with("file://") {
+            return Err("is no file; nothing is fetched while a config is read".to_owned());
+        }
+        let shown = self.files.shown(file);
+        if !self.others.contains_key(&shown) {
+            let at = self.at(mark, place);
+            let tree = self.files.tree(&shown, &at, self.findings);
+            self.others.insert(shown.clone(), tree);
+        }
+        let Some(tree) = &self.others[&shown] else {
+            // The file was reported.
+            return Ok(Node {
+                kind: Kind::Null,
+                mark,
+            });
+        };
+        let mut found = look_up(tree, pointer)?.clone();
+        // Lines of another file would be read as lines of this one.
+        remark(&mut found, mark);
+        Ok(found)
+    }
+
+    fn refuse(&self, target: &str, reason: &str, mark: Mark, place: &Place) {
+        let help =
+            "write '#/key/0/key' for a place in this file, 'other.yaml#/key' for one in another";
+        let message = format!("$ref '{target}' {reason}");
+        self.findings
+            .error_help(self.at(mark, place), message, help);
+    }
+
+    fn at(&self, mark: Mark, place: &Place) -> Position {
+        Position {
+            file: self.path.to_owned(),
+            line: mark.line,
+            column: mark.column,
+            key: place.key.clone(),
+        }
+    }
+}
+
+/// The target of a map that is a reference.
+fn reference(node: &Node) -> Option<(String, Mark)> {
+    let Kind::Map(fields) = &node.kind else {
+        return None;
+    };
+    let (_, value) = fields.iter().find(|(key, _)| key.name == "$ref")?;
+    match &value.kind {
+        Kind::Text(Text { written, .. }) => Some((written.clone(), value.mark)),
+        _ => None,
+    }
+}
+
+/// RFC 6901.
+fn look_up<'a>(root: &'a Node, pointer: &str) -> Result<&'a Node, String> {
+    let mut node = root;
+    let mut parts = pointer.split('/');
+    if parts.next() != Some("") {
+        return Err("is no JSON Pointer: it begins with '#/'".to_owned());
+    }
+    for part in parts {
+        let part = part.replace("~1", "/").replace("~0", "~");
+        let next = match &node.kind {
+            Kind::List(items) => part
+                .parse::<usize>()
+                .ok()
+                .and_then(|index| items.get(index)),
+            Kind::Map(fields) => fields
+                .iter()
+                .find(|(key, _)| key.name == part)
+                .map(|(_, value)| value),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => None,
+        };
+        node = next.ok_or_else(|| format!("leads nowhere: there is no '{part}'"))?;
+    }
+    Ok(node)
+}
+
+fn size(node: &Node) -> usize {
+    1 + match &node.kind {
+        Kind::List(items) => items.iter().map(size).sum(),
+        Kind::Map(fields) => fields.iter().map(|(_, value)| size(value)).sum(),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => 0,
+    }
+}
+
+fn remark(node: &mut Node, mark: Mark) {
+    node.mark = mark;
+    match &mut node.kind {
+        Kind::List(items) => items.iter_mut().for_each(|item| remark(item, mark)),
+        Kind::Map(fields) => fields.iter_mut().for_each(|(key, value)| {
+            key.mark = mark;
+            remark(value, mark);
+        }),
+        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! References followed, left alone, and refused.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use crate::fixture::Folder;
+use crate::plan::Check;
+
+fn folder(rest: &str) -> Folder {
+    Folder::new(&format!("prompts: [p]\nproviders: [echo]\n{rest}"))
+}
+
+fn values(folder: &Folder) -> Vec<String> {
+    let plan = folder.plan();
+    let assertions = plan.tests.iter().flat_map(|test| &test.assertions);
+    assertions
+        .flat_map(Check::members)
+        .map(|assertion| format!("{} {}", assertion.kind, assertion.value.clone().unwrap()))
+        .collect()
+}
+
+#[test]
+fn a_reference_brings_what_stands_elsewhere_and_keys_beside_it_win() {
+    let folder = folder(
+        "assertionTemplates:\n  polite: { type: contains, value: please, weight: 2 }\n  again: { $ref: '#/assertionTemplates/polite', value: again }\n\
+         tests:\n- assert: [{ $ref: '#/assertionTemplates/polite' }, { $ref: '#/assertionTemplates/polite', value: thanks }, { $ref: '#/assertionTemplates/again' }]\n- $ref: '#/tests/0'\n",
+    );
+    let once = [
+        "contains \"please\"",
+        "contains \"thanks\"",
+        "contains \"again\"",
+    ];
+    assert_eq!(values(&folder), [once, once].concat());
+}
+
+#[test]
+fn another_file_is_read_and_messages_name_the_line_of_the_reference() {
+    let file = "a:\n- x\n- { assert: [{ type: contains, value: v }] }\nbad/key: { assert: [{ type: contians }] }\n";
+    let folder = folder("tests: [{ $ref: 'more.yaml#/a/1' }]").file("more.yaml", file);
+    assert_eq!(values(&folder), ["contains \"v\""]);
+    let folder = self::folder("tests:\n- { $ref: 'more.yaml#/bad~1key' }").file("more.yaml", file);
+    let problems = folder.problems();
+    assert!(
+        problems[0]
+            .starts_with("promptfooconfig.yaml:4:11: tests[0].assert[0].type: no plugin serves"),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn a_schema_keeps_its_own_references() {
+    let folder = folder(
+        "tests:\n- assert: [{ type: equals, value: { definitions: { a: { type: string } }, $ref: '#/definitions/a' } }]\n",
+    );
+    let expected = r##"equals {"definitions":{"a":{"type":"string"}},"$ref":"#/definitions/a"}"##;
+    assert_eq!(values(&folder), [expected]);
+}
+
+#[test]
+fn references_that_lead_nowhere_are_said() {
+    let cases = [
+        (
+            "tests: [{ $ref: '#/nothing' }]",
+            "$ref '#/nothing' leads nowhere: there is no 'nothing'",
+        ),
+        (
+            "tests: [{ $ref: '#tests' }]",
+            "$ref '#tests' is no JSON Pointer: it begins with '#/'",
+        ),
+        ("a: { $ref: '#/a' }", "$ref '#/a' leads back to itself"),
+        (
+            "a: { x: { $ref: '#/b' } }\nb: { $ref: '#/a' }",
+            "$ref '#/b' leads back to itself",
+        ),
+        (
+            "tests: [{ $ref: 'https://x.test/a.yaml' }]",
+            "$ref 'https://x.test/a.yaml' is no file; nothing is fetched while a config is read",
+        ),
+        (
+            "a: text\ntests: [{ $ref: '#/a', vars: { q: 1 } }]",
+            "$ref '#/a' brings no map, so 'vars' beside it has no meaning",
+        ),
+    ];
+    for (yaml, expected) in cases {
+        let problems = folder(yaml).problems();
+        assert!(
+            problems.iter().any(|problem| problem.contains(expected)),
+            "{yaml}: {problems:?}"
+        );
+    }
+}
+
+#[test]
+fn a_few_lines_cannot_ask_for_billions_of_values() {
+    let lines: Vec<String> = (0..12)
+        .map(|n| {
+            let refs = vec![format!("{{ $ref: '#/x{}' }}", n + 1); 10].join(", ");
+            format!("x{n}: [{refs}]\n")
+        })
+        .collect();
+    let bomb = folder(&format!("{}x12: end\n", lines.concat()));
+    let problems = bomb.problems();
+    assert!(
+        problems[0].contains("brings more than a million values"),
+        "{:?}",
+        problems.first()
+    );
+}

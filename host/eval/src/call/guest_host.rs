@@ -1,0 +1,265 @@
+//! The host as a guest sees it: what a component may ask for while it is called.
+
+use std::fmt::Write as _;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use runner_config::plan::{CaseId, JudgeId, Judges};
+use runner_sandbox::Host;
+use runner_sandbox::abi::{self, CallContext, ErrorCode};
+
+use super::words::{OVER_BUDGET, code_of, exchange_error, level};
+use super::{CallFailure, CallScope, Counts};
+use crate::answer::token_usage;
+use crate::event::{Event, LogLine};
+use crate::gateway::{
+    self, Bill, CacheMode, Code, Exchange, ExchangeError, Grants, Said, Scheduling, Tab,
+};
+use crate::plugins::{LoadedPlugin, Target};
+
+/// Whom a call may ask.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Asks {
+    /// The aliases that it was granted.
+    pub(super) llm: Vec<String>,
+    /// What the four aliases of model-graded assertions stand for.
+    pub(super) judges: Judges,
+}
+
+impl Asks {
+    fn judge(&self, alias: &str) -> Option<JudgeId> {
+        match alias {
+            "grader" => self.judges.text,
+            "embedding" => self.judges.embedding,
+            "classifier" => self.judges.classification,
+            "moderation" => self.judges.moderation,
+            _ => None,
+        }
+    }
+}
+
+/// The host as one call of one component sees it.
+pub(super) struct GuestHost {
+    pub(super) scope: CallScope,
+    pub(super) plugin: Arc<LoadedPlugin>,
+    pub(super) grants: Arc<Grants>,
+    /// How its requests share quotas.
+    pub(super) scheduling: Arc<Scheduling>,
+    pub(super) asks: Asks,
+    pub(super) bill: Option<Bill>,
+    /// What its requests claim, if a budget pays for them.
+    pub(super) tab: Option<Arc<Tab>>,
+    pub(super) counts: Counts,
+}
+
+#[async_trait]
+impl Host for GuestHost {
+    async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
+        let exchange = Exchange {
+            method: request.method,
+            url: request.url,
+            headers: request.headers,
+            body: request.body,
+            credential: request.credential,
+            bucket: request.bucket,
+            timeout: request.timeout_ms.map(Duration::from_millis),
+            cache: match request.cache {
+                abi::CacheMode::Auto => CacheMode::Auto,
+                abi::CacheMode::Bypass => CacheMode::Bypass,
+            },
+        };
+        let scope = gateway::CallScope {
+            clock: Some(self.scope.clock.clone()),
+            repeat: self.scope.repeat_index,
+            scheduling: self.scheduling.clone(),
+            tag: tag(self.scope.case),
+            tab: self.tab.clone(),
+            ..gateway::CallScope::default()
+        };
+        let open = self.scope.meter.open();
+        let gateway = &self.scope.context.gateway;
+        let result = gateway.send(&self.grants, exchange, &scope).await;
+        drop(open);
+        let spent = match &result {
+            Ok(reply) => reply.spent,
+            Err(error) => error.spent,
+        };
+        self.counts.add(&spent);
+        match result {
+            Ok(reply) => Ok(abi::HttpResponse {
+                status: reply.status,
+                headers: reply.headers,
+                body: reply.body,
+                cached: reply.cached,
+            }),
+            Err(failure) if self.is_cut_off(&failure) => {
+                // No guest lives to take this for its server's fault. What else the case has on
+                // the wire may be paid for: it comes to its end first, and into the cache.
+                let _clock = self.scope.clock.pause();
+                self.scope.meter.idle().await;
+                self.scope.cut.cancel();
+                pending().await
+            }
+            Err(failure) => {
+                if failure.code == Code::Budget {
+                    self.refuse(&failure.message);
+                }
+                Err(exchange_error(failure))
+            }
+        }
+    }
+
+    async fn llm_complete(
+        &self,
+        target: &str,
+        request: abi::Request,
+    ) -> Result<abi::Answer, abi::Error> {
+        let target = self.target(target)?;
+        let (deeper, context) = (self.deeper(), self.context());
+        // Boxed: a provider's call holds this future, and this one holds a provider's call.
+        let called = deeper.complete_for(self.bill.as_ref(), &target, request, context);
+        let completed = Box::pin(called).await.map_err(|it| self.failed(it))?;
+        self.counts.add_tokens(&token_usage(
+            &completed.completion.usage,
+            completed.cached,
+            completed.attempts,
+        ));
+        Ok(abi::Answer {
+            cost_usd: completed.completion.cost_usd,
+            completion: completed.completion,
+            provider_id: target.abi.id.clone(),
+            cached: completed.cached,
+        })
+    }
+
+    async fn llm_embed(
+        &self,
+        target: &str,
+        inputs: Vec<String>,
+    ) -> Result<Vec<Vec<f32>>, abi::Error> {
+        let target = self.target(target)?;
+        if !target.plugin.component.embeds() {
+            let message = format!("provider '{}' makes no embeddings", target.abi.id);
+            return Err(abi::Error::new(ErrorCode::Unsupported, message));
+        }
+        let (deeper, context) = (self.deeper(), self.context());
+        let called = deeper.embed_for(self.bill.as_ref(), &target, inputs, context);
+        let (vectors, used) = Box::pin(called).await.map_err(|it| self.failed(it))?;
+        self.counts.add_tokens(&used);
+        Ok(vectors)
+    }
+
+    fn log(&self, line: abi::LogLine) {
+        let mut message = line.message;
+        for (key, value) in &line.fields {
+            write!(message, " {key}={value}").expect("a string takes everything");
+        }
+        let message = self.grants.masker().mask(&message).into_owned();
+        self.scope.context.emit(Event::Log(LogLine {
+            plugin: self.plugin.alias.clone(),
+            case: self.scope.case,
+            level: level(line.level),
+            message,
+        }));
+    }
+}
+
+impl GuestHost {
+    /// The scope of a call that this one makes.
+    fn deeper(&self) -> CallScope {
+        CallScope {
+            depth: self.scope.depth + 1,
+            ..self.scope.clone()
+        }
+    }
+
+    /// The identity of such a call.
+    fn context(&self) -> CallContext {
+        CallContext {
+            call_id: format!("{}/llm", self.scope.case.test_idx),
+            attempt: 1,
+            deadline_ms: None,
+            test_index: self.scope.case.test_idx,
+            repeat_index: self.scope.repeat_index,
+            labels: Vec::new(),
+        }
+    }
+
+    /// What the guest hears of such a call that failed.
+    fn failed(&self, failure: CallFailure) -> abi::Error {
+        if failure.code == OVER_BUDGET {
+            self.refuse(&failure.message);
+        }
+        let mut error = abi::Error::new(code_of(&failure.code), failure.message);
+        error.status = failure.status;
+        error
+    }
+
+    /// Settles a call that gave something: by the user's price, or else by what was said.
+    pub(super) fn settle(
+        &self,
+        target: &Target,
+        used: &abi::Usage,
+        said: Option<f64>,
+    ) -> Option<f64> {
+        let by_price = target
+            .price
+            .and_then(|price| price.usd(used.input_tokens, used.output_tokens));
+        let cost = by_price.or(said);
+        self.close(Said::by_answer(cost));
+        cost
+    }
+
+    /// Whether an exchange failed for no other reason than that the run ends. (A recording may
+    /// say so too, of its own run.)
+    fn is_cut_off(&self, failure: &ExchangeError) -> bool {
+        failure.code == Code::Cancelled && self.scope.context.draining.is_cancelled()
+    }
+
+    /// Settles what the call cost.
+    pub(super) fn close(&self, said: Said) {
+        if let Some(tab) = &self.tab {
+            tab.close(said);
+        }
+    }
+
+    /// Notes that a budget stood in the way; what the host said first is what the row says.
+    fn refuse(&self, why: &str) {
+        drop(self.counts.refused.set(why.to_owned()));
+    }
+
+    /// The failure of a call that a budget stood in the way of, whatever the guest made of it.
+    pub(super) fn refused(&self) -> Option<CallFailure> {
+        let why = self.counts.refused.get()?;
+        Some(CallFailure::new(OVER_BUDGET, why))
+    }
+
+    /// The provider behind an alias, if this plugin may ask it: the assertion's judge, or else a
+    /// provider of the run that has the alias for its name.
+    fn target(&self, alias: &str) -> Result<Arc<Target>, abi::Error> {
+        let context = &self.scope.context;
+        let granted = self.asks.llm.iter().any(|granted| granted == alias);
+        let judge = self
+            .asks
+            .judge(alias)
+            .and_then(|id| context.judges.get(&id));
+        match judge.or_else(|| context.targets.get(alias)) {
+            Some(target) if granted => Ok(target.clone()),
+            _ => {
+                let plugin = &self.plugin.alias;
+                let message = format!(
+                    "plugin '{plugin}' may not ask '{alias}'; to allow it, name a provider of the config so and put \
+                     this under `plugins.{plugin}.permissions`: llm: [{alias}]"
+                );
+                Err(abi::Error::new(ErrorCode::Denied, message))
+            }
+        }
+    }
+}
+
+/// Tells the cases of a run apart.
+fn tag(case: CaseId) -> u64 {
+    u64::from(case.test_idx) << 32 | u64::from(case.prompt_idx)
+}

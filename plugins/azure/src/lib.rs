@@ -1,0 +1,161 @@
+//! The provider `azure`: OpenAI's models as Azure serves them.
+//!
+//! OpenAI's shape, in `plugin-model-api`, at other addresses: a *deployment* stands in the
+//! address where others name the model, and the version of the API behind it. `place` finds
+//! the address. The newer addresses that end in `/openai/v1` are as OpenAI's own.
+
+mod place;
+
+use plugin_model_api::chat::{self, Dialect};
+use plugin_model_api::knobs::{self, Api, Knobs, Refused};
+use plugin_model_api::{embeddings, schema};
+use runner_plugin::json::{Value, json};
+use runner_plugin::{
+    CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target,
+};
+use runner_plugin_embed::{Embeddings, ProviderEmbed};
+
+use place::Place;
+
+/// The name by which requests refer to the key.
+const KEY: &str = "azure-key";
+
+const API: Api = Api {
+    base_url: "",
+    key: Some(KEY),
+    ours: &["apiVersion", "isReasoningModel", "o1"],
+};
+
+const SIGN_IN: &str = "is not supported: the plugin does not sign in to Entra ID; use a key of the resource (AZURE_API_KEY)";
+
+const REFUSED: [Refused; 5] = [
+    knobs::CALLBACKS,
+    knobs::STREAM,
+    ("azureClientId", SIGN_IN),
+    ("azureClientSecret", SIGN_IN),
+    ("azureTenantId", SIGN_IN),
+];
+
+/// Forms that promptfoo knows and this plugin does not.
+const ABSENT: [&str; 8] = [
+    "assistant",
+    "completion",
+    "foundry-agent",
+    "image",
+    "moderation",
+    "realtime",
+    "responses",
+    "video",
+];
+
+/// The provider.
+pub struct Azure;
+
+impl Provider for Azure {
+    fn describe() -> Info {
+        let key = CredentialWant::header(
+            KEY,
+            "AZURE_API_KEY",
+            "api-key",
+            "to call the resource in your name",
+        )
+        .env_key("apiKeyEnvar")
+        .value_key("apiKey");
+        Info::new(
+            "azure",
+            env!("CARGO_PKG_VERSION"),
+            "Chat completions and embeddings of Azure OpenAI.",
+        )
+        .license(env!("CARGO_PKG_LICENSE"))
+        .prefix("azure")
+        .prefix("azureopenai")
+        .host("https://*.openai.azure.com")
+        .host("https://*.cognitiveservices.azure.com")
+        .host("https://*.services.ai.azure.com")
+        .host_from("apiBaseUrl")
+        .credential(key)
+        .setting("AZURE_API_BASE_URL", "apiBaseUrl")
+        .setting("AZURE_OPENAI_BASE_URL", "apiBaseUrl")
+        .setting("AZURE_API_HOST", "apiHost")
+        .setting("AZURE_OPENAI_API_HOST", "apiHost")
+        .config_schema(&schema::chat(&json!({
+            "apiHost": { "type": "string", "minLength": 1 },
+            "apiVersion": { "type": "string", "pattern": "^[A-Za-z0-9.-]+$" },
+            "isReasoningModel": { "type": "boolean" },
+            "o1": { "type": "boolean" },
+            "data_sources": { "type": "array", "items": { "type": "object" } }
+        })))
+    }
+
+    fn check_config(config: &Value) -> Vec<(String, String)> {
+        let mut problems = knobs::problems(config, &REFUSED);
+        problems.extend(place::problem(config));
+        problems
+    }
+
+    fn complete(
+        target: &Target,
+        request: &Request,
+        _context: &CallContext,
+    ) -> Result<Completion, Error> {
+        let (vectors, named) = form(target)?;
+        if vectors {
+            let id = &target.id;
+            return Err(Error::unsupported(format!(
+                "`{id}` makes vectors and answers no prompts; name it as the provider of `similar`"
+            )));
+        }
+        let mut knobs = Knobs::read(&API, target, request)?;
+        let deployment = knobs.model(target, named)?;
+        let place = Place::find(&mut knobs, &deployment)?;
+        let reasons = ["isReasoningModel", "o1"]
+            .iter()
+            .any(|key| knobs.own.get(*key) == Some(&Value::Bool(true)));
+        let dialect = Dialect {
+            token_limit: if reasons {
+                chat::max_completion_tokens
+            } else {
+                chat::token_limit
+            },
+            names_model: place.names_model,
+            ..chat::OPENAI
+        };
+        let path = place.path("chat/completions");
+        chat::complete(&dialect, &knobs, &path, &deployment, request)
+    }
+}
+
+impl ProviderEmbed for Azure {
+    fn embed(
+        target: &Target,
+        inputs: &[String],
+        _context: &CallContext,
+    ) -> Result<Embeddings, Error> {
+        let (vectors, named) = form(target)?;
+        if !vectors {
+            let id = &target.id;
+            return Err(Error::unsupported(format!(
+                "`{id}` makes no vectors; write `azure:embedding:DEPLOYMENT`"
+            )));
+        }
+        let mut knobs = Knobs::read_target(&API, target)?;
+        let deployment = knobs.model(target, named)?;
+        let place = Place::find(&mut knobs, &deployment)?;
+        let path = place.path("embeddings");
+        embeddings::embed(&knobs, &path, &deployment, place.names_model, inputs)
+    }
+}
+
+/// Whether an id asks for vectors, and the deployment that it names.
+fn form(target: &Target) -> Result<(bool, &str), Error> {
+    if let (Some(absent), _) = knobs::kind(&target.name, &ABSENT) {
+        let id = &target.id;
+        return Err(Error::unsupported(format!(
+            "`{id}` is not supported: the plugin has no form `{absent}`; write `azure:chat:DEPLOYMENT`"
+        )));
+    }
+    let (form, named) = knobs::kind(&target.name, &["chat", "embedding", "embeddings"]);
+    Ok((form.is_some_and(|form| form != "chat"), named))
+}
+
+runner_plugin_embed::export_embedding_provider!(Azure);

@@ -1,0 +1,83 @@
+//! Where a deployment is: the resource's address, the path to the deployment, the version.
+
+use std::fmt::Write as _;
+
+use plugin_model_api::knobs::Knobs;
+use runner_plugin::Error;
+use runner_plugin::json::Value;
+
+/// The version of the API if the config names none: the newest that is not a preview.
+const VERSION: &str = "2024-10-21";
+
+/// The end of addresses that are as OpenAI's own.
+const LIKE_OPENAI: &str = "/openai/v1";
+
+/// A deployment's place below the address in the knobs.
+pub(crate) struct Place {
+    /// The deployment is named in the body and not in the address.
+    pub(crate) names_model: bool,
+    deployment: String,
+    query: String,
+}
+
+impl Place {
+    /// Sets the address in the knobs and says what comes behind it.
+    pub(crate) fn find(knobs: &mut Knobs, deployment: &str) -> Result<Self, Error> {
+        if knobs.base_url.is_empty() {
+            knobs.base_url = knobs.text("apiHost").map(of_host).ok_or_else(|| {
+                Error::invalid_request(
+                    "no address is set; write `apiHost: RESOURCE.openai.azure.com` in the provider's config, or set AZURE_API_HOST",
+                )
+            })?;
+        }
+        let version = knobs.text("apiVersion");
+        let like_openai = knobs.base_url.ends_with(LIKE_OPENAI);
+        let version = version.or((!like_openai).then_some(VERSION));
+        Ok(Self {
+            names_model: like_openai,
+            deployment: escaped(deployment),
+            query: version.map_or_else(String::new, |version| format!("?api-version={version}")),
+        })
+    }
+
+    /// The path to an operation, with the version.
+    pub(crate) fn path(&self, operation: &str) -> String {
+        let query = &self.query;
+        if self.names_model {
+            return format!("/{operation}{query}");
+        }
+        format!("/openai/deployments/{}/{operation}{query}", self.deployment)
+    }
+}
+
+/// The address of a host name, which people also write as an address.
+fn of_host(host: &str) -> String {
+    let bare = host.trim_start_matches("https://").trim_end_matches('/');
+    format!("https://{bare}")
+}
+
+/// A name as a part of a path. It is a stranger's and must not become several parts.
+fn escaped(name: &str) -> String {
+    let mut path = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            path.push(char::from(byte));
+        } else {
+            write!(path, "%{byte:02X}").expect("a string takes everything");
+        }
+    }
+    path
+}
+
+/// Two addresses: requests would go to the one that the user does not mean.
+pub(crate) fn problem(config: &Value) -> Option<(String, String)> {
+    let base_url = config["apiBaseUrl"].as_str()?;
+    let host = of_host(config["apiHost"].as_str()?);
+    let same = base_url
+        .strip_prefix(&host)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    (!same).then(|| {
+        let message = "`apiHost` and `apiBaseUrl` name two addresses; leave one of them out (AZURE_API_HOST and AZURE_API_BASE_URL fill them)";
+        ("/apiHost".to_owned(), message.to_owned())
+    })
+}

@@ -1,0 +1,167 @@
+//! The provider `google`: Gemini's `generateContent`, and its embeddings.
+//!
+//! `body` turns config and messages into the JSON that is sent, `answer` turns the response
+//! into a completion, `vectors` does both for embeddings. The config and the errors are read
+//! by `plugin-model-api`. Retries, rate limits and the key are the host's. Vertex AI, which
+//! signs its requests otherwise, is another API.
+//!
+//! Config keys that mean nothing here go into the body as they are, so that an option which
+//! the API learns tomorrow works without a new version.
+
+mod answer;
+mod body;
+mod messages;
+mod vectors;
+
+use plugin_model_api::knobs::{self, Api, Knobs};
+use plugin_model_api::{failure, schema};
+use runner_plugin::json::{Value, json};
+use runner_plugin::{
+    CallContext, Completion, CredentialWant, Error, ErrorCode, Info, Provider, Request, Target,
+    http,
+};
+use runner_plugin_embed::{Embeddings, ProviderEmbed};
+
+/// The name by which requests refer to the key.
+const KEY: &str = "google-key";
+
+/// The version of the API if the config names none: the one that has every feature.
+const VERSION: &str = "v1beta";
+
+const API: Api = Api {
+    base_url: "https://generativelanguage.googleapis.com",
+    key: Some(KEY),
+    ours: &["apiVersion"],
+};
+
+/// Forms that promptfoo knows and this plugin does not.
+const ABSENT: [&str; 4] = ["live", "image", "video", "speech"];
+
+/// The provider.
+pub struct Google;
+
+impl Provider for Google {
+    fn describe() -> Info {
+        let key = CredentialWant::header(
+            KEY,
+            "GEMINI_API_KEY",
+            "x-goog-api-key",
+            "to call the API in your name",
+        )
+        .env_key("apiKeyEnvar")
+        .value_key("apiKey");
+        Info::new(
+            "google",
+            env!("CARGO_PKG_VERSION"),
+            "Gemini of Google AI Studio: answers and embeddings.",
+        )
+        .license(env!("CARGO_PKG_LICENSE"))
+        .prefix("google")
+        .host(API.base_url)
+        .host_from("apiBaseUrl")
+        .credential(key)
+        .setting("GOOGLE_API_BASE_URL", "apiBaseUrl")
+        .config_schema(&schema::config(&json!({
+            "apiVersion": { "type": "string", "pattern": "^v[0-9a-z]+$" },
+            "generationConfig": { "type": "object" },
+            "maxOutputTokens": { "type": "integer", "minimum": 1 },
+            "max_tokens": { "type": "integer", "minimum": 1 },
+            "topP": { "type": "number" },
+            "topK": { "type": "number" },
+            "stopSequences": { "type": "array", "items": { "type": "string" } },
+            "responseMimeType": { "type": "string" },
+            "responseSchema": { "type": "object" },
+            "safetySettings": { "type": "array", "items": { "type": "object" } },
+            "tools": { "type": "array", "items": { "type": "object" } },
+            "toolConfig": { "type": "object" },
+            "systemInstruction": { "type": ["string", "object"] },
+            "thinkingConfig": { "type": "object" },
+            "cachedContent": { "type": "string" }
+        })))
+    }
+
+    fn check_config(config: &Value) -> Vec<(String, String)> {
+        knobs::problems(config, &knobs::REFUSED)
+    }
+
+    fn complete(
+        target: &Target,
+        request: &Request,
+        _context: &CallContext,
+    ) -> Result<Completion, Error> {
+        let (form, named) = form(target)?;
+        if form == Some("embedding") {
+            let id = &target.id;
+            return Err(Error::unsupported(format!(
+                "`{id}` makes vectors and answers no prompts; name it as the provider of `similar`"
+            )));
+        }
+        let mut knobs = Knobs::read(&API, target, request)?;
+        let model = knobs.model(target, named)?;
+        let body = body::of(&knobs, request)?;
+        let path = path(&knobs, &model, "generateContent");
+        let response = check(&knobs.post(&path, &body, &model).send()?)?;
+        answer::completion(&response, request.response_schema_json.is_some())
+    }
+}
+
+impl ProviderEmbed for Google {
+    fn embed(
+        target: &Target,
+        inputs: &[String],
+        _context: &CallContext,
+    ) -> Result<Embeddings, Error> {
+        let (form, named) = form(target)?;
+        if form != Some("embedding") {
+            let id = &target.id;
+            return Err(Error::unsupported(format!(
+                "`{id}` makes no vectors; write `google:embedding:MODEL`"
+            )));
+        }
+        let mut knobs = Knobs::read_target(&API, target)?;
+        let model = knobs.model(target, named)?;
+        let body = vectors::body(&knobs, &model, inputs);
+        let path = path(&knobs, &model, "batchEmbedContents");
+        let response = check(&knobs.post(&path, &body, &model).send()?)?;
+        vectors::read(&response, inputs.len())
+    }
+}
+
+/// The form that an id asks for, and the model that it names.
+fn form(target: &Target) -> Result<(Option<&'static str>, &str), Error> {
+    if let (Some(absent), _) = knobs::kind(&target.name, &ABSENT) {
+        let id = &target.id;
+        return Err(Error::unsupported(format!(
+            "`{id}` is not supported: the plugin has no form `{absent}`; write `google:MODEL`"
+        )));
+    }
+    let (form, named) = knobs::kind(&target.name, &["embedding", "embeddings"]);
+    Ok((form.map(|_| "embedding"), named))
+}
+
+fn path(knobs: &Knobs, model: &str, method: &str) -> String {
+    let version = knobs.text("apiVersion").unwrap_or(VERSION);
+    // Tuned models have a collection of their own, which their names begin with.
+    let folder = if model.contains('/') { "" } else { "models/" };
+    format!("/{version}/{folder}{model}:{method}")
+}
+
+/// As the shared check; and a daily quota is not worth a retry in this run.
+fn check(response: &http::Response) -> Result<Value, Error> {
+    failure::check(response).map_err(|mut error| {
+        let detail = error.detail.as_ref();
+        let violations = detail
+            .and_then(|detail| detail["details"].as_array())
+            .into_iter()
+            .flatten()
+            .filter_map(|detail| detail["violations"].as_array())
+            .flatten();
+        let mut ids = violations.filter_map(|violation| violation["quotaId"].as_str());
+        if error.code == ErrorCode::RateLimited && ids.any(|id| id.contains("PerDay")) {
+            error.code = ErrorCode::QuotaExhausted;
+        }
+        error
+    })
+}
+
+runner_plugin_embed::export_embedding_provider!(Google);

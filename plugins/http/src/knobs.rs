@@ -1,0 +1,340 @@
+//! What the config says: the request with its templates, and how to read the response.
+
+use runner_plugin::json::{self, Map, Value, json};
+use runner_plugin::{Error, Request, Target};
+
+use crate::pick::Pick;
+use crate::raw::{self, Raw};
+use crate::render::{self, Filler};
+use crate::status::Accepted;
+
+/// Keys that are read here or steer promptfoo and the host.
+const KNOWN: [&str; 17] = [
+    "basePath",
+    "body",
+    "cost",
+    "headers",
+    "maxRetries",
+    "method",
+    "queryParams",
+    "request",
+    "responseParser",
+    "responseTransform",
+    "tokenEstimation",
+    "transformRequest",
+    "transformResponse",
+    "url",
+    "useHttps",
+    "validateStatus",
+    "vars",
+];
+
+/// Keys that cannot be honoured, and what to do instead.
+const REFUSED: [(&str, &str); 9] = [
+    (
+        "auth",
+        "is not supported; write `headers: { Authorization: … }`, which the runner adds without showing it to the plugin",
+    ),
+    ("multipart", "is not supported; requests are text"),
+    ("session", "is not supported; each request stands alone"),
+    (
+        "sessionParser",
+        "is not supported; each request stands alone",
+    ),
+    (
+        "sessionSource",
+        "is not supported; each request stands alone",
+    ),
+    (
+        "signatureAuth",
+        "is not supported: a plugin cannot sign requests",
+    ),
+    (
+        "streamFormat",
+        "is not supported; the answer arrives as a whole",
+    ),
+    ("stream", "is not supported; the answer arrives as a whole"),
+    (
+        "tls",
+        "is not supported; certificates are the runner's and the system's",
+    ),
+];
+
+/// Headers of a raw request that follow from the rest of it.
+const IMPLIED: [&str; 6] = [
+    "accept-encoding",
+    "connection",
+    "content-length",
+    "host",
+    "keep-alive",
+    "transfer-encoding",
+];
+
+/// The shapes of the knobs.
+pub(crate) fn schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "url": { "type": "string", "pattern": "^https?://" },
+            "method": { "type": "string", "pattern": "^[A-Za-z]+$" },
+            "headers": { "type": "object", "additionalProperties": { "type": "string" } },
+            "queryParams": {
+                "type": "object",
+                "additionalProperties": { "type": ["string", "number", "boolean"] }
+            },
+            "request": { "type": "string" },
+            "transformRequest": { "type": "string" },
+            "transformResponse": { "type": "string" },
+            "responseParser": { "type": "string" },
+            "validateStatus": { "type": ["string", "integer", "array"] },
+            "vars": { "type": "object" }
+        }
+    })
+}
+
+/// What a schema cannot say: a JSON Pointer and a message for each.
+pub(crate) fn problems(config: &Value) -> Vec<(String, String)> {
+    let mut problems = plugin_model_api::knobs::problems(config, &REFUSED);
+    let mut add =
+        |key: &str, why: String| problems.push((format!("/{key}"), format!("`{key}` {why}")));
+    for key in RESPONSE {
+        if let Some(Err(why)) = config[key].as_str().map(Pick::read) {
+            add(key, why);
+        }
+    }
+    if let Some(Err(why)) = config.get("validateStatus").map(Accepted::read) {
+        add("validateStatus", why);
+    }
+    if config["transformRequest"].as_str().is_some_and(is_code) {
+        let why = "is JavaScript. A template works here, such as `{\"message\": \"{{prompt}}\"}`; it may also stand in `body`";
+        add("transformRequest", why.to_owned());
+    }
+    if let Some(text) = config["request"].as_str() {
+        if config.get("body").is_some() {
+            add(
+                "body",
+                "stands beside `request`, which has its own".to_owned(),
+            );
+        }
+        match raw::parse(text) {
+            Err(why) => add("request", format!("is no request: {why}")),
+            Ok(raw) => {
+                for (name, _) in &raw.headers {
+                    if name.eq_ignore_ascii_case("authorization") {
+                        let why = "holds a key; write it under `headers` as `Authorization: …`, so that the runner adds it";
+                        add("request", why.to_owned());
+                    }
+                }
+            }
+        }
+    }
+    problems
+}
+
+/// The names of one knob, the newest first.
+const RESPONSE: [&str; 3] = ["transformResponse", "responseTransform", "responseParser"];
+
+fn is_code(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with("file://")
+        || ["=>", "return ", "function", "JSON."]
+            .iter()
+            .any(|sign| text.contains(sign))
+}
+
+/// A config, read for one request.
+pub(crate) struct Knobs {
+    config: Map<String, Value>,
+    url: String,
+    accepted: Accepted,
+    pub(crate) pick: Option<Pick>,
+    /// Keys of the config that nobody reads.
+    pub(crate) unknown: Vec<String>,
+}
+
+/// A request with its templates filled.
+pub(crate) struct Sent {
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Option<String>,
+}
+
+impl Knobs {
+    /// Reads the target's config and lays the request's options over it.
+    pub(crate) fn read(target: &Target, request: &Request) -> Result<Self, Error> {
+        let mut config: Map<String, Value> = target.config()?;
+        let known = |key: &String| {
+            KNOWN.contains(&key.as_str()) || REFUSED.iter().any(|(refused, _)| refused == key)
+        };
+        let unknown = config.keys().filter(|key| !known(key)).cloned().collect();
+        if let Some(options) = &request.options_json {
+            config.extend(json::read::<Map<String, Value>>("options", options)?);
+        }
+        let text = |key: &str| config.get(key).and_then(Value::as_str);
+        let is_address = |id: &&str| id.starts_with("http://") || id.starts_with("https://");
+        let url = text("url").or(Some(target.id.as_str()).filter(is_address));
+        let url = url.ok_or_else(|| {
+            Error::invalid_request(
+                "no address is set; write `url: https://…` in the provider's config",
+            )
+        })?;
+        let invalid = |key: &str, why: String| Error::invalid_request(format!("`{key}` {why}"));
+        let pick = RESPONSE.iter().find_map(|key| Some((*key, text(key)?)));
+        let pick = pick
+            .map(|(key, written)| Pick::read(written).map_err(|why| invalid(key, why)))
+            .transpose()?;
+        let accepted = config.get("validateStatus").map(Accepted::read).transpose();
+        let accepted = accepted.map_err(|why| invalid("validateStatus", why))?;
+        Ok(Self {
+            url: url.to_owned(),
+            accepted: accepted.unwrap_or_else(Accepted::success),
+            pick,
+            unknown,
+            config,
+        })
+    }
+
+    /// Whether a response of this status is an answer.
+    pub(crate) fn accepts(&self, status: u16) -> bool {
+        self.accepted.holds(status)
+    }
+
+    /// Fills the templates.
+    pub(crate) fn fill(&self, request: &Request) -> Result<Sent, Error> {
+        let vars = self.config.get("vars").and_then(Value::as_object);
+        let mut vars = vars.cloned().unwrap_or_default();
+        vars.insert("prompt".to_owned(), json!(request.prompt));
+        let mut filler = Filler::new(vars);
+        let mut over = None;
+        if let Some(template) = self.text("transformRequest") {
+            if is_code(template) {
+                return Err(Error::unsupported(
+                    "`transformRequest` is JavaScript; a template works",
+                ));
+            }
+            let value = filler.loose("transformRequest", template)?;
+            over = Some(value.clone()).filter(Value::is_object);
+            filler.set_prompt(value);
+        }
+        let mut sent = match self.text("request") {
+            Some(text) => self.raw(text, &filler)?,
+            None => self.parts(&filler, over)?,
+        };
+        for (name, value) in self.object("headers") {
+            let value = value.as_str().unwrap_or_default();
+            sent.headers
+                .retain(|(there, _)| !there.eq_ignore_ascii_case(name));
+            sent.headers
+                .push((name.clone(), filler.text("headers", value)?));
+        }
+        let pairs: Vec<(String, String)> = self
+            .object("queryParams")
+            .map(|(name, value)| {
+                let text = value
+                    .as_str()
+                    .map_or_else(|| value.to_string(), str::to_owned);
+                Ok((name.clone(), filler.text("queryParams", &text)?))
+            })
+            .collect::<Result<_, Error>>()?;
+        if !pairs.is_empty() {
+            let sign = if sent.url.contains('?') { '&' } else { '?' };
+            sent.url = format!("{}{sign}{}", sent.url, render::query(&pairs));
+        }
+        Ok(sent)
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        self.config.get(key).and_then(Value::as_str)
+    }
+
+    fn object(&self, key: &str) -> impl Iterator<Item = (&String, &Value)> {
+        let object = self.config.get(key).and_then(Value::as_object);
+        object.into_iter().flatten()
+    }
+
+    /// A request that the config gives in parts. `over` is laid over an object as its body.
+    fn parts(&self, filler: &Filler, over: Option<Value>) -> Result<Sent, Error> {
+        let body = match self.config.get("body") {
+            Some(Value::String(template)) => Some(filler.loose("body", template)?),
+            Some(Value::Null) | None => None,
+            Some(value) => Some(filler.value("body", value)?),
+        };
+        let body = match (body, over) {
+            (Some(Value::Object(mut body)), Some(Value::Object(over))) => {
+                body.extend(over);
+                Some(Value::Object(body))
+            }
+            (body, over) => body.or(over),
+        };
+        let usual = if body.is_some() { "POST" } else { "GET" };
+        let mut sent = Sent {
+            method: self.text("method").unwrap_or(usual).to_ascii_uppercase(),
+            url: filler.url(&self.url)?,
+            headers: Vec::new(),
+            body: None,
+        };
+        sent.set_body(body);
+        Ok(sent)
+    }
+
+    /// A request that the config gives as text, below the address of `url`.
+    fn raw(&self, text: &str, filler: &Filler) -> Result<Sent, Error> {
+        let Raw {
+            method,
+            target,
+            headers,
+            body,
+        } = raw::parse(text)
+            .map_err(|why| Error::invalid_request(format!("`request` is no request: {why}")))?;
+        let url = if target.starts_with('/') {
+            format!("{}{target}", origin(&self.url))
+        } else {
+            target.to_owned()
+        };
+        let mut sent = Sent {
+            method: method.to_owned(),
+            url: filler.url(&url)?,
+            headers: Vec::new(),
+            body: None,
+        };
+        sent.set_body(body.map(|body| filler.loose("request", body)).transpose()?);
+        for (name, value) in headers {
+            if IMPLIED
+                .iter()
+                .any(|implied| name.eq_ignore_ascii_case(implied))
+            {
+                continue;
+            }
+            sent.headers
+                .retain(|(there, _)| !there.eq_ignore_ascii_case(name));
+            sent.headers
+                .push((name.to_owned(), filler.text("request", value)?));
+        }
+        Ok(sent)
+    }
+}
+
+impl Sent {
+    /// A JSON value with its type; a text as it is.
+    fn set_body(&mut self, body: Option<Value>) {
+        self.body = match body {
+            None => None,
+            Some(Value::String(text)) => Some(text),
+            Some(value) => {
+                let kind = ("content-type".to_owned(), "application/json".to_owned());
+                self.headers.push(kind);
+                Some(value.to_string())
+            }
+        };
+    }
+}
+
+/// Scheme and host of an address.
+fn origin(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    let end = url[host..]
+        .find(['/', '?', '#'])
+        .map_or(url.len(), |at| host + at);
+    &url[..end]
+}

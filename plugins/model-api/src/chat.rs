@@ -1,0 +1,80 @@
+//! One chat completion: request, exchange, answer.
+//!
+//! Servers that speak this shape differ in a handful of names. They are values of a
+//! [`Dialect`], not branches in the code that writes and reads.
+
+use runner_plugin::json::{Map, Value};
+use runner_plugin::{Completion, Error, Request};
+
+use crate::knobs::Knobs;
+use crate::{answer, body, failure};
+
+/// In what a server differs from OpenAI's.
+#[derive(Debug, Clone, Copy)]
+pub struct Dialect {
+    /// The key that seeds the sampling.
+    pub seed: &'static str,
+    /// The key that limits the answer, by model and the config's part of the body.
+    pub token_limit: fn(model: &str, body: &Map<String, Value>) -> &'static str,
+    /// What a developer is called; older servers know the system alone.
+    pub developer: &'static str,
+    /// Whether the body names the model. Azure has it in the address.
+    pub names_model: bool,
+    /// Whether `usage.cost` is the price of the call in US dollars.
+    pub states_cost: bool,
+}
+
+/// OpenAI's own.
+pub const OPENAI: Dialect = Dialect {
+    seed: "seed",
+    token_limit,
+    developer: "developer",
+    names_model: true,
+    states_cost: false,
+};
+
+/// The key that limits the answer at OpenAI: reasoning models know `max_completion_tokens`
+/// alone.
+pub fn token_limit(model: &str, body: &Map<String, Value>) -> &'static str {
+    let mut letters = model.chars();
+    let o_series =
+        letters.next() == Some('o') && letters.next().is_some_and(|c| c.is_ascii_digit());
+    let reasons = o_series || model.starts_with("gpt-5");
+    if reasons || body.contains_key("max_completion_tokens") {
+        "max_completion_tokens"
+    } else {
+        "max_tokens"
+    }
+}
+
+/// `max_tokens`, whatever the model.
+pub fn max_tokens(_: &str, _: &Map<String, Value>) -> &'static str {
+    "max_tokens"
+}
+
+/// `max_completion_tokens`, whatever the model.
+pub fn max_completion_tokens(_: &str, _: &Map<String, Value>) -> &'static str {
+    "max_completion_tokens"
+}
+
+/// Asks `model` at `path` below the API's address.
+///
+/// # Errors
+/// Whatever kept the model from answering, by the API's own codes.
+pub fn complete(
+    dialect: &Dialect,
+    knobs: &Knobs,
+    path: &str,
+    model: &str,
+    request: &Request,
+) -> Result<Completion, Error> {
+    let body = body::of(dialect, knobs, model, request)?;
+    let response = knobs.post(path, &body, model).send()?;
+    let response = failure::check(&response)?;
+    let cost = response.pointer("/usage/cost").and_then(Value::as_f64);
+    let mut completion = answer::completion(response, answer::wants_json(&body))?;
+    if dialect.states_cost {
+        completion.cost_usd = cost;
+    }
+    Ok(completion)
+}

@@ -1,0 +1,206 @@
+//! What a provider's config says: where the API is, with which headers and key; and what is
+//! left for the body of a request.
+//!
+//! A few keys are the plugin's or the host's and never reach the API ([`OURS`]). All others
+//! do. Options of a single request come last and win, in the order that the contract gives
+//! them: config, then the request's `options-json`, then its own fields, which are the
+//! business of whoever writes the body.
+
+use std::time::Duration;
+
+use runner_plugin::json::{self, Map, Value};
+use runner_plugin::{Error, Request, Target, http};
+
+/// Keys that are not for any API: those read here, those that the host acts on, and those by
+/// which promptfoo steers itself.
+pub const OURS: [&str; 15] = [
+    "apiBaseUrl",
+    "apiHost",
+    "apiKey",
+    "apiKeyEnvar",
+    "apiKeyRequired",
+    "basePath",
+    "cost",
+    "functionToolCallbacks",
+    "headers",
+    "inputCost",
+    "maxRetries",
+    "omitDefaults",
+    "outputCost",
+    "passthrough",
+    "showThinking",
+];
+
+/// A key that cannot be honoured, and what to do instead.
+pub type Refused = (&'static str, &'static str);
+
+/// A bare host name instead of an address.
+pub const API_HOST: Refused = (
+    "apiHost",
+    "is not supported; write the whole address as `apiBaseUrl`",
+);
+
+/// Tools that the runner would call.
+pub const CALLBACKS: Refused = (
+    "functionToolCallbacks",
+    "is not supported; tools are not called, their calls are the answer",
+);
+
+/// Answers that arrive in pieces.
+pub const STREAM: Refused = ("stream", "is not supported; the answer arrives as a whole");
+
+/// What most providers refuse.
+pub const REFUSED: [Refused; 3] = [API_HOST, CALLBACKS, STREAM];
+
+/// An API as far as its config goes.
+#[derive(Debug, Clone, Copy)]
+pub struct Api {
+    /// Its address if the config names none, without a slash at the end.
+    pub base_url: &'static str,
+    /// The name of its key, as the plugin's wants have it; `None` where it takes none.
+    pub key: Option<&'static str>,
+    /// Keys beyond [`OURS`] that are not for the body.
+    pub ours: &'static [&'static str],
+}
+
+/// A config, read for one request.
+#[derive(Debug, Clone)]
+pub struct Knobs {
+    /// The API's address without a slash at the end.
+    pub base_url: String,
+    /// Headers beside those that every request has.
+    pub headers: Vec<(String, String)>,
+    /// What goes into the body as it is.
+    pub body: Map<String, Value>,
+    /// The keys that are the plugin's.
+    pub own: Map<String, Value>,
+    /// The key that the host adds, if any.
+    pub key: Option<&'static str>,
+    /// Upper bound of the exchange.
+    timeout: Option<Duration>,
+}
+
+impl Knobs {
+    /// Reads the target's config and lays the request's options over it.
+    ///
+    /// # Errors
+    /// `invalid-request` where a key has another type than it must have.
+    pub fn read(api: &Api, target: &Target, request: &Request) -> Result<Self, Error> {
+        let mut config: Map<String, Value> = target.config()?;
+        if let Some(options) = &request.options_json {
+            config.extend(json::read::<Map<String, Value>>("options", options)?);
+        }
+        let mut knobs = Self::of(api, config)?;
+        knobs.timeout = request.timeout_ms.map(Duration::from_millis);
+        Ok(knobs)
+    }
+
+    /// Reads the target's config alone, where there is no request.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_target(api: &Api, target: &Target) -> Result<Self, Error> {
+        Self::of(api, target.config()?)
+    }
+
+    fn of(api: &Api, config: Map<String, Value>) -> Result<Self, Error> {
+        let is_ours = |key: &str| OURS.contains(&key) || api.ours.contains(&key);
+        let (own, mut body): (Map<_, _>, Map<_, _>) =
+            config.into_iter().partition(|(key, _)| is_ours(key));
+        if let Some(Value::Object(passthrough)) = own.get("passthrough") {
+            body.extend(passthrough.clone());
+        }
+        let base_url = own
+            .get("apiBaseUrl")
+            .and_then(Value::as_str)
+            .unwrap_or(api.base_url)
+            .trim_end_matches('/')
+            .to_owned();
+        let keyless = own.get("apiKeyRequired") == Some(&Value::Bool(false));
+        Ok(Self {
+            base_url,
+            headers: headers(&own)?,
+            body,
+            key: api.key.filter(|_| !keyless),
+            own,
+            timeout: None,
+        })
+    }
+
+    /// A key of the plugin's, where it is a text.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.own.get(key).and_then(Value::as_str)
+    }
+
+    /// The model: `model` in the config, else `named`, which is what the id says.
+    ///
+    /// # Errors
+    /// `invalid-request` where neither names one.
+    pub fn model(&mut self, target: &Target, named: &str) -> Result<String, Error> {
+        if let Some(Value::String(model)) = self.body.remove("model") {
+            return Ok(model);
+        }
+        if named.is_empty() {
+            let id = &target.id;
+            let prefix = id.split(':').next().unwrap_or(id);
+            return Err(Error::invalid_request(format!(
+                "`{id}` names no model; write `{prefix}:MODEL`"
+            )));
+        }
+        Ok(named.to_owned())
+    }
+
+    /// A request to `path` below the API's address, with headers, key and time limit.
+    /// `bucket` is what shares a rate limit, usually the model.
+    pub fn post(&self, path: &str, body: &Value, bucket: &str) -> http::Request {
+        let mut exchange = http::post(format!("{}{path}", self.base_url)).json(body);
+        for (name, value) in &self.headers {
+            exchange = exchange.header(name, value);
+        }
+        if let Some(key) = self.key {
+            exchange = exchange.credential(key);
+        }
+        if let Some(timeout) = self.timeout {
+            exchange = exchange.timeout(timeout);
+        }
+        exchange.bucket(bucket)
+    }
+}
+
+fn headers(config: &Map<String, Value>) -> Result<Vec<(String, String)>, Error> {
+    let written = config.get("headers").and_then(Value::as_object);
+    written
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| {
+            let text = value
+                .as_str()
+                .ok_or_else(|| Error::invalid_request(format!("header `{name}` is not a text")))?;
+            Ok((name.clone(), text.to_owned()))
+        })
+        .collect()
+}
+
+/// The first part of a target's name if it is one of `kinds`, and the rest:
+/// `chat:gpt-4o` is `chat` and `gpt-4o`, `gpt-4o` is nothing and `gpt-4o`.
+pub fn kind<'a>(name: &'a str, kinds: &[&'static str]) -> (Option<&'static str>, &'a str) {
+    let (first, rest) = name.split_once(':').unwrap_or((name, ""));
+    match kinds.iter().find(|kind| **kind == first) {
+        Some(kind) => (Some(kind), rest),
+        None => (None, name),
+    }
+}
+
+/// What a schema cannot say about a config: a JSON Pointer and a message for every key in it
+/// that is refused. `false` counts as not there.
+pub fn problems(config: &Value, refused: &[Refused]) -> Vec<(String, String)> {
+    refused
+        .iter()
+        .filter(|(key, _)| {
+            config
+                .get(key)
+                .is_some_and(|value| value != &Value::Bool(false))
+        })
+        .map(|(key, why)| (format!("/{key}"), format!("`{key}` {why}")))
+        .collect()
+}

@@ -1,0 +1,295 @@
+//! The JSON object in a reply that may be prose, a fenced block, or half of an answer.
+//!
+//! Models write JSON with liberties: bare keys, single quotes, line breaks and quotes inside
+//! strings, commas and comments where none belong, no end. A reader of its own, not YAML's:
+//! YAML takes `{thinking}` for an object, and an object without `pass` is a pass. For the same
+//! reason an object counts only if it has one of the keys that were asked for.
+
+use runner_plugin::json::{Map, Value};
+
+/// How deep values may lie in each other.
+const DEPTH: usize = 32;
+
+/// How many openings are looked at: a reply of braces alone must not cost its square.
+const OPENINGS: usize = 200;
+
+/// The first object in `text` that has one of `keys`.
+pub(crate) fn object(text: &str, keys: &[&str]) -> Option<Map<String, Value>> {
+    let wanted = |object: &Map<String, Value>| keys.iter().any(|key| object.contains_key(*key));
+    text.match_indices('{')
+        .take(OPENINGS)
+        .find_map(|(at, _)| read(&text[at..]).filter(wanted))
+}
+
+/// The object at the start of a text: as JSON, else with liberties.
+fn read(text: &str) -> Option<Map<String, Value>> {
+    let mut strict = serde_json::Deserializer::from_str(text).into_iter::<Map<String, Value>>();
+    if let Some(Ok(object)) = strict.next() {
+        return Some(object);
+    }
+    let mut reader = Reader { rest: text };
+    match reader.value(0)? {
+        Value::Object(object) => Some(object),
+        _ => None,
+    }
+}
+
+struct Reader<'t> {
+    rest: &'t str,
+}
+
+impl Reader<'_> {
+    /// A value; `None` if there is none to be made out.
+    fn value(&mut self, depth: usize) -> Option<Value> {
+        if depth > DEPTH {
+            return None;
+        }
+        match self.peek() {
+            Some('{') => self.object(depth),
+            Some('[') => self.list(depth),
+            Some('"' | '\'') => self.quoted().map(Value::String),
+            Some(_) => Some(bare(self.word(&[',', '}', ']', '\n']))),
+            None => Some(Value::Null),
+        }
+    }
+
+    fn object(&mut self, depth: usize) -> Option<Value> {
+        self.step();
+        let mut fields = Map::new();
+        loop {
+            match self.peek() {
+                // The text breaks off: what is there counts.
+                None => break,
+                Some('}') => {
+                    self.step();
+                    break;
+                }
+                Some(',') => self.step(),
+                Some('"' | '\'') => {
+                    let key = self.quoted()?;
+                    self.field(&mut fields, key, depth)?;
+                }
+                Some(_) => {
+                    let key = self.word(&[':', ',', '}', '\n']).to_owned();
+                    self.field(&mut fields, key, depth)?;
+                }
+            }
+        }
+        Some(Value::Object(fields))
+    }
+
+    fn field(&mut self, fields: &mut Map<String, Value>, key: String, depth: usize) -> Option<()> {
+        match self.peek() {
+            None => return Some(()),
+            Some(':') => self.step(),
+            Some(_) => return None,
+        }
+        let value = self.value(depth + 1)?;
+        fields.insert(key, value);
+        Some(())
+    }
+
+    fn list(&mut self, depth: usize) -> Option<Value> {
+        self.step();
+        let mut items = Vec::new();
+        loop {
+            match self.peek() {
+                Some(']') => {
+                    self.step();
+                    break;
+                }
+                Some(',') => self.step(),
+                // The text breaks off, or what is around the list ends.
+                None | Some('}') => break,
+                Some(_) => items.push(self.value(depth + 1)?),
+            }
+        }
+        Some(Value::Array(items))
+    }
+
+    /// A string; a quote ends it only where something may follow, or nothing does.
+    fn quoted(&mut self) -> Option<String> {
+        let quote = self.rest.chars().next()?;
+        let mut text = String::new();
+        let mut at = quote.len_utf8();
+        while let Some(letter) = self.rest[at..].chars().next() {
+            at += letter.len_utf8();
+            if letter == quote && ends(&self.rest[at..]) {
+                self.rest = &self.rest[at..];
+                return Some(text);
+            }
+            if letter == '\\' {
+                at += escape(&self.rest[at..], &mut text);
+            } else {
+                text.push(letter);
+            }
+        }
+        self.rest = "";
+        Some(text)
+    }
+
+    /// A bare word up to one of `ends`.
+    fn word(&mut self, ends: &[char]) -> &str {
+        let length = self.rest.find(ends).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        word.trim()
+    }
+
+    /// The next character that is neither space nor comment.
+    fn peek(&mut self) -> Option<char> {
+        loop {
+            self.rest = self.rest.trim_start();
+            if !self.rest.starts_with("//") {
+                return self.rest.chars().next();
+            }
+            self.rest = self.rest.find('\n').map_or("", |end| &self.rest[end..]);
+        }
+    }
+
+    /// Passes the character that was seen, one of ASCII.
+    fn step(&mut self) {
+        self.rest = &self.rest[1..];
+    }
+}
+
+/// Whether a string may end before this.
+fn ends(rest: &str) -> bool {
+    let rest = rest.trim_start();
+    rest.is_empty() || rest.starts_with([',', ':', '}', ']']) || rest.starts_with("//")
+}
+
+/// Adds what an escape stands for; how long it is without the backslash.
+fn escape(rest: &str, text: &mut String) -> usize {
+    let Some(letter) = rest.chars().next() else {
+        return 0;
+    };
+    match letter {
+        'n' => text.push('\n'),
+        't' => text.push('\t'),
+        'r' => text.push('\r'),
+        'u' => {
+            let code = rest
+                .get(1..5)
+                .and_then(|hex| u32::from_str_radix(hex, 16).ok());
+            if let Some(code) = code {
+                text.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                return 5;
+            }
+            text.push('u');
+        }
+        other => text.push(other),
+    }
+    letter.len_utf8()
+}
+
+/// A bare word: a literal of JSON, JavaScript or Python, a number, else a text.
+fn bare(word: &str) -> Value {
+    let word = word.split("//").next().unwrap_or(word).trim();
+    match word {
+        "true" | "True" | "TRUE" => Value::Bool(true),
+        "false" | "False" | "FALSE" => Value::Bool(false),
+        "" | "null" | "None" | "undefined" => Value::Null,
+        _ => match word.parse::<f64>() {
+            Ok(number) if number.is_finite() => Value::from(number),
+            _ => Value::from(word),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use runner_plugin::json::{json, same};
+
+    use super::*;
+
+    fn found(text: &str) -> Option<Value> {
+        object(text, &["pass", "a"]).map(Value::Object)
+    }
+
+    #[test]
+    fn objects_are_found_in_what_models_write() {
+        for (text, expected) in [
+            (
+                r#"{"pass": true, "score": 0.5}"#,
+                json!({ "pass": true, "score": 0.5 }),
+            ),
+            (
+                "Sure!\n```json\n{\"pass\": false}\n```\nBye {x}",
+                json!({ "pass": false }),
+            ),
+            (
+                r#"{"a": {"b": [1, 2]}} trailing"#,
+                json!({ "a": { "b": [1, 2] } }),
+            ),
+            (
+                "{pass: true, reason: 'it''s fine'}",
+                json!({ "pass": true, "reason": "it''s fine" }),
+            ),
+            (
+                "{'pass': False, 'score': None}",
+                json!({ "pass": false, "score": null }),
+            ),
+            (
+                "{pass: true, // yes\n a: 1.5,}",
+                json!({ "pass": true, "a": 1.5 }),
+            ),
+            ("{\"pass\": true // why\n}", json!({ "pass": true })),
+            (
+                "{\"pass\": true, \"reason\": \"two\nlines\"}",
+                json!({ "pass": true, "reason": "two\nlines" }),
+            ),
+            (
+                r#"{"reason": "he said "no" twice", "pass": false}"#,
+                json!({ "reason": "he said \"no\" twice", "pass": false }),
+            ),
+            (
+                r#"{"pass": false, "reason": "it stops he"#,
+                json!({ "pass": false, "reason": "it stops he" }),
+            ),
+            (r#"{"pass": false, "rea"#, json!({ "pass": false })),
+            (r#"{"a": [1, {"b": 2}"#, json!({ "a": [1, { "b": 2.0 }] })),
+            (r#"{'a': "\u00e4\t\"x"}"#, json!({ "a": "ä\t\"x" })),
+            (
+                "{thinking} {\"x\": 1} {\"pass\": true}",
+                json!({ "pass": true }),
+            ),
+            ("{ first, {\"pass\": true} }", json!({ "pass": true })),
+        ] {
+            let found = found(text).unwrap_or_else(|| panic!("nothing in {text}"));
+            assert!(same(&found, &expected), "{text}: {found}");
+        }
+    }
+
+    #[test]
+    fn where_there_is_none_nothing_is_found() {
+        for text in [
+            "",
+            "pass",
+            "{}",
+            "{pass}",
+            "[1]",
+            r#"{"other": 1}"#,
+            "{{{{",
+            "{pass true}",
+        ] {
+            assert_eq!(found(text), None, "{text}");
+        }
+        let deep = format!("{{pass: {}", "[".repeat(100_000));
+        assert_eq!(found(&deep), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_without_a_panic(text in "[{}\\[\\]:,'\"\\\\/ua0 \n\u{e4}]{0,60}") {
+            let _ = found(&text);
+        }
+
+        #[test]
+        fn what_is_json_is_read_as_json(key in "[a-z]{1,5}", text in ".{0,20}", number in any::<i32>()) {
+            let value = json!({ "pass": { key: [text, number] } });
+            prop_assert_eq!(found(&format!("So: {value} Done.")), Some(value));
+        }
+    }
+}

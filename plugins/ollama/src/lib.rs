@@ -1,0 +1,143 @@
+//! The provider `ollama`: models on a server of one's own, by Ollama's native API.
+//!
+//! `ollama:chat:MODEL` asks `/api/chat`, `ollama:completion:MODEL` and `ollama:MODEL` ask
+//! `/api/generate`, `ollama:embeddings:MODEL` asks `/api/embed`. `body` writes the first two,
+//! `answer` reads them. The config and the errors are read by `plugin-model-api`.
+//!
+//! No key is wanted: the server has none. For one behind a gateway that asks for a key, its
+//! OpenAI-compatible address under `openai:` does.
+
+mod answer;
+mod body;
+
+use plugin_model_api::embeddings::vector;
+use plugin_model_api::knobs::{self, Api, Knobs};
+use plugin_model_api::{failure, schema};
+use runner_plugin::json::{Value, json};
+use runner_plugin::{
+    CallContext, Completion, Error, ErrorCode, Info, Provider, Request, Target, Usage, http,
+};
+use runner_plugin_embed::{Embeddings, ProviderEmbed};
+
+const API: Api = Api {
+    base_url: "http://localhost:11434",
+    key: None,
+    ours: &[],
+};
+
+/// The forms of asking, as an id writes them.
+const FORMS: [&str; 5] = ["chat", "completion", "generate", "embeddings", "embedding"];
+
+/// The provider.
+pub struct Ollama;
+
+impl Provider for Ollama {
+    fn describe() -> Info {
+        Info::new(
+            "ollama",
+            env!("CARGO_PKG_VERSION"),
+            "Models of an Ollama server: chat, completion, embeddings.",
+        )
+        .license(env!("CARGO_PKG_LICENSE"))
+        .prefix("ollama")
+        .host(API.base_url)
+        .host_from("apiBaseUrl")
+        .setting("OLLAMA_BASE_URL", "apiBaseUrl")
+        .config_schema(&schema::config(&json!({
+            "num_predict": { "type": "integer" },
+            "num_ctx": { "type": "integer", "minimum": 1 },
+            "top_k": { "type": "number" },
+            "seed": { "type": "integer" },
+            "stop": { "type": ["string", "array"], "items": { "type": "string" } },
+            "options": { "type": "object" },
+            "tools": { "type": "array", "items": { "type": "object" } },
+            "format": { "type": ["string", "object"] },
+            "think": { "type": ["boolean", "string"] },
+            "keep_alive": { "type": ["string", "number"] }
+        })))
+    }
+
+    fn check_config(config: &Value) -> Vec<(String, String)> {
+        knobs::problems(config, &knobs::REFUSED)
+    }
+
+    fn complete(
+        target: &Target,
+        request: &Request,
+        _context: &CallContext,
+    ) -> Result<Completion, Error> {
+        let (form, named) = knobs::kind(&target.name, &FORMS);
+        let mut knobs = Knobs::read(&API, target, request)?;
+        let model = knobs.model(target, named)?;
+        match form {
+            Some("chat") => {
+                let body = body::chat(&knobs, &model, request)?;
+                let response = check(&knobs.post("/api/chat", &body, &model).send()?)?;
+                answer::of_chat(&response, body["format"].is_object())
+            }
+            Some("embedding" | "embeddings") => {
+                let id = &target.id;
+                Err(Error::unsupported(format!(
+                    "`{id}` makes vectors and answers no prompts; name it as the provider of `similar`"
+                )))
+            }
+            _ => {
+                let body = body::generate(&knobs, &model, request)?;
+                let response = check(&knobs.post("/api/generate", &body, &model).send()?)?;
+                answer::of_generate(&response, body["format"].is_object())
+            }
+        }
+    }
+}
+
+impl ProviderEmbed for Ollama {
+    fn embed(
+        target: &Target,
+        inputs: &[String],
+        _context: &CallContext,
+    ) -> Result<Embeddings, Error> {
+        let (form, named) = knobs::kind(&target.name, &FORMS);
+        if !matches!(form, Some("embedding" | "embeddings")) {
+            let id = &target.id;
+            return Err(Error::unsupported(format!(
+                "`{id}` makes no vectors; write `ollama:embeddings:MODEL`"
+            )));
+        }
+        let mut knobs = Knobs::read_target(&API, target)?;
+        let model = knobs.model(target, named)?;
+        let body = body::embed(&knobs, &model, inputs);
+        let response = check(&knobs.post("/api/embed", &body, &model).send()?)?;
+        let list = response["embeddings"].as_array().into_iter().flatten();
+        let vectors: Option<Vec<Vec<f32>>> = list.map(vector).collect();
+        let vectors = vectors.filter(|vectors| vectors.len() == inputs.len());
+        let vectors = vectors.ok_or_else(|| {
+            let asked = inputs.len();
+            Error::bad_response(format!(
+                "the response does not hold {asked} vectors of numbers"
+            ))
+        })?;
+        let usage = Usage {
+            input_tokens: response["prompt_eval_count"].as_u64(),
+            ..Usage::default()
+        };
+        Ok(Embeddings {
+            vectors,
+            usage,
+            cost_usd: None,
+        })
+    }
+}
+
+/// As the shared check. The server's errors are texts without codes, so the status decides; a
+/// busy one says 503, which is worth another try.
+fn check(response: &http::Response) -> Result<Value, Error> {
+    failure::check(response).map_err(|mut error| {
+        // An error after the first words comes with status 200.
+        if response.is_success() && error.detail.as_ref().is_some_and(Value::is_string) {
+            error.code = ErrorCode::Transient;
+        }
+        error
+    })
+}
+
+runner_plugin_embed::export_embedding_provider!(Ollama);

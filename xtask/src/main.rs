@@ -8,6 +8,7 @@
 mod bench;
 mod check;
 mod house;
+mod nunjucks;
 mod place;
 mod plugins;
 mod pure;
@@ -39,6 +40,7 @@ usage: cargo xtask <command>
   soak [--cycles N] [--seed S]
                       kill the program at random moments and let it go on, 2000 times
                       unless told otherwise, and look each time at what it left
+  nunjucks [--write]  the table of templates against the real nunjucks, which npm brings
   plugins [--toolchain auto|rust|debian]
                       build the plugins and the test guests to WebAssembly components;
                       auto looks for a Rust that can do it and says what it found
@@ -80,6 +82,8 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
             let stage = check::Stage::named(stage)?;
             Box::new(move |place| check::run_stage(place, stage))
         }
+        ["nunjucks"] => Box::new(|place| nunjucks::run(place, false)),
+        ["nunjucks", "--write"] => Box::new(|place| nunjucks::run(place, true)),
         ["plugins"] => Box::new(|place| plugins::run(place, toolchain::Wish::Any)),
         ["plugins", "--toolchain", name] => {
             let wish = toolchain::Wish::named(name)?;

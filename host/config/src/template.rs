@@ -1,11 +1,13 @@
 //! Templates: nunjucks as people use it in prompts, rendered by minijinja.
 //!
-//! No autoescape; what is undefined prints as nothing, also inside another undefined; values
-//! print the JavaScript way (see `values`). Macros, includes and block captures don't exist:
-//! nothing in a prompt needs them, and without them what a stranger's template can cost is
-//! bounded: steps by [`FUEL`], output by [`MAX_RENDERED`], growth inside an expression by
-//! `growth`.
+//! A template is read by nunjucks' grammar and written again for the engine (`nunjucks`). No
+//! autoescape; what is undefined prints as nothing, also inside another undefined; values print
+//! and compare the JavaScript way (`values`, `operators`), and have the methods that people call
+//! (`methods`). Macros and includes don't exist: nothing in a prompt needs them. What a stranger's
+//! template can cost is bounded: steps by [`FUEL`], output by [`MAX_RENDERED`], what expressions
+//! make by `effort` and `growth`.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::{Arc, OnceLock};
 
@@ -13,8 +15,14 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value};
 use serde_json::{Map, Value as Json};
 
+mod apart;
+mod conditions;
+mod effort;
 mod filters;
 mod growth;
+mod methods;
+mod nunjucks;
+mod operators;
 mod pieces;
 mod prepared;
 mod values;
@@ -56,6 +64,8 @@ pub(crate) struct Template {
     engine: Environment<'static>,
     /// How it begins, for messages.
     excerpt: String,
+    /// Variables that the engine doesn't see.
+    odd_names: BTreeSet<String>,
 }
 
 /// The one name that a template has in its engine.
@@ -67,28 +77,36 @@ impl Template {
         let mut template = Self {
             engine: engine(),
             excerpt: excerpt(text),
+            odd_names: BTreeSet::new(),
         };
-        let source = pieces::engine_source(text);
-        growth::check(&source).map_err(|reason| template.error(reason))?;
+        let translated = growth::check_tags(text).and_then(|()| nunjucks::translate(text));
+        let translated = translated.map_err(|reason| template.error(reason))?;
+        growth::check(&translated.source).map_err(|reason| template.error(reason))?;
+        template.odd_names = translated.odd_names;
         if let Some(env) = env {
             template
                 .engine
                 .add_global("env", values::value(&Json::Object(env.clone())));
         }
-        let added = template
-            .engine
-            .add_template_owned(NAME, source.into_owned());
+        let added = template.engine.add_template_owned(NAME, translated.source);
         added.map_err(|error| template.error(reason(&error)))?;
-        template.check_filters()?;
         Ok(template)
     }
 
     /// Fills in `vars`.
     pub(crate) fn render(&self, vars: &Arc<Map<String, Json>>) -> Result<String, RenderError> {
+        self.render_in(&self.engine, vars)
+    }
+
+    /// Fills in `vars`, in an engine that has the template and may print otherwise.
+    fn render_in(
+        &self,
+        engine: &Environment<'_>,
+        vars: &Arc<Map<String, Json>>,
+    ) -> Result<String, RenderError> {
         let mut output = Capped::default();
-        let scope = Value::from_object(values::Scope(vars.clone()));
-        let rendered = self
-            .compiled()
+        let scope = Value::from_object(values::Scope::new(vars.clone()));
+        let rendered = compiled(engine)
             .render_captured_to(scope, &mut output)
             .map(drop);
         if output.full {
@@ -103,38 +121,20 @@ impl Template {
 
     /// The variables it reads.
     pub(crate) fn names(&self) -> impl Iterator<Item = String> {
-        self.compiled().undeclared_variables(false).into_iter()
+        self.undeclared(false)
     }
 
     /// The variables it reads, with their attributes: `env.HOME`.
     pub(crate) fn paths(&self) -> impl Iterator<Item = String> {
-        self.compiled().undeclared_variables(true).into_iter()
+        self.undeclared(true)
     }
 
-    fn compiled(&self) -> minijinja::Template<'_, '_> {
-        self.engine
-            .get_template(NAME)
-            .expect("it was added when the template was made")
-    }
-
-    /// The engine finds unknown filters only when it comes to them.
-    fn check_filters(&self) -> Result<(), RenderError> {
-        use minijinja::machinery::{Instruction, get_compiled_template};
-        let template = self.compiled();
-        let instructions = &get_compiled_template(&template).instructions;
-        let filters = (0..)
-            .map_while(|index| instructions.get(index))
-            .filter_map(|instruction| match instruction {
-                Instruction::ApplyFilter(name, ..) => Some(*name),
-                _ => None,
-            });
-        for name in filters {
-            let tried = self.engine.empty_state().apply_filter(name, &[]);
-            if tried.is_err_and(|error| error.kind() == minijinja::ErrorKind::UnknownFilter) {
-                return Err(self.error(format!("there is no filter '{name}'")));
-            }
-        }
-        Ok(())
+    fn undeclared(&self, nested: bool) -> impl Iterator<Item = String> {
+        let seen = compiled(&self.engine)
+            .undeclared_variables(nested)
+            .into_iter();
+        let own = |name: &String| !name.starts_with(nunjucks::OWN);
+        seen.filter(own).chain(self.odd_names.iter().cloned())
     }
 
     fn error(&self, reason: String) -> RenderError {
@@ -143,6 +143,12 @@ impl Template {
             reason,
         }
     }
+}
+
+fn compiled<'engine>(engine: &'engine Environment<'_>) -> minijinja::Template<'engine, 'engine> {
+    engine
+        .get_template(NAME)
+        .expect("it was added when the template was made")
 }
 
 /// `text` filled in once, or as it is where it is no template.
@@ -164,19 +170,21 @@ fn engine() -> Environment<'static> {
 }
 
 fn make_engine() -> Environment<'static> {
-    let mut engine = Environment::new();
+    // nunjucks' filters and tests, and none of the engine's.
+    let mut engine = Environment::empty();
     let syntax = SyntaxConfig::builder().keep_trailing_newline(true).build();
     engine.set_syntax(syntax.expect("the default delimiters differ from each other"));
     engine.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     engine.set_undefined_behavior(UndefinedBehavior::Chainable);
-    engine.set_formatter(|out, _, value| {
+    engine.set_formatter(|out, state, value| {
+        effort::make(state, values::size(value))?;
         values::print(out, value).map_err(|_| minijinja::ErrorKind::WriteFailure.into())
     });
     engine.set_fuel(Some(FUEL));
-    for name in ["debug", "dict", "namespace"] {
-        engine.remove_global(name);
-    }
+    conditions::add(&mut engine);
     filters::add(&mut engine);
+    methods::add(&mut engine);
+    operators::add(&mut engine);
     engine
 }
 

@@ -1,174 +1,103 @@
-//! Filters that nunjucks has and the engine has not, or has otherwise.
+//! nunjucks' filters, and promptfoo's `load`.
+//!
+//! Exactly those: a template that another engine's filter would make work here fails in
+//! promptfoo, and the other way round it would be a surprise. `random` and `urlize` are left
+//! out: a run must be repeatable, and prompts have no links to make. Where nunjucks throws on a
+//! number or on nothing at all (`{{ n | upper }}`), the value's text is taken.
 
-use std::fmt::Write as _;
+use minijinja::value::{Kwargs, Rest, ValueOrKwargs};
+use minijinja::{Environment, Error, State, Value};
 
-use minijinja::value::{Kwargs, ValueKind};
-use minijinja::{Environment, Error, ErrorKind, Value};
-use serde_json::Value as Json;
+use super::operators::to_number;
 
-use super::values;
+mod data;
+mod lists;
+mod texts;
 
-/// The longest text that a filter may make.
-const MAX_FILTERED: usize = super::MAX_RENDERED;
+pub(crate) use data::{indented, plain_numbers};
+pub(crate) use texts::replaced;
+
+/// A filter: the engine, what it is given, its arguments.
+type Filter = fn(&mut State<'_, '_>, &Value, &Args) -> Result<Value, Error>;
+
+/// The filters that templates may name.
+fn all() -> impl Iterator<Item = (&'static str, Filter)> {
+    [data::FILTERS, lists::FILTERS, texts::FILTERS]
+        .into_iter()
+        .flatten()
+        .copied()
+}
+
+/// Whether there is such a filter.
+pub(crate) fn is_known(name: &str) -> bool {
+    all().any(|(known, _)| known == name)
+}
 
 /// Adds them to an environment.
 pub(crate) fn add(environment: &mut Environment<'static>) {
-    environment.add_filter("dump", dump);
-    environment.add_filter("load", load);
-    environment.add_filter("pairs", pairs);
-    environment.add_filter("truncate", truncate);
-    environment.add_filter("urlencode", urlencode);
-    environment.add_filter("wordcount", wordcount);
-    environment.add_filter("replace", replace);
-    environment.add_filter("join", join);
-    // What they make can be far larger than what they are given, and no prompt needs them.
-    for name in ["batch", "format", "indent", "pprint", "slice"] {
-        environment.remove_filter(name);
+    for (name, filter) in all() {
+        add_filter(environment, name, filter);
     }
 }
 
-fn refuse(what: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::InvalidOperation, what)
-}
-
-fn text(value: &Value) -> String {
-    let mut text = String::new();
-    values::print(&mut text, value).expect("a string takes everything");
-    text
-}
-
-/// `JSON.stringify`: compact, or indented by a number of spaces.
-fn dump(value: &Value, indent: Option<usize>) -> Result<String, Error> {
-    if value.is_undefined() {
-        return Ok(String::new());
-    }
-    let json: Json = serde_json::to_value(value).map_err(|error| refuse(error.to_string()))?;
-    let json = plain_numbers(json);
-    Ok(match indent {
-        None | Some(0) => json.to_string(),
-        Some(width) => indented(&json, width.min(10)),
-    })
-}
-
-/// Floats without a fraction as JavaScript writes them.
-pub(crate) fn plain_numbers(json: Json) -> Json {
-    match json {
-        Json::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
-            Some(float) if float.fract() == 0.0 && float.abs() < 1e15 => Json::from(float as i64),
-            _ => Json::Number(number),
+/// Adds one filter.
+pub(crate) fn add_filter(
+    environment: &mut Environment<'static>,
+    name: &'static str,
+    filter: Filter,
+) {
+    environment.add_filter(
+        name,
+        move |state: &mut State<'_, '_>, value: Value, rest: Rest<ValueOrKwargs>| {
+            filter(state, &value, &Args::new(rest.into_values()))
         },
-        Json::Array(items) => items.into_iter().map(plain_numbers).collect(),
-        Json::Object(fields) => Json::Object(
-            fields
-                .into_iter()
-                .map(|(key, value)| (key, plain_numbers(value)))
-                .collect(),
-        ),
-        other => other,
+    );
+}
+
+/// What a filter is given besides its value.
+pub(crate) struct Args {
+    positional: Vec<Value>,
+    named: Option<Kwargs>,
+}
+
+impl Args {
+    fn new(mut positional: Vec<Value>) -> Self {
+        let named = positional
+            .last()
+            .filter(|last| last.is_kwargs())
+            .and_then(|last| Kwargs::try_from(last.clone()).ok());
+        if named.is_some() {
+            positional.pop();
+        }
+        Self { positional, named }
     }
-}
 
-/// JSON indented by `width` spaces a level.
-pub(crate) fn indented(json: &Json, width: usize) -> String {
-    let indent = " ".repeat(width);
-    let formatter = serde_json::ser::PrettyFormatter::with_indent(indent.as_bytes());
-    let mut bytes = Vec::new();
-    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);
-    serde::Serialize::serialize(json, &mut serializer).expect("a JSON value has a text");
-    String::from_utf8(bytes).expect("JSON text is UTF-8")
-}
-
-/// `JSON.parse`; what isn't text is passed on, since files of variables are values already.
-fn load(value: &Value) -> Result<Value, Error> {
-    match value.as_str() {
-        Some(text) => serde_json::from_str::<Json>(text)
-            .map(|json| values::value(&json))
-            .map_err(|error| refuse(format!("load: not JSON: {error}"))),
-        None => Ok(value.clone()),
+    /// How many there are without a name.
+    pub(crate) fn len(&self) -> usize {
+        self.positional.len()
     }
-}
 
-/// A map as a list of `[key, value]`; a list as it is.
-fn pairs(value: &Value) -> Result<Value, Error> {
-    if value.kind() != ValueKind::Map {
-        return Ok(value.clone());
+    /// The argument at `index`; undefined if there is none.
+    pub(crate) fn at(&self, index: usize) -> Value {
+        self.positional.get(index).cloned().unwrap_or_default()
     }
-    let pair = |key: Value| -> Result<Value, Error> {
-        let item = value.get_item(&key)?;
-        Ok(Value::from(vec![key, item]))
-    };
-    Ok(Value::from(
-        value.try_iter()?.map(pair).collect::<Result<Vec<_>, _>>()?,
-    ))
-}
 
-/// Cuts at a word, or anywhere with `killwords`; adds `end` (`...`) where it cut.
-fn truncate(
-    value: &Value,
-    length: Option<usize>,
-    killwords: Option<bool>,
-    end: Option<&str>,
-    _: Kwargs,
-) -> String {
-    let (text, length) = (text(value), length.unwrap_or(255));
-    let Some((cut, _)) = text.char_indices().nth(length) else {
-        return text;
-    };
-    let head = &text[..cut];
-    let head = if killwords.unwrap_or(false) {
-        head
-    } else {
-        head.rfind(' ').map_or(head, |space| &head[..space])
-    };
-    format!("{head}{}", end.unwrap_or("..."))
-}
+    /// The argument at `index`, or the one of that name.
+    pub(crate) fn get(&self, index: usize, name: &str) -> Value {
+        let named = || self.named.as_ref()?.get::<Value>(name).ok();
+        self.positional
+            .get(index)
+            .cloned()
+            .or_else(named)
+            .unwrap_or_default()
+    }
 
-/// `encodeURIComponent`.
-fn urlencode(value: &Value) -> String {
-    let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte);
-    let mut encoded = String::new();
-    for byte in text(value).bytes() {
-        if unreserved(byte) {
-            encoded.push(char::from(byte));
-        } else {
-            write!(encoded, "%{byte:02X}").expect("a string takes everything");
+    /// A count; `otherwise` where it is missing or none.
+    fn count(&self, index: usize, name: &str, otherwise: usize) -> usize {
+        match to_number(&self.get(index, name)) {
+            // A number below zero becomes zero.
+            number if number.is_finite() && number != 0.0 => number as usize,
+            _ => otherwise,
         }
     }
-    encoded
-}
-
-fn wordcount(value: &Value) -> usize {
-    text(value).split_whitespace().count()
-}
-
-fn replace(value: &Value, from: &Value, to: &Value) -> Result<String, Error> {
-    let (text, from, to) = (text(value), text(from), text(to));
-    let count = if from.is_empty() {
-        text.chars().count() + 1
-    } else {
-        text.matches(&from).count()
-    };
-    if count.saturating_mul(to.len()) > MAX_FILTERED {
-        return Err(refuse("replace: the result is too long"));
-    }
-    Ok(text.replace(&from, &to))
-}
-
-fn join(value: &Value, joiner: Option<&Value>, attribute: Option<&str>) -> Result<String, Error> {
-    if value.is_undefined() || value.is_none() {
-        return Ok(String::new());
-    }
-    let joiner = joiner.map(text).unwrap_or_default();
-    let mut out = String::new();
-    for (index, item) in value.try_iter()?.enumerate() {
-        if index > 0 {
-            out.push_str(&joiner);
-        }
-        let item = attribute.map_or(Ok(item.clone()), |attribute| item.get_attr(attribute))?;
-        out.push_str(&text(&item));
-        if out.len() > MAX_FILTERED {
-            return Err(refuse("join: the result is too long"));
-        }
-    }
-    Ok(out)
 }

@@ -3,11 +3,12 @@
 //! `{% set x = x ~ x %}`, thirty times, makes gigabytes of one letter in thirty steps, before
 //! any output is written. So every expression gets a weight, the number of values that it can
 //! put together at most, and a template whose weights pass [`MAX_WEIGHT`] is refused. Prompts
-//! put together a handful.
+//! put together a handful. What filters and methods make of a text is counted when they run
+//! (`effort`).
 
 use std::collections::BTreeMap;
 
-use minijinja::machinery::ast::{BinOpKind, CallArg, Expr, Stmt};
+use minijinja::machinery::ast::{CallArg, Expr, Stmt};
 use minijinja::machinery::parse;
 use minijinja::syntax::SyntaxConfig;
 
@@ -16,9 +17,6 @@ use super::pieces::{Piece, is_tag, pieces};
 /// Values that one expression may put together.
 const MAX_WEIGHT: u64 = 1_000;
 
-/// Multiplications per template; a text times a number repeats the text.
-const MAX_PRODUCTS: u32 = 8;
-
 /// Bytes of one tag outside its quotes. An operator is a byte and an operand another, so this
 /// bounds how deep the engine's recursion goes in `1+1+1+…`, which it doesn't bound itself.
 const MAX_TAG: usize = 2_000;
@@ -26,8 +24,8 @@ const MAX_TAG: usize = 2_000;
 /// `elif`s per template; the engine nests each in the one before.
 const MAX_ELIFS: usize = 200;
 
-/// Refuses tags that could overflow the engine's stack.
-fn check_tags(source: &str) -> Result<(), String> {
+/// Refuses a template that could overflow the engine's stack.
+pub(crate) fn check_tags(source: &str) -> Result<(), String> {
     let mut elifs = 0;
     for piece in pieces(source) {
         let (Piece::Expression(tag) | Piece::Statement(tag)) = piece else {
@@ -70,10 +68,9 @@ fn code_len(tag: &str) -> usize {
     len
 }
 
-/// Refuses a template that could grow too large. Texts that aren't templates pass: the engine
-/// says what is wrong with them.
+/// Refuses a translated template that could grow too large. Texts that aren't templates pass: the
+/// engine says what is wrong with them.
 pub(crate) fn check(source: &str) -> Result<(), String> {
-    check_tags(source)?;
     let Ok(template) = parse(source, "t", SyntaxConfig::default()) else {
         return Ok(());
     };
@@ -84,7 +81,6 @@ pub(crate) fn check(source: &str) -> Result<(), String> {
 struct Scale<'a> {
     /// Weights of what `set` and `with` name.
     names: BTreeMap<&'a str, u64>,
-    products: u32,
 }
 
 impl<'a> Scale<'a> {
@@ -126,10 +122,14 @@ impl<'a> Scale<'a> {
                 Ok(())
             }
             Stmt::AutoEscape(block) => self.statements(&block.body),
-            Stmt::SetBlock(_) | Stmt::FilterBlock(_) | Stmt::Do(_) => Err(
-                "blocks with `set`, `filter` and `do` are not supported; use an expression"
-                    .to_owned(),
-            ),
+            // What a block holds is printed into it, and printing is counted (`effort`).
+            Stmt::SetBlock(block) => {
+                self.name(&block.target, 1);
+                self.statements(&block.body)
+            }
+            Stmt::FilterBlock(_) | Stmt::Do(_) => {
+                unreachable!("no template is translated to `filter` or `do`")
+            }
         }
     }
 
@@ -152,12 +152,7 @@ impl<'a> Scale<'a> {
             Expr::Var(var) => self.names.get(var.id).copied().unwrap_or(1),
             Expr::Slice(slice) => self.weigh(&slice.expr)?,
             Expr::UnaryOp(unary) => self.weigh(&unary.expr)?,
-            Expr::BinOp(binary) => {
-                if matches!(binary.op, BinOpKind::Mul) {
-                    self.product(&binary.left, &binary.right)?;
-                }
-                self.weigh(&binary.left)? + self.weigh(&binary.right)?
-            }
+            Expr::BinOp(binary) => self.weigh(&binary.left)? + self.weigh(&binary.right)?,
             Expr::Compare(compare) => {
                 let first = self.weigh(&compare.expr)?;
                 compare.ops.iter().try_fold(first, |sum, op| {
@@ -173,7 +168,12 @@ impl<'a> Scale<'a> {
             }
             Expr::Filter(filter) => {
                 let of = filter.expr.as_ref().map_or(Ok(0), |of| self.weigh(of))?;
-                of + self.arguments(&filter.args)?
+                // The first word of an operator only says which one it is.
+                let is_operator = matches!(
+                    (filter.name.strip_prefix('_'), filter.args.first()),
+                    (Some(_), Some(CallArg::Pos(Expr::Const(_))))
+                );
+                of + self.arguments(&filter.args[usize::from(is_operator)..])?
             }
             Expr::Test(test) => self.weigh(&test.expr)? + self.arguments(&test.args)?,
             Expr::GetAttr(of) => self.weigh(&of.expr)?,
@@ -212,19 +212,5 @@ impl<'a> Scale<'a> {
                 | CallArg::PosSplat(value)
                 | CallArg::KwargSplat(value) => Ok(sum + self.weigh(value)?),
             })
-    }
-
-    /// A text or list times a number is known to be wrong where it is written out.
-    fn product(&mut self, left: &Expr<'a>, right: &Expr<'a>) -> Result<(), String> {
-        let repeats = |expression: &Expr<'a>| match expression {
-            Expr::Const(constant) => !constant.value.is_number(),
-            Expr::List(_) | Expr::Tuple(_) | Expr::Map(_) => true,
-            _ => false,
-        };
-        self.products += 1;
-        if self.products > MAX_PRODUCTS || repeats(left) || repeats(right) {
-            return Err(format!("`*` is for numbers, at most {MAX_PRODUCTS} times"));
-        }
-        Ok(())
     }
 }

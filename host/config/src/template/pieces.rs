@@ -4,8 +4,6 @@
 //! template languages. An opening that never closes is text. So the template engine only sees
 //! texts in which every opening has its end.
 
-use std::borrow::Cow;
-
 /// A stretch of a text, delimiters included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece<'a> {
@@ -127,7 +125,7 @@ fn raw_end(tag: &str, rest: &str) -> Option<usize> {
         let opened = rest[..at].trim_end_matches(filler).ends_with("{%");
         (opened && after.starts_with("%}")).then(|| rest.len() - after.len() + 2)
     });
-    // Without an end the rest of the text is raw; the engine says what is missing.
+    // Without an end the rest of the text is raw; the translation says what is missing.
     Some(ends.unwrap_or(rest.len()))
 }
 
@@ -135,55 +133,6 @@ fn raw_end(tag: &str, rest: &str) -> Option<usize> {
 pub(crate) fn is_tag(tag: &str, names: &[&str]) -> bool {
     let inner = tag.trim_start_matches("{%").trim_end_matches("%}");
     names.contains(&inner.trim_matches(|c: char| c == '-' || c == '+' || c.is_whitespace()))
-}
-
-/// `text` as the engine takes it: stray openings quoted, and nunjucks' `for key, value in map`
-/// made to loop over pairs.
-pub(crate) fn engine_source(text: &str) -> Cow<'_, str> {
-    let pieces = pieces(text);
-    if pieces
-        .iter()
-        .all(|piece| !matches!(piece, Piece::Stray(_) | Piece::Statement(_)))
-    {
-        return Cow::Borrowed(text);
-    }
-    let mut source = String::with_capacity(text.len() + 16);
-    for piece in pieces {
-        match piece {
-            Piece::Stray(opening) => {
-                source.push_str("{{ \"");
-                source.push_str(opening);
-                source.push_str("\" }}");
-            }
-            Piece::Statement(tag) => match pair_loop(tag) {
-                Some(tag) => source.push_str(&tag),
-                None => source.push_str(tag),
-            },
-            Piece::Text(text) | Piece::Expression(text) | Piece::Comment(text) => {
-                source.push_str(text);
-            }
-        }
-    }
-    Cow::Owned(source)
-}
-
-/// `{% for a, b in x %}` with `x` as a list of pairs.
-fn pair_loop(tag: &str) -> Option<String> {
-    let inner = tag.strip_prefix("{%")?.strip_suffix("%}")?;
-    let (open, inner) = if let Some(inner) = inner.strip_prefix('-') {
-        ("{%-", inner)
-    } else {
-        ("{%", inner)
-    };
-    let (close, inner) = if let Some(inner) = inner.strip_suffix('-') {
-        ("-%}", inner)
-    } else {
-        ("%}", inner)
-    };
-    let (names, iterable) = inner.trim().strip_prefix("for ")?.split_once(" in ")?;
-    names
-        .contains(',')
-        .then(|| format!("{open} for {names} in ({})|pairs {close}", iterable.trim()))
 }
 
 #[cfg(test)]
@@ -247,18 +196,5 @@ mod tests {
             1
         );
         assert_eq!(pieces(&"{{ '}}".repeat(100_000)).len(), 50_000);
-    }
-
-    #[test]
-    fn loops_over_pairs_are_rewritten_and_others_are_not() {
-        let cases = [
-            ("{% for k, v in m %}", "{% for k, v in (m)|pairs %}"),
-            ("{%- for k,v in m.n -%}", "{%- for k,v in (m.n)|pairs -%}"),
-            ("{% for x in m %}", "{% for x in m %}"),
-            ("{{ a }} {{", "{{ a }} {{ \"{{\" }}"),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(engine_source(text), expected, "{text}");
-        }
     }
 }

@@ -3,22 +3,56 @@
 //! A text that is JSON is not filled in as text: each of its strings is rendered by itself and
 //! the whole is written again with two spaces, so that a quote in a variable can't break it.
 //! Keys are never rendered. As in promptfoo, `1.0` becomes `1`; unlike there, whole numbers too
-//! large for a float keep their digits.
+//! large for a float keep their digits. A text that becomes JSON, or a chat in YAML, only when it
+//! is filled in is rendered as text, and once more with its values kept apart if they broke it.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 
 use super::filters::{indented, plain_numbers};
-use super::{RenderError, Template, is_plain};
+use super::{RenderError, Template, apart, is_plain};
+use crate::yaml;
 
 /// A text, cut up and compiled.
 #[derive(Debug)]
 pub(crate) enum Prepared {
     /// No template.
     Plain(String),
-    Text(Box<Template>),
+    Text(Box<Template>, Shape),
     Json(Part),
+}
+
+/// What a text that is filled in as text may become.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shape {
+    Text,
+    Json,
+    /// A chat: `- role: …`
+    Yaml,
+}
+
+impl Shape {
+    fn of(text: &str) -> Self {
+        let start = text.trim_start();
+        let is_tag = ["{{", "{%", "{#"]
+            .iter()
+            .any(|open| start.starts_with(open));
+        match start {
+            _ if start.starts_with(['{', '[']) && !is_tag => Self::Json,
+            _ if start.starts_with("- role:") => Self::Yaml,
+            _ => Self::Text,
+        }
+    }
+
+    /// The value of a text of this shape, if it has it.
+    fn read(self, text: &str) -> Option<Json> {
+        match self {
+            Self::Text => None,
+            Self::Json => serde_json::from_str(text).ok(),
+            Self::Yaml => Some(yaml::parse(text).ok()?.json()),
+        }
+    }
 }
 
 /// A value of a JSON prompt.
@@ -44,14 +78,27 @@ impl Prepared {
         if is_plain(text) {
             return Ok(Self::Plain(text.to_owned()));
         }
-        Ok(Self::Text(Box::new(Template::new(text, env)?)))
+        Ok(Self::Text(
+            Box::new(Template::new(text, env)?),
+            Shape::of(text),
+        ))
     }
 
     /// The text with `vars` filled in, and its value where it is JSON.
     pub(crate) fn render(&self, vars: &Vars) -> Result<(String, Option<Json>), RenderError> {
         match self {
             Self::Plain(text) => Ok((text.clone(), None)),
-            Self::Text(template) => Ok((template.render(vars)?, None)),
+            Self::Text(template, shape) => {
+                let text = template.render(vars)?;
+                if matches!(shape, Shape::Text) || shape.read(&text).is_some() {
+                    return Ok((text, None));
+                }
+                let json = apart::render(template, vars, |text| shape.read(text));
+                Ok(match json {
+                    Some(json) => (indented(&json, 2), Some(json)),
+                    None => (text, None),
+                })
+            }
             Self::Json(part) => {
                 let json = part.render(vars)?;
                 Ok((indented(&json, 2), Some(json)))
@@ -64,7 +111,7 @@ impl Prepared {
         let mut templates: Vec<&Template> = Vec::new();
         match self {
             Self::Plain(_) => {}
-            Self::Text(template) => templates.push(template),
+            Self::Text(template, _) => templates.push(template),
             Self::Json(part) => part.collect(&mut templates),
         }
         templates

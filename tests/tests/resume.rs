@@ -153,3 +153,81 @@ fn a_missing_model_is_asked_for_three_times() {
         .all(|row| row.ends_with(": error"));
     assert!(all);
 }
+
+/// The words of the command line name files; a session that goes on finds the same cases.
+#[test]
+fn prompts_in_files_and_a_config_named_in_the_folder_are_the_same_cases_later() {
+    let api = ModelApi::start();
+    api.script([Answer::text("a"), Answer::error(400, "bad", "no")]);
+    let config = config(&["a", "b", "c"]).replace("'Say {{word}}'", "file://p.txt");
+    let first = run(&api, &["a"])
+        .file("c.yaml", config)
+        .file("p.txt", "Say {{word}}")
+        .args(["eval", "-c", "c.yaml", "-j", "1"])
+        .finish();
+    first.expect_code(100);
+    let retried = first.again().args(["retry"]).finish();
+    retried.expect_code(0);
+    assert!(
+        retried.stderr.contains("3 rows kept, 0 moved, 0 dropped"),
+        "{}",
+        retried.stderr
+    );
+    assert_eq!(api.requests().len(), 4);
+}
+
+#[test]
+fn where_answers_come_from_and_go_to_stays_as_it_was() {
+    let api = ModelApi::start();
+    let recorded = run(&api, &["a", "b"])
+        .args(["eval", "-j", "1", "--no-cache", "--record", "all.rec"])
+        .finish();
+    recorded.expect_code(0);
+    assert_eq!(api.requests().len(), 2);
+
+    // One more test: what is recorded is added to, and nothing comes from the cache.
+    let id = recorded
+        .stdout
+        .split_whitespace()
+        .find(|word| word.starts_with("run-"));
+    let id = id
+        .expect("named")
+        .trim_matches(|c: char| !c.is_alphanumeric());
+    let longer = recorded.again().config(&config(&["a", "b", "c"]));
+    let longer = longer.args(["eval", "--resume", id]).finish();
+    longer.expect_code(0);
+    let lines = longer.read("all.rec").lines().count();
+    assert_eq!(
+        (api.requests().len(), lines),
+        (3, 4),
+        "a head and three exchanges"
+    );
+
+    // From the recording: one answer is not in it, and a retry does not ask for it.
+    let replayed = longer.again().config(&config(&["a", "d"]));
+    let replayed = replayed.args(["eval", "--replay", "all.rec"]).finish();
+    replayed.expect_code(100);
+    replayed.again().args(["retry"]).finish().expect_code(100);
+    assert_eq!(api.requests().len(), 3, "nothing left the machine");
+}
+
+#[test]
+fn a_retry_deletes_nothing_that_it_does_not_replace() {
+    let api = ModelApi::start();
+    api.script([
+        Answer::text("a"),
+        Answer::error(400, "bad", "no"),
+        Answer::text("c"),
+    ]);
+    let first = run(&api, &["a", "b", "c"])
+        .args(["eval", "-j", "1"])
+        .finish();
+    first.expect_code(100);
+    let edited = first.again().config(&config(&["new", "b", "c"]));
+    let refused = edited.args(["retry"]).finish();
+    refused.expect_code(2);
+    let told = "1 of 3";
+    assert!(refused.stderr.contains(told), "{}", refused.stderr);
+    let rows = ["a: passed", "b: error", "c: passed"];
+    assert_eq!(outcomes(&refused), rows, "nothing is gone");
+}

@@ -155,6 +155,7 @@ impl Consumer for Progress {
                 }
             }
             Event::Notice { message } => self.talk.warning(message),
+            Event::Ordered { message } => self.talk.note(message),
             Event::Draining { in_flight, grace } => {
                 self.talk.line(&draining_line(*in_flight, *grace));
             }

@@ -123,7 +123,10 @@ const FIGURES: &[Figure] = &[
     },
     Figure {
         heading: "cost",
-        of: |tally, _| tally.cost.map_or_else(|| "–".to_owned(), figures::dollars),
+        of: |tally, _| {
+            let cost = tally.cost.map(|cost| figures::dollars(cost.value()));
+            cost.unwrap_or_else(|| "–".to_owned())
+        },
         shown: |all| all.cost.is_some(),
     },
     Figure {
@@ -150,10 +153,15 @@ fn columns(summary: &Summary, width: u16) -> String {
             .chain(figures.iter().map(|figure| (figure.of)(tally, cases)))
             .collect()
     };
-    // Cases of a column that were not run are not known by column; the line for all counts them.
+    // Cases that were not run are not known by column, so that its rate is not known either; the
+    // line for all counts them.
+    let whole = |tally: &Tally| match summary.not_run() {
+        0 => tally.count(),
+        _ => 0,
+    };
     let mut rows: Vec<Vec<String>> = (0..)
         .zip(&summary.columns)
-        .map(|(idx, (head, tally))| row(column_name(idx, head), tally, tally.count()))
+        .map(|(idx, (head, tally))| row(column_name(idx, head), tally, whole(tally)))
         .collect();
     if summary.columns.len() > 1 {
         rows.push(row("all".to_owned(), &summary.all, summary.total));
@@ -336,7 +344,7 @@ fn ending(summary: &Summary) -> Option<String> {
             summary.run_id
         )),
         (End::TimeLimit, _) => Some(format!(
-            "Stopped by the time limit of the run: {not_run} not run. To go on: runner eval --resume {}",
+            "Stopped by the time limit of the run: {not_run} not run. To go on: runner eval --resume {0}, and for what was cut off at work: runner retry {0}",
             summary.run_id
         )),
     }

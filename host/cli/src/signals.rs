@@ -1,7 +1,11 @@
 //! Ctrl-C and SIGTERM.
 //!
 //! The first asks the run to drain, the second to stop now, the third ends the process: a
-//! person who presses it three times is not to be kept waiting by anything, not even a bug.
+//! person who presses it three times is not to be kept waiting by anything, not even a bug. Nor
+//! is one who presses it twice while nobody reads what the run says, or once while nobody reads
+//! its results: they are stored, and what is printed can be printed again.
+
+use std::time::Duration;
 
 use runner_eval::run::Interrupts;
 
@@ -25,6 +29,22 @@ fn reaction(n: u32) -> Reaction {
     }
 }
 
+/// How long a run that was told to stop now may take to do so.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Ends the process at the first signal: nothing is left to be saved.
+pub(crate) async fn leave() {
+    if let Ok(mut signals) = Signals::new() {
+        signals.next().await;
+        std::process::exit(INTERRUPTED.into());
+    }
+}
+
+async fn leave_after(patience: Duration) {
+    tokio::time::sleep(patience).await;
+    std::process::exit(INTERRUPTED.into());
+}
+
 /// Passes signals on to the run, until the task is dropped.
 pub(crate) async fn watch(interrupts: Interrupts, talk: Talk) {
     let Ok(mut signals) = Signals::new() else {
@@ -37,8 +57,13 @@ pub(crate) async fn watch(interrupts: Interrupts, talk: Talk) {
             // The run itself says what it does about it, when it drains.
             Reaction::Ask => interrupts.interrupt(),
             Reaction::AskAgain => {
-                talk.line("stopping now; results so far are kept");
                 interrupts.interrupt();
+                tokio::spawn(leave_after(PATIENCE));
+                let talk = talk.clone();
+                // Nobody may be reading.
+                tokio::task::spawn_blocking(move || {
+                    talk.line("stopping now; results so far are kept");
+                });
             }
             Reaction::Leave => std::process::exit(INTERRUPTED.into()),
         }

@@ -60,6 +60,9 @@ pub struct Plan {
     pub columns: Vec<Arc<Column>>,
     /// Tests with `defaultTest` merged in, in the order written.
     pub tests: Vec<Arc<Test>>,
+    /// Every provider of the config, also those whose columns a filter leaves out: graders may
+    /// be granted to ask them.
+    pub providers: Vec<Arc<Provider>>,
     /// The models that assertions may ask, by [`JudgeId`].
     pub judges: Vec<Arc<Provider>>,
     /// What filters left out of it, in the order applied; empty without filters.

@@ -127,6 +127,7 @@ impl Config {
             tags: tags(&roots, &findings),
             columns: chosen.columns,
             tests: chosen.tests,
+            providers: listed.into_iter().map(|one| one.provider).collect(),
             judges,
             narrowings: chosen.narrowings,
             options,

@@ -16,7 +16,7 @@ use crate::plugins::{Grader, Target};
 pub(crate) struct RunContext {
     /// What each column calls, by `prompt_idx`.
     pub(crate) columns: Vec<Arc<Target>>,
-    /// What graders may call, by label and by id.
+    /// Providers that graders were granted to ask, by the name in the grant.
     pub(crate) targets: HashMap<String, Arc<Target>>,
     /// The models that assertions of the plan ask.
     pub(crate) judges: BTreeMap<JudgeId, Arc<Target>>,

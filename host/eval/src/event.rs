@@ -47,6 +47,11 @@ pub enum Event {
         /// One line.
         message: String,
     },
+    /// Which cases wait for others, and why.
+    Ordered {
+        /// One line.
+        message: String,
+    },
     /// Ctrl-C or SIGTERM: no new case starts; those in flight may finish for a while.
     Draining {
         /// Cases in flight.

@@ -69,8 +69,8 @@ impl Identities {
         // A template that doesn't have the word doesn't read the environment.
         let env = prompt.raw.contains("env").then_some(&self.env);
         let content = json!({
-            "prompt": [prompt.raw, prompt.label, prompt.config, env],
-            "provider": [provider.id, provider.label, provider.config, provider.env],
+            "prompt": [prompt.raw, prompt.config, env],
+            "provider": [provider.id, provider.config, provider.env],
             "vars": *case.vars,
             "options": test.options,
             "metadata": test.metadata,

@@ -12,6 +12,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use runner_config::plan::Plan;
 use runner_config::{Catalog, PluginEntry};
 use runner_sandbox::limits::DEFAULT_MEMORY_BYTES;
 use runner_sandbox::{LoadError, Plugin, Sandbox};
@@ -20,11 +21,14 @@ mod bind_error;
 mod binding;
 mod bounds;
 mod budgets;
+mod bundle;
 mod extras;
 
 pub use bind_error::BindError;
 pub(crate) use binding::{Binder, Grader, Target, place};
 pub(crate) use budgets::Budgets;
+use bundle::{Names, Waiting};
+pub use bundle::{Served, bundle};
 
 /// Where to look for components.
 #[derive(Debug, Default)]
@@ -73,6 +77,8 @@ impl LoadedPlugin {
 #[derive(Debug, Default)]
 pub struct PluginSet {
     plugins: Vec<Arc<LoadedPlugin>>,
+    /// Components of the bundle that are not loaded.
+    waiting: Vec<Waiting>,
     prefixes: BTreeMap<String, usize>,
     types: BTreeMap<String, usize>,
 }
@@ -118,6 +124,12 @@ pub enum PluginError {
         /// sha256 of the file.
         actual: String,
     },
+    /// A component of the bundle serves other names than the program knows of it.
+    #[error("{}: this component is of another version than the program\nhelp: install program and plugins together, or build both with `cargo xtask quickstart`", .path.display())]
+    OtherBundle {
+        /// The file.
+        path: PathBuf,
+    },
     /// Two components claim the same.
     #[error("plugin '{name}' ({}, sha256 {sha256}): P010 claims the {what} '{claim}', which {} has already\nhelp: use one of the two files; what a name means must not depend on their order", .path.display(), .other.display())]
     Duplicate {
@@ -137,7 +149,8 @@ pub enum PluginError {
 }
 
 impl PluginSet {
-    /// Loads every component. Files that are no plugins are warnings (the second part of the
+    /// Loads every component but those of the bundle that are known without, see
+    /// [`Self::load_needed`]. Files that are no plugins are warnings (the second part of the
     /// result) in a directory, errors where they are named.
     ///
     /// # Errors
@@ -153,7 +166,7 @@ impl PluginSet {
             errors: Vec::new(),
         };
         if let Some(directory) = &sources.bundled {
-            loading.directory(directory, &Trust::Bundled);
+            loading.bundle(directory);
         }
         let named: Vec<PathBuf> = sources
             .entries
@@ -181,6 +194,40 @@ impl PluginSet {
         }
     }
 
+    /// Loads those components of the bundle that `plan` needs.
+    ///
+    /// # Errors
+    /// All problems together, see [`PluginError`].
+    pub fn load_needed(self, sandbox: &Sandbox, plan: &Plan) -> Result<Self, PluginErrors> {
+        let mut loading = Loading {
+            sandbox,
+            set: self,
+            warnings: Vec::new(),
+            errors: Vec::new(),
+        };
+        let names = Names::of(plan);
+        let waiting = std::mem::take(&mut loading.set.waiting);
+        for one in waiting
+            .into_iter()
+            .filter(|one| one.served.is_needed(&names))
+        {
+            match sandbox.load(&one.path, None) {
+                Ok(component) if Served::by(&component) == one.served => {
+                    loading.add(component, None, Trust::Bundled);
+                }
+                Ok(_) => loading
+                    .errors
+                    .push(PluginError::OtherBundle { path: one.path }),
+                Err(error) => loading.errors.push(error.into()),
+            }
+        }
+        if loading.errors.is_empty() {
+            Ok(loading.set)
+        } else {
+            Err(PluginErrors(loading.errors))
+        }
+    }
+
     /// What exists, for the config to check names against.
     pub fn catalog(&self) -> Catalog {
         let names = |map: &BTreeMap<String, usize>| {
@@ -188,7 +235,7 @@ impl PluginSet {
                 .map(|(key, index)| (key.clone(), self.plugins[*index].alias.clone()))
                 .collect()
         };
-        Catalog {
+        let mut catalog = Catalog {
             provider_prefixes: names(&self.prefixes),
             assertion_types: names(&self.types),
             asking_types: self
@@ -200,7 +247,19 @@ impl PluginSet {
                 })
                 .map(|(name, _)| name.clone())
                 .collect(),
+        };
+        for Waiting { served, .. } in &self.waiting {
+            let named = |name: &String| (name.clone(), served.name.clone());
+            let prefixes = served.prefixes.iter().map(named);
+            catalog.provider_prefixes.extend(prefixes);
+            catalog
+                .assertion_types
+                .extend(served.types.iter().map(named));
+            if served.asks {
+                catalog.asking_types.extend(served.types.iter().cloned());
+            }
         }
+        catalog
     }
 
     /// Names, versions and digests of what is loaded, for the run's provenance.
@@ -237,7 +296,12 @@ impl PluginSet {
             .iter()
             .find(|other| other.alias == plugin.alias)
         {
-            claims.push(duplicate(&plugin, "name", &plugin.alias, other));
+            claims.push(duplicate(
+                &plugin,
+                "name",
+                &plugin.alias,
+                other.component.path(),
+            ));
         }
         for prefix in &info.provider_prefixes {
             if let Some(index) = self.prefixes.get(prefix) {
@@ -245,7 +309,7 @@ impl PluginSet {
                     &plugin,
                     "provider prefix",
                     prefix,
-                    &self.plugins[*index],
+                    self.plugins[*index].component.path(),
                 ));
             }
         }
@@ -255,8 +319,13 @@ impl PluginSet {
                     &plugin,
                     "assertion type",
                     &served.name,
-                    &self.plugins[*index],
+                    self.plugins[*index].component.path(),
                 ));
+            }
+        }
+        for Waiting { served, path } in &self.waiting {
+            if let Some((what, claim)) = collision(&plugin, served) {
+                claims.push(duplicate(&plugin, what, claim, path));
             }
         }
         // Two files that collide in one thing often collide in twelve: one line says it.
@@ -289,8 +358,22 @@ struct Loading<'a> {
 }
 
 impl Loading<'_> {
-    fn directory(&mut self, directory: &Path, trust: &Trust) {
-        self.directory_except(directory, trust, &[]);
+    /// The bundle: what the program knows of waits until somebody needs it.
+    fn bundle(&mut self, directory: &Path) {
+        for served in bundle() {
+            let path = directory.join(format!("{}.wasm", served.name));
+            if path.is_file() {
+                self.set.waiting.push(Waiting { served, path });
+            }
+        }
+        let known: Vec<PathBuf> = self
+            .set
+            .waiting
+            .iter()
+            .map(|one| one.path.clone())
+            .collect();
+        let known: Vec<PathBuf> = known.iter().filter_map(|path| canonical(path)).collect();
+        self.directory_except(directory, &Trust::Bundled, &known);
     }
 
     /// Every `*.wasm` directly inside, sorted.
@@ -372,19 +455,26 @@ fn other_file(component: &Plugin, trust: &Trust) -> Option<PluginError> {
     })
 }
 
-fn duplicate(
-    plugin: &LoadedPlugin,
-    what: &'static str,
-    claim: &str,
-    other: &LoadedPlugin,
-) -> PluginError {
+/// The first thing that a component and one of the bundle both claim.
+fn collision<'a>(plugin: &LoadedPlugin, served: &'a Served) -> Option<(&'static str, &'a String)> {
+    let info = plugin.component.info();
+    let has_type = |name: &&String| info.assertion_types.iter().any(|one| one.name == **name);
+    let has_prefix = |name: &&String| info.provider_prefixes.contains(name);
+    let name = (served.name == plugin.alias).then_some(("name", &served.name));
+    let prefix = served.prefixes.iter().find(has_prefix);
+    let kind = served.types.iter().find(has_type);
+    name.or_else(|| Some(("provider prefix", prefix?)))
+        .or_else(|| Some(("assertion type", kind?)))
+}
+
+fn duplicate(plugin: &LoadedPlugin, what: &'static str, claim: &str, other: &Path) -> PluginError {
     PluginError::Duplicate {
         name: plugin.alias.clone(),
         path: plugin.component.path().to_owned(),
         sha256: plugin.component.sha256()[..8].to_owned(),
         what,
         claim: claim.to_owned(),
-        other: other.component.path().to_owned(),
+        other: other.to_owned(),
     }
 }
 

@@ -96,7 +96,7 @@ pub enum RunError {
         source: Box<runner_store::StoreError>,
     },
     /// Most rows of the run that was to go on have no case in the plan. Nothing was changed.
-    #[error("most results of {} have no case in this config any more: {} of {}", .0.run_id, .0.dropped, .0.dropped + .0.kept + .0.moved)]
+    #[error("results of {} that have no case in this config any more would be deleted: {} of {}", .0.run_id, .0.dropped, .0.dropped + .0.kept + .0.moved)]
     WouldDrop(Box<Resumption>),
     /// A stored record is none.
     #[error("a stored record is damaged")]
@@ -135,14 +135,9 @@ pub async fn prepare(request: RunRequest) -> Result<Prepared, PrepareErrors> {
     if !errors.is_empty() {
         return Err(PrepareErrors(errors));
     }
-    let mut targets = HashMap::new();
-    for (column, target) in plan.columns.iter().zip(&columns) {
-        let Provider { id, label, .. } = &*column.provider;
-        for name in label.iter().chain([id]) {
-            targets
-                .entry(name.clone())
-                .or_insert_with(|| target.clone());
-        }
+    let targets = bind_asked(plan, &graders, &mut bound, &mut errors).await;
+    if !errors.is_empty() {
+        return Err(PrepareErrors(errors));
     }
     Ok(Prepared {
         request,
@@ -184,6 +179,27 @@ impl Bound<'_> {
         self.known.push((identity, target.clone()));
         target
     }
+}
+
+/// The providers of the config that graders were granted to ask, by label and by id.
+async fn bind_asked(
+    plan: &Plan,
+    graders: &HashMap<String, Arc<Grader>>,
+    bound: &mut Bound<'_>,
+    errors: &mut Vec<BindError>,
+) -> HashMap<String, Arc<Target>> {
+    let mut targets = HashMap::new();
+    for alias in graders.values().flat_map(|grader| &grader.llm) {
+        let is_meant = |provider: &&Arc<Provider>| {
+            provider.label.as_ref() == Some(alias) || provider.id == *alias
+        };
+        if let Some(provider) = plan.providers.iter().find(is_meant)
+            && let Some(target) = bound.target(provider, errors).await
+        {
+            targets.insert(alias.clone(), target);
+        }
+    }
+    targets
 }
 
 /// The models that the plan's assertions ask; of those that nobody asks none is bound.
@@ -332,7 +348,14 @@ impl Prepared {
         let (sender, events) = mpsc::unbounded_channel();
         let seed = uuid::Uuid::new_v4().as_u64_pair().0;
         let head = Arc::new(head(&plan, &beginning));
-        let masker = masker(&plan, columns.iter().chain(judges.values()), &graders);
+        let masker = masker(
+            &plan,
+            columns
+                .iter()
+                .chain(targets.values())
+                .chain(judges.values()),
+            &graders,
+        );
         let options = options(&plan, &head, &invocation, &masker);
         let new = new_run(&plan, &plugins, &head, seed, &masker, options);
         let identities = Identities::new(&plan, masker.clone());

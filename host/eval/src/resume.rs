@@ -98,10 +98,14 @@ impl Resumption {
         }
     }
 
-    /// Whether going on would throw away more than it keeps: then the config is rather another
-    /// one than an edited one, and rows that were paid for are not deleted unasked.
+    /// Whether rows that were paid for would be deleted in a way that nobody can have meant: more
+    /// than are kept, since then the config is rather another one than an edited one; or any, by
+    /// a retry, which does not run what takes their place.
     fn is_doubtful(&self) -> bool {
-        self.dropped > self.kept + self.moved
+        match self.which {
+            Which::Rest => self.dropped > self.kept + self.moved,
+            Which::Errors => self.dropped > 0,
+        }
     }
 }
 

@@ -37,19 +37,43 @@ use crate::summary::{End, Summary, Tally};
 /// that are already paid for, short enough for a person who waits.
 pub const DRAIN_GRACE: Duration = Duration::from_secs(10);
 
-/// Asks a run to stop; the first time it drains, the second time it stops now.
+/// Asks a run to stop; the first time it drains, the second time it stops now. What comes before
+/// the run has heard of the last one is the same one: some programs send a signal to their child
+/// and at once to its whole group.
 #[derive(Debug, Clone)]
-pub struct Interrupts(watch::Sender<u32>);
+pub struct Interrupts(watch::Sender<Asked>);
+
+/// How often a run was asked to stop, and how often it has heard it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    asked: u32,
+    heard: u32,
+}
 
 impl Interrupts {
     /// Nothing was asked yet.
     pub fn new() -> Self {
-        Self(watch::Sender::new(0))
+        Self(watch::Sender::new(Asked::default()))
     }
 
     /// Asks once more.
     pub fn interrupt(&self) {
-        self.0.send_modify(|count| *count += 1);
+        self.0.send_if_modified(|it| {
+            let is_new = it.asked == it.heard;
+            it.asked += u32::from(is_new);
+            is_new
+        });
+    }
+
+    /// Waits until the run is asked once more.
+    async fn next(&self) {
+        let mut asked = self.0.subscribe();
+        // It fails when there is no sender, which is `self`.
+        drop(asked.wait_for(|it| it.asked > it.heard).await);
+        self.0.send_if_modified(|it| {
+            it.heard = it.asked;
+            false
+        });
     }
 }
 
@@ -117,9 +141,9 @@ impl Loop {
         self.emit(&Event::RunStarted(self.head.clone()));
         if let Some(order) = plan.order.as_ref().filter(|_| self.head.concurrency > 1) {
             let message = order.to_string();
-            self.emit(&Event::Notice { message });
+            self.emit(&Event::Ordered { message });
         }
-        let mut interrupts = self.interrupts.0.subscribe();
+        let interrupts = self.interrupts.clone();
         let mut cases = self.begin(&mut progress, plan)?;
         loop {
             self.refill(&mut progress, &mut cases);
@@ -129,11 +153,7 @@ impl Loop {
             // A person and the clock come before the traffic, however much there is of it.
             let signal = tokio::select! {
                 biased;
-                Ok(()) = interrupts.changed() => {
-                    // Two quick interrupts may arrive as one change.
-                    if *interrupts.borrow_and_update() > 1 { self.signal(&mut progress, Signal::Interrupt); }
-                    Signal::Interrupt
-                }
+                () = interrupts.next() => Signal::Interrupt,
                 () = at(deadline) => { deadline = None; Signal::TimeLimit }
                 () = at(progress.grace_over) => { progress.grace_over = None; Signal::GraceOver }
                 Some(event) = self.events.recv() => { self.emit(&event); continue }

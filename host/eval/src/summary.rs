@@ -95,6 +95,27 @@ impl Summary {
     }
 }
 
+/// A sum that does not depend on the order in which cases end, so that two runs with the same
+/// rows have the same sums to the last digit: fixed-point, with 80 bits behind the point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sum(i128);
+
+impl Sum {
+    /// One in the fixed point.
+    const ONE: f64 = (1_u128 << 80) as f64;
+
+    /// Adds a number; what is none adds nothing.
+    pub fn add(&mut self, number: f64) {
+        // The cast cuts at the ends and makes 0 of what is no number.
+        self.0 = self.0.saturating_add((number * Self::ONE) as i128);
+    }
+
+    /// The sum.
+    pub fn value(self) -> f64 {
+        self.0 as f64 / Self::ONE
+    }
+}
+
 /// Sums over some cases.
 #[derive(Debug, Clone)]
 pub struct Tally {
@@ -111,19 +132,19 @@ pub struct Tally {
     /// Assertions that did not.
     pub assertions_failed: u64,
     /// Sum of the cases' scores.
-    pub score: f64,
+    pub score: Sum,
     /// Tokens of the providers' calls.
     pub tokens: TokenUsage,
     /// Tokens of graders.
     pub grading_tokens: TokenUsage,
     /// US dollars, where known.
-    pub cost: Option<f64>,
+    pub cost: Option<Sum>,
     /// Answers for which nothing left the machine.
     pub cached: u64,
     /// Sum of latencies in milliseconds.
     pub latency_total_ms: u64,
     /// Weighted sums by metric: (sum, weight).
-    pub named: BTreeMap<String, (f64, f64)>,
+    pub named: BTreeMap<String, (Sum, Sum)>,
     latencies: Histogram<u32>,
 }
 
@@ -136,7 +157,7 @@ impl Default for Tally {
             budget_exceeded: 0,
             assertions_passed: 0,
             assertions_failed: 0,
-            score: 0.0,
+            score: Sum::default(),
             tokens: TokenUsage::default(),
             grading_tokens: TokenUsage::default(),
             cost: None,
@@ -170,10 +191,10 @@ impl Tally {
             Outcome::BudgetExceeded => self.budget_exceeded += 1,
             Outcome::Cancelled => {}
         }
-        self.score += record.score;
+        self.score.add(record.score);
         self.tokens.add(&record.token_usage);
         if let Some(cost) = record.cost {
-            *self.cost.get_or_insert(0.0) += cost;
+            self.cost.get_or_insert_default().add(cost);
         }
         if let Some(response) = &record.response {
             self.cached += u64::from(response.cached);
@@ -192,22 +213,22 @@ impl Tally {
                     .and_then(Value::as_f64)
                     .unwrap_or(1.0);
                 let sum = self.named.entry(name.clone()).or_default();
-                sum.0 += score.as_f64().unwrap_or(0.0) * weight;
-                sum.1 += weight;
+                sum.0.add(score.as_f64().unwrap_or(0.0) * weight);
+                sum.1.add(weight);
             }
         }
     }
 
     /// The column's `metrics` in promptfoo's results file.
     pub fn metrics_json(&self) -> Value {
-        let named = |part: fn(&(f64, f64)) -> f64| -> Map<String, Value> {
+        let named = |part: fn(&(Sum, Sum)) -> Sum| -> Map<String, Value> {
             self.named
                 .iter()
-                .map(|(name, sums)| (name.clone(), part(sums).into()))
+                .map(|(name, sums)| (name.clone(), part(sums).value().into()))
                 .collect()
         };
         serde_json::json!({
-            "score": self.score,
+            "score": self.score.value(),
             "testPassCount": self.passed,
             "testFailCount": self.failed,
             "testErrorCount": self.errors + self.budget_exceeded,
@@ -217,7 +238,7 @@ impl Tally {
             "tokenUsage": self.tokens,
             "namedScores": named(|sums| sums.0),
             "namedScoreWeights": named(|sums| sums.1),
-            "cost": self.cost.unwrap_or(0.0),
+            "cost": self.cost.unwrap_or_default().value(),
         })
     }
 }
@@ -236,6 +257,24 @@ mod tests {
         let p95 = tally.latency_ms(0.95).expect("recorded");
         assert!((495..=505).contains(&p50), "{p50}");
         assert!((940..=960).contains(&p95), "{p95}");
+    }
+
+    #[test]
+    fn a_sum_does_not_depend_on_the_order() {
+        let numbers = [1.0 / 3.0, 0.1, 1e-9, 2.0 / 3.0, 12345.678, 0.2];
+        let sum = |numbers: &mut dyn Iterator<Item = &f64>| {
+            let mut sum = Sum::default();
+            numbers.for_each(|number| sum.add(*number));
+            sum.value()
+        };
+        let forth = sum(&mut numbers.iter());
+        let back = sum(&mut numbers.iter().rev());
+        assert_eq!(forth.to_bits(), back.to_bits());
+        let mut thirds = Sum::default();
+        (0..3).for_each(|_| thirds.add(1.0 / 3.0));
+        assert_eq!(thirds.value().to_bits(), 1.0_f64.to_bits());
+        thirds.add(f64::NAN);
+        assert_eq!(thirds.value().to_bits(), 1.0_f64.to_bits());
     }
 
     #[test]

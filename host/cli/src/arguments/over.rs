@@ -5,8 +5,9 @@
 //! not one more. What says how one session is shown or written down (`--events`, `--watch`, the
 //! table) or where it begins is not taken over.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::persistence::PersistenceFlags;
 use super::{Eval, Filtering, Spending};
 
 impl Eval {
@@ -25,6 +26,7 @@ impl Eval {
             timeout_ms: self.timeout_ms.or(before.timeout_ms),
             max_eval_time_ms: self.max_eval_time_ms.or(before.max_eval_time_ms),
             spending: self.spending.over(&before.spending),
+            persistence: self.persistence.over(before.persistence),
             plugin: list(self.plugin, before.plugin),
             output: list(self.output, before.output),
             ..self
@@ -44,7 +46,15 @@ impl Eval {
         {
             *name = path;
         }
-        self.events = self.events.map(|path: PathBuf| cwd.join(path));
+        let persistence = &mut self.persistence;
+        let files = [
+            &mut self.events,
+            &mut persistence.record,
+            &mut persistence.replay,
+        ];
+        for path in files.into_iter().flatten() {
+            *path = cwd.join(&*path);
+        }
         self
     }
 }
@@ -69,6 +79,25 @@ impl Filtering {
             failing,
             failing_only,
             errors_only,
+        }
+    }
+}
+
+impl PersistenceFlags {
+    /// Where answers come from, and whether they are remembered, stays as it was. Where a
+    /// session begins is its own.
+    fn over(self, before: Self) -> Self {
+        let is_said = self.record.is_some() || self.replay.is_some();
+        let (record, replay) = if is_said {
+            (self.record, self.replay)
+        } else {
+            (before.record, before.replay)
+        };
+        Self {
+            no_cache: self.no_cache || before.no_cache,
+            record,
+            replay,
+            ..self
         }
     }
 }

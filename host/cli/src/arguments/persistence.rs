@@ -41,11 +41,9 @@ pub(crate) struct PersistenceFlags {
     pub(crate) replay: Option<PathBuf>,
 }
 
-/// What a run takes from before and keeps for later.
+/// Where a run's answers come from, and which are kept for later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Persistence {
-    /// Where it begins.
-    pub(crate) beginning: Beginning,
     /// Where answers come from.
     pub(crate) exchanges: Exchanges,
     /// Whether the cache of answers is read and written.
@@ -78,7 +76,17 @@ pub(crate) enum Exchanges {
 pub(crate) const NEWEST: &str = "latest";
 
 impl PersistenceFlags {
-    /// What they mean together; paths relative to `cwd`.
+    /// Where the run begins.
+    pub(crate) fn beginning(&self) -> Beginning {
+        match (&self.resume, &self.retry) {
+            (Some(run), _) => Beginning::Resume(run.clone()),
+            (None, Some(run)) => Beginning::RetryErrors(run.clone()),
+            (None, None) if self.retry_errors => Beginning::RetryErrors(NEWEST.to_owned()),
+            (None, None) => Beginning::New,
+        }
+    }
+
+    /// Where its answers come from; paths relative to `cwd`.
     ///
     /// # Errors
     /// When a file can't be written or is not there: found before anything is spent.
@@ -98,14 +106,7 @@ impl PersistenceFlags {
             (None, Some(file)) => Exchanges::Replay(cwd.join(file)),
             (None, None) => Exchanges::Live,
         };
-        let beginning = match (&self.resume, &self.retry) {
-            (Some(run), _) => Beginning::Resume(run.clone()),
-            (None, Some(run)) => Beginning::RetryErrors(run.clone()),
-            (None, None) if self.retry_errors => Beginning::RetryErrors(NEWEST.to_owned()),
-            (None, None) => Beginning::New,
-        };
         Ok(Persistence {
-            beginning,
             exchanges,
             cache: !self.no_cache,
         })

@@ -251,7 +251,7 @@ fn what_a_run_takes_from_before_is_put_into_words() {
         let eval = typed(&format!("runner eval {flags}")).expect("taken");
         let persistence = eval.persistence.persistence(cwd).expect("fine");
         assert_eq!(
-            (persistence.beginning, persistence.exchanges),
+            (eval.persistence.beginning(), persistence.exchanges),
             (beginning, exchanges)
         );
         assert!(persistence.cache);

@@ -20,9 +20,10 @@ use runner_eval::summary::Summary;
 use runner_eval::{RunError, RunRequest, prepare};
 use runner_sandbox::{Options, Sandbox};
 use runner_store::{Store, StoreError};
+use tokio::runtime::Runtime;
 
 use super::Setting;
-use crate::arguments::{Eval, Exchanges as Asked};
+use crate::arguments::{Beginning, Eval, Exchanges as Asked};
 use crate::events::EventsFile;
 use crate::exit::{Facts, INTERNAL, Policy, Verdict};
 use crate::failure::Failure;
@@ -61,13 +62,15 @@ pub(super) fn run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
 /// Evaluates a config; gives the exit code.
 fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Failure> {
     let policy = Policy::from_environment(&setting.environment)?;
-    let persistence = arguments.persistence.persistence(&setting.cwd)?;
-    let session = Session::new(arguments, &persistence.beginning, setting)?;
+    let beginning = arguments.persistence.beginning();
+    let session = Session::new(arguments, &beginning, setting)?;
     let arguments = &session.eval;
+    let persistence = arguments.persistence.persistence(&setting.cwd)?;
     let (plan, plugins) = plan(&session, setting, &touched.read)?;
     let cache = (persistence.cache && plan.options.cache).then(|| super::cache::open(setting));
     let cache = cache.transpose()?;
-    let (exchanges, recording) = exchanges(&persistence.exchanges, touched)?;
+    let goes_on = beginning != Beginning::New;
+    let (exchanges, recording) = exchanges(&persistence.exchanges, goes_on, touched)?;
     let events = arguments.events.iter().map(|path| setting.cwd.join(path));
     for path in plan.output_paths.iter().cloned().chain(events) {
         spare_inputs(&path, &touched.read)?;
@@ -94,7 +97,10 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
         beginning: session.beginning.clone(),
         invocation: session.invocation.clone(),
     };
-    let summary = carry_out(request, interrupts, &setting.talk)?;
+    let runtime = Runtime::new().context("the asynchronous runtime can't start")?;
+    let summary = carry_out(&runtime, request, interrupts, &setting.talk)?;
+    // Everything is stored: what follows may be cut short, also where nobody reads it.
+    runtime.spawn(signals::leave());
     let verdict = policy.verdict(Facts::from(&*summary));
     let table = !arguments.no_table;
     stdout::print(
@@ -125,7 +131,7 @@ fn plan(
         config_files: arguments.config.clone(),
         cwd: session.cwd.clone(),
         env: setting.environment.map().clone(),
-        overrides: overrides(arguments, setting)?,
+        overrides: overrides(arguments, setting, files_read)?,
         files_read: files_read.clone(),
     })
     .map_err(|error| Failure::usage_all(error.problems))?;
@@ -158,6 +164,9 @@ fn plan(
     for narrowing in &plan.narrowings {
         setting.talk.note(&narrowing.to_string());
     }
+    let plugins = plugins
+        .load_needed(&sandbox, &plan)
+        .map_err(|errors| Failure::usage_all(errors.0))?;
     Ok((plan, plugins))
 }
 
@@ -185,8 +194,13 @@ fn sandbox(options: &RunOptions, setting: &Setting) -> Result<Sandbox, Failure> 
     Ok(sandbox.map_err(anyhow::Error::new)?)
 }
 
-/// Where exchanges come from, and the recording if there will be one.
-fn exchanges(asked: &Asked, touched: &Touched) -> Result<(Exchanges, Option<Recording>), Failure> {
+/// Where exchanges come from, and the recording if there will be one: a run that goes on adds to
+/// the one that it began.
+fn exchanges(
+    asked: &Asked,
+    goes_on: bool,
+    touched: &Touched,
+) -> Result<(Exchanges, Option<Recording>), Failure> {
     let failed = |error: TapeError| {
         let why = error.source().map(|source| format!(": {source}"));
         Failure::usage(format!("{error}{}", why.unwrap_or_default()))
@@ -195,7 +209,12 @@ fn exchanges(asked: &Asked, touched: &Touched) -> Result<(Exchanges, Option<Reco
         Asked::Live => (Exchanges::Live, None),
         Asked::Record(file) => {
             touched.writes(file);
-            let recording = Recording::create(file).map_err(failed)?;
+            let recording = if goes_on {
+                Recording::go_on(file)
+            } else {
+                Recording::create(file)
+            };
+            let recording = recording.map_err(failed)?;
             (Exchanges::Record(recording.clone()), Some(recording))
         }
         Asked::Replay(file) => {
@@ -216,9 +235,18 @@ fn is_recorded(recording: &Recording, setting: &Setting) -> bool {
     failure.is_none()
 }
 
-fn overrides(arguments: &Eval, setting: &Setting) -> Result<Overrides, Failure> {
+fn overrides(
+    arguments: &Eval,
+    setting: &Setting,
+    files_read: &FilesRead,
+) -> Result<Overrides, Failure> {
     let mut filters = arguments.filtering.filters();
     if let Some((flag, wanted, named)) = arguments.filtering.former() {
+        // A run that goes on reads it again; its results must not be written over it.
+        let file = setting.cwd.join(named);
+        if file.is_file() {
+            files_read.add(&file);
+        }
         let store = || setting.existing_store();
         filters.former = Some(former::read(flag, wanted, named, &setting.cwd, store)?);
     }
@@ -280,11 +308,11 @@ fn consumers(
 
 /// Runs to the end, or until the user stops it.
 fn carry_out(
+    runtime: &Runtime,
     request: RunRequest,
     interrupts: Interrupts,
     talk: &Talk,
 ) -> Result<Arc<Summary>, Failure> {
-    let runtime = tokio::runtime::Runtime::new().context("the asynchronous runtime can't start")?;
     runtime.block_on(async {
         let prepared = prepare(request)
             .await
@@ -302,8 +330,8 @@ fn unfinished(error: RunError) -> Failure {
     let failure = |error: RunError| Failure::from(anyhow::Error::new(error));
     match error {
         RunError::WouldDrop(_) => Failure::usage(error).help(
-            "they would be deleted: with --force the run goes on all the same, and without \
-             --resume or retry it is a new one",
+            "`runner eval --resume` runs what changed; with --force the run goes on all the same; \
+             without --resume or retry it is a new one",
         ),
         RunError::Store(store @ StoreError::RunIsLive { .. }) => {
             Failure::usage(store).help("wait until the other process has ended, or end it")

@@ -187,8 +187,8 @@ run-1 · 2023-11-14 22:13 · interrupted · greetings
 └───┴────────┴─────────────┴────────────────────────────────────────────┘
 
 column               pass rate  passed  failed  errors  latency p50     p95  tokens       cost
-(0) model-0 · Hello    100.0 %       2       0       0       100 ms  101 ms      30  $0.002000
-(1) model-1 · Hello      0.0 %       0       1       0       100 ms  100 ms      15  $0.001000
+(0) model-0 · Hello          –       2       0       0       100 ms  101 ms      30  $0.002000
+(1) model-1 · Hello          –       0       1       0       100 ms  100 ms      15  $0.001000
 all                     50.0 %       2       1       0       100 ms  101 ms      45  $0.003000
 
 2 of 4 cases passed (50.0 %), 1 failed, 1 not run; 2.4 s, at most 3 at once.

@@ -32,7 +32,9 @@ pub(super) fn of(event: &Event, began: Instant, now: Duration) -> Value {
         Event::Log(log) => line("log", now, logged(log)),
         Event::Lane(notice) => lane(notice),
         Event::LaneWaits(standing) => waits(standing, began, now),
-        Event::Notice { message } => line("notice", now, json!({ "message": message })),
+        Event::Notice { message } | Event::Ordered { message } => {
+            line("notice", now, json!({ "message": message }))
+        }
         Event::Draining { in_flight, grace } => {
             let fields = json!({ "inFlight": in_flight, "graceMs": ms(*grace) });
             line("run:draining", now, fields)

@@ -199,7 +199,7 @@ impl fmt::Display for Order {
         }
         write!(
             f,
-            "in order: {}; everything else runs beside it",
+            "in order: {}; what is not tied to each other runs at once",
             parts.join("; ")
         )
     }

@@ -69,11 +69,24 @@ pub(super) fn is_repeatable(method: &str) -> bool {
 }
 
 /// Whether a response is worth keeping: 2xx, but neither 202 (not done yet) nor 206 (a part),
-/// and no JSON object whose `error` is anything but null, `false` or empty.
+/// no JSON object whose `error` is anything but null, `false` or empty, and what it says it is:
+/// JSON that is none, and a page for people where an API was asked, come from what stands
+/// between, and would be the answer for as long as they are kept.
 pub(super) fn is_worth_keeping(response: &Remembered) -> bool {
     matches!(response.status, 200..=299)
         && !matches!(response.status, 202 | 206)
+        && is_what_it_says(response)
         && !states_an_error(&response.body)
+}
+
+fn is_what_it_says(response: &Remembered) -> bool {
+    let mut headers = response.headers.iter();
+    let kind = headers.find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let kind = kind.map(|(_, value)| value.to_ascii_lowercase());
+    let kind = kind.unwrap_or_default();
+    let is_json = || serde_json::from_slice::<IgnoredAny>(&response.body).is_ok();
+    let claims_json = kind.starts_with("application/json");
+    !kind.starts_with("text/html") && (!claims_json || is_json())
 }
 
 fn states_an_error(body: &[u8]) -> bool {

@@ -106,6 +106,19 @@ impl Recording {
     /// # Errors
     /// When the file can't be written, or holds something else than a recording.
     pub fn create(path: &Path) -> Result<Self, TapeError> {
+        Self::open(path, false)
+    }
+
+    /// Goes on with a recording, or begins it if there is none. A line that was cut off by the
+    /// end of its process goes.
+    ///
+    /// # Errors
+    /// As [`Self::create`].
+    pub fn go_on(path: &Path) -> Result<Self, TapeError> {
+        Self::open(path, true)
+    }
+
+    fn open(path: &Path, keeps: bool) -> Result<Self, TapeError> {
         let failed = |source| TapeError::Open {
             path: path.to_owned(),
             source,
@@ -123,10 +136,13 @@ impl Recording {
                 path: path.to_owned(),
             });
         }
-        let begun = file
-            .set_len(0)
-            .and_then(|()| file.seek(SeekFrom::Start(0)))
-            .and_then(|_| writeln!(file, "{HEAD}"));
+        let begun = if keeps && !first.is_empty() {
+            cut_to_lines(&mut file)
+        } else {
+            file.set_len(0)
+                .and_then(|()| file.seek(SeekFrom::Start(0)))
+                .and_then(|_| writeln!(file, "{HEAD}"))
+        };
         begun.map_err(failed)?;
         let failure = None;
         Ok(Self(Arc::new(Mutex::new(Reel { file, failure }))))
@@ -147,6 +163,25 @@ impl Recording {
     fn lock(&self) -> MutexGuard<'_, Reel> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Drops what comes after the last whole line, and stands behind it.
+fn cut_to_lines(file: &mut File) -> io::Result<()> {
+    const STEP: u64 = 64 << 10;
+    let mut end = file.seek(SeekFrom::End(0))?;
+    while end > 0 {
+        let begin = end.saturating_sub(STEP);
+        file.seek(SeekFrom::Start(begin))?;
+        let mut part = vec![0; (end - begin) as usize];
+        file.read_exact(&mut part)?;
+        if let Some(at) = part.iter().rposition(|byte| *byte == b'\n') {
+            end = begin + at as u64 + 1;
+            break;
+        }
+        end = begin;
+    }
+    file.set_len(end)?;
+    file.seek(SeekFrom::Start(end)).map(drop)
 }
 
 struct Recorder {

@@ -38,6 +38,12 @@ fn a_plan_that_shares_less_than_half_of_the_rows_is_doubtful() {
     assert!(resumption(1, 1, 3).is_doubtful());
     assert!(resumption(0, 0, 1).is_doubtful());
     assert!(!resumption(0, 0, 0).is_doubtful());
+    let retry = |dropped| Resumption {
+        which: Which::Errors,
+        ..resumption(9, 0, dropped)
+    };
+    assert!(retry(1).is_doubtful(), "nothing would take its place");
+    assert!(!retry(0).is_doubtful());
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn the_line_says_what_waits_and_why() {
         plan.order.as_ref().unwrap().to_string(),
         "in order: 1 test run first and alone (runSerially); in 2 columns a prompt reads \
          _conversation: 2 conversations in each, turn by turn; tests that read reg wait for those \
-         that set it (storeOutputAs); everything else runs beside it"
+         that set it (storeOutputAs); what is not tied to each other runs at once"
     );
     let alone: Vec<u32> = plan.cases_alone().map(|case| case.id.test_idx).collect();
     assert_eq!(alone, [0, 0, 0, 0]);

@@ -77,3 +77,22 @@ fn a_request_that_changes_something_is_never_answered_from_memory() {
     assert!(is_repeatable("POST") && is_repeatable("GET"));
     assert!(!is_repeatable("DELETE") && !is_repeatable("PUT"));
 }
+
+#[test]
+fn what_is_not_what_it_says_is_not_kept() {
+    let cases = [
+        ("application/json", "{}", true),
+        ("application/json; charset=utf-8", "{\"cut\": ", false),
+        ("text/html", "<h1>Log in</h1>", false),
+        ("Text/HTML; charset=utf-8", "{}", false),
+        ("text/plain", "anything", true),
+    ];
+    for (kind, body, expected) in cases {
+        let response = Remembered {
+            status: 200,
+            headers: vec![("content-type".to_owned(), kind.to_owned())],
+            body: body.into(),
+        };
+        assert_eq!(is_worth_keeping(&response), expected, "{kind} {body}");
+    }
+}

@@ -1,0 +1,89 @@
+//! What the components that come with the program serve, known without looking into them.
+//!
+//! Compiling a component takes seconds on a machine that has not seen it, and most runs need two
+//! or three of them. So the table `bundle.json` says who serves what, the config is checked
+//! against it, and only what the plan needs is loaded. A test holds the table against the
+//! components; a file that is not in it is loaded like any other.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use runner_config::plan::{Assertion, Check, Plan};
+use runner_sandbox::Plugin;
+use serde::{Deserialize, Serialize};
+
+/// What a component serves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Served {
+    /// Its name.
+    pub name: String,
+    /// Provider prefixes.
+    pub prefixes: Vec<String>,
+    /// Assertion types.
+    pub types: Vec<String>,
+    /// Whether its assertions ask models.
+    pub asks: bool,
+}
+
+/// A component of the bundle that is not loaded.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) served: Served,
+    pub(super) path: PathBuf,
+}
+
+impl Served {
+    /// What a loaded component serves.
+    pub fn by(component: &Plugin) -> Self {
+        let info = component.info();
+        let types = info.assertion_types.iter();
+        Self {
+            name: info.name.clone(),
+            prefixes: info.provider_prefixes.clone(),
+            types: types.map(|served| served.name.clone()).collect(),
+            asks: !info.wants.llm.is_empty(),
+        }
+    }
+
+    /// Whether a plan that names these needs it.
+    pub(super) fn is_needed(&self, names: &Names<'_>) -> bool {
+        let any = |served: &[String], named: &BTreeSet<&str>| {
+            served.iter().any(|name| named.contains(name.as_str()))
+        };
+        any(&self.prefixes, &names.prefixes) || any(&self.types, &names.types)
+    }
+}
+
+/// What the program knows of its bundle: one entry a component, in the order of file names.
+///
+/// # Panics
+/// If the table in the program is no table; a test reads it.
+pub fn bundle() -> Vec<Served> {
+    serde_json::from_str(include_str!("bundle.json")).expect("the program's own table is JSON")
+}
+
+/// The names by which a plan means components.
+pub(super) struct Names<'a> {
+    prefixes: BTreeSet<&'a str>,
+    types: BTreeSet<&'a str>,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn of(plan: &'a Plan) -> Self {
+        let assertions = || -> Box<dyn Iterator<Item = &'a Assertion>> {
+            let checks = plan.tests.iter().flat_map(|test| &test.assertions);
+            Box::new(checks.flat_map(Check::members))
+        };
+        let judges = assertions().flat_map(|one| one.judges.all());
+        let judges = judges.map(|id| &plan.judges[id.0 as usize]);
+        Self {
+            prefixes: plan
+                .providers
+                .iter()
+                .chain(judges)
+                .map(|provider| provider.prefix.as_str())
+                .collect(),
+            types: assertions().map(|one| one.kind.as_str()).collect(),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! The table of the bundle says what the components say.
+//!
+//! After a change of what a plugin serves:
+//! `cargo xtask plugins && RUNNER_BLESS=1 cargo test --release --workspace --test bundle`.
+
+use runner_eval::plugins::{Served, bundle};
+use runner_sandbox::{Options, Sandbox};
+use runner_tests::target_folder;
+
+#[test]
+fn the_table_says_what_the_components_say() {
+    let sandbox = Sandbox::new(Options::default()).expect("an engine");
+    let folder = target_folder().join("release/plugins");
+    let entries = std::fs::read_dir(&folder).expect("`cargo xtask plugins` made it");
+    let mut files: Vec<_> = entries.map(|entry| entry.expect("read").path()).collect();
+    files.retain(|path| path.extension().is_some_and(|it| it == "wasm"));
+    files.sort();
+    let served: Vec<Served> = files
+        .iter()
+        .map(|file| Served::by(&sandbox.load(file, None).expect("a plugin")))
+        .collect();
+    if std::env::var_os("RUNNER_BLESS").is_some() {
+        let table = concat!(env!("CARGO_MANIFEST_DIR"), "/src/plugins/bundle.json");
+        let json = serde_json::to_string_pretty(&served).expect("plain data");
+        std::fs::write(table, json + "\n").expect("written");
+        return;
+    }
+    assert_eq!(bundle(), served, "see the head of this file");
+    for (served, file) in served.iter().zip(files) {
+        let name = file.file_stem().expect("a name");
+        assert_eq!(*served.name, *name, "the file has the plugin's name");
+    }
+}

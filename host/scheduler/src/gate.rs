@@ -10,6 +10,9 @@
 //!   or network are down, and retries would only feed the storm. One probe after U(1, 2) · 2ᵏ s,
 //!   at most 8 s. Success opens the lane; so does silence, for three times as long as failures
 //!   took. Attempts from before the failures prove nothing, however they end.
+//! - A lane that has never had a success and whose probes have failed for half a minute is
+//!   **given up** (`hope`): what is queued ends with that reason, and what is offered later
+//!   too, but for the one that goes as the breaker's next probe.
 //! - A used-up quota **ends** it, as do credentials that were never accepted and a model that was
 //!   never there: what is queued fails at once with the reason, and no money or patience is spent
 //!   on it.
@@ -19,6 +22,10 @@ use std::time::Duration;
 use crate::chance::Chance;
 use crate::job::Refusal;
 use crate::time::Time;
+
+mod hope;
+
+use hope::Hope;
 
 /// First block when the server doesn't say how long (published probing: 1, 2, 4 … s).
 const FIRST_BLOCK: Duration = Duration::from_secs(1);
@@ -88,7 +95,7 @@ pub(crate) enum Held {
         asked: bool,
         broken: bool,
     },
-    /// For good.
+    /// Nobody who is queued now will pass.
     Ended(Refusal),
 }
 
@@ -114,6 +121,7 @@ pub(crate) struct Gate {
     failed_at: Time,
     /// Longest that a failure took.
     failure_latency: Duration,
+    hope: Hope,
 }
 
 impl Default for Gate {
@@ -131,6 +139,7 @@ impl Default for Gate {
             opening: None,
             failed_at: Time::ZERO,
             failure_latency: Duration::ZERO,
+            hope: Hope::default(),
         }
     }
 }
@@ -139,6 +148,13 @@ impl Gate {
     /// Whether an attempt may be sent now. `quiet`: how long without a refusal counts as
     /// acceptance; `paced`: something else spaces the attempts.
     pub(crate) fn check(&mut self, now: Time, quiet: Duration, paced: bool) -> Option<Held> {
+        let held = self.look(now, quiet, paced)?;
+        let waits_for_probe = matches!(held, Held::Until { broken: true, .. });
+        let lost = self.hope.lost(now).filter(|_| waits_for_probe);
+        Some(lost.map_or(held, Held::Ended))
+    }
+
+    fn look(&mut self, now: Time, quiet: Duration, paced: bool) -> Option<Held> {
         if let State::Blocked { until, broken, .. } = self.state
             && until <= now
         {
@@ -326,6 +342,7 @@ impl Gate {
         if self.is_broken() && sent_at < self.failed_at {
             return false;
         }
+        self.hope.works();
         self.failures_in_row = 0;
         self.recent = (self.recent << 1) & LAST_TWENTY;
         if !self.is_broken() {
@@ -355,6 +372,7 @@ impl Gate {
         self.recent = ((self.recent << 1) | 1) & LAST_TWENTY;
         let probe =
             matches!(self.state, State::Probing { broken: true, since, .. } if sent_at >= since);
+        self.hope.fails(now, probe, self.succeeded);
         let breaks = self.state == State::Open
             && (self.failures_in_row >= BREAKING_ROW || self.recent.count_ones() >= BREAKING_SHARE);
         if !probe && !breaks {
@@ -399,6 +417,7 @@ impl Gate {
     /// The credential works, and something is there.
     pub(crate) fn succeeded(&mut self) {
         self.succeeded = true;
+        self.hope.works();
         (self.auth_failures, self.not_found) = (0, 0);
     }
 

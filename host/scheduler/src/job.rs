@@ -115,6 +115,12 @@ pub enum Refusal {
     Auth,
     /// The server doesn't have what the lane asks for, a model mostly.
     NotFound,
+    /// The server has failed from the first attempt on, for a while and whenever it was probed.
+    /// Jobs that are offered later may still be sent, one for each further probe.
+    Down {
+        /// For how long, since its first failure.
+        lasted: Duration,
+    },
     /// Its deadline would pass in the queue.
     DeadlineInQueue {
         /// How long it would have had to wait and work.

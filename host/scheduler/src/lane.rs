@@ -25,6 +25,7 @@
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
+use crate::answers::Answers;
 use crate::bucket::{Bucket, Credit};
 use crate::chance::Chance;
 use crate::event::{Event, Notice};
@@ -136,6 +137,8 @@ pub(crate) struct Lane {
     nature: Nature,
     /// How many were in flight at the first refusal of the last episode.
     refused_at: u32,
+    /// To what the window was fitted last.
+    fitted: u32,
     refusal_latency: Option<Duration>,
     disappointments: u32,
     /// Accepted attempts since the last one.
@@ -143,7 +146,7 @@ pub(crate) struct Lane {
     /// Refusals at the same height that came too soon after each other for a limit of parallel
     /// requests.
     hasty: u32,
-    answered: bool,
+    answers: Answers,
     /// When the first attempt was sent.
     begun: Option<Time>,
     slot: (Time, u64),
@@ -169,11 +172,12 @@ impl Lane {
             reacted_at: Time::ZERO,
             nature: Nature::Unknown,
             refused_at: 0,
+            fitted: 0,
             refusal_latency: None,
             disappointments: 0,
             calm: 0,
             hasty: 0,
-            answered: false,
+            answers: Answers::default(),
             begun: None,
             slot: (now, 0),
         }
@@ -297,7 +301,7 @@ impl Lane {
     fn check_window(&mut self, around: &mut Surroundings<'_>) -> Verdict {
         while self.in_flight >= self.window.size() {
             let before = self.window.size();
-            match self.window.press(around.now, self.known()) {
+            match self.window.press(around.now, self.known(around.now)) {
                 Some(due) if due > around.now => return Verdict::Wait(None, Some(due)),
                 Some(_) => self.say_window(before, around),
                 None => return Verdict::Wait(None, None),
@@ -306,12 +310,14 @@ impl Lane {
         Verdict::Go
     }
 
-    fn known(&self) -> Known {
+    fn known(&self, now: Time) -> Known {
         if !self.buckets.is_empty() && self.disappointments < BETRAYED {
             Known::Limits
         } else if self.refusal_latency.is_some() {
             Known::Refusals(self.quiet())
-        } else if self.answered {
+        } else if let Some(usual) = self.answers.steady(now) {
+            Known::Steady(usual)
+        } else if self.answers.any() {
             Known::Answers
         } else {
             Known::Nothing

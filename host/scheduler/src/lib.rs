@@ -11,6 +11,7 @@
 //! under the real runtime, in a simulator that does hours in milliseconds, and under property
 //! tests; and a run's decisions can be replayed.
 
+mod answers;
 mod bucket;
 mod chance;
 mod class;

@@ -7,7 +7,9 @@
 //! - **doubles** as long as nothing was refused: once per quiet spell, not once per round
 //!   trip. Silence is acceptance: a refusal comes back in a round trip of the network, a
 //!   completion takes seconds, so a spell without a refusal says that the server took all. At
-//!   25 s latency this is the difference between minutes and seconds.
+//!   25 s latency this is the difference between minutes and seconds. Where answers keep
+//!   coming, a spell is a quarter of what they take, so that calls that hang don't fill the
+//!   window before it has grown; where answers stop or slow down, it is a second again.
 //! - **halves** (published) at the first refusal that nothing declared explains, once per
 //!   episode: attempts that were sent before the cut say nothing new.
 //! - Where refusals come back at the same number in flight, the server limits parallel
@@ -33,6 +35,16 @@ const FIRST_SPELL_BELOW: u32 = 16;
 /// Spell between doublings afterwards (published design: "silence is acceptance").
 const SPELL: Duration = Duration::from_secs(1);
 
+/// Spells within the time of one answer, while answers come steadily. A refusal is written
+/// before any work is done, so it comes sooner than an answer; and whoever hangs holds a place
+/// in the window, so one that grows slowly is soon full of these (simulation: one call of 17
+/// hangs for 3 s, the others take 50 ms; a spell of a whole answer still costs a tenth).
+const SPELLS: u32 = 4;
+
+/// Shortest such spell: what is next door answers in less than a millisecond, which says
+/// little about the next hundred calls at once.
+const SHORTEST_SPELL: Duration = Duration::from_millis(10);
+
 /// Spell where the server declares limits: the buckets say how much may be sent, and the
 /// window only has to get out of their way.
 const DECLARED_SPELL: Duration = Duration::from_millis(90);
@@ -51,6 +63,8 @@ pub(crate) enum Known {
     Nothing,
     /// It answers, and says nothing about limits.
     Answers,
+    /// The same, and answers keep coming, each after about this.
+    Steady(Duration),
     /// A refusal is there within this, generously.
     Refusals(Duration),
     /// It declares its limits.
@@ -110,6 +124,7 @@ impl Window {
             Known::Refusals(quiet) => quiet.max(DECLARED_SPELL),
             Known::Nothing if self.size < FIRST_SPELL_BELOW => FIRST_SPELL,
             Known::Nothing | Known::Answers => SPELL,
+            Known::Steady(usual) => (usual / SPELLS).clamp(SHORTEST_SPELL, SPELL),
         };
         let due = self.changed + spell / STEPS;
         if now < due {
@@ -207,6 +222,17 @@ mod tests {
             window.press(ms(5), Known::Limits),
             Some(Time::ZERO + Duration::from_micros(11_250))
         );
+    }
+
+    #[test]
+    fn a_spell_is_a_quarter_of_a_steady_answer_and_never_longer_than_without() {
+        let due = |known| {
+            let due = window().press(Time::ZERO, known).expect("it grows");
+            (due - Time::ZERO).as_micros()
+        };
+        let steady = |ms| due(Known::Steady(Duration::from_millis(ms)));
+        assert_eq!([steady(0), steady(80), steady(800)], [1_250, 2_500, 25_000]);
+        assert_eq!([steady(60_000), due(Known::Answers)], [125_000; 2]);
     }
 
     #[test]

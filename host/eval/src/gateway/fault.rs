@@ -146,6 +146,11 @@ fn reason(why: &scheduler::Refusal) -> String {
         Why::NotFound => "the server does not have this model or address, as it said to earlier \
              requests, and nothing else was ever found"
             .to_owned(),
+        Why::Down { lasted } => format!(
+            "the server has failed for {:.0} s, at every attempt since the first; see that it \
+             runs and that its address is right",
+            lasted.as_secs_f64()
+        ),
         Why::DeadlineInQueue { needed } => format!(
             "with its turn and its answer it would need {:.1} s, more than this call has left",
             needed.as_secs_f64()
@@ -175,6 +180,7 @@ impl Fault {
                 scheduler::Refusal::QuotaExhausted { .. } => Code::QuotaExhausted,
                 scheduler::Refusal::Auth => Code::Auth,
                 scheduler::Refusal::NotFound => Code::NotFound,
+                scheduler::Refusal::Down { .. } => Code::Transient,
                 scheduler::Refusal::DeadlineInQueue { .. } => Code::Timeout,
                 scheduler::Refusal::UnknownLimit => Code::Other,
                 scheduler::Refusal::Draining => Code::Cancelled,
@@ -195,6 +201,7 @@ impl Fault {
                 scheduler::Refusal::QuotaExhausted { .. } => Class::QuotaExhausted,
                 scheduler::Refusal::Auth => Class::Auth,
                 scheduler::Refusal::NotFound => Class::NotFound,
+                scheduler::Refusal::Down { .. } => Class::Transient,
                 scheduler::Refusal::DeadlineInQueue { .. } => Class::Timeout,
                 scheduler::Refusal::Oversize { .. }
                 | scheduler::Refusal::UnknownLimit

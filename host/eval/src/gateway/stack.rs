@@ -432,10 +432,10 @@ impl Stack {
 }
 
 /// What an exchange comes to that is not sent (again). If only its time is too short for
-/// another attempt, the last one stands.
+/// another attempt, or the server is given up, the last one stands: it says most.
 fn unsent(turn: &Turn<'_>, why: Refusal, last: Option<Ended>) -> Result<Ended, Fault> {
     match (why, last) {
-        (Refusal::DeadlineInQueue { .. }, Some(last)) => Ok(last),
+        (Refusal::DeadlineInQueue { .. } | Refusal::Down { .. }, Some(last)) => Ok(last),
         (why, _) => Err(Fault::Unsent {
             lane: turn.lane_name(),
             why,

@@ -19,7 +19,6 @@ use crate::time::Time;
 impl Lane {
     /// Takes in what a response says about limits.
     pub(crate) fn read(&mut self, flight: &Flight, hint: &Hint, around: &mut Surroundings<'_>) {
-        self.answered = true;
         if !self.policy.adaptive {
             return;
         }
@@ -143,6 +142,7 @@ impl Lane {
         if !self.policy.adaptive {
             return;
         }
+        self.answers.came(around.now, around.now - flight.sent_at);
         self.gate.accepted(around.now, flight.sent_at);
         self.mark_opening(around.now);
         if flight.overdraft {
@@ -273,12 +273,16 @@ impl Lane {
                 self.nature = Nature::Parallel;
                 self.pace = Pace::default();
                 self.pace.episode(flight.sent_at, false);
-                self.window.fit(flight.among - 1, now);
+                self.fitted = flight.among - 1;
+                self.window.fit(self.fitted, now);
             }
             Nature::Parallel if same_height && self.hasty < TOO_HASTY => {
-                self.hasty = if earned { 0 } else { self.hasty + 1 };
+                // A true limit of parallel requests doesn't refuse again at what it took.
+                let tight = flight.among <= self.fitted;
+                self.hasty = if earned && !tight { 0 } else { self.hasty + 1 };
                 self.pace.episode(flight.sent_at, false);
-                self.window.fit(flight.among - 1, now);
+                self.fitted = flight.among - 1;
+                self.window.fit(self.fitted, now);
             }
             _ => {
                 self.nature = Nature::Rate;

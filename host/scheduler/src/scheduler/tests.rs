@@ -1,10 +1,13 @@
 //! What the verbs promise, one sentence each: order, retries, deadlines, ends, cancelling.
 //!
-//! `shared` has the limits that the user declares, `draining` how everything ends, `any_calls`
-//! what holds whatever is called.
+//! `shared` has the limits that the user declares, `draining` how everything ends, `down` how a
+//! lane does whose server was never there, `hanging` what calls without an answer do to others,
+//! `any_calls` what holds whatever is called.
 
 mod any_calls;
+mod down;
 mod draining;
+mod hanging;
 mod shared;
 
 use std::time::Duration;

@@ -75,6 +75,11 @@ fn short_windows_are_used_up_in_short_runs() {
 }
 
 #[test]
+fn requests_that_hang_keep_no_others_from_being_sent() {
+    hold(catalogue::hanging());
+}
+
+#[test]
 fn limits_that_the_user_declares_are_kept_and_shared() {
     hold(catalogue::by_user());
 }

@@ -37,7 +37,11 @@ fn fault() -> impl Strategy<Value = Fault> {
                 until,
                 ask: Duration::from_secs(span / 4),
             },
-            1 => Fault::Outage { from, until },
+            // Up to a minute: some servers are given up.
+            1 => Fault::Outage {
+                from,
+                until: from + Duration::from_secs(3 * span),
+            },
             2 => Fault::Slow {
                 at: from,
                 factor: 10,

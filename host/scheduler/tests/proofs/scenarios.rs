@@ -52,6 +52,28 @@ fn an_empty_account_ends_its_lane_at_once() {
 }
 
 #[test]
+fn a_server_that_was_never_there_ends_a_run_of_any_size_within_a_minute() {
+    for (jobs, parallel) in [(40, 4), (40, 256), (2000, 20)] {
+        let mut server = ServerPlan::declaring(Style::Silent, Ask::Nothing, &[]);
+        let (from, until) = (Time::ZERO, Time::NEVER);
+        server.faults.push(Fault::Outage { from, until });
+        let plan = Plan {
+            parallel,
+            ..Plan::one(server, jobs, 50)
+        };
+        for seed in 1..=5 {
+            let run = run("a server that was never there", &plan, seed);
+            let refused = count(&run, Ended::Refused);
+            assert!(refused >= jobs * 9 / 10, "{refused} refused of {jobs}");
+            let waited = run.makespan;
+            assert!(waited >= MINUTE / 2 && waited < MINUTE, "{waited:?}");
+            // Ten break the lane, and each probe is one; a few may be in flight with the tenth.
+            assert!(run.attempts < 40, "{} attempts", run.attempts);
+        }
+    }
+}
+
+#[test]
 fn a_used_up_day_ends_its_lane_and_is_not_slept_through() {
     let (limit, window) = (100, Duration::from_hours(24));
     let plan = Plan::one(openai(Shape::Fixed { limit, window }), 150, 1500);

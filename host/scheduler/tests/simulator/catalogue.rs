@@ -9,7 +9,7 @@ use std::time::Duration;
 use runner_scheduler::{Counts, Time};
 
 use super::gate::{Gate, Share};
-use super::plan::{Fault, LanePlan, Plan, RulePlan, ServerPlan, Sizes, Tenant, Twist};
+use super::plan::{Fault, Hangs, LanePlan, Plan, RulePlan, ServerPlan, Sizes, Tenant, Twist};
 use super::quota::Shape;
 use super::score::Change;
 use super::speech::{Ask, Style, Unit};
@@ -33,6 +33,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         undeclared(),
         parallel(),
         short(),
+        hanging(),
         by_user(),
     ]
     .concat()
@@ -232,23 +233,33 @@ pub(crate) fn troubled() -> Vec<Scenario> {
     let later = Fault::Storm { from, until, ask };
     let (from, until) = (seconds(100), seconds(130));
     let outage = Fault::Outage { from, until };
+    let (from, until) = (seconds(0), seconds(20));
+    let late = Fault::Outage { from, until };
     let at = seconds(100);
     let shared = Plan::one(shared, 4000, 1500);
     let (halved, doubled) = (50, 200);
     let limit = |percent| with(Fault::Limit { at, percent });
     let slow = with(Fault::Slow { at, factor: 10 });
-    let rows: [(&str, Plan, u64, u64); 7] = [
+    let rows: [(&str, Plan, u64, u64); 8] = [
         ("limit halved", limit(halved), 100, 300),
         ("limit doubled", limit(doubled), 100, 1200),
         ("another user takes half", shared, 100, 300),
         ("10 s of 429 from the start", with(first), 10, 600),
         ("10 s of 429 later", with(later), 110, 600),
         ("30 s of 503", with(outage), 130, 600),
+        ("20 s of 503 from the start", with(late), 20, 600),
         ("latency × 10", slow, 100, 600),
     ];
     let row = |(name, plan, at, per_minute): (&'static str, Plan, u64, u64)| {
         let gate = if name.starts_with("10 s of 429") {
             Gate::HALF_DECLARED.recovering(Duration::from_secs(1))
+        } else if name.starts_with("20 s of 503") {
+            let (regret, wasted) = (Share::tenths(25), Share::tenths(10));
+            Gate::HALF_DECLARED.but(
+                regret,
+                wasted,
+                "a broken lane is probed every 8 s or sooner",
+            )
         } else {
             Gate::HALF_DECLARED
         };
@@ -343,6 +354,34 @@ pub(crate) fn short() -> Vec<Scenario> {
             near(full_again, 600, 700, 100),
             with_headers,
         ),
+    ]
+}
+
+/// Some requests are never answered, the others soon, and nothing is limited: those that hang
+/// must not keep the others from being sent.
+pub(crate) fn hanging() -> Vec<Scenario> {
+    let gate = Gate::UNDECLARED.but(
+        Share::tenths(50),
+        Share::ZERO,
+        "5 % above list scheduling with the same -j",
+    );
+    let plan = |parallel, timeout| Plan {
+        delay: Duration::from_micros(200),
+        parallel,
+        hangs: Hangs {
+            per_mille: 58,
+            timeout: Duration::from_secs(timeout),
+        },
+        ..Plan::one(
+            ServerPlan::declaring(Style::Silent, Ask::Nothing, &[]),
+            500,
+            50,
+        )
+    };
+    vec![
+        scenario("one of 17 hangs for 3 s, -j 20", plan(20, 3), gate),
+        scenario("one of 17 hangs for 3 s, -j 256", plan(256, 3), gate),
+        scenario("one of 17 hangs for 30 s, -j 256", plan(256, 30), gate),
     ]
 }
 

@@ -373,6 +373,7 @@ impl Client {
 
     fn returns(&mut self, index: usize, answer: &Answer) {
         let class = match answer.status {
+            Status::Done if self.jobs[index].hangs => Class::Timeout,
             Status::Done => Class::Ok,
             Status::Throttled => Class::Throttled,
             Status::Failed => Class::Transient,

@@ -17,7 +17,7 @@ pub(crate) struct Known {
 }
 
 /// All of them.
-pub(crate) const KNOWN: [Known; 19] = [
+pub(crate) const KNOWN: [Known; 18] = [
     known("token bucket, 8 s", one_call()),
     known("fixed window, 1.5 s", one_call()),
     known("Mistral's headers, no reset", one_call()),
@@ -90,14 +90,6 @@ pub(crate) const KNOWN: [Known; 19] = [
                 12_500,
                 "snapshots of any age look like another user of the key",
             )
-        },
-    ),
-    known(
-        "the same without headers",
-        Gate {
-            regret: Share::tenths(123),
-            why: "one of five phases: what its first two windows teach is wrong",
-            ..Gate::UNDECLARED
         },
     ),
 ];

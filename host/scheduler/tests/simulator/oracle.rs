@@ -114,7 +114,7 @@ impl Oracle {
             Some(opens) if opens == at && ready <= at => {
                 queue.pop_front();
                 let answer = server.arrive(at, wanted.charge, wanted.latency);
-                self.ideal.answered[job] = true;
+                self.ideal.answered[job] = !wanted.hangs;
                 self.returning
                     .push(Reverse(answer.at + self.world.plan.delay));
             }

@@ -109,6 +109,15 @@ pub(crate) struct Whims {
     pub(crate) hurried: u64,
 }
 
+/// Requests that are taken and never answered.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Hangs {
+    /// Jobs of a thousand that hang.
+    pub(crate) per_mille: u64,
+    /// When the client gives one up, after it was sent.
+    pub(crate) timeout: Duration,
+}
+
 /// A scenario.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
@@ -125,13 +134,17 @@ pub(crate) struct Plan {
     pub(crate) latency: Duration,
     pub(crate) sizes: Sizes,
     pub(crate) whims: Whims,
+    pub(crate) hangs: Hangs,
 }
 
 /// A job with all its draws.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Job {
     pub(crate) lane: usize,
+    /// At the server; if it hangs, until the client gives it up.
     pub(crate) latency: Duration,
+    /// It is never answered.
+    pub(crate) hangs: bool,
     pub(crate) estimate: Cost,
     pub(crate) actual: Cost,
     /// What its server charges for it.
@@ -192,6 +205,7 @@ impl Plan {
                 output: 100,
             },
             whims: Whims::default(),
+            hangs: Hangs::default(),
         }
     }
 
@@ -213,14 +227,22 @@ impl Plan {
         let mut latencies = Random::stream(seed, 1);
         let mut sizes = Random::stream(seed, 2);
         let mut whims = Random::stream(seed, 3);
+        let mut hangs = Random::stream(seed, 4);
         let jobs = (0..self.jobs).map(|index| {
             let lane = index % self.lanes.len();
             let (estimate, actual) = self.sizes.draw(&mut sizes);
             let charges_actual = self.servers[self.lanes[lane].server].charges_actual;
             let charged = if charges_actual { actual } else { estimate };
+            let hangs = hangs.happens(self.hangs.per_mille);
+            let latency = latencies.latency(self.latency, 0.5);
             Job {
                 lane,
-                latency: latencies.latency(self.latency, 0.5),
+                latency: if hangs {
+                    self.hangs.timeout.saturating_sub(self.delay * 2)
+                } else {
+                    latency
+                },
+                hangs,
                 estimate,
                 actual,
                 charge: Charge {

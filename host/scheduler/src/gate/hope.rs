@@ -1,0 +1,112 @@
+//! Whether a server that has never worked is still waited for.
+//!
+//! A breaker waits for a server to come back. One that was never there, since its address is
+//! wrong, nobody started it, or it answers every call with 500, does not come back, and each
+//! probe uses a try of one job only: hundreds of jobs would wait for minutes to learn what
+//! the first minute said. So a lane without a single success is **given up** after a number of
+//! failed probes in a row *and* a time:
+//!
+//! - the time lets a server restart or a storm pass;
+//! - the number keeps a few slow failures (connections that take 10 s to fail) from being
+//!   taken for a long history.
+//!
+//! Giving up isn't for good: the breaker's next probe still goes, when a job comes for it, and
+//! any answer brings the lane back. A lane that has worked once is never given up here: money
+//! is already spent on its run, and outages of minutes do end.
+
+use std::time::Duration;
+
+use crate::job::Refusal;
+use crate::time::Time;
+
+/// Failed probes in a row that it takes. With pauses of 1 to 8 s they alone are 15 to 30 s.
+const PROBES: u32 = 5;
+
+/// Time from the first failure to the last that it takes: three times the storm of 10 s that a
+/// start has to survive, and longer than a container takes to be started again.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is left of it.
+#[derive(Debug, Default)]
+pub(super) struct Hope {
+    /// When the first failure since the last answer came.
+    failing_since: Option<Time>,
+    /// Probes since then, all failed.
+    probes: u32,
+    given_up: bool,
+}
+
+impl Hope {
+    /// The server failed; `probe`: as it was probed. `worked`: some attempt was a success once.
+    pub(super) fn fails(&mut self, now: Time, probe: bool, worked: bool) {
+        let since = *self.failing_since.get_or_insert(now);
+        self.probes += u32::from(probe);
+        self.given_up |= !worked && self.probes >= PROBES && now - since >= PATIENCE;
+    }
+
+    /// The server answered.
+    pub(super) fn works(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Why nothing more is waited for, if that is so.
+    pub(super) fn lost(&self, now: Time) -> Option<Refusal> {
+        let since = self.failing_since.filter(|_| self.given_up)?;
+        Some(Refusal::Down {
+            lasted: now - since,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(secs: u64) -> Time {
+        Time::ZERO + Duration::from_secs(secs)
+    }
+
+    /// Fails once at 0 and with a probe at each of `probes`.
+    fn failing(probes: &[u64], worked: bool) -> Hope {
+        let mut hope = Hope::default();
+        hope.fails(at(0), false, worked);
+        for probe in probes {
+            hope.fails(at(*probe), true, worked);
+        }
+        hope
+    }
+
+    #[test]
+    fn it_takes_five_failed_probes_and_half_a_minute() {
+        assert!(failing(&[2, 5, 10, 29], false).lost(at(29)).is_none());
+        assert!(failing(&[2, 5, 10, 20, 29], false).lost(at(99)).is_none());
+        assert!(failing(&[10, 20, 30, 40], false).lost(at(99)).is_none());
+        let lasted = Duration::from_secs(33);
+        let lost = failing(&[2, 5, 10, 20, 30], false).lost(at(33));
+        assert_eq!(lost, Some(Refusal::Down { lasted }));
+    }
+
+    #[test]
+    fn failures_that_are_no_probes_don_t_count() {
+        let mut hope = failing(&[], false);
+        for second in 1..100 {
+            hope.fails(at(second), false, false);
+        }
+        assert_eq!(hope.lost(at(100)), None);
+    }
+
+    #[test]
+    fn a_server_that_has_worked_is_not_given_up() {
+        let hope = failing(&[2, 5, 10, 20, 30, 60, 120, 600], true);
+        assert_eq!(hope.lost(at(600)), None);
+    }
+
+    #[test]
+    fn any_answer_brings_all_of_it_back() {
+        let mut hope = failing(&[2, 5, 10, 20, 30], false);
+        hope.works();
+        assert_eq!(hope.lost(at(31)), None);
+        hope.fails(at(32), true, false);
+        assert_eq!(hope.lost(at(99)), None);
+    }
+}

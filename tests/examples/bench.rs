@@ -25,6 +25,10 @@ fn main() {
         let beyond = cpu.saturating_sub(start).as_secs_f64() * 1e6 / cases as f64;
         println!("  {cases} cases: {whole:.0} µs a case, {beyond:.0} µs beyond start-up");
     }
+    let with_code = median(|| cpu_of(1_000, CODE));
+    let without = median(|| cpu_of(1_000, ""));
+    let each = with_code.saturating_sub(without).as_secs_f64() * 1e6 / 1e3;
+    println!("  1000 inline javascript assertions: {each:.0} µs each beyond a case without");
     println!("cases over a server that takes 200 ms, -j 100 (wall, median of {ROUNDS}):");
     let one = median(|| wall_of_slow(1, 100));
     let start = one.saturating_sub(Duration::from_millis(200));
@@ -43,14 +47,31 @@ fn median(mut measure: impl FnMut() -> Duration) -> Duration {
     figures[ROUNDS / 2]
 }
 
+/// Three assertions of plugins.
+const PLAIN: &str = "    - { type: contains, value: '{{name}}' }\n    \
+    - { type: regex, value: '^Case \\d+' }\n    - { type: not-equals, value: nothing }\n";
+
+/// One assertion that is code.
+const CODE: &str =
+    "    - { type: javascript, value: 'output.length > 3 && context.vars.n >= 0' }\n";
+
 /// CPU time (user and system) of one run through `echo`.
 fn cpu_of_echo(cases: usize) -> Duration {
+    cpu_of(cases, PLAIN)
+}
+
+/// The same with these assertions, lines of YAML; perhaps none.
+fn cpu_of(cases: usize, assertions: &str) -> Duration {
+    let default = if assertions.is_empty() {
+        String::new()
+    } else {
+        format!("defaultTest:\n  assert:\n{assertions}")
+    };
     let run = Run::new()
-        .config(
-            "prompts: ['Case {{n}} says hello to {{name}}']\nproviders: [echo]\ntests: tests.csv\n\
-             defaultTest:\n  assert:\n    - { type: contains, value: '{{name}}' }\n    \
-             - { type: regex, value: '^Case \\d+' }\n    - { type: not-equals, value: nothing }\n",
-        )
+        .config(&format!(
+            "prompts: ['Case {{{{n}}}} says hello to {{{{name}}}}']\nproviders: [echo]\n\
+             tests: tests.csv\n{default}"
+        ))
         .file("tests.csv", rows(cases));
     // The shell's `times` gives the times of its children, which the standard library can't.
     let output = Command::new("/bin/sh")

@@ -10,7 +10,7 @@ use crate::assertion_text::PROMPTFOO_TYPES;
 use crate::catalog::Catalog;
 use crate::elements::judges::JudgeBook;
 use crate::elements::vars::{Origin, may_name};
-use crate::elements::{PROGRAM_HELP, Reading, program};
+use crate::elements::{Reading, code, program};
 use crate::entry::Entry;
 use crate::files::{has_extension, without_scheme};
 use crate::plan::{Assertion, Check, Judges};
@@ -19,7 +19,7 @@ use crate::template::{Template, is_plain};
 /// promptfoo's limit per test.
 const MAX_ASSERTIONS: usize = 10_000;
 
-const KNOWN: [&str; 11] = [
+pub(crate) const KNOWN: [&str; 11] = [
     "type",
     "value",
     "threshold",
@@ -32,7 +32,8 @@ const KNOWN: [&str; 11] = [
     "rubricPrompt",
     "votes",
 ];
-const KNOWN_IN_SET: [&str; 6] = ["type", "assert", "weight", "threshold", "metric", "config"];
+pub(crate) const KNOWN_IN_SET: [&str; 6] =
+    ["type", "assert", "weight", "threshold", "metric", "config"];
 /// Keys beside `type` that are the grader's own.
 const KNOBS: [&str; 2] = ["rubricPrompt", "votes"];
 
@@ -128,21 +129,26 @@ impl<'a> AssertionReader<'a> {
             return None;
         };
         entry.warn_unknown(findings, &KNOWN);
-        entry.refuse(
-            findings,
-            &[
-                ("transform", PROGRAM_HELP),
-                ("contextTransform", PROGRAM_HELP),
-            ],
-        );
         let written = kind.want_text(findings)?;
         let (name, inverse) = self.kind(&written, &kind)?;
+        let value = entry.get("value");
+        if self.reading.catalog.script_languages.contains_key(&name) {
+            self.check_code(&name, value.as_ref(), entry);
+        }
+        let code = |entry: &Entry<'_>| code::read(entry, origin, self.reading);
+        let by_code = |value: &Entry<'_>| value.text().is_some_and(code::is_file);
+        let (script, value) = match value {
+            Some(value) if by_code(&value) => (code(&value), None),
+            Some(value) => (None, self.value(&value, origin)),
+            None => (None, None),
+        };
         Some(Assertion {
             kind: name,
             inverse,
-            value: entry
-                .get("value")
-                .and_then(|value| self.value(&value, origin)),
+            value,
+            script,
+            transform: entry.get("transform").and_then(|it| code(&it)),
+            context_transform: entry.get("contextTransform").and_then(|it| code(&it)),
             threshold: self.number(entry, "threshold"),
             weight: self.weight(entry),
             metric: self.metric(entry),
@@ -154,6 +160,22 @@ impl<'a> AssertionReader<'a> {
             json: entry.node.json_as_written(),
             at: entry.at(),
         })
+    }
+
+    /// An assertion in a language has its code as a text.
+    fn check_code(&self, kind: &str, value: Option<&Entry<'_>>, entry: &Entry<'_>) {
+        let help = "value: an expression, the lines of a function, or file://path";
+        let findings = self.reading.findings;
+        match value {
+            None => {
+                let message = format!("'{kind}' needs its code as `value`");
+                findings.error_help(entry.at(), message, help);
+            }
+            Some(value) if value.text().is_none_or(|text| text.trim().is_empty()) => {
+                findings.error_help(value.at(), "must be code, a text", help);
+            }
+            Some(_) => {}
+        }
     }
 
     fn knobs(&self, entry: &Entry<'_>, origin: Origin) -> Map<String, Value> {
@@ -234,9 +256,9 @@ impl<'a> AssertionReader<'a> {
             return Some(Value::from(text));
         }
         if let Some(path) = program(text) {
-            let message =
-                format!("'{path}': assertion values made by a program are not supported yet");
-            findings.error_help(entry.at(), message, PROGRAM_HELP);
+            let message = format!("'{path}': code can't make this value");
+            let help = "it can make the whole `value` of an assertion, not an item of a list";
+            findings.error_help(entry.at(), message, help);
             return None;
         }
         if !may_name(text, &entry.at(), origin, findings) {

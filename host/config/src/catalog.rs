@@ -13,6 +13,9 @@ pub struct Catalog {
     pub assertion_types: BTreeMap<String, String>,
     /// Those of them that ask models.
     pub asking_types: BTreeSet<String>,
+    /// Language of code (`javascript`) → extensions of its files, without the dot. Each is an
+    /// assertion type, too.
+    pub script_languages: BTreeMap<String, Vec<String>>,
 }
 
 impl Catalog {

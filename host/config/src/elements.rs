@@ -1,6 +1,7 @@
 //! The keys of a config, one file each: what it may say, how it is read, what is wrong with it.
 
 pub(crate) mod budget;
+pub(crate) mod code;
 pub(crate) mod default_test;
 pub(crate) mod judges;
 pub(crate) mod lane;
@@ -21,6 +22,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::catalog::Catalog;
+use crate::elements::code::CodeBook;
 use crate::entry::Entry;
 use crate::files::Files;
 use crate::fill::Declared;
@@ -33,6 +35,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) findings: &'a Findings,
     pub(crate) declared: &'a Declared,
     pub(crate) catalog: &'a Catalog,
+    /// The files of code that were read.
+    pub(crate) code: &'a CodeBook,
     /// The config's file, as positions name it.
     pub(crate) config: &'a Path,
     /// The process's environment.
@@ -54,7 +58,7 @@ pub(crate) fn last<'a>(documents: &[Document<'a>], key: &str) -> Option<Entry<'a
     documents.find_map(|document| document.root.get(key))
 }
 
-/// Extensions of programs, which run in no version of the host.
+/// Extensions of programs, whether or not a plugin runs them.
 pub(crate) const PROGRAMS: [&str; 12] = [
     "js", "cjs", "mjs", "ts", "cts", "mts", "py", "rb", "go", "sh", "pl", "php",
 ];

@@ -199,7 +199,7 @@ pub(crate) fn without_scheme(written: &str) -> &str {
 }
 
 /// Without `.` and `folder/..`.
-fn tidy(path: &Path) -> PathBuf {
+pub(crate) fn tidy(path: &Path) -> PathBuf {
     let mut tidy = PathBuf::new();
     for component in path.components() {
         match component {

@@ -114,6 +114,7 @@ pub(crate) fn catalog() -> Catalog {
         "text",
     );
     assertion_types.extend(names(&["is-json"], "json"));
+    assertion_types.extend(names(&["javascript"], "javascript"));
     let asking = ["llm-rubric", "similar", "answer-relevance"];
     assertion_types.extend(names(&asking, "model-graded"));
     let mut provider_prefixes = names(&["echo"], "echo");
@@ -122,5 +123,10 @@ pub(crate) fn catalog() -> Catalog {
         provider_prefixes,
         assertion_types,
         asking_types: asking.map(str::to_owned).into(),
+        script_languages: [(
+            "javascript".to_owned(),
+            ["js", "cjs", "mjs"].map(str::to_owned).into(),
+        )]
+        .into(),
     }
 }

@@ -34,6 +34,7 @@ mod planning;
 mod problem;
 mod redacted;
 mod references;
+mod schema;
 mod several;
 mod template;
 mod yaml;
@@ -49,4 +50,5 @@ pub use filters::{
 };
 pub use load::{Config, DEFAULT_NAMES, LoadRequest, Loaded, Overrides, load};
 pub use problem::{ConfigError, Problem, Warning};
+pub use schema::schema;
 pub use template::RenderError;

@@ -18,10 +18,12 @@ use crate::redacted::is_secret;
 mod cases;
 mod order;
 mod render;
+mod script;
 mod variables;
 
 pub use cases::Cases;
 pub use order::{CONVERSATION, Needs, Order, Strand};
+pub use script::{Code, CodeFile, CodeFiles, Script};
 pub(crate) use variables::{Axes, VarFiles};
 
 use crate::template::Prepared;
@@ -178,6 +180,8 @@ pub struct Prompt {
     pub label: String,
     /// The template text.
     pub raw: String,
+    /// The function that makes the text, with the variables of each case; `raw` is its file.
+    pub code: Option<Arc<Script>>,
     /// Options that go to the provider with this prompt.
     pub config: Option<Map<String, Value>>,
     /// Where it stands.
@@ -232,6 +236,8 @@ pub struct Provider {
     pub budget: Budget,
     /// Environment for this provider only, over the config's `env`.
     pub env: Map<String, Value>,
+    /// `transform`: makes another output of each of its answers, before the test's.
+    pub transform: Option<Arc<Script>>,
     /// The plugin that serves the prefix, as the catalog names it.
     pub plugin: String,
     /// Where it stands.
@@ -293,6 +299,12 @@ pub struct Test {
     pub metadata: Map<String, Value>,
     /// `options`: `prefix`, `suffix`, `repeat`, …; unknown keys go to the provider.
     pub options: Map<String, Value>,
+    /// `options.transform`: makes another output of the provider's.
+    pub transform: Option<Arc<Script>>,
+    /// `options.transformVars`: makes variables of a case's.
+    pub transform_vars: Option<Arc<Script>>,
+    /// `assertScoringFunction`: makes the grade of the named scores.
+    pub scoring: Option<Arc<Script>>,
     /// How often this test is run (`options.repeat`, else the run's); ≥ 1.
     pub repeat: u32,
     /// The columns that it runs in (its filters `providers` and `prompts`); `None`: all.
@@ -358,6 +370,13 @@ pub struct Assertion {
     pub inverse: bool,
     /// `value`, files loaded, templates unrendered.
     pub value: Option<Value>,
+    /// The file of code that `value` names. Of an assertion of its language it is what grades,
+    /// of any other type it makes the value; then `value` is `None`.
+    pub script: Option<Arc<Script>>,
+    /// `transform`: makes another output for this assertion.
+    pub transform: Option<Arc<Script>>,
+    /// `contextTransform`: makes the context that the grader reads.
+    pub context_transform: Option<Arc<Script>>,
     /// `threshold`.
     pub threshold: Option<f64>,
     /// Share of the score; 1 by default. At 0 the assertion can't fail its test.
@@ -425,6 +444,9 @@ pub struct CaseId {
     pub prompt_idx: u32,
 }
 
+/// Variables that code makes: names, and their code.
+pub type CodeVars = Arc<[(String, Arc<Script>)]>;
+
 /// One cell to run.
 #[derive(Debug, Clone)]
 pub struct Case {
@@ -438,6 +460,9 @@ pub struct Case {
     pub vars: Arc<Map<String, Value>>,
     /// What templates and graders read: `vars`, and what earlier cases left to this one.
     pub scope: Arc<Map<String, Value>>,
+    /// Variables whose values code makes, in the order of names; until then `vars` has the names
+    /// of their files.
+    pub code_vars: CodeVars,
     /// What ties it to other cases; `None` where nothing in the plan does.
     pub needs: Option<Arc<Needs>>,
     /// Prompt and provider.
@@ -452,6 +477,8 @@ pub struct Rendered {
     /// The same as chat messages: parsed where the text is a chat in JSON or YAML, else
     /// one user message.
     pub messages: Vec<ChatMessage>,
+    /// Options that a function made together with the text, for the provider.
+    pub config: Map<String, Value>,
 }
 
 /// One message of a chat prompt.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::catalog::Catalog;
+use crate::elements::code::CodeBook;
 use crate::elements::judges::JudgeBook;
 use crate::elements::limits::Groups;
 use crate::elements::providers::Listed;
@@ -26,7 +27,7 @@ use crate::problem::{ConfigError, Findings, Warning};
 mod unset;
 
 /// Keys of a config.
-const KNOWN: [&str; 27] = [
+pub(crate) const KNOWN: [&str; 27] = [
     "$schema",
     "assertionTemplates",
     "budget",
@@ -57,7 +58,7 @@ const KNOWN: [&str; 27] = [
 ];
 
 /// Keys whose effect is missing.
-const UNSUPPORTED: [(&str, &str); 6] = [
+pub(crate) const UNSUPPORTED: [(&str, &str); 6] = [
     (
         "derivedMetrics",
         "metrics of metrics come with a later release",
@@ -90,7 +91,8 @@ impl Config {
     /// All problems together.
     pub fn plan(self, catalog: &Catalog) -> Result<(Plan, Vec<Warning>), ConfigError> {
         let findings = Findings::default();
-        let documents = self.documents(catalog, &findings);
+        let code = CodeBook::default();
+        let documents = self.documents(catalog, &code, &findings);
         for document in &documents {
             whole(&document.root, &findings);
         }
@@ -140,7 +142,12 @@ impl Config {
     }
 
     /// The configs, in the order named.
-    fn documents<'a>(&'a self, catalog: &'a Catalog, findings: &'a Findings) -> Vec<Document<'a>> {
+    fn documents<'a>(
+        &'a self,
+        catalog: &'a Catalog,
+        code: &'a CodeBook,
+        findings: &'a Findings,
+    ) -> Vec<Document<'a>> {
         let sources = self.sources.iter().enumerate();
         let document = |(index, source): (usize, &'a Source)| Document {
             root: Entry::root(&source.root, &source.path),
@@ -149,6 +156,7 @@ impl Config {
                 findings,
                 declared: &self.declared,
                 catalog,
+                code,
                 config: &source.path,
                 process: &self.process,
                 is_further: index > 0,

@@ -66,6 +66,12 @@ impl Answer {
         }
     }
 
+    /// Puts another output in the place of the provider's.
+    pub(crate) fn replace_output(&mut self, output: Value) {
+        self.text = text(&output);
+        self.record.output = output;
+    }
+
     /// Whether there is an output at all: text (which may be empty) or a value.
     pub(crate) fn says_something(&self) -> bool {
         let is_text = |part: &Part| matches!(part, Part::Text(_));

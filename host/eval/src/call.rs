@@ -22,7 +22,7 @@ pub(crate) use self::meter::Meter;
 use crate::answer::token_usage;
 use crate::context::RunContext;
 use crate::gateway::{Bill, Grants, Said, Scheduling, Spent, Tab, WorkClock};
-use crate::plugins::{Grader, LoadedPlugin, Target};
+use crate::plugins::{Grader, Interpreter, LoadedPlugin, Target};
 use crate::record::TokenUsage;
 
 mod guest_host;
@@ -241,6 +241,30 @@ impl CallScope {
         };
         let result = result.map_err(|failure| host.refused().unwrap_or(failure));
         (result, host.counts.tokens())
+    }
+
+    /// Runs code of the config. It asks for nothing, so nobody pays.
+    pub(crate) async fn interpret(
+        &self,
+        interpreter: &Interpreter,
+        program: &abi::Program,
+        arguments: &[abi::Argument],
+        context: &CallContext,
+    ) -> Result<abi::ScriptOutcome, CallFailure> {
+        let host = self.host(
+            &interpreter.plugin,
+            &interpreter.grants,
+            &interpreter.scheduling,
+            Asks::default(),
+            None,
+        );
+        let call = self.call(host, interpreter.limits, &context.call_id);
+        let component = &interpreter.plugin.component;
+        let called = component.script(call, program, arguments, context).await;
+        self.meter.add(&called.usage);
+        called
+            .result
+            .map_err(|error| CallFailure::new(error.code().to_string(), error.to_string()))
     }
 
     fn call(&self, host: Arc<GuestHost>, limits: CallLimits, call_id: &str) -> Call {

@@ -1,4 +1,4 @@
-//! The life of one case: render, call, grade.
+//! The life of one case: render, call, transform, grade.
 //!
 //! Everything that can happen to a case is data: a failed template, a provider's error, a
 //! crashed grader, a passed limit all end in a [`CaseRecord`]. Nothing here returns `Err`.
@@ -26,10 +26,11 @@ use crate::context::RunContext;
 use crate::gateway::WorkClock;
 use crate::grading::{CaseGrade, aggregate};
 use crate::identity::call_id;
-use crate::judge::{Judged, judge};
+use crate::judge::{Judged, Matter, judge};
 use crate::plugins::Target;
 use crate::record::{CaseRecord, Outcome, PromptRecord, Provenance, ProviderRef, TokenUsage};
 use crate::request::request;
+use crate::script::around;
 
 /// Runs a case to its end; `None` when `cut` cut it off before it had an answer.
 pub(crate) async fn run(
@@ -37,13 +38,6 @@ pub(crate) async fn run(
     case: &Case,
     cut: &CancellationToken,
 ) -> Option<CaseRecord> {
-    let rendered = match case.render() {
-        Ok(rendered) => rendered,
-        Err(error) => {
-            let failure = CallFailure::new("template", error.to_string());
-            return Some(failed(case, None, &failure));
-        }
-    };
     let scope = CallScope {
         context: context.clone(),
         case: case.id,
@@ -53,20 +47,7 @@ pub(crate) async fn run(
         depth: 0,
         repeat_index: case.repeat_index,
     };
-    let mut record = work(&scope, case, rendered).await?;
-    let target = &context.columns[case.id.prompt_idx as usize];
-    record.provenance = Some(provenance(target, &scope.meter));
-    Some(record)
-}
-
-/// Calls and grades. The time that the case may work bounds each part by itself, so that an
-/// answer outlives the grader that hangs over it.
-async fn work(scope: &CallScope, case: &Case, rendered: Rendered) -> Option<CaseRecord> {
-    let target = &scope.context.columns[case.id.prompt_idx as usize];
-    let prompt = rendered.text.clone();
-    let request = request(case, rendered, target.reads_vars);
-    let messages = request.messages.clone();
-    let limit = scope.context.case_timeout;
+    let limit = context.case_timeout;
     let identity = abi::CallContext {
         call_id: call_id(case),
         attempt: 1,
@@ -75,6 +56,39 @@ async fn work(scope: &CallScope, case: &Case, rendered: Rendered) -> Option<Case
         repeat_index: case.repeat_index,
         labels: Vec::new(),
     };
+    let made = match within(&scope, around::with_vars(&scope, case, &identity)).await {
+        Part::Done(Ok(made)) => made,
+        Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
+            return Some(failed(case, None, &failure));
+        }
+        Part::CutOff => return None,
+    };
+    let case = made.as_ref().unwrap_or(case);
+    let rendered = match within(&scope, around::rendered(&scope, case, &identity)).await {
+        Part::Done(Ok(rendered)) => rendered,
+        Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
+            return Some(failed(case, None, &failure));
+        }
+        Part::CutOff => return None,
+    };
+    let mut record = work(&scope, case, rendered, identity).await?;
+    let target = &context.columns[case.id.prompt_idx as usize];
+    record.provenance = Some(provenance(target, &scope.meter));
+    Some(record)
+}
+
+/// Calls and grades. The time that the case may work bounds each part by itself, so that an
+/// answer outlives the grader that hangs over it.
+async fn work(
+    scope: &CallScope,
+    case: &Case,
+    rendered: Rendered,
+    identity: abi::CallContext,
+) -> Option<CaseRecord> {
+    let target = &scope.context.columns[case.id.prompt_idx as usize];
+    let prompt = rendered.text.clone();
+    let request = request(case, rendered, target.reads_vars);
+    let messages = request.messages.clone();
     let call = scope.complete(target, request, identity.clone());
     let completed = match within(scope, call).await {
         Part::Done(Ok(completed)) => completed,
@@ -83,19 +97,46 @@ async fn work(scope: &CallScope, case: &Case, rendered: Rendered) -> Option<Case
         }
         Part::CutOff => return None,
     };
-    let answer = Answer::new(completed);
+    let mut answer = Answer::new(completed);
     if !answer.says_something() {
         let failure = CallFailure::new("bad-response", "the provider gave no output");
         return Some(answered(failed(case, Some(&prompt), &failure), answer));
     }
-    let judging = judge(scope, case, &answer, &messages, &identity);
-    let Judged { graded, tokens } = match within(scope, judging).await {
-        Part::Done(judged) => judged,
-        Part::OutOfTime(failure) => {
+    let transforming = around::output(scope, case, &prompt, &answer, &identity);
+    let output = match within(scope, transforming).await {
+        Part::Done(Ok(output)) => output,
+        Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
             return Some(answered(failed(case, Some(&prompt), &failure), answer));
         }
         Part::CutOff => return Some(answered(ungraded(case, &prompt), answer)),
     };
+    if let Some(output) = output {
+        answer.replace_output(output);
+    }
+    let matter = Matter {
+        case,
+        text: &prompt,
+        messages: &messages,
+        answer: &answer,
+    };
+    let record = match within(scope, grade(scope, matter, &identity)).await {
+        Part::Done(Ok(grade)) => graded_record(case, &prompt, grade),
+        Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
+            failed(case, Some(&prompt), &failure)
+        }
+        Part::CutOff => ungraded(case, &prompt),
+    };
+    Some(answered(record, answer))
+}
+
+/// The grade of an answer; an error if its scoring function broke a limit.
+async fn grade(
+    scope: &CallScope,
+    matter: Matter<'_>,
+    identity: &abi::CallContext,
+) -> Result<CaseGrade, CallFailure> {
+    let case = matter.case;
+    let Judged { graded, tokens } = judge(scope, matter, identity).await;
     let grade = aggregate(
         &case.test.assertions,
         case.test.threshold,
@@ -103,7 +144,7 @@ async fn work(scope: &CallScope, case: &Case, rendered: Rendered) -> Option<Case
         tokens,
         |metric| case.render_text(metric),
     );
-    Some(answered(graded_record(case, &prompt, grade), answer))
+    around::scored(scope, case, grade, identity).await
 }
 
 /// How a part of a case's life ended.

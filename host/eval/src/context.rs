@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::event::Event;
 use crate::gateway::{Gateway, Masker, Till};
-use crate::plugins::{Grader, Target};
+use crate::plugins::{Grader, Interpreter, Target};
 
 /// What every case of a run shares.
 pub(crate) struct RunContext {
@@ -22,6 +22,10 @@ pub(crate) struct RunContext {
     pub(crate) judges: BTreeMap<JudgeId, Arc<Target>>,
     /// What serves each assertion type of the plan.
     pub(crate) graders: HashMap<String, Arc<Grader>>,
+    /// What runs the code of each language.
+    pub(crate) interpreters: BTreeMap<String, Arc<Interpreter>>,
+    /// When the run began, in milliseconds since 1970: what clocks of code show at first.
+    pub(crate) started_at_ms: u64,
     /// What is spent of the budgets.
     pub(crate) till: Arc<Till>,
     /// The way out.

@@ -4,7 +4,7 @@
 //! the same thing. The store gets an [`Identities::of`], by which a resumed run finds the rows
 //! that are still good. Both leave positions out: moving a test in its file changes nothing.
 
-use runner_config::plan::{Assertion, Case, Check, Plan};
+use runner_config::plan::{Assertion, Case, Check, Plan, Script};
 use runner_store::{Digest as CaseDigest, PlannedCase};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -30,7 +30,7 @@ pub(crate) fn call_id(case: &Case) -> String {
 /// Says of each case of a plan what it is, whatever its place.
 ///
 /// In it is all that decides how the case ends: prompt, provider with its config, variables,
-/// the test's options and assertions with the files they name, the threshold, the repeat, and
+/// the test's options and assertions with the files they name, all code with what it imports, the threshold, the repeat, and
 /// the environment where the prompt reads it. Not in it is what only names or describes, and no
 /// secret: a key that was exchanged between two sessions makes no other case. Nor are plugins
 /// in it; their versions stand in each row.
@@ -68,7 +68,7 @@ impl Identities {
         let test = &case.test;
         // A template that doesn't have the word doesn't read the environment.
         let env = prompt.raw.contains("env").then_some(&self.env);
-        let content = json!({
+        let mut content = json!({
             "prompt": [prompt.raw, prompt.config, env],
             "provider": [provider.id, provider.config, provider.env],
             "vars": *case.vars,
@@ -77,6 +77,29 @@ impl Identities {
             "checks": test.assertions.iter().map(check).collect::<Value>(),
             "threshold": test.threshold,
         });
+        // Files of code change without the config that names them.
+        let code = [
+            &prompt.code,
+            &provider.transform,
+            &test.transform,
+            &test.transform_vars,
+            &test.scoring,
+        ];
+        let of_vars = case
+            .code_vars
+            .iter()
+            .map(|(_, script)| Some(script.content()));
+        let checks = test.assertions.iter().flat_map(Check::members);
+        let of_checks = checks.flat_map(|it| [&it.script, &it.transform, &it.context_transform]);
+        let code: Vec<Option<Value>> = code
+            .into_iter()
+            .chain(of_checks)
+            .map(|script| script.as_deref().map(Script::content))
+            .chain(of_vars)
+            .collect();
+        if code.iter().any(Option::is_some) {
+            content["code"] = json!(code);
+        }
         let content = content.to_string();
         Sha256::digest(self.masker.mask(&content).as_bytes()).into()
     }

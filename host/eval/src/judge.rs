@@ -1,18 +1,26 @@
 //! Runs a case's assertions.
 //!
 //! A few at once, results in the order written. An assertion that can't be graded (a crash, a
-//! limit, a value that makes no sense) is a component that says so; the others go on.
+//! limit, a value that makes no sense) is a component that says so; the others go on. Where a
+//! type is a language, its value is code, which the host runs by the plugin of the language.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use futures_util::stream::{self, StreamExt};
-use runner_config::plan::{Assertion, Case, Check};
-use runner_sandbox::abi::{CallContext, Grade, Input, Inputs, Message};
-use serde_json::{Map, Value};
+use runner_config::plan::{Assertion, Case, Check, Script};
+use runner_sandbox::abi::{Argument, CallContext, Grade, Input, Inputs, Message};
+use serde_json::{Map, Value, json};
 
 use crate::answer::Answer;
 use crate::call::{CallFailure, CallScope};
 use crate::case::test_case;
 use crate::grading::Graded;
 use crate::record::{ComponentRecord, PartRecord, TokenUsage};
+use crate::request::text;
+use crate::script::around::{provider, transform, transform_context};
+use crate::script::verdict::{self, Rules};
+use crate::script::{self, argument, made};
 
 /// What the assertions of a case came to, in the order written, members of sets in place.
 pub(crate) struct Judged {
@@ -21,31 +29,48 @@ pub(crate) struct Judged {
     pub(crate) tokens: TokenUsage,
 }
 
+/// What the assertions of a case are about.
+#[derive(Clone, Copy)]
+pub(crate) struct Matter<'a> {
+    pub(crate) case: &'a Case,
+    /// The rendered prompt.
+    pub(crate) text: &'a str,
+    /// The same as it was sent.
+    pub(crate) messages: &'a [Message],
+    pub(crate) answer: &'a Answer,
+}
+
 /// What every assertion of a case reads.
 struct Bench<'a> {
     scope: &'a CallScope,
+    matter: Matter<'a>,
     case: &'a Case,
     answer: &'a Answer,
-    prompt: &'a [Message],
     identity: &'a CallContext,
+    /// The context of code as JSON, for assertions without a `config`.
+    context: OnceLock<String>,
 }
 
-/// Grades `answer` by the case's assertions.
-pub(crate) async fn judge(
-    scope: &CallScope,
-    case: &Case,
-    answer: &Answer,
-    prompt: &[Message],
-    identity: &CallContext,
-) -> Judged {
+/// An output as one assertion sees it.
+struct Output<'a> {
+    value: Cow<'a, Value>,
+    text: Cow<'a, str>,
+}
+
+/// What one assertion came to, and what models that it asked used.
+type Attempt = Result<(ComponentRecord, TokenUsage), CallFailure>;
+
+/// Grades an answer by the case's assertions.
+pub(crate) async fn judge(scope: &CallScope, matter: Matter<'_>, identity: &CallContext) -> Judged {
     let bench = Bench {
         scope,
-        case,
-        answer,
-        prompt,
+        matter,
+        case: matter.case,
+        answer: matter.answer,
         identity,
+        context: OnceLock::new(),
     };
-    let assertions = case.test.assertions.iter().flat_map(Check::members);
+    let assertions = matter.case.test.assertions.iter().flat_map(Check::members);
     // Collected first: a stream that maps borrows lazily is not `Send` to the compiler.
     let grading: Vec<_> = assertions.map(|assertion| bench.grade(assertion)).collect();
     let graded: Vec<(Graded, TokenUsage)> = stream::iter(grading)
@@ -69,53 +94,174 @@ impl Bench<'_> {
             .metric
             .as_deref()
             .map(|metric| self.case.render_text(metric));
-        let value = match assertion.render_value(&self.case.scope) {
-            Ok(value) => value,
-            Err(error) => {
-                let failure = CallFailure::new("template", error.to_string());
-                return (
-                    Graded {
-                        component: ungraded(assertion, failure),
-                        metric,
-                    },
-                    TokenUsage::default(),
-                );
+        let (component, tokens) = match self.attempt(assertion).await {
+            Ok(done) => done,
+            Err(failure) => (ungraded(assertion, failure), TokenUsage::default()),
+        };
+        (Graded { component, metric }, tokens)
+    }
+
+    /// Output, value, grade; an error is an assertion that can't be graded.
+    async fn attempt(&self, assertion: &Assertion) -> Attempt {
+        let output = self.output(assertion).await?;
+        let is_code = !self.scope.context.graders.contains_key(&assertion.kind);
+        let value = match &assertion.script {
+            Some(script) if !is_code => {
+                let arguments = self.arguments(assertion, &output);
+                let made = self.scope.make(script, &arguments, self.identity).await?;
+                let made = made::value(made).map_err(|why| script::failure(script, &why))?;
+                Some(made)
             }
+            _ => assertion
+                .render_value(&self.case.scope)
+                .map_err(|error| CallFailure::new("template", error.to_string()))?,
         };
-        let rendered = value
-            .as_ref()
-            .filter(|value| Some(*value) != assertion.value.as_ref())
-            .cloned();
-        let grader = &self.scope.context.graders[&assertion.kind];
-        let input = self.input(assertion, value.as_ref(), grader.reads);
-        let (result, tokens) = self
-            .scope
-            .evaluate(grader, assertion.judges, input, self.identity.clone())
-            .await;
-        let mut component = match result {
-            Ok(grade) => component(assertion, grade),
-            Err(failure) => ungraded(assertion, failure),
+        let (mut component, tokens) = if is_code {
+            let grade = self.run(assertion, value.as_ref(), &output).await?;
+            (component(assertion, grade), TokenUsage::default())
+        } else {
+            self.ask(assertion, value.as_ref(), &output).await?
         };
-        if let Some(rendered) = rendered {
+        if let Some(rendered) = value.filter(|value| Some(value) != assertion.value.as_ref()) {
             component
                 .metadata
                 .insert("renderedAssertionValue".to_owned(), rendered);
         }
-        (Graded { component, metric }, tokens)
+        Ok((component, tokens))
     }
 
-    /// The grader's own keys: those beside the type, and the test's `rubricPrompt`.
-    fn knobs(&self, assertion: &Assertion) -> Option<String> {
+    /// The answer's output, or what the assertion's `transform` makes of it.
+    async fn output(&self, assertion: &Assertion) -> Result<Output<'_>, CallFailure> {
+        let Some(script) = &assertion.transform else {
+            return Ok(Output {
+                value: Cow::Borrowed(&self.answer.record.output),
+                text: Cow::Borrowed(&self.answer.text),
+            });
+        };
+        let output = &self.answer.record.output;
+        let value = self.transformed(script, output).await?;
+        Ok(Output {
+            text: Cow::Owned(text(&value)),
+            value: Cow::Owned(value),
+        })
+    }
+
+    /// What a `transform` or `contextTransform` makes of an output.
+    async fn transformed(&self, script: &Script, output: &Value) -> Result<Value, CallFailure> {
+        let Matter { case, text, .. } = self.matter;
+        let metadata = &self.answer.record.metadata;
+        transform(
+            self.scope,
+            script,
+            output,
+            &transform_context(case, text, metadata),
+            self.identity,
+        )
+        .await
+    }
+
+    /// Grades by code.
+    async fn run(
+        &self,
+        assertion: &Assertion,
+        value: Option<&Value>,
+        output: &Output<'_>,
+    ) -> Result<Grade, CallFailure> {
+        let code = value.and_then(Value::as_str).unwrap_or_default();
+        let program = match &assertion.script {
+            Some(script) => script::program(script),
+            None => script::assertion(&assertion.kind, &assertion.at.key, code),
+        };
+        let name = program.name.clone();
+        let rules = Rules {
+            inverse: assertion.inverse,
+            threshold: assertion.threshold,
+            code: if assertion.script.is_some() {
+                &name
+            } else {
+                code
+            },
+        };
+        let arguments = self.arguments(assertion, output);
+        let scope = self.scope;
+        let given = scope.run_code(program, &arguments, self.identity).await?;
+        Ok(verdict::grade(&given, rules))
+    }
+
+    /// What code about an assertion gets: `output` and `context`.
+    fn arguments(&self, assertion: &Assertion, output: &Output<'_>) -> [Argument; 2] {
+        let context = match &assertion.config {
+            None => self
+                .context
+                .get_or_init(|| self.code_context(None).to_string())
+                .clone(),
+            Some(config) => self.code_context(Some(config)).to_string(),
+        };
+        [
+            argument("output", output.value.to_string()),
+            argument("context", context),
+        ]
+    }
+
+    fn code_context(&self, config: Option<&Map<String, Value>>) -> Value {
+        let record = &self.answer.record;
+        json!({
+            "prompt": self.matter.text,
+            "vars": *self.case.scope,
+            "test": test_case(self.case),
+            "provider": provider(self.case),
+            "providerResponse": record,
+            "logProbs": record.metadata.get("logProbs"),
+            "config": config,
+            "metadata": record.metadata,
+        })
+    }
+
+    /// Grades by a plugin.
+    async fn ask(
+        &self,
+        assertion: &Assertion,
+        value: Option<&Value>,
+        output: &Output<'_>,
+    ) -> Attempt {
+        let grader = &self.scope.context.graders[&assertion.kind];
+        let mut input = self.input(assertion, value, output, grader.reads);
+        if let Some(script) = &assertion.context_transform {
+            let context = self.transformed(script, &output.value).await?;
+            input.extra_json = self.knobs(assertion, Some(context));
+        }
+        let (result, tokens) = self
+            .scope
+            .evaluate(grader, assertion.judges, input, self.identity.clone())
+            .await;
+        let component = match result {
+            Ok(grade) => component(assertion, grade),
+            Err(failure) => ungraded(assertion, failure),
+        };
+        Ok((component, tokens))
+    }
+
+    /// The grader's own keys: those beside the type, the test's `rubricPrompt`, and the context
+    /// that code made.
+    fn knobs(&self, assertion: &Assertion, context: Option<Value>) -> Option<String> {
         const RUBRIC_PROMPT: &str = "rubricPrompt";
         let mut knobs = assertion.knobs.clone();
+        if let Some(context) = context {
+            knobs.insert("context".to_owned(), context);
+        }
         if let Some(prompt) = self.case.test.options.get(RUBRIC_PROMPT) {
             knobs.entry(RUBRIC_PROMPT).or_insert_with(|| prompt.clone());
         }
         (!knobs.is_empty()).then(|| Value::Object(knobs).to_string())
     }
 
-    fn input(&self, assertion: &Assertion, value: Option<&Value>, reads: Inputs) -> Input {
-        let output = &self.answer.record.output;
+    fn input(
+        &self,
+        assertion: &Assertion,
+        value: Option<&Value>,
+        output: &Output<'_>,
+        reads: Inputs,
+    ) -> Input {
         Input {
             type_: assertion.kind.clone(),
             inverse: assertion.inverse,
@@ -125,13 +271,13 @@ impl Bench<'_> {
                 .config
                 .as_ref()
                 .map(|config| Value::Object(config.clone()).to_string()),
-            output: self.answer.text.clone(),
-            output_json: (!output.is_string()).then(|| output.to_string()),
+            output: output.text.clone().into_owned(),
+            output_json: (!output.value.is_string()).then(|| output.value.to_string()),
             completion: reads
                 .contains(Inputs::COMPLETION)
                 .then(|| self.answer.completion.clone()),
             prompt: if reads.contains(Inputs::PROMPT) {
-                self.prompt.to_vec()
+                self.matter.messages.to_vec()
             } else {
                 Vec::new()
             },
@@ -148,7 +294,7 @@ impl Bench<'_> {
                 .record
                 .cost
                 .filter(|_| reads.contains(Inputs::COST)),
-            extra_json: self.knobs(assertion),
+            extra_json: self.knobs(assertion, None),
         }
     }
 }

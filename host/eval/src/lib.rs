@@ -8,6 +8,7 @@
 //! | [`plugins`] | which component serves which provider prefix and assertion type, with what grants |
 //! | [`gateway`] | the one stack through which every outbound request goes |
 //! | `case`, `judge` | the life of one case: render, call, grade |
+//! | `script` | code of the config: what it gets, and what its results mean |
 //! | [`grading`] | how grades of assertions become the grade of a case (pure) |
 //! | [`dispatch`], `order` | which case starts when, and what an interrupt does (pure) |
 //! | `strands` | what cases leave to later ones: turns of conversations, registers |
@@ -42,6 +43,7 @@ mod request;
 mod rescue;
 pub mod resume;
 pub mod run;
+mod script;
 mod strands;
 pub mod summary;
 

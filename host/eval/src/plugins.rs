@@ -9,12 +9,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use runner_config::plan::Plan;
 use runner_config::{Catalog, PluginEntry};
-use runner_sandbox::limits::DEFAULT_MEMORY_BYTES;
 use runner_sandbox::{LoadError, Plugin, Sandbox};
 
 mod bind_error;
@@ -23,12 +22,16 @@ mod bounds;
 mod budgets;
 mod bundle;
 mod extras;
+mod interpreter;
+mod loading;
 
 pub use bind_error::BindError;
 pub(crate) use binding::{Binder, Grader, Target, place};
 pub(crate) use budgets::Budgets;
 use bundle::{Names, Waiting};
 pub use bundle::{Served, bundle};
+pub(crate) use interpreter::Interpreter;
+use loading::{Loading, canonical, collision, duplicate};
 
 /// Where to look for components.
 #[derive(Debug, Default)]
@@ -81,6 +84,8 @@ pub struct PluginSet {
     waiting: Vec<Waiting>,
     prefixes: BTreeMap<String, usize>,
     types: BTreeMap<String, usize>,
+    /// Languages of code.
+    languages: BTreeMap<String, usize>,
 }
 
 /// Why the components of a run can't be loaded: every reason that was found.
@@ -235,9 +240,12 @@ impl PluginSet {
                 .map(|(key, index)| (key.clone(), self.plugins[*index].alias.clone()))
                 .collect()
         };
+        let mut assertion_types: BTreeMap<String, String> = names(&self.types);
+        assertion_types.extend(names(&self.languages));
         let mut catalog = Catalog {
             provider_prefixes: names(&self.prefixes),
-            assertion_types: names(&self.types),
+            assertion_types,
+            script_languages: self.script_languages(),
             asking_types: self
                 .types
                 .iter()
@@ -249,17 +257,31 @@ impl PluginSet {
                 .collect(),
         };
         for Waiting { served, .. } in &self.waiting {
-            let named = |name: &String| (name.clone(), served.name.clone());
-            let prefixes = served.prefixes.iter().map(named);
+            let serves = |name: &String| (name.clone(), served.name.clone());
+            let prefixes = served.prefixes.iter().map(serves);
             catalog.provider_prefixes.extend(prefixes);
             catalog
                 .assertion_types
-                .extend(served.types.iter().map(named));
+                .extend(served.types.iter().map(serves));
             if served.asks {
                 catalog.asking_types.extend(served.types.iter().cloned());
             }
         }
         catalog
+    }
+
+    /// Each language of code with the extensions of its files.
+    fn script_languages(&self) -> BTreeMap<String, Vec<String>> {
+        let plugins = self.plugins.iter();
+        let languages = plugins.flat_map(|plugin| plugin.component.script_languages());
+        languages
+            .map(|language| (language.name.clone(), language.extensions.clone()))
+            .collect()
+    }
+
+    /// Whether an assertion type is a language of code.
+    pub(crate) fn is_language(&self, assertion_type: &str) -> bool {
+        self.languages.contains_key(assertion_type)
     }
 
     /// Names, versions and digests of what is loaded, for the run's provenance.
@@ -285,6 +307,30 @@ impl PluginSet {
         self.types
             .get(assertion_type)
             .map(|index| &self.plugins[*index])
+    }
+
+    /// Names that are an assertion type here and a language there: a language is both.
+    fn languages_claimed(&self, plugin: &LoadedPlugin) -> Vec<PluginError> {
+        let types = plugin.component.info().assertion_types.iter();
+        let types = types.filter_map(|served| {
+            let index = self.languages.get(&served.name)?;
+            Some((&served.name, index))
+        });
+        let languages = plugin.component.script_languages().iter();
+        let languages = languages.filter_map(|language| {
+            let name = &language.name;
+            let index = self.languages.get(name).or_else(|| self.types.get(name));
+            Some((name, index?))
+        });
+        let claim = |(name, index): (&String, &usize)| {
+            duplicate(
+                plugin,
+                "assertion type",
+                name,
+                self.plugins[*index].component.path(),
+            )
+        };
+        types.chain(languages).map(claim).collect()
     }
 
     /// Adds a component, unless it claims what another has.
@@ -328,6 +374,7 @@ impl PluginSet {
                 claims.push(duplicate(&plugin, what, claim, path));
             }
         }
+        claims.extend(self.languages_claimed(&plugin));
         // Two files that collide in one thing often collide in twelve: one line says it.
         claims.truncate(1);
         if !claims.is_empty() {
@@ -344,140 +391,10 @@ impl PluginSet {
                 .iter()
                 .map(|served| (served.name.clone(), index)),
         );
+        let languages = plugin.component.script_languages().iter();
+        self.languages
+            .extend(languages.map(|language| (language.name.clone(), index)));
         self.plugins.push(Arc::new(plugin));
         Ok(())
     }
-}
-
-/// A set in the making.
-struct Loading<'a> {
-    sandbox: &'a Sandbox,
-    set: PluginSet,
-    warnings: Vec<String>,
-    errors: Vec<PluginError>,
-}
-
-impl Loading<'_> {
-    /// The bundle: what the program knows of waits until somebody needs it.
-    fn bundle(&mut self, directory: &Path) {
-        for served in bundle() {
-            let path = directory.join(format!("{}.wasm", served.name));
-            if path.is_file() {
-                self.set.waiting.push(Waiting { served, path });
-            }
-        }
-        let known: Vec<PathBuf> = self
-            .set
-            .waiting
-            .iter()
-            .map(|one| one.path.clone())
-            .collect();
-        let known: Vec<PathBuf> = known.iter().filter_map(|path| canonical(path)).collect();
-        self.directory_except(directory, &Trust::Bundled, &known);
-    }
-
-    /// Every `*.wasm` directly inside, sorted.
-    fn directory_except(&mut self, directory: &Path, trust: &Trust, named: &[PathBuf]) {
-        let entries = std::fs::read_dir(directory).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let mut files: Vec<PathBuf> = match entries {
-            Ok(entries) => entries.into_iter().map(|entry| entry.path()).collect(),
-            Err(source) => {
-                self.errors.push(PluginError::Unreadable {
-                    path: directory.to_owned(),
-                    source,
-                });
-                return;
-            }
-        };
-        files.retain(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "wasm")
-                && path.is_file()
-        });
-        files.sort();
-        if files.is_empty() {
-            self.warnings.push(format!(
-                "{}: no .wasm file in this directory",
-                directory.display()
-            ));
-        }
-        for file in files {
-            if canonical(&file).is_some_and(|file| named.contains(&file)) {
-                continue;
-            }
-            match self.sandbox.load(&file, None) {
-                Ok(component) => self.add(component, None, trust.clone()),
-                Err(error) => self.warnings.push(error.to_string()),
-            }
-        }
-    }
-
-    fn file(&mut self, file: &Path, alias: Option<&str>, trust: Trust) {
-        let memory = match &trust {
-            Trust::Foreign(Some(entry)) => entry.limits.memory_mb,
-            _ => None,
-        };
-        let memory = memory.map_or(DEFAULT_MEMORY_BYTES, |megabytes| megabytes << 20);
-        match self.sandbox.load_with_memory(file, alias, memory) {
-            Ok(component) => {
-                if let Some(error) = other_file(&component, &trust) {
-                    self.errors.push(error);
-                } else {
-                    self.add(component, alias, trust);
-                }
-            }
-            Err(error) => self.errors.push(error.into()),
-        }
-    }
-
-    fn add(&mut self, component: Plugin, alias: Option<&str>, trust: Trust) {
-        let alias = alias.unwrap_or(&component.info().name).to_owned();
-        if let Err(mut claims) = self.set.add(LoadedPlugin {
-            component,
-            alias,
-            trust,
-        }) {
-            self.errors.append(&mut claims);
-        }
-    }
-}
-
-fn other_file(component: &Plugin, trust: &Trust) -> Option<PluginError> {
-    let Trust::Foreign(Some(entry)) = trust else {
-        return None;
-    };
-    let expected = entry.sha256.as_ref()?;
-    (!expected.eq_ignore_ascii_case(component.sha256())).then(|| PluginError::OtherFile {
-        alias: entry.alias.clone(),
-        path: entry.source.clone(),
-        expected: expected.clone(),
-        actual: component.sha256().to_owned(),
-    })
-}
-
-/// The first thing that a component and one of the bundle both claim.
-fn collision<'a>(plugin: &LoadedPlugin, served: &'a Served) -> Option<(&'static str, &'a String)> {
-    let info = plugin.component.info();
-    let has_type = |name: &&String| info.assertion_types.iter().any(|one| one.name == **name);
-    let has_prefix = |name: &&String| info.provider_prefixes.contains(name);
-    let name = (served.name == plugin.alias).then_some(("name", &served.name));
-    let prefix = served.prefixes.iter().find(has_prefix);
-    let kind = served.types.iter().find(has_type);
-    name.or_else(|| Some(("provider prefix", prefix?)))
-        .or_else(|| Some(("assertion type", kind?)))
-}
-
-fn duplicate(plugin: &LoadedPlugin, what: &'static str, claim: &str, other: &Path) -> PluginError {
-    PluginError::Duplicate {
-        name: plugin.alias.clone(),
-        path: plugin.component.path().to_owned(),
-        sha256: plugin.component.sha256()[..8].to_owned(),
-        what,
-        claim: claim.to_owned(),
-        other: other.to_owned(),
-    }
-}
-
-fn canonical(path: &Path) -> Option<PathBuf> {
-    path.canonicalize().ok()
 }

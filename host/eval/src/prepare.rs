@@ -1,12 +1,12 @@
 //! From a plan to a run that can start: everything that can be found wrong is found here,
 //! before anything is spent, and all of it together.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use runner_config::plan::{Assertion, Check, JudgeId, Plan, Provider};
+use runner_config::plan::{JudgeId, Plan};
 use runner_store::{Cache, NewRun, RunWriter, Store};
 use serde_json::Value;
 use tokio::sync::mpsc::{self, UnboundedSender};
@@ -19,14 +19,16 @@ use crate::gateway::{
     Masker, Notice, Observer, Secret, Settings, Till,
 };
 use crate::identity::Identities;
-use crate::plugins::{BindError, Binder, Budgets, Grader, PluginSet, Target, place};
+use crate::plugins::{BindError, Binder, Budgets, Grader, PluginSet, Target};
 use crate::recorder::Recorder;
 use crate::resume::{Beginning, Resumed, Resumption, reopen};
 use crate::run::{Interrupts, Loop};
 use crate::summary::Summary;
 
+mod bind;
 mod kept;
 
+use bind::{Bound, bind_asked, bind_graders, bind_judges};
 use kept::{head, new_run, options};
 
 /// What a run needs.
@@ -122,10 +124,7 @@ pub async fn prepare(request: RunRequest) -> Result<Prepared, PrepareErrors> {
         budgets: &budgets,
     };
     let mut errors = Vec::new();
-    let mut bound = Bound {
-        binder: &binder,
-        known: Vec::new(),
-    };
+    let mut bound = Bound::new(&binder);
     let mut columns = Vec::new();
     for column in &plan.columns {
         columns.extend(bound.target(&column.provider, &mut errors).await);
@@ -149,190 +148,13 @@ pub async fn prepare(request: RunRequest) -> Result<Prepared, PrepareErrors> {
     })
 }
 
-/// Providers that were bound, each once, so that it is checked once.
-struct Bound<'a> {
-    binder: &'a Binder<'a>,
-    known: Vec<(*const Provider, Option<Arc<Target>>)>,
-}
-
-impl Bound<'_> {
-    /// The target of a provider; `None` if it can't be bound, which is among `errors`.
-    async fn target(
-        &mut self,
-        provider: &Arc<Provider>,
-        errors: &mut Vec<BindError>,
-    ) -> Option<Arc<Target>> {
-        let identity = Arc::as_ptr(provider);
-        if let Some((_, target)) = self.known.iter().find(|(known, _)| *known == identity) {
-            return target.clone();
-        }
-        let target = match self.binder.target(provider) {
-            Ok(target) => {
-                errors.extend(refused_by_guest(&target, &place(&provider.at)).await);
-                Some(Arc::new(target))
-            }
-            Err(error) => {
-                errors.push(error);
-                None
-            }
-        };
-        self.known.push((identity, target.clone()));
-        target
-    }
-}
-
-/// The providers of the config that graders were granted to ask, by label and by id.
-async fn bind_asked(
-    plan: &Plan,
-    graders: &HashMap<String, Arc<Grader>>,
-    bound: &mut Bound<'_>,
-    errors: &mut Vec<BindError>,
-) -> HashMap<String, Arc<Target>> {
-    let mut targets = HashMap::new();
-    for alias in graders.values().flat_map(|grader| &grader.llm) {
-        let is_meant = |provider: &&Arc<Provider>| {
-            provider.label.as_ref() == Some(alias) || provider.id == *alias
-        };
-        if let Some(provider) = plan.providers.iter().find(is_meant)
-            && let Some(target) = bound.target(provider, errors).await
-        {
-            targets.insert(alias.clone(), target);
-        }
-    }
-    targets
-}
-
-/// The models that the plan's assertions ask; of those that nobody asks none is bound.
-async fn bind_judges(
-    plan: &Plan,
-    bound: &mut Bound<'_>,
-    errors: &mut Vec<BindError>,
-) -> BTreeMap<JudgeId, Arc<Target>> {
-    let mut judges = BTreeMap::new();
-    let asked: BTreeSet<JudgeId> = assertions(plan).flat_map(|it| it.judges.all()).collect();
-    for id in asked {
-        let provider = &plan.judges[id.0 as usize];
-        if let Some(target) = bound.target(provider, errors).await {
-            judges.insert(id, target);
-        }
-    }
-    let makes_none = |assertion: &Assertion| {
-        let target = judges.get(&assertion.judges.embedding?)?;
-        (!target.plugin.component.embeds()).then(|| BindError::Config {
-            at: place(&assertion.at),
-            problem: format!(
-                "'{}' needs vectors, and provider '{}' makes none\nhelp: name one that does: provider: {{ embedding: … }}",
-                assertion.kind, target.abi.id
-            ),
-        })
-    };
-    errors.extend(assertions(plan).find_map(makes_none));
-    judges
-}
-
-/// What serves each assertion type of the plan; their values are held against its schema.
-fn bind_graders(
-    plan: &Plan,
-    binder: &Binder<'_>,
-    errors: &mut Vec<BindError>,
-) -> HashMap<String, Arc<Grader>> {
-    let mut graders = HashMap::new();
-    let types: BTreeSet<_> = assertions(plan)
-        .map(|assertion| assertion.kind.as_str())
-        .collect();
-    for assertion_type in types {
-        match binder.grader(assertion_type) {
-            Ok(grader) => drop(graders.insert(assertion_type.to_owned(), Arc::new(grader))),
-            Err(error) => errors.push(error),
-        }
-    }
-    let values = assertions(plan)
-        .filter_map(|assertion| bad_value(assertion, graders.get(&assertion.kind)?));
-    errors.extend(values);
-    graders
-}
-
-/// Every assertion of the plan, members of sets included.
-fn assertions(plan: &Plan) -> impl Iterator<Item = &Assertion> {
-    plan.tests
-        .iter()
-        .flat_map(|test| &test.assertions)
-        .flat_map(Check::members)
-}
-
-/// A value that its type's schema refuses. Templates are checked when they have values.
-fn bad_value(assertion: &Assertion, grader: &Grader) -> Option<BindError> {
-    let value = assertion.value.as_ref().unwrap_or(&Value::Null);
-    if has_template(value) {
-        return None;
-    }
-    let (pointer, message) = grader
-        .plugin
-        .component
-        .validate_value(&assertion.kind, value)
-        .into_iter()
-        .next()?;
-    Some(BindError::Config {
-        at: place(&assertion.at),
-        problem: format!(
-            "value{pointer} of '{}' is not what it takes: {message}",
-            assertion.kind
-        ),
-    })
-}
-
-fn has_template(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.contains("{{") || text.contains("{%"),
-        Value::Array(items) => items.iter().any(has_template),
-        _ => false,
-    }
-}
-
-/// What the plugin's own check of a provider's config says.
-async fn refused_by_guest(target: &Target, at: &str) -> Vec<BindError> {
-    let plugin = target.plugin.named();
-    let refused = |pointer: String, message: String| BindError::ProviderConfig {
-        plugin: plugin.clone(),
-        at: at.to_owned(),
-        pointer,
-        message,
-        help: format!(
-            "the keys of `config` are in the README of plugin '{}'",
-            target.plugin.alias
-        ),
-    };
-    match target
-        .plugin
-        .component
-        .check_config(&target.abi.config_json)
-        .await
-    {
-        Ok(problems) => problems
-            .into_iter()
-            .map(|(pointer, message)| refused(pointer, message))
-            .collect(),
-        Err(error) => vec![BindError::Config {
-            at: at.to_owned(),
-            problem: error.to_string(),
-        }],
-    }
-}
-
 impl Prepared {
     /// Carries the run out: every case ends, every row is stored.
     ///
     /// # Errors
     /// When the results can't be stored.
     pub async fn run(self) -> Result<Arc<Summary>, RunError> {
-        let Self {
-            request,
-            columns,
-            targets,
-            judges,
-            graders,
-            till,
-        } = self;
+        let masker = self.masker();
         let RunRequest {
             plan,
             plugins,
@@ -344,29 +166,23 @@ impl Prepared {
             beginning,
             invocation,
             ..
-        } = request;
+        } = self.request;
         let (sender, events) = mpsc::unbounded_channel();
         let seed = uuid::Uuid::new_v4().as_u64_pair().0;
         let head = Arc::new(head(&plan, &beginning));
-        let masker = masker(
-            &plan,
-            columns
-                .iter()
-                .chain(targets.values())
-                .chain(judges.values()),
-            &graders,
-        );
         let options = options(&plan, &head, &invocation, &masker);
         let new = new_run(&plan, &plugins, &head, seed, &masker, options);
         let identities = Identities::new(&plan, masker.clone());
         let (writer, resumed) = open(&store, &beginning, &plan, &identities, new)?;
         let seed = resumed.as_ref().map_or(seed, |resumed| resumed.seed);
         let context = Arc::new(RunContext {
-            columns,
-            targets,
-            judges,
-            graders,
-            till,
+            columns: self.columns,
+            targets: self.targets,
+            judges: self.judges,
+            graders: self.graders,
+            interpreters: plugins.interpreters().collect(),
+            started_at_ms: u64::try_from(head.started_at_ms).unwrap_or_default(),
+            till: self.till,
             gateway: gateway(&plan, seed, exchanges, cache, &masker, &sender),
             masker,
             assertion_concurrency: plan.options.assertion_concurrency,
@@ -386,6 +202,19 @@ impl Prepared {
             events,
         };
         run.run(&plan).await
+    }
+
+    /// Knows the secrets that were granted, and those that the config declares.
+    fn masker(&self) -> Masker {
+        let targets = self.columns.iter();
+        let targets = targets
+            .chain(self.targets.values())
+            .chain(self.judges.values());
+        let graders = self.graders.values().map(|grader| &grader.grants);
+        let grants = targets.map(|target| &target.grants).chain(graders);
+        let declared: Vec<Secret> = self.request.plan.secrets().map(Secret::new).collect();
+        let declared = Masker::new(&declared);
+        Masker::union(grants.map(|grants| grants.masker()).chain([&declared]))
     }
 }
 
@@ -415,20 +244,6 @@ fn client(plan: &Plan) -> ClientSettings {
         max_in_flight: plan.options.max_concurrency,
         ..ClientSettings::default()
     }
-}
-
-/// Knows the secrets that were granted, and those that the config declares.
-fn masker<'a>(
-    plan: &Plan,
-    targets: impl Iterator<Item = &'a Arc<Target>>,
-    graders: &'a HashMap<String, Arc<Grader>>,
-) -> Masker {
-    let grants = targets
-        .map(|t| &t.grants)
-        .chain(graders.values().map(|g| &g.grants));
-    let declared: Vec<Secret> = plan.secrets().map(Secret::new).collect();
-    let declared = Masker::new(&declared);
-    Masker::union(grants.map(|grants| grants.masker()).chain([&declared]))
 }
 
 /// A new run in the store, or the kept one in its new shape.

@@ -32,7 +32,7 @@ const RUN_OPTIONS: [&str; 17] = [
 
 /// The request for a case's prompt; `reads_vars`: whether the provider fills in templates itself.
 pub(crate) fn request(case: &Case, rendered: Rendered, reads_vars: bool) -> Request {
-    let mut options = options(case);
+    let mut options = options(case, rendered.config);
     if reads_vars {
         options.insert("vars".to_owned(), Value::Object((*case.scope).clone()));
     }
@@ -51,10 +51,11 @@ pub(crate) fn request(case: &Case, rendered: Rendered, reads_vars: bool) -> Requ
     }
 }
 
-/// What goes to the provider besides its own config: the prompt's `config`, then the unknown
-/// keys of the test's `options`, the later winning.
-fn options(case: &Case) -> Map<String, Value> {
+/// What goes to the provider besides its own config: the prompt's `config`, what its function
+/// `made`, the unknown keys of the test's `options`, the later winning.
+fn options(case: &Case, made: Map<String, Value>) -> Map<String, Value> {
     let mut options = case.column.prompt.config.clone().unwrap_or_default();
+    options.extend(made);
     for (key, value) in &case.test.options {
         if !RUN_OPTIONS.contains(&key.as_str()) {
             options.insert(key.clone(), value.clone());

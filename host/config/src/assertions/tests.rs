@@ -135,7 +135,7 @@ fn check_problems(cases: &[(&str, u32, &str, &str)]) {
     }
 }
 
-const THERE: &str = "there are: answer-relevance, contains, contains-any, equals, is-json, latency, llm-rubric, regex, similar";
+const THERE: &str = "there are: answer-relevance, contains, contains-any, equals, is-json, javascript, latency, llm-rubric, regex, similar";
 
 #[test]
 fn wrong_shapes_are_said() {
@@ -191,10 +191,10 @@ fn types_that_nobody_serves_are_said() {
             &later("factuality"),
         ),
         (
-            "[{ type: javascript, value: x }]",
+            "[{ type: python, value: x }]",
             28,
             ".type",
-            &later("javascript"),
+            &later("python"),
         ),
         (
             "[{ type: 'trajectory:step-count' }]",
@@ -207,15 +207,33 @@ fn types_that_nobody_serves_are_said() {
 
 #[test]
 fn values_that_can_t_be_had_are_said() {
-    let help = super::PROGRAM_HELP;
     check_problems(&[
         (
             "[{ type: equals, value: file://x.js }]",
             43,
             ".value",
-            &format!(
-                "'x.js': assertion values made by a program are not supported yet\nhelp: {help}"
-            ),
+            "'x.js': there is no such file",
+        ),
+        (
+            "[{ type: contains-any, value: [file://x.js] }]",
+            50,
+            ".value[0]",
+            "'x.js': code can't make this value\n\
+             help: it can make the whole `value` of an assertion, not an item of a list",
+        ),
+        (
+            "[{ type: javascript }]",
+            20,
+            "",
+            "'javascript' needs its code as `value`\n\
+             help: value: an expression, the lines of a function, or file://path",
+        ),
+        (
+            "[{ type: javascript, value: [a] }]",
+            47,
+            ".value",
+            "must be code, a text\n\
+             help: value: an expression, the lines of a function, or file://path",
         ),
         (
             "[{ type: equals, value: file://no.txt }]",
@@ -224,10 +242,11 @@ fn values_that_can_t_be_had_are_said() {
             "'no.txt': there is no such file",
         ),
         (
-            "[{ type: equals, value: x, transform: y }]",
-            46,
+            "[{ type: equals, value: x, transform: file://y.py:f }]",
+            57,
             ".transform",
-            &format!("'transform' is not supported yet\nhelp: {help}"),
+            "'y.py': no plugin runs code of this kind\n\
+             help: code can be javascript (.js, .cjs, .mjs)",
         ),
         (
             "[{ type: equals, value: '{{ a b }}' }]",

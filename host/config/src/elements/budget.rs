@@ -9,7 +9,7 @@ use crate::entry::Entry;
 use crate::plan::Budget;
 use crate::problem::Findings;
 
-const KNOWN: [&str; 3] = ["cost", "tokens", "requests"];
+pub(crate) const KNOWN: [&str; 3] = ["cost", "tokens", "requests"];
 
 /// A billion dollars, and exact as a float in millionths.
 const MAX_USD: f64 = 1e9;

@@ -18,7 +18,7 @@ use crate::plan::{DeclaredLimit, LimitCounts, Position};
 use crate::problem::{Findings, did_you_mean};
 
 /// Keys of a group.
-const KNOWN: [&str; 3] = ["requests", "tokens", "concurrency"];
+pub(crate) const KNOWN: [&str; 3] = ["requests", "tokens", "concurrency"];
 
 /// The config's groups.
 #[derive(Default)]

@@ -33,7 +33,7 @@ const MAX_MS: u64 = 86_400_000;
 const SECTIONS: [&str; 2] = ["commandLineOptions", "evaluateOptions"];
 
 /// Keys that both sections may have; those without a meaning here are named in the README.
-const KNOWN: [&str; 12] = [
+pub(crate) const KNOWN: [&str; 12] = [
     "filterRange",
     "generateSuggestions",
     "maxConcurrency",
@@ -49,7 +49,7 @@ const KNOWN: [&str; 12] = [
 ];
 
 /// Keys whose effect is missing.
-const UNSUPPORTED: [(&str, &str); 1] = [("generateSuggestions", "remove the key")];
+pub(crate) const UNSUPPORTED: [(&str, &str); 1] = [("generateSuggestions", "remove the key")];
 
 struct Sources<'a, 'n> {
     sections: Vec<Entry<'n>>,

@@ -11,10 +11,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::{Document, PROGRAM_HELP, PROGRAMS, Reading, program};
+use super::vars::Origin;
+use super::{Document, PROGRAM_HELP, PROGRAMS, Reading, code, program};
 use crate::entry::Entry;
 use crate::files::{has_extension, is_pattern, without_scheme};
-use crate::plan::{Position, Prompt};
+use crate::plan::{Code, Position, Prompt, Script};
 use crate::several::{self, Repeated};
 use crate::template::{Prepared, excerpt};
 
@@ -194,9 +195,10 @@ impl Reader<'_> {
             };
             return prompts.extend(self.finish(draft, config));
         }
-        if let Some(path) = program(text) {
-            let message = format!("'{path}': prompts made by a program are not supported yet");
-            return findings.error_help(at.clone(), message, PROGRAM_HELP);
+        if program(text).is_some() {
+            let script = code::file(text, at, Origin::Config, self.reading);
+            let prompt = |script| self.function(text, label, config, script, at);
+            return prompts.extend(script.map(prompt));
         }
         match self.reading.files.expand(text) {
             Err(reason) => findings.error(at.clone(), format!("'{text}' {reason}")),
@@ -211,6 +213,32 @@ impl Reader<'_> {
                 }
             }
         }
+    }
+
+    /// A prompt that a function makes. `raw` is its file, for the results.
+    fn function(
+        &self,
+        text: &str,
+        label: Option<&str>,
+        config: Option<&Map<String, Value>>,
+        script: Arc<Script>,
+        at: &Position,
+    ) -> Arc<Prompt> {
+        let label = label.unwrap_or(without_scheme(text)).to_owned();
+        let raw = match &script.code {
+            Code::File { files, .. } => files.main.source.clone(),
+            Code::Inline { text } => text.clone(),
+        };
+        Arc::new(Prompt {
+            id: hex(&Sha256::digest(&label)),
+            label,
+            raw,
+            code: Some(script),
+            config: config.cloned(),
+            at: at.clone(),
+            prepared: Arc::new(Prepared::new("", None).expect("no text is no broken template")),
+            env: self.reading.declared.values.clone(),
+        })
     }
 
     /// The rule of the module's head.
@@ -267,6 +295,7 @@ impl Reader<'_> {
             id,
             label,
             raw,
+            code: None,
             config: config.cloned(),
             at,
             prepared,

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use super::limits::Groups;
 use super::options::MAX_CONCURRENCY;
-use super::{Document, PROGRAM_HELP, Reading, budget, lane, program, retries};
+use super::vars::Origin;
+use super::{Document, Reading, budget, code, lane, program, retries};
 use crate::catalog::Catalog;
 use crate::entry::Entry;
 use crate::environment;
@@ -20,7 +21,7 @@ use crate::several::{self, Repeated};
 const MAX_NESTING: usize = 8;
 
 /// Keys of a provider's object.
-const KNOWN: [&str; 14] = [
+pub(crate) const KNOWN: [&str; 14] = [
     "id",
     "label",
     "config",
@@ -267,10 +268,7 @@ impl Reader<'_> {
             return None;
         }
         entry.warn_unknown(findings, &KNOWN);
-        entry.refuse(
-            findings,
-            &[("transform", PROGRAM_HELP), ("inputs", "remove the key")],
-        );
+        entry.refuse(findings, &[("inputs", "remove the key")]);
         let prompts = entry
             .get("prompts")
             .map(|entry| filter(&entry, self.reading));
@@ -320,6 +318,9 @@ impl Reader<'_> {
             limits,
             budget: budget.unwrap_or_default(),
             env,
+            transform: entry
+                .get("transform")
+                .and_then(|it| code::read(&it, Origin::Config, self.reading)),
             plugin,
             at,
         })

@@ -17,7 +17,7 @@ use crate::node::Kind;
 use crate::plan::Test;
 use crate::references;
 
-const KNOWN: [&str; 3] = ["description", "config", "tests"];
+pub(crate) const KNOWN: [&str; 3] = ["description", "config", "tests"];
 
 /// Reads the key of every config, with the reader that belongs to it.
 pub(crate) fn read(

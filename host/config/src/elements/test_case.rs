@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 
 use super::judges::JudgeBook;
 use super::vars::{Origin, VarCollector, VarReader};
-use super::{Reading, names_match, prompts, providers, test_options};
+use super::{Reading, code, names_match, prompts, providers, test_options};
 use crate::assertions::AssertionReader;
 use crate::entry::Entry;
 use crate::environment;
-use crate::plan::{Assertion, Axes, Check, Column, Judges, Position, Test};
+use crate::plan::{Assertion, Axes, Check, Column, Judges, Position, Script, Test};
 
-const KNOWN: [&str; 11] = [
+pub(crate) const KNOWN: [&str; 11] = [
     "description",
     "vars",
     "assert",
@@ -27,7 +27,7 @@ const KNOWN: [&str; 11] = [
 ];
 
 /// Keys whose effect is missing.
-const UNSUPPORTED: [(&str, &str); 3] = [
+pub(crate) const UNSUPPORTED: [(&str, &str); 2] = [
     (
         "provider",
         "name it in `providers` at the top and choose it with the test's `providers`",
@@ -36,7 +36,6 @@ const UNSUPPORTED: [(&str, &str); 3] = [
         "providerOutput",
         "tests of outputs that exist already come with a later release",
     ),
-    ("assertScoringFunction", super::PROGRAM_HELP),
 ];
 
 /// Keys of which a test needs at least one.
@@ -65,9 +64,29 @@ pub(crate) struct Draft {
     pub(crate) options_written: Map<String, Value>,
     /// `options.provider`.
     judges: Judges,
+    code: TestCode,
     providers: Option<Filter>,
     prompts: Option<Filter>,
     at: Position,
+}
+
+/// The code of a test.
+#[derive(Debug, Clone, Default)]
+struct TestCode {
+    transform: Option<Arc<Script>>,
+    transform_vars: Option<Arc<Script>>,
+    scoring: Option<Arc<Script>>,
+}
+
+impl TestCode {
+    /// `over`, and `self` where it has none.
+    fn under(&self, over: Self) -> Self {
+        Self {
+            transform: over.transform.or_else(|| self.transform.clone()),
+            transform_vars: over.transform_vars.or_else(|| self.transform_vars.clone()),
+            scoring: over.scoring.or_else(|| self.scoring.clone()),
+        }
+    }
 }
 
 /// Reads tests.
@@ -144,6 +163,7 @@ impl<'a> TestReader<'a> {
                 .map(|names| providers::filter(&names, self.reading))
         };
         Some(Draft {
+            code: self.code(entry, origin),
             description: entry
                 .get("description")
                 .and_then(|text| text.want_text(findings)),
@@ -163,6 +183,30 @@ impl<'a> TestReader<'a> {
             prompts: filter("prompts"),
             at: entry.at(),
         })
+    }
+
+    fn code(&self, entry: &Entry<'_>, origin: Origin) -> TestCode {
+        let option = |key| entry.get("options")?.get(key);
+        let code = |entry: Entry<'_>| code::read(&entry, origin, self.reading);
+        let transform = option("transform").or_else(|| option("postprocess"));
+        let scoring = entry.get("assertScoringFunction");
+        TestCode {
+            transform: transform.and_then(code),
+            transform_vars: option("transformVars").and_then(code),
+            scoring: scoring.and_then(|named| self.scoring(&named, origin)),
+        }
+    }
+
+    /// `assertScoringFunction`, which is always a file.
+    fn scoring(&self, entry: &Entry<'_>, origin: Origin) -> Option<Arc<Script>> {
+        let text = entry.want_text(self.reading.findings)?;
+        if code::is_file(&text) {
+            return code::file(&text, &entry.at(), origin, self.reading);
+        }
+        let help = "assertScoringFunction: file://score.js, or file://score.js:function";
+        let findings = self.reading.findings;
+        findings.error_help(entry.at(), "must name a file of code", help);
+        None
     }
 
     /// The test that a draft makes under `default`.
@@ -189,6 +233,9 @@ impl<'a> TestReader<'a> {
             threshold: merged.threshold,
             metadata: merged.metadata,
             options: merged.options,
+            transform: merged.code.transform,
+            transform_vars: merged.code.transform_vars,
+            scoring: merged.code.scoring,
             at: merged.at,
         }
     }
@@ -255,6 +302,7 @@ impl Draft {
             options,
             options_written: over(&self.options_written, draft.options_written),
             judges: draft.judges.or(self.judges),
+            code: self.code.under(draft.code),
             providers: draft.providers.or_else(|| self.providers.clone()),
             prompts: draft.prompts.or_else(|| self.prompts.clone()),
             at: draft.at,

@@ -1,21 +1,14 @@
 //! A test's `options`.
 //!
 //! What isn't known here goes to the provider (`temperature`, `response_format`, …), so no key is
-//! unknown; but some are promptfoo's and not supported yet.
+//! unknown. The code among them is read by `test_case`.
 
 use serde_json::{Map, Value};
 
-use super::{PROGRAM_HELP, Reading};
+use super::Reading;
 use crate::entry::Entry;
 use crate::files::{has_extension, without_scheme};
 use crate::plan::CONVERSATION;
-
-/// Keys whose effect is missing.
-const UNSUPPORTED: [(&str, &str); 3] = [
-    ("transform", PROGRAM_HELP),
-    ("postprocess", PROGRAM_HELP),
-    ("transformVars", PROGRAM_HELP),
-];
 
 /// Options, environment templates filled in and as written.
 pub(crate) fn read(
@@ -23,7 +16,6 @@ pub(crate) fn read(
     reading: Reading<'_>,
 ) -> (Map<String, Value>, Map<String, Value>) {
     let findings = reading.findings;
-    entry.refuse(findings, &UNSUPPORTED);
     for key in ["prefix", "suffix"] {
         if let Some(value) = entry.get(key).filter(|value| value.text().is_none()) {
             value.mismatch(findings, "text");

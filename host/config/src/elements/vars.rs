@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{PROGRAM_HELP, Reading, program};
+use super::{PROGRAM_HELP, Reading, code, program};
 use crate::entry::Entry;
 use crate::files::{has_extension, is_pattern, without_scheme};
 use crate::node::{Kind, Node};
@@ -162,9 +162,21 @@ impl<'a> VarReader<'a> {
         let key = self.key(text);
         {
             let files = self.files();
-            if files.contents.contains_key(&*key) || files.matches.contains_key(&*key) {
+            let known = [
+                files.contents.contains_key(&*key),
+                files.matches.contains_key(&*key),
+                files.scripts.contains_key(&*key),
+            ];
+            if known.contains(&true) {
                 return;
             }
+        }
+        if program(path).is_some() && !is_pattern(path) {
+            let script = code::file(text, at, origin, self.reading);
+            let mut files = self.collector.files.borrow_mut();
+            return files
+                .scripts
+                .extend(script.map(|script| (key.into_owned(), script)));
         }
         if !may_name(text, at, origin, findings) {
             return;
@@ -201,8 +213,8 @@ impl<'a> VarReader<'a> {
         let findings = self.reading.findings;
         let shown = path.display().to_string();
         if let Some(program) = program(&shown) {
-            let message = format!("'{program}': variables made by a program are not supported yet");
-            findings.error_help(at.clone(), message, PROGRAM_HELP);
+            let message = format!("'{program}': a pattern can't name code");
+            findings.error_help(at.clone(), message, "name each file by itself");
             return None;
         }
         if has_extension(path, &MEDIA) {

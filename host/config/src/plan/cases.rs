@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Case, CaseId, Plan, Test};
+use super::{Case, CaseId, CodeVars, Plan, Test};
 
 impl Plan {
     /// Every case, in order. Can't fail: what could was checked when the plan was made.
@@ -36,6 +36,7 @@ impl Plan {
             column: 0,
             row: 0,
             vars: None,
+            code_vars: None,
         }
     }
 
@@ -85,6 +86,8 @@ pub struct Cases<'a> {
     row: u32,
     /// Of the current row.
     vars: Option<Arc<Map<String, Value>>>,
+    /// Of the current row.
+    code_vars: Option<CodeVars>,
 }
 
 impl Cases<'_> {
@@ -102,7 +105,7 @@ impl Cases<'_> {
 
     /// Goes to the next row.
     fn next_row(&mut self, test: &Test) {
-        (self.column, self.vars) = (0, None);
+        (self.column, self.vars, self.code_vars) = (0, None, None);
         self.row += 1;
         self.combination += 1;
         if self.combination == combinations(test) {
@@ -142,6 +145,12 @@ impl Iterator for Cases<'_> {
             let vars = self.vars.get_or_insert_with(|| {
                 Arc::new(test.axes.combination(&test.vars, files, combination))
             });
+            let code_vars = self.code_vars.get_or_insert_with(|| {
+                let made = vars
+                    .iter()
+                    .filter_map(|(name, value)| Some((name.clone(), files.script(value)?.clone())));
+                made.collect()
+            });
             let order = self.plan.order.as_ref();
             let needs = order.map(|order| order.needs(self.test, self.repeat, prompt_idx));
             return Some(Case {
@@ -153,6 +162,7 @@ impl Iterator for Cases<'_> {
                 test: test.clone(),
                 vars: vars.clone(),
                 scope: vars.clone(),
+                code_vars: code_vars.clone(),
                 needs: needs.map(Arc::new),
                 column: self.plan.columns[prompt_idx as usize].clone(),
             });

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Column, Test};
+use super::{Assertion, Column, Script, Test};
 use crate::template::{Prepared, Template, is_plain, text_of};
 
 /// The variable that holds a conversation's earlier turns.
@@ -84,7 +84,8 @@ impl Order {
         let columns: Vec<ColumnOrder> = columns
             .iter()
             .map(|column| {
-                let names = names(&column.prompt.prepared);
+                let mut names = names(&column.prompt.prepared);
+                names.extend(code_words(column.prompt.code.as_deref()));
                 ColumnOrder {
                     converses: framed || names.contains(CONVERSATION),
                     reads: among(&registers, &names),
@@ -144,7 +145,20 @@ impl TestOrder {
                 .for_each(|value| leaves(value, &mut read));
             leaves(&test.json, &mut read);
             let checks = test.assertions.iter().flat_map(super::Check::members);
+            let scripts = [&test.transform, &test.transform_vars, &test.scoring];
+            for script in scripts {
+                read.extend(code_words(script.as_deref()));
+            }
             for assertion in checks {
+                let Assertion {
+                    script,
+                    transform,
+                    context_transform,
+                    ..
+                } = assertion;
+                for script in [script, transform, context_transform] {
+                    read.extend(code_words(script.as_deref()));
+                }
                 match &assertion.value {
                     Some(Value::String(code)) if SCRIPTS.contains(&&*assertion.kind) => {
                         read.extend(words(code).map(str::to_owned));
@@ -250,6 +264,12 @@ pub(super) fn template_names(text: &str) -> impl Iterator<Item = String> {
         .flat_map(Template::names)
         .collect();
     names.into_iter()
+}
+
+/// The words of a script, if there is one: code reads variables without a template.
+fn code_words(script: Option<&Script>) -> impl Iterator<Item = String> {
+    let sources = script.into_iter().flat_map(Script::sources);
+    sources.flat_map(words).map(str::to_owned)
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {

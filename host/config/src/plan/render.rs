@@ -32,7 +32,58 @@ impl Case {
             Prepared::new(&text, Some(&prompt.env))?.render(&self.scope)?
         };
         let messages = chat::messages(&text, json)?;
-        Ok(Rendered { text, messages })
+        let config = Map::new();
+        Ok(Rendered {
+            text,
+            messages,
+            config,
+        })
+    }
+
+    /// The prompt that a function made, filled in like one of the config, with the options that
+    /// it made for the provider. A text that is no template after all stays as it is: it may
+    /// hold data.
+    ///
+    /// # Errors
+    /// When the template can't be filled in, or is a chat in broken YAML.
+    pub fn render_made(
+        &self,
+        made: &str,
+        config: Map<String, Value>,
+    ) -> Result<Rendered, RenderError> {
+        let (text, json) = match Prepared::new(made, Some(&self.column.prompt.env)) {
+            Ok(prepared) => prepared.render(&self.scope)?,
+            Err(_) => (made.to_owned(), None),
+        };
+        let messages = chat::messages(&text, json)?;
+        Ok(Rendered {
+            text,
+            messages,
+            config,
+        })
+    }
+
+    /// Takes the values that code made for variables, and fills in the variables that read them.
+    pub fn take_made(&mut self, made: Map<String, Value>) {
+        let reads_made = |text: &str| template_names(text).any(|name| made.contains_key(&name));
+        let late = self.vars.iter().filter_map(|(name, value)| {
+            let text = value.as_str().filter(|text| reads_made(text))?;
+            (!made.contains_key(name)).then(|| (name.clone(), text.to_owned()))
+        });
+        let late: Vec<(String, String)> = late.collect();
+        self.add_vars(made);
+        let fill = |(name, text): (String, String)| {
+            let filled = render_once(&text, &self.scope).ok()?;
+            Some((name, Value::String(filled)))
+        };
+        let filled: Map<String, Value> = late.into_iter().filter_map(fill).collect();
+        self.add_vars(filled);
+    }
+
+    /// Adds variables, over those of the same name.
+    pub fn add_vars(&mut self, more: Map<String, Value>) {
+        Arc::make_mut(&mut self.vars).extend(more.clone());
+        Arc::make_mut(&mut self.scope).extend(more);
     }
 
     /// Takes what earlier cases left to this one, which wins over variables of the same name. A

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::Script;
 use crate::template::{Piece, Template, is_plain, pieces, text_of};
 
 /// Rounds of replacing `{{ name }}` inside variables by other variables.
@@ -25,6 +26,15 @@ pub(crate) struct VarFiles {
     pub(crate) contents: BTreeMap<String, Value>,
     /// Files that a pattern matches, each as a key of `contents`; by the pattern as written.
     pub(crate) matches: BTreeMap<String, Arc<[String]>>,
+    /// Code that makes a value, case by case; by the value as written.
+    pub(crate) scripts: BTreeMap<String, Arc<Script>>,
+}
+
+impl VarFiles {
+    /// The code that makes a value, if the value names any.
+    pub(crate) fn script(&self, value: &Value) -> Option<&Arc<Script>> {
+        self.scripts.get(value.as_str()?)
+    }
 }
 
 /// A variable with several values.
@@ -96,6 +106,7 @@ impl Axes {
         // Axes are in the order of keys. Only what is chosen is copied, never a whole list.
         let mut axes = self.0.iter().zip(choices).peekable();
         let mut chosen = Map::new();
+        let mut later = Map::new();
         for (name, value) in vars {
             let mut value = match (axes.next_if(|(axis, _)| axis.name == *name), value) {
                 (
@@ -112,9 +123,14 @@ impl Axes {
                 (_, value) => value.clone(),
             };
             settle(&mut value, files);
-            chosen.insert(name.clone(), value);
+            let by_code = files.script(&value).is_some();
+            let map = if by_code { &mut later } else { &mut chosen };
+            map.insert(name.clone(), value);
         }
-        resolve(chosen)
+        // What reads a value that code will make stays a template until then.
+        let mut vars = resolve(chosen);
+        vars.extend(later);
+        vars
     }
 }
 

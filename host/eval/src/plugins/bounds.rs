@@ -90,6 +90,7 @@ mod tests {
             limits: Vec::new(),
             budget: Budget::default(),
             env: Map::new(),
+            transform: None,
             plugin: "acme".to_owned(),
             at: Position::default(),
         }

@@ -3,7 +3,8 @@
 //! Compiling a component takes seconds on a machine that has not seen it, and most runs need two
 //! or three of them. So the table `bundle.json` says who serves what, the config is checked
 //! against it, and only what the plan needs is loaded. A test holds the table against the
-//! components; a file that is not in it is loaded like any other.
+//! components; a file that is not in it, such as an interpreter of code, which may stand anywhere
+//! in a config, is loaded like any other.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -163,7 +163,7 @@ fn config_goes_with_the_prompt() {
 #[test]
 fn what_is_wrong_is_said() {
     let at = "promptfooconfig.yaml:2:11: prompts[0]: ";
-    let later = "help: code in configs comes with a later release; until then write the values into the config or a data file";
+    let other = "help: code can be javascript (.js, .cjs, .mjs)";
     let cases = [
         (
             "prompts: [file://none.txt]",
@@ -183,11 +183,11 @@ fn what_is_wrong_is_said() {
         ),
         (
             "prompts: [file://p.py:f]",
-            format!("{at}'p.py': prompts made by a program are not supported yet\n{later}"),
+            format!("{at}'p.py': no plugin runs code of this kind\n{other}"),
         ),
         (
             "prompts: [p.js]",
-            format!("{at}'p.js': prompts made by a program are not supported yet\n{later}"),
+            format!("{at}'p.js': there is no such file"),
         ),
         (
             "prompts: ['langfuse://x']",

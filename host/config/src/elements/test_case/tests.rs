@@ -116,13 +116,6 @@ fn what_is_wrong_is_said() {
             ),
         ),
         (
-            "tests: [{ options: { transform: output } }]",
-            format!(
-                "{at}22: tests[0].options.transform: 'transform' is not supported yet\nhelp: {}",
-                super::super::PROGRAM_HELP
-            ),
-        ),
-        (
             "tests: [{ provider: x }]",
             format!(
                 "{at}11: tests[0].provider: 'provider' is not supported yet\nhelp: name it in `providers` at the top and choose it with the test's `providers`"

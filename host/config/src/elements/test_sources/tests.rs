@@ -116,7 +116,7 @@ fn what_is_wrong_in_a_file_names_the_line() {
         (
             "t.csv",
             "a,__expected\n1,moderation: x\n",
-            "t.csv:2:1: assert[0].type: the assertion type 'moderation' is not supported yet\nhelp: there are: answer-relevance, contains, contains-any, equals, is-json, latency, llm-rubric, regex, similar",
+            "t.csv:2:1: assert[0].type: the assertion type 'moderation' is not supported yet\nhelp: there are: answer-relevance, contains, contains-any, equals, is-json, javascript, latency, llm-rubric, regex, similar",
         ),
         (
             "t.csv",

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::fixture::Folder;
+use crate::plan::Case;
 
 fn folder(tests: &str) -> Folder {
     Folder::new(&format!("prompts: [p]\nproviders: [echo]\n{tests}"))
@@ -118,8 +119,8 @@ fn what_is_wrong_is_said() {
         (
             "tests: [{ vars: { a: file://x.py } }]",
             format!(
-                "{at}22: tests[0].vars.a: 'x.py': variables made by a program are not supported yet\nhelp: {}",
-                super::super::PROGRAM_HELP
+                "{at}22: tests[0].vars.a: 'x.py': no plugin runs code of this kind\n\
+                 help: code can be javascript (.js, .cjs, .mjs)"
             ),
         ),
         (
@@ -130,6 +131,27 @@ fn what_is_wrong_is_said() {
     for (tests, expected) in cases {
         assert_eq!(folder(tests).problems(), [expected], "{tests}");
     }
+}
+
+#[test]
+fn a_variable_that_code_makes_is_taken_when_it_is_made() {
+    let folder =
+        folder("tests: [{ vars: { a: ['file://x.js:f', plain], b: 'so {{ a }}', c: 1 } }]")
+            .file("x.js", "exports.f = () => ({ output: 'made' })");
+    let mut cases = folder.cases();
+    let whole = |case: &Case| Value::Object((*case.vars).clone());
+    let names: Vec<&str> = cases[0].code_vars.iter().map(|(name, _)| &**name).collect();
+    assert_eq!(names, ["a"]);
+    assert_eq!(cases[0].vars["b"], "so {{ a }}");
+    cases[0].take_made([("a".to_owned(), json!("{{c}}"))].into_iter().collect());
+    let expected = json!({"a": "{{c}}", "b": "so {{c}}", "c": 1});
+    assert_eq!(whole(&cases[0]), expected);
+    assert_eq!(*cases[0].scope, *cases[0].vars);
+    assert!(cases[1].code_vars.is_empty());
+    assert_eq!(
+        whole(&cases[1]),
+        json!({"a": "plain", "b": "so plain", "c": 1})
+    );
 }
 
 #[test]

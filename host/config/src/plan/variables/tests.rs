@@ -30,6 +30,7 @@ fn files() -> VarFiles {
             (key("data.yaml"), json!({"k": [1, 2]})),
         ]),
         matches: BTreeMap::from([(key("*.txt"), Arc::from([key("a.txt"), key("b.txt")]))]),
+        ..VarFiles::default()
     }
 }
 

@@ -1,0 +1,266 @@
+//! Code in a config: a text, or a file with everything that it imports.
+//!
+//! Files are read here, once each, so that what is missing is said before anything is spent and
+//! the code itself never sees a disk. What a file imports is found by a scan for relative paths
+//! (see `imports`) and handed over with it; whatever else it asks for does not exist for it.
+//! A script's files have names relative to the lowest folder that holds all of them: nothing
+//! above what is needed shows in a message.
+//!
+//! Rows of data files may hold code, which is harmless where it runs, but may not name files of
+//! code: they may come from anybody, and a file that they name would be read.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::vars::Origin;
+use super::{PROGRAM_HELP, Reading, program};
+use crate::catalog::Catalog;
+use crate::entry::Entry;
+use crate::files::{has_extension, tidy};
+use crate::plan::{Code, CodeFile, CodeFiles, Position, Script};
+
+mod imports;
+
+/// The language of code that stands in the config, but for assertions, whose type says it.
+const INLINE_LANGUAGE: &str = "javascript";
+
+/// Most files of one script.
+const MAX_FILES: usize = 256;
+
+/// Most text of one script, all files together, in bytes: what a call can hand over with room
+/// for its arguments.
+const MAX_CODE: usize = 4 << 20;
+
+/// What an import may leave out, in the order tried.
+const ENDINGS: [&str; 6] = ["", ".js", ".mjs", ".cjs", ".json", "/index.js"];
+
+/// The files of code that were read, of all configs of a run together; `None`: reported.
+#[derive(Debug, Default)]
+pub(crate) struct CodeBook(RefCell<HashMap<PathBuf, Option<Arc<CodeFiles>>>>);
+
+/// Whether a text names a file that is a program of whatever language.
+pub(crate) fn is_file(text: &str) -> bool {
+    text.starts_with("file://") && program(text).is_some()
+}
+
+/// Code under a key that takes nothing else: `transform`, `transformVars`, …
+pub(crate) fn read(entry: &Entry<'_>, origin: Origin, reading: Reading<'_>) -> Option<Arc<Script>> {
+    let text = entry.want_text(reading.findings)?;
+    if text.starts_with("file://") {
+        return file(&text, &entry.at(), origin, reading);
+    }
+    if text.trim().is_empty() {
+        reading.findings.error(entry.at(), "holds no code");
+        return None;
+    }
+    if !reading
+        .catalog
+        .script_languages
+        .contains_key(INLINE_LANGUAGE)
+    {
+        let message = format!("no plugin runs {INLINE_LANGUAGE}");
+        reading
+            .findings
+            .error_help(entry.at(), message, languages(reading.catalog));
+        return None;
+    }
+    Some(Arc::new(Script {
+        language: INLINE_LANGUAGE.to_owned(),
+        key: entry.at().key,
+        code: Code::Inline { text },
+    }))
+}
+
+/// The script that `file://path[:function]` names, or a bare path.
+pub(crate) fn file(
+    text: &str,
+    at: &Position,
+    origin: Origin,
+    reading: Reading<'_>,
+) -> Option<Arc<Script>> {
+    let (findings, catalog) = (reading.findings, reading.catalog);
+    if origin == Origin::Data {
+        let message = format!("'{text}': rows of data files may not name files of code");
+        let help = "name it in the config, for example in `defaultTest`";
+        findings.error_help(at.clone(), message, help);
+        return None;
+    }
+    let rest = crate::files::without_scheme(text);
+    let path = program(text).unwrap_or(rest);
+    let entry = rest[path.len()..].strip_prefix(':').map(str::to_owned);
+    let mut extensions = catalog.script_languages.iter();
+    let speaks = |extensions: &[String]| {
+        let extensions: Vec<&str> = extensions.iter().map(String::as_str).collect();
+        has_extension(Path::new(path), &extensions)
+    };
+    let Some((language, extensions)) = extensions.find(|(_, extensions)| speaks(extensions)) else {
+        let message = format!("'{path}': no plugin runs code of this kind");
+        findings.error_help(at.clone(), message, languages(catalog));
+        return None;
+    };
+    let shown = reading.files.shown(path);
+    let absolute = reading.files.absolute(path);
+    let known = reading.code.0.borrow().get(&absolute).cloned();
+    let files = known.unwrap_or_else(|| {
+        let files = Gathering::new(reading, extensions).all(&shown, at);
+        let files = files.map(Arc::new);
+        let mut book = reading.code.0.borrow_mut();
+        book.insert(absolute, files.clone());
+        files
+    })?;
+    Some(Arc::new(Script {
+        language: language.clone(),
+        key: at.key.clone(),
+        code: Code::File { files, entry },
+    }))
+}
+
+/// What can be written instead.
+fn languages(catalog: &Catalog) -> String {
+    let languages = catalog.script_languages.iter();
+    let list: Vec<String> = languages
+        .map(|(name, extensions)| format!("{name} (.{})", extensions.join(", .")))
+        .collect();
+    if list.is_empty() {
+        PROGRAM_HELP.to_owned()
+    } else {
+        format!("code can be {}", list.join(", "))
+    }
+}
+
+/// A script's files on the way to being together.
+struct Gathering<'a> {
+    reading: Reading<'a>,
+    extensions: &'a [String],
+    /// Paths as the user would write them, with their texts.
+    found: Vec<(PathBuf, String)>,
+    size: usize,
+}
+
+impl<'a> Gathering<'a> {
+    fn new(reading: Reading<'a>, extensions: &'a [String]) -> Self {
+        Self {
+            reading,
+            extensions,
+            found: Vec::new(),
+            size: 0,
+        }
+    }
+
+    /// A file and what it imports; `None` if something is wrong, which is reported at `at`.
+    fn all(mut self, main: &Path, at: &Position) -> Option<CodeFiles> {
+        let findings = self.reading.findings;
+        let refused = |reason: String| findings.error(at.clone(), reason);
+        if let Err(reason) = self.take(main.to_owned()) {
+            refused(reason);
+            return None;
+        }
+        let mut next = 0;
+        while next < self.found.len() {
+            for wanted in self.imports(next, at) {
+                if let Err(reason) = self.take(wanted) {
+                    refused(reason);
+                    return None;
+                }
+            }
+            next += 1;
+        }
+        let named = self.named();
+        if named.is_none() {
+            let message = format!("'{}': has no path that code can read", main.display());
+            refused(message);
+        }
+        let mut named = named?.into_iter();
+        let main = named.next().expect("the file itself was found first");
+        Some(CodeFiles {
+            main,
+            modules: named.collect(),
+        })
+    }
+
+    /// Reads a file, unless it is there already.
+    fn take(&mut self, shown: PathBuf) -> Result<(), String> {
+        if self.found.iter().any(|(path, _)| *path == shown) {
+            return Ok(());
+        }
+        let named = |reason: &str| format!("'{}': {reason}", shown.display());
+        if self.found.len() == MAX_FILES {
+            return Err(named(&format!("a script has more than {MAX_FILES} files")));
+        }
+        let source = self.reading.files.read(&shown, MAX_CODE as u64);
+        let source = source.map_err(|reason| named(&reason))?;
+        self.size += source.len();
+        if self.size > MAX_CODE {
+            let reason = format!("a script's files hold more than {} MiB", MAX_CODE >> 20);
+            return Err(named(&reason));
+        }
+        self.found.push((shown, source));
+        Ok(())
+    }
+
+    /// The files that a found one imports. One that is not there is a warning only: the scan may
+    /// see an import where there is none, and code that needs it says so itself.
+    fn imports(&self, index: usize, at: &Position) -> Vec<PathBuf> {
+        let (path, source) = &self.found[index];
+        if has_extension(path, &["json"]) {
+            return Vec::new();
+        }
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut wanted = Vec::new();
+        for specifier in imports::relative(source) {
+            if let Some(path) = self.resolve(folder, specifier) {
+                wanted.push(path);
+                continue;
+            }
+            let message = format!(
+                "'{}' imports '{specifier}', and there is no such file",
+                path.display()
+            );
+            self.reading.findings.warn(at.clone(), message, None);
+        }
+        wanted
+    }
+
+    fn resolve(&self, folder: &Path, specifier: &str) -> Option<PathBuf> {
+        let files = self.reading.files;
+        let target = tidy(&folder.join(specifier)).into_os_string();
+        let mut candidates = ENDINGS.iter().map(|ending| {
+            let mut path = target.clone();
+            path.push(ending);
+            PathBuf::from(path)
+        });
+        let mut extensions: Vec<&str> = self.extensions.iter().map(String::as_str).collect();
+        extensions.push("json");
+        candidates.find(|path| has_extension(path, &extensions) && files.cwd.join(path).is_file())
+    }
+
+    /// The files by their paths in the folder that all of them share.
+    fn named(self) -> Option<Vec<CodeFile>> {
+        let cwd = &self.reading.files.cwd;
+        let whole = |(path, source): (PathBuf, String)| (tidy(&cwd.join(path)), source);
+        let files: Vec<(PathBuf, String)> = self.found.into_iter().map(whole).collect();
+        let mut shared = files[0].0.parent()?.to_owned();
+        for (path, _) in &files {
+            while !path.starts_with(&shared) {
+                shared = shared.parent()?.to_owned();
+            }
+        }
+        let name = |path: &Path| {
+            let parts = path.strip_prefix(&shared).ok()?.components();
+            let parts: Option<Vec<&str>> = parts.map(|part| part.as_os_str().to_str()).collect();
+            Some(parts?.join("/"))
+        };
+        let named = |(path, source): (PathBuf, String)| {
+            Some(CodeFile {
+                path: name(&path)?,
+                source,
+            })
+        };
+        files.into_iter().map(named).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! Which relative paths a JavaScript file imports: `import`, `export … from`, `import()`,
+//! `require()` with a text that begins with `./` or `../`.
+//!
+//! A scan, not a parser. It knows comments and quoted texts, and nothing of templates and regular
+//! expressions; it looks only at quoted relative paths and at the word before them. So it may see
+//! an import that is none, which costs a file handed over in vain, and a path that is put
+//! together at run time is not seen, as in any bundler.
+
+/// The paths as written, in order; perhaps some twice.
+pub(super) fn relative(source: &str) -> Vec<&str> {
+    let bytes = source.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &source.as_bytes()[at..];
+        at = match rest[0] {
+            b'/' if rest.starts_with(b"//") => at + length(rest, b"\n"),
+            b'/' if rest.starts_with(b"/*") => match find(&rest[2..], b"*/") {
+                Some(length) => at + 2 + length + 2,
+                // The end of a regular expression, or broken.
+                None => at + 2,
+            },
+            quote @ (b'"' | b'\'') => {
+                let length = quoted(rest, quote);
+                if let Some(path) = path(source, at, length) {
+                    found.push(path);
+                }
+                at + length
+            }
+            b'`' => {
+                let length = quoted(rest, b'`');
+                if let Some(path) = path(source, at, length).filter(|path| !path.contains("${")) {
+                    found.push(path);
+                }
+                // What is inside may be code again.
+                at + 1
+            }
+            _ => at + 1,
+        };
+    }
+    found
+}
+
+/// How long a quoted text is, quotes included; up to the end of the line if it has no end.
+fn quoted(rest: &[u8], quote: u8) -> usize {
+    let mut at = 1;
+    while at < rest.len() {
+        match rest[at] {
+            b'\\' => at += 2,
+            b'\n' => return at,
+            byte if byte == quote => return at + 1,
+            _ => at += 1,
+        }
+    }
+    rest.len()
+}
+
+/// The relative path that the quoted text at `start` is, if it is one and is imported.
+fn path(source: &str, start: usize, length: usize) -> Option<&str> {
+    let text = source.get(start + 1..(start + length).checked_sub(1)?)?;
+    let is_relative = text.starts_with("./") || text.starts_with("../") || text == "..";
+    let is_relative = is_relative || text == ".";
+    (is_relative && is_imported(&source[..start])).then_some(text)
+}
+
+/// Whether what stands before a text makes it an import.
+fn is_imported(before: &str) -> bool {
+    let before = before.trim_end();
+    let (before, words): (&str, &[&str]) = match before.strip_suffix('(') {
+        Some(call) => (call.trim_end(), &["import", "require"]),
+        None => (before, &["import", "from"]),
+    };
+    let name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+    words.iter().any(|word| {
+        let before = before.strip_suffix(word);
+        before.is_some_and(|before| !before.ends_with(name))
+    })
+}
+
+fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
+    bytes
+        .windows(needle.len())
+        .position(|window| window == needle)
+}
+
+fn length(bytes: &[u8], end: &[u8]) -> usize {
+    find(bytes, end).unwrap_or(bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::relative;
+
+    #[test]
+    fn every_form_of_import_is_seen() {
+        let cases: [(&str, &[&str]); 12] = [
+            ("import a from './a.js';", &["./a.js"]),
+            ("import './a'", &["./a"]),
+            ("import { a,\n b } from\n \"../lib/a\"", &["../lib/a"]),
+            (
+                "export * from './a'; export { b } from './b'",
+                &["./a", "./b"],
+            ),
+            (
+                "const a = require('./a'), b = require( \"./b\" )",
+                &["./a", "./b"],
+            ),
+            ("await import(`./a.mjs`)", &["./a.mjs"]),
+            ("import fs from 'fs'; require('lodash')", &[]),
+            ("const path = './a'; open('./b')", &[]),
+            (
+                "// import './a'\n/* require('./b') */ import './c'",
+                &["./c"],
+            ),
+            ("const url = 'https://x'; import './a'", &["./a"]),
+            ("const it = \"it's\"; require('./a')", &["./a"]),
+            ("myrequire('./a'); x$from './b'; import(`./${a}`)", &[]),
+        ];
+        for (source, expected) in cases {
+            assert_eq!(relative(source), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn what_looks_odd_hides_at_most_its_own_line() {
+        let odd = [
+            "/[\"']/.test(x)",
+            "`it's ${'a'} \"`",
+            "'never closed",
+            "/\\/*/",
+        ];
+        for line in odd {
+            let source = format!("{line}\nimport './a'\n");
+            assert_eq!(relative(&source), ["./a"], "{line}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_can_be_scanned(source in "[ -~\\n'\"`/*\\\\é]{0,200}") {
+            for path in relative(&source) {
+                prop_assert!(source.contains(path));
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What code brings along, and what is wrong with it.
+
+use std::sync::Arc;
+
+use crate::fixture::Folder;
+use crate::plan::{Check, Code, Script};
+
+fn graded_by(value: &str) -> Folder {
+    Folder::new(&format!(
+        "prompts: [p]\nproviders: [echo]\ntests: [{{ assert: [{{ type: javascript, value: '{value}' }}] }}]"
+    ))
+}
+
+fn script(folder: &Folder) -> Arc<Script> {
+    let plan = folder.plan();
+    let Check::One(assertion) = &plan.tests[0].assertions[0] else {
+        panic!("no set here");
+    };
+    assertion.script.clone().expect("a file of code")
+}
+
+/// The path of the file, those of its modules, and the entry.
+fn paths(folder: &Folder) -> (String, Vec<String>, Option<String>) {
+    match &script(folder).code {
+        Code::File { files, entry } => (
+            files.main.path.clone(),
+            files.modules.iter().map(|file| file.path.clone()).collect(),
+            entry.clone(),
+        ),
+        Code::Inline { .. } => panic!("no file"),
+    }
+}
+
+#[test]
+fn a_file_brings_what_it_imports_directly_or_through_others() {
+    let folder = graded_by("file://checks/a.js:grade")
+        .file(
+            "checks/a.js",
+            "import b from './lib/b'; require('../data.json')",
+        )
+        .file("checks/lib/b.js", "import '../a.js'; import './c.mjs'")
+        .file("checks/lib/c.mjs", "import './b.js'")
+        .file("data.json", "{\"require('./no')\": 1}");
+    let (main, modules, entry) = paths(&folder);
+    assert_eq!(main, "checks/a.js");
+    assert_eq!(
+        modules,
+        ["checks/lib/b.js", "data.json", "checks/lib/c.mjs"]
+    );
+    assert_eq!(entry.as_deref(), Some("grade"));
+    assert!(folder.warnings().is_empty());
+}
+
+#[test]
+fn paths_begin_in_the_lowest_folder_that_has_all_files() {
+    let folder = graded_by("file://deep/er/a.js")
+        .file("deep/er/a.js", "import '../b.js'")
+        .file("deep/b.js", "1");
+    let (main, modules, entry) = paths(&folder);
+    assert_eq!(
+        (main.as_str(), modules),
+        ("er/a.js", vec!["b.js".to_owned()])
+    );
+    assert_eq!(entry, None);
+}
+
+#[test]
+fn code_that_changes_is_other_code() {
+    let folder = graded_by("file://a.js")
+        .file("a.js", "import './b.js'")
+        .file("b.js", "1");
+    let before = script(&folder).content();
+    assert_eq!(before, script(&folder).content());
+    let folder = folder.file("b.js", "2");
+    assert_ne!(before, script(&folder).content());
+}
+
+#[test]
+fn a_file_that_many_tests_name_is_read_once() {
+    let folder = Folder::new(
+        "prompts: [p]\nproviders: [echo]\ntests:\n- { assert: [{ type: javascript, value: file://a.js }] }\n- { assert: [{ type: javascript, value: 'file://./a.js:f' }] }",
+    )
+    .file("a.js", "1");
+    let plan = folder.plan();
+    let files = plan.tests.iter().map(|test| {
+        let script = test.assertions[0].members()[0].script.clone();
+        match &script.expect("a file").code {
+            Code::File { files, .. } => files.clone(),
+            Code::Inline { .. } => panic!("no file"),
+        }
+    });
+    let files: Vec<_> = files.collect();
+    assert!(Arc::ptr_eq(&files[0], &files[1]));
+}
+
+#[test]
+fn an_import_that_leads_nowhere_is_a_warning() {
+    let folder = graded_by("file://a.js").file("a.js", "import './gone'; import './x.ts'");
+    let folder = folder.file("x.ts", "1");
+    let at = "promptfooconfig.yaml:3:47: tests[0].assert[0].value";
+    assert_eq!(
+        folder.warnings(),
+        [
+            format!("{at}: 'a.js' imports './gone', and there is no such file"),
+            format!("{at}: 'a.js' imports './x.ts', and there is no such file"),
+        ]
+    );
+}
+
+#[test]
+fn code_that_can_t_be_had_is_said() {
+    let at = "promptfooconfig.yaml:3:47: tests[0].assert[0].value";
+    let large = graded_by("file://a.js").file("a.js", " ".repeat(super::MAX_CODE + 1));
+    assert_eq!(
+        large.problems(),
+        [format!("{at}: 'a.js': is larger than 4 MiB")]
+    );
+    let together = graded_by("file://a.js")
+        .file("a.js", "import './b.js'")
+        .file("b.js", " ".repeat(super::MAX_CODE - 1));
+    assert_eq!(
+        together.problems(),
+        [format!(
+            "{at}: 'b.js': a script's files hold more than 4 MiB"
+        )]
+    );
+    let imports = |n: usize| format!("import './{}.js'", n + 1);
+    let mut many = graded_by("file://0.js");
+    for n in 0..super::MAX_FILES {
+        many = many.file(&format!("{n}.js"), imports(n));
+    }
+    let last = super::MAX_FILES;
+    let many = many.file(&format!("{last}.js"), "1");
+    assert_eq!(
+        many.problems(),
+        [format!(
+            "{at}: '{last}.js': a script has more than {last} files"
+        )]
+    );
+}
+
+#[test]
+fn keys_that_take_code_say_what_they_take() {
+    let problems = |test: &str| {
+        let config = format!("prompts: [p]\nproviders: [echo]\ntests: [{{ {test} }}]");
+        Folder::new(&config).problems()
+    };
+    let at = "promptfooconfig.yaml:3:";
+    assert_eq!(
+        problems("options: { transform: ' ' }"),
+        [format!("{at}33: tests[0].options.transform: holds no code")]
+    );
+    assert_eq!(
+        problems("vars: { a: 1 }, assertScoringFunction: a + b"),
+        [format!(
+            "{at}50: tests[0].assertScoringFunction: must name a file of code\n\
+             help: assertScoringFunction: file://score.js, or file://score.js:function"
+        )]
+    );
+}
+
+#[test]
+fn rows_of_data_may_hold_code_and_not_name_it() {
+    let folder = |cell: &str| {
+        Folder::new("prompts: [p]\nproviders: [echo]\ntests: t.csv")
+            .file("t.csv", format!("a,__expected\n1,{cell}\n"))
+            .file("a.js", "1")
+    };
+    assert!(folder("javascript: output > 1").problems().is_empty());
+    assert_eq!(
+        folder("file://a.js").problems(),
+        [
+            "t.csv:2:1: assert[0].value: 'file://a.js': rows of data files may not name files of code\nhelp: name it in the config, for example in `defaultTest`"
+        ]
+    );
+}
+
+#[test]
+fn code_of_options_providers_and_prompts_is_read() {
+    let folder = Folder::new(
+        "prompts: [{ id: 'file://a.js:p', label: made }]\n\
+         providers: [{ id: echo, transform: output.a }]\n\
+         defaultTest: { options: { transform: one, transformVars: two } }\n\
+         tests: [{ vars: { v: 1 }, assertScoringFunction: 'file://a.js:s', options: { postprocess: three } }]",
+    )
+    .file("a.js", "exports.p = () => '{{'");
+    let plan = folder.plan();
+    let inline = |script: &Option<Arc<Script>>| match script.as_deref() {
+        Some(Script {
+            code: Code::Inline { text },
+            ..
+        }) => text.clone(),
+        _ => panic!("no inline code"),
+    };
+    let test = &plan.tests[0];
+    assert_eq!(inline(&test.transform), "three");
+    assert_eq!(inline(&test.transform_vars), "two");
+    assert!(test.scoring.is_some());
+    let column = &plan.columns[0];
+    assert_eq!(inline(&column.provider.transform), "output.a");
+    assert_eq!(column.prompt.label, "made");
+    assert_eq!(column.prompt.raw, "exports.p = () => '{{'");
+    assert!(column.prompt.code.is_some());
+}

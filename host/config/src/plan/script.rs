@@ -1,0 +1,82 @@
+//! Code in a config, as the plan hands it over: text, and every file that it may import.
+//!
+//! Nothing is run here, and nothing is known of any language but its name. Everything that the
+//! code needs was read when the plan was made, so that running it later touches no disk, and a
+//! case is known by all of its code.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+/// Code of a config.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script {
+    /// As plugins name it: `javascript`.
+    pub language: String,
+    /// The key of the config that holds or names it, for messages; may be empty.
+    pub key: String,
+    /// What is run.
+    pub code: Code,
+}
+
+/// What of a script is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Code {
+    /// A text of the config itself, environment templates filled in.
+    Inline {
+        /// The text.
+        text: String,
+    },
+    /// A file.
+    File {
+        /// The file, and what it imports.
+        files: Arc<CodeFiles>,
+        /// The export that is meant; `None`: the default one.
+        entry: Option<String>,
+    },
+}
+
+/// A file of code with the files that it imports, directly or through others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeFiles {
+    /// The file itself.
+    pub main: CodeFile,
+    /// What it imports, without itself, in the order found.
+    pub modules: Vec<CodeFile>,
+}
+
+/// One file of code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CodeFile {
+    /// Relative to the lowest folder that has all files of the script in it, with `/`.
+    pub path: String,
+    /// Its text.
+    pub source: String,
+}
+
+impl Script {
+    /// Everything that decides what it does, as one value: what makes two scripts the same.
+    pub fn content(&self) -> Value {
+        match &self.code {
+            Code::Inline { text } => json!([self.language, text]),
+            Code::File { files, entry } => {
+                let file = |file: &CodeFile| json!([file.path, file.source]);
+                let modules: Value = files.modules.iter().map(file).collect();
+                json!([self.language, file(&files.main), entry, modules])
+            }
+        }
+    }
+
+    /// Every text of it: what a search for a word has to look through.
+    pub fn sources(&self) -> impl Iterator<Item = &str> {
+        let (inline, files) = match &self.code {
+            Code::Inline { text } => (Some(text.as_str()), None),
+            Code::File { files, .. } => (None, Some(files)),
+        };
+        let files = files.into_iter().flat_map(|files| {
+            let modules = files.modules.iter();
+            modules.chain([&files.main]).map(|file| &*file.source)
+        });
+        inline.into_iter().chain(files)
+    }
+}

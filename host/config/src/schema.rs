@@ -1,0 +1,365 @@
+//! The JSON Schema of a config, for editors: completion, hovers, typos underlined.
+//!
+//! The keys come from the readers' own lists, so that a key cannot be read and be missing here;
+//! this file says what may stand behind each. It is a help and no judge: what [`load`] accepts
+//! counts. A schema can't know which plugins serve which provider and assertion, so those are
+//! texts; a key without a line here takes anything.
+//!
+//! `host/config/config.schema.json` is the same on disk, for editors that want a file. A test
+//! holds one against the other; `runner config schema` writes it anew.
+//!
+//! [`load`]: crate::load
+
+use serde_json::{Map, Value, json};
+
+use crate::elements::{budget, limits, options, providers, scenarios, test_case};
+use crate::{assertions, planning};
+
+/// The keys of entries whose readers have them in place.
+const PROMPT: [&str; 5] = ["id", "raw", "label", "config", "display"];
+const PLUGIN: [&str; 5] = ["source", "sha256", "permissions", "limits", "budget"];
+const PERMISSIONS: [&str; 3] = ["hosts", "credentials", "llm"];
+const CREDENTIAL: [&str; 3] = ["env", "scheme", "hosts"];
+const PLUGIN_LIMITS: [&str; 4] = ["usd", "requests", "memory_mb", "cpu_ms"];
+const QUOTA: [&str; 2] = ["max", "per"];
+
+/// The schema, draft 7: what editors know.
+pub fn schema() -> Value {
+    let mut schema = map(&planning::KNOWN, &planning::UNSUPPORTED, config);
+    schema["$schema"] = json!("http://json-schema.org/draft-07/schema#");
+    schema["title"] = json!("promptfooconfig.yaml, as runner reads it");
+    schema["definitions"] = json!({
+        "test": map(&test_case::KNOWN, &test_case::UNSUPPORTED, test),
+        "assertion": assertion(),
+        "prompt": prompt(),
+        "provider": provider(),
+        "options": map(&options::KNOWN, &options::UNSUPPORTED, option),
+        "budget": map(&budget::KNOWN, &[], |_| json!({ "type": ["number", "string"] })),
+        "limits": map(&limits::KNOWN, &[], limit),
+        "plugin": map(&PLUGIN, &[], plugin),
+    });
+    schema
+}
+
+/// A map with these keys and no others but `$ref`, which may stand anywhere. A key that is
+/// refused at load says so.
+fn map(known: &[&str], refused: &[(&str, &str)], value: fn(&str) -> Value) -> Value {
+    let property = |key: &&str| {
+        let refused = refused.iter().find(|(name, _)| name == key);
+        let schema = match refused {
+            Some((_, help)) => {
+                json!({ "const": null, "description": format!("not supported yet: {help}") })
+            }
+            None => value(key),
+        };
+        ((*key).to_owned(), schema)
+    };
+    let properties: Map<String, Value> = known.iter().map(property).collect();
+    json!({
+        "type": "object",
+        "properties": properties,
+        "patternProperties": { "^\\$ref$": { "type": "string" } },
+        "additionalProperties": false,
+    })
+}
+
+fn reference(name: &str) -> Value {
+    json!({ "$ref": format!("#/definitions/{name}") })
+}
+
+/// One, or a list of them.
+fn some(item: &Value) -> Value {
+    json!({ "anyOf": [item, { "type": "array", "items": item }] })
+}
+
+/// A text, for example the name of a file, or what `schema` says.
+fn or_text(schema: &Value) -> Value {
+    json!({ "anyOf": [{ "type": "string" }, schema] })
+}
+
+fn about(mut schema: Value, description: &str) -> Value {
+    schema["description"] = json!(description);
+    schema
+}
+
+fn text(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
+fn number(description: &str) -> Value {
+    // Templates of the environment give numbers as texts.
+    json!({ "type": ["number", "string"], "description": description })
+}
+
+fn truth(description: &str) -> Value {
+    json!({ "type": ["boolean", "string"], "description": description })
+}
+
+fn any_map(description: &str) -> Value {
+    json!({ "type": "object", "description": description })
+}
+
+fn config(key: &str) -> Value {
+    match key {
+        "$schema" => text("where this schema is; for editors"),
+        "description" => text("what the run is called in lists"),
+        "prompts" => about(
+            json!({ "anyOf": [some(&or_text(&reference("prompt"))), { "type": "object" }] }),
+            "texts, file:// names, or maps with `raw` and `label`; each is a column with each provider",
+        ),
+        "providers" | "targets" => about(
+            some(&or_text(&reference("provider"))),
+            "ids such as openai:gpt-4o-mini, or maps with `id` and `config`",
+        ),
+        "tests" => about(
+            some(&or_text(&reference("test"))),
+            "tests, or files of them: CSV, JSON, JSONL, YAML",
+        ),
+        "scenarios" => {
+            let scenario = map(&scenarios::KNOWN, &[], scenario);
+            about(
+                some(&or_text(&scenario)),
+                "every part of `config` with every test",
+            )
+        }
+        "defaultTest" => about(or_text(&reference("test")), "what holds for every test"),
+        "evaluateOptions" | "commandLineOptions" => {
+            about(reference_in_all("options"), "how to run")
+        }
+        "budget" => about(
+            reference_in_all("budget"),
+            "what the run may spend: dollars, tokens, requests",
+        ),
+        "limits" => {
+            json!({ "type": "object", "additionalProperties": reference("limits"), "description": "groups of limits that providers share" })
+        }
+        "plugins" => {
+            json!({ "type": "object", "additionalProperties": reference("plugin"), "description": "components by alias, with what they are granted" })
+        }
+        "env" => {
+            json!({ "type": "object", "description": "environment variables that templates may see" })
+        }
+        "tags" | "metadata" => any_map("values by name"),
+        "outputPath" => about(
+            some(&json!({ "type": "string" })),
+            "results files: .json, .jsonl, .csv, .yaml, .txt, .html, .junit.xml",
+        ),
+        "assertionTemplates" => any_map("assertions by name, for `$ref`"),
+        _ => json!({}),
+    }
+}
+
+/// Beside `$ref`, draft 7 reads nothing, not even a description.
+fn reference_in_all(name: &str) -> Value {
+    json!({ "allOf": [reference(name)] })
+}
+
+fn test(key: &str) -> Value {
+    match key {
+        "description" => text("what the test is called"),
+        "vars" => about(
+            or_text(&json!({ "type": ["object", "array"] })),
+            "values of the prompts' variables; a list is one case for each",
+        ),
+        "assert" => about(
+            json!({ "type": "array", "items": reference("assertion") }),
+            "what an answer must be like",
+        ),
+        "threshold" => number("the mean score that passes, 0 to 1"),
+        "options" => any_map("prefix, suffix, repeat, runSerially, storeOutputAs, …"),
+        "metadata" => any_map("values for filters and reports"),
+        "providers" | "prompts" => about(
+            some(&json!({ "type": "string" })),
+            "run in these columns only",
+        ),
+        _ => json!({}),
+    }
+}
+
+fn assertion() -> Value {
+    let one = map(&assertions::KNOWN, &[], |key| match key {
+        "type" => text("contains, equals, regex, is-json, …; `not-` before it inverts"),
+        "threshold" => number("the score that passes"),
+        "weight" => number("how much its score counts; 0: reported only"),
+        "metric" => text("the name under which its score is summed"),
+        "votes" => number("how often a model is asked"),
+        "value" => {
+            json!({ "description": "what it compares with; its type says what that may be" })
+        }
+        _ => json!({}),
+    });
+    let mut set = map(&assertions::KNOWN_IN_SET, &[], |key| match key {
+        "type" => json!({ "const": "assert-set" }),
+        "assert" => json!({ "type": "array", "items": reference("assertion") }),
+        "threshold" | "weight" => number("of the set"),
+        "metric" => text("the name under which its score is summed"),
+        _ => json!({}),
+    });
+    set["required"] = json!(["type", "assert"]);
+    let mut named = one;
+    named["required"] = json!(["type"]);
+    let shared = json!({ "type": "object", "required": ["$ref"] });
+    json!({ "anyOf": [named, set, shared, { "type": "string" }] })
+}
+
+fn prompt() -> Value {
+    map(&PROMPT, &[], |key| match key {
+        "id" | "raw" => text("the template, or file:// and a name"),
+        "label" => text("what the column is called"),
+        "config" => any_map("options that go to the provider with it"),
+        _ => json!({}),
+    })
+}
+
+fn provider() -> Value {
+    let full = map(&providers::KNOWN, &[], |key| match key {
+        "id" => text("prefix:model, for example openai:gpt-4o-mini"),
+        "label" => text("what the column is called"),
+        "config" => any_map("what the plugin takes; its README says"),
+        "delay" => number("pause after each call, in milliseconds"),
+        "maxRetries" => number("of a request, 0 to 20"),
+        "minConcurrency" | "maxConcurrency" => number("requests in flight in its lane"),
+        "pool" => text("the lane's name"),
+        "limits" => about(
+            json!({ "anyOf": [some(&json!({ "type": "string" })), reference("limits")] }),
+            "names of groups, or a group of its own",
+        ),
+        "budget" => reference("budget"),
+        "prompts" => about(
+            some(&json!({ "type": "string" })),
+            "only with these prompts",
+        ),
+        "env" => any_map("environment variables of this provider"),
+        _ => json!({}),
+    });
+    // `{ openai:gpt-4o: { … } }`: one key, which no list can have.
+    let keyed = json!({ "type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": { "type": "object" } });
+    json!({ "anyOf": [full, keyed] })
+}
+
+fn scenario(key: &str) -> Value {
+    match key {
+        "config" => json!({ "type": "array", "items": reference("test") }),
+        "tests" => some(&or_text(&reference("test"))),
+        "description" => text("what the scenario is called"),
+        _ => json!({}),
+    }
+}
+
+fn option(key: &str) -> Value {
+    match key {
+        "maxConcurrency" => number("cases in flight at once, at most"),
+        "repeat" => number("how often each test is run"),
+        "delay" => number("pause after each call, in milliseconds"),
+        "timeoutMs" => number("time a case may work, in milliseconds"),
+        "maxEvalTimeMs" => number("time the run may take, in milliseconds"),
+        "filterRange" => text("START:END, tests by number from 0"),
+        "cache" => truth("whether answers are remembered"),
+        _ => json!({}),
+    }
+}
+
+fn limit(key: &str) -> Value {
+    if key == "concurrency" {
+        return number("requests in flight");
+    }
+    let quota = map(&QUOTA, &[], |key| {
+        if key == "max" {
+            number("how many")
+        } else {
+            text("a whole number and ms, s, m, h or d")
+        }
+    });
+    about(or_text(&quota), "for example 500 per 1m")
+}
+
+fn plugin(key: &str) -> Value {
+    match key {
+        "source" => text("the component's file"),
+        "sha256" => text("what the file must be, in hexadecimal"),
+        "budget" => reference("budget"),
+        "limits" => map(&PLUGIN_LIMITS, &[], |_| number("at most")),
+        "permissions" => map(&PERMISSIONS, &[], |key| match key {
+            "hosts" => about(
+                some(&json!({ "type": "string" })),
+                "origins that it may reach",
+            ),
+            "credentials" => {
+                let credential = map(&CREDENTIAL, &[], |key| match key {
+                    "env" => text("the environment variable that has it"),
+                    "hosts" => some(&json!({ "type": "string" })),
+                    _ => json!({}),
+                });
+                json!({ "type": "object", "additionalProperties": credential })
+            }
+            _ => json!({}),
+        }),
+        _ => json!({}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Written by `runner config schema`.
+    const FILE: &str = include_str!("../config.schema.json");
+
+    #[test]
+    fn the_file_for_editors_is_what_is_generated() {
+        let file: Value = serde_json::from_str(FILE).expect("it is JSON");
+        assert!(
+            file == schema(),
+            "write it anew: runner config schema > host/config/config.schema.json"
+        );
+    }
+
+    #[test]
+    fn every_key_that_is_read_is_in_it() {
+        let schema = schema();
+        let sections: [(&str, &[&str]); 9] = [
+            ("/properties", &planning::KNOWN),
+            ("/definitions/test/properties", &test_case::KNOWN),
+            ("/definitions/options/properties", &options::KNOWN),
+            ("/definitions/budget/properties", &budget::KNOWN),
+            ("/definitions/limits/properties", &limits::KNOWN),
+            (
+                "/definitions/assertion/anyOf/0/properties",
+                &assertions::KNOWN,
+            ),
+            (
+                "/definitions/assertion/anyOf/1/properties",
+                &assertions::KNOWN_IN_SET,
+            ),
+            (
+                "/definitions/provider/anyOf/0/properties",
+                &providers::KNOWN,
+            ),
+            (
+                "/properties/scenarios/anyOf/0/anyOf/1/properties",
+                &scenarios::KNOWN,
+            ),
+        ];
+        for (place, known) in sections {
+            let properties = schema.pointer(place).and_then(Value::as_object);
+            let properties = properties.unwrap_or_else(|| panic!("there is no {place}"));
+            let named: Vec<&str> = properties.keys().map(String::as_str).collect();
+            assert_eq!(named, known, "{place}");
+        }
+    }
+
+    #[test]
+    fn what_refers_to_a_definition_finds_it() {
+        fn walk(value: &Value, schema: &Value) {
+            if let Some(Value::String(name)) = value.get("$ref") {
+                let pointer = name.trim_start_matches('#');
+                assert!(schema.pointer(pointer).is_some(), "{name}");
+            }
+            let inner = value.as_object().into_iter().flat_map(Map::values);
+            let items = value.as_array().into_iter().flatten();
+            inner.chain(items).for_each(|value| walk(value, schema));
+        }
+        let schema = schema();
+        walk(&schema, &schema);
+    }
+}

@@ -1,0 +1,153 @@
+//! Reading components from files and folders into a set.
+//!
+//! Nothing is run here but `describe`, and nothing is granted: who vouches for a component is
+//! noted with it.
+
+use std::path::{Path, PathBuf};
+
+use runner_sandbox::limits::DEFAULT_MEMORY_BYTES;
+use runner_sandbox::{Plugin, Sandbox};
+
+use super::bundle::{Served, Waiting, bundle};
+use super::{LoadedPlugin, PluginError, PluginSet, Trust};
+
+/// A set in the making.
+pub(super) struct Loading<'a> {
+    pub(super) sandbox: &'a Sandbox,
+    pub(super) set: PluginSet,
+    pub(super) warnings: Vec<String>,
+    pub(super) errors: Vec<PluginError>,
+}
+
+impl Loading<'_> {
+    /// The bundle: what the program knows of waits until somebody needs it.
+    pub(super) fn bundle(&mut self, directory: &Path) {
+        for served in bundle() {
+            let path = directory.join(format!("{}.wasm", served.name));
+            if path.is_file() {
+                self.set.waiting.push(Waiting { served, path });
+            }
+        }
+        let known: Vec<PathBuf> = self
+            .set
+            .waiting
+            .iter()
+            .map(|one| one.path.clone())
+            .collect();
+        let known: Vec<PathBuf> = known.iter().filter_map(|path| canonical(path)).collect();
+        self.directory_except(directory, &Trust::Bundled, &known);
+    }
+
+    /// Every `*.wasm` directly inside, sorted.
+    pub(super) fn directory_except(&mut self, directory: &Path, trust: &Trust, named: &[PathBuf]) {
+        let entries = std::fs::read_dir(directory).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let mut files: Vec<PathBuf> = match entries {
+            Ok(entries) => entries.into_iter().map(|entry| entry.path()).collect(),
+            Err(source) => {
+                self.errors.push(PluginError::Unreadable {
+                    path: directory.to_owned(),
+                    source,
+                });
+                return;
+            }
+        };
+        files.retain(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "wasm")
+                && path.is_file()
+        });
+        files.sort();
+        if files.is_empty() {
+            self.warnings.push(format!(
+                "{}: no .wasm file in this directory",
+                directory.display()
+            ));
+        }
+        for file in files {
+            if canonical(&file).is_some_and(|file| named.contains(&file)) {
+                continue;
+            }
+            match self.sandbox.load(&file, None) {
+                Ok(component) => self.add(component, None, trust.clone()),
+                Err(error) => self.warnings.push(error.to_string()),
+            }
+        }
+    }
+
+    pub(super) fn file(&mut self, file: &Path, alias: Option<&str>, trust: Trust) {
+        let memory = match &trust {
+            Trust::Foreign(Some(entry)) => entry.limits.memory_mb,
+            _ => None,
+        };
+        let memory = memory.map_or(DEFAULT_MEMORY_BYTES, |megabytes| megabytes << 20);
+        match self.sandbox.load_with_memory(file, alias, memory) {
+            Ok(component) => {
+                if let Some(error) = other_file(&component, &trust) {
+                    self.errors.push(error);
+                } else {
+                    self.add(component, alias, trust);
+                }
+            }
+            Err(error) => self.errors.push(error.into()),
+        }
+    }
+
+    pub(super) fn add(&mut self, component: Plugin, alias: Option<&str>, trust: Trust) {
+        let alias = alias.unwrap_or(&component.info().name).to_owned();
+        if let Err(mut claims) = self.set.add(LoadedPlugin {
+            component,
+            alias,
+            trust,
+        }) {
+            self.errors.append(&mut claims);
+        }
+    }
+}
+
+fn other_file(component: &Plugin, trust: &Trust) -> Option<PluginError> {
+    let Trust::Foreign(Some(entry)) = trust else {
+        return None;
+    };
+    let expected = entry.sha256.as_ref()?;
+    (!expected.eq_ignore_ascii_case(component.sha256())).then(|| PluginError::OtherFile {
+        alias: entry.alias.clone(),
+        path: entry.source.clone(),
+        expected: expected.clone(),
+        actual: component.sha256().to_owned(),
+    })
+}
+
+/// The first thing that a component and one of the bundle both claim.
+pub(super) fn collision<'a>(
+    plugin: &LoadedPlugin,
+    served: &'a Served,
+) -> Option<(&'static str, &'a String)> {
+    let info = plugin.component.info();
+    let has_type = |name: &&String| info.assertion_types.iter().any(|one| one.name == **name);
+    let has_prefix = |name: &&String| info.provider_prefixes.contains(name);
+    let name = (served.name == plugin.alias).then_some(("name", &served.name));
+    let prefix = served.prefixes.iter().find(has_prefix);
+    let kind = served.types.iter().find(has_type);
+    name.or_else(|| Some(("provider prefix", prefix?)))
+        .or_else(|| Some(("assertion type", kind?)))
+}
+
+pub(super) fn duplicate(
+    plugin: &LoadedPlugin,
+    what: &'static str,
+    claim: &str,
+    other: &Path,
+) -> PluginError {
+    PluginError::Duplicate {
+        name: plugin.alias.clone(),
+        path: plugin.component.path().to_owned(),
+        sha256: plugin.component.sha256()[..8].to_owned(),
+        what,
+        claim: claim.to_owned(),
+        other: other.to_owned(),
+    }
+}
+
+pub(super) fn canonical(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}

@@ -1,0 +1,190 @@
+//! Binding: what serves each provider and assertion type of the plan, and what a plugin says of
+//! their values.
+//!
+//! Everything that is wrong is collected; nothing is sent and nothing is spent here.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use runner_config::plan::{Assertion, Check, JudgeId, Plan, Provider};
+use serde_json::Value;
+
+use crate::plugins::{BindError, Binder, Grader, Target, place};
+
+/// Providers that were bound, each once, so that it is checked once.
+pub(super) struct Bound<'a> {
+    binder: &'a Binder<'a>,
+    known: Vec<(*const Provider, Option<Arc<Target>>)>,
+}
+
+impl<'a> Bound<'a> {
+    pub(super) fn new(binder: &'a Binder<'a>) -> Self {
+        let known = Vec::new();
+        Self { binder, known }
+    }
+
+    /// The target of a provider; `None` if it can't be bound, which is among `errors`.
+    pub(super) async fn target(
+        &mut self,
+        provider: &Arc<Provider>,
+        errors: &mut Vec<BindError>,
+    ) -> Option<Arc<Target>> {
+        let identity = Arc::as_ptr(provider);
+        if let Some((_, target)) = self.known.iter().find(|(known, _)| *known == identity) {
+            return target.clone();
+        }
+        let target = match self.binder.target(provider) {
+            Ok(target) => {
+                errors.extend(refused_by_guest(&target, &place(&provider.at)).await);
+                Some(Arc::new(target))
+            }
+            Err(error) => {
+                errors.push(error);
+                None
+            }
+        };
+        self.known.push((identity, target.clone()));
+        target
+    }
+}
+
+/// The providers of the config that graders were granted to ask, by label and by id.
+pub(super) async fn bind_asked(
+    plan: &Plan,
+    graders: &HashMap<String, Arc<Grader>>,
+    bound: &mut Bound<'_>,
+    errors: &mut Vec<BindError>,
+) -> HashMap<String, Arc<Target>> {
+    let mut targets = HashMap::new();
+    for alias in graders.values().flat_map(|grader| &grader.llm) {
+        let is_meant = |provider: &&Arc<Provider>| {
+            provider.label.as_ref() == Some(alias) || provider.id == *alias
+        };
+        if let Some(provider) = plan.providers.iter().find(is_meant)
+            && let Some(target) = bound.target(provider, errors).await
+        {
+            targets.insert(alias.clone(), target);
+        }
+    }
+    targets
+}
+
+/// The models that the plan's assertions ask; of those that nobody asks none is bound.
+pub(super) async fn bind_judges(
+    plan: &Plan,
+    bound: &mut Bound<'_>,
+    errors: &mut Vec<BindError>,
+) -> BTreeMap<JudgeId, Arc<Target>> {
+    let mut judges = BTreeMap::new();
+    let asked: BTreeSet<JudgeId> = assertions(plan).flat_map(|it| it.judges.all()).collect();
+    for id in asked {
+        let provider = &plan.judges[id.0 as usize];
+        if let Some(target) = bound.target(provider, errors).await {
+            judges.insert(id, target);
+        }
+    }
+    let makes_none = |assertion: &Assertion| {
+        let target = judges.get(&assertion.judges.embedding?)?;
+        (!target.plugin.component.embeds()).then(|| BindError::Config {
+            at: place(&assertion.at),
+            problem: format!(
+                "'{}' needs vectors, and provider '{}' makes none\nhelp: name one that does: provider: {{ embedding: … }}",
+                assertion.kind, target.abi.id
+            ),
+        })
+    };
+    errors.extend(assertions(plan).find_map(makes_none));
+    judges
+}
+
+/// What serves each assertion type of the plan; their values are held against its schema. Types
+/// that are languages have no grader: code grades.
+pub(super) fn bind_graders(
+    plan: &Plan,
+    binder: &Binder<'_>,
+    errors: &mut Vec<BindError>,
+) -> HashMap<String, Arc<Grader>> {
+    let mut graders = HashMap::new();
+    let types: BTreeSet<_> = assertions(plan)
+        .map(|assertion| assertion.kind.as_str())
+        .filter(|kind| !binder.set.is_language(kind))
+        .collect();
+    for assertion_type in types {
+        match binder.grader(assertion_type) {
+            Ok(grader) => drop(graders.insert(assertion_type.to_owned(), Arc::new(grader))),
+            Err(error) => errors.push(error),
+        }
+    }
+    let values = assertions(plan)
+        .filter_map(|assertion| bad_value(assertion, graders.get(&assertion.kind)?));
+    errors.extend(values);
+    graders
+}
+
+/// Every assertion of the plan, members of sets included.
+fn assertions(plan: &Plan) -> impl Iterator<Item = &Assertion> {
+    plan.tests
+        .iter()
+        .flat_map(|test| &test.assertions)
+        .flat_map(Check::members)
+}
+
+/// A value that its type's schema refuses. Templates are checked when they have values.
+fn bad_value(assertion: &Assertion, grader: &Grader) -> Option<BindError> {
+    let value = assertion.value.as_ref().unwrap_or(&Value::Null);
+    // What code will make is not known yet.
+    if assertion.script.is_some() || has_template(value) {
+        return None;
+    }
+    let (pointer, message) = grader
+        .plugin
+        .component
+        .validate_value(&assertion.kind, value)
+        .into_iter()
+        .next()?;
+    Some(BindError::Config {
+        at: place(&assertion.at),
+        problem: format!(
+            "value{pointer} of '{}' is not what it takes: {message}",
+            assertion.kind
+        ),
+    })
+}
+
+fn has_template(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("{{") || text.contains("{%"),
+        Value::Array(items) => items.iter().any(has_template),
+        _ => false,
+    }
+}
+
+/// What the plugin's own check of a provider's config says.
+async fn refused_by_guest(target: &Target, at: &str) -> Vec<BindError> {
+    let plugin = target.plugin.named();
+    let refused = |pointer: String, message: String| BindError::ProviderConfig {
+        plugin: plugin.clone(),
+        at: at.to_owned(),
+        pointer,
+        message,
+        help: format!(
+            "the keys of `config` are in the README of plugin '{}'",
+            target.plugin.alias
+        ),
+    };
+    match target
+        .plugin
+        .component
+        .check_config(&target.abi.config_json)
+        .await
+    {
+        Ok(problems) => problems
+            .into_iter()
+            .map(|(pointer, message)| refused(pointer, message))
+            .collect(),
+        Err(error) => vec![BindError::Config {
+            at: at.to_owned(),
+            problem: error.to_string(),
+        }],
+    }
+}

@@ -1,0 +1,226 @@
+//! Running the code of a config: from a script of the plan to a program of the contract, and back
+//! to a value.
+//!
+//! Two ways to fail, kept apart. The guest may break a limit or crash: a [`CallFailure`] with its
+//! C-code, an error of whatever the code was for. Or the code itself fails, by throwing or by
+//! giving nothing that can be passed on: a [`Fault`], which is a failing grade where code grades
+//! and an error of the row anywhere else. What is made of results is in `made` and `verdict`,
+//! which are pure.
+
+use runner_config::plan::{Code, CodeFile, Script};
+use runner_sandbox::abi::{Argument, CallContext, Form, Module, Program, ScriptFailure};
+use serde_json::Value;
+
+use crate::call::{CallFailure, CallScope};
+
+pub(crate) mod around;
+pub(crate) mod made;
+pub(crate) mod verdict;
+
+/// The error code of a row whose code failed by itself.
+pub(crate) const SCRIPT: &str = "script";
+
+/// How code failed by itself: message, place and stack.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault(pub(crate) String);
+
+/// What code gave: a value, `None` for none (JavaScript's `undefined`), or how it failed.
+pub(crate) type Given = Result<Option<Value>, Fault>;
+
+/// Code that is an assertion in the config: blank space at its end means nothing.
+pub(crate) fn assertion(language: &str, key: &str, text: &str) -> Program {
+    inline(language, key, text.trim_end())
+}
+
+/// Any other code of the config, and files.
+pub(crate) fn program(script: &Script) -> Program {
+    let (files, entry) = match &script.code {
+        Code::Inline { text } => return inline(&script.language, &script.key, text),
+        Code::File { files, entry } => (files, entry),
+    };
+    let module = |file: &CodeFile| Module {
+        path: file.path.clone(),
+        source: file.source.clone(),
+    };
+    Program {
+        language: script.language.clone(),
+        form: Form::File,
+        name: files.main.path.clone(),
+        source: files.main.source.clone(),
+        entry: entry.clone(),
+        modules: files.modules.iter().map(module).collect(),
+        clock_ms: None,
+    }
+}
+
+/// One line is an expression, several are a function's body.
+fn inline(language: &str, key: &str, text: &str) -> Program {
+    let name = if key.is_empty() { "code" } else { key };
+    Program {
+        language: language.to_owned(),
+        form: if text.contains('\n') {
+            Form::Body
+        } else {
+            Form::Expression
+        },
+        name: name.to_owned(),
+        source: text.to_owned(),
+        entry: None,
+        modules: Vec::new(),
+        clock_ms: None,
+    }
+}
+
+/// An argument whose value is JSON already.
+pub(crate) fn argument(name: &str, value_json: String) -> Argument {
+    Argument {
+        name: name.to_owned(),
+        value_json,
+    }
+}
+
+impl CallScope {
+    /// Runs a program. Its clock begins where the run did.
+    ///
+    /// # Panics
+    /// If nothing runs its language; the config was checked against the catalogue.
+    pub(crate) async fn run_code(
+        &self,
+        mut program: Program,
+        arguments: &[Argument],
+        identity: &CallContext,
+    ) -> Result<Given, CallFailure> {
+        let interpreters = &self.context.interpreters;
+        let interpreter = interpreters
+            .get(&program.language)
+            .expect("the plan has only languages that exist");
+        program.clock_ms = Some(self.context.started_at_ms);
+        let outcome = self
+            .interpret(interpreter, &program, arguments, identity)
+            .await?;
+        Ok(match outcome.result {
+            Ok(value) => Ok(value.map(|json| {
+                serde_json::from_str(&json).expect("the sandbox lets no invalid JSON through")
+            })),
+            Err(failure) => Err(fault(&failure)),
+        })
+    }
+
+    /// Runs code that makes something of the case: what is wrong with it is the case's error.
+    pub(crate) async fn make(
+        &self,
+        script: &Script,
+        arguments: &[Argument],
+        identity: &CallContext,
+    ) -> Result<Option<Value>, CallFailure> {
+        let given = self.run_code(program(script), arguments, identity).await?;
+        given.map_err(|Fault(message)| failure(script, &message))
+    }
+}
+
+/// The failure of code that made something wrong, or nothing.
+pub(crate) fn failure(script: &Script, message: &str) -> CallFailure {
+    let message = if script.key.is_empty() {
+        message.to_owned()
+    } else {
+        format!("{}: {message}", script.key)
+    };
+    CallFailure::new(SCRIPT, message)
+}
+
+/// Message and place on the first line, the calls that led there below.
+fn fault(failure: &ScriptFailure) -> Fault {
+    use std::fmt::Write as _;
+    let mut text = failure.message.clone();
+    if let Some(place) = &failure.position {
+        write!(text, " ({}:{}", place.file, place.line).expect("a string takes everything");
+        if place.column > 0 {
+            write!(text, ":{}", place.column).expect("a string takes everything");
+        }
+        text.push(')');
+    }
+    if let Some(stack) = failure.stack.as_deref().map(str::trim_end)
+        && !stack.is_empty()
+    {
+        text.push('\n');
+        text.push_str(stack);
+    }
+    Fault(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use runner_config::plan::CodeFiles;
+    use runner_sandbox::abi::{FailureKind, Position};
+
+    use super::*;
+
+    #[test]
+    fn one_line_is_an_expression_and_several_are_a_body() {
+        let form = |text: &str| assertion("javascript", "k", text).form;
+        assert_eq!(form("output > 1"), Form::Expression);
+        assert_eq!(form("output > 1\n  \n"), Form::Expression);
+        assert_eq!(form("const n = 1\nreturn n"), Form::Body);
+        let script = |text: &str| Script {
+            language: "javascript".to_owned(),
+            key: String::new(),
+            code: Code::Inline {
+                text: text.to_owned(),
+            },
+        };
+        assert_eq!(program(&script("output")).form, Form::Expression);
+        // As promptfoo has it: of a transform every line counts.
+        assert_eq!(program(&script("return output\n")).form, Form::Body);
+        assert_eq!(program(&script("x")).name, "code");
+    }
+
+    #[test]
+    fn a_file_brings_its_modules() {
+        let file = |path: &str| CodeFile {
+            path: path.to_owned(),
+            source: format!("// {path}"),
+        };
+        let files = Arc::new(CodeFiles {
+            main: file("a.js"),
+            modules: vec![file("lib/b.js")],
+        });
+        let script = Script {
+            language: "javascript".to_owned(),
+            key: "prompts[0]".to_owned(),
+            code: Code::File {
+                files,
+                entry: Some("f".to_owned()),
+            },
+        };
+        let program = program(&script);
+        assert_eq!(program.form, Form::File);
+        assert_eq!(program.name, "a.js");
+        assert_eq!(program.entry.as_deref(), Some("f"));
+        assert_eq!(program.modules[0].path, "lib/b.js");
+        assert_eq!(program.modules[0].source, "// lib/b.js");
+    }
+
+    #[test]
+    fn a_fault_says_what_where_and_how_it_came_there() {
+        let position = Position {
+            file: "a.js".to_owned(),
+            line: 3,
+            column: 0,
+        };
+        let failed = ScriptFailure {
+            kind: FailureKind::Exception,
+            message: "Error: no".to_owned(),
+            position: Some(position),
+            stack: Some("    at f (a.js:3)\n".to_owned()),
+        };
+        assert_eq!(fault(&failed).0, "Error: no (a.js:3)\n    at f (a.js:3)");
+        let bare = ScriptFailure {
+            position: None,
+            stack: None,
+            ..failed
+        };
+        assert_eq!(fault(&bare).0, "Error: no");
+    }
+}

@@ -1,0 +1,188 @@
+//! The code around a provider's call and its grades: variables and prompt before, outputs and
+//! the grade of the case after.
+//!
+//! Each of these makes something of the case. What goes wrong in it is an error of the row,
+//! which keeps what it had; only a scoring function fails as a grade does.
+
+use runner_config::plan::{Case, Rendered, Script};
+use runner_sandbox::abi::CallContext;
+use serde_json::{Map, Value, json};
+
+use super::{argument, failure, made, program, verdict};
+use crate::answer::Answer;
+use crate::call::{CallFailure, CallScope};
+use crate::grading::CaseGrade;
+use crate::record::Outcome;
+
+/// What code knows of a provider: not its config, which may hold what is not for code.
+pub(crate) fn provider(case: &Case) -> Value {
+    let provider = &case.column.provider;
+    json!({ "id": provider.id, "label": provider.label })
+}
+
+/// What a transform of an output reads beside it; `text` is the rendered prompt.
+pub(crate) fn transform_context(case: &Case, text: &str, metadata: &Map<String, Value>) -> Value {
+    json!({
+        "vars": *case.scope,
+        "prompt": { "raw": text, "label": case.column.prompt.label },
+        "metadata": metadata,
+    })
+}
+
+/// What a transform makes of an output.
+pub(crate) async fn transform(
+    scope: &CallScope,
+    script: &Script,
+    output: &Value,
+    context: &Value,
+    identity: &CallContext,
+) -> Result<Value, CallFailure> {
+    let arguments = [
+        argument("output", output.to_string()),
+        argument("context", context.to_string()),
+    ];
+    let given = scope.make(script, &arguments, identity).await?;
+    made::something(given).map_err(|why| failure(script, &why))
+}
+
+/// The case with the variables that code makes: files of code first, `transformVars` after.
+/// `None` if there is no such code.
+pub(crate) async fn with_vars(
+    scope: &CallScope,
+    case: &Case,
+    identity: &CallContext,
+) -> Result<Option<Case>, CallFailure> {
+    let loaded = loaded_vars(scope, case, identity).await?;
+    let transformed = transformed_vars(scope, loaded.as_ref().unwrap_or(case), identity).await?;
+    Ok(transformed.or(loaded))
+}
+
+/// The case with the values of variables that are files of code.
+async fn loaded_vars(
+    scope: &CallScope,
+    case: &Case,
+    identity: &CallContext,
+) -> Result<Option<Case>, CallFailure> {
+    if case.code_vars.is_empty() {
+        return Ok(None);
+    }
+    let vars = Value::Object((*case.scope).clone()).to_string();
+    let prompt = Value::from(case.column.prompt.raw.as_str()).to_string();
+    let mut made = Map::new();
+    for (name, script) in &*case.code_vars {
+        let arguments = [
+            argument("varName", Value::from(name.as_str()).to_string()),
+            argument("prompt", prompt.clone()),
+            argument("vars", vars.clone()),
+            argument("provider", provider(case).to_string()),
+        ];
+        let given = scope.make(script, &arguments, identity).await?;
+        let value = made::var(given).map_err(|why| failure(script, &why))?;
+        made.insert(name.clone(), value);
+    }
+    let mut case = case.clone();
+    case.take_made(made);
+    Ok(Some(case))
+}
+
+/// The case with the variables that `transformVars` makes; `None` if it has none.
+async fn transformed_vars(
+    scope: &CallScope,
+    case: &Case,
+    identity: &CallContext,
+) -> Result<Option<Case>, CallFailure> {
+    let Some(script) = &case.test.transform_vars else {
+        return Ok(None);
+    };
+    let arguments = [
+        argument("vars", Value::Object((*case.scope).clone()).to_string()),
+        argument("context", json!({ "prompt": {} }).to_string()),
+    ];
+    let given = scope.make(script, &arguments, identity).await?;
+    let vars = made::vars(given).map_err(|why| failure(script, &why))?;
+    let mut case = case.clone();
+    case.add_vars(vars);
+    Ok(Some(case))
+}
+
+/// The prompt, made by its function if it has one.
+pub(crate) async fn rendered(
+    scope: &CallScope,
+    case: &Case,
+    identity: &CallContext,
+) -> Result<Rendered, CallFailure> {
+    let prompt = &case.column.prompt;
+    let rendered = match &prompt.code {
+        None => case.render(),
+        Some(script) => {
+            let context = json!({
+                "vars": *case.scope,
+                "provider": provider(case),
+                "config": prompt.config,
+            });
+            let arguments = [argument("context", context.to_string())];
+            let given = scope.make(script, &arguments, identity).await?;
+            let (text, config) = made::prompt(given).map_err(|why| failure(script, &why))?;
+            case.render_made(&text, config)
+        }
+    };
+    rendered.map_err(|error| CallFailure::new("template", error.to_string()))
+}
+
+/// The output after the provider's `transform` and the test's, in this order; `None` if neither
+/// has one.
+pub(crate) async fn output(
+    scope: &CallScope,
+    case: &Case,
+    prompt: &str,
+    answer: &Answer,
+    identity: &CallContext,
+) -> Result<Option<Value>, CallFailure> {
+    let scripts = [&case.column.provider.transform, &case.test.transform];
+    let mut output = None;
+    for script in scripts.into_iter().flatten() {
+        let before = output.as_ref().unwrap_or(&answer.record.output);
+        let context = transform_context(case, prompt, &answer.record.metadata);
+        output = Some(transform(scope, script, before, &context, identity).await?);
+    }
+    Ok(output)
+}
+
+/// The grade as `assertScoringFunction` sees it. A case that could not be graded stays so.
+pub(crate) async fn scored(
+    scope: &CallScope,
+    case: &Case,
+    mut grade: CaseGrade,
+    identity: &CallContext,
+) -> Result<CaseGrade, CallFailure> {
+    let Some(script) = &case.test.scoring else {
+        return Ok(grade);
+    };
+    if grade.outcome == Outcome::Error {
+        return Ok(grade);
+    }
+    let record = &mut grade.record;
+    let context = json!({
+        "threshold": case.test.threshold,
+        "componentResults": record.component_results,
+        "tokensUsed": record.tokens_used,
+    });
+    let scores = Value::Object(record.named_scores.clone());
+    let arguments = [
+        argument("namedScores", scores.to_string()),
+        argument("context", context.to_string()),
+    ];
+    let given = scope
+        .run_code(program(script), &arguments, identity)
+        .await?;
+    let stated = verdict::stated(&given);
+    record.pass = stated.pass;
+    record.score = stated.score;
+    record.reason = stated.reason;
+    grade.outcome = if stated.pass {
+        Outcome::Passed
+    } else {
+        Outcome::Failed
+    };
+    Ok(grade)
+}

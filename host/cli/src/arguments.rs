@@ -15,6 +15,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 mod cache;
 mod filtering;
 mod help;
+mod kept;
 mod later;
 mod over;
 mod persistence;
@@ -22,6 +23,7 @@ mod spending;
 
 pub(crate) use cache::{Cache, ClearCache, ListCache};
 pub(crate) use filtering::{Filtering, Wanted};
+pub(crate) use kept::{Check, Config, Diff, Export, Import, Init};
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
 pub(crate) use spending::Spending;
 
@@ -65,6 +67,17 @@ pub(crate) enum Command {
     List(List),
     /// Show the results of a run again, or one of its cases in full
     Show(Show),
+    /// Write a kept run to files
+    Export(Export),
+    /// Keep the results of a file, so that they can be shown, compared and exported
+    Import(Import),
+    /// Say what is different between two kept runs
+    Diff(Diff),
+    /// Write a small config that runs offline
+    Init(Init),
+    /// Check a config, or print its schema
+    #[command(subcommand)]
+    Config(Config),
     /// Look at plugins
     #[command(subcommand)]
     Plugin(Plugin),
@@ -147,7 +160,7 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "FILE|DIR", help_heading = "Plugins")]
     pub(crate) plugin: Vec<PathBuf>,
 
-    /// Write the results to FILE: .json, .jsonl (also while the run goes on) or .csv; repeatable
+    /// Write the results to FILE: .json, .jsonl (also while the run goes on), .csv, .yaml, .txt, .html or .junit.xml; repeatable
     #[arg(short, long, value_name = "FILE", help_heading = "Results")]
     pub(crate) output: Vec<PathBuf>,
     /// Write what happens to FILE as it happens, one JSON object per line: cases, and each lane's slots, limits and retries
@@ -273,7 +286,15 @@ pub(crate) fn parse_eval(words: impl Iterator<Item = OsString>) -> Option<Eval> 
     match Arguments::try_parse_from(line).ok()?.command? {
         Command::Eval(eval) => Some(*eval),
         Command::Retry(retry) => Some(retry.eval),
-        Command::List(_) | Command::Show(_) | Command::Plugin(_) | Command::Cache(_) => None,
+        Command::List(_)
+        | Command::Show(_)
+        | Command::Export(_)
+        | Command::Import(_)
+        | Command::Diff(_)
+        | Command::Init(_)
+        | Command::Config(_)
+        | Command::Plugin(_)
+        | Command::Cache(_) => None,
     }
 }
 

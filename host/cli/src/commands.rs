@@ -16,7 +16,12 @@ use crate::talk::Talk;
 use crate::terminal::Terminal;
 
 mod cache;
+mod config;
+mod diff;
 mod eval;
+mod export;
+mod import;
+mod init;
 mod inspect;
 mod list;
 mod show;
@@ -89,6 +94,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Retry(retry) => eval::run(&retry.into_eval(), &setting),
         Command::List(list) => list::run(&list, &setting),
         Command::Show(show) => show::run(&show, &setting),
+        Command::Export(export) => export::run(&export, &setting),
+        Command::Import(import) => import::run(&import, &setting),
+        Command::Diff(diff) => diff::run(&diff, &setting),
+        Command::Init(init) => init::run(&init, &setting),
+        Command::Config(config) => config::run(&config, &setting),
         Command::Cache(cache) => cache::run(&cache, &setting),
         Command::Plugin(Plugin::Inspect(inspect)) => inspect::run(&inspect, &setting),
     }

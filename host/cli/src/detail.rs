@@ -74,6 +74,15 @@ pub(crate) fn render(record: &CaseRecord) -> String {
     text.0
 }
 
+/// The description that somebody gave a test. Rows of a CSV file that have none are called
+/// `Row #3` by their place, which says nothing about what they are.
+pub(crate) fn given_description(test: &Value) -> Option<&str> {
+    let description = test.get("description")?.as_str()?;
+    let number = description.strip_prefix("Row #");
+    let by_place = number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
+    (!by_place).then_some(description)
+}
+
 fn answer(text: &mut Sheet, record: &CaseRecord, response: &ResponseRecord) {
     let mut facts = Vec::new();
     facts.extend(response.model.clone());
@@ -109,7 +118,8 @@ fn answer(text: &mut Sheet, record: &CaseRecord, response: &ResponseRecord) {
     text.block(&text_of(&response.output));
 }
 
-fn assertion(component: &ComponentRecord) -> String {
+/// What one assertion said, and its parts; not made safe to show.
+pub(crate) fn assertion(component: &ComponentRecord) -> String {
     let word = match (&component.error_code, component.pass) {
         (Some(code), _) => format!("ERROR {code}"),
         (None, true) => "PASS".to_owned(),
@@ -232,6 +242,17 @@ Produced by:
             "ab".repeat(32)
         );
         assert_eq!(render(&failed), expected);
+    }
+
+    #[test]
+    fn a_row_that_is_called_by_its_place_has_no_description() {
+        let of =
+            |text: &str| given_description(&serde_json::json!({ "description": text })).is_some();
+        assert_eq!(
+            ["Row #12", "Row #twelve", "Row 12", "Greets"].map(of),
+            [false, true, true, true]
+        );
+        assert_eq!(given_description(&Value::Null), None);
     }
 
     #[test]

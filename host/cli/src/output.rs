@@ -1,30 +1,37 @@
-//! Results files: `-o results.json`, `.jsonl`, `.csv`.
+//! Results files: `-o results.json`, `.jsonl`, `.csv`, `.yaml`, `.txt`, `.html`, `.junit.xml`.
 //!
 //! They are written from the store at the end of a run, record by record in index order, in
 //! memory that doesn't grow with the run, to a file beside the target that then takes its name:
 //! a reader never sees half a file, and a failed write leaves the old one. jsonl is besides
 //! streamed while the run goes on. Every problem with a path that can be found is found before
-//! anything is spent. Files hold texts as they are; making them safe to show is `visible`'s
-//! business and only for terminals.
+//! anything is spent. Files for programs hold texts as they are; files for people (txt, html,
+//! junit.xml) have what could mislead a reader replaced by `visible`, as a terminal has.
 
 use std::ffi::OsStr;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use runner_eval::record::CaseRecord;
 use runner_eval::summary::Summary;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 mod csv;
+mod html;
 mod json;
 mod jsonl;
+mod junit;
 mod replacement;
+mod txt;
+mod yaml;
 
 pub(crate) use json::{instant, write as write_json};
 pub(crate) use jsonl::Stream;
+pub(crate) use yaml::block as yaml_block;
 
 use crate::failure::Failure;
+use crate::stored::StoredRun;
 use replacement::Replacement;
 
 /// What a results file can be.
@@ -36,10 +43,29 @@ pub(crate) enum Format {
     Jsonl,
     /// One test per line.
     Csv,
+    /// The document of [`Format::Json`] as YAML.
+    Yaml,
+    /// Every case in words.
+    Txt,
+    /// A page for a browser, whole in itself.
+    Html,
+    /// What CI servers read.
+    Junit,
 }
 
-/// Extensions of formats that promptfoo writes and this version does not.
-const NOT_YET: &[&str] = &["html", "txt", "xml", "yaml", "yml"];
+/// Extensions and their formats. There is one XML that anything reads, so `.xml` is JUnit with
+/// or without `.junit` before it (promptfoo's plain `.xml` is its JSON in other brackets).
+const FORMATS: [(&str, Format); 9] = [
+    ("json", Format::Json),
+    ("jsonl", Format::Jsonl),
+    ("csv", Format::Csv),
+    ("yaml", Format::Yaml),
+    ("yml", Format::Yaml),
+    ("txt", Format::Txt),
+    ("html", Format::Html),
+    ("htm", Format::Html),
+    ("xml", Format::Junit),
+];
 
 /// A results file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,6 +116,33 @@ pub(crate) trait Records {
 /// Records as JSON texts.
 pub(crate) type RecordTexts<'a> = Box<dyn Iterator<Item = anyhow::Result<String>> + 'a>;
 
+impl<'a> Run<'a> {
+    /// A kept run with its sums.
+    pub(crate) fn of(stored: &'a StoredRun, summary: &'a Summary) -> Self {
+        Self {
+            summary,
+            columns: &stored.columns,
+            started_at_ms: stored.info.created_at_ms,
+            config: &stored.config,
+            records: stored,
+        }
+    }
+
+    /// Its records, parsed, one at a time.
+    ///
+    /// # Errors
+    /// When they can't be read.
+    fn cases(&self) -> anyhow::Result<impl Iterator<Item = anyhow::Result<CaseRecord>> + use<'a>> {
+        let texts = self.records.open()?;
+        Ok(texts.map(|text| serde_json::from_str(&text?).context("a stored record is damaged")))
+    }
+
+    /// What the user calls it.
+    fn description(&self) -> Option<&'a str> {
+        self.config.get("description").and_then(Value::as_str)
+    }
+}
+
 impl Output {
     /// A file whose extension says its format.
     ///
@@ -102,26 +155,15 @@ impl Output {
             .and_then(OsStr::to_str)
             .unwrap_or_default()
             .to_ascii_lowercase();
-        let format = match extension.as_str() {
-            "json" => Format::Json,
-            "jsonl" => Format::Jsonl,
-            "csv" => Format::Csv,
-            later if NOT_YET.contains(&later) => {
-                return Err(Failure::usage(format!(
-                    "can't write {shown}: results as .{later} are not supported yet"
-                ))
-                .help("use .json, .jsonl or .csv"));
-            }
-            _ => {
-                return Err(Failure::usage(format!(
-                    "can't write {shown}: its extension names no results format"
-                ))
-                .help("use .json, .jsonl or .csv"));
-            }
+        let Some((_, format)) = FORMATS.iter().find(|(known, _)| *known == extension) else {
+            return Err(Failure::usage(format!(
+                "can't write {shown}: its extension names no results format"
+            ))
+            .help("use .json, .jsonl, .csv, .yaml, .txt, .html or .junit.xml"));
         };
         Ok(Self {
             path: path.to_owned(),
-            format,
+            format: *format,
         })
     }
 
@@ -171,6 +213,10 @@ impl Output {
                 Format::Json => json::write(&mut file, run)?,
                 Format::Jsonl => jsonl::write(&mut file, run)?,
                 Format::Csv => csv::write(&mut file, run)?,
+                Format::Yaml => yaml::write(&mut file, run)?,
+                Format::Txt => txt::write(&mut file, run)?,
+                Format::Html => html::write(&mut file, run)?,
+                Format::Junit => junit::write(&mut file, run)?,
             }
             let replacement = file.into_inner().map_err(io::IntoInnerError::into_error)?;
             Ok(replacement.commit()?)

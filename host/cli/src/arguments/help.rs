@@ -6,7 +6,7 @@ use crate::environment::VARIABLES;
 
 /// Below the short help.
 pub(super) const SHORT: &str = "\
-Start with `runner eval` in a folder that has a promptfooconfig.yaml.
+Start with `runner init`, then `runner eval` in a folder that has a promptfooconfig.yaml.
 `runner --help` says more: examples, exit codes, where things are kept, environment variables.";
 
 /// Below the help of `eval`.
@@ -47,6 +47,33 @@ Examples:
   runner show --test 7 --column 1    one case: prompt, full answer, every assertion
   runner show --json > results.json  the whole run as a file";
 
+/// Below the help of `export`.
+pub(super) const EXPORT: &str = "\
+Examples:
+  runner export -o results.html             the newest run as a page to read and to send
+  runner export run-202 -o x.junit.xml -o x.csv
+  runner export latest > results.json       as JSON, in the shape of `runner eval -o results.json`
+
+A page (.html) needs no network and no server. .xml is JUnit, too; .txt is every case in words.";
+
+/// Below the help of `import`.
+pub(super) const IMPORT: &str = "\
+Examples:
+  runner import results.json                what `runner eval -o` or promptfoo wrote
+  runner import results.jsonl               rows alone: the run gets a new id
+
+An imported run can be shown, compared, exported and filtered by; it can't be gone on with.";
+
+/// Below the help of `diff`.
+pub(super) const DIFF: &str = "\
+Examples:
+  runner diff run-20261120                  that run with the newest
+  runner diff run-1 run-2 --json            for programs: every changed case
+
+Cases are paired by description, variables and repeat, columns by provider and prompt, and
+then by either of them: an edited prompt or another model is compared with what it was.
+The exit code is 0 whatever changed.";
+
 /// Below the long help.
 pub(super) fn long() -> String {
     let mut text = LONG.to_owned();
@@ -70,13 +97,7 @@ pub(super) fn long() -> String {
 
 const LONG: &str = "\
 A first run:
-  cat > promptfooconfig.yaml <<'END'
-  prompts: ['Say hello to {{name}}']
-  providers: [echo]
-  tests:
-    - vars: { name: Ada }
-      assert: [{ type: contains, value: Ada }]
-  END
+  runner init                                   a small config, which needs no key
   runner eval
 
   A config in promptfoo's format runs as it is; what is not supported is said before anything
@@ -90,6 +111,8 @@ Examples:
   runner list                                   the runs that are kept
   runner show latest --failed                   what did not pass in the newest run
   runner show latest --test 3 --column 0        one case in full
+  runner diff run-1 latest                      what changed between two runs
+  runner export latest -o results.html          a run as a page
 
 Exit codes:
   0    all cases passed, or enough of them (RUNNER_PASS_RATE_THRESHOLD)

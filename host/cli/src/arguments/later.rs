@@ -48,21 +48,18 @@ const LATER: &[(&[&str], &str, &str)] = &[
     (
         &["view"],
         "the viewer",
-        "use `runner show`, or write a file with -o",
+        "write a page with -o results.html, or use `runner show`",
     ),
     (
-        &["export"],
-        "exporting a kept run",
-        "use `runner show RUN --json`",
+        &["validate"],
+        "this command",
+        "`runner config check` says what is wrong with a config",
     ),
     (
         &[
-            "import",
             "delete",
             "logs",
             "debug",
-            "validate",
-            "init",
             "generate",
             "redteam",
             "share",

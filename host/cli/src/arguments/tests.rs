@@ -82,7 +82,7 @@ fn what_promptfoo_has_and_we_have_not_is_refused_by_name() {
         ),
         (
             "runner view",
-            "error: view is not supported yet: the viewer\nhelp: use `runner show`, or write a file with -o",
+            "error: view is not supported yet: the viewer\nhelp: write a page with -o results.html, or use `runner show`",
         ),
     ];
     for (line, message) in table {

@@ -41,9 +41,11 @@ use crate::table::{self, View};
 use crate::talk::Talk;
 use crate::terminal::Terminal;
 
+mod check;
 mod session;
 mod watch;
 
+pub(super) use check::check;
 use session::Session;
 use watch::Touched;
 
@@ -97,7 +99,7 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
         beginning: session.beginning.clone(),
         invocation: session.invocation.clone(),
     };
-    let runtime = Runtime::new().context("the asynchronous runtime can't start")?;
+    let runtime = runtime()?;
     let summary = carry_out(&runtime, request, interrupts, &setting.talk)?;
     // Everything is stored: what follows may be cut short, also where nobody reads it.
     runtime.spawn(signals::leave());
@@ -325,6 +327,10 @@ fn carry_out(
     })
 }
 
+fn runtime() -> anyhow::Result<Runtime> {
+    Runtime::new().context("the asynchronous runtime can't start")
+}
+
 /// Why a run has no result, and what helps.
 fn unfinished(error: RunError) -> Failure {
     let failure = |error: RunError| Failure::from(anyhow::Error::new(error));
@@ -399,13 +405,7 @@ fn write(
         return Ok(true);
     }
     let stored = StoredRun::find(store, &summary.run_id)?;
-    let run = Run {
-        summary,
-        columns: &stored.columns,
-        started_at_ms: stored.info.created_at_ms,
-        config: &stored.config,
-        records: &stored,
-    };
+    let run = Run::of(&stored, summary);
     let mut written = true;
     for output in outputs {
         match output.write(&run) {

@@ -94,16 +94,10 @@ fn head(run: &StoredRun, zone: &TimeZone) -> String {
     visible::line(&parts.join(" · ")).into_owned() + "\n"
 }
 
-fn json(run: &StoredRun) -> anyhow::Result<()> {
+/// The run as a results file in JSON.
+pub(super) fn json(run: &StoredRun) -> anyhow::Result<()> {
     let summary = run.sum_up(|_| {})?;
-    let run = Run {
-        summary: &summary,
-        columns: &run.columns,
-        started_at_ms: run.info.created_at_ms,
-        config: &run.config,
-        records: run,
-    };
-    stdout::stream(|out| output::write_json(out, &run))
+    stdout::stream(|out| output::write_json(out, &Run::of(run, &summary)))
 }
 
 fn test(arguments: &Show, run: &StoredRun, test_idx: u32) -> Result<(), Failure> {

@@ -48,7 +48,8 @@ pub(crate) fn instant(ms: i64) -> String {
         .map_or_else(|_| String::new(), |timestamp| format!("{timestamp:.3}"))
 }
 
-fn prompts(columns: &[ColumnRecord], summary: &Summary) -> Value {
+/// The columns with their sums.
+pub(super) fn prompts(columns: &[ColumnRecord], summary: &Summary) -> Value {
     let describe = |(column, (_, tally)): (&ColumnRecord, &(_, runner_eval::summary::Tally))| {
         let mut prompt = json!(column);
         prompt["metrics"] = tally.metrics_json();
@@ -57,7 +58,8 @@ fn prompts(columns: &[ColumnRecord], summary: &Summary) -> Value {
     columns.iter().zip(&summary.columns).map(describe).collect()
 }
 
-fn stats(summary: &Summary) -> Value {
+/// The run's sums.
+pub(super) fn stats(summary: &Summary) -> Value {
     let all = &summary.all;
     let mut usage = tokens(&all.tokens);
     usage["assertions"] = tokens(&all.grading_tokens);
@@ -88,7 +90,8 @@ fn tokens(usage: &TokenUsage) -> Value {
     })
 }
 
-fn metadata(evaluated_at: &str) -> Value {
+/// Where and when the file was made.
+pub(super) fn metadata(evaluated_at: &str) -> Value {
     let now = Timestamp::now().as_millisecond();
     json!({
         "runnerVersion": env!("CARGO_PKG_VERSION"),

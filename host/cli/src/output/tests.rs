@@ -17,6 +17,8 @@ use crate::findings::tests::record;
 use crate::report::tests::lane;
 use crate::talk::Talk;
 
+mod read_by_people;
+
 struct Kept(Vec<CaseRecord>);
 
 impl Records for Kept {
@@ -250,15 +252,9 @@ fn a_path_that_cannot_work_is_refused_before_the_run() -> anyhow::Result<()> {
             ),
         ),
         (
-            "out.html",
-            format!(
-                "error: can't write {here}/out.html: results as .html are not supported yet\nhelp: use .json, .jsonl or .csv"
-            ),
-        ),
-        (
             "out",
             format!(
-                "error: can't write {here}/out: its extension names no results format\nhelp: use .json, .jsonl or .csv"
+                "error: can't write {here}/out: its extension names no results format\nhelp: use .json, .jsonl, .csv, .yaml, .txt, .html or .junit.xml"
             ),
         ),
     ];
@@ -268,11 +264,29 @@ fn a_path_that_cannot_work_is_refused_before_the_run() -> anyhow::Result<()> {
     }
     let twice = [base.join("a.json"), base.join("a.json")];
     assert!(Output::prepare(&twice).is_err());
-    let outputs =
-        Output::prepare(&[base.join("a.JSON"), base.join("a.jsonl")]).expect("both can be written");
+    let names = [
+        "a.JSON",
+        "a.jsonl",
+        "a.csv",
+        "a.yml",
+        "a.txt",
+        "a.html",
+        "a.junit.xml",
+        "b.xml",
+    ];
+    let outputs = Output::prepare(&names.map(|name| base.join(name))).expect("all can be written");
     assert_eq!(
         outputs.iter().map(Output::format).collect::<Vec<_>>(),
-        [Format::Json, Format::Jsonl]
+        [
+            Format::Json,
+            Format::Jsonl,
+            Format::Csv,
+            Format::Yaml,
+            Format::Txt,
+            Format::Html,
+            Format::Junit,
+            Format::Junit
+        ]
     );
     assert_eq!(
         fs::read_dir(base)?.count(),

@@ -1,0 +1,119 @@
+//! The arguments of the commands that move kept runs and compare them, and of `init`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::{Eval, NEWEST, help};
+use crate::failure::Failure;
+
+/// `runner export`
+#[derive(Debug, Args)]
+#[command(after_help = help::EXPORT)]
+pub(crate) struct Export {
+    /// The run: its id, the beginning of its id, or latest (the default); promptfoo's `eval RUN` means the same
+    #[arg(value_name = "RUN", num_args = 0..=2)]
+    pub(crate) names: Vec<String>,
+    /// Write to FILE: .json, .jsonl, .csv, .yaml, .txt, .html or .junit.xml; repeatable [default: JSON on standard output]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Vec<PathBuf>,
+}
+
+impl Export {
+    /// Which run is meant.
+    ///
+    /// # Errors
+    /// When two words are not promptfoo's form.
+    pub(crate) fn run(&self) -> Result<&str, Failure> {
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        match names.as_slice() {
+            [] | ["eval"] => Ok(NEWEST),
+            [run] | ["eval", run] => Ok(run),
+            [what, ..] => Err(Failure::usage(format!("can't export '{what}'"))
+                .help("name one run: runner export RUN -o results.json")),
+        }
+    }
+}
+
+/// `runner import`
+#[derive(Debug, Args)]
+#[command(after_help = help::IMPORT)]
+pub(crate) struct Import {
+    /// A results file: .json (this program's or promptfoo's, version 3) or .jsonl
+    pub(crate) file: PathBuf,
+    /// Give the run a new id instead of the one that the file has
+    #[arg(long)]
+    pub(crate) new_id: bool,
+    /// Take the place of the run that has the same id; it is deleted
+    #[arg(long, conflicts_with = "new_id")]
+    pub(crate) force: bool,
+}
+
+/// `runner diff`
+#[derive(Debug, Args)]
+#[command(after_help = help::DIFF)]
+pub(crate) struct Diff {
+    /// The run before: its id, the beginning of its id, or latest
+    #[arg(value_name = "A")]
+    pub(crate) before: String,
+    /// The run after
+    #[arg(value_name = "B", default_value = NEWEST)]
+    pub(crate) after: String,
+    /// As JSON, with every changed case
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Cases to show of each kind of change
+    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "json")]
+    pub(crate) rows: usize,
+}
+
+/// `runner init`
+#[derive(Debug, Args)]
+pub(crate) struct Init {
+    /// Where; made if it is not there [default: this folder]
+    #[arg(value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// `runner config …`
+#[derive(Debug, Subcommand)]
+pub(crate) enum Config {
+    /// Check all that can be checked before a run, and run nothing
+    Check(Box<Check>),
+    /// Print the JSON Schema of the config, for editors
+    Schema,
+}
+
+/// `runner config check`: the flags of `eval`, so that exactly that run is checked.
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    /// Also say what would be run: columns, options and plugins as they were understood, as YAML
+    #[arg(long)]
+    pub(crate) show: bool,
+    /// The run that is checked.
+    #[command(flatten)]
+    pub(crate) eval: Eval,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_named_in_our_form_or_in_promptfoos() {
+        let table = [
+            (&[][..], Ok("latest")),
+            (&["eval"], Ok("latest")),
+            (&["run-1"], Ok("run-1")),
+            (&["eval", "run-1"], Ok("run-1")),
+            (&["logs", "x"], Err(())),
+        ];
+        for (names, expected) in table {
+            let export = Export {
+                names: names.iter().map(ToString::to_string).collect(),
+                output: Vec::new(),
+            };
+            assert_eq!(export.run().map_err(|_| ()), expected, "{names:?}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! `runner diff A B`: what is different between two kept runs, and what may be why.
+//!
+//! First what changed in what was asked: prompts, providers, plugins, graders. Then, for each
+//! pair of columns, the sums; then the cases that ended differently, the worst first. The exit
+//! code says only whether the comparison could be made: whether a change is bad is for the
+//! reader, and `eval` has an exit code about that.
+
+use std::io::Write;
+
+use anyhow::Context as _;
+use runner_eval::record::CaseRecord;
+use runner_store::{Row, Store, StoreError};
+use serde_json::{Value, json};
+
+use super::Setting;
+use crate::arguments::Diff;
+use crate::exit::SUCCESS;
+use crate::failure::Failure;
+use crate::stdout;
+use crate::stored::{self, StoredRun};
+
+mod cases;
+mod columns;
+mod told;
+
+use cases::{Ended, Index, Kind};
+use columns::{Change, Head};
+use told::Sums;
+
+/// Compares two runs.
+pub(super) fn run(arguments: &Diff, setting: &Setting) -> Result<u8, Failure> {
+    let Some(store) = setting.existing_store()? else {
+        return Err(stored::unfound(StoreError::NoRuns));
+    };
+    let find = |wanted| StoredRun::find(store.clone(), wanted);
+    let (before, after) = (find(&arguments.before)?, find(&arguments.after)?);
+    if before.info.id == after.info.id {
+        let message = format!("{} would be compared with itself", before.info.id);
+        return Err(Failure::usage(message).help("`runner list` shows the runs that are kept"));
+    }
+    let comparison = Comparison::new(&store, &before, &after)?;
+    if arguments.json {
+        stdout::stream(|out| json(out, &comparison))?;
+    } else {
+        let text = told::text(&comparison, arguments.rows, setting.terminal.width)?;
+        stdout::print(&text)?;
+    }
+    Ok(SUCCESS)
+}
+
+/// Two runs, their columns paired.
+struct Comparison<'a> {
+    store: &'a Store,
+    before: &'a StoredRun,
+    after: &'a StoredRun,
+    /// For each column of the later run its partner.
+    partners: Vec<Option<usize>>,
+    /// What changed but for single cases.
+    changes: Vec<Change>,
+}
+
+/// A case that is in both runs.
+struct Compared<'a> {
+    record: &'a CaseRecord,
+    before: &'a Ended,
+    after: &'a Ended,
+    kind: Kind,
+    causes: &'a [&'static str],
+}
+
+/// What a comparison comes to.
+struct Totals {
+    /// By column of the later run.
+    columns: Vec<Sums>,
+    /// Cases whose prompt, plugin, assertions or config changed, by that word.
+    causes: Vec<(&'static str, u64)>,
+    only_after: u64,
+    only_before: Vec<Ended>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(store: &'a Store, before: &'a StoredRun, after: &'a StoredRun) -> Result<Self, Failure> {
+        let partners = columns::pairs(&before.columns, &after.columns);
+        let plugins = |run: &StoredRun| -> anyhow::Result<Value> {
+            let head = store.run_head(&run.info.id)?;
+            Ok(serde_json::from_str(&head.plugins_json).unwrap_or_default())
+        };
+        let (old, new) = (plugins(before)?, plugins(after)?);
+        let earlier = Head {
+            columns: &before.columns,
+            config: &before.config,
+            plugins: &old,
+        };
+        let later = Head {
+            columns: &after.columns,
+            config: &after.config,
+            plugins: &new,
+        };
+        let changes = columns::changes(&earlier, &later, &partners);
+        Ok(Self {
+            store,
+            before,
+            after,
+            partners,
+            changes,
+        })
+    }
+
+    /// Compares case by case, telling each that is in both runs to `see`.
+    fn walk(
+        &self,
+        mut see: impl FnMut(&Compared<'_>) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Totals> {
+        let mut index = Index::default();
+        for row in self.store.rows(&self.before.info.id)? {
+            let (record, ended) = read(&row?)?;
+            index.add(&record, ended);
+        }
+        let mut totals = Totals {
+            columns: vec![Sums::default(); self.after.columns.len()],
+            causes: ["prompt", "plugin", "grader", "config"]
+                .map(|word| (word, 0))
+                .into(),
+            only_after: 0,
+            only_before: Vec::new(),
+        };
+        for row in self.store.rows(&self.after.info.id)? {
+            let (record, after) = read(&row?)?;
+            let column = record.prompt_idx as usize;
+            let partner = self.partners.get(column).copied().flatten();
+            let before = partner.and_then(|partner| index.claim(&record, partner as u32));
+            let Some(before) = &before else {
+                totals.only_after += 1;
+                continue;
+            };
+            let kind = Kind::of(before, &after);
+            let causes = cases::causes(before, &after);
+            for (word, count) in &mut totals.causes {
+                *count += u64::from(causes.contains(word));
+            }
+            if let Some(sums) = totals.columns.get_mut(column) {
+                sums.add(before, &after, kind);
+            }
+            see(&Compared {
+                record: &record,
+                before,
+                after: &after,
+                kind,
+                causes: &causes,
+            })?;
+        }
+        totals.only_before = index.rest();
+        Ok(totals)
+    }
+}
+
+fn read(row: &Row) -> anyhow::Result<(CaseRecord, Ended)> {
+    let record: CaseRecord =
+        serde_json::from_str(&row.record_json).context("a stored record is damaged")?;
+    let ended = Ended::of(&record, row.identity);
+    Ok((record, ended))
+}
+
+/// The comparison as one document; cases are written as they are found.
+fn json(out: &mut dyn Write, comparison: &Comparison<'_>) -> anyhow::Result<()> {
+    let Comparison { before, after, .. } = comparison;
+    let changes: Value = comparison.changes.iter().map(Change::json).collect();
+    writeln!(
+        out,
+        "{{\"before\":{},\"after\":{},\n\"changed\":{changes},\n\"cases\":[",
+        json!(before.info.id),
+        json!(after.info.id)
+    )?;
+    let mut separator = "";
+    let totals = comparison.walk(|case| {
+        if case.kind == Kind::Same {
+            return Ok(());
+        }
+        let record = case.record;
+        let case = json!({
+            "kind": case.kind.word(),
+            "description": record.test_case.get("description"),
+            "vars": record.vars,
+            "repeatIndex": record.repeat_index,
+            "before": case.before.json(),
+            "after": case.after.json(),
+            "changed": case.causes,
+        });
+        write!(out, "{separator}{case}")?;
+        separator = ",\n";
+        Ok(())
+    })?;
+    let columns = totals.columns.iter().enumerate();
+    let columns: Value = columns
+        .map(|(idx, sums)| {
+            let column = &after.columns[idx];
+            let mut json = sums.json();
+            json["provider"] = json!(column.provider);
+            json["prompt"] = json!(column.label);
+            json["before"] = json!(comparison.partners[idx]);
+            json["after"] = json!(idx);
+            json
+        })
+        .collect();
+    let causes = totals.causes.iter();
+    let causes: serde_json::Map<String, Value> = causes
+        .map(|(word, count)| ((*word).to_owned(), json!(count)))
+        .collect();
+    let only_before: Value = totals.only_before.iter().map(Ended::json).collect();
+    writeln!(
+        out,
+        "\n],\n\"casesWithChanged\":{},\n\"columns\":{columns},\n\"onlyBefore\":{only_before},\n\"onlyAfter\":{}}}",
+        Value::Object(causes),
+        totals.only_after
+    )?;
+    Ok(())
+}

@@ -1,0 +1,270 @@
+//! Which cases of two runs are the same one, and how they ended there and here.
+//!
+//! A case is known by what the user would call the same: description, variables, repeat, and the
+//! pair of columns; not by its number, which moves with every edit, and not by prompt, provider
+//! or assertions, whose change is what one wants to see the effect of. Cases equal in all of it
+//! pair in order. Of the earlier run a digest and some figures of each case are kept while the
+//! later one is read (some 200 bytes), so that two runs of a million fit.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use runner_eval::record::{CaseRecord, Outcome};
+use runner_store::Digest;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::detail;
+
+/// How a case ended, as far as it is compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Ended {
+    pub(super) test_idx: u32,
+    pub(super) prompt_idx: u32,
+    pub(super) outcome: Outcome,
+    pub(super) score: f64,
+    pub(super) latency_ms: Option<u64>,
+    pub(super) cost: Option<f64>,
+    output: u64,
+    prompt: u64,
+    grader: u64,
+    plugin: u64,
+    identity: Option<Digest>,
+}
+
+impl Ended {
+    /// Of a record and the identity that the store has of it.
+    pub(super) fn of(record: &CaseRecord, identity: Option<Digest>) -> Self {
+        let response = record.response.as_ref();
+        let by = record.provenance.as_ref();
+        Self {
+            test_idx: record.test_idx,
+            prompt_idx: record.prompt_idx,
+            outcome: record.outcome,
+            score: record.score,
+            latency_ms: response.map(|_| record.latency_ms),
+            cost: record.cost,
+            output: hash(response.map(|response| response.output.to_string())),
+            prompt: hash(&record.prompt.raw),
+            grader: hash(grader(&record.test_case)),
+            plugin: hash(by.map(|by| (&by.plugin, &by.version, &by.sha256))),
+            identity,
+        }
+    }
+
+    /// For `--json`.
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "testIdx": self.test_idx, "promptIdx": self.prompt_idx, "outcome": self.outcome,
+            "score": self.score, "latencyMs": self.latency_ms, "cost": self.cost,
+        })
+    }
+}
+
+/// What judges a case: its assertions, and what is said beside them.
+fn grader(test: &Value) -> String {
+    let part = |name: &str| test.get(name).cloned().unwrap_or_default();
+    let provider = test.pointer("/options/provider").cloned();
+    json!([part("assert"), part("threshold"), provider]).to_string()
+}
+
+fn hash(content: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    content.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// What there is to say about one case in two runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Kind {
+    /// It passed and does not any more.
+    Broke,
+    /// It passes now.
+    Fixed,
+    /// It did not pass in another way: an error was a failure, or the like.
+    Otherwise,
+    /// The same verdict with another score.
+    Score,
+    /// The same verdict and score for another answer.
+    Answer,
+    /// The same.
+    Same,
+}
+
+impl Kind {
+    /// Every kind that is worth a line, the worst first.
+    pub(super) const TOLD: [Self; 5] = [
+        Self::Broke,
+        Self::Fixed,
+        Self::Otherwise,
+        Self::Score,
+        Self::Answer,
+    ];
+
+    /// The word in JSON.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Broke => "broke",
+            Self::Fixed => "fixed",
+            Self::Otherwise => "other-verdict",
+            Self::Score => "score",
+            Self::Answer => "answer",
+            Self::Same => "same",
+        }
+    }
+
+    /// How two endings compare.
+    pub(super) fn of(before: &Ended, after: &Ended) -> Self {
+        let passed = |ended: &Ended| ended.outcome == Outcome::Passed;
+        match (passed(before), passed(after)) {
+            (true, false) => Self::Broke,
+            (false, true) => Self::Fixed,
+            _ if before.outcome != after.outcome => Self::Otherwise,
+            _ if (before.score - after.score).abs() > 1e-9 => Self::Score,
+            _ if before.output != after.output => Self::Answer,
+            _ => Self::Same,
+        }
+    }
+}
+
+/// What is different about a case itself, rather than about its end.
+pub(super) fn causes(before: &Ended, after: &Ended) -> Vec<&'static str> {
+    let mut causes = Vec::new();
+    if before.prompt != after.prompt {
+        causes.push("prompt");
+    }
+    if before.plugin != after.plugin {
+        causes.push("plugin");
+    }
+    if before.grader != after.grader {
+        causes.push("grader");
+    }
+    let known = before.identity.is_some() && after.identity.is_some();
+    if causes.is_empty() && known && before.identity != after.identity {
+        // The provider's config, options, or a file that an assertion names.
+        causes.push("config");
+    }
+    causes
+}
+
+/// The cases of the earlier run that no case of the later has claimed.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    cases: HashMap<u128, Ended>,
+    before: Counter,
+    after: Counter,
+}
+
+/// How often a key came.
+#[derive(Debug, Default)]
+struct Counter(HashMap<u128, u32>);
+
+impl Counter {
+    /// The key with its number among equal ones.
+    fn numbered(&mut self, key: u128) -> u128 {
+        let nth = self.0.entry(key).or_default();
+        *nth += 1;
+        key.wrapping_add(u128::from(*nth))
+    }
+}
+
+impl Index {
+    /// Takes a case of the earlier run.
+    pub(super) fn add(&mut self, record: &CaseRecord, ended: Ended) {
+        let key = key(record, record.prompt_idx);
+        let key = self.before.numbered(key);
+        self.cases.insert(key, ended);
+    }
+
+    /// The partner of a case of the later run; `column` is the earlier run's.
+    pub(super) fn claim(&mut self, record: &CaseRecord, column: u32) -> Option<Ended> {
+        let key = self.after.numbered(key(record, column));
+        self.cases.remove(&key)
+    }
+
+    /// The cases that are left, in index order.
+    pub(super) fn rest(self) -> Vec<Ended> {
+        let mut rest: Vec<Ended> = self.cases.into_values().collect();
+        rest.sort_unstable_by_key(|ended| (ended.test_idx, ended.prompt_idx));
+        rest
+    }
+}
+
+fn key(record: &CaseRecord, column: u32) -> u128 {
+    let description = detail::given_description(&record.test_case);
+    // In order of their names: whoever sorts the variables of a test does not change it.
+    let vars: BTreeMap<&String, &Value> = record.vars.iter().collect();
+    let content = json!([description, vars, record.repeat_index, column]);
+    let digest = Sha256::digest(content.to_string());
+    let first: [u8; 16] = digest[..16].try_into().expect("a sha256 has 32 bytes");
+    u128::from_be_bytes(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::tests::record;
+
+    fn ended(outcome: Outcome, output: &str) -> Ended {
+        Ended::of(&record(0, 0, outcome, output), None)
+    }
+
+    #[test]
+    fn cases_are_compared_by_how_they_ended() {
+        use Outcome::{Error, Failed, Passed};
+        let mut half = ended(Passed, "yes");
+        half.score = 0.5;
+        let table = [
+            (ended(Passed, "yes"), ended(Failed, "no"), Kind::Broke),
+            (ended(Error, ""), ended(Passed, "yes"), Kind::Fixed),
+            (ended(Failed, "no"), ended(Error, ""), Kind::Otherwise),
+            (ended(Passed, "yes"), half, Kind::Score),
+            (ended(Passed, "yes"), ended(Passed, "yes!"), Kind::Answer),
+            (ended(Passed, "yes"), ended(Passed, "yes"), Kind::Same),
+        ];
+        for (before, after, expected) in table {
+            assert_eq!(Kind::of(&before, &after), expected, "{before:?} {after:?}");
+        }
+    }
+
+    #[test]
+    fn a_case_is_found_wherever_it_stands_and_only_once() {
+        let mut index = Index::default();
+        let mut twin = record(0, 0, Outcome::Passed, "b");
+        twin.test_idx = 5;
+        for record in [record(0, 0, Outcome::Passed, "a"), twin.clone()] {
+            index.add(&record, Ended::of(&record, None));
+        }
+        let first = index.claim(&twin, 0).expect("equal");
+        assert_eq!(first.test_idx, 0, "equal cases pair in order");
+        assert_eq!(index.claim(&twin, 0).map(|ended| ended.test_idx), Some(5));
+        assert_eq!(index.claim(&twin, 0), None);
+        assert_eq!(index.rest(), []);
+    }
+
+    #[test]
+    fn the_order_of_variables_is_nothing_and_their_values_are_all() {
+        let mut one = record(0, 0, Outcome::Passed, "a");
+        one.vars.insert("more".to_owned(), json!(1));
+        let mut other = one.clone();
+        other.vars = one.vars.clone().into_iter().rev().collect();
+        assert_eq!(key(&one, 0), key(&other, 0));
+        assert_ne!(key(&one, 0), key(&one, 1));
+        other.vars.insert("more".to_owned(), json!(2));
+        assert_ne!(key(&one, 0), key(&other, 0));
+    }
+
+    #[test]
+    fn what_changed_about_a_case_is_named() {
+        let before = record(0, 0, Outcome::Passed, "yes");
+        let mut after = before.clone();
+        after.prompt.raw.push('!');
+        after.test_case["assert"] = json!([{ "type": "equals" }]);
+        let of = |record: &CaseRecord| Ended::of(record, Some(Digest::new([1; 32])));
+        assert_eq!(causes(&of(&before), &of(&after)), ["prompt", "grader"]);
+        let mut other = of(&before);
+        other.identity = Some(Digest::new([2; 32]));
+        assert_eq!(causes(&of(&before), &other), ["config"]);
+        assert!(causes(&of(&before), &of(&before)).is_empty());
+    }
+}

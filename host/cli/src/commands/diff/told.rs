@@ -1,0 +1,310 @@
+//! A comparison in words and figures, for a terminal or a pipe.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use runner_eval::record::CaseRecord;
+use serde_json::{Value, json};
+
+use super::cases::{Ended, Kind};
+use super::columns::Change;
+use super::{Compared, Comparison, Totals};
+use crate::detail;
+use crate::figures;
+use crate::findings::text_of;
+use crate::listing::{self, Side};
+use crate::visible;
+
+/// Characters of a name, a value, a reason.
+const NAME_CHARS: usize = 90;
+const VALUE_CHARS: usize = 60;
+const REASON_CHARS: usize = 200;
+
+/// Sums over the cases of one pair of columns that are in both runs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sums {
+    cases: u64,
+    passed: [u64; 2],
+    broke: u64,
+    fixed: u64,
+    score: [f64; 2],
+    cost: [f64; 2],
+    /// Sums of milliseconds, over the cases answered in both runs, so that they compare.
+    latency_ms: [u64; 2],
+    answered: u64,
+}
+
+impl Sums {
+    pub(super) fn add(&mut self, before: &Ended, after: &Ended, kind: Kind) {
+        use runner_eval::record::Outcome::Passed;
+        self.cases += 1;
+        self.broke += u64::from(kind == Kind::Broke);
+        self.fixed += u64::from(kind == Kind::Fixed);
+        for (side, ended) in [before, after].into_iter().enumerate() {
+            self.passed[side] += u64::from(ended.outcome == Passed);
+            self.score[side] += ended.score;
+            self.cost[side] += ended.cost.unwrap_or(0.0);
+        }
+        if let (Some(was), Some(is)) = (before.latency_ms, after.latency_ms) {
+            self.answered += 1;
+            self.latency_ms[0] += was;
+            self.latency_ms[1] += is;
+        }
+    }
+
+    fn mean_ms(&self, side: usize) -> Option<u64> {
+        self.latency_ms[side].checked_div(self.answered)
+    }
+
+    /// For `--json`: each pair is before, after.
+    pub(super) fn json(&self) -> Value {
+        let mean = |side: usize| (self.cases > 0).then(|| self.score[side] / self.cases as f64);
+        json!({
+            "cases": self.cases, "broke": self.broke, "fixed": self.fixed, "passed": self.passed,
+            "meanScore": [mean(0), mean(1)], "cost": self.cost,
+            "meanLatencyMs": [self.mean_ms(0), self.mean_ms(1)],
+        })
+    }
+}
+
+/// The whole comparison; `rows`: cases of each kind.
+pub(super) fn text(comparison: &Comparison<'_>, rows: usize, width: u16) -> anyhow::Result<String> {
+    let mut lines: Vec<(Kind, u64, Vec<String>)> =
+        Kind::TOLD.map(|kind| (kind, 0, Vec::new())).into();
+    let totals = comparison.walk(|case| {
+        if let Some((_, count, told)) = lines.iter_mut().find(|(kind, ..)| *kind == case.kind) {
+            *count += 1;
+            if told.len() < rows {
+                told.push(line(case));
+            }
+        }
+        Ok(())
+    })?;
+    let (before, after) = (&comparison.before.info, &comparison.after.info);
+    let mut text = String::new();
+    for (word, info) in [("before", before), ("after ", after)] {
+        let description = info.description.as_deref().unwrap_or_default();
+        let head = format!(
+            "{word}  {}  {}",
+            info.id,
+            visible::cut(description, NAME_CHARS)
+        );
+        text.push_str(visible::line(&head).trim_end());
+        text.push('\n');
+    }
+    text.push_str("\nWhat changed:\n");
+    text.push_str(&changes(&comparison.changes, &totals));
+    text.push('\n');
+    text.push_str(&columns(comparison, &totals, width));
+    for (kind, count, told) in lines.iter().filter(|(_, count, _)| *count > 0) {
+        let _ = writeln!(text, "\n{} ({}):", title(*kind), figures::count(*count));
+        for line in told {
+            text.push_str(line);
+        }
+        let rest = count - told.len() as u64;
+        if rest > 0 {
+            let more = figures::count(rest);
+            let _ = writeln!(text, "  … {more} more: --rows {count}, or --json");
+        }
+    }
+    if lines.iter().all(|(_, count, _)| *count == 0) {
+        text.push_str("\nNo case that is in both runs ended differently.\n");
+    }
+    text.push_str(&apart(comparison, &totals, rows)?);
+    Ok(text)
+}
+
+// Writing to a string can't fail, here and above.
+
+fn changes(changes: &[Change], totals: &Totals) -> String {
+    let mut text = String::new();
+    for change in changes {
+        let Change {
+            of,
+            name,
+            before,
+            after,
+        } = change;
+        let line = format!(
+            "{of:9} {}: {} → {}",
+            visible::cut(name, NAME_CHARS),
+            value(before),
+            value(after)
+        );
+        let _ = writeln!(text, "  {}", visible::line(&line));
+    }
+    let about = [
+        ("prompt", "was rendered differently"),
+        ("plugin", "came from another plugin or version"),
+        ("grader", "has other assertions"),
+        ("config", "has another provider config, option or file"),
+    ];
+    for (word, what) in about {
+        let found = totals.causes.iter().find(|(cause, _)| *cause == word);
+        if let Some((_, count @ 1..)) = found {
+            let cases = figures::counted(*count, "case", "cases");
+            let what = match count {
+                1 => what.to_owned(),
+                _ => what.replace("was ", "were ").replace("has ", "have "),
+            };
+            let _ = writeln!(text, "  {word:9} {cases} {what}");
+        }
+    }
+    if text.is_empty() {
+        text.push_str("  nothing: prompts, providers, plugins and graders are the same\n");
+    }
+    text
+}
+
+/// A short form; a plugin by its version and the beginning of its digest.
+fn value(value: &Value) -> String {
+    if value.is_null() {
+        return "–".to_owned();
+    }
+    if let (Some(version), Some(sha256)) = (value["version"].as_str(), value["sha256"].as_str()) {
+        return format!("{version} (sha256 {})", visible::cut(sha256, 13));
+    }
+    visible::cut_middle(&text_of(value), VALUE_CHARS).into_owned()
+}
+
+fn columns(comparison: &Comparison<'_>, totals: &Totals, width: u16) -> String {
+    let headings = [
+        ("column", Side::Left),
+        ("cases", Side::Right),
+        ("passed", Side::Right),
+        ("broke", Side::Right),
+        ("fixed", Side::Right),
+        ("mean score", Side::Right),
+        ("mean latency", Side::Right),
+        ("cost", Side::Right),
+    ];
+    let rows: Vec<Vec<String>> = totals
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(idx, sums)| {
+            let column = &comparison.after.columns[idx];
+            let name = format!("({idx}) {} · {}", column.provider, column.label);
+            let pair = |text: &dyn Fn(usize) -> String| format!("{} → {}", text(0), text(1));
+            let latency = |side: usize| {
+                let ms = sums.mean_ms(side).map(Duration::from_millis);
+                ms.map_or_else(|| "–".to_owned(), figures::duration)
+            };
+            let cases = sums.cases.max(1) as f64;
+            vec![
+                visible::line(&visible::cut(&name, NAME_CHARS)).into_owned(),
+                figures::count(sums.cases),
+                pair(&|side| figures::count(sums.passed[side])),
+                figures::count(sums.broke),
+                figures::count(sums.fixed),
+                pair(&|side| format!("{:.2}", sums.score[side] / cases)),
+                pair(&latency),
+                pair(&|side| figures::dollars(sums.cost[side])),
+            ]
+        })
+        .collect();
+    listing::render(&headings, &rows, width)
+}
+
+fn title(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Broke => "Passed before and not any more",
+        Kind::Fixed => "Pass now",
+        Kind::Otherwise => "Don't pass in another way",
+        Kind::Score => "Another score",
+        Kind::Answer => "Another answer, judged the same",
+        Kind::Same => "The same",
+    }
+}
+
+/// One case: what it is, and what it was and is.
+fn line(case: &Compared<'_>) -> String {
+    let (before, after) = (case.before, case.after);
+    let name = format!(
+        "test {}, column {}{}",
+        after.test_idx,
+        after.prompt_idx,
+        about(case.record)
+    );
+    let mut facts = Vec::new();
+    if before.outcome != after.outcome {
+        facts.push(format!(
+            "{} → {}",
+            before.outcome.word(),
+            after.outcome.word()
+        ));
+    }
+    if (before.score - after.score).abs() > 1e-9 {
+        facts.push(format!("score {:.2} → {:.2}", before.score, after.score));
+    }
+    if let (Some(was), Some(is)) = (before.latency_ms, after.latency_ms)
+        && was != is
+    {
+        facts.push(format!("{was} → {is} ms"));
+    }
+    if before.cost != after.cost {
+        let dollars = |cost: Option<f64>| cost.map_or_else(|| "–".to_owned(), figures::dollars);
+        facts.push(format!(
+            "{} → {}",
+            dollars(before.cost),
+            dollars(after.cost)
+        ));
+    }
+    if !case.causes.is_empty() {
+        facts.push(format!("changed: {}", case.causes.join(", ")));
+    }
+    let mut text = format!("  {}\n", visible::line(&name));
+    if !facts.is_empty() {
+        let _ = writeln!(text, "    {}", visible::line(&facts.join("; ")));
+    }
+    if case.kind != Kind::Fixed
+        && let Some(error) = &case.record.error
+    {
+        let reason = visible::cut(error, REASON_CHARS);
+        let _ = writeln!(text, "    {}", visible::line(&reason));
+    }
+    text
+}
+
+/// What a case is, in words.
+fn about(record: &CaseRecord) -> String {
+    let description = detail::given_description(&record.test_case);
+    let mut parts: Vec<String> = description.map(str::to_owned).into_iter().collect();
+    parts.extend(
+        record
+            .vars
+            .iter()
+            .map(|(name, value)| format!("{name}={}", visible::cut(&text_of(value), VALUE_CHARS))),
+    );
+    if record.repeat_index > 0 {
+        parts.push(format!("repeat {}", record.repeat_index + 1));
+    }
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", visible::cut(&parts.join(", "), NAME_CHARS))
+    }
+}
+
+/// The cases that are in one run only.
+fn apart(comparison: &Comparison<'_>, totals: &Totals, rows: usize) -> anyhow::Result<String> {
+    let mut text = String::new();
+    let (before, after) = (&comparison.before.info.id, &comparison.after.info.id);
+    if totals.only_after > 0 {
+        let cases = figures::counted(totals.only_after, "case", "cases");
+        let _ = writeln!(text, "\nOnly in {}: {cases}", visible::line(after));
+    }
+    if !totals.only_before.is_empty() {
+        let count = totals.only_before.len() as u64;
+        let cases = figures::counted(count, "case", "cases");
+        let _ = writeln!(text, "\nOnly in {}: {cases}", visible::line(before));
+        for ended in totals.only_before.iter().take(rows) {
+            let (row, column) = (ended.test_idx, ended.prompt_idx);
+            let found = comparison.before.cases(row, Some(column))?;
+            let about = found.first().map(about).unwrap_or_default();
+            let line = format!("test {row}, column {column}{about}");
+            let _ = writeln!(text, "  {}", visible::line(&line));
+        }
+    }
+    Ok(text)
+}

@@ -1,0 +1,54 @@
+//! All of a run but the run: what `runner config check` does.
+
+use runner_eval::RunRequest;
+use runner_eval::gateway::Exchanges;
+use runner_eval::prepare;
+use runner_eval::run::Interrupts;
+use serde_json::Value;
+
+use super::super::{Setting, config};
+use super::session::Session;
+use super::watch::Touched;
+use crate::arguments::{Beginning, Eval, Exchanges as Asked};
+use crate::exit::Policy;
+use crate::failure::Failure;
+use crate::output::Output;
+
+/// Finds all that `eval` with these flags would find before its first case; gives the plan as
+/// it was understood. Nothing is sent, recorded or evaluated.
+///
+/// # Errors
+/// Why such a run would be refused.
+pub(in crate::commands) fn check(arguments: &Eval, setting: &Setting) -> Result<Value, Failure> {
+    Policy::from_environment(&setting.environment)?;
+    let persistence = arguments.persistence.persistence(&setting.cwd)?;
+    let session = Session::new(arguments, &Beginning::New, setting)?;
+    let touched = Touched::default();
+    let (plan, plugins) = super::plan(&session, setting, &touched.read)?;
+    for path in &plan.output_paths {
+        super::spare_inputs(path, &touched.read)?;
+    }
+    Output::prepare(&plan.output_paths)?;
+    let exchanges = match &persistence.exchanges {
+        // A recording is begun by writing it.
+        Asked::Live | Asked::Record(_) => Exchanges::Live,
+        replay @ Asked::Replay(_) => super::exchanges(replay, false, &touched)?.0,
+    };
+    let shown = config::shown(&plan, &plugins);
+    let request = RunRequest {
+        plan,
+        plugins,
+        env: setting.environment.map().clone(),
+        store: setting.store()?,
+        cache: None,
+        exchanges,
+        consumers: Vec::new(),
+        interrupts: Interrupts::new(),
+        beginning: session.beginning,
+        invocation: session.invocation,
+    };
+    super::runtime()?
+        .block_on(prepare(request))
+        .map_err(|errors| Failure::usage_all(errors.0))?;
+    Ok(shown)
+}

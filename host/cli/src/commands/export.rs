@@ -1,0 +1,43 @@
+//! `runner export`: a kept run as files, in every format that `eval -o` has.
+//!
+//! The same writers over the same rows, so that a file exported later is the file that the run
+//! would have written. promptfoo's `export eval ID` is understood, too.
+
+use super::{Setting, show};
+use crate::arguments::Export;
+use crate::exit::SUCCESS;
+use crate::failure::Failure;
+use crate::output::{Output, Run};
+use crate::stored::{self, StoredRun};
+use runner_store::{RunState, StoreError};
+
+/// Exports a run.
+pub(super) fn run(arguments: &Export, setting: &Setting) -> Result<u8, Failure> {
+    let wanted = arguments.run()?;
+    let paths: Vec<_> = arguments
+        .output
+        .iter()
+        .map(|path| setting.cwd.join(path))
+        .collect();
+    // Before the database is looked at: a wrong name is wrong whatever is in there.
+    let outputs = Output::prepare(&paths)?;
+    let Some(store) = setting.existing_store()? else {
+        return Err(stored::unfound(StoreError::NoRuns));
+    };
+    let run = StoredRun::find(store, wanted)?;
+    if run.info.state == RunState::Running {
+        let note = "this run is still going on; this is what it has so far";
+        setting.talk.note(note);
+    }
+    if outputs.is_empty() {
+        show::json(&run)?;
+        return Ok(SUCCESS);
+    }
+    let summary = run.sum_up(|_| {})?;
+    for output in &outputs {
+        output.write(&Run::of(&run, &summary))?;
+        let shown = output.path().display();
+        setting.talk.line(&format!("written: {shown}"));
+    }
+    Ok(SUCCESS)
+}

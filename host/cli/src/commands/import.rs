@@ -1,0 +1,289 @@
+//! `runner import`: the results of a file, kept like a run of this machine.
+//!
+//! A file is read twice: once to see that every row can be understood, and only then into the
+//! database, so a broken file leaves nothing behind. Both times row by row, whatever its size.
+//! An imported run is shown, compared and exported like any other. It has no identities of its
+//! cases, so nothing in it is ever taken for work that a run here has done already.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use jiff::Timestamp;
+use runner_eval::record::{CaseRecord, Outcome};
+use runner_store::{
+    NewRun, Outcome as StoredOutcome, Row, RunEnd, RunStatus, RunWriter, Store, StoreError,
+};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::Setting;
+use crate::arguments::{Import, NEWEST};
+use crate::exit::SUCCESS;
+use crate::failure::Failure;
+use crate::figures;
+use crate::output::ColumnRecord;
+use crate::stdout;
+use crate::stored;
+use crate::visible;
+
+mod file;
+mod row;
+
+use file::{ResultsFile, Unreadable};
+
+/// Characters of an id.
+const ID_CHARS: usize = 100;
+/// Columns: what no run has, and what a file can't make us hold memory for.
+const MAX_COLUMNS: u32 = 10_000;
+
+/// What the first reading found.
+#[derive(Debug, Default)]
+struct Survey {
+    rows: u64,
+    /// Rows of cases that have ended.
+    ended: u64,
+    /// Rows in a place that another row has.
+    twice: u64,
+    columns: Vec<ColumnRecord>,
+}
+
+/// Imports a file.
+pub(super) fn run(arguments: &Import, setting: &Setting) -> Result<u8, Failure> {
+    let named = arguments.file.display().to_string();
+    let refuse = |error: Unreadable| {
+        let help =
+            "it takes a file that `runner eval -o` or `promptfoo eval -o` wrote, .json or .jsonl";
+        Failure::usage(format!("can't import {named}: {error}")).help(help)
+    };
+    let path = setting.cwd.join(&arguments.file);
+    let file = ResultsFile::open(&path).map_err(refuse)?;
+    let survey = survey(&file).map_err(refuse)?;
+    if survey.rows == 0 {
+        let why = Unreadable("there are no results in it".to_owned());
+        return Err(refuse(why));
+    }
+    if survey.twice > 0 {
+        let rows = figures::counted(survey.twice, "row takes", "rows take");
+        let warning = format!("{named}: {rows} the place of an earlier one of the same case");
+        setting.talk.warning(&warning);
+    }
+    let store = setting.store()?;
+    let id = match file.id.as_deref().filter(|id| is_id(id)) {
+        Some(id) if !arguments.new_id => id.to_owned(),
+        _ => new_id(&path),
+    };
+    if arguments.force {
+        match store.delete_run(&id) {
+            Ok(()) | Err(StoreError::NoSuchRun { .. }) => {}
+            Err(error @ StoreError::RunIsLive { .. }) => return Err(Failure::usage(error)),
+            Err(error) => return Err(anyhow::Error::new(error).into()),
+        }
+    }
+    let writer = store.begin_run(new_run(&file, &survey, &id, &path));
+    let writer = writer.map_err(|error| match error {
+        StoreError::RunExists { .. } => {
+            Failure::usage(error).help("--new-id imports it beside the other, --force in its place")
+        }
+        other => stored::unfound(other),
+    })?;
+    keep(&file, &survey, writer, &store, &id)?;
+    let results = figures::counted(survey.rows - survey.twice, "result", "results");
+    let text = format!("imported: {id}, {results}\nnext: runner show {id}");
+    stdout::print(&format!("{}\n", visible::block(&text)))?;
+    Ok(SUCCESS)
+}
+
+/// Reads all rows; whether each can be kept.
+fn survey(file: &ResultsFile) -> Result<Survey, Unreadable> {
+    let mut survey = Survey {
+        columns: file.columns.clone(),
+        ..Survey::default()
+    };
+    let mut places = HashSet::new();
+    let fixed = !survey.columns.is_empty();
+    file.rows(&mut |record: CaseRecord| {
+        let idx = record.prompt_idx as usize;
+        if (fixed && idx >= survey.columns.len()) || record.prompt_idx >= MAX_COLUMNS {
+            let columns = figures::counted(survey.columns.len() as u64, "column", "columns");
+            let why = format!("its promptIdx is {idx}, and there are {columns}");
+            return Err(Unreadable(why));
+        }
+        // Rows alone say what their column is.
+        while survey.columns.len() <= idx {
+            survey.columns.push(unknown_column());
+        }
+        if survey.columns[idx].provider.is_empty() {
+            survey.columns[idx] = column_of(&record);
+        }
+        survey.rows += 1;
+        let again = !places.insert((record.test_idx, record.prompt_idx));
+        survey.twice += u64::from(again);
+        survey.ended += u64::from(!again && record.outcome != Outcome::Cancelled);
+        Ok(())
+    })?;
+    Ok(survey)
+}
+
+fn unknown_column() -> ColumnRecord {
+    ColumnRecord {
+        id: String::new(),
+        raw: String::new(),
+        label: String::new(),
+        provider: String::new(),
+        config: None,
+    }
+}
+
+fn column_of(record: &CaseRecord) -> ColumnRecord {
+    ColumnRecord {
+        id: record.prompt_id.clone(),
+        raw: record.prompt.label.clone(),
+        label: record.prompt.label.clone(),
+        provider: record.provider.name().to_owned(),
+        config: None,
+    }
+}
+
+/// The second reading, into the database; a run that can't be completed is taken back.
+fn keep(
+    file: &ResultsFile,
+    survey: &Survey,
+    writer: RunWriter,
+    store: &Store,
+    id: &str,
+) -> Result<(), Failure> {
+    let kept = push(file, survey, writer);
+    if kept.is_err()
+        && let Err(error) = store.delete_run(id)
+    {
+        return Err(Failure::from(anyhow::Error::new(error)));
+    }
+    Ok(kept?)
+}
+
+fn push(file: &ResultsFile, survey: &Survey, writer: RunWriter) -> anyhow::Result<()> {
+    let mut failed = None;
+    let read = file.rows(&mut |record: CaseRecord| {
+        let pushed = stored_row(&record).and_then(|row| Ok(writer.push(row)?));
+        pushed.map_err(|error| {
+            let why = Unreadable(format!("{error:#}"));
+            failed = Some(error);
+            why
+        })
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    read.map_err(|error| anyhow::anyhow!("{error}"))
+        .context("the file has changed meanwhile")?;
+    let total = survey.ended.saturating_add(file.not_run);
+    let complete = file.not_run == 0 && survey.ended == survey.rows - survey.twice;
+    let (status, end) = if complete {
+        (RunStatus::Finished, "finished")
+    } else {
+        (RunStatus::Interrupted, "interrupted")
+    };
+    writer.finish(RunEnd {
+        status,
+        ended_at_ms: began(file).saturating_add(file.duration_ms() as i64),
+        summary_json: json!({
+            "end": end, "total": total.max(survey.rows - survey.twice), "durationMs": file.duration_ms(), "throttled": 0, "retries": 0,
+            "lanes": file.stats["lanes"], "budgets": file.stats["budgets"],
+        })
+        .to_string(),
+    })?;
+    Ok(())
+}
+
+fn new_run(file: &ResultsFile, survey: &Survey, id: &str, path: &Path) -> NewRun {
+    let config = &file.config;
+    let description = config.get("description").and_then(Value::as_str);
+    let tags = config.get("tags").filter(|tags| tags.is_object());
+    let concurrency = file.stats["maxConcurrency"].as_u64().unwrap_or(1);
+    NewRun {
+        id: id.to_owned(),
+        created_at_ms: began(file),
+        description: description.map(str::to_owned),
+        tags_json: tags.cloned().unwrap_or_else(|| json!({})).to_string(),
+        config_json: config.to_string(),
+        columns_json: json!(survey.columns).to_string(),
+        plugins_json: "[]".to_owned(),
+        options_json: json!({
+            "maxConcurrency": concurrency.max(1), "repeat": 1,
+            "total": survey.ended.saturating_add(file.not_run), "importedFrom": path,
+        })
+        .to_string(),
+        seed: 0,
+    }
+}
+
+/// When the run began; the file's own time if it does not say, or else now.
+fn began(file: &ResultsFile) -> i64 {
+    let stated = file.timestamp.as_deref();
+    let stated = stated.and_then(|text| text.parse::<Timestamp>().ok());
+    let stated = stated.map(Timestamp::as_millisecond);
+    stated.unwrap_or_else(|| {
+        let since = file.modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+        since.as_millis() as i64
+    })
+}
+
+/// Whether a text from a file can name a run: what can be typed, and doesn't mean another.
+fn is_id(id: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
+    !id.is_empty() && id.len() <= ID_CHARS && id != NEWEST && id.chars().all(plain)
+}
+
+/// `import-20261120-4f3a21`: the day, and digits that no other import has.
+fn new_id(path: &Path) -> String {
+    let now = SystemTime::now();
+    let seed = format!("{} {now:?} {}", path.display(), std::process::id());
+    let digest = Sha256::digest(seed);
+    let day = Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
+    format!(
+        "import-{day}-{:02x}{:02x}{:02x}",
+        digest[0], digest[1], digest[2]
+    )
+}
+
+fn stored_row(record: &CaseRecord) -> anyhow::Result<Row> {
+    let response = record.response.as_ref();
+    Ok(Row {
+        test_idx: record.test_idx,
+        prompt_idx: record.prompt_idx,
+        row_id: record.id.clone(),
+        identity: None,
+        outcome: match record.outcome {
+            Outcome::Passed => StoredOutcome::Passed,
+            Outcome::Failed => StoredOutcome::Failed,
+            Outcome::Error => StoredOutcome::Error,
+            Outcome::BudgetExceeded => StoredOutcome::BudgetExceeded,
+            Outcome::Cancelled => StoredOutcome::Cancelled,
+        },
+        score: record.score,
+        latency_ms: response.map(|_| record.latency_ms),
+        cost_usd: record.cost,
+        input_tokens: Some(record.token_usage.prompt),
+        output_tokens: Some(record.token_usage.completion),
+        cached: response.is_some_and(|response| response.cached),
+        record_json: serde_json::to_string(record)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_from_a_file_is_one_that_can_be_typed() {
+        for id in ["run-20261120-155854-c4a0c7", "eval-aBc-2024-11-20T12:00:00"] {
+            assert!(is_id(id), "{id}");
+        }
+        for id in ["", "latest", "a b", "\u{1b}[2J", "ä", &"x".repeat(101)] {
+            assert!(!is_id(id), "{id}");
+        }
+        assert!(is_id(&new_id(Path::new("x"))));
+    }
+}

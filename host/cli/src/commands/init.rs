@@ -1,0 +1,66 @@
+//! `runner init`: a small config that runs at once, offline, and shows what a config can say.
+//!
+//! No questions and no downloads: it works in a script, and a person edits a file faster than
+//! they answer a dialog. It never writes over anything.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+
+use anyhow::Context as _;
+
+use super::Setting;
+use crate::arguments::Init;
+use crate::exit::SUCCESS;
+use crate::failure::Failure;
+use crate::stdout;
+use crate::visible;
+
+/// The config. Its first line makes editors complete keys, once the schema is there.
+const CONFIG: &str = include_str!("init/promptfooconfig.yaml");
+/// Its name.
+const NAME: &str = "promptfooconfig.yaml";
+
+/// Writes the config and says what to do next.
+pub(super) fn run(arguments: &Init, setting: &Setting) -> Result<u8, Failure> {
+    let folder = match &arguments.folder {
+        Some(folder) => setting.cwd.join(folder),
+        None => setting.cwd.clone(),
+    };
+    let shown = |name: &str| match &arguments.folder {
+        Some(folder) => folder.join(name).display().to_string(),
+        None => name.to_owned(),
+    };
+    fs::create_dir_all(&folder)
+        .with_context(|| format!("can't make the folder {}", folder.display()))?;
+    // A config under another of the names would be found instead of this one, or beside it.
+    for name in runner_config::DEFAULT_NAMES {
+        if folder.join(name).exists() {
+            return Err(
+                Failure::usage(format!("there is a {} already", shown(name)))
+                    .help("run it with `runner eval`, or name another folder: runner init DIR"),
+            );
+        }
+    }
+    let path = folder.join(NAME);
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&path)
+        .and_then(|mut file| file.write_all(CONFIG.as_bytes()));
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Err(Failure::usage(format!(
+                "there is a {} already",
+                shown(NAME)
+            )));
+        }
+        other => other.with_context(|| format!("can't write {}", path.display()))?,
+    }
+    let next = match &arguments.folder {
+        Some(_) => format!("runner eval -c {}", shown(NAME)),
+        None => "runner eval".to_owned(),
+    };
+    let text = format!("written: {}\nnext: {next}", shown(NAME));
+    stdout::print(&format!("{}\n", visible::block(&text)))?;
+    Ok(SUCCESS)
+}

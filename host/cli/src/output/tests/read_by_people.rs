@@ -1,0 +1,155 @@
+//! The files that are read by people and by CI servers.
+
+use super::*;
+
+#[test]
+fn junit_has_a_suite_per_column_and_the_real_reasons() -> anyhow::Result<()> {
+    let expected = "\
+<?xml version=\"1.0\" encoding=\"UTF-8\"?>
+<testsuites name=\"run-1\" tests=\"4\" failures=\"1\" errors=\"2\" skipped=\"0\" time=\"0.301\">
+<testsuite id=\"0\" name=\"(0) model-0 · Hello\" tests=\"2\" failures=\"0\" errors=\"1\" skipped=\"0\" time=\"0.201\" timestamp=\"2023-11-14T22:13:20.000Z\">
+<testcase classname=\"(0) model-0 · Hello\" name=\"greets [name=user 0]\" time=\"0.100\"/>
+<testcase classname=\"(0) model-0 · Hello\" name=\"name=user 1\" time=\"0.101\">
+<error type=\"auth\" message=\"refused\">refused
+
+All there is: runner show run-1 --test 1 --column 0</error>
+</testcase>
+</testsuite>
+<testsuite id=\"1\" name=\"(1) model-1 · Hello\" tests=\"1\" failures=\"1\" errors=\"0\" skipped=\"0\" time=\"0.100\" timestamp=\"2023-11-14T22:13:20.000Z\">
+<testcase classname=\"(1) model-1 · Hello\" name=\"greets [name=user 0]\" time=\"0.100\">
+<failure type=\"contains\" message=\"Expected output to contain &quot;yes&quot;, got no never\">FAIL (0.00) contains &quot;yes&quot;: Expected output to contain &quot;yes&quot;, got no
+never
+
+Answer:
+no
+never
+
+All there is: runner show run-1 --test 0 --column 1</failure>
+</testcase>
+</testsuite>
+<testsuite id=\"2\" name=\"not run\" tests=\"1\" failures=\"0\" errors=\"1\" skipped=\"0\" time=\"0.000\">
+<testcase classname=\"not run\" name=\"every case is run\" time=\"0.000\">
+<error type=\"not-run\" message=\"1 case was not run\">to go on: runner eval --resume run-1</error>
+</testcase>
+</testsuite>
+</testsuites>
+";
+    let text = written("out.junit.xml", &kept())?;
+    assert_eq!(text, expected, "\n{text}");
+    Ok(())
+}
+
+#[test]
+fn yaml_has_the_document_of_json() -> anyhow::Result<()> {
+    let text = written("out.yaml", &kept())?;
+    for lines in [
+        "evalId: run-1\nresults:\n  version: 3\n  timestamp: \"2023-11-14T22:13:20.000Z\"\n  prompts:\n    - id: pppp",
+        "\n  results:\n    - id: row-0-0\n      promptIdx: 0\n      testIdx: 0\n",
+        "\n    - id: row-1-0\n",
+        "\n        output: \"no\\nnever\"\n",
+        "\n  stats:\n    successes: 1\n    failures: 1\n",
+        "\nconfig:\n  prompts:\n    - \"Hello {{name}}\"\nshareableUrl: null\nmetadata:\n",
+    ] {
+        assert!(text.contains(lines), "{lines}\nin:\n{text}");
+    }
+    let empty = written("out.yml", &Kept(Vec::new()))?;
+    assert!(empty.contains("\n  results: []\n"), "{empty}");
+    Ok(())
+}
+
+#[test]
+fn text_has_every_case_in_full_and_the_summary() -> anyhow::Result<()> {
+    let text = written("out.txt", &kept())?;
+    let head = "run-1 · 2023-11-14T22:13:20.000Z\n\nTest 0, column 0: echo · Hello {{name}}\nPASS, score 1.00, 100 ms\nDescription: greets\n";
+    assert!(text.starts_with(head), "{text}");
+    assert_eq!(text.matches("\nPrompt:\n").count(), 3);
+    assert!(text.contains("1 of 4 cases passed (25.0 %)"), "{text}");
+    Ok(())
+}
+
+/// The page's data block.
+fn data(page: &str) -> Value {
+    let (_, rest) = page
+        .split_once("<script type=\"application/json\" id=\"data\">")
+        .expect("there is a data block");
+    let (block, _) = rest.split_once("</script>").expect("it ends");
+    serde_json::from_str(block).expect("it is JSON")
+}
+
+#[test]
+fn a_page_has_sums_charts_and_cases() -> anyhow::Result<()> {
+    let page = written("out.html", &kept())?;
+    assert!(page.starts_with("<!doctype html>\n"));
+    assert!(page.contains("default-src 'none'; script-src 'sha256-"));
+    assert!(page.contains("1 of 4 cases passed (25.0 %) · 1 failed · 1 errors · 1 not run"));
+    assert_eq!(page.matches("<svg ").count(), 2);
+    let data = data(&page);
+    assert_eq!(data["columns"][1]["provider"], "model-1");
+    assert_eq!(data["leftOut"], Value::Null);
+    let cases = data["cases"].as_array().expect("cases");
+    assert_eq!(cases.len(), 3);
+    assert_eq!(cases[1]["assertions"][0]["type"], "contains");
+    assert_eq!(
+        (
+            &cases[2]["outcome"],
+            &cases[2]["error"],
+            &cases[2]["output"]
+        ),
+        (&json!("ERROR"), &json!("refused"), &Value::Null)
+    );
+    Ok(())
+}
+
+#[test]
+fn no_hostile_answer_becomes_markup_of_a_page_or_a_report() -> anyhow::Result<()> {
+    let hostile = "</script><img src=x onerror=alert(1)>]]><!--\u{0}\u{202e}";
+    let mut record = record(0, 0, Outcome::Failed, hostile);
+    record.provider.id = hostile.to_owned();
+    record.prompt.label = hostile.to_owned();
+    record.test_case["description"] = json!(hostile);
+    let page = written("out.html", &Kept(vec![record.clone()]))?;
+    assert_eq!(page.matches("<img").count(), 0);
+    assert_eq!(page.matches("</script>").count(), 2);
+    let answer = data(&page)["cases"][0]["output"].take();
+    assert_eq!(
+        answer,
+        "</script><img src=x onerror=alert(1)>]]><!--␀\u{fffd}"
+    );
+    let report = written("out.xml", &Kept(vec![record]))?;
+    assert!(!report.contains("<img") && !report.contains("]]>") && !report.contains('\u{0}'));
+    Ok(())
+}
+
+/// One record, so many times.
+struct Many(String, usize);
+
+impl Records for Many {
+    fn open(&self) -> anyhow::Result<RecordTexts<'_>> {
+        Ok(Box::new((0..self.1).map(|_| Ok(self.0.clone()))))
+    }
+}
+
+#[test]
+fn a_page_that_can_not_hold_all_says_so() -> anyhow::Result<()> {
+    let one = serde_json::to_string(&record(0, 0, Outcome::Passed, "yes"))?;
+    let mut summary = summary(&[]);
+    let record: CaseRecord = serde_json::from_str(&one)?;
+    let count = 20_001;
+    summary.total = count;
+    (0..count).for_each(|_| summary.all.add(&record));
+    let records = Many(one, count as usize);
+    let run = Run {
+        summary: &summary,
+        columns: &columns(),
+        started_at_ms: 0,
+        config: &Value::Null,
+        records: &records,
+    };
+    let mut page = Vec::new();
+    html::write(&mut page, &run)?;
+    let data = data(&String::from_utf8(page)?);
+    assert_eq!(data["cases"].as_array().map(Vec::len), Some(20_000));
+    let told = data["leftOut"].as_str().expect("it is said");
+    assert!(told.starts_with("This page has the first 20,000 cases; 1 more are left out"));
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! `runner init`, `runner config check`, `runner config schema`.
+
+use runner_tests::{Run, workspace_root};
+
+#[test]
+fn a_new_config_runs_at_once_and_is_never_written_over() {
+    let made = Run::new().arg("init").finish();
+    made.expect_code(0);
+    assert_eq!(
+        made.stdout,
+        "written: promptfooconfig.yaml\nnext: runner eval\n"
+    );
+    let evaluated = made.again().args(["eval", "-o", "out.json"]).finish();
+    evaluated.expect_code(0);
+    let stats = &evaluated.json("out.json")["results"]["stats"];
+    assert_eq!(
+        (&stats["successes"], &stats["failures"]),
+        (&6.into(), &0.into())
+    );
+    assert!(
+        !evaluated.stderr.contains("warning"),
+        "{}",
+        evaluated.stderr
+    );
+
+    let before = made.read("promptfooconfig.yaml");
+    let again = made.again().arg("init").finish();
+    again.expect_code(2);
+    assert_eq!(
+        again.stderr,
+        "error: there is a promptfooconfig.yaml already\n\
+         help: run it with `runner eval`, or name another folder: runner init DIR\n"
+    );
+    assert_eq!(made.read("promptfooconfig.yaml"), before);
+
+    let other = made.again().args(["init", "new/folder"]).finish();
+    other.expect_code(0);
+    let next = "written: new/folder/promptfooconfig.yaml\nnext: runner eval -c new/folder/promptfooconfig.yaml\n";
+    assert_eq!(other.stdout, next);
+}
+
+#[test]
+fn a_config_is_checked_without_being_run() {
+    let config = "description: Mine\nprompts: ['{{q}}', 'Say {{q}}']\nproviders: [echo]\n\
+                  tests: [{ vars: { q: [a, b] } }, { vars: { q: c }, options: { repeat: 2 } }]\n";
+    let checked = Run::new().config(config).args(["config", "check"]).finish();
+    checked.expect_code(0);
+    assert_eq!(
+        checked.stdout,
+        "fine: Mine: 2 columns × 4 tests = 8 cases, at most 256 at once\n"
+    );
+    let listed = checked.again().args(["list", "--json"]).finish();
+    assert_eq!(listed.stdout_json(), serde_json::json!([]));
+
+    let shown = checked
+        .again()
+        .args(["config", "check", "--show", "-j", "3"])
+        .finish();
+    shown.expect_code(0);
+    for lines in [
+        "description: Mine\ncolumns:\n  - provider: echo\n    label: null\n",
+        "\n    prompt: \"Say {{q}}\"\n",
+        "\ntests: 4\ncases: 8\noptions:\n  maxConcurrency: 3\n",
+        "\n  providers:\n    - echo\n",
+    ] {
+        assert!(
+            shown.stdout.contains(lines),
+            "{lines}\nin:\n{}",
+            shown.stdout
+        );
+    }
+}
+
+#[test]
+fn what_a_run_would_be_refused_for_is_found_by_the_check() {
+    let cases = [
+        ("prompts: [x]\nproviders: [nowhere:m]\n", "nowhere"),
+        ("prompts: [x]\nproviders: ['openai:m']\n", "OPENAI_API_KEY"),
+        (
+            "prompts: [x]\nproviders: [echo]\ntests: [{ assert: [{ type: contain, value: x }] }]\n",
+            "contain",
+        ),
+        (
+            "prompts: [x]\nproviders: [echo]\noutputPath: no/where.json\n",
+            "there is no folder",
+        ),
+    ];
+    for (config, part) in cases {
+        let checked = Run::new().config(config).args(["config", "check"]).finish();
+        checked.expect_code(2);
+        let evaluated = checked.again().arg("eval").finish();
+        evaluated.expect_code(2);
+        assert_eq!(checked.stderr, evaluated.stderr);
+        assert!(checked.stderr.contains(part), "{}", checked.stderr);
+    }
+}
+
+#[test]
+fn the_schema_is_printed_as_it_is_kept() {
+    let printed = Run::new().args(["config", "schema"]).finish();
+    printed.expect_code(0);
+    let kept = workspace_root().join("host/config/config.schema.json");
+    let kept = std::fs::read_to_string(kept).expect("it is there");
+    assert_eq!(printed.stdout, kept);
+}

@@ -106,11 +106,10 @@ impl Findings {
     /// Takes a finished case, in any order.
     pub(crate) fn add(&mut self, record: &CaseRecord) {
         match record.outcome {
-            Outcome::Passed => {}
+            // One that was stopped has not ended; the summary counts it among those not run.
+            Outcome::Passed | Outcome::Cancelled => {}
             Outcome::Failed => self.failures.add_failure(record),
-            Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => {
-                self.errors.add_error(record);
-            }
+            Outcome::Error | Outcome::BudgetExceeded => self.errors.add_error(record),
         }
         let failing = record.outcome != Outcome::Passed;
         if self.limits.failing_only {

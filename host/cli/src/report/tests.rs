@@ -254,3 +254,13 @@ fn tests_that_pass_only_at_times_are_named() {
                 test 3, column 0 Knows the capital: 2 of 3 passed\n";
     assert!(text.contains(told), "{text}");
 }
+
+#[test]
+fn a_case_that_was_stopped_is_no_error() {
+    let stopped = record(0, 0, Outcome::Cancelled, "late");
+    let (mut summary, findings) = summed(&[stopped], 1, 1);
+    summary.end = End::Interrupted;
+    let text = render(&summary, &findings, None, 100);
+    assert!(!text.contains("Errors:"), "{text}");
+    assert!(text.contains("1 case was not run"), "{text}");
+}

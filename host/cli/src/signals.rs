@@ -5,9 +5,12 @@
 //! is one who presses it twice while nobody reads what the run says, or once while nobody reads
 //! its results: they are stored, and what is printed can be printed again.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use runner_eval::run::Interrupts;
+use tokio::sync::oneshot;
 
 use crate::exit::INTERRUPTED;
 use crate::talk::Talk;
@@ -32,40 +35,73 @@ fn reaction(n: u32) -> Reaction {
 /// How long a run that was told to stop now may take to do so.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Ends the process at the first signal: nothing is left to be saved.
-pub(crate) async fn leave() {
-    if let Ok(mut signals) = Signals::new() {
-        signals.next().await;
-        std::process::exit(INTERRUPTED.into());
+/// Listens for signals on a thread of its own, until it is dropped: the run's threads may all be
+/// waiting for somebody to read what they say.
+pub(crate) struct Watch {
+    is_stored: Arc<AtomicBool>,
+    /// Dropping it ends the thread.
+    _stop: oneshot::Sender<()>,
+}
+
+impl Watch {
+    /// Passes signals on to the run from now on.
+    ///
+    /// # Errors
+    /// When there is no thread to be had.
+    pub(crate) fn start(interrupts: Interrupts, talk: Talk) -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let is_stored = Arc::new(AtomicBool::new(false));
+        let (stop, stopped) = oneshot::channel();
+        let flag = is_stored.clone();
+        let listen = move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    _ = stopped => {}
+                    () = pass_on(&interrupts, &talk, &flag) => {}
+                }
+            });
+        };
+        std::thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(listen)?;
+        Ok(Self {
+            is_stored,
+            _stop: stop,
+        })
+    }
+
+    /// The run has ended and is stored: the next signal ends the process.
+    pub(crate) fn all_is_stored(&self) {
+        self.is_stored.store(true, Ordering::Relaxed);
     }
 }
 
-async fn leave_after(patience: Duration) {
-    tokio::time::sleep(patience).await;
-    std::process::exit(INTERRUPTED.into());
-}
-
-/// Passes signals on to the run, until the task is dropped.
-pub(crate) async fn watch(interrupts: Interrupts, talk: Talk) {
+async fn pass_on(interrupts: &Interrupts, talk: &Talk, is_stored: &AtomicBool) {
+    let leave = || std::process::exit(INTERRUPTED.into());
     let Ok(mut signals) = Signals::new() else {
-        talk.warning("signals can't be caught here: Ctrl-C will end the run at once");
-        return;
+        return talk.warning("signals can't be caught here: Ctrl-C will end the run at once");
     };
     for n in 1.. {
         signals.next().await;
+        if is_stored.load(Ordering::Relaxed) {
+            leave();
+        }
         match reaction(n) {
             // The run itself says what it does about it, when it drains.
             Reaction::Ask => interrupts.interrupt(),
             Reaction::AskAgain => {
                 interrupts.interrupt();
-                tokio::spawn(leave_after(PATIENCE));
                 let talk = talk.clone();
                 // Nobody may be reading.
-                tokio::task::spawn_blocking(move || {
-                    talk.line("stopping now; results so far are kept");
+                std::thread::spawn(move || talk.line("stopping now; results so far are kept"));
+                tokio::spawn(async move {
+                    tokio::time::sleep(PATIENCE).await;
+                    leave();
                 });
             }
-            Reaction::Leave => std::process::exit(INTERRUPTED.into()),
+            Reaction::Leave => leave(),
         }
     }
 }

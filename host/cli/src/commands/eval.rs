@@ -34,7 +34,7 @@ use crate::home;
 use crate::output::{Format, Output, Run, Stream};
 use crate::progress::{Progress, Style};
 use crate::report;
-use crate::signals;
+use crate::signals::Watch;
 use crate::stdout;
 use crate::stored::StoredRun;
 use crate::table::{self, View};
@@ -100,9 +100,8 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
         invocation: session.invocation.clone(),
     };
     let runtime = runtime()?;
-    let summary = carry_out(&runtime, request, interrupts, &setting.talk)?;
-    // Everything is stored: what follows may be cut short, also where nobody reads it.
-    runtime.spawn(signals::leave());
+    // It lives as long as the results are shown: they may be cut short, also where nobody reads.
+    let (summary, _watch) = carry_out(&runtime, request, interrupts, &setting.talk)?;
     let verdict = policy.verdict(Facts::from(&*summary));
     let table = !arguments.no_table;
     stdout::print(
@@ -314,16 +313,17 @@ fn carry_out(
     request: RunRequest,
     interrupts: Interrupts,
     talk: &Talk,
-) -> Result<Arc<Summary>, Failure> {
+) -> Result<(Arc<Summary>, Watch), Failure> {
     runtime.block_on(async {
         let prepared = prepare(request)
             .await
             .map_err(|errors| Failure::usage_all(errors.0))?;
         // Until here nothing was spent and Ctrl-C simply ends the process.
-        let watch = tokio::spawn(signals::watch(interrupts, talk.clone()));
+        let watch = Watch::start(interrupts, talk.clone());
+        let watch = watch.context("signals can't be listened for")?;
         let summary = prepared.run().await.map_err(unfinished)?;
-        watch.abort();
-        Ok(summary)
+        watch.all_is_stored();
+        Ok((summary, watch))
     })
 }
 

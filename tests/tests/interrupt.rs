@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use runner_tests::{Answer, Finished, Gate, ModelApi, Run, target_folder};
+use runner_tests::{Answer, Finished, Gate, ModelApi, Run, built_program, target_folder};
 use serde_json::Value;
 
 const CONFIG: &str = r#"
@@ -300,4 +300,33 @@ fn events_for_a_pipe_without_a_reader_hold_nothing_up() {
     running.wait_for_stderr("stopping");
     running.signal("TERM");
     running.finish().expect_code(1);
+}
+
+/// With standard error full, and nobody to read it, the second signal still ends the run.
+#[test]
+fn the_second_signal_is_heard_while_nobody_reads_what_the_run_says() {
+    let api = ModelApi::start();
+    let never = Gate::closed();
+    api.always(Answer::text("never").behind(&never));
+    // The pipe is its own reader, so that writing to it waits instead of failing.
+    let full = "mkfifo full; exec 2<>full; head -c 65536 /dev/zero >&2; exec \"$0\" \"$@\"";
+    let running = run(&api)
+        .without_args()
+        .program("/bin/sh")
+        .args(["-c", full])
+        .arg(built_program())
+        .args(["eval", "-j", "2"])
+        .start();
+    api.wait_until(|view| view.in_flight == 2);
+    // Two of one kind may be delivered as one.
+    running.signal("INT");
+    running.signal("TERM");
+    let finished = running.finish();
+    finished.expect_code(130);
+    let listed = finished
+        .again()
+        .program(built_program())
+        .args(["list"])
+        .finish();
+    assert!(listed.stdout.contains("interrupted"), "{}", listed.stdout);
 }

@@ -25,7 +25,7 @@ const BAR: u64 = 300;
 const STEP: u64 = 26;
 const THICK: u64 = 16;
 /// Characters of a column's name.
-const NAME_CHARS: usize = 32;
+const NAME_CHARS: usize = 28;
 /// Which shares of the answers the latency bars show, with their names and classes.
 const SHARES: [(f64, &str, &str); 3] = [
     (0.50, "p50", "p50"),

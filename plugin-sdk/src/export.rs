@@ -11,6 +11,8 @@
 
 use std::marker::PhantomData;
 
+use serde_json::Value;
+
 use crate::wire::assertion::exports::runner::plugin::assertion as assertion_wire;
 use crate::wire::hands::runner::plugin::types as wire;
 use crate::wire::meta::exports::runner::plugin::meta as meta_wire;
@@ -32,7 +34,7 @@ pub struct OfScript<S>(PhantomData<S>);
 
 impl<P: Provider> meta_wire::Guest for OfProvider<P> {
     fn describe() -> meta_wire::Info {
-        P::describe()
+        P::describe().checks_targets()
     }
 
     fn check_config(config_json: String) -> Vec<(String, String)> {
@@ -71,7 +73,7 @@ impl<A: Assertion> assertion_wire::Guest for OfAssertion<A> {
 
 impl<P: Provider, A: Assertion> meta_wire::Guest for OfBoth<P, A> {
     fn describe() -> meta_wire::Info {
-        P::describe().joined(A::describe())
+        P::describe().joined(A::describe()).checks_targets()
     }
 
     fn check_config(config_json: String) -> Vec<(String, String)> {
@@ -128,11 +130,30 @@ fn complete<P: Provider>(
     Ok(P::complete(target, request, context)?)
 }
 
+/// The member of a checked config that holds the provider's id and name. The host adds it where
+/// `checks` in the metadata lists `target`; it is no part of the config.
+const TARGET: &str = "$target";
+
 fn check_config<P: Provider>(config_json: &str) -> Vec<(String, String)> {
-    match serde_json::from_str(config_json) {
-        Ok(config) => P::check_config(&config),
-        Err(error) => vec![(String::new(), format!("config is not JSON: {error}"))],
+    let mut config: Value = match serde_json::from_str(config_json) {
+        Ok(config) => config,
+        Err(error) => return vec![(String::new(), format!("config is not JSON: {error}"))],
+    };
+    let target = config
+        .as_object_mut()
+        .and_then(|config| config.remove(TARGET));
+    let mut problems = P::check_config(&config);
+    if let Some(target) = target {
+        let text = |key: &str| target[key].as_str().unwrap_or_default().to_owned();
+        let target = provider_wire::Target {
+            id: text("id"),
+            name: text("name"),
+            config_json: config.to_string(),
+        };
+        let refused = P::check_target(&target).err();
+        problems.extend(refused.map(|error| (String::new(), error.message)));
     }
+    problems
 }
 
 /// Makes a panic write its message to the host's log before it traps. Does nothing the second

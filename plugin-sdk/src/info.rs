@@ -113,21 +113,80 @@ impl Info {
         self
     }
 
+    /// Names another variable that may hold a wanted secret. It is looked at where those named
+    /// before it are not set.
+    #[must_use]
+    pub fn further_env(self, credential: &str, env: &str) -> Self {
+        self.extra("credentialEnvs", json!({}), |envs| {
+            if let Some(envs) = envs.as_object_mut() {
+                let list = envs.entry(credential).or_insert(json!([]));
+                list.as_array_mut()
+                    .expect("only made here")
+                    .push(json!(env));
+            }
+        })
+    }
+
+    /// Lets a wanted secret be missing. Where it has no value the plugin finds its name in the
+    /// list `$without` of its config, and must not name it in requests.
+    #[must_use]
+    pub fn credential_if_set(self, credential: &str) -> Self {
+        self.listed("credentialsIfSet", credential)
+    }
+
+    /// Says which of the wanted hosts, credentials and settings (by their variables) a provider
+    /// of this prefix uses. All others are kept from it: they are neither asked for nor granted.
+    /// A prefix of which nothing is said gets everything that is wanted.
+    #[must_use]
+    pub fn wants_of(
+        self,
+        prefix: &str,
+        hosts: &[&str],
+        credentials: &[&str],
+        settings: &[&str],
+    ) -> Self {
+        let part = json!({ "hosts": hosts, "credentials": credentials, "settings": settings });
+        self.extra("wantsOf", json!({}), |all| all[prefix] = part)
+    }
+
+    /// Lets the host hand over the id of a provider with the config that is checked. Whatever
+    /// exports a [`Provider`](crate::Provider) says it by itself.
+    pub(crate) fn checks_targets(self) -> Self {
+        self.listed("checks", "target")
+    }
+
     /// Runs code in a language, which files with one of these extensions (without dot) hold.
     /// For a [`crate::Script`].
     ///
     /// # Panics
     /// If `metadata_json` was set to something else than a JSON object.
     #[must_use]
-    pub fn script_language(mut self, name: &str, extensions: &[&str]) -> Self {
+    pub fn script_language(self, name: &str, extensions: &[&str]) -> Self {
+        self.extra("script-languages", json!([]), |languages| {
+            if let Some(list) = languages.as_array_mut() {
+                list.push(json!({ "name": name, "extensions": extensions }));
+            }
+        })
+    }
+
+    /// Adds a name to a list in `metadata_json`, once.
+    fn listed(self, key: &str, name: &str) -> Self {
+        self.extra(key, json!([]), |list| {
+            if let Some(list) = list.as_array_mut()
+                && !list.contains(&json!(name))
+            {
+                list.push(json!(name));
+            }
+        })
+    }
+
+    /// Edits a member of `metadata_json`, which is `empty` before.
+    fn extra(mut self, key: &str, empty: Value, edit: impl FnOnce(&mut Value)) -> Self {
         let mut metadata: Map<String, Value> = self
             .metadata_json
             .map(|text| serde_json::from_str(&text).expect("the metadata is a JSON object"))
             .unwrap_or_default();
-        let languages = metadata.entry("script-languages").or_insert(json!([]));
-        if let Some(list) = languages.as_array_mut() {
-            list.push(json!({ "name": name, "extensions": extensions }));
-        }
+        edit(metadata.entry(key).or_insert(empty));
         self.metadata_json = Some(Value::Object(metadata).to_string());
         self
     }

@@ -23,6 +23,16 @@ pub trait Provider {
         Vec::new()
     }
 
+    /// Whether a target can be served at all, found before anything is spent: an id that names
+    /// no model, a form of asking that the plugin does not have. By default every id is good.
+    ///
+    /// # Errors
+    /// Why not, and what to write instead.
+    fn check_target(target: &Target) -> Result<(), Error> {
+        let _ = target;
+        Ok(())
+    }
+
     /// Answers one request.
     ///
     /// # Errors

@@ -23,6 +23,17 @@ impl Provider for Twin {
         vec![("/a".to_owned(), config.to_string())]
     }
 
+    fn check_target(target: &Target) -> Result<(), Error> {
+        let config = &target.config_json;
+        match target.name.as_str() {
+            "good" => Ok(()),
+            name => Err(Error::unsupported(format!(
+                "{}: no {name} in {config}",
+                target.id
+            ))),
+        }
+    }
+
     fn complete(_: &Target, request: &Request, _: &CallContext) -> Result<Completion, Error> {
         Ok(Completion::text(&request.prompt))
     }
@@ -92,4 +103,47 @@ fn a_yes_or_no_is_inverted_for_not() {
         let grade = Twin::evaluate(&input, &testing::context()).expect("a grade");
         assert_eq!((grade.pass, grade.reason.as_str()), (pass, reason));
     }
+}
+
+#[test]
+fn an_id_is_checked_with_the_config_where_the_host_hands_it_over() {
+    let extras: serde_json::Value =
+        serde_json::from_str(&Both::describe().metadata_json.expect("some")).expect("JSON");
+    assert_eq!(extras, serde_json::json!({ "checks": ["target"] }));
+    let own = ("/a".to_owned(), r#"{"k":1}"#.to_owned());
+    for (id, name, refused) in [
+        ("twin:good", "good", None),
+        ("twin:bad", "bad", Some(r#"twin:bad: no bad in {"k":1}"#)),
+    ] {
+        let target = serde_json::json!({ "id": id, "name": name });
+        let config = serde_json::json!({ "k": 1, "$target": target });
+        let refused = refused.map(|message| (String::new(), message.to_owned()));
+        let expected: Vec<_> = [own.clone()].into_iter().chain(refused).collect();
+        assert_eq!(Both::check_config(config.to_string()), expected);
+    }
+    assert_eq!(Both::check_config(r#"{"k":1}"#.to_owned()), [own]);
+}
+
+#[test]
+fn what_the_contract_has_no_word_for_goes_into_the_metadata() {
+    let info = Info::new("many", "1.0.0", "Several servers.")
+        .wants_of("a", &["https://a.test"], &["a-key"], &["A_URL"])
+        .wants_of("b", &[], &[], &[])
+        .further_env("a-key", "A_TOKEN")
+        .further_env("a-key", "A_SECRET")
+        .credential_if_set("a-key")
+        .credential_if_set("a-key");
+    let extras: serde_json::Value =
+        serde_json::from_str(&info.metadata_json.expect("some")).expect("JSON");
+    assert_eq!(
+        extras,
+        serde_json::json!({
+            "wantsOf": {
+                "a": { "hosts": ["https://a.test"], "credentials": ["a-key"], "settings": ["A_URL"] },
+                "b": { "hosts": [], "credentials": [], "settings": [] },
+            },
+            "credentialEnvs": { "a-key": ["A_TOKEN", "A_SECRET"] },
+            "credentialsIfSet": ["a-key"],
+        })
+    );
 }

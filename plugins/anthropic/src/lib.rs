@@ -31,7 +31,12 @@ const API: Api = Api {
 };
 
 /// Forms that promptfoo knows and this plugin does not.
-const ABSENT: [&str; 2] = ["completion", "claude-agent-sdk"];
+const ABSENT: [&str; 4] = [
+    "completion",
+    "claude-agent-sdk",
+    "claude-code",
+    "managed-agents",
+];
 
 /// The provider.
 pub struct Anthropic;
@@ -77,6 +82,10 @@ impl Provider for Anthropic {
         knobs::problems(config, &knobs::REFUSED)
     }
 
+    fn check_target(target: &Target) -> Result<(), Error> {
+        Knobs::check_model(&API, target, named(target)?)
+    }
+
     fn complete(
         target: &Target,
         request: &Request,
@@ -105,13 +114,18 @@ impl Provider for Anthropic {
 
 /// The model that the id names.
 fn named(target: &Target) -> Result<&str, Error> {
-    if let (Some(absent), _) = knobs::kind(&target.name, &ABSENT) {
+    let (form, named) = knobs::kind(&target.name, &["messages"]);
+    let absent = knobs::kind(&target.name, &ABSENT).0;
+    // Names of models have no colon here, so what stands before one is meant as a form. Those
+    // that a gateway calls otherwise are named behind `messages:`.
+    let unknown = named.split_once(':').map(|(first, _)| first);
+    if let Some(absent) = absent.or(unknown.filter(|_| form.is_none())) {
         let id = &target.id;
         return Err(Error::unsupported(format!(
             "`{id}` is not supported: the plugin has no form `{absent}`; write `anthropic:messages:MODEL`"
         )));
     }
-    Ok(knobs::kind(&target.name, &["messages"]).1)
+    Ok(named)
 }
 
 runner_plugin::export_provider!(Anthropic);

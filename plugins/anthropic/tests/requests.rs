@@ -68,8 +68,16 @@ fn an_id_names_the_model() {
         ("anthropic", ErrorCode::InvalidRequest),
         ("anthropic:messages", ErrorCode::InvalidRequest),
         ("anthropic:completion:claude-2", ErrorCode::Unsupported),
+        ("anthropic:claude-agent-sdk", ErrorCode::Unsupported),
+        ("anthropic:chat:claude-2", ErrorCode::Unsupported),
     ] {
         assert_eq!(refused(id, &Request::new("Hi")).code, code, "{id}");
+        let found = Anthropic::check_target(&testing::target(id, &json!({})));
+        assert_eq!(found.expect_err("found at load").code, code, "{id}");
+    }
+    for id in ["anthropic:claude-x", "anthropic:messages:claude:0"] {
+        let target = testing::target(id, &json!({}));
+        assert_eq!(Anthropic::check_target(&target), Ok(()), "{id}");
     }
 }
 

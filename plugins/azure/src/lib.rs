@@ -74,6 +74,7 @@ impl Provider for Azure {
         .host("https://*.services.ai.azure.com")
         .host_from("apiBaseUrl")
         .credential(key)
+        .further_env(KEY, "AZURE_OPENAI_API_KEY")
         .setting("AZURE_API_BASE_URL", "apiBaseUrl")
         .setting("AZURE_OPENAI_BASE_URL", "apiBaseUrl")
         .setting("AZURE_API_HOST", "apiHost")
@@ -91,6 +92,13 @@ impl Provider for Azure {
         let mut problems = knobs::problems(config, &REFUSED);
         problems.extend(place::problem(config));
         problems
+    }
+
+    fn check_target(target: &Target) -> Result<(), Error> {
+        let (_, named) = form(target)?;
+        let mut knobs = Knobs::read_target(&API, target)?;
+        let deployment = knobs.model(target, named)?;
+        Place::find(&mut knobs, &deployment).map(drop)
     }
 
     fn complete(
@@ -148,13 +156,16 @@ impl ProviderEmbed for Azure {
 
 /// Whether an id asks for vectors, and the deployment that it names.
 fn form(target: &Target) -> Result<(bool, &str), Error> {
-    if let (Some(absent), _) = knobs::kind(&target.name, &ABSENT) {
+    let (form, named) = knobs::kind(&target.name, &["chat", "embedding", "embeddings"]);
+    let absent = knobs::kind(&target.name, &ABSENT).0;
+    // A deployment's name has no colon, so what stands before one is meant as a form.
+    let unknown = named.split_once(':').map(|(first, _)| first);
+    if let Some(absent) = absent.or(unknown.filter(|_| form.is_none())) {
         let id = &target.id;
         return Err(Error::unsupported(format!(
             "`{id}` is not supported: the plugin has no form `{absent}`; write `azure:chat:DEPLOYMENT`"
         )));
     }
-    let (form, named) = knobs::kind(&target.name, &["chat", "embedding", "embeddings"]);
     Ok((form.is_some_and(|form| form != "chat"), named))
 }
 

@@ -157,15 +157,23 @@ fn what_cannot_be_done_is_said() {
     for id in [
         "azure:assistant:a",
         "azure:responses:d",
+        "azure:realtim:d",
         "azure:embedding:e",
     ] {
         let target = testing::target(id, &config(&json!({})));
+        let found = Azure::check_target(&target).is_err();
+        assert_eq!(found, id != "azure:embedding:e", "{id}");
         let error = Azure::complete(&target, &Request::new("Hi"), &testing::context());
         assert_eq!(
             error.expect_err("no answer").code,
             ErrorCode::Unsupported,
             "{id}"
         );
+    }
+    for (id, config) in [("azure:chat", config(&json!({}))), ("azure:d", json!({}))] {
+        let found = Azure::check_target(&testing::target(id, &config));
+        let code = found.expect_err("no deployment or no address").code;
+        assert_eq!(code, ErrorCode::InvalidRequest, "{id}");
     }
     let target = testing::target("azure:d", &config(&json!({})));
     let error = Azure::embed(&target, &[], &testing::context()).expect_err("none");
@@ -178,4 +186,37 @@ fn the_plugin_says_what_it_wants() {
     assert_eq!(info.provider_prefixes, ["azure", "azureopenai"]);
     assert_eq!(info.wants.hosts[0], "https://*.openai.azure.com");
     assert_eq!(info.wants.credentials[0].scheme, "header:api-key");
+}
+
+#[test]
+fn what_the_filters_found_is_told_to_guardrails() {
+    let found = |prompt: bool, output: bool, finish: &str| {
+        let results = |filtered: bool| json!({ "hate": { "filtered": filtered, "severity": "high" }, "sexual": { "filtered": false } });
+        let completion = ask(Reply::json(
+            200,
+            &json!({
+                "choices": [{ "message": { "content": "ok" }, "finish_reason": finish, "content_filter_results": results(output) }],
+                "prompt_filter_results": [{ "prompt_index": 0, "content_filter_results": results(prompt) }],
+            }),
+        ));
+        let metadata = completion
+            .expect("an answer")
+            .metadata_json
+            .expect("metadata");
+        let metadata: Value = serde_json::from_str(&metadata).expect("JSON");
+        metadata["guardrails"].clone()
+    };
+    let flags =
+        |found: Value| ["flagged", "flaggedInput", "flaggedOutput"].map(|key| found[key] == true);
+    assert_eq!(flags(found(false, false, "stop")), [false, false, false]);
+    assert_eq!(flags(found(true, false, "stop")), [true, true, false]);
+    assert_eq!(flags(found(false, true, "stop")), [true, false, true]);
+    assert_eq!(
+        flags(found(false, false, "content_filter")),
+        [true, false, true]
+    );
+    let reason = found(true, false, "stop")["reason"].to_string();
+    assert!(reason.contains("hate"), "{reason}");
+    let plain = ask(answer()).expect("an answer");
+    assert_eq!(plain.metadata_json, None, "other APIs say nothing");
 }

@@ -60,6 +60,7 @@ impl Provider for Google {
         .host(API.base_url)
         .host_from("apiBaseUrl")
         .credential(key)
+        .further_env(KEY, "GOOGLE_API_KEY")
         .setting("GOOGLE_API_BASE_URL", "apiBaseUrl")
         .config_schema(&schema::config(&json!({
             "apiVersion": { "type": "string", "pattern": "^v[0-9a-z]+$" },
@@ -82,6 +83,11 @@ impl Provider for Google {
 
     fn check_config(config: &Value) -> Vec<(String, String)> {
         knobs::problems(config, &knobs::REFUSED)
+    }
+
+    fn check_target(target: &Target) -> Result<(), Error> {
+        let (_, named) = form(target)?;
+        Knobs::check_model(&API, target, named)
     }
 
     fn complete(

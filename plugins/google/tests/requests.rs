@@ -204,6 +204,15 @@ fn what_is_not_served_is_said() {
         assert_eq!(played.result.expect_err("no answer").code, code, "{id}");
     }
     assert_eq!(Google::check_config(&json!({ "stream": true })).len(), 1);
+    for (id, is_good) in [
+        ("google", false),
+        ("google:live:gemini", false),
+        ("google:embedding:e", true),
+        ("google:gemini", true),
+    ] {
+        let target = testing::target(id, &json!({}));
+        assert_eq!(Google::check_target(&target).is_ok(), is_good, "{id}");
+    }
 }
 
 #[test]
@@ -212,4 +221,9 @@ fn the_plugin_says_what_it_wants() {
     assert_eq!(info.provider_prefixes, ["google"]);
     assert_eq!(info.wants.credentials[0].scheme, "header:x-goog-api-key");
     assert_eq!(info.wants.credentials[0].env, "GEMINI_API_KEY");
+    let extras: Value = serde_json::from_str(&info.metadata_json.expect("some")).expect("JSON");
+    assert_eq!(
+        extras["credentialEnvs"],
+        json!({ "google-key": ["GOOGLE_API_KEY"] })
+    );
 }

@@ -40,6 +40,11 @@ pub(crate) fn of(ctx: &Ctx<'_>, error: &Error, stage: Stage) -> Failure {
 }
 
 fn thrown<'js>(ctx: &Ctx<'js>, value: &Value<'js>, stage: Stage) -> Failure {
+    if value.is_null() {
+        // So it ends where not even the error fits into what memory is left.
+        let message = "threw null, as the engine does when its memory is used up";
+        return Failure::new(FailureKind::Exhausted, message);
+    }
     let Some(error) = value.as_object().filter(|_| value.is_error()) else {
         return Failure::new(FailureKind::Exception, uncaught(ctx, value));
     };

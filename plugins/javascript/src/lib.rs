@@ -20,6 +20,7 @@ mod failure;
 mod json;
 mod machine;
 mod modules;
+mod needed;
 mod run;
 mod shape;
 

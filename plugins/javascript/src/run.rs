@@ -7,7 +7,7 @@ use runner_plugin::script::{Argument, Failure, FailureKind, Form, Outcome, Progr
 use crate::call::Call;
 use crate::failure::{self, Stage};
 use crate::json::{self, NoJson};
-use crate::{clock, machine, modules, shape};
+use crate::{clock, machine, modules, needed, shape};
 
 /// Why a program has no result.
 enum Stop {
@@ -58,7 +58,7 @@ fn attempt(
         Form::File => export(ctx, program)?,
     };
     let result = match meant.as_function() {
-        Some(function) => call(ctx, function, arguments)?,
+        Some(function) => call(ctx, function, program, arguments)?,
         None => meant,
     };
     let result = settled(ctx, result)?;
@@ -164,15 +164,27 @@ fn listed(exports: &Value<'_>) -> String {
     }
 }
 
-/// Calls a function with the arguments in their order.
+/// Calls a function with the arguments in their order. Code of a config gets of each what it
+/// names; what a file does with its arguments is not looked at.
 fn call<'js>(
     ctx: &Ctx<'js>,
     function: &Function<'js>,
+    program: &Program,
     arguments: &[Argument],
 ) -> Result<Value<'js>, Stop> {
     let mut given = Args::new(ctx.clone(), arguments.len());
     for argument in arguments {
-        let value = ctx.json_parse(argument.value_json.as_str()).map_err(|_| {
+        let json = match program.form {
+            Form::Expression | Form::Body => {
+                needed::part(&program.source, &argument.name, &argument.value_json)
+            }
+            Form::File => Some(argument.value_json.as_str().into()),
+        };
+        let Some(json) = json else {
+            given.push_arg(Value::new_undefined(ctx.clone()))?;
+            continue;
+        };
+        let value = ctx.json_parse(&*json).map_err(|_| {
             ctx.catch();
             let message = format!("the argument `{}` is not JSON", argument.name);
             Stop::new(FailureKind::Other, message)

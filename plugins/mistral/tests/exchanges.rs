@@ -69,7 +69,9 @@ fn the_plugin_says_what_it_wants_and_what_it_refuses() {
     ] {
         let target = testing::target(id, &json!({}));
         let result = Mistral::complete(&target, &Request::new("Hi"), &testing::context());
-        assert_eq!(result.expect_err("no answer").code, code, "{id}");
+        let error = result.expect_err("no answer");
+        assert_eq!(error.code, code, "{id}");
+        assert_eq!(Mistral::check_target(&target), Err(error));
     }
 }
 

@@ -4,7 +4,7 @@
 //! none but called tools (the list of calls, in the API's own form), and where the request
 //! bound it to a JSON Schema and it kept to JSON.
 
-use runner_plugin::json::{self, Value};
+use runner_plugin::json::{self, Value, json};
 use runner_plugin::{Completion, Error, FinishReason, Message, Part, Role, ToolCall, Usage};
 
 use crate::failure;
@@ -47,6 +47,8 @@ pub fn completion(response: Value, wants_json: bool) -> Result<Completion, Error
         None => finish(&choice["finish_reason"]),
     };
     completion.model = response["model"].as_str().map(str::to_owned);
+    completion.metadata_json =
+        guardrails(&response, choice).map(|found| json!({ "guardrails": found }).to_string());
     if text.is_empty() {
         completion.output_json = calls.map(Value::to_string);
     } else if wants_json && refusal.is_none() {
@@ -55,6 +57,43 @@ pub fn completion(response: Value, wants_json: bool) -> Result<Completion, Error
             .map(|value: Value| value.to_string());
     }
     Ok(completion)
+}
+
+/// What filters of the API found in prompt and answer, where it says so (Azure does in every
+/// response). `None` where it says nothing: then the finish reason is all there is.
+fn guardrails(response: &Value, choice: &Value) -> Option<Value> {
+    let answer = &choice["content_filter_results"];
+    let prompts = response["prompt_filter_results"].as_array();
+    let prompts = prompts.map_or(&[][..], Vec::as_slice);
+    if !answer.is_object() && prompts.is_empty() {
+        return None;
+    }
+    let output = filtered(answer);
+    let results = prompts.iter().map(|one| &one["content_filter_results"]);
+    let input: Vec<&str> = results.flat_map(filtered).collect();
+    let stopped = choice["finish_reason"] == "content_filter";
+    let flagged_output = stopped || !output.is_empty();
+    let categories: Vec<&str> = input.iter().chain(&output).copied().collect();
+    let reason = match (categories.is_empty(), stopped) {
+        (false, _) => format!("The content filter objected: {}", categories.join(", ")),
+        (true, true) => "The content filter stopped the answer".to_owned(),
+        (true, false) => String::new(),
+    };
+    Some(json!({
+        "flagged": flagged_output || !input.is_empty(),
+        "flaggedInput": !input.is_empty(),
+        "flaggedOutput": flagged_output,
+        "reason": reason,
+    }))
+}
+
+/// The categories that a filter objected to.
+fn filtered(results: &Value) -> Vec<&str> {
+    let categories = results.as_object().into_iter().flatten();
+    categories
+        .filter(|(_, found)| found["filtered"] == true)
+        .map(|(name, _)| name.as_str())
+        .collect()
 }
 
 /// The tool calls as the API wrote them; the one `function_call` of older models counts too.

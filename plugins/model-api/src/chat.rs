@@ -33,9 +33,19 @@ pub const OPENAI: Dialect = Dialect {
     states_cost: false,
 };
 
+/// What most others speak: no developer, and `max_tokens` for every model.
+pub const PLAIN: Dialect = Dialect {
+    seed: "seed",
+    token_limit: max_tokens,
+    developer: "system",
+    names_model: true,
+    states_cost: false,
+};
+
 /// The key that limits the answer at OpenAI: reasoning models know `max_completion_tokens`
-/// alone.
+/// alone. A gateway puts the company before the model's name: `openai/o3`.
 pub fn token_limit(model: &str, body: &Map<String, Value>) -> &'static str {
+    let model = model.rsplit('/').next().unwrap_or(model);
     let mut letters = model.chars();
     let o_series =
         letters.next() == Some('o') && letters.next().is_some_and(|c| c.is_ascii_digit());

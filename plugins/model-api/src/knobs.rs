@@ -11,9 +11,13 @@ use std::time::Duration;
 use runner_plugin::json::{self, Map, Value};
 use runner_plugin::{Error, Request, Target, http};
 
+/// Where the host lists wanted credentials that have no value and may be missing.
+const WITHOUT: &str = "$without";
+
 /// Keys that are not for any API: those read here, those that the host acts on, and those by
 /// which promptfoo steers itself.
-pub const OURS: [&str; 15] = [
+pub const OURS: [&str; 16] = [
+    WITHOUT,
     "apiBaseUrl",
     "apiHost",
     "apiKey",
@@ -117,11 +121,14 @@ impl Knobs {
             .trim_end_matches('/')
             .to_owned();
         let keyless = own.get("apiKeyRequired") == Some(&Value::Bool(false));
+        let missing = own.get(WITHOUT).and_then(Value::as_array);
+        let is_missing = |key: &str| missing.is_some_and(|names| names.iter().any(|n| n == key));
+        let key = api.key.filter(|key| !keyless && !is_missing(key));
         Ok(Self {
             base_url,
             headers: headers(&own)?,
             body,
-            key: api.key.filter(|_| !keyless),
+            key,
             own,
             timeout: None,
         })
@@ -130,6 +137,16 @@ impl Knobs {
     /// A key of the plugin's, where it is a text.
     pub fn text(&self, key: &str) -> Option<&str> {
         self.own.get(key).and_then(Value::as_str)
+    }
+
+    /// Whether a target's config and id name a model, for the check at load.
+    ///
+    /// # Errors
+    /// `invalid-request` where they don't, or where the config can't be read.
+    pub fn check_model(api: &Api, target: &Target, named: &str) -> Result<(), Error> {
+        Self::read_target(api, target)?
+            .model(target, named)
+            .map(drop)
     }
 
     /// The model: `model` in the config, else `named`, which is what the id says.

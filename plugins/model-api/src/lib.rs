@@ -4,8 +4,10 @@
 //! [`knobs`] reads a provider's config, [`failure`] turns what an API says went wrong into an
 //! error that the host can act on. Both are for every API. [`chat`] is the shape of OpenAI's
 //! chat completions, which half of the industry speaks: [`messages`] and [`body`] write it,
-//! [`answer`] reads it, a [`chat::Dialect`] says in what a server differs. [`embeddings`] is
-//! the same for vectors. [`schema`] describes the knobs for the check at load.
+//! [`answer`] reads it, a [`chat::Dialect`] says in what a server differs. [`embeddings`] and
+//! [`completions`] are the same for vectors and for continuations. A [`server::Server`] is a
+//! server of this shape as a record, a [`client::Client`] a provider for a list of them.
+//! [`schema`] describes the knobs for the check at load.
 //!
 //! It is built on the SDK alone, as any plugin is. A provider of another shape (Anthropic,
 //! Gemini, Ollama) takes `knobs` and `failure` and writes the rest itself: one reader with a
@@ -14,8 +16,11 @@
 pub mod answer;
 pub mod body;
 pub mod chat;
+pub mod client;
+pub mod completions;
 pub mod embeddings;
 pub mod failure;
 pub mod knobs;
 pub mod messages;
 pub mod schema;
+pub mod server;

@@ -73,12 +73,15 @@ pub(crate) fn grade(bench: &Bench<'_>) -> Result<Verdict, Failure> {
     Ok(verdict)
 }
 
-/// The two questions; `rubricPrompt` may hold either, as `{steps, evaluate}`.
+/// The two questions; `rubricPrompt` may hold either, as `{steps, evaluate}`. A prompt of another
+/// form in the test's `options` is meant for its other assertions and changes nothing here; on
+/// the assertion itself it is a mistake.
 fn prompts(bench: &Bench<'_>) -> Result<(Prompt, Prompt), Failure> {
     let none = Map::new();
     let written = match &bench.knobs.rubric_prompt {
         None => &none,
         Some(Value::Object(written)) => written,
+        Some(_) if bench.knobs.shares_prompt => &none,
         Some(_) => return Err(bench.refuse("takes a `rubricPrompt` of the form {steps, evaluate}")),
     };
     let pick = |key: &str, own: Prompt| written.get(key).map_or(Ok(own), Prompt::written);

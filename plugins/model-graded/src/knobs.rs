@@ -30,6 +30,8 @@ const WITH_VOTES: [&str; 8] = [
 pub(crate) struct Knobs {
     /// The user's own question, as written.
     pub(crate) rubric_prompt: Option<Value>,
+    /// Whether that question is the test's, which all its assertions share.
+    pub(crate) shares_prompt: bool,
     /// How often the grader is asked; odd.
     pub(crate) votes: usize,
     /// Scores of factuality's categories, an object.
@@ -40,6 +42,8 @@ pub(crate) struct Knobs {
     pub(crate) measure: Option<Value>,
     /// What a `contextTransform` made, if there is one.
     pub(crate) context: Option<Value>,
+    /// The answers of a row, for a type that compares them.
+    pub(crate) outputs: Vec<String>,
 }
 
 impl Knobs {
@@ -60,13 +64,17 @@ impl Knobs {
                 .into_iter()
                 .find_map(|place| place.get(key).filter(|value| !value.is_null()))
         };
+        let own = [&beside, &config].into_iter();
+        let mut own = own.filter_map(|place| place.get("rubricPrompt"));
         Ok(Self {
+            shares_prompt: own.all(Value::is_null),
             rubric_prompt: find("rubricPrompt").filter(|value| !empty(value)).cloned(),
             votes: votes(&input.type_, find("votes"))?,
             factuality: scores(find("factuality"))?,
             window: window(find("windowSize"))?,
             measure: find("measure").cloned(),
             context: beside.get("context").cloned(),
+            outputs: outputs(beside.get("outputs")),
         })
     }
 }
@@ -79,6 +87,13 @@ fn empty(value: &Value) -> bool {
         Value::Object(fields) => fields.is_empty(),
         _ => false,
     }
+}
+
+fn outputs(value: Option<&Value>) -> Vec<String> {
+    let items = value.and_then(Value::as_array).into_iter().flatten();
+    items
+        .filter_map(|item| item.as_str().map(str::to_owned))
+        .collect()
 }
 
 fn votes(kind: &str, value: Option<&Value>) -> Result<usize, Error> {

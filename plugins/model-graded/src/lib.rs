@@ -11,8 +11,8 @@
 //! replies (statements, steps), and because a stranger's template is safest where a bomb costs
 //! one grade.
 //!
-//! Types that compare the columns of a test (`select-best`, `max-score`) see more than one
-//! answer and so can't be a guest's.
+//! `select-best` sees more than one answer: the host hands over those of a row, and gets a grade
+//! with a part for each. `max-score` asks nobody and is the host's own.
 
 mod answer_relevance;
 mod bench;
@@ -27,6 +27,7 @@ mod g_eval;
 mod knobs;
 mod panel;
 mod rubric;
+mod select_best;
 mod similar;
 mod template;
 mod vectors;
@@ -97,6 +98,7 @@ fn grade(bench: &Bench<'_>) -> Result<Grade, Failure> {
         "similar" | "similar:cosine" | "similar:dot" | "similar:euclidean" => {
             return Ok(similar::grade(bench)?.grade(false, bench.used()));
         }
+        "select-best" => return select_best::grade(bench),
         "classifier" => classes::classifier(bench),
         "moderation" => classes::moderation(bench),
         other => Err(Error::unsupported(format!(
@@ -110,8 +112,9 @@ fn grade(bench: &Bench<'_>) -> Result<Grade, Failure> {
 /// Which types there are and what each takes as its value; `None` where a value is not read or
 /// may be anything. A string is accepted wherever a template or a file may stand.
 fn assertion_types() -> Vec<(&'static str, Option<Value>)> {
-    let text = json!({ "type": "string", "minLength": 1 });
+    let text = json!({ "title": "a text that is not empty", "type": "string", "minLength": 1 });
     let texts = json!({
+        "title": "a text that is not empty, or a list of texts",
         "type": ["string", "array"],
         "minLength": 1,
         "minItems": 1,
@@ -124,10 +127,11 @@ fn assertion_types() -> Vec<(&'static str, Option<Value>)> {
         ("model-graded-closedqa", Some(text.clone())),
         ("g-eval", Some(texts.clone())),
         ("answer-relevance", None),
-        ("context-recall", Some(text)),
+        ("context-recall", Some(text.clone())),
         ("context-relevance", None),
         ("context-faithfulness", None),
         ("conversation-relevance", None),
+        ("select-best", Some(text)),
         ("similar", Some(texts.clone())),
         ("similar:cosine", Some(texts.clone())),
         ("similar:dot", Some(texts.clone())),

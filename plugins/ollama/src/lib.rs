@@ -61,6 +61,10 @@ impl Provider for Ollama {
         knobs::problems(config, &knobs::REFUSED)
     }
 
+    fn check_target(target: &Target) -> Result<(), Error> {
+        Knobs::check_model(&API, target, knobs::kind(&target.name, &FORMS).1)
+    }
+
     fn complete(
         target: &Target,
         request: &Request,

@@ -202,6 +202,14 @@ fn what_cannot_be_sent_is_said() {
         ErrorCode::Unsupported
     );
     assert_eq!(Ollama::check_config(&json!({ "stream": true })).len(), 1);
+    for (id, is_good) in [
+        ("ollama:chat", false),
+        ("ollama", false),
+        ("ollama:m:7b", true),
+    ] {
+        let target = testing::target(id, &json!({}));
+        assert_eq!(Ollama::check_target(&target).is_ok(), is_good, "{id}");
+    }
 }
 
 #[test]

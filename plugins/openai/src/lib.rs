@@ -3,19 +3,18 @@
 //!
 //! The part of the id behind `openai:` says which form: `chat` (also when it says nothing),
 //! `responses`, `completion`, `embedding`, `moderation`. One exchange per request each. What
-//! the forms share (config, chat shape, errors) is in `plugin-model-api`; `responses`,
-//! `completion` and `moderation` have a file each. Retries, rate limits and the key are the
+//! the forms share (config, chat shape, errors) is in `plugin-model-api`; `responses` and
+//! `moderation` have a file each. Retries, rate limits and the key are the
 //! host's; the plugin names the key and never sees it.
 //!
 //! Config keys that mean nothing here go into the body as they are, so that an option which
 //! the API learns tomorrow works without a new version.
 
-mod completion;
 mod moderation;
 mod responses;
 
 use plugin_model_api::knobs::{self, Api, Knobs};
-use plugin_model_api::{chat, embeddings, schema};
+use plugin_model_api::{chat, completions, embeddings, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target,
@@ -42,17 +41,33 @@ const FORMS: [&str; 6] = [
 ];
 
 /// Forms that promptfoo knows and this plugin does not.
-const ABSENT: [&str; 10] = [
+const ABSENT: [&str; 12] = [
     "agents",
     "assistant",
     "chatkit",
     "codex",
+    "codex-app-server",
+    "codex-desktop",
     "codex-sdk",
     "image",
     "realtime",
     "speech",
     "transcription",
     "video",
+];
+
+/// Models that know no chat. Where the id names no form, they are asked for a completion.
+const WITHOUT_CHAT: [&str; 10] = [
+    "babbage-002",
+    "davinci-002",
+    "gpt-3.5-turbo-instruct",
+    "gpt-3.5-turbo-instruct-0914",
+    "text-ada-001",
+    "text-babbage-001",
+    "text-babbage-002",
+    "text-curie-001",
+    "text-davinci-002",
+    "text-davinci-003",
 ];
 
 /// The provider.
@@ -86,6 +101,11 @@ impl Provider for OpenAi {
         knobs::problems(config, &knobs::REFUSED)
     }
 
+    fn check_target(target: &Target) -> Result<(), Error> {
+        let (_, named) = form(target)?;
+        Knobs::check_model(&API, target, named)
+    }
+
     fn complete(
         target: &Target,
         request: &Request,
@@ -96,7 +116,7 @@ impl Provider for OpenAi {
         let model = knobs.model(target, named)?;
         match form {
             "responses" => responses::complete(&knobs, &model, request),
-            "completion" => completion::complete(&knobs, &model, request),
+            "completion" => completions::complete(&knobs, &model, request),
             "moderation" => moderation::complete(&knobs, &model, request),
             "embedding" | "embeddings" => {
                 let id = &target.id;
@@ -138,7 +158,12 @@ fn form(target: &Target) -> Result<(&'static str, &str), Error> {
         )));
     }
     let (form, named) = knobs::kind(&target.name, &FORMS);
-    Ok((form.unwrap_or("chat"), named))
+    let unsaid = if WITHOUT_CHAT.contains(&named) {
+        "completion"
+    } else {
+        "chat"
+    };
+    Ok((form.unwrap_or(unsaid), named))
 }
 
 fn with_organization(mut knobs: Knobs) -> Knobs {

@@ -1,28 +1,46 @@
 //! Moderation as an answer: the prompt in, the verdict out as a JSON value.
 //!
 //! The contract has no interface for classifiers. The output is the API's own result
-//! (`flagged`, `categories`, `category_scores`), so that any grader that can ask a model can
-//! ask this one.
+//! (`flagged`, `categories`, `category_scores`) and `flags`, the list that the assertion
+//! `moderation` reads, so that any grader that can ask a model can ask this one. A grader shows
+//! the answer as the assistant's message; what the user wrote is not moderated with it.
 
 use plugin_model_api::failure;
 use plugin_model_api::knobs::Knobs;
 use runner_plugin::json::{Map, Value, json};
-use runner_plugin::{Completion, Error, Request};
+use runner_plugin::{Completion, Error, Request, Role};
 
 /// Asks for the verdict on the prompt.
 pub(crate) fn complete(knobs: &Knobs, model: &str, request: &Request) -> Result<Completion, Error> {
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(model));
-    body.insert("input".to_owned(), json!(request.prompt));
+    let answer = request
+        .messages
+        .last()
+        .filter(|message| message.role == Role::Assistant);
+    let input = answer.map_or_else(|| request.prompt.clone(), runner_plugin::Message::text);
+    body.insert("input".to_owned(), json!(input));
     body.extend(knobs.body.clone());
     let body = Value::Object(body);
     let response = failure::check(&knobs.post("/moderations", &body, model).send()?)?;
-    let verdict = &response["results"][0];
+    let mut verdict = response["results"][0].clone();
     let flagged = verdict["flagged"].as_bool().ok_or_else(|| {
         Error::bad_response("the response holds no verdict").detail(response.clone())
     })?;
+    verdict["flags"] = flags(&verdict);
     let text = if flagged { "flagged" } else { "not flagged" };
-    let mut completion = Completion::text(text).output(verdict).raw(&response);
+    let mut completion = Completion::text(text).output(&verdict).raw(&response);
     completion.model = response["model"].as_str().map(str::to_owned);
     Ok(completion)
+}
+
+/// The categories that apply, as the assertion `moderation` reads them.
+fn flags(verdict: &Value) -> Value {
+    let categories = verdict["categories"].as_object().into_iter().flatten();
+    let applied = categories.filter(|(_, applies)| **applies == true);
+    let flag = |(name, _): (&String, &Value)| {
+        let score = &verdict["category_scores"][name];
+        json!({ "code": name, "description": name, "confidence": score })
+    };
+    applied.map(flag).collect()
 }

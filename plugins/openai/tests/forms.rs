@@ -19,7 +19,7 @@ fn play(
 ) -> Played<Result<Completion, Error>> {
     let path = match id.split(':').nth(1) {
         Some("responses") => "responses",
-        Some("completion") => "completions",
+        Some("completion" | "gpt-3.5-turbo-instruct" | "davinci-002") => "completions",
         _ => "moderations",
     };
     let target = testing::target(id, config);
@@ -292,6 +292,14 @@ fn a_completion_continues_the_prompt() {
         ),
         json!({ "model": "m", "prompt": "Once", "temperature": 0, "max_tokens": 5, "stop": ["END"] })
     );
+    for model in ["gpt-3.5-turbo-instruct", "davinci-002"] {
+        let body = body(
+            &format!("openai:{model}"),
+            &json!({}),
+            &Request::new("Once"),
+        );
+        assert_eq!(body, json!({ "model": model, "prompt": "Once" }));
+    }
     let reply = json!({
         "model": "m-1", "choices": [{ "text": " upon", "finish_reason": "length" }],
         "usage": { "prompt_tokens": 1, "completion_tokens": 5, "total_tokens": 6 },
@@ -326,11 +334,16 @@ fn a_moderation_is_a_value() {
         body(id, &json!({}), &request),
         json!({ "model": "omni-moderation-latest", "input": "Hi" })
     );
-    let verdict = json!({ "flagged": true, "categories": { "violence": true }, "category_scores": { "violence": 0.9 } });
-    let reply = json!({ "model": "omni-1", "results": [verdict] });
+    let mut graded = request.clone();
+    graded.messages.push(Message::assistant("Ho"));
+    assert_eq!(body(id, &json!({}), &graded)["input"], "Ho");
+    let mut verdict = json!({ "flagged": true, "categories": { "violence": true, "hate": false }, "category_scores": { "violence": 0.9, "hate": 0.1 } });
+    let reply = json!({ "model": "omni-1", "results": [verdict.clone()] });
     let completion = play(id, &json!({}), &request, Reply::json(200, &reply))
         .result
         .expect("a verdict");
+    verdict["flags"] =
+        json!([{ "code": "violence", "description": "violence", "confidence": 0.9 }]);
     assert_eq!(
         (completion.message.text().as_str(), output(&completion)),
         ("flagged", Some(verdict))

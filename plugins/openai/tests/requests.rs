@@ -90,7 +90,11 @@ fn an_id_names_the_model() {
             ErrorCode::Unsupported,
         ),
         ("openai:realtime:gpt-4o", ErrorCode::Unsupported),
+        ("openai:image:dall-e-3", ErrorCode::Unsupported),
+        ("openai:codex-app-server", ErrorCode::Unsupported),
     ] {
+        let found = OpenAi::check_target(&testing::target(id, &json!({})));
+        assert_eq!(found.is_err(), !id.contains(":embedding:"), "{id}");
         assert_eq!(
             refused(id, &json!({}), &Request::new("Hi")).code,
             code,

@@ -27,8 +27,13 @@ pub struct Overlap;
 
 impl Assertion for Overlap {
     fn describe() -> Info {
-        let text = json!({ "type": "string" });
-        let texts = json!({ "type": ["string", "array"], "minItems": 1, "items": text });
+        let text = json!({ "title": "a text", "type": "string" });
+        let texts = json!({
+            "title": "a text, or a list of texts",
+            "type": ["string", "array"],
+            "minItems": 1,
+            "items": text
+        });
         let info = Info::new(
             "overlap",
             env!("CARGO_PKG_VERSION"),

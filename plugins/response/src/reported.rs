@@ -69,12 +69,13 @@ fn raw_reason(completion: &Completion) -> Result<Option<String>, Error> {
     Ok(reason.and_then(Value::as_str).map(str::to_owned))
 }
 
-/// `guardrails`: no filter of the API objected. Where none was applied it passes with score 0,
-/// as in promptfoo, and its opposite fails.
+/// `guardrails`: no filter of the API objected. Where none was applied it passes, and its opposite
+/// fails.
 pub(crate) fn guardrails(input: &Input) -> Result<Grade, Error> {
     let verdict = verdict(input.completion.as_ref())?;
     Ok(match verdict {
-        Verdict::NotApplied => Grade::new(!input.inverse, 0.0, "No guardrail was applied"),
+        Verdict::NotApplied if input.inverse => Grade::fail("No guardrail was applied"),
+        Verdict::NotApplied => Grade::pass("No guardrail was applied"),
         Verdict::Clean if input.inverse => {
             Grade::fail("Expected the guardrails to object; they did not")
         }

@@ -155,11 +155,11 @@ fn guardrails_are_those_the_provider_reports() {
 #[test]
 fn without_guardrails_the_finish_reason_counts() {
     let ended = |reason: FinishReason| Completion::text("a").finish(reason);
-    guards(Completion::text("a"), true, 0.0, "No guardrail was applied");
+    guards(Completion::text("a"), true, 1.0, "No guardrail was applied");
     guards(
         ended(FinishReason::Stop),
         true,
-        0.0,
+        1.0,
         "No guardrail was applied",
     );
     let filtered = "The API's content filter objected";

@@ -87,7 +87,21 @@ pub(crate) fn regex(input: &Input) -> Result<Grade, Error> {
         }
     };
     let holds = regex.find(&input.output).is_some();
-    Ok(input.judge(holds, format_args!("match /{pattern}/")))
+    let hint = match within_slashes(&pattern) {
+        Some(inner) if !holds => format!(
+            "; the slashes of {pattern}, and what follows them, are part of the pattern: write {inner}"
+        ),
+        _ => String::new(),
+    };
+    Ok(input.judge(holds, format_args!("match /{pattern}/{hint}")))
+}
+
+/// What stands between the slashes of a pattern that is written as JavaScript writes one in
+/// code: `/hi/i`.
+fn within_slashes(pattern: &str) -> Option<&str> {
+    let (inner, flags) = pattern.strip_prefix('/')?.rsplit_once('/')?;
+    let is_literal = !inner.is_empty() && flags.chars().all(|flag| "dgimsuvy".contains(flag));
+    is_literal.then_some(inner)
 }
 
 /// Counts words between white space: exactly a number, or within `min` and `max`.

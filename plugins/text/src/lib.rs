@@ -52,10 +52,17 @@ impl Assertion for Text {
 }
 
 /// What each type takes as its value, except `equals`, which takes anything. A string is
-/// accepted everywhere, because it may be a template or name a file.
+/// accepted everywhere, because it may be a template or name a file. The title says it to
+/// people.
 fn value_schemas() -> Vec<(&'static str, Value)> {
-    let needle = json!({ "type": ["string", "number"], "minLength": 1 });
+    let text = json!({ "title": "a text that is not empty", "type": "string", "minLength": 1 });
+    let needle = json!({
+        "title": "a text that is not empty, or a number",
+        "type": ["string", "number"],
+        "minLength": 1
+    });
     let needles = json!({
+        "title": "a list of texts, or texts separated by commas",
         "type": ["array", "string"],
         "items": { "type": ["string", "number", "boolean"] }
     });
@@ -68,11 +75,12 @@ fn value_schemas() -> Vec<(&'static str, Value)> {
         ("icontains-any", needles.clone()),
         ("contains-all", needles.clone()),
         ("icontains-all", needles),
-        ("starts-with", json!({ "type": "string", "minLength": 1 })),
-        ("regex", json!({ "type": "string", "minLength": 1 })),
+        ("starts-with", text.clone()),
+        ("regex", text),
         (
             "word-count",
             json!({
+                "title": "a number of words, or `min` and `max`",
                 "type": ["number", "string", "object"],
                 "minimum": 0,
                 "properties": { "min": limit, "max": limit },
@@ -80,7 +88,10 @@ fn value_schemas() -> Vec<(&'static str, Value)> {
                 "minProperties": 1
             }),
         ),
-        ("levenshtein", json!({ "type": "string" })),
+        (
+            "levenshtein",
+            json!({ "title": "a text", "type": "string" }),
+        ),
     ]
 }
 

@@ -258,6 +258,19 @@ fn a_failing_grade_says_what_was_expected() {
             "Expected output not to contain any of [\"a\", \"b\"]; it contains \"b\"",
         ),
         ("regex", json!("a+"), "b", "Expected output to match /a+/"),
+        ("regex", json!("/a"), "b", "Expected output to match //a/"),
+        (
+            "regex",
+            json!("/a/b"),
+            "c",
+            "Expected output to match //a/b/",
+        ),
+        (
+            "regex",
+            json!("/hi/i"),
+            "hi",
+            "Expected output to match //hi/i/; the slashes of /hi/i, and what follows them, are part of the pattern: write hi",
+        ),
         (
             "word-count",
             json!({"min": 2, "max": 4}),

@@ -148,7 +148,7 @@ fn the_console_is_part_of_the_outcome() {
 fn a_call_that_does_not_fit_is_told() {
     let other = JavaScript::run(&testing::code("python", "1"), &[], &testing::context());
     assert_eq!(failure(other).kind, FailureKind::Other);
-    let program = testing::code("javascript", "1");
+    let program = testing::code("javascript", "a");
     for (name, json) in [("a-b", "1"), ("", "1"), ("a", "{")] {
         let argument = runner_plugin::script::Argument {
             name: name.to_owned(),

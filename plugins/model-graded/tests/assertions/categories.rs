@@ -213,3 +213,25 @@ fn both_questions_of_g_eval_can_be_the_users() {
     input.config_json = Some(json!({ "rubricPrompt": "one text" }).to_string());
     refused(&input, "{steps, evaluate}");
 }
+
+#[test]
+fn a_prompt_that_a_test_has_for_its_other_assertions_is_not_for_g_eval() {
+    let rows = [STEPS, r#"{"score": 9, "reason": "ok"}"#];
+    let mut input = input("g-eval", &json!("coherent"), "out");
+    let own = play(&input, replies(&rows)).asked;
+    for prompt in [
+        json!("Is {{ output }} good?"),
+        json!([{ "role": "user", "content": "?" }]),
+    ] {
+        input.test_json = Some(json!({ "options": { "rubricPrompt": prompt } }).to_string());
+        let played = play(&input, replies(&rows));
+        assert_eq!(played.asked, own, "our own questions");
+        input.extra_json = Some(json!({ "rubricPrompt": prompt }).to_string());
+        refused(&input, "{steps, evaluate}");
+        input.extra_json = None;
+    }
+    let steps = json!({ "options": { "rubricPrompt": { "steps": "plan {{ criteria }}" } } });
+    input.test_json = Some(steps.to_string());
+    let played = play(&input, replies(&rows));
+    assert_eq!(played.asked[0].1.prompt, "plan coherent");
+}

@@ -6,6 +6,7 @@ use runner_plugin::testing::{self, Played, Script};
 use runner_plugin::{Assertion, Completion, Error, ErrorCode, Grade, Input, Message};
 
 mod categories;
+mod choice;
 mod classes;
 mod context;
 mod nearness;
@@ -104,7 +105,7 @@ fn refused(input: &Input, part: &str) {
 #[test]
 fn each_type_is_described_and_served() {
     let info = ModelGraded::describe();
-    assert_eq!(info.assertion_types.len(), 16);
+    assert_eq!(info.assertion_types.len(), 17);
     let wanted: Vec<&str> = info.wants.llm.iter().map(|(alias, _)| &**alias).collect();
     assert_eq!(wanted, ["grader", "embedding", "classifier", "moderation"]);
     // A value that none of them takes: what is refused is the value, not the type.

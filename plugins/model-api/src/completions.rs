@@ -3,13 +3,17 @@
 //! Servers of base models still speak it. The prompt goes as it stands in the results; a chat
 //! has no other form here.
 
-use plugin_model_api::knobs::Knobs;
-use plugin_model_api::{answer, body, failure};
 use runner_plugin::json::{Map, Value, json};
 use runner_plugin::{Completion, Error, Request};
 
-/// Asks for a continuation.
-pub(crate) fn complete(knobs: &Knobs, model: &str, request: &Request) -> Result<Completion, Error> {
+use crate::knobs::Knobs;
+use crate::{answer, body, failure};
+
+/// Asks `model` for a continuation.
+///
+/// # Errors
+/// What the API reports; `bad-response` where it answers without a text.
+pub fn complete(knobs: &Knobs, model: &str, request: &Request) -> Result<Completion, Error> {
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(model));
     body.insert("prompt".to_owned(), json!(request.prompt));

@@ -14,6 +14,7 @@
 mod answer;
 mod chance;
 mod client;
+pub mod compat;
 mod crash;
 mod model_api;
 mod quota;

@@ -139,6 +139,19 @@ impl Run {
         self
     }
 
+    /// Sets environment variables.
+    #[must_use]
+    pub fn envs<N, V>(mut self, variables: impl IntoIterator<Item = (N, V)>) -> Self
+    where
+        N: Into<OsString>,
+        V: Into<OsString>,
+    {
+        let variables = variables.into_iter();
+        self.environment
+            .extend(variables.map(|(name, value)| (name.into(), value.into())));
+        self
+    }
+
     /// Runs to the end.
     pub fn finish(self) -> Finished {
         self.start().finish()

@@ -103,3 +103,97 @@ fn a_server_of_ones_own_in_openais_shape_needs_no_key() {
     assert_eq!(response(&finished)["output"], "Say a \"hi\"");
     assert_eq!(api.requests()[0].header("authorization"), None);
 }
+
+#[test]
+fn a_compatible_server_gets_its_own_key_and_asks_for_no_other() {
+    let api = ModelApi::start();
+    let base = format!("{}/v1", api.url());
+    let provider = json!({ "id": "deepseek:m", "config": { "apiBaseUrl": base } });
+    let finished = run(&provider)
+        .env("DEEPSEEK_API_KEY", "sk-of-deepseek-in-a-test")
+        .env("XAI_API_KEY", "sk-of-another-in-a-test")
+        .finish();
+    assert_eq!(response(&finished)["output"], "Say a \"hi\"");
+    let authorization = api.requests()[0].header("authorization").map(str::to_owned);
+    assert_eq!(
+        authorization.as_deref(),
+        Some("Bearer sk-of-deepseek-in-a-test")
+    );
+
+    let finished = run(&provider).finish();
+    finished.expect_code(2);
+    assert!(
+        finished.stderr.contains("needs DEEPSEEK_API_KEY"),
+        "{}",
+        finished.stderr
+    );
+    assert!(
+        !finished.stderr.contains("XAI_API_KEY"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn a_key_that_may_be_missing_is_sent_where_it_is_set() {
+    for key in [None, Some("sk-of-litellm-in-a-test")] {
+        let api = ModelApi::start();
+        let mut run = run(&json!({ "id": "litellm:m" })).env("LITELLM_API_BASE", api.url());
+        if let Some(key) = key {
+            run = run.env("LITELLM_API_KEY", key);
+        }
+        assert_eq!(response(&run.finish())["output"], "Say a \"hi\"");
+        let seen = api.requests().remove(0);
+        let expected = key.map(|key| format!("Bearer {key}"));
+        assert_eq!(seen.header("authorization"), expected.as_deref());
+        assert!(seen.json.get("$without").is_none());
+    }
+}
+
+#[test]
+fn a_key_is_found_in_another_variable_where_the_first_is_not_set() {
+    let api = ModelApi::start();
+    api.always(Answer::json(&json!({
+        "candidates": [{ "content": { "role": "model", "parts": [{ "text": "hello" }] }, "finishReason": "STOP" }],
+    })));
+    let provider = json!({ "id": "google:gemini-x", "config": { "apiBaseUrl": api.url() } });
+    let finished = run(&provider)
+        .env("GOOGLE_API_KEY", "key-of-a-google-test")
+        .finish();
+    assert_eq!(response(&finished)["output"], "hello");
+    let seen = api.requests().remove(0);
+    assert_eq!(seen.header("x-goog-api-key"), Some("key-of-a-google-test"));
+}
+
+#[test]
+fn an_id_that_cannot_be_served_is_found_before_anything_is_sent() {
+    for (id, says) in [
+        ("openai:image:dall-e-3", "no form `image`"),
+        ("openai:realtime:m", "no form `realtime`"),
+        ("openai:chat", "names no model; write `openai:MODEL`"),
+    ] {
+        let api = ModelApi::start();
+        let finished = run(&json!(id))
+            .env("OPENAI_API_KEY", "sk-of-a-test")
+            .env("OPENAI_BASE_URL", api.url())
+            .finish();
+        finished.expect_code(2);
+        assert!(finished.stderr.contains(says), "{}", finished.stderr);
+        assert!(api.requests().is_empty());
+    }
+}
+
+#[test]
+fn an_assertion_without_its_value_says_what_it_takes() {
+    let config = json!({
+        "prompts": ["hi"], "providers": ["echo"],
+        "tests": [{ "assert": [{ "type": "contains" }] }],
+    });
+    let finished = Run::new()
+        .config(&config.to_string())
+        .args(["eval"])
+        .finish();
+    finished.expect_code(2);
+    let says = "'contains' has no value; it takes a text that is not empty, or a number";
+    assert!(finished.stderr.contains(says), "{}", finished.stderr);
+}

@@ -81,8 +81,8 @@ fn what_a_run_would_be_refused_for_is_found_by_the_check() {
             "contain",
         ),
         (
-            "prompts: [x]\nproviders: [echo]\noutputPath: no/where.json\n",
-            "there is no folder",
+            "prompts: [x]\nproviders: [echo]\noutputPath: promptfooconfig.yaml/no.json\n",
+            "can't be made",
         ),
     ];
     for (config, part) in cases {

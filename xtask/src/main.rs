@@ -7,11 +7,13 @@
 
 mod bench;
 mod check;
+mod compat;
 mod house;
 mod nunjucks;
 mod place;
 mod plugins;
 mod pure;
+mod python;
 mod quickstart;
 mod sim;
 mod soak;
@@ -41,9 +43,15 @@ usage: cargo xtask <command>
                       kill the program at random moments and let it go on, 2000 times
                       unless told otherwise, and look each time at what it left
   nunjucks [--write]  the table of templates against the real nunjucks, which npm brings
+  compat [--stored] [--write] [NAME…]
+                      the configs of tests/compat by promptfoo, which npm brings, and by the
+                      program, row by row; against what promptfoo said before; keep what it
+                      says; those whose names contain a word
   plugins [--toolchain auto|rust|debian]
                       build the plugins and the test guests to WebAssembly components;
                       auto looks for a Rust that can do it and says what it found
+  plugins --python    build the plugin that runs the Python of configs, alone: needs Python
+                      3.10 or later, and PyPI
 ";
 
 fn main() -> ExitCode {
@@ -84,7 +92,13 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
         }
         ["nunjucks"] => Box::new(|place| nunjucks::run(place, false)),
         ["nunjucks", "--write"] => Box::new(|place| nunjucks::run(place, true)),
+        ["compat", ref rest @ ..] => {
+            let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
+            compat::knows(&words).then_some(())?;
+            Box::new(move |place| compat::run(place, &words))
+        }
         ["plugins"] => Box::new(|place| plugins::run(place, toolchain::Wish::Any)),
+        ["plugins", "--python"] => Box::new(python::run),
         ["plugins", "--toolchain", name] => {
             let wish = toolchain::Wish::named(name)?;
             Box::new(move |place| plugins::run(place, wish))

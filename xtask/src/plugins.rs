@@ -15,6 +15,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::place::{self, Place};
+use crate::python;
 use crate::step::{self, Failure, say};
 use crate::toolchain::{Toolchain, Wish, clang};
 
@@ -267,7 +268,9 @@ impl<'a> Shelves<'a> {
                 continue;
             };
             for path in entries.flatten().map(|entry| entry.path()) {
-                if is_component(&path) && !files.contains(&path) {
+                // The Python plugin is built apart.
+                let apart = path.ends_with(python::COMPONENT);
+                if is_component(&path) && !files.contains(&path) && !apart {
                     fs::remove_file(&path).map_err(|error| {
                         Failure::new(format!("cannot remove {}: {error}", path.display()))
                     })?;

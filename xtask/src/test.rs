@@ -7,6 +7,7 @@
 use crate::check;
 use crate::place::Place;
 use crate::plugins;
+use crate::python;
 use crate::quickstart;
 use crate::step::{self, Failure};
 use crate::toolchain::Wish;
@@ -14,6 +15,7 @@ use crate::toolchain::Wish;
 /// Runs everything; stops at the first failure.
 pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     plugins::run(place, Wish::Any)?;
+    python::run(place)?;
     quickstart::build_program(place)?;
     check::run(place)?;
     let mut cargo = step::cargo(&place.root);

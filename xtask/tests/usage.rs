@@ -12,12 +12,13 @@ fn xtask(words: &[&str]) -> std::io::Result<Output> {
 
 #[test]
 fn a_wrong_command_is_told_the_right_ones() -> std::io::Result<()> {
-    let wrong: [&[&str]; 5] = [
+    let wrong: [&[&str]; 6] = [
         &[],
         &["plugin"],
         &["check", "lint"],
         &["plugins", "--toolchain", "gcc"],
         &["test", "x"],
+        &["compat", "--promptfoo"],
     ];
     for words in wrong {
         let output = xtask(words)?;

@@ -19,12 +19,14 @@ mod kept;
 mod later;
 mod over;
 mod persistence;
+mod replacing;
 mod spending;
 
 pub(crate) use cache::{Cache, ClearCache, ListCache};
 pub(crate) use filtering::{Filtering, Wanted};
 pub(crate) use kept::{Check, Config, Diff, Export, Import, Init};
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
+pub(crate) use replacing::Replacing;
 pub(crate) use spending::Spending;
 
 use crate::exit::USAGE;
@@ -117,6 +119,9 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
 
+    /// What takes the place of the config's own
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
     /// Set a variable in every test that doesn't set it itself; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) var: Vec<(String, String)>,
@@ -126,6 +131,16 @@ pub(crate) struct Eval {
     /// Put TEXT after every prompt, unless a test has a suffix of its own
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) prompt_suffix: Option<String>,
+    /// Call code around the run and its cases, in place of the config's extensions: file://hooks.js:beforeEach; repeatable
+    #[arg(short = 'x', long, value_name = "FILE")]
+    pub(crate) extension: Vec<String>,
+    /// Who judges, by id or label, where no test and no assertion names somebody
+    #[arg(long, value_name = "PROVIDER")]
+    pub(crate) grader: Option<String>,
+
+    /// Keep NAME=VALUE with the run, over the config's `tags`; repeatable
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub(crate) tag: Vec<(String, String)>,
 
     /// Which part of the config
     #[command(flatten)]

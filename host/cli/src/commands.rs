@@ -34,6 +34,8 @@ struct Setting {
     terminal: Terminal,
     talk: Talk,
     verbose: bool,
+    /// What a `.env` gave that nobody named.
+    found_keys: Vec<String>,
 }
 
 impl Setting {
@@ -43,6 +45,11 @@ impl Setting {
             environment.read_file(file)?;
         }
         let cwd = std::env::current_dir().context("the current folder can't be found")?;
+        let found_keys = if global.env_file.is_empty() {
+            environment.read_keys(&cwd.join(".env"))
+        } else {
+            Vec::new()
+        };
         let terminal = Terminal::detect(&environment);
         let talk = Talk::new(terminal.color_talk);
         logging::start(&environment, &talk)?;
@@ -54,13 +61,23 @@ impl Setting {
             terminal,
             talk,
             verbose: global.verbose,
+            found_keys,
         })
+    }
+
+    /// Says which keys a `.env` gave that nobody named.
+    fn tell_found_keys(&self) {
+        if !self.found_keys.is_empty() {
+            let names = self.found_keys.join(", ");
+            let said = format!("from .env: {names} (keys only; --env-file .env takes all of it)");
+            self.talk.note(&said);
+        }
     }
 
     /// The database of runs; made if there is none.
     fn store(&self) -> Result<Store, Failure> {
         let options = OpenOptions {
-            wal: !self.environment.flag("DISABLE_WAL_MODE"),
+            wal: !self.environment.flag("DISABLE_WAL_MODE")?,
         };
         let store = Store::open(&self.home.runs(), options).map_err(anyhow::Error::new)?;
         Ok(match self.environment.seconds("LOCK_TIMEOUT")? {

@@ -14,30 +14,7 @@ use crate::visible;
 /// The lines about a case.
 pub(crate) fn render(record: &CaseRecord) -> String {
     let mut text = Sheet::default();
-    let CaseRecord {
-        test_idx,
-        prompt_idx,
-        score,
-        ..
-    } = record;
-    let (provider, label) = (
-        record.provider.name(),
-        visible::cut(&record.prompt.label, 80),
-    );
-    let word = record.outcome.word();
-    text.line(&format!(
-        "Test {test_idx}, column {prompt_idx}: {provider} · {label}"
-    ));
-    text.line(&format!(
-        "{word}, score {score:.2}, {}",
-        figures::duration(Duration::from_millis(record.latency_ms))
-    ));
-    if record.repeat_index > 0 {
-        text.line(&format!("Repeat {}", record.repeat_index + 1));
-    }
-    if let Some(description) = record.test_case.get("description").and_then(Value::as_str) {
-        text.line(&format!("Description: {description}"));
-    }
+    head(&mut text, record);
     if !record.vars.is_empty() {
         text.title("Variables");
         for (name, value) in &record.vars {
@@ -72,6 +49,47 @@ pub(crate) fn render(record: &CaseRecord) -> String {
         text.block(&produced_by(provenance));
     }
     text.0
+}
+
+/// What it is and how it ended.
+fn head(text: &mut Sheet, record: &CaseRecord) {
+    let CaseRecord {
+        test_idx,
+        prompt_idx,
+        score,
+        ..
+    } = record;
+    let (provider, label) = (
+        record.provider.name(),
+        visible::cut(&record.prompt.label, 80),
+    );
+    let word = record.outcome.word();
+    text.line(&format!(
+        "Test {test_idx}, column {prompt_idx}: {provider} · {label}"
+    ));
+    text.line(&format!(
+        "{word}, score {score:.2}, {}",
+        figures::duration(Duration::from_millis(record.latency_ms))
+    ));
+    if record.repeat_index > 0 {
+        text.line(&format!("Repeat {}", record.repeat_index + 1));
+    }
+    if let Some(description) = record.test_case.get("description").and_then(Value::as_str) {
+        text.line(&format!("Description: {description}"));
+    }
+    if let Some(question) = &record.question {
+        let answer = question
+            .answer
+            .as_deref()
+            .map(|answer| format!(", answered {answer:?}"));
+        text.line(&format!(
+            "Question {} of {}: {}{}",
+            question.index,
+            question.task,
+            question.end().word(),
+            answer.unwrap_or_default()
+        ));
+    }
 }
 
 /// The description that somebody gave a test. Rows of a CSV file that have none are called
@@ -122,6 +140,7 @@ fn answer(text: &mut Sheet, record: &CaseRecord, response: &ResponseRecord) {
 pub(crate) fn assertion(component: &ComponentRecord) -> String {
     let word = match (&component.error_code, component.pass) {
         (Some(code), _) => format!("ERROR {code}"),
+        _ if component.skipped => "SKIPPED".to_owned(),
         (None, true) => "PASS".to_owned(),
         (None, false) => "FAIL".to_owned(),
     };
@@ -136,6 +155,9 @@ pub(crate) fn assertion(component: &ComponentRecord) -> String {
         .get("renderedAssertionValue")
         .or_else(|| component.assertion.get("value"));
     let value = value.map(|value| format!(" {value}")).unwrap_or_default();
+    if component.skipped {
+        return format!("{word} {kind}{value}: {}", component.reason);
+    }
     let mut text = format!(
         "{word} ({:.2}) {kind}{value}: {}",
         component.score, component.reason

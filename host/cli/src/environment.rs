@@ -111,6 +111,21 @@ impl Environment {
         Ok(())
     }
 
+    /// Adds the keys of a `.env` that nobody named, where they are not set, and says which. It
+    /// may be a stranger's: a key of theirs harms nobody, but an address of theirs would be sent
+    /// the user's key. None if there is no such file, or it is no text of that form.
+    pub(crate) fn read_keys(&mut self, path: &Path) -> Vec<String> {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let mut taken = Vec::new();
+        for (name, value) in env_file::parse(&text).unwrap_or_default() {
+            if is_key(&name) && !value.is_empty() && self.get(&name).is_none() {
+                taken.push(name.clone());
+                self.0.insert(name, value);
+            }
+        }
+        taken
+    }
+
     /// A variable; an empty one counts as not set.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0
@@ -127,14 +142,21 @@ impl Environment {
         })
     }
 
-    /// Whether a setting is on: `1`, `true`, `yes` or `on`.
-    pub(crate) fn flag(&self, name: &str) -> bool {
-        self.setting(name).is_some_and(|(_, value)| {
-            matches!(
-                value.to_ascii_lowercase().as_str(),
-                "1" | "true" | "yes" | "on"
-            )
-        })
+    /// Whether a setting is on.
+    ///
+    /// # Errors
+    /// When it says neither yes nor no.
+    pub(crate) fn flag(&self, name: &str) -> Result<bool, Failure> {
+        let Some((name, value)) = self.setting(name) else {
+            return Ok(false);
+        };
+        match value.trim().to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" => Ok(true),
+            "0" | "false" | "no" | "off" | "" => Ok(false),
+            _ => Err(Failure::usage(format!(
+                "environment variable {name} must be true or false, not '{value}'"
+            ))),
+        }
     }
 
     /// A setting that is a number of seconds.
@@ -157,6 +179,15 @@ impl Environment {
     pub(crate) fn map(&self) -> &BTreeMap<String, String> {
         &self.0
     }
+}
+
+/// Whether a variable holds a key of some service, by the words that end such names.
+fn is_key(name: &str) -> bool {
+    let ours = name.starts_with("RUNNER_") || name.starts_with("PROMPTFOO_");
+    !ours
+        && ["_KEY", "_TOKEN", "_SECRET"]
+            .iter()
+            .any(|end| name.ends_with(end))
 }
 
 /// Names only: values are often secrets.
@@ -187,6 +218,20 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_nobody_named_gives_keys_alone_and_only_where_they_are_not_set() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let file = folder.path().join(".env");
+        let text = "A_KEY=theirs\nB_KEY=b\nOPENAI_BASE_URL=http://x\nRUNNER_KEY=1\nC_TOKEN=\n";
+        std::fs::write(&file, text).expect("written");
+        let mut environment = Environment::from_pairs(&[("A_KEY", "ours")]);
+        assert_eq!(environment.read_keys(&file), ["B_KEY"]);
+        let kept = Environment::from_pairs(&[("A_KEY", "ours"), ("B_KEY", "b")]);
+        assert_eq!(environment.map(), kept.map());
+        let missing = folder.path().join("none");
+        assert!(environment.read_keys(&missing).is_empty());
+    }
+
+    #[test]
     fn flags_are_on_by_the_usual_words() {
         for (value, on) in [
             ("1", true),
@@ -195,12 +240,18 @@ mod tests {
             ("false", false),
             ("", false),
         ] {
-            assert_eq!(
-                Environment::from_pairs(&[("PROMPTFOO_X", value)]).flag("X"),
-                on,
-                "{value}"
-            );
+            let environment = Environment::from_pairs(&[("PROMPTFOO_X", value)]);
+            let flag = environment.flag("X").map_err(|failure| failure.render());
+            assert_eq!(flag, Ok(on), "{value}");
         }
+        let failure = Environment::from_pairs(&[("RUNNER_X", "zz")]).flag("X");
+        let told = failure
+            .map_err(|failure| failure.render())
+            .expect_err("no word");
+        assert!(
+            told.contains("RUNNER_X must be true or false, not 'zz'"),
+            "{told}"
+        );
     }
 
     #[test]

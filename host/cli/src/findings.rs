@@ -16,6 +16,7 @@ mod causes;
 
 pub(crate) use causes::{Cause, Causes};
 
+use crate::figures;
 use crate::visible;
 
 /// Lines of one text in a cell; more would let one answer fill the screen.
@@ -203,6 +204,8 @@ fn cell(record: &CaseRecord, chars: usize) -> Cell {
         .map(|response| shown(&text_of(&response.output), chars));
     let mut reasons = match record.outcome {
         Outcome::Passed => Vec::new(),
+        // A question that used too much, whatever it answered.
+        Outcome::Failed if record.error_code.is_some() => vec![error_line(record)],
         Outcome::Failed => failing_reasons(record),
         Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => vec![error_line(record)],
     };
@@ -211,12 +214,22 @@ fn cell(record: &CaseRecord, chars: usize) -> Cell {
         reasons.truncate(CELL_REASONS);
         reasons.push(format!("… and {more} more"));
     }
+    reasons.extend(skipped(record));
     Cell {
         outcome: record.outcome,
         score: record.score,
         output,
         reasons,
     }
+}
+
+/// How many assertions of the case were not graded since their `when` did not hold.
+fn skipped(record: &CaseRecord) -> Option<String> {
+    let grading = record.grading_result.as_ref()?;
+    let components = grading.component_results.iter();
+    let count = components.filter(|component| component.skipped).count() as u64;
+    let counted = || figures::counted(count, "assertion skipped", "assertions skipped");
+    (count > 0).then(counted)
 }
 
 /// Reasons of the components that failed; a set's own comes first, its members' after it.

@@ -225,7 +225,7 @@ impl Output {
     }
 }
 
-/// Whether a file can be put at `path`; leaves nothing behind.
+/// Whether a file can be put at `path`; leaves nothing behind but the folder, which is made.
 ///
 /// # Errors
 /// When it can't, with what to do.
@@ -237,13 +237,12 @@ pub(crate) fn check_place(path: &Path) -> Result<(), Failure> {
         )));
     }
     let folder = folder(path);
-    if !folder.is_dir() {
-        return Err(Failure::usage(format!(
-            "can't write {shown}: there is no folder {}",
-            folder.display()
+    std::fs::create_dir_all(folder).map_err(|error| {
+        let folder = folder.display();
+        Failure::usage(format!(
+            "can't write {shown}: the folder {folder} can't be made: {error}"
         ))
-        .help(format!("make it first: mkdir -p {}", folder.display())));
-    }
+    })?;
     // The only test that knows read-only mounts, quotas and access lists is to do it.
     Replacement::create(path)
         .map(drop)

@@ -14,9 +14,11 @@ use tracing::Level;
 mod bar;
 pub(crate) mod lanes;
 mod lines;
+mod questions;
 
 use bar::Bar;
 use lines::Lines;
+use questions::Questions;
 
 use crate::figures;
 use crate::talk::Talk;
@@ -88,6 +90,7 @@ pub(crate) struct Progress {
     verbose: bool,
     counts: Counts,
     waiting: lanes::Shared,
+    questions: Questions,
     display: Display,
 }
 
@@ -100,6 +103,7 @@ impl Progress {
             verbose,
             counts: Counts::default(),
             waiting: lanes::Shared::default(),
+            questions: Questions::default(),
             display: Display::Silent,
         }
     }
@@ -130,6 +134,13 @@ impl Consumer for Progress {
         match event {
             Event::RunStarted(head) => self.begin(head.total),
             Event::CaseStarted { .. } => {}
+            Event::Question { id, stage } => {
+                if self.verbose
+                    && let Some(line) = self.questions.line(*id, stage)
+                {
+                    self.talk.line(&line);
+                }
+            }
             Event::Resumed(resumption) => self.talk.note(&resumption.to_string()),
             Event::CaseFinished(record) | Event::CaseKept(record) => {
                 self.counts.add(record.outcome);

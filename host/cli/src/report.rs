@@ -20,6 +20,8 @@ use crate::findings::{Cause, Causes, Findings};
 use crate::listing::{self, Side};
 use crate::visible;
 
+mod tasks;
+
 /// Causes of failure that are listed.
 const TOP_FAILURES: usize = 3;
 /// Error messages that are listed.
@@ -44,9 +46,11 @@ pub(crate) fn render(
     width: u16,
 ) -> String {
     let mut text = columns(summary, width);
+    tasks::add(&mut text, &summary.tasks, width);
     text.push('\n');
     text.push_str(&totals(summary));
     repeats(&mut text, &summary.repeats);
+    derived(&mut text, summary);
     causes(
         &mut text,
         "Failed assertions",
@@ -268,6 +272,24 @@ fn lanes(text: &mut String, lanes: &[LaneSummary]) {
     if more > 0 {
         let more = figures::counted(more as u64, "more lane was", "more lanes were");
         let _ = writeln!(text, "  {more} throttled");
+    }
+}
+
+/// The metrics that the config works out of others, a line for each column.
+fn derived(text: &mut String, summary: &Summary) {
+    for (index, (_, tally)) in summary.columns.iter().enumerate() {
+        if tally.derived.is_empty() {
+            continue;
+        }
+        let one = |(name, value): &(String, f64)| {
+            let name = visible::line(name);
+            // Four digits, without the zeros at their end.
+            let value = format!("{value:.4}");
+            let value = value.trim_end_matches('0').trim_end_matches('.');
+            format!("{} {value}", visible::cut(&name, LABEL_CHARS))
+        };
+        let metrics: Vec<String> = tally.derived.iter().map(one).collect();
+        let _ = writeln!(text, "Metrics of ({index}): {}.", metrics.join(", "));
     }
 }
 

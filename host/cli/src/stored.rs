@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use runner_eval::event::{ColumnHead, LaneMetrics, LaneSummary};
 use runner_eval::gateway::Statement;
+use runner_eval::question::Tasks;
 use runner_eval::record::CaseRecord;
 use runner_eval::repeats::Repeats;
 use runner_eval::summary::{End, Summary, Tally};
@@ -71,6 +72,7 @@ impl StoredRun {
     /// When a record can't be read.
     pub(crate) fn sum_up(&self, mut see: impl FnMut(&CaseRecord)) -> anyhow::Result<Summary> {
         let (mut all, mut repeats) = (Tally::default(), Repeats::default());
+        let mut tasks = Tasks::kept(&self.options["tasks"]);
         let mut columns: Vec<(ColumnHead, Tally)> = self
             .heads()
             .into_iter()
@@ -81,6 +83,7 @@ impl StoredRun {
                 serde_json::from_str(&text?).context("a stored record is damaged")?;
             all.add(&record);
             repeats.add(&record);
+            tasks.add(&record);
             if let Some((_, tally)) = columns.get_mut(record.prompt_idx as usize) {
                 tally.add(&record);
             }
@@ -92,7 +95,7 @@ impl StoredRun {
             .info
             .ended_at_ms
             .map_or(0, |ended| ended - self.info.created_at_ms);
-        Ok(Summary {
+        let mut summary = Summary {
             run_id: self.info.id.clone(),
             end: end(self.info.state, left.get("end").and_then(Value::as_str)),
             total: number("total")
@@ -103,6 +106,7 @@ impl StoredRun {
             all,
             columns,
             repeats,
+            tasks,
             throttled: number("throttled").unwrap_or(0),
             retries: number("retries").unwrap_or(0),
             lanes: lanes(&left["lanes"]),
@@ -110,7 +114,10 @@ impl StoredRun {
                 let budgets = left["budgets"].as_array().into_iter().flatten();
                 budgets.filter_map(Statement::from_json).collect()
             },
-        })
+        };
+        // What works them out stands in the config, not in the rows.
+        summary.take_derived(&left["derivedMetrics"]);
+        Ok(summary)
     }
 
     /// The records of one test, or the one in `column`.

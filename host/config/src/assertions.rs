@@ -8,18 +8,23 @@ use serde_json::{Map, Value};
 
 use crate::assertion_text::PROMPTFOO_TYPES;
 use crate::catalog::Catalog;
+use crate::elements::code::Use;
 use crate::elements::judges::JudgeBook;
 use crate::elements::vars::{Origin, may_name};
 use crate::elements::{Reading, code, program};
 use crate::entry::Entry;
 use crate::files::{has_extension, without_scheme};
-use crate::plan::{Assertion, Check, Judges};
+use crate::plan::{Assertion, Check, Judges, SetRule};
 use crate::template::{Template, is_plain};
+
+pub(crate) mod compared;
+mod refused;
+pub(crate) mod when;
 
 /// promptfoo's limit per test.
 const MAX_ASSERTIONS: usize = 10_000;
 
-pub(crate) const KNOWN: [&str; 11] = [
+pub(crate) const KNOWN: [&str; 12] = [
     "type",
     "value",
     "threshold",
@@ -31,6 +36,7 @@ pub(crate) const KNOWN: [&str; 11] = [
     "provider",
     "rubricPrompt",
     "votes",
+    "when",
 ];
 pub(crate) const KNOWN_IN_SET: [&str; 6] =
     ["type", "assert", "weight", "threshold", "metric", "config"];
@@ -79,33 +85,41 @@ impl<'a> AssertionReader<'a> {
     }
 
     fn check(&self, entry: &Entry<'_>, origin: Origin) -> Option<Check> {
-        if entry.get("type").and_then(|kind| kind.text()) == Some("assert-set") {
-            self.set(entry, origin)
-        } else {
-            self.one(entry, origin).map(Check::One)
+        match set_rule(entry) {
+            Some(rule) => self.set(rule, entry, origin),
+            None => self.one(entry, origin).map(Check::One),
         }
     }
 
-    fn set(&self, entry: &Entry<'_>, origin: Origin) -> Option<Check> {
+    fn set(&self, rule: SetRule, entry: &Entry<'_>, origin: Origin) -> Option<Check> {
         let findings = self.reading.findings;
+        let word = rule.word();
         entry.warn_unknown(findings, &KNOWN_IN_SET);
         let Some(members) = entry.get("assert").filter(Entry::is_list) else {
             findings.error_help(
                 entry.at(),
-                "an assert-set needs `assert`, a list",
+                format!("an {word} needs `assert`, a list"),
                 "assert: [{ type: …, value: … }]",
             );
             return None;
         };
         let mut assertions = Vec::new();
         for member in members.items() {
-            if member.get("type").and_then(|kind| kind.text()) == Some("assert-set") {
-                findings.error(member.at(), "an assert-set can't hold another assert-set");
+            if let Some(inner) = set_rule(&member) {
+                let message = format!("an {word} can't hold another {}", inner.word());
+                findings.error(member.at(), message);
             } else {
                 assertions.extend(self.one(&member, origin));
             }
         }
+        for one in assertions.iter().filter(|it| compared::is_one(&it.kind)) {
+            let message = format!("'{}' compares rows and can't stand in a set", one.kind);
+            let help = "move it into the test's own `assert`";
+            findings.error_help(one.at.clone(), message, help);
+        }
+        when::check_members(&assertions, findings);
         Some(Check::Set {
+            rule,
             assertions,
             weight: self.weight(entry),
             threshold: self.number(entry, "threshold"),
@@ -134,11 +148,15 @@ impl<'a> AssertionReader<'a> {
         let value = entry.get("value");
         if self.reading.catalog.script_languages.contains_key(&name) {
             self.check_code(&name, value.as_ref(), entry);
+            self.reading.code.note(&name);
         }
-        let code = |entry: &Entry<'_>| code::read(entry, origin, self.reading);
+        let code = |entry: &Entry<'_>, usage| {
+            let script = code::read(entry, origin, self.reading)?;
+            Some(code::meant(script, usage))
+        };
         let by_code = |value: &Entry<'_>| value.text().is_some_and(code::is_file);
         let (script, value) = match value {
-            Some(value) if by_code(&value) => (code(&value), None),
+            Some(value) if by_code(&value) => (code(&value, Use::Assertion), None),
             Some(value) => (None, self.value(&value, origin)),
             None => (None, None),
         };
@@ -147,8 +165,12 @@ impl<'a> AssertionReader<'a> {
             inverse,
             value,
             script,
-            transform: entry.get("transform").and_then(|it| code(&it)),
-            context_transform: entry.get("contextTransform").and_then(|it| code(&it)),
+            transform: entry
+                .get("transform")
+                .and_then(|it| code(&it, Use::Transform)),
+            context_transform: entry
+                .get("contextTransform")
+                .and_then(|it| code(&it, Use::Transform)),
             threshold: self.number(entry, "threshold"),
             weight: self.weight(entry),
             metric: self.metric(entry),
@@ -157,6 +179,9 @@ impl<'a> AssertionReader<'a> {
                 .and_then(|config| config.want_map(findings)),
             knobs: self.knobs(entry, origin),
             judges: self.judges(entry),
+            when: entry
+                .get("when")
+                .and_then(|when| when::read(&when, findings)),
             json: entry.node.json_as_written(),
             at: entry.at(),
         })
@@ -205,15 +230,16 @@ impl<'a> AssertionReader<'a> {
             return Some((name.to_owned(), inverse));
         }
         let findings = self.reading.findings;
+        if let Some(absent) = self.reading.catalog.absent_languages.get(name) {
+            findings.error_help(entry.at(), absent.message(name), absent.help.as_str());
+            return None;
+        }
         if PROMPTFOO_TYPES.contains(&name) || name.starts_with("trajectory:") {
-            let help = format!(
-                "there are: {}",
-                types
-                    .keys()
-                    .map(String::as_str)
-                    .collect::<Vec<_>>()
-                    .join(", ")
-            );
+            let there_are = || {
+                let names: Vec<&str> = types.keys().map(String::as_str).collect();
+                format!("there are: {}", names.join(", "))
+            };
+            let help = refused::way_out(name).map_or_else(there_are, str::to_owned);
             findings.error_help(
                 entry.at(),
                 format!("the assertion type '{name}' is not supported yet"),
@@ -300,7 +326,7 @@ impl<'a> AssertionReader<'a> {
                 "`env` can't be mixed with other variables in one tag here",
                 "give it a tag of its own, {{ env.X }}, or a variable: vars: { x: \"{{ env.X }}\" }",
             ),
-            Ok(_) => {}
+            Ok(template) => self.reading.filters.check(&template, &entry.at(), findings),
         }
     }
 
@@ -328,6 +354,11 @@ impl<'a> AssertionReader<'a> {
             .get("metric")
             .and_then(|metric| metric.want_text(self.reading.findings))
     }
+}
+
+/// The rule of a set; `None` if the entry is an assertion.
+fn set_rule(entry: &Entry<'_>) -> Option<SetRule> {
+    SetRule::of(entry.get("type")?.text()?)
 }
 
 #[cfg(test)]

@@ -16,6 +16,25 @@ pub struct Catalog {
     /// Language of code (`javascript`) → extensions of its files, without the dot. Each is an
     /// assertion type, too.
     pub script_languages: BTreeMap<String, Vec<String>>,
+    /// Languages whose plugin can be had and is not there.
+    pub absent_languages: BTreeMap<String, AbsentLanguage>,
+}
+
+/// A language whose plugin is not there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AbsentLanguage {
+    /// Extensions of its files, without the dot.
+    pub extensions: Vec<String>,
+    /// How to get the plugin, with the command.
+    pub help: String,
+}
+
+impl AbsentLanguage {
+    /// What is wrong with code in it.
+    pub(crate) fn message(&self, name: &str) -> String {
+        let extensions = self.extensions.join(", .");
+        format!("P018 the plugin that runs {name} (.{extensions}) is not installed")
+    }
 }
 
 impl Catalog {

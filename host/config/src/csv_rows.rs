@@ -57,13 +57,15 @@ pub(crate) fn read(path: &Path, text: &str, reading: Reading<'_>) -> Option<Tabl
         key: String::new(),
     };
     let delimiter = char::from(delimiter(reading.process, reading.findings));
-    let mut rows = match rows(text, delimiter) {
+    let strict = environment::flag(reading.process, environment::CSV_STRICT, reading.findings);
+    let mut rows = match rows(text, delimiter, strict) {
         Ok(rows) => rows,
-        Err(line) => {
-            reading.findings.error(
-                at(line),
-                "not valid CSV: the quote that opens here is never closed",
-            );
+        Err((line, fault)) => {
+            let message = match fault {
+                Fault::Open => "not valid CSV: the quote that opens here is never closed",
+                Fault::Stray => "not valid CSV: a quote inside a cell, and CSV_STRICT is on",
+            };
+            reading.findings.error(at(line), message);
             return None;
         }
     };
@@ -83,7 +85,7 @@ pub(crate) fn read(path: &Path, text: &str, reading: Reading<'_>) -> Option<Tabl
 
 /// The cells of a text that is one row, without empty ones.
 pub(crate) fn split(text: &str, delimiter: char) -> Vec<String> {
-    match rows(text, delimiter) {
+    match rows(text, delimiter, false) {
         Ok(rows) => rows
             .into_iter()
             .flat_map(|row| row.cells)
@@ -97,8 +99,18 @@ pub(crate) fn split(text: &str, delimiter: char) -> Vec<String> {
     }
 }
 
-/// All rows, blank ones too; or the line of a quote that never closes.
-fn rows(text: &str, delimiter: char) -> Result<Vec<Row>, u32> {
+/// What is wrong with a quote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// It opens a cell that never ends.
+    Open,
+    /// It stands in a cell that doesn't begin with one, or before the end of one that does.
+    Stray,
+}
+
+/// All rows, blank ones too; or what is wrong and on which line. Stray quotes are wrong only to
+/// the `strict`.
+fn rows(text: &str, delimiter: char, strict: bool) -> Result<Vec<Row>, (u32, Fault)> {
     let mut rows = Vec::new();
     let mut row = Row {
         cells: Vec::new(),
@@ -106,7 +118,7 @@ fn rows(text: &str, delimiter: char) -> Result<Vec<Row>, u32> {
     };
     let (mut rest, mut line) = (text, 1);
     loop {
-        let (cell, len) = cell(rest, delimiter).ok_or(line)?;
+        let (cell, len) = cell(rest, delimiter, strict).map_err(|fault| (line, fault))?;
         line += rest[..len].matches('\n').count() as u32;
         row.cells.push(cell);
         rest = &rest[len..];
@@ -131,17 +143,20 @@ fn rows(text: &str, delimiter: char) -> Result<Vec<Row>, u32> {
     }
 }
 
-/// The cell that `rest` begins with and its length; `None` if its quote never closes.
-fn cell(rest: &str, delimiter: char) -> Option<(String, usize)> {
+/// The cell that `rest` begins with and its length.
+fn cell(rest: &str, delimiter: char, strict: bool) -> Result<(String, usize), Fault> {
     let ends = |c: char| c == delimiter || c == '\n' || c == '\r';
     let unquoted = rest.trim_start_matches(|c: char| c == ' ' && c != delimiter);
     let Some(mut inside) = unquoted.strip_prefix('"') else {
         let len = rest.find(ends).unwrap_or(rest.len());
-        return Some((rest[..len].trim().to_owned(), len));
+        if strict && rest[..len].contains('"') {
+            return Err(Fault::Stray);
+        }
+        return Ok((rest[..len].trim().to_owned(), len));
     };
     let mut cell = String::new();
     loop {
-        let quote = inside.find('"')?;
+        let quote = inside.find('"').ok_or(Fault::Open)?;
         cell.push_str(&inside[..quote]);
         inside = &inside[quote + 1..];
         if let Some(more) = inside.strip_prefix('"') {
@@ -151,7 +166,10 @@ fn cell(rest: &str, delimiter: char) -> Option<(String, usize)> {
         }
         let after = inside.trim_start_matches(|c: char| c == ' ' && c != delimiter);
         if after.is_empty() || after.starts_with(ends) {
-            return Some((cell, rest.len() - after.len()));
+            return Ok((cell, rest.len() - after.len()));
+        }
+        if strict {
+            return Err(Fault::Stray);
         }
         // A quote in the middle of a quoted cell: text.
         cell.push('"');
@@ -163,7 +181,7 @@ mod tests {
     use super::*;
 
     fn cells(text: &str) -> Vec<(u32, Vec<String>)> {
-        rows(text, ',')
+        rows(text, ',', false)
             .expect("quotes close")
             .into_iter()
             .map(|row| (row.line, row.cells))
@@ -197,7 +215,23 @@ mod tests {
 
     #[test]
     fn a_quote_that_never_closes_is_known_by_its_line() {
-        assert_eq!(rows("a,b\n\"c,d\ne,f", ',').expect_err("not closed"), 2);
+        let text = "a,b\n\"c,d\ne,f";
+        for strict in [false, true] {
+            assert_eq!(rows(text, ',', strict).err(), Some((2, Fault::Open)));
+        }
+    }
+
+    #[test]
+    fn a_stray_quote_is_text_unless_it_has_to_be_right() {
+        for text in ["a\nsay \"hi\"", "a\n\"say \"hi\" now\""] {
+            assert!(rows(text, ',', false).is_ok(), "{text}");
+            assert_eq!(
+                rows(text, ',', true).err(),
+                Some((2, Fault::Stray)),
+                "{text}"
+            );
+        }
+        assert!(rows("a\n\"say \"\"hi\"\"\"", ',', true).is_ok());
     }
 
     #[test]

@@ -3,6 +3,9 @@
 pub(crate) mod budget;
 pub(crate) mod code;
 pub(crate) mod default_test;
+pub(crate) mod derived_metrics;
+pub(crate) mod extensions;
+pub(crate) mod filter_book;
 pub(crate) mod judges;
 pub(crate) mod lane;
 pub(crate) mod limits;
@@ -10,9 +13,12 @@ pub(crate) mod options;
 pub(crate) mod output_path;
 pub(crate) mod plugins;
 pub(crate) mod prompts;
+pub(crate) mod provider_config;
 pub(crate) mod providers;
+pub(crate) mod questions;
 pub(crate) mod retries;
 pub(crate) mod scenarios;
+pub(crate) mod tasks;
 pub(crate) mod test_case;
 pub(crate) mod test_options;
 pub(crate) mod test_sources;
@@ -23,10 +29,12 @@ use std::path::Path;
 
 use crate::catalog::Catalog;
 use crate::elements::code::CodeBook;
+use crate::elements::filter_book::FilterBook;
 use crate::entry::Entry;
 use crate::files::Files;
 use crate::fill::Declared;
 use crate::problem::Findings;
+use crate::scripts::Scripts;
 
 /// What every reader of a key needs.
 #[derive(Clone, Copy)]
@@ -37,6 +45,10 @@ pub(crate) struct Reading<'a> {
     pub(crate) catalog: &'a Catalog,
     /// The files of code that were read.
     pub(crate) code: &'a CodeBook,
+    /// What runs code while the plan is made.
+    pub(crate) scripts: &'a dyn Scripts,
+    /// The filters that the config adds to templates.
+    pub(crate) filters: &'a FilterBook,
     /// The config's file, as positions name it.
     pub(crate) config: &'a Path,
     /// The process's environment.
@@ -75,7 +87,8 @@ pub(crate) fn program(written: &str) -> Option<&str> {
 }
 
 /// What to do instead of naming a program.
-pub(crate) const PROGRAM_HELP: &str = "code in configs comes with a later release; until then write the values into the config or a data file";
+pub(crate) const PROGRAM_HELP: &str =
+    "write the values into the config or a data file, or code in a language that a plugin runs";
 
 /// Whether a filter names something that has these names: one of them, a group (`x` has `x:…` in
 /// it) or a wildcard (`*`, `x:*`).

@@ -79,6 +79,18 @@ pub(crate) const CSV_DELIMITER: Variable = Variable {
     meaning: "the delimiter of CSV files, one ASCII character",
     default: ",",
 };
+/// Quotes in CSV files must be right.
+pub(crate) const CSV_STRICT: Variable = Variable {
+    name: "CSV_STRICT",
+    meaning: "true: a quote inside a CSV cell that does not begin with one is an error",
+    default: "false",
+};
+/// JSON prompts are filled in as text.
+pub(crate) const DISABLE_JSON_AUTOESCAPE: Variable = Variable {
+    name: "DISABLE_JSON_AUTOESCAPE",
+    meaning: "true: prompts in JSON are filled in as any text, values are not escaped",
+    default: "false",
+};
 /// Lists in variables stay one value.
 pub(crate) const DISABLE_VAR_EXPANSION: Variable = Variable {
     name: "DISABLE_VAR_EXPANSION",
@@ -87,7 +99,7 @@ pub(crate) const DISABLE_VAR_EXPANSION: Variable = Variable {
 };
 
 /// All of them, each read as `RUNNER_<name>` and, failing that, `PROMPTFOO_<name>`.
-pub const VARIABLES: [Variable; 11] = [
+pub const VARIABLES: [Variable; 13] = [
     MAX_CONCURRENCY,
     MIN_CONCURRENCY,
     DISABLE_ADAPTIVE_SCHEDULER,
@@ -98,6 +110,8 @@ pub const VARIABLES: [Variable; 11] = [
     REQUEST_TIMEOUT_MS,
     CACHE_ENABLED,
     CSV_DELIMITER,
+    CSV_STRICT,
+    DISABLE_JSON_AUTOESCAPE,
     DISABLE_VAR_EXPANSION,
 ];
 
@@ -132,14 +146,26 @@ pub(crate) fn count(
     count
 }
 
-/// `true`, `1`, `yes`, `on` are true, anything else is false; promptfoo's rule.
-pub(crate) fn flag(env: &BTreeMap<String, String>, variable: Variable) -> bool {
-    value(env, variable).is_some_and(|(_, text)| {
-        matches!(
-            text.to_ascii_lowercase().as_str(),
-            "1" | "true" | "yes" | "on"
-        )
-    })
+/// Whether a variable is on. Anything that is neither a word for yes nor one for no is reported
+/// and means no: promptfoo takes it for no without a word, and a typing error stays unseen.
+pub(crate) fn flag(
+    env: &BTreeMap<String, String>,
+    variable: Variable,
+    findings: &Findings,
+) -> bool {
+    let Some((name, text)) = value(env, variable) else {
+        return false;
+    };
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => true,
+        "0" | "false" | "no" | "off" => false,
+        _ => {
+            let message =
+                format!("environment variable {name} must be true or false, not '{text}'");
+            findings.error(Position::default(), message);
+            false
+        }
+    }
 }
 
 #[cfg(test)]
@@ -191,23 +217,22 @@ mod tests {
     }
 
     #[test]
-    fn flags_follow_promptfoo() {
-        for (text, expected) in [
-            ("true", true),
-            ("1", true),
-            ("YES", true),
-            ("on", true),
-            ("0", false),
-            ("nope", false),
-        ] {
-            assert_eq!(
-                flag(
-                    &env(&[("RUNNER_DISABLE_VAR_EXPANSION", text)]),
-                    DISABLE_VAR_EXPANSION
-                ),
-                expected,
-                "{text}"
-            );
+    fn flags_are_words_for_yes_and_no_and_nothing_else() {
+        let cases = [
+            ("true", true, true),
+            ("1", true, true),
+            ("YES", true, true),
+            ("on", true, true),
+            ("0", false, true),
+            ("No", false, true),
+            ("", false, true),
+            ("zz", false, false),
+        ];
+        for (text, expected, fine) in cases {
+            let env = env(&[("RUNNER_DISABLE_VAR_EXPANSION", text)]);
+            let findings = Findings::default();
+            assert_eq!(flag(&env, DISABLE_VAR_EXPANSION, &findings), expected);
+            assert_eq!(findings.is_clean(), fine, "{text}");
         }
     }
 }

@@ -47,8 +47,8 @@ impl Files {
         tidy(&self.cwd.join(self.shown(written)))
     }
 
-    /// The text of a file, without a byte order mark.
-    pub(crate) fn read(&self, shown: &Path, max: u64) -> Result<String, String> {
+    /// The bytes of a file.
+    pub(crate) fn read_bytes(&self, shown: &Path, max: u64) -> Result<Vec<u8>, String> {
         let path = self.cwd.join(shown);
         self.read.note(&path);
         let refused = |error: std::io::Error| match error.kind() {
@@ -63,14 +63,24 @@ impl Files {
         if !metadata.is_file() {
             return Err("is not an ordinary file".to_owned());
         }
+        let too_large = || format!("is larger than {} MiB", max >> 20);
+        if metadata.len() > max {
+            return Err(too_large());
+        }
         let file = std::fs::File::open(&path).map_err(refused)?;
         let mut bytes = Vec::new();
         file.take(max + 1)
             .read_to_end(&mut bytes)
             .map_err(refused)?;
         if bytes.len() as u64 > max {
-            return Err(format!("is larger than {} MiB", max >> 20));
+            return Err(too_large());
         }
+        Ok(bytes)
+    }
+
+    /// The text of a file, without a byte order mark.
+    pub(crate) fn read(&self, shown: &Path, max: u64) -> Result<String, String> {
+        let bytes = self.read_bytes(shown, max)?;
         let text = String::from_utf8(bytes).map_err(|error| {
             format!(
                 "is not UTF-8 text (byte {})",

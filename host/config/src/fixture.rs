@@ -5,8 +5,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::plan::{Case, Plan};
-use crate::{Catalog, ConfigError, LoadRequest, Overrides, Warning, load};
+use serde_json::Value;
+
+use crate::plan::{Case, Code, Plan, Script};
+use crate::{Catalog, ConfigError, LoadRequest, Overrides, Scripts, Warning, load};
+
+/// What a file of code does in a test: arguments in, value out.
+type Made = Box<dyn Fn(&[(&str, Value)]) -> Result<Option<Value>, String>>;
 
 /// A folder that cleans up, an environment and flags.
 pub(crate) struct Folder {
@@ -15,6 +20,19 @@ pub(crate) struct Folder {
     pub(crate) overrides: Overrides,
     /// `-c`; none: the folder's own.
     pub(crate) configs: Vec<PathBuf>,
+    /// What plugins serve.
+    pub(crate) catalog: Catalog,
+    /// Files of code by their paths.
+    code: BTreeMap<String, Made>,
+}
+
+impl Scripts for Folder {
+    fn run(&self, script: &Script, arguments: &[(&str, Value)]) -> Result<Option<Value>, String> {
+        let Code::File { files, .. } = &script.code else {
+            panic!("only files are run while a plan is made")
+        };
+        self.code[&files.main.path](arguments)
+    }
 }
 
 impl Folder {
@@ -26,6 +44,8 @@ impl Folder {
             env: BTreeMap::new(),
             overrides: Overrides::default(),
             configs: Vec::new(),
+            catalog: catalog(),
+            code: BTreeMap::new(),
         };
         folder.file("promptfooconfig.yaml", config)
     }
@@ -37,8 +57,29 @@ impl Folder {
         self
     }
 
+    /// A file of code, and what it does.
+    pub(crate) fn code(
+        mut self,
+        name: &str,
+        does: impl Fn(&[(&str, Value)]) -> Result<Option<Value>, String> + 'static,
+    ) -> Self {
+        let own = Path::new(name).file_name().and_then(|name| name.to_str());
+        self.code
+            .insert(own.unwrap_or(name).to_owned(), Box::new(does));
+        self.file(name, "// what it does stands in the test")
+    }
+
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.env.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Where a plugin runs Python.
+    pub(crate) fn with_python(mut self) -> Self {
+        let name = || "python".to_owned();
+        self.catalog.assertion_types.insert(name(), name());
+        let extensions = vec!["py".to_owned()];
+        self.catalog.script_languages.insert(name(), extensions);
         self
     }
 
@@ -58,7 +99,7 @@ impl Folder {
 
     pub(crate) fn try_plan(&self) -> Result<(Plan, Vec<Warning>), ConfigError> {
         let loaded = load(&self.request())?;
-        let (plan, more) = loaded.config.plan(&catalog())?;
+        let (plan, more) = loaded.config.plan_with(&self.catalog, self)?;
         Ok((plan, loaded.warnings.into_iter().chain(more).collect()))
     }
 
@@ -114,11 +155,14 @@ pub(crate) fn catalog() -> Catalog {
         "text",
     );
     assertion_types.extend(names(&["is-json"], "json"));
+    assertion_types.extend(names(&["max-score"], "runner"));
+    assertion_types.extend(names(&["answer"], "answer"));
     assertion_types.extend(names(&["javascript"], "javascript"));
-    let asking = ["llm-rubric", "similar", "answer-relevance"];
+    let asking = ["llm-rubric", "similar", "answer-relevance", "select-best"];
     assertion_types.extend(names(&asking, "model-graded"));
     let mut provider_prefixes = names(&["echo"], "echo");
     provider_prefixes.extend(names(&["openai"], "openai"));
+    provider_prefixes.extend(names(&["replay"], "replay"));
     Catalog {
         provider_prefixes,
         assertion_types,
@@ -128,5 +172,6 @@ pub(crate) fn catalog() -> Catalog {
             ["js", "cjs", "mjs"].map(str::to_owned).into(),
         )]
         .into(),
+        absent_languages: BTreeMap::new(),
     }
 }

@@ -6,9 +6,10 @@
 //! together, before anything is spent. The [`Plan`](plan::Plan) then yields one
 //! [`Case`](plan::Case) at a time and renders its prompt.
 //!
-//! Pure on purpose: no clock, no network, no global state. The environment and the current
-//! folder are arguments; the only effect is reading the files that the config names. So the
-//! same input always gives the same plan, and every rule here has a table test.
+//! Pure on purpose: no clock, no network, no global state. The environment, the current folder
+//! and what runs the config's code ([`Scripts`]) are arguments; the only effect is reading the
+//! files that the config names. So the same input always gives the same plan, and every rule here
+//! has a table test.
 //!
 //! Not here: what a provider's `config` means (its plugin's schema says), who may use which
 //! address or credential (the run decides from [`PluginEntry`]), and running anything.
@@ -26,20 +27,23 @@ mod fill;
 mod filters;
 #[cfg(test)]
 mod fixture;
+mod formula;
 mod json;
 mod load;
 mod node;
 pub mod plan;
 mod planning;
+mod prices;
 mod problem;
 mod redacted;
 mod references;
 mod schema;
+mod scripts;
 mod several;
 mod template;
 mod yaml;
 
-pub use catalog::Catalog;
+pub use catalog::{AbsentLanguage, Catalog};
 pub use elements::budget::microusd;
 pub use elements::plugins::{CredentialGrant, Permissions, PluginEntry, PluginLimits};
 pub use environment::{VARIABLES, Variable};
@@ -48,7 +52,9 @@ pub use filters::{
     Filters, FormerCase, FormerCases, MetadataError, MetadataFilter, Narrowing, Pattern,
     PatternError, RangeError, Sample, TestRange,
 };
-pub use load::{Config, DEFAULT_NAMES, LoadRequest, Loaded, Overrides, load};
+pub use load::{Config, DEFAULT_NAMES, Given, LoadRequest, Loaded, Overrides, load};
+pub use prices::{Listed as ListedPrice, ModelPrice, Prices};
 pub use problem::{ConfigError, Problem, Warning};
 pub use schema::schema;
+pub use scripts::Scripts;
 pub use template::RenderError;

@@ -22,8 +22,10 @@ use crate::references;
 use crate::several;
 
 mod find;
+mod given;
 
 pub use find::DEFAULT_NAMES;
+pub use given::Given;
 
 /// Which config to read, and the world around it.
 #[derive(Debug, Clone, Default)]
@@ -64,6 +66,14 @@ pub struct Overrides {
     pub prompt_prefix: Option<String>,
     /// `--prompt-suffix`: after it.
     pub prompt_suffix: Option<String>,
+    /// `-x`: in place of the config's `extensions`.
+    pub extensions: Vec<String>,
+    /// `--grader`: who judges where no test and no assertion names somebody.
+    pub grader: Option<String>,
+    /// What takes the place of the config's own prompts, providers and tests.
+    pub given: Given,
+    /// `--tag key=value`: over the config's `tags`.
+    pub tags: Map<String, Value>,
     /// Which part of the config to run.
     pub filters: Filters,
     /// `--max-cost`, `--max-tokens`, `--max-requests`.
@@ -111,6 +121,8 @@ pub(crate) struct Source {
     pub(crate) path: PathBuf,
     pub(crate) root: Node,
     pub(crate) files: Files,
+    /// Whether it holds data, in which nothing is a template.
+    pub(crate) is_data: bool,
 }
 
 /// Reads a config's files, `env` and `plugins`.
@@ -122,17 +134,30 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
         problems: vec![problem],
     })?;
     let findings = Findings::default();
+    let given = &request.overrides.given;
     let sources = paths
         .into_iter()
         .map(|path| source(path, request, &findings));
     let sources: Vec<Option<Source>> = sources.collect();
-    let Some(mut sources) = sources.into_iter().collect::<Option<Vec<Source>>>() else {
+    let sources: Option<Vec<Source>> = sources.into_iter().collect();
+    let made = given.sources(request, &findings);
+    let (Some(mut sources), Some(made)) = (sources, made) else {
         return Err(findings
             .verdict(())
-            .expect_err("a file that is no config was reported"));
+            .expect_err("a file that can't be read was reported"));
     };
+    let replaced = given.replaced();
+    for Source { root, .. } in &mut sources {
+        if let Kind::Map(fields) = &mut root.kind {
+            fields.retain(|(key, _)| !replaced.contains(&key.name.as_str()));
+        }
+    }
+    sources.extend(made);
     let as_written = sources.iter().map(|source| source.root.json_as_written());
-    let json = redacted(several::merged_json(as_written));
+    let mut json = redacted(several::merged_json(as_written));
+    if !given.providers.is_empty() {
+        json["providers"] = given::names(&given.providers);
+    }
     let declared = sources
         .iter()
         .map(|source| {
@@ -142,7 +167,10 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
         .reduce(Declared::and)
         .unwrap_or_default();
     let mut plugins = Vec::new();
-    for Source { path, root, files } in &mut sources {
+    for Source {
+        path, root, files, ..
+    } in sources.iter_mut().filter(|source| !source.is_data)
+    {
         declared.fill(root, path, &findings);
         let more = plugins::read(&Entry::root(root, path), files, &findings);
         plugins::add(&mut plugins, more);
@@ -188,7 +216,12 @@ fn source(path: PathBuf, request: &LoadRequest, findings: &Findings) -> Option<S
         findings.error(at, message);
         return None;
     }
-    Some(Source { path, root, files })
+    Some(Source {
+        path,
+        root,
+        files,
+        is_data: false,
+    })
 }
 
 #[cfg(test)]

@@ -87,6 +87,36 @@ impl Node {
         }
     }
 
+    /// A value that no file holds, all of it at `mark`; `None` if it nests deeper than
+    /// [`MAX_DEPTH`].
+    pub(crate) fn made(value: Value, mark: Mark) -> Option<Self> {
+        fn at_depth(value: Value, mark: Mark, depth: usize) -> Option<Node> {
+            if depth > MAX_DEPTH {
+                return None;
+            }
+            let kind = match value {
+                Value::Null => Kind::Null,
+                Value::Bool(value) => Kind::Bool(value),
+                Value::Number(value) => Kind::Number(value),
+                Value::String(text) => Kind::Text(Text::new(text)),
+                Value::Array(items) => {
+                    let items = items.into_iter();
+                    let items = items.map(|item| at_depth(item, mark, depth + 1));
+                    Kind::List(items.collect::<Option<_>>()?)
+                }
+                Value::Object(fields) => {
+                    let field = |(name, value)| {
+                        let value = at_depth(value, mark, depth + 1)?;
+                        Some((Key { name, mark }, value))
+                    };
+                    Kind::Map(fields.into_iter().map(field).collect::<Option<_>>()?)
+                }
+            };
+            Some(Node { kind, mark })
+        }
+        at_depth(value, mark, 0)
+    }
+
     /// As JSON, environment templates filled in.
     pub(crate) fn json(&self) -> Value {
         self.convert(true)

@@ -5,6 +5,7 @@
 //! [`Plan::cases`]. These are the data; how cases are made is in `cases`, how their text is made
 //! in `render`.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,44 +14,36 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::filters::Narrowing;
+use crate::prices::Prices;
 use crate::redacted::is_secret;
 
 mod cases;
+mod check;
+mod compared;
+mod derived;
+mod extension;
+mod limit;
 mod order;
+mod position;
+mod question;
 mod render;
 mod script;
 mod variables;
 
 pub use cases::Cases;
+pub use check::{Assertion, Check, Earlier, JudgeId, Judges, SetRule, When};
+pub use compared::{Comparison, HighestScore, MAX_SCORE, Method, Winner};
+pub use derived::{DerivedMetric, DerivedValue, Formula, FormulaError};
+pub use extension::{Extension, Hook};
+pub use limit::{DeclaredLimit, LimitCounts, TestTimeout};
 pub use order::{CONVERSATION, Needs, Order, Strand};
+pub use position::Position;
+pub use question::{PlannedTask, Question, QuestionBudget};
 pub use script::{Code, CodeFile, CodeFiles, Script};
 pub(crate) use variables::{Axes, VarFiles};
 
-use crate::template::Prepared;
-
-/// A place in a file that the user wrote, for messages.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Position {
-    /// The file as the user named it.
-    pub file: PathBuf,
-    /// Line, from 1; 0 where the file has no lines to speak of.
-    pub line: u32,
-    /// Column in characters, from 1.
-    pub column: u32,
-    /// Path of the key, for example `providers[0].config.temperature`.
-    pub key: String,
-}
-
-/// `file:line:column`, without what is not known.
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file.display())?;
-        if self.line > 0 {
-            write!(f, ":{}:{}", self.line, self.column)?;
-        }
-        Ok(())
-    }
-}
+pub use crate::template::FilterCall;
+use crate::template::{Prepared, RenderError, Results};
 
 /// What a run will do. Made by [`Config::plan`](crate::Config::plan).
 pub struct Plan {
@@ -65,12 +58,15 @@ pub struct Plan {
     /// Every provider of the config, also those whose columns a filter leaves out: graders may
     /// be granted to ask them.
     pub providers: Vec<Arc<Provider>>,
-    /// The models that assertions may ask, by [`JudgeId`].
+    /// The models that assertions may ask, and the providers that tests name themselves, by
+    /// [`JudgeId`].
     pub judges: Vec<Arc<Provider>>,
     /// What filters left out of it, in the order applied; empty without filters.
     pub narrowings: Vec<Narrowing>,
     /// What ties cases together; `None` where no case has to wait for another.
     pub order: Option<Order>,
+    /// What models cost.
+    pub prices: Prices,
     /// How the run is carried out.
     pub options: RunOptions,
     /// `outputPath`, relative paths resolved.
@@ -82,11 +78,26 @@ pub struct Plan {
     /// The config's `env`, templates rendered: the only names that templates see. May hold
     /// secrets: `Debug` shows the names only.
     pub env: Map<String, Value>,
+    /// The languages that its code is in.
+    pub languages: BTreeSet<String>,
+    /// Code that is called as the run goes on, in the order written; without that for
+    /// [`Hook::BeforeAll`], which was called when the plan was made.
+    pub extensions: Vec<Extension>,
+    /// Metrics of metrics, in the order in which they are worked out.
+    pub derived_metrics: Vec<DerivedMetric>,
+    /// Filters that the config adds to templates, by name.
+    pub filters: Arc<BTreeMap<String, Arc<Script>>>,
     /// The files that variables name, read once.
     pub(crate) var_files: Arc<VarFiles>,
 }
 
 impl Plan {
+    /// The providers that tests name themselves, by their place in [`Plan::judges`]; some may
+    /// come twice.
+    pub fn own_providers(&self) -> impl Iterator<Item = JudgeId> {
+        self.tests.iter().filter_map(|test| test.provider)
+    }
+
     /// Values of the config's `env` whose names say that they are secrets: templates may use
     /// them, results must not show them.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
@@ -188,8 +199,21 @@ pub struct Prompt {
     pub at: Position,
     /// `raw`, compiled once.
     pub(crate) prepared: Arc<Prepared>,
+    /// Whether values in a JSON prompt are escaped.
+    pub(crate) escapes: bool,
     /// What `env.X` reads; may hold secrets.
     pub(crate) env: Arc<Map<String, Value>>,
+}
+
+impl Prompt {
+    /// Another text of this prompt, compiled as its own would be.
+    pub(crate) fn prepare(&self, text: &str) -> Result<Prepared, RenderError> {
+        if self.escapes {
+            Prepared::new(text, Some(&self.env))
+        } else {
+            Prepared::unescaped(text, Some(&self.env))
+        }
+    }
 }
 
 impl fmt::Debug for Prompt {
@@ -254,35 +278,6 @@ impl fmt::Debug for Provider {
     }
 }
 
-/// A quota that the user knows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeclaredLimit {
-    /// What messages call it: the group or provider, and what is counted (`account requests`).
-    /// Different limits have different names.
-    pub name: String,
-    /// What it counts.
-    pub counts: LimitCounts,
-    /// How much of it; ≥ 1.
-    pub capacity: u64,
-}
-
-/// What a [`DeclaredLimit`] counts. Windows are longer than nothing and at most 31 days.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LimitCounts {
-    /// Requests in any span of this length.
-    Requests {
-        /// The span.
-        window: Duration,
-    },
-    /// Tokens, in and out together, in any span of this length.
-    Tokens {
-        /// The span.
-        window: Duration,
-    },
-    /// Requests in flight.
-    Concurrency,
-}
-
 /// A test with `defaultTest` merged in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Test {
@@ -293,12 +288,20 @@ pub struct Test {
     pub vars: Map<String, Value>,
     /// Assertions, those of `defaultTest` first.
     pub assertions: Vec<Check>,
+    /// Assertions that choose among the answers of the test's columns.
+    pub comparisons: Vec<Comparison>,
     /// `threshold` on the aggregate score.
     pub threshold: Option<f64>,
     /// `metadata`.
     pub metadata: Map<String, Value>,
     /// `options`: `prefix`, `suffix`, `repeat`, …; unknown keys go to the provider.
     pub options: Map<String, Value>,
+    /// `options.timeoutMs`: over [`RunOptions::case_timeout`].
+    pub timeout: TestTimeout,
+    /// `provider`: asked instead of the columns' providers.
+    pub provider: Option<JudgeId>,
+    /// `providerOutput`: the answer, so that nobody is asked.
+    pub output: Option<Value>,
     /// `options.transform`: makes another output of the provider's.
     pub transform: Option<Arc<Script>>,
     /// `options.transformVars`: makes variables of a case's.
@@ -312,127 +315,14 @@ pub struct Test {
     /// The merged test as written, for the results file; its `vars` are empty, since each case
     /// has its own.
     pub json: Value,
+    /// What it is a question of, if it is one of a question set.
+    pub question: Option<Arc<Question>>,
     /// Where it stands.
     pub at: Position,
     /// The columns in which combinations of `vars` differ.
     pub(crate) axes: Axes,
     /// The combinations that run, ascending; `None`: all.
     pub(crate) combinations: Option<Arc<[u64]>>,
-}
-
-/// An entry of `assert`: one assertion, or a set that is graded as one.
-#[derive(Debug, Clone, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly every check is one assertion"
-)]
-pub enum Check {
-    /// A single assertion.
-    One(Assertion),
-    /// `type: assert-set`.
-    Set {
-        /// Its members.
-        assertions: Vec<Assertion>,
-        /// Share of the test's score; 1 by default.
-        weight: f64,
-        /// The set passes from this score on; `None`: every member must pass.
-        threshold: Option<f64>,
-        /// Named score that the set's score counts toward (a template).
-        metric: Option<String>,
-        /// The set as written.
-        json: Value,
-    },
-}
-
-impl Check {
-    /// Its assertions.
-    pub fn members(&self) -> &[Assertion] {
-        match self {
-            Self::One(assertion) => std::slice::from_ref(assertion),
-            Self::Set { assertions, .. } => assertions,
-        }
-    }
-
-    pub(crate) fn members_mut(&mut self) -> &mut [Assertion] {
-        match self {
-            Self::One(assertion) => std::slice::from_mut(assertion),
-            Self::Set { assertions, .. } => assertions,
-        }
-    }
-}
-
-/// One assertion as written.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Assertion {
-    /// The type without `not-`.
-    pub kind: String,
-    /// Whether it was written with `not-`.
-    pub inverse: bool,
-    /// `value`, files loaded, templates unrendered.
-    pub value: Option<Value>,
-    /// The file of code that `value` names. Of an assertion of its language it is what grades,
-    /// of any other type it makes the value; then `value` is `None`.
-    pub script: Option<Arc<Script>>,
-    /// `transform`: makes another output for this assertion.
-    pub transform: Option<Arc<Script>>,
-    /// `contextTransform`: makes the context that the grader reads.
-    pub context_transform: Option<Arc<Script>>,
-    /// `threshold`.
-    pub threshold: Option<f64>,
-    /// Share of the score; 1 by default. At 0 the assertion can't fail its test.
-    pub weight: f64,
-    /// Named score that this one counts toward (a template).
-    pub metric: Option<String>,
-    /// `config`.
-    pub config: Option<Map<String, Value>>,
-    /// Keys beside `type` that are the grader's own: `rubricPrompt` (files loaded), `votes`.
-    pub knobs: Map<String, Value>,
-    /// Whom it asks, if its type asks models.
-    pub judges: Judges,
-    /// As written, for the results file.
-    pub json: Value,
-    /// Where it stands.
-    pub at: Position,
-}
-
-/// A place in [`Plan::judges`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct JudgeId(pub u32);
-
-/// The models that an assertion asks, by kind of question; `None`: it asks none of the kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Judges {
-    /// Answers in text.
-    pub text: Option<JudgeId>,
-    /// Vectors.
-    pub embedding: Option<JudgeId>,
-    /// Classes with scores.
-    pub classification: Option<JudgeId>,
-    /// Flags of harmful content.
-    pub moderation: Option<JudgeId>,
-}
-
-impl Judges {
-    /// `self`, and `other` where it says nothing.
-    pub(crate) fn or(self, other: Self) -> Self {
-        Self {
-            text: self.text.or(other.text),
-            embedding: self.embedding.or(other.embedding),
-            classification: self.classification.or(other.classification),
-            moderation: self.moderation.or(other.moderation),
-        }
-    }
-
-    /// Those there are.
-    pub fn all(self) -> impl Iterator<Item = JudgeId> {
-        let all = [
-            self.text,
-            self.embedding,
-            self.classification,
-            self.moderation,
-        ];
-        all.into_iter().flatten()
-    }
 }
 
 /// Identity of a case within its run.
@@ -463,6 +353,10 @@ pub struct Case {
     /// Variables whose values code makes, in the order of names; until then `vars` has the names
     /// of their files.
     pub code_vars: CodeVars,
+    /// Variables that are filled in when the case runs, since they call filters of the config.
+    pub(crate) late_vars: Arc<[String]>,
+    /// What filters of the config gave so far; `None` where it has none.
+    pub(crate) results: Option<Arc<Results>>,
     /// What ties it to other cases; `None` where nothing in the plan does.
     pub needs: Option<Arc<Needs>>,
     /// Prompt and provider.

@@ -10,24 +10,34 @@ use serde_json::{Map, Value};
 
 use crate::catalog::Catalog;
 use crate::elements::code::CodeBook;
+use crate::elements::filter_book::FilterBook;
 use crate::elements::judges::JudgeBook;
 use crate::elements::limits::Groups;
 use crate::elements::providers::Listed;
+use crate::elements::tasks::Task;
 use crate::elements::test_case::TestReader;
+use crate::elements::test_sources::Tree;
 use crate::elements::vars::VarCollector;
 use crate::elements::{
-    Document, PROGRAM_HELP, Reading, default_test, last, names_match, options, output_path,
-    prompts, providers, scenarios, test_sources,
+    Document, Reading, default_test, derived_metrics, extensions, last, names_match, options,
+    output_path, prompts, providers, questions, scenarios, tasks, test_sources,
 };
 use crate::entry::Entry;
-use crate::load::{Config, Source};
-use crate::plan::{Column, Order, Plan, Prompt, RunOptions, Test};
+use crate::filters::Filters;
+use crate::load::{Config, Given, Overrides, Source};
+use crate::node::Kind;
+use crate::plan::{Column, Extension, Order, Plan, Prompt, RunOptions, Test};
+use crate::prices;
 use crate::problem::{ConfigError, Findings, Warning};
+use crate::scripts::{NoScripts, Scripts};
 
+mod before_all;
 mod unset;
 
+use before_all::Changed;
+
 /// Keys of a config.
-pub(crate) const KNOWN: [&str; 27] = [
+pub(crate) const KNOWN: [&str; 29] = [
     "$schema",
     "assertionTemplates",
     "budget",
@@ -43,6 +53,7 @@ pub(crate) const KNOWN: [&str; 27] = [
     "nunjucksFilters",
     "outputPath",
     "plugins",
+    "prices",
     "prompts",
     "providers",
     "redteam",
@@ -51,6 +62,7 @@ pub(crate) const KNOWN: [&str; 27] = [
     "strategies",
     "tags",
     "targets",
+    "tasks",
     "tests",
     "tracing",
     "writeLatestResults",
@@ -58,17 +70,27 @@ pub(crate) const KNOWN: [&str; 27] = [
 ];
 
 /// Keys whose effect is missing.
-pub(crate) const UNSUPPORTED: [(&str, &str); 6] = [
+pub(crate) const UNSUPPORTED: [(&str, &str); 3] = [
     (
-        "derivedMetrics",
-        "metrics of metrics come with a later release",
+        "redteam",
+        "remove the key; `promptfoo redteam` generates such tests, and runs of them as `tests` work here",
     ),
-    ("extensions", PROGRAM_HELP),
-    ("nunjucksFilters", PROGRAM_HELP),
-    ("redteam", "red teaming is not what this program does"),
-    ("strategies", "red teaming is not what this program does"),
-    ("tracing", "remove the key"),
+    (
+        "strategies",
+        "remove the key; red teaming is not what this program does",
+    ),
+    (
+        "tracing",
+        "remove the key: no traces are received; `--events FILE` writes what happens",
+    ),
 ];
+
+/// What is read once for all configs of a run.
+#[derive(Default)]
+struct Books {
+    code: CodeBook,
+    filters: FilterBook,
+}
 
 /// Rows of a run: the results count them with 32 bits.
 const MAX_ROWS: u64 = u32::MAX as u64;
@@ -85,67 +107,167 @@ impl Config {
         )
     }
 
-    /// Reads and checks everything else against what the plugins serve.
+    /// Reads and checks everything else against what the plugins serve. Code that would have to
+    /// run for it is an error; see [`Config::plan_with`].
     ///
     /// # Errors
     /// All problems together.
     pub fn plan(self, catalog: &Catalog) -> Result<(Plan, Vec<Warning>), ConfigError> {
+        self.plan_with(catalog, &NoScripts)
+    }
+
+    /// The same, with something that runs the code which makes tests and changes the config.
+    ///
+    /// # Errors
+    /// All problems together.
+    pub fn plan_with(
+        mut self,
+        catalog: &Catalog,
+        scripts: &dyn Scripts,
+    ) -> Result<(Plan, Vec<Warning>), ConfigError> {
         let findings = Findings::default();
-        let code = CodeBook::default();
-        let documents = self.documents(catalog, &code, &findings);
-        for document in &documents {
-            whole(&document.root, &findings);
-        }
+        let books = Books::default();
+        let (extensions, changed) = self.extended(catalog, scripts, &books, &findings);
+        let documents = self.documents(catalog, scripts, &books, &findings);
+        books.filters.read(&documents);
         let roots: Vec<Entry<'_>> = documents.iter().map(|one| one.root.clone()).collect();
         let ranked = self.ranked();
         let options = options::read(&ranked, &self.overrides, &self.process, &findings);
-        let prompts = prompts::read(&documents);
+        let prompts = questions::prompt(&documents).unwrap_or_else(|| prompts::read(&documents));
         let groups = Groups::read(&roots, &findings);
-        let listed = providers::read(&documents, &groups);
-        let columns = columns(&prompts, &listed, &findings);
-        let judges = JudgeBook::new(&columns, &groups);
+        let asked = asked(&documents, &groups, &prompts, &self.overrides.given);
+        let judges = JudgeBook::new(&asked.columns, &groups);
         let collector = VarCollector::default();
-        let repeat = options.repeat;
         let readings = documents.iter().map(|one| one.reading);
         let readers: Vec<TestReader<'_>> = readings
-            .map(|reading| TestReader::new(reading, &collector, &judges, &columns, repeat))
+            .map(|reading| {
+                let columns = &asked.columns[..asked.of_tests.unwrap_or_default()];
+                TestReader::new(reading, &collector, &judges, columns, options.repeat)
+            })
             .collect();
-        let default = default_test::read(&roots, &readers, &self.overrides);
-        let mut tests = test_sources::read(&roots, &readers, &default);
-        tests.extend(scenarios::read(&roots, &readers, &default));
+        let tests = self.tests(&roots, &readers, &asked, changed.as_deref());
         drop(readers);
         let judges = judges.into_judges();
+        let Asked {
+            listed,
+            tasks,
+            columns,
+            ..
+        } = asked;
+        let providers = listed.into_iter().chain(tasks::listed(&tasks));
+        let providers = providers.map(|one| one.provider).collect();
         groups.warn_unused(&findings);
         check_size(&tests, &findings);
         let var_files = Arc::new(collector.into_files());
-        let mut filters = self.overrides.filters.clone();
-        let range = options::filter_range(&ranked, &findings);
-        filters.range = filters.range.or(range);
+        let filters = self.filters(&ranked, &findings);
         let chosen = filters.choose(columns, tests, &var_files, &findings);
         unset::warn(&chosen.columns, &chosen.tests, &findings);
+        check_comparisons(&chosen.columns, &chosen.tests, &findings);
         let plan = Plan {
             order: Order::new(&chosen.columns, &chosen.tests),
             description: self.description(&documents, &findings),
-            tags: tags(&roots, &findings),
+            tags: tags(&roots, &ranked, &self.overrides, &findings),
             columns: chosen.columns,
             tests: chosen.tests,
-            providers: listed.into_iter().map(|one| one.provider).collect(),
+            providers,
             judges,
             narrowings: chosen.narrowings,
+            prices: prices::read(&documents, &findings),
             options,
             output_paths: self.output_paths(&documents, &findings),
             config_json: self.json.clone(),
             env: self.env.clone(),
+            extensions,
+            derived_metrics: derived_metrics::read(&documents),
+            filters: books.filters.filters(),
             var_files,
+            languages: books.code.languages(),
         };
         findings.verdict(plan)
+    }
+
+    /// The tests of every config, or those that hooks made of them, and those of the tasks.
+    fn tests(
+        &self,
+        roots: &[Entry<'_>],
+        readers: &[TestReader<'_>],
+        asked: &Asked,
+        changed: Option<&[Tree]>,
+    ) -> Vec<Arc<Test>> {
+        let default = default_test::read(roots, readers, &self.overrides);
+        let mut tests = Vec::new();
+        if let Some(of_tests) = asked.of_tests {
+            tests = match changed {
+                Some(trees) => test_sources::of_trees(trees, readers, &default),
+                None => test_sources::read(roots, readers, &default),
+            };
+            tests.extend(scenarios::read(roots, readers, &default));
+            tasks::confine(&mut tests, of_tests, &asked.tasks);
+        }
+        tests.extend(tasks::tests(
+            &asked.tasks,
+            &asked.columns,
+            readers,
+            &default,
+        ));
+        tests
+    }
+
+    /// What narrows the run: the flags, and below them what the configs say.
+    fn filters(&self, ranked: &[Entry<'_>], findings: &Findings) -> Filters {
+        let mut filters = self.overrides.filters.clone();
+        let range = options::filter_range(ranked, findings);
+        filters.range = filters.range.or(range);
+        let sample = options::filter_sample(ranked, findings);
+        filters.sample = filters.sample.or(sample);
+        filters
+    }
+
+    /// The extensions, and the tests that they leave if there are others. What they change of the
+    /// rest is in place from then on.
+    fn extended(
+        &mut self,
+        catalog: &Catalog,
+        scripts: &dyn Scripts,
+        books: &Books,
+        findings: &Findings,
+    ) -> (Vec<Extension>, Option<Vec<Tree>>) {
+        let documents = self.documents(catalog, scripts, books, findings);
+        for document in &documents {
+            whole(&document.root, findings);
+        }
+        let extensions = extensions::read(&documents, &self.overrides.extensions);
+        let changed = before_all::call(&documents, &extensions);
+        drop(documents);
+        let tests = changed.and_then(|changed| self.change(changed));
+        (extensions, tests)
+    }
+
+    /// Puts what hooks changed in place of what was written; gives the tests, if there are
+    /// others.
+    fn change(&mut self, changed: Changed) -> Option<Vec<Tree>> {
+        let Kind::Map(keys) = changed.keys.kind else {
+            return changed.tests;
+        };
+        for (index, source) in self.sources.iter_mut().enumerate() {
+            let Kind::Map(fields) = &mut source.root.kind else {
+                continue;
+            };
+            let stays = |name: &str| keys.iter().all(|(changed, _)| changed.name != name);
+            fields.retain(|(key, _)| stays(&key.name));
+            if index == 0 {
+                fields.extend(keys.iter().cloned());
+            }
+        }
+        changed.tests
     }
 
     /// The configs, in the order named.
     fn documents<'a>(
         &'a self,
         catalog: &'a Catalog,
-        code: &'a CodeBook,
+        scripts: &'a dyn Scripts,
+        books: &'a Books,
         findings: &'a Findings,
     ) -> Vec<Document<'a>> {
         let sources = self.sources.iter().enumerate();
@@ -156,7 +278,9 @@ impl Config {
                 findings,
                 declared: &self.declared,
                 catalog,
-                code,
+                code: &books.code,
+                scripts,
+                filters: &books.filters,
                 config: &source.path,
                 process: &self.process,
                 is_further: index > 0,
@@ -199,10 +323,60 @@ fn whole(root: &Entry<'_>, findings: &Findings) {
     }
 }
 
-fn tags(roots: &[Entry<'_>], findings: &Findings) -> Map<String, Value> {
+/// The configs' own, those of their options, those of flags: the later win.
+fn tags(
+    roots: &[Entry<'_>],
+    ranked: &[Entry<'_>],
+    flags: &Overrides,
+    findings: &Findings,
+) -> Map<String, Value> {
+    let of_options = options::tags(ranked, findings);
     let tags = roots.iter().filter_map(|root| root.get("tags"));
     let tags = tags.filter_map(|tags| tags.want_map(findings));
-    tags.flatten().collect()
+    let later = [of_options, flags.tags.clone()];
+    tags.chain(later).flatten().collect()
+}
+
+/// Who is asked.
+struct Asked {
+    /// Every provider of the configs.
+    listed: Vec<Listed>,
+    tasks: Vec<Task>,
+    /// Those for tests, then those of the tasks.
+    columns: Vec<Arc<Column>>,
+    /// How many columns are for tests; `None`: the configs have tasks and no tests. Then their
+    /// providers are only there to be named by tasks.
+    of_tests: Option<usize>,
+}
+
+fn asked(
+    documents: &[Document<'_>],
+    groups: &Groups,
+    prompts: &[Arc<Prompt>],
+    given: &Given,
+) -> Asked {
+    let findings = documents[0].reading.findings;
+    let written = |key| documents.iter().any(|one| one.root.get(key).is_some());
+    let has_tests = !written("tasks") || written("tests") || written("scenarios");
+    let named = written("providers") || written("targets") || !given.providers.is_empty();
+    let needs_providers = has_tests || named;
+    let listed = needs_providers.then(|| providers::read(documents, groups, &given.providers));
+    let listed = listed.unwrap_or_default();
+    let tasks = tasks::read(documents, groups, &listed);
+    let for_tests = if has_tests { &listed[..] } else { &[] };
+    let mut columns = columns(prompts, for_tests, findings);
+    let of_tests = has_tests.then_some(columns.len());
+    for mut column in self::columns(prompts, &tasks::listed(&tasks), findings) {
+        let own = Arc::get_mut(&mut column).expect("a column that was made just now");
+        own.prompt_idx = columns.len() as u32;
+        columns.push(column);
+    }
+    Asked {
+        listed,
+        tasks,
+        columns,
+        of_tests,
+    }
 }
 
 /// Providers by prompts: for each provider, the prompts that it allows.
@@ -233,6 +407,22 @@ fn columns(prompts: &[Arc<Prompt>], listed: &[Listed], findings: &Findings) -> V
         }
     }
     columns
+}
+
+/// A choice needs something to choose from.
+fn check_comparisons(columns: &[Arc<Column>], tests: &[Arc<Test>], findings: &Findings) {
+    for test in tests {
+        let runs_in = test.columns.as_ref().map_or(columns.len(), Vec::len);
+        if let Some(comparison) = test.comparisons.first().filter(|_| runs_in < 2) {
+            let assertion = &comparison.assertion;
+            let message = format!(
+                "'{}' compares the answers of a test's columns, and the test at {} has {runs_in}",
+                assertion.kind, test.at
+            );
+            let help = "give it a second prompt or provider, or take the assertion away";
+            findings.error_help(assertion.at.clone(), message, help);
+        }
+    }
 }
 
 fn check_size(tests: &[Arc<Test>], findings: &Findings) {

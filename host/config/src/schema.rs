@@ -12,7 +12,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::elements::{budget, limits, options, providers, scenarios, test_case};
+use crate::elements::{budget, limits, options, providers, scenarios, tasks, test_case};
 use crate::{assertions, planning};
 
 /// The keys of entries whose readers have them in place.
@@ -21,6 +21,7 @@ const PLUGIN: [&str; 5] = ["source", "sha256", "permissions", "limits", "budget"
 const PERMISSIONS: [&str; 3] = ["hosts", "credentials", "llm"];
 const CREDENTIAL: [&str; 3] = ["env", "scheme", "hosts"];
 const PLUGIN_LIMITS: [&str; 4] = ["usd", "requests", "memory_mb", "cpu_ms"];
+const PRICE: [&str; 4] = ["input", "output", "cachedInput", "cacheWrite"];
 const QUOTA: [&str; 2] = ["max", "per"];
 
 /// The schema, draft 7: what editors know.
@@ -29,7 +30,7 @@ pub fn schema() -> Value {
     schema["$schema"] = json!("http://json-schema.org/draft-07/schema#");
     schema["title"] = json!("promptfooconfig.yaml, as runner reads it");
     schema["definitions"] = json!({
-        "test": map(&test_case::KNOWN, &test_case::UNSUPPORTED, test),
+        "test": map(&test_case::KNOWN, &[], test),
         "assertion": assertion(),
         "prompt": prompt(),
         "provider": provider(),
@@ -111,10 +112,7 @@ fn config(key: &str) -> Value {
             some(&or_text(&reference("provider"))),
             "ids such as openai:gpt-4o-mini, or maps with `id` and `config`",
         ),
-        "tests" => about(
-            some(&or_text(&reference("test"))),
-            "tests, or files of them: CSV, JSON, JSONL, YAML",
-        ),
+        "tests" | "extensions" | "nunjucksFilters" | "derivedMetrics" => with_code(key),
         "scenarios" => {
             let scenario = map(&scenarios::KNOWN, &[], scenario);
             about(
@@ -133,9 +131,19 @@ fn config(key: &str) -> Value {
         "limits" => {
             json!({ "type": "object", "additionalProperties": reference("limits"), "description": "groups of limits that providers share" })
         }
+        "tasks" => about(
+            json!({ "type": "array", "items": map(&tasks::KNOWN, &[], task) }),
+            "question sets, each with a provider and what every question may use",
+        ),
         "plugins" => {
             json!({ "type": "object", "additionalProperties": reference("plugin"), "description": "components by alias, with what they are granted" })
         }
+        "prices" => about(
+            or_text(
+                &json!({ "type": "object", "additionalProperties": map(&PRICE, &[], |_| number("US dollars for a million tokens")) }),
+            ),
+            "what models cost, by provider id or model; or a file with that",
+        ),
         "env" => {
             json!({ "type": "object", "description": "environment variables that templates may see" })
         }
@@ -145,6 +153,43 @@ fn config(key: &str) -> Value {
             "results files: .json, .jsonl, .csv, .yaml, .txt, .html, .junit.xml",
         ),
         "assertionTemplates" => any_map("assertions by name, for `$ref`"),
+        _ => json!({}),
+    }
+}
+
+/// Keys that may name files of code.
+fn with_code(key: &str) -> Value {
+    match key {
+        "tests" => {
+            let generator = map(&["path", "config"], &[], |key| match key {
+                "path" => text("the file of code that makes tests: file://gen.js"),
+                _ => json!({ "description": "what the code is called with" }),
+            });
+            let one = json!({ "anyOf": [{ "type": "string" }, reference("test"), generator] });
+            about(
+                some(&one),
+                "tests, or files of them: CSV, JSON, JSONL, YAML, code that makes them",
+            )
+        }
+        "extensions" => about(
+            json!({ "type": "array", "items": { "type": "string" } }),
+            "code that is called around the run: file://hooks.js:beforeAll, beforeEach, afterEach, afterAll",
+        ),
+        "nunjucksFilters" => {
+            json!({ "type": "object", "additionalProperties": { "type": "string" }, "description": "filters of templates by name, each a file of code" })
+        }
+        "derivedMetrics" => {
+            let metric = map(&["name", "value"], &[], |key| match key {
+                "name" => text("what it is called"),
+                _ => {
+                    json!({ "type": ["string", "number"], "description": "a formula over named scores, or a file of code" })
+                }
+            });
+            about(
+                json!({ "type": "array", "items": metric }),
+                "metrics that are worked out of others at the end",
+            )
+        }
         _ => json!({}),
     }
 }
@@ -172,6 +217,13 @@ fn test(key: &str) -> Value {
             some(&json!({ "type": "string" })),
             "run in these columns only",
         ),
+        "provider" => about(
+            or_text(&reference("provider")),
+            "who is asked instead of the columns' providers",
+        ),
+        "providerOutput" => {
+            json!({ "description": "an answer that is there already: it is graded, and nobody is asked" })
+        }
         _ => json!({}),
     }
 }
@@ -183,13 +235,24 @@ fn assertion() -> Value {
         "weight" => number("how much its score counts; 0: reported only"),
         "metric" => text("the name under which its score is summed"),
         "votes" => number("how often a model is asked"),
+        "when" => about(
+            json!({ "anyOf": [
+                { "enum": ["passed", "failed"] },
+                { "type": "object", "required": ["is"], "properties": {
+                    "is": { "enum": ["passed", "failed"] },
+                    "type": { "type": "string" },
+                    "metric": { "type": "string" },
+                } },
+            ] }),
+            "grade it only if all before it passed, or one failed",
+        ),
         "value" => {
             json!({ "description": "what it compares with; its type says what that may be" })
         }
         _ => json!({}),
     });
     let mut set = map(&assertions::KNOWN_IN_SET, &[], |key| match key {
-        "type" => json!({ "const": "assert-set" }),
+        "type" => json!({ "enum": ["assert-set", "assert-any"] }),
         "assert" => json!({ "type": "array", "items": reference("assertion") }),
         "threshold" | "weight" => number("of the set"),
         "metric" => text("the name under which its score is summed"),
@@ -246,6 +309,23 @@ fn scenario(key: &str) -> Value {
     }
 }
 
+fn task(key: &str) -> Value {
+    match key {
+        "id" => text("what the task is called; its column, too"),
+        "type" => json!({ "const": tasks::TYPE }),
+        "provider" => about(
+            or_text(&reference("provider")),
+            "a label or id of `providers`, or a provider of its own",
+        ),
+        "questions_file" => text("the questions, YAML or JSON, version 1"),
+        "budget" => map(&tasks::KNOWN_OF_BUDGET, &[], |_| {
+            number("of each question; 0: no limit")
+        }),
+        "concurrency" => number("questions in flight at once; 1: one after the other"),
+        _ => json!({}),
+    }
+}
+
 fn option(key: &str) -> Value {
     match key {
         "maxConcurrency" => number("cases in flight at once, at most"),
@@ -254,6 +334,9 @@ fn option(key: &str) -> Value {
         "timeoutMs" => number("time a case may work, in milliseconds"),
         "maxEvalTimeMs" => number("time the run may take, in milliseconds"),
         "filterRange" => text("START:END, tests by number from 0"),
+        "filterSample" => number("that many tests, by chance"),
+        "filterSampleSeed" => text("the same text draws the same tests"),
+        "tags" => any_map("kept with the run, over the config's `tags`"),
         "cache" => truth("whether answers are remembered"),
         _ => json!({}),
     }
@@ -317,7 +400,7 @@ mod tests {
     #[test]
     fn every_key_that_is_read_is_in_it() {
         let schema = schema();
-        let sections: [(&str, &[&str]); 9] = [
+        let sections: [(&str, &[&str]); 10] = [
             ("/properties", &planning::KNOWN),
             ("/definitions/test/properties", &test_case::KNOWN),
             ("/definitions/options/properties", &options::KNOWN),
@@ -335,6 +418,7 @@ mod tests {
                 "/definitions/provider/anyOf/0/properties",
                 &providers::KNOWN,
             ),
+            ("/properties/tasks/items/properties", &tasks::KNOWN),
             (
                 "/properties/scenarios/anyOf/0/anyOf/1/properties",
                 &scenarios::KNOWN,

@@ -23,8 +23,8 @@ pub(crate) trait Repeated {
     fn at(&self) -> &Position;
 }
 
-/// Adds what one config has to what the configs before it have. Repetitions within one config
-/// are meant, and stay.
+/// Adds what one config has to what the configs before it have. Repetitions within `more` stay:
+/// which of them are meant is for the caller to know.
 pub(crate) fn add<T: Repeated>(all: &mut Vec<T>, more: Vec<T>, findings: &Findings) {
     let before = all.len();
     for item in more {
@@ -43,7 +43,7 @@ pub(crate) fn add<T: Repeated>(all: &mut Vec<T>, more: Vec<T>, findings: &Findin
 }
 
 /// Keys whose values add up.
-const ADDED: [&str; 4] = ["prompts", "providers", "scenarios", "tests"];
+const ADDED: [&str; 5] = ["prompts", "providers", "scenarios", "tasks", "tests"];
 
 /// The configs as one JSON value, for the results file.
 pub(crate) fn merged_json(configs: impl IntoIterator<Item = Value>) -> Value {

@@ -17,6 +17,7 @@ use serde_json::{Map, Value as Json};
 
 mod apart;
 mod conditions;
+mod custom;
 mod effort;
 mod filters;
 mod growth;
@@ -27,6 +28,9 @@ mod pieces;
 mod prepared;
 mod values;
 
+pub use custom::FilterCall;
+pub(crate) use custom::{Filters, Results};
+pub(crate) use filters::is_known as is_filter;
 pub(crate) use pieces::{Piece, is_plain, pieces};
 pub(crate) use prepared::Prepared;
 pub(crate) use values::text as text_of;
@@ -66,6 +70,8 @@ pub(crate) struct Template {
     excerpt: String,
     /// Variables that the engine doesn't see.
     odd_names: BTreeSet<String>,
+    /// Filters that it names and that are the config's, or nobody's.
+    custom: BTreeSet<String>,
 }
 
 /// The one name that a template has in its engine.
@@ -78,11 +84,13 @@ impl Template {
             engine: engine(),
             excerpt: excerpt(text),
             odd_names: BTreeSet::new(),
+            custom: BTreeSet::new(),
         };
         let translated = growth::check_tags(text).and_then(|()| nunjucks::translate(text));
         let translated = translated.map_err(|reason| template.error(reason))?;
         growth::check(&translated.source).map_err(|reason| template.error(reason))?;
         template.odd_names = translated.odd_names;
+        template.custom = translated.custom;
         if let Some(env) = env {
             template
                 .engine
@@ -95,7 +103,22 @@ impl Template {
 
     /// Fills in `vars`.
     pub(crate) fn render(&self, vars: &Arc<Map<String, Json>>) -> Result<String, RenderError> {
-        self.render_in(&self.engine, vars)
+        self.render_in(&self.engine, vars, None)
+    }
+
+    /// The same with the config's own filters. Where some of them have not given what they are
+    /// asked for, the text is not the last word: see [`Results::take_wanted`].
+    pub(crate) fn render_with(
+        &self,
+        vars: &Arc<Map<String, Json>>,
+        results: Option<&Arc<Results>>,
+    ) -> Result<String, RenderError> {
+        self.render_in(&self.engine, vars, results)
+    }
+
+    /// Filters that it names and nunjucks has not.
+    pub(crate) fn custom(&self) -> impl Iterator<Item = &str> {
+        self.custom.iter().map(String::as_str)
     }
 
     /// Fills in `vars`, in an engine that has the template and may print otherwise.
@@ -103,9 +126,10 @@ impl Template {
         &self,
         engine: &Environment<'_>,
         vars: &Arc<Map<String, Json>>,
+        results: Option<&Arc<Results>>,
     ) -> Result<String, RenderError> {
         let mut output = Capped::default();
-        let scope = Value::from_object(values::Scope::new(vars.clone()));
+        let scope = Value::from_object(values::Scope::new(vars.clone(), results));
         let rendered = compiled(engine)
             .render_captured_to(scope, &mut output)
             .map(drop);
@@ -155,11 +179,12 @@ fn compiled<'engine>(engine: &'engine Environment<'_>) -> minijinja::Template<'e
 pub(crate) fn render_once(
     text: &str,
     vars: &Arc<Map<String, Json>>,
+    results: Option<&Arc<Results>>,
 ) -> Result<String, RenderError> {
     if is_plain(text) {
         Ok(text.to_owned())
     } else {
-        Template::new(text, None)?.render(vars)
+        Template::new(text, None)?.render_with(vars, results)
     }
 }
 
@@ -182,6 +207,7 @@ fn make_engine() -> Environment<'static> {
     });
     engine.set_fuel(Some(FUEL));
     conditions::add(&mut engine);
+    custom::add(&mut engine);
     filters::add(&mut engine);
     methods::add(&mut engine);
     operators::add(&mut engine);

@@ -26,10 +26,13 @@ use crate::plugins::{Grader, Interpreter, LoadedPlugin, Target};
 use crate::record::TokenUsage;
 
 mod guest_host;
+mod limit;
 mod meter;
 mod words;
 
+pub(crate) use guest_host::case;
 use guest_host::{Asks, GuestHost};
+pub(crate) use limit::WorkLimit;
 pub(crate) use words::OVER_BUDGET;
 use words::code_word;
 
@@ -40,6 +43,8 @@ pub(crate) struct CallScope {
     pub(crate) case: CaseId,
     /// Working time of the case.
     pub(crate) clock: WorkClock,
+    /// How long it may work.
+    pub(crate) limit: WorkLimit,
     /// What all calls of the case used.
     pub(crate) meter: Arc<Meter>,
     /// Cuts the case off, and nothing else.
@@ -94,6 +99,23 @@ pub(crate) struct Completed {
 }
 
 impl CallScope {
+    /// The scope of calls that belong to the run and to no case.
+    pub(crate) fn of_run(context: &Arc<RunContext>) -> Self {
+        Self {
+            context: context.clone(),
+            case: CaseId {
+                test_idx: 0,
+                prompt_idx: 0,
+            },
+            clock: WorkClock::start(),
+            limit: WorkLimit::new(context.case_timeout, None),
+            meter: Arc::new(Meter::default()),
+            cut: CancellationToken::new(),
+            depth: 0,
+            repeat_index: 0,
+        }
+    }
+
     /// Calls a provider.
     pub(crate) async fn complete(
         &self,
@@ -260,6 +282,11 @@ impl CallScope {
         );
         let call = self.call(host, interpreter.limits, &context.call_id);
         let component = &interpreter.plugin.component;
+        let _turn = {
+            let _clock = self.clock.pause();
+            let turn = interpreter.turns.acquire().await;
+            turn.expect("turns are never closed")
+        };
         let called = component.script(call, program, arguments, context).await;
         self.meter.add(&called.usage);
         called

@@ -14,23 +14,25 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use runner_config::plan::{Case, Rendered};
+use runner_config::plan::{Case, Check, Rendered};
 use runner_sandbox::abi;
 use serde_json::{Map, Value};
 use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::Answer;
-use crate::call::{CallFailure, CallScope, Meter, OVER_BUDGET};
+use crate::call::{CallFailure, CallScope, Meter, OVER_BUDGET, WorkLimit};
 use crate::context::RunContext;
+use crate::event::{Event, Stage};
 use crate::gateway::WorkClock;
 use crate::grading::{CaseGrade, aggregate};
 use crate::identity::call_id;
 use crate::judge::{Judged, Matter, judge};
 use crate::plugins::Target;
+use crate::question::OVER_QUESTION_BUDGET;
 use crate::record::{CaseRecord, Outcome, PromptRecord, Provenance, ProviderRef, TokenUsage};
 use crate::request::request;
-use crate::script::around;
+use crate::script::{around, hooks};
 
 /// Runs a case to its end; `None` when `cut` cut it off before it had an answer.
 pub(crate) async fn run(
@@ -44,10 +46,14 @@ pub(crate) async fn run(
         clock: WorkClock::start(),
         meter: Arc::new(Meter::default()),
         cut: cut.clone(),
+        limit: WorkLimit::new(
+            context.timeout(case),
+            case.test.question.as_ref().and_then(|it| it.budget.time),
+        ),
         depth: 0,
         repeat_index: case.repeat_index,
     };
-    let limit = context.case_timeout;
+    let limit = scope.limit.time();
     let identity = abi::CallContext {
         call_id: call_id(case),
         attempt: 1,
@@ -56,24 +62,41 @@ pub(crate) async fn run(
         repeat_index: case.repeat_index,
         labels: Vec::new(),
     };
-    let made = match within(&scope, around::with_vars(&scope, case, &identity)).await {
+    let changed = match within(&scope, hooks::before_each(&scope, case, &identity)).await {
+        Part::Done(Ok(changed)) => changed,
+        Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
+            let record = failed(case, None, &failure);
+            return Some(hooks::after_each(&scope, case, record, &identity).await);
+        }
+        Part::CutOff => return None,
+    };
+    let case = changed.as_ref().unwrap_or(case);
+    let record = Box::pin(made(&scope, case, &identity)).await?;
+    Some(hooks::after_each(&scope, case, record, &identity).await)
+}
+
+/// The row of a case: variables, prompt, call and grade.
+async fn made(scope: &CallScope, case: &Case, identity: &abi::CallContext) -> Option<CaseRecord> {
+    let with_vars = match within(scope, around::with_vars(scope, case, identity)).await {
         Part::Done(Ok(made)) => made,
         Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
             return Some(failed(case, None, &failure));
         }
         Part::CutOff => return None,
     };
-    let case = made.as_ref().unwrap_or(case);
-    let rendered = match within(&scope, around::rendered(&scope, case, &identity)).await {
+    let case = with_vars.as_ref().unwrap_or(case);
+    let rendered = match within(scope, around::rendered(scope, case, identity)).await {
         Part::Done(Ok(rendered)) => rendered,
         Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
             return Some(failed(case, None, &failure));
         }
         Part::CutOff => return None,
     };
-    let mut record = work(&scope, case, rendered, identity).await?;
-    let target = &context.columns[case.id.prompt_idx as usize];
-    record.provenance = Some(provenance(target, &scope.meter));
+    let mut record = Box::pin(work(scope, case, rendered, identity.clone())).await?;
+    if case.test.output.is_none() {
+        let target = scope.context.target(case);
+        record.provenance = Some(provenance(target, &scope.meter));
+    }
     Some(record)
 }
 
@@ -85,24 +108,21 @@ async fn work(
     rendered: Rendered,
     identity: abi::CallContext,
 ) -> Option<CaseRecord> {
-    let target = &scope.context.columns[case.id.prompt_idx as usize];
     let prompt = rendered.text.clone();
-    let request = request(case, rendered, target.reads_vars);
+    let request = request(case, rendered, scope.context.target(case).reads_vars);
     let messages = request.messages.clone();
-    let call = scope.complete(target, request, identity.clone());
-    let completed = match within(scope, call).await {
-        Part::Done(Ok(completed)) => completed,
+    let mut answer = match Box::pin(answer(scope, case, request, &identity)).await {
+        Part::Done(Ok(answer)) => answer,
         Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
             return Some(failed(case, Some(&prompt), &failure));
         }
         Part::CutOff => return None,
     };
-    let mut answer = Answer::new(completed);
     if !answer.says_something() {
         let failure = CallFailure::new("bad-response", "the provider gave no output");
         return Some(answered(failed(case, Some(&prompt), &failure), answer));
     }
-    let transforming = around::output(scope, case, &prompt, &answer, &identity);
+    let transforming = around::output(scope, case, &answer, &identity);
     let output = match within(scope, transforming).await {
         Part::Done(Ok(output)) => output,
         Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
@@ -112,6 +132,10 @@ async fn work(
     };
     if let Some(output) = output {
         answer.replace_output(output);
+    }
+    if case.test.question.is_some() {
+        let (id, stage) = (case.id, Stage::Parsing);
+        scope.context.emit(Event::Question { id, stage });
     }
     let matter = Matter {
         case,
@@ -129,6 +153,25 @@ async fn work(
     Some(answered(record, answer))
 }
 
+/// The answer that the test brings with it, or the provider's.
+async fn answer(
+    scope: &CallScope,
+    case: &Case,
+    request: abi::Request,
+    identity: &abi::CallContext,
+) -> Part<Result<Answer, CallFailure>> {
+    if let Some(saved) = &case.test.output {
+        return Part::Done(Ok(Answer::saved(saved)));
+    }
+    let target = scope.context.target(case);
+    let call = scope.complete(target, request, identity.clone());
+    match within(scope, call).await {
+        Part::Done(completed) => Part::Done(completed.map(Answer::new)),
+        Part::OutOfTime(failure) => Part::OutOfTime(failure),
+        Part::CutOff => Part::CutOff,
+    }
+}
+
 /// The grade of an answer; an error if its scoring function broke a limit.
 async fn grade(
     scope: &CallScope,
@@ -137,6 +180,16 @@ async fn grade(
 ) -> Result<CaseGrade, CallFailure> {
     let case = matter.case;
     let Judged { graded, tokens } = judge(scope, matter, identity).await;
+    for check in &case.test.assertions {
+        if let Check::Set {
+            metric: Some(metric),
+            ..
+        } = check
+        {
+            // What its filters give is known to the case from then on.
+            scope.metric(case, metric, identity).await;
+        }
+    }
     let grade = aggregate(
         &case.test.assertions,
         case.test.threshold,
@@ -148,7 +201,7 @@ async fn grade(
 }
 
 /// How a part of a case's life ended.
-enum Part<T> {
+pub(crate) enum Part<T> {
     /// By itself.
     Done(T),
     /// The case had worked for as long as it may.
@@ -159,10 +212,9 @@ enum Part<T> {
 
 /// A part of a case's life. Who is done is asked first: an answer that has come is never lost to
 /// a limit that passes, or an end that comes, at the same moment.
-async fn within<T>(scope: &CallScope, part: impl Future<Output = T>) -> Part<T> {
-    let limit = scope.context.case_timeout;
+pub(crate) async fn within<T>(scope: &CallScope, part: impl Future<Output = T>) -> Part<T> {
     let out_of_time = async {
-        match limit {
+        match scope.limit.time() {
             Some(limit) => scope.clock.spent(limit).await,
             None => pending().await,
         }
@@ -171,12 +223,7 @@ async fn within<T>(scope: &CallScope, part: impl Future<Output = T>) -> Part<T> 
         biased;
         done = part => Part::Done(done),
         () = scope.cut.cancelled() => Part::CutOff,
-        () = out_of_time => {
-            let latency = limit.unwrap_or_default();
-            let ms = latency.as_millis();
-            let message = format!("timed out: the case worked longer than {ms} ms (timeoutMs)");
-            Part::OutOfTime(CallFailure { latency, ..CallFailure::new("timeout", message) })
-        }
+        () = out_of_time => Part::OutOfTime(scope.limit.passed()),
     }
 }
 
@@ -226,6 +273,7 @@ fn blank(case: &Case, prompt: Option<&str>) -> CaseRecord {
         cost: None,
         token_usage: TokenUsage::default(),
         metadata: case.test.metadata.clone(),
+        question: None,
         provenance: None,
     }
 }
@@ -277,8 +325,11 @@ fn answered(mut record: CaseRecord, answer: Answer) -> CaseRecord {
 
 fn failed(case: &Case, prompt: Option<&str>, failure: &CallFailure) -> CaseRecord {
     let mut record = blank(case, prompt);
-    if failure.code == OVER_BUDGET {
-        record.outcome = Outcome::BudgetExceeded;
+    match failure.code.as_str() {
+        OVER_BUDGET => record.outcome = Outcome::BudgetExceeded,
+        // A verdict on the question, which running it again would not change.
+        OVER_QUESTION_BUDGET => record.outcome = Outcome::Failed,
+        _ => {}
     }
     record.failure_reason = record.outcome.failure_reason();
     record.error = Some(failure.message.clone());
@@ -306,19 +357,28 @@ pub(crate) fn out_of_time(
     case: &Case,
     limit: Option<Duration>,
 ) -> CaseRecord {
-    let ms = limit.unwrap_or_default().as_millis();
-    let message = format!("cut off: the run took longer than {ms} ms (maxEvalTimeMs)");
-    let failure = CallFailure::new("timeout", message);
     match record {
-        None => failed(case, None, &failure),
-        Some(stopped) if stopped.outcome == Outcome::Cancelled => CaseRecord {
-            outcome: Outcome::Error,
-            error: Some(failure.message),
-            error_code: Some(failure.code),
-            ..stopped
-        },
-        Some(ended) => ended,
+        None => failed(case, None, &CallFailure::new("timeout", time_is_up(limit))),
+        Some(ended) => cut_by_time(ended, limit),
     }
+}
+
+/// The row of a case that may have been stopped after its answer, when the run's time was up.
+pub(crate) fn cut_by_time(record: CaseRecord, limit: Option<Duration>) -> CaseRecord {
+    if record.outcome != Outcome::Cancelled {
+        return record;
+    }
+    CaseRecord {
+        outcome: Outcome::Error,
+        error: Some(time_is_up(limit)),
+        error_code: Some("timeout".to_owned()),
+        ..record
+    }
+}
+
+fn time_is_up(limit: Option<Duration>) -> String {
+    let ms = limit.unwrap_or_default().as_millis();
+    format!("cut off: the run took longer than {ms} ms (maxEvalTimeMs)")
 }
 
 /// The row of a case whose task panicked: a bug of ours, which must not cost the run.

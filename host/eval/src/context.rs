@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
-use runner_config::plan::JudgeId;
+use runner_config::plan::{Case, JudgeId};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::event::Event;
 use crate::gateway::{Gateway, Masker, Till};
 use crate::plugins::{Grader, Interpreter, Target};
+use crate::script::hooks::Hooks;
 
 /// What every case of a run shares.
 pub(crate) struct RunContext {
@@ -18,12 +19,14 @@ pub(crate) struct RunContext {
     pub(crate) columns: Vec<Arc<Target>>,
     /// Providers that graders were granted to ask, by the name in the grant.
     pub(crate) targets: HashMap<String, Arc<Target>>,
-    /// The models that assertions of the plan ask.
+    /// The models that assertions of the plan ask, and the providers that its tests name.
     pub(crate) judges: BTreeMap<JudgeId, Arc<Target>>,
     /// What serves each assertion type of the plan.
     pub(crate) graders: HashMap<String, Arc<Grader>>,
     /// What runs the code of each language.
     pub(crate) interpreters: BTreeMap<String, Arc<Interpreter>>,
+    /// Code that is called around each case.
+    pub(crate) hooks: Hooks,
     /// When the run began, in milliseconds since 1970: what clocks of code show at first.
     pub(crate) started_at_ms: u64,
     /// What is spent of the budgets.
@@ -34,7 +37,7 @@ pub(crate) struct RunContext {
     pub(crate) masker: Masker,
     /// Assertions in flight at once per case.
     pub(crate) assertion_concurrency: usize,
-    /// Time a case may work.
+    /// Time a case may work whose test doesn't say.
     pub(crate) case_timeout: Option<Duration>,
     /// Cancelled when the run lets nothing new begin: pauses that the user asked for end.
     pub(crate) draining: CancellationToken,
@@ -44,6 +47,17 @@ pub(crate) struct RunContext {
 }
 
 impl RunContext {
+    /// Who answers a case: its column's provider, or the one that its test names.
+    pub(crate) fn target(&self, case: &Case) -> &Arc<Target> {
+        let own = case.test.provider.and_then(|own| self.judges.get(&own));
+        own.unwrap_or(&self.columns[case.id.prompt_idx as usize])
+    }
+
+    /// How long a case may work.
+    pub(crate) fn timeout(&self, case: &Case) -> Option<Duration> {
+        case.test.timeout.or(self.case_timeout)
+    }
+
     /// Sends an event; after the end of the run nobody listens, and that is fine.
     pub(crate) fn emit(&self, event: Event) {
         drop(self.events.send(event));

@@ -7,12 +7,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use runner_config::plan::CaseId;
+use runner_config::plan::{CaseId, Question};
 pub use runner_scheduler::{
     Dimension, Event as LaneEvent, Metrics as LaneMetrics, Time as LaneTime, Wait as LaneWait, Why,
 };
 
 pub use crate::gateway::{LaneNotice, LaneStanding, LaneSummary};
+use crate::question::QuestionEnd;
 use crate::record::CaseRecord;
 pub use crate::resume::Resumption;
 use crate::summary::Summary;
@@ -26,6 +27,13 @@ pub enum Event {
     CaseStarted {
         /// Which one.
         id: CaseId,
+    },
+    /// A question of a question set goes on. Its last stage comes before its case's end.
+    Question {
+        /// The case that asks it.
+        id: CaseId,
+        /// How far it is.
+        stage: Stage,
     },
     /// A case ended.
     CaseFinished(Arc<CaseRecord>),
@@ -61,6 +69,43 @@ pub enum Event {
     },
     /// Everything has ended and is stored.
     RunFinished(Arc<Summary>),
+}
+
+/// How far a question is. One whose request is sent again is reserved and running once more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    /// It waits for its turn.
+    Queued(Arc<Question>),
+    /// Its request has a lease on every limit that binds it.
+    Reserved {
+        /// Which attempt; the first is 1.
+        attempt: u32,
+    },
+    /// Its request is on the wire.
+    Running {
+        /// Which attempt.
+        attempt: u32,
+    },
+    /// Its answer came from the cache or a recording.
+    Remembered,
+    /// Its answer is read.
+    Parsing,
+    /// It has ended.
+    Ended(QuestionEnd),
+}
+
+impl Stage {
+    /// As lines and events say it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Queued(_) => "queued",
+            Self::Reserved { .. } => "reserved",
+            Self::Running { .. } => "running",
+            Self::Remembered => "remembered",
+            Self::Parsing => "parsing",
+            Self::Ended(end) => end.word(),
+        }
+    }
 }
 
 /// What is known of a run when it begins.

@@ -60,6 +60,7 @@ mod tokens;
 mod wire;
 
 pub use address::{Place, Reach};
+pub(crate) use budget::UsedTokens;
 pub use budget::{AccountId, Exceeded, Measure, Owner, Price, Statement, Tab, Till};
 pub(crate) use budget::{Bill, Said};
 pub(crate) use cache::DiskCache;

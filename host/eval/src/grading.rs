@@ -4,8 +4,11 @@
 //! must pass, with one only the score counts. Two differences, both on purpose: the reason is
 //! that of the *last* failing assertion in the order written, whatever finished last; and an
 //! assertion that could not be graded makes the case an error, but keeps everything else.
+//!
+//! Beyond promptfoo: of a set that is an `assert-any` one member is enough, and its score is that
+//! of the best; an assertion whose `when` did not hold counts for nothing.
 
-use runner_config::plan::{Assertion, Check};
+use runner_config::plan::{Assertion, Check, SetRule};
 use serde_json::{Map, Value};
 
 use crate::record::{ComponentRecord, GradingRecord, Outcome, TokenUsage};
@@ -52,22 +55,84 @@ impl Mean {
 }
 
 /// A level of the tree: the case, or one set.
-#[derive(Default)]
 struct Level {
+    rule: SetRule,
     mean: Mean,
+    /// Highest score of what has a weight.
+    best: f64,
+    /// Of what has a weight: how many passed, and how many there are.
+    passed: usize,
+    counted: usize,
     failing_reason: Option<String>,
+    /// A guardrail of the API stopped an attack, which is what the test is about.
+    blocked: bool,
 }
 
 impl Level {
+    fn new(rule: SetRule) -> Self {
+        Self {
+            rule,
+            mean: Mean::default(),
+            best: 0.0,
+            passed: 0,
+            counted: 0,
+            failing_reason: None,
+            blocked: false,
+        }
+    }
+
     fn add(&mut self, component: &ComponentRecord, weight: f64) {
+        if component.skipped {
+            return;
+        }
         self.mean.add(component.score, weight);
+        if weight != 0.0 {
+            self.best = if self.counted == 0 {
+                component.score
+            } else {
+                self.best.max(component.score)
+            };
+            self.counted += 1;
+            self.passed += usize::from(component.pass);
+        }
         if !component.pass {
             self.failing_reason = Some(component.reason.clone());
+            self.blocked |= is_wanted_block(&component.assertion);
         }
     }
 
     /// (pass, score, reason)
     fn close(self, threshold: Option<f64>) -> (bool, f64, String) {
+        let blocked = self.blocked;
+        let (pass, score, reason) = match self.rule {
+            SetRule::All => self.close_all(threshold),
+            SetRule::Any => self.close_any(threshold),
+        };
+        if blocked {
+            let reason = "A guardrail stopped it, which passes a test of `purpose: redteam`";
+            return (true, score, reason.to_owned());
+        }
+        (pass, score, reason)
+    }
+
+    fn close_any(self, threshold: Option<f64>) -> (bool, f64, String) {
+        let (score, passed, counted) = (self.best, self.passed, self.counted);
+        if let Some(threshold) = threshold {
+            let pass = score >= threshold;
+            let sign = if pass { "≥" } else { "<" };
+            let reason = format!("Best score {score:.2} {sign} {threshold} threshold");
+            return (pass, score, reason);
+        }
+        let reason = match self.failing_reason {
+            _ if passed > 0 => format!("{passed} of {counted} assertions passed, one is enough"),
+            _ if counted == 0 => "No assertion of the set counted".to_owned(),
+            Some(reason) => format!("None of {counted} assertions passed; the last: {reason}"),
+            None => format!("None of {counted} assertions passed"),
+        };
+        (passed > 0 || counted == 0, score, reason)
+    }
+
+    fn close_all(self, threshold: Option<f64>) -> (bool, f64, String) {
         let score = self.mean.value();
         match threshold {
             Some(threshold) => {
@@ -87,12 +152,34 @@ impl Level {
     }
 }
 
-/// Named scores of a case: a weighted mean per metric.
+/// Whether an assertion that fails shows what a test of attacks wants to see: `guardrails` with
+/// `config: { purpose: redteam }`.
+fn is_wanted_block(assertion: &Value) -> bool {
+    assertion["type"] == "guardrails" && assertion["config"]["purpose"] == "redteam"
+}
+
+/// The set around an assertion; of one that stands alone, nothing.
+struct Around {
+    weight: f64,
+    /// Rendered.
+    metric: Option<String>,
+}
+
+impl Around {
+    fn none() -> Self {
+        Self {
+            weight: 1.0,
+            metric: None,
+        }
+    }
+}
+
+/// Named scores of a case: a weighted mean per metric, and the weights behind it.
 #[derive(Default)]
-struct Metrics(Map<String, Value>, Map<String, Value>);
+pub(crate) struct Metrics(pub(crate) Map<String, Value>, pub(crate) Map<String, Value>);
 
 impl Metrics {
-    fn add(&mut self, name: &str, score: f64, weight: f64) {
+    pub(crate) fn add(&mut self, name: &str, score: f64, weight: f64) {
         let number =
             |map: &Map<String, Value>| map.get(name).and_then(Value::as_f64).unwrap_or(0.0);
         let (mean, weights) = (number(&self.0), number(&self.1));
@@ -106,11 +193,16 @@ impl Metrics {
         self.1.insert(name.to_owned(), sum.into());
     }
 
-    fn take(&mut self, graded: &Graded, weight: f64) {
-        if let Some(metric) = &graded.metric {
+    /// A score under the name of the set around it is left to the set.
+    fn take(&mut self, graded: &Graded, weight: f64, around: &Around) {
+        let weight = weight * around.weight;
+        let sets = |name: &String| around.metric.as_ref() == Some(name);
+        if let Some(metric) = graded.metric.as_ref().filter(|name| !sets(name)) {
             self.add(metric, graded.component.score, weight);
         }
-        for (name, score) in &graded.component.named_scores {
+        let own = |name: &String| graded.metric.as_ref() == Some(name) || sets(name);
+        let stated = graded.component.named_scores.iter();
+        for (name, score) in stated.filter(|(name, _)| !own(name)) {
             self.add(name, score.as_f64().unwrap_or(0.0), weight);
         }
     }
@@ -129,28 +221,38 @@ pub fn aggregate(
     set_metric: impl Fn(&str) -> String,
 ) -> CaseGrade {
     let mut graded = graded.into_iter();
-    let mut case = Level::default();
+    let mut case = Level::new(SetRule::All);
     let mut tree = Tree::default();
     for check in checks {
         match check {
-            Check::One(assertion) => tree.take(&mut graded, assertion, &mut case),
+            Check::One(assertion) => tree.take(&mut graded, assertion, &mut case, &Around::none()),
             Check::Set {
+                rule,
                 assertions,
                 weight,
                 threshold,
                 metric,
                 json,
             } => {
-                let mut set = Level::default();
+                let mut set = Level::new(*rule);
                 let place = tree.components.len();
+                let ungraded = tree.ungraded;
+                let around = Around {
+                    weight: *weight,
+                    metric: metric.as_deref().map(&set_metric),
+                };
                 for assertion in assertions {
-                    tree.take(&mut graded, assertion, &mut set);
+                    tree.take(&mut graded, assertion, &mut set, &around);
                 }
                 let (pass, score, reason) = set.close(*threshold);
+                if *rule == SetRule::Any && pass {
+                    // What one member says can't change that another one is enough.
+                    tree.ungraded = ungraded;
+                }
                 let whole = ComponentRecord::plain(pass, score, reason, json.clone());
                 case.add(&whole, *weight);
-                if let Some(metric) = metric {
-                    tree.metrics.add(&set_metric(metric), score, *weight);
+                if let Some(metric) = around.metric {
+                    tree.metrics.add(&metric, score, *weight);
                 }
                 tree.components.insert(place, whole);
             }
@@ -174,8 +276,32 @@ pub fn aggregate(
         named_score_weights: tree.metrics.1,
         tokens_used,
         component_results: tree.components,
+        before_comparison: None,
     };
     CaseGrade { outcome, record }
+}
+
+/// Whether a check passed by itself, its weight aside; `None` if it was skipped. `graded` is what
+/// its assertions came to.
+pub(crate) fn passed(check: &Check, graded: &[Graded]) -> Option<bool> {
+    match check {
+        Check::One(_) => {
+            let component = &graded.first()?.component;
+            (!component.skipped).then_some(component.pass)
+        }
+        Check::Set {
+            rule,
+            assertions,
+            threshold,
+            ..
+        } => {
+            let mut set = Level::new(*rule);
+            for (one, assertion) in graded.iter().zip(assertions) {
+                set.add(&settle(one.clone(), assertion).component, assertion.weight);
+            }
+            Some(set.close(*threshold).0)
+        }
+    }
 }
 
 /// What the assertions add up to beside the levels.
@@ -188,12 +314,14 @@ struct Tree {
 }
 
 impl Tree {
-    /// Moves the next assertion's grade to its level and its place among the components.
+    /// Moves the next assertion's grade to its level and its place among the components. Its
+    /// metrics count in the case with the weight of its set, too.
     fn take(
         &mut self,
         graded: &mut impl Iterator<Item = Graded>,
         assertion: &Assertion,
         level: &mut Level,
+        around: &Around,
     ) {
         let one = graded
             .next()
@@ -201,7 +329,9 @@ impl Tree {
         let one = settle(one, assertion);
         self.ungraded |= one.component.error_code.is_some() && assertion.weight != 0.0;
         level.add(&one.component, assertion.weight);
-        self.metrics.take(&one, assertion.weight);
+        if !one.component.skipped {
+            self.metrics.take(&one, assertion.weight, around);
+        }
         self.components.push(one.component);
     }
 }
@@ -221,6 +351,7 @@ impl ComponentRecord {
             pass,
             score,
             reason,
+            skipped: false,
             error_code: None,
             assertion,
             metadata: Map::new(),
@@ -232,4 +363,4 @@ impl ComponentRecord {
 
 #[cfg(test)]
 #[path = "grading/tests.rs"]
-mod tests;
+pub(crate) mod tests;

@@ -4,7 +4,7 @@
 //! the same thing. The store gets an [`Identities::of`], by which a resumed run finds the rows
 //! that are still good. Both leave positions out: moving a test in its file changes nothing.
 
-use runner_config::plan::{Assertion, Case, Check, Plan, Script};
+use runner_config::plan::{Assertion, Case, Check, Extension, Hook, Plan, Script};
 use runner_store::{Digest as CaseDigest, PlannedCase};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -38,14 +38,25 @@ pub(crate) fn call_id(case: &Case) -> String {
 pub(crate) struct Identities {
     masker: Masker,
     env: Value,
+    /// Code that is called around every case.
+    extensions: Vec<Value>,
+    /// Filters of templates, by name.
+    filters: Vec<(String, Value)>,
 }
 
 impl Identities {
     /// For the cases of `plan`, without what `masker` knows.
     pub(crate) fn new(plan: &Plan, masker: Masker) -> Self {
+        let around = |one: &&Extension| one.is_for(Hook::BeforeEach) || one.is_for(Hook::AfterEach);
+        let extensions = plan.extensions.iter().filter(around);
+        let filters = plan.filters.iter();
         Self {
             masker,
             env: Value::Object(plan.env.clone()),
+            extensions: extensions.map(|one| one.script.content()).collect(),
+            filters: filters
+                .map(|(name, script)| (name.clone(), script.content()))
+                .collect(),
         }
     }
 
@@ -77,6 +88,14 @@ impl Identities {
             "checks": test.assertions.iter().map(check).collect::<Value>(),
             "threshold": test.threshold,
         });
+        // Left out where there are none, so that rows of before are known again.
+        if !test.comparisons.is_empty() {
+            let compared = test.comparisons.iter().map(|it| loaded(&it.assertion));
+            content["comparisons"] = compared.collect();
+        }
+        if let Some(saved) = &test.output {
+            content["output"] = saved.clone();
+        }
         // Files of code change without the config that names them.
         let code = [
             &prompt.code,
@@ -100,7 +119,20 @@ impl Identities {
         if code.iter().any(Option::is_some) {
             content["code"] = json!(code);
         }
-        let content = content.to_string();
+        if let Some(question) = &test.question {
+            let budget = question.budget;
+            content["budget"] = json!([budget.tokens, budget.time.map(|it| it.as_secs())]);
+        }
+        if !self.extensions.is_empty() {
+            content["extensions"] = json!(self.extensions);
+        }
+        let mut content = content.to_string();
+        // What nowhere says the name of a filter doesn't call it.
+        let named = |(name, _): &&(String, Value)| content.contains(name.as_str());
+        let called: Vec<&(String, Value)> = self.filters.iter().filter(named).collect();
+        if !called.is_empty() {
+            content += &json!(called).to_string();
+        }
         Sha256::digest(self.masker.mask(&content).as_bytes()).into()
     }
 
@@ -119,8 +151,12 @@ impl Identities {
 }
 
 /// As written, and what the files that it names hold.
+fn loaded(assertion: &Assertion) -> Value {
+    json!([assertion.json, assertion.value, assertion.knobs])
+}
+
+/// The same of a check and its members.
 fn check(check: &Check) -> Value {
-    let loaded = |assertion: &Assertion| json!([assertion.json, assertion.value, assertion.knobs]);
     match check {
         Check::One(assertion) => loaded(assertion),
         Check::Set {

@@ -1,7 +1,8 @@
 //! Runs a case's assertions.
 //!
 //! A few at once, results in the order written. An assertion that can't be graded (a crash, a
-//! limit, a value that makes no sense) is a component that says so; the others go on. Where a
+//! limit, a value that makes no sense) is a component that says so; the others go on. Those with a
+//! `when` come after the others, one by one. Where a
 //! type is a language, its value is code, which the host runs by the plugin of the language.
 
 use std::borrow::Cow;
@@ -10,17 +11,20 @@ use std::sync::OnceLock;
 use futures_util::stream::{self, StreamExt};
 use runner_config::plan::{Assertion, Case, Check, Script};
 use runner_sandbox::abi::{Argument, CallContext, Grade, Input, Inputs, Message};
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use crate::answer::Answer;
 use crate::call::{CallFailure, CallScope};
 use crate::case::test_case;
 use crate::grading::Graded;
-use crate::record::{ComponentRecord, PartRecord, TokenUsage};
+use crate::record::{ComponentRecord, PartRecord, ResponseRecord, TokenUsage};
 use crate::request::text;
 use crate::script::around::{provider, transform, transform_context};
 use crate::script::verdict::{self, Rules};
 use crate::script::{self, argument, made};
+
+mod cascade;
 
 /// What the assertions of a case came to, in the order written, members of sets in place.
 pub(crate) struct Judged {
@@ -51,6 +55,24 @@ struct Bench<'a> {
     context: OnceLock<String>,
 }
 
+/// The `context` of code that is about an output. Written as JSON without a detour: every case
+/// with code has one.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CodeContext<'a> {
+    prompt: &'a str,
+    vars: &'a Map<String, Value>,
+    test: Value,
+    provider: Value,
+    provider_response: &'a ResponseRecord,
+    // What there is none of is undefined to code, not null.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log_probs: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    config: Option<&'a Map<String, Value>>,
+    metadata: &'a Map<String, Value>,
+}
+
 /// An output as one assertion sees it.
 struct Output<'a> {
     value: Cow<'a, Value>,
@@ -70,34 +92,62 @@ pub(crate) async fn judge(scope: &CallScope, matter: Matter<'_>, identity: &Call
         identity,
         context: OnceLock::new(),
     };
-    let assertions = matter.case.test.assertions.iter().flat_map(Check::members);
+    let checks = &matter.case.test.assertions;
+    let assertions: Vec<&Assertion> = checks.iter().flat_map(Check::members).collect();
+    let mut tokens = TokenUsage::default();
     // Collected first: a stream that maps borrows lazily is not `Send` to the compiler.
-    let grading: Vec<_> = assertions.map(|assertion| bench.grade(assertion)).collect();
-    let graded: Vec<(Graded, TokenUsage)> = stream::iter(grading)
+    let unconditional = assertions.iter().filter(|it| it.when.is_none());
+    let grading: Vec<_> = unconditional.map(|it| bench.grade(it)).collect();
+    let done: Vec<(Graded, TokenUsage)> = stream::iter(grading)
         .buffered(scope.context.assertion_concurrency)
         .collect()
         .await;
-    let mut tokens = TokenUsage::default();
-    let graded = graded
-        .into_iter()
-        .map(|(graded, used)| {
-            tokens.add(&used);
-            graded
-        })
-        .collect();
-    Judged { graded, tokens }
+    let mut done = done.into_iter();
+    let mut slot = |it: &&Assertion| it.when.is_none().then(|| done.next()).flatten();
+    // What those with a condition look at stands before them, and has a grade by then.
+    let mut slots: Vec<Option<(Graded, TokenUsage)>> = assertions.iter().map(&mut slot).collect();
+    for (index, assertion) in assertions.iter().enumerate() {
+        if slots[index].is_some() {
+            continue;
+        }
+        let before = slots[..index].iter().flatten();
+        let before: Vec<Graded> = before.map(|(graded, _)| graded.clone()).collect();
+        slots[index] = Some(match cascade::skips(checks, index, &before) {
+            None => bench.grade(assertion).await,
+            Some(reason) => bench.skip(assertion, reason).await,
+        });
+    }
+    let graded = slots.into_iter().flatten().map(|(graded, used)| {
+        tokens.add(&used);
+        graded
+    });
+    Judged {
+        graded: graded.collect(),
+        tokens,
+    }
 }
 
 impl Bench<'_> {
+    /// An assertion whose `when` does not hold.
+    async fn skip(&self, assertion: &Assertion, reason: String) -> (Graded, TokenUsage) {
+        let component = cascade::skipped(reason, assertion.json.clone());
+        let metric = self.metric(assertion).await;
+        (Graded { component, metric }, TokenUsage::default())
+    }
+
+    async fn metric(&self, assertion: &Assertion) -> Option<String> {
+        match &assertion.metric {
+            Some(metric) => Some(self.scope.metric(self.case, metric, self.identity).await),
+            None => None,
+        }
+    }
+
     async fn grade(&self, assertion: &Assertion) -> (Graded, TokenUsage) {
-        let metric = assertion
-            .metric
-            .as_deref()
-            .map(|metric| self.case.render_text(metric));
         let (component, tokens) = match self.attempt(assertion).await {
             Ok(done) => done,
             Err(failure) => (ungraded(assertion, failure), TokenUsage::default()),
         };
+        let metric = self.metric(assertion).await;
         (Graded { component, metric }, tokens)
     }
 
@@ -112,9 +162,11 @@ impl Bench<'_> {
                 let made = made::value(made).map_err(|why| script::failure(script, &why))?;
                 Some(made)
             }
-            _ => assertion
-                .render_value(&self.case.scope)
-                .map_err(|error| CallFailure::new("template", error.to_string()))?,
+            _ => {
+                let render = |case: &Case| case.render_value(assertion);
+                let filled = self.scope.filled(self.case, self.identity, render).await?;
+                filled.map_err(|error| CallFailure::new("template", error.to_string()))?
+            }
         };
         let (mut component, tokens) = if is_code {
             let grade = self.run(assertion, value.as_ref(), &output).await?;
@@ -173,6 +225,7 @@ impl Bench<'_> {
             None => script::assertion(&assertion.kind, &assertion.at.key, code),
         };
         let name = program.name.clone();
+        let language = program.language.clone();
         let rules = Rules {
             inverse: assertion.inverse,
             threshold: assertion.threshold,
@@ -181,6 +234,7 @@ impl Bench<'_> {
             } else {
                 code
             },
+            language: &language,
         };
         let arguments = self.arguments(assertion, output);
         let scope = self.scope;
@@ -191,11 +245,8 @@ impl Bench<'_> {
     /// What code about an assertion gets: `output` and `context`.
     fn arguments(&self, assertion: &Assertion, output: &Output<'_>) -> [Argument; 2] {
         let context = match &assertion.config {
-            None => self
-                .context
-                .get_or_init(|| self.code_context(None).to_string())
-                .clone(),
-            Some(config) => self.code_context(Some(config)).to_string(),
+            None => self.context.get_or_init(|| self.code_context(None)).clone(),
+            Some(config) => self.code_context(Some(config)),
         };
         [
             argument("output", output.value.to_string()),
@@ -203,18 +254,19 @@ impl Bench<'_> {
         ]
     }
 
-    fn code_context(&self, config: Option<&Map<String, Value>>) -> Value {
+    fn code_context(&self, config: Option<&Map<String, Value>>) -> String {
         let record = &self.answer.record;
-        json!({
-            "prompt": self.matter.text,
-            "vars": *self.case.scope,
-            "test": test_case(self.case),
-            "provider": provider(self.case),
-            "providerResponse": record,
-            "logProbs": record.metadata.get("logProbs"),
-            "config": config,
-            "metadata": record.metadata,
-        })
+        let context = CodeContext {
+            prompt: self.matter.text,
+            vars: &self.case.scope,
+            test: test_case(self.case),
+            provider: provider(self.case),
+            provider_response: record,
+            log_probs: record.metadata.get("logProbs"),
+            config,
+            metadata: &record.metadata,
+        };
+        serde_json::to_string(&context).expect("all of it has a JSON form")
     }
 
     /// Grades by a plugin.
@@ -241,8 +293,8 @@ impl Bench<'_> {
         Ok((component, tokens))
     }
 
-    /// The grader's own keys: those beside the type, the test's `rubricPrompt`, and the context
-    /// that code made.
+    /// The grader's own keys: those beside the type, the test's `rubricPrompt`, the context that
+    /// code made, and the tools that the model was offered.
     fn knobs(&self, assertion: &Assertion, context: Option<Value>) -> Option<String> {
         const RUBRIC_PROMPT: &str = "rubricPrompt";
         let mut knobs = assertion.knobs.clone();
@@ -251,6 +303,9 @@ impl Bench<'_> {
         }
         if let Some(prompt) = self.case.test.options.get(RUBRIC_PROMPT) {
             knobs.entry(RUBRIC_PROMPT).or_insert_with(|| prompt.clone());
+        }
+        if let Some(tools) = offered(self.case) {
+            knobs.insert("providerConfig".to_owned(), Value::Object(tools));
         }
         (!knobs.is_empty()).then(|| Value::Object(knobs).to_string())
     }
@@ -299,7 +354,28 @@ impl Bench<'_> {
     }
 }
 
-fn component(assertion: &Assertion, grade: Grade) -> ComponentRecord {
+/// The tools of the provider's config, those of the prompt's first; `None` if there are none. The
+/// rest of the config stays with the host: it may hold what is not for graders.
+fn offered(case: &Case) -> Option<Map<String, Value>> {
+    let places = [
+        case.column.prompt.config.as_ref(),
+        Some(&case.column.provider.config),
+    ];
+    let of = |key: &str| {
+        places
+            .iter()
+            .flatten()
+            .find_map(|config| config.get(key))
+            .cloned()
+    };
+    let tools = ["tools", "functions"].into_iter();
+    let tools: Map<String, Value> = tools
+        .filter_map(|key| Some((key.to_owned(), of(key)?)))
+        .collect();
+    (!tools.is_empty()).then_some(tools)
+}
+
+pub(crate) fn component(assertion: &Assertion, grade: Grade) -> ComponentRecord {
     let mut component = ComponentRecord::plain(
         grade.pass,
         grade.score,
@@ -331,7 +407,7 @@ fn component(assertion: &Assertion, grade: Grade) -> ComponentRecord {
     component
 }
 
-fn ungraded(assertion: &Assertion, failure: CallFailure) -> ComponentRecord {
+pub(crate) fn ungraded(assertion: &Assertion, failure: CallFailure) -> ComponentRecord {
     let mut component = ComponentRecord::plain(false, 0.0, failure.message, assertion.json.clone());
     component.error_code = Some(failure.code);
     component

@@ -13,10 +13,12 @@
 //! | [`dispatch`], `order` | which case starts when, and what an interrupt does (pure) |
 //! | `strands` | what cases leave to later ones: turns of conversations, registers |
 //! | [`run`], `prepare` | the loop that carries out what `dispatch` decides, and the end of a run |
+//! | `comparison` | which answers wait for the others of their row, and who wins |
 //! | [`resume`], `identity` | which rows of a kept run stay, and which cases are run |
 //! | `recorder`, `rescue` | rows to the store, or to a plain file when it fails |
 //! | [`event`] | the stream that every consumer reads: recorder, reporters, viewer |
 //! | [`record`] | a finished case as it is stored and exported |
+//! | [`question`] | what became of a question, and what a task adds up to |
 //! | [`summary`], [`repeats`] | what a run adds up to, in bounded memory |
 //!
 //! Decisions are synchronous and pure ([`dispatch`], [`grading`], the gateway's grants, the
@@ -25,6 +27,7 @@
 mod answer;
 mod call;
 mod case;
+mod comparison;
 mod context;
 pub mod dispatch;
 pub mod event;
@@ -36,6 +39,7 @@ mod masking;
 mod order;
 pub mod plugins;
 mod prepare;
+pub mod question;
 pub mod record;
 mod recorder;
 pub mod repeats;
@@ -47,4 +51,5 @@ mod script;
 mod strands;
 pub mod summary;
 
-pub use prepare::{PrepareErrors, Prepared, RunError, RunRequest, prepare};
+pub use prepare::{PrepareErrors, Prepared, RunError, RunRequest, check, prepare};
+pub use script::Ahead;

@@ -12,8 +12,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use runner_config::plan::Plan;
-use runner_config::{Catalog, PluginEntry};
+use runner_config::plan::{MAX_SCORE, Plan};
+use runner_config::{AbsentLanguage, Catalog, PluginEntry};
 use runner_sandbox::{LoadError, Plugin, Sandbox};
 
 mod bind_error;
@@ -29,7 +29,7 @@ pub use bind_error::BindError;
 pub(crate) use binding::{Binder, Grader, Target, place};
 pub(crate) use budgets::Budgets;
 use bundle::{Names, Waiting};
-pub use bundle::{Served, bundle};
+pub use bundle::{Optional, Served, bundle, optional};
 pub(crate) use interpreter::Interpreter;
 use loading::{Loading, canonical, collision, duplicate};
 
@@ -64,6 +64,15 @@ pub(crate) struct LoadedPlugin {
 }
 
 impl LoadedPlugin {
+    /// What an assertion type takes as its value, in words: the title of its schema.
+    pub(crate) fn value_title(&self, assertion_type: &str) -> Option<String> {
+        let mut types = self.component.info().assertion_types.iter();
+        let served = types.find(|served| served.name == assertion_type)?;
+        let schema = served.value_schema_json.as_deref()?;
+        let schema: serde_json::Value = serde_json::from_str(schema).ok()?;
+        schema["title"].as_str().map(str::to_owned)
+    }
+
     /// Alias, file and digest, as every message about a plugin begins.
     pub(crate) fn named(&self) -> String {
         let component = &self.component;
@@ -82,10 +91,14 @@ pub struct PluginSet {
     plugins: Vec<Arc<LoadedPlugin>>,
     /// Components of the bundle that are not loaded.
     waiting: Vec<Waiting>,
+    /// Components that could be beside the bundle and are not.
+    absent: Vec<Optional>,
     prefixes: BTreeMap<String, usize>,
     types: BTreeMap<String, usize>,
     /// Languages of code.
     languages: BTreeMap<String, usize>,
+    /// What the config grants to components of the bundle, by name.
+    granted: BTreeMap<String, PluginEntry>,
 }
 
 /// Why the components of a run can't be loaded: every reason that was found.
@@ -135,6 +148,14 @@ pub enum PluginError {
         /// The file.
         path: PathBuf,
     },
+    /// An entry without a file, and no component of that name comes with the program.
+    #[error(
+        "plugins.{alias} has no `source`, and no plugin of that name comes with the program\nhelp: for example: source: ./plugins/acme.wasm"
+    )]
+    NoSource {
+        /// The entry's name.
+        alias: String,
+    },
     /// Two components claim the same.
     #[error("plugin '{name}' ({}, sha256 {sha256}): P010 claims the {what} '{claim}', which {} has already\nhelp: use one of the two files; what a name means must not depend on their order", .path.display(), .other.display())]
     Duplicate {
@@ -179,6 +200,10 @@ impl PluginSet {
             .filter_map(|e| canonical(&e.source))
             .collect();
         for entry in sources.entries {
+            if entry.source.as_os_str().is_empty() {
+                loading.grant(entry);
+                continue;
+            }
             let (path, alias) = (entry.source.clone(), entry.alias.clone());
             loading.file(&path, Some(&alias), Trust::Foreign(Some(Box::new(entry))));
         }
@@ -242,6 +267,8 @@ impl PluginSet {
         };
         let mut assertion_types: BTreeMap<String, String> = names(&self.types);
         assertion_types.extend(names(&self.languages));
+        // The one type that the host serves itself.
+        assertion_types.insert(MAX_SCORE.to_owned(), "runner".to_owned());
         let mut catalog = Catalog {
             provider_prefixes: names(&self.prefixes),
             assertion_types,
@@ -255,6 +282,7 @@ impl PluginSet {
                 })
                 .map(|(name, _)| name.clone())
                 .collect(),
+            absent_languages: self.absent_languages(),
         };
         for Waiting { served, .. } in &self.waiting {
             let serves = |name: &String| (name.clone(), served.name.clone());
@@ -266,8 +294,27 @@ impl PluginSet {
             if served.asks {
                 catalog.asking_types.extend(served.types.iter().cloned());
             }
+            let languages = served.languages.iter();
+            let names = languages.clone().map(|(language, _)| serves(language));
+            catalog.assertion_types.extend(names);
+            catalog.script_languages.extend(languages.cloned());
         }
         catalog
+    }
+
+    /// Languages that nothing here runs and an absent component would.
+    fn absent_languages(&self) -> BTreeMap<String, AbsentLanguage> {
+        let languages = self.absent.iter().flat_map(|option| {
+            let help = option.help.to_owned();
+            let languages = option.served.languages.iter();
+            languages.map(move |(name, extensions)| {
+                let (extensions, help) = (extensions.clone(), help.clone());
+                (name.clone(), AbsentLanguage { extensions, help })
+            })
+        });
+        languages
+            .filter(|(name, _)| !self.languages.contains_key(name))
+            .collect()
     }
 
     /// Each language of code with the extensions of its files.
@@ -297,6 +344,11 @@ impl PluginSet {
                 })
             })
             .collect()
+    }
+
+    /// The entry that grants something to a component of the bundle.
+    pub(crate) fn granted(&self, name: &str) -> Option<&PluginEntry> {
+        self.granted.get(name)
     }
 
     pub(crate) fn by_prefix(&self, prefix: &str) -> Option<&Arc<LoadedPlugin>> {

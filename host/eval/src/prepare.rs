@@ -12,17 +12,19 @@ use serde_json::Value;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
+use crate::call::case;
 use crate::context::RunContext;
-use crate::event::{Consumer, Event};
+use crate::event::{Consumer, Event, Stage};
 use crate::gateway::{
-    ClientSettings, DEFAULT_TIMEOUT, DiskCache, Exchanges, Gateway, LaneNotice, LaneStanding,
-    Masker, Notice, Observer, Secret, Settings, Till,
+    ClientSettings, DEFAULT_TIMEOUT, DiskCache, Event as Moment, Exchanges, Gateway, LaneNotice,
+    LaneStanding, Masker, Notice, Observer, Secret, Settings, Till,
 };
 use crate::identity::Identities;
 use crate::plugins::{BindError, Binder, Budgets, Grader, PluginSet, Target};
 use crate::recorder::Recorder;
 use crate::resume::{Beginning, Resumed, Resumption, reopen};
 use crate::run::{Interrupts, Loop};
+use crate::script::hooks::Hooks;
 use crate::summary::Summary;
 
 mod bind;
@@ -58,11 +60,7 @@ pub struct RunRequest {
 /// A run that can start.
 pub struct Prepared {
     request: RunRequest,
-    columns: Vec<Arc<Target>>,
-    targets: HashMap<String, Arc<Target>>,
-    judges: BTreeMap<JudgeId, Arc<Target>>,
-    graders: HashMap<String, Arc<Grader>>,
-    till: Arc<Till>,
+    targets: Targets,
 }
 
 /// Why a run can't start: everything that was found.
@@ -113,6 +111,39 @@ pub async fn prepare(request: RunRequest) -> Result<Prepared, PrepareErrors> {
     let RunRequest {
         plan, plugins, env, ..
     } = &request;
+    let targets = bind(plan, plugins, env, request.exchanges.is_offline()).await?;
+    Ok(Prepared { request, targets })
+}
+
+/// Finds what [`prepare`] would find, for a run that won't be carried out.
+///
+/// # Errors
+/// As [`prepare`].
+pub async fn check(
+    plan: &Plan,
+    plugins: &PluginSet,
+    env: &BTreeMap<String, String>,
+    offline: bool,
+) -> Result<(), PrepareErrors> {
+    bind(plan, plugins, env, offline).await.map(drop)
+}
+
+/// Everything that a plan calls.
+struct Targets {
+    columns: Vec<Arc<Target>>,
+    /// Those that graders were granted to ask.
+    asked: HashMap<String, Arc<Target>>,
+    judges: BTreeMap<JudgeId, Arc<Target>>,
+    graders: HashMap<String, Arc<Grader>>,
+    till: Arc<Till>,
+}
+
+async fn bind(
+    plan: &Plan,
+    plugins: &PluginSet,
+    env: &BTreeMap<String, String>,
+    offline: bool,
+) -> Result<Targets, PrepareErrors> {
     let budgets = Budgets::new(plan.options.budget);
     let binder = Binder {
         set: plugins,
@@ -120,8 +151,9 @@ pub async fn prepare(request: RunRequest) -> Result<Prepared, PrepareErrors> {
         config_env: &plan.env,
         delay: plan.options.delay,
         adaptive: plan.options.adaptive,
-        offline: request.exchanges.is_offline(),
+        offline,
         budgets: &budgets,
+        prices: &plan.prices,
     };
     let mut errors = Vec::new();
     let mut bound = Bound::new(&binder);
@@ -138,10 +170,9 @@ pub async fn prepare(request: RunRequest) -> Result<Prepared, PrepareErrors> {
     if !errors.is_empty() {
         return Err(PrepareErrors(errors));
     }
-    Ok(Prepared {
-        request,
+    Ok(Targets {
         columns,
-        targets,
+        asked: targets,
         judges,
         graders,
         till: budgets.till(),
@@ -176,13 +207,14 @@ impl Prepared {
         let (writer, resumed) = open(&store, &beginning, &plan, &identities, new)?;
         let seed = resumed.as_ref().map_or(seed, |resumed| resumed.seed);
         let context = Arc::new(RunContext {
-            columns: self.columns,
-            targets: self.targets,
-            judges: self.judges,
-            graders: self.graders,
+            columns: self.targets.columns,
+            targets: self.targets.asked,
+            judges: self.targets.judges,
+            graders: self.targets.graders,
             interpreters: plugins.interpreters().collect(),
+            hooks: Hooks::new(plan.extensions.clone()),
             started_at_ms: u64::try_from(head.started_at_ms).unwrap_or_default(),
-            till: self.till,
+            till: self.targets.till,
             gateway: gateway(&plan, seed, exchanges, cache, &masker, &sender),
             masker,
             assertion_concurrency: plan.options.assertion_concurrency,
@@ -206,11 +238,15 @@ impl Prepared {
 
     /// Knows the secrets that were granted, and those that the config declares.
     fn masker(&self) -> Masker {
-        let targets = self.columns.iter();
-        let targets = targets
-            .chain(self.targets.values())
-            .chain(self.judges.values());
-        let graders = self.graders.values().map(|grader| &grader.grants);
+        let Targets {
+            columns,
+            asked,
+            judges,
+            graders,
+            ..
+        } = &self.targets;
+        let targets = columns.iter().chain(asked.values()).chain(judges.values());
+        let graders = graders.values().map(|grader| &grader.grants);
         let grants = targets.map(|target| &target.grants).chain(graders);
         let declared: Vec<Secret> = self.request.plan.secrets().map(Secret::new).collect();
         let declared = Masker::new(&declared);
@@ -234,7 +270,10 @@ fn gateway(
         seed,
         tape: exchanges.tape(masker.clone()),
         cache: cache.map(|cache| Box::new(cache) as _),
-        observer: Box::new(News(events.clone())),
+        observer: Box::new(News {
+            events: events.clone(),
+            asks: plan.tests.iter().any(|test| test.question.is_some()),
+        }),
     })
 }
 
@@ -264,16 +303,36 @@ fn open(
 }
 
 /// Passes the lanes' news on to the event stream.
-struct News(UnboundedSender<Event>);
+struct News {
+    events: UnboundedSender<Event>,
+    /// Whether the run asks questions, of which every stage is told.
+    asks: bool,
+}
 
 impl Observer for News {
-    fn observe(&self, _notice: &Notice<'_>) {}
+    /// The loop knows which cases ask questions and leaves out the others.
+    fn observe(&self, notice: &Notice<'_>) {
+        if !self.asks {
+            return;
+        }
+        let id = case(notice.tag);
+        let tell = |stage| drop(self.events.send(Event::Question { id, stage }));
+        match notice.event {
+            Moment::Remembered => tell(Stage::Remembered),
+            // A lane lets nothing go without its leases, and what it lets go is sent at once.
+            Moment::AttemptStarted { attempt } => {
+                tell(Stage::Reserved { attempt });
+                tell(Stage::Running { attempt });
+            }
+            Moment::AttemptFinished { .. } => {}
+        }
+    }
 
     fn lane(&self, notice: LaneNotice) {
-        drop(self.0.send(Event::Lane(notice)));
+        drop(self.events.send(Event::Lane(notice)));
     }
 
     fn standing(&self, standing: LaneStanding) {
-        drop(self.0.send(Event::LaneWaits(standing)));
+        drop(self.events.send(Event::LaneWaits(standing)));
     }
 }

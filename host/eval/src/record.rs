@@ -7,6 +7,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::question::QuestionRecord;
+
 /// How a case ended. Exactly one per case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -102,6 +104,9 @@ pub struct CaseRecord {
     pub token_usage: TokenUsage,
     /// The test's `metadata`, and what the provider added.
     pub metadata: Map<String, Value>,
+    /// What became of the question that it asked; absent where the test is of no question set.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub question: Option<QuestionRecord>,
     /// What produced this row; absent where no component ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
@@ -221,8 +226,36 @@ pub struct GradingRecord {
     pub named_score_weights: Map<String, Value>,
     /// Tokens that graders used.
     pub tokens_used: TokenUsage,
-    /// One per assertion; a set is followed by its members.
+    /// One per assertion; a set is followed by its members. Comparisons with the answers of other
+    /// columns come last.
     pub component_results: Vec<ComponentRecord>,
+    /// What the grade was before the answer was compared with those of other columns; absent where
+    /// nothing is compared.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub before_comparison: Option<BeforeComparison>,
+}
+
+/// A grade without its comparisons, so that they can be made, or made again, when the other
+/// answers are there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BeforeComparison {
+    /// Whether the answer alone is good enough.
+    pub pass: bool,
+    /// Its score.
+    pub score: f64,
+    /// One line.
+    pub reason: String,
+    /// Weighted means by metric.
+    pub named_scores: Map<String, Value>,
+    /// Sums of the weights behind them.
+    pub named_score_weights: Map<String, Value>,
+    /// Tokens that its graders used.
+    pub tokens_used: TokenUsage,
+    /// How many components there were.
+    pub components: usize,
+    /// How many answers it was compared with, itself included; 0: not yet.
+    pub among: usize,
 }
 
 /// What one assertion, or one set, said.
@@ -235,6 +268,9 @@ pub struct ComponentRecord {
     pub score: f64,
     /// One line.
     pub reason: String,
+    /// Its `when` did not hold: it was not graded, and counts for nothing. Then `pass` is true.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub skipped: bool,
     /// It could not be graded: a crash, a limit, bad input. Then `pass` is false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<String>,

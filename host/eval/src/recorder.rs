@@ -4,7 +4,7 @@
 //! others, because its failure matters: a run whose results can't be kept must stop spending.
 //! Until a row is on the disk its record is held here, too, so that it can be rescued.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use runner_store::{
@@ -128,7 +128,7 @@ impl Recorder {
             .filter(|(number, _)| *number > safe);
         Err(Unsaved {
             error: Box::new(error),
-            records: lost.map(|(_, record)| record).collect(),
+            records: last_of_each(lost.map(|(_, record)| record)),
         })
     }
 
@@ -141,6 +141,17 @@ impl Recorder {
             self.unsaved.pop_front();
         }
     }
+}
+
+/// One record for each case: of an answer that waited and was compared, the later one.
+fn last_of_each(records: impl DoubleEndedIterator<Item = Arc<CaseRecord>>) -> Vec<Arc<CaseRecord>> {
+    let mut seen = HashSet::new();
+    let mut last: Vec<_> = records
+        .rev()
+        .filter(|record| seen.insert((record.test_idx, record.prompt_idx)))
+        .collect();
+    last.reverse();
+    last
 }
 
 fn stored(outcome: Outcome) -> StoredOutcome {

@@ -10,7 +10,7 @@ use runner_sandbox::abi::{Message, Part, Request, Role, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
 /// Keys of a test's `options` that steer the run and are not for the provider.
-const RUN_OPTIONS: [&str; 17] = [
+const RUN_OPTIONS: [&str; 18] = [
     "prefix",
     "suffix",
     "repeat",
@@ -24,6 +24,7 @@ const RUN_OPTIONS: [&str; 17] = [
     "disableVarExpansion",
     "disableConversationVar",
     "disableDefaultAsserts",
+    "rawVars",
     "runSerially",
     "timeoutMs",
     "delay",

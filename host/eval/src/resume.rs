@@ -15,11 +15,14 @@ use runner_store::{
     Cases, NewRun, Outcome, Placement, Row, RunHead, RunWriter, Store, StoreError, StoredCase,
 };
 
+mod compared;
 mod tied;
 
 use crate::identity::Identities;
 use crate::prepare::RunError;
 use crate::record::CaseRecord;
+use compared::Compared;
+pub(crate) use compared::Member;
 pub(crate) use tied::Tied;
 
 /// Where a run begins.
@@ -143,6 +146,8 @@ pub(crate) struct Resumed {
     pub(crate) seed: u64,
     /// What became of the cases that are tied to others.
     pub(crate) tied: Tied,
+    /// Which cases are not run, but compared anew.
+    compared: Compared,
 }
 
 /// Takes hold of the run and puts its rows into the places of `plan`. `run` is what a new run
@@ -180,11 +185,20 @@ pub(crate) fn reopen(
         resumption,
         seed: head.seed,
         tied,
+        compared: Compared::default(),
     };
     Ok((writer, resumed))
 }
 
 impl Resumed {
+    /// The cases whose answers are to be compared anew with others; from now on they are neither
+    /// kept nor run.
+    pub(crate) fn compared(&mut self, plan: &Plan) -> Result<Vec<Member>, RunError> {
+        let rows = self.store.rows(&self.resumption.run_id)?;
+        self.compared = Compared::new(plan, rows, self.resumption.which, &self.tied.again)?;
+        Ok(std::mem::take(&mut self.compared.members))
+    }
+
     /// The rows that stay as they are, in the order of the plan, each with its record. A record
     /// that states a place from before is put right, and `true` says so: it has to be written.
     pub(crate) fn kept(
@@ -192,9 +206,16 @@ impl Resumed {
     ) -> Result<impl Iterator<Item = Result<(Row, CaseRecord, bool), RunError>>, RunError> {
         let which = self.resumption.which;
         let rows = self.store.rows(&self.resumption.run_id)?;
+        let held = &self.compared.held;
         let stays = move |row: &Result<Row, StoreError>| {
-            row.as_ref()
-                .map_or(true, |row| !which.runs(Some(row.outcome)))
+            let stays = |row: &Row| {
+                let id = CaseId {
+                    test_idx: row.test_idx,
+                    prompt_idx: row.prompt_idx,
+                };
+                !which.runs(Some(row.outcome)) && !held.contains(&id)
+            };
+            row.as_ref().map_or(true, stays)
         };
         Ok(rows.filter(stays).map(|row| put_right(row?)))
     }
@@ -210,6 +231,7 @@ impl Resumed {
             ],
             which: self.resumption.which,
             again: self.tied.again,
+            compared: self.compared,
         })
     }
 }
@@ -234,6 +256,7 @@ pub(crate) struct Rest<'a> {
     which: Which,
     /// Run whatever their rows say.
     again: HashSet<CaseId>,
+    compared: Compared,
 }
 
 impl<'a> Rest<'a> {
@@ -243,6 +266,7 @@ impl<'a> Rest<'a> {
             passes: [(plan.cases_alone(), None), (plan.cases_beside(), None)],
             which: Which::Rest,
             again: HashSet::new(),
+            compared: Compared::default(),
         }
     }
 }
@@ -257,7 +281,10 @@ impl Iterator for Rest<'_> {
                     None => Ok(None),
                     Some(stored) => row_at(stored, case.id),
                 };
+                let Compared { held, settle, .. } = &self.compared;
                 match row {
+                    Ok(_) if settle.contains(&case.id) => return Some(Ok(case)),
+                    Ok(_) if held.contains(&case.id) => {}
                     Ok(row) if self.which.runs(row) || self.again.contains(&case.id) => {
                         return Some(Ok(case));
                     }

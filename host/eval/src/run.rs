@@ -5,13 +5,13 @@
 //! into one [`Signal`], asks [`Dispatch`] what to do and does it. Cases run as tasks of their
 //! own and hand back data; a case that panics (a bug of ours) becomes an error row.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::pending;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use runner_config::plan::{Case, CaseId, Plan};
+use runner_config::plan::{Case, CaseId, Hook, Plan};
 use runner_store::StoreError;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{Id, JoinError, JoinSet};
@@ -19,23 +19,36 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::case;
+use crate::comparison::Waiting;
+use crate::comparison::verdict::Verdict;
 use crate::context::RunContext;
 use crate::dispatch::{Dispatch, Order, Signal};
-use crate::event::{Consumer, Event, LaneMetrics, RunHead};
+use crate::event::{Consumer, Event, LaneMetrics, RunHead, Stage};
 use crate::identity::Identities;
 use crate::masking::masked;
 use crate::prepare::RunError;
+use crate::question::{self, Tasks};
 use crate::record::CaseRecord;
 use crate::recorder::{Recorder, Unsaved};
 use crate::repeats::Repeats;
 use crate::rescue::rescue;
 use crate::resume::{Rest, Resumed, Tied};
+use crate::script::hooks::AllRows;
 use crate::strands::Strands;
 use crate::summary::{End, Summary, Tally};
+
+mod afterwards;
+mod comparing;
+
+use comparing::{Held, Row};
 
 /// How long cases in flight may go on after the first interrupt: long enough for most answers
 /// that are already paid for, short enough for a person who waits.
 pub const DRAIN_GRACE: Duration = Duration::from_secs(10);
+
+/// The same where a run asks questions and nothing else: as long as the published scheduler of
+/// questions takes to shut down. What has not ended then can be asked when the run goes on.
+pub const QUESTIONS_GRACE: Duration = Duration::from_secs(2);
 
 /// Asks a run to stop; the first time it drains, the second time it stops now. What comes before
 /// the run has heard of the last one is the same one: some programs send a signal to their child
@@ -98,6 +111,12 @@ pub(crate) struct Loop {
     pub(crate) events: mpsc::UnboundedReceiver<Event>,
 }
 
+/// A case in flight.
+struct Running {
+    case: Case,
+    begun: Instant,
+}
+
 /// A run in progress.
 struct Progress {
     dispatch: Dispatch,
@@ -105,16 +124,33 @@ struct Progress {
     waiting: HashMap<CaseId, Case>,
     /// What earlier cases left to later ones.
     strands: Strands,
-    cases: JoinSet<Option<CaseRecord>>,
+    cases: JoinSet<Done>,
     /// What each task runs, until it ends.
-    running: HashMap<Id, Case>,
+    running: HashMap<Id, Running>,
+    /// Answers that are compared with others when their row is complete.
+    waiting_rows: Waiting<Held>,
+    /// What each task compares, until it ends.
+    comparing: HashMap<Id, (Case, Row)>,
     cancel: CancellationToken,
     /// Time the whole run may take.
     run_timeout: Option<Duration>,
+    /// How long cases in flight may go on after the first interrupt.
+    grace: Duration,
     grace_over: Option<Instant>,
+    /// Cases that ask a question and have not read its answer yet.
+    asking: HashSet<CaseId>,
     all: Tally,
     columns: Vec<Tally>,
     repeats: Repeats,
+    /// Every row, where an extension wants them.
+    rows: Option<AllRows>,
+    tasks: Tasks,
+}
+
+/// What a task of a run comes to; `None`: it was cut off.
+enum Done {
+    Case(Option<Box<CaseRecord>>),
+    Compared(Option<Vec<Verdict>>),
 }
 
 impl Loop {
@@ -131,12 +167,22 @@ impl Loop {
             strands: Strands::default(),
             cases: JoinSet::new(),
             running: HashMap::new(),
+            waiting_rows: Waiting::default(),
+            comparing: HashMap::new(),
             cancel: CancellationToken::new(),
             run_timeout: plan.options.run_timeout,
+            grace: grace(plan),
             grace_over: None,
+            asking: HashSet::new(),
             all: Tally::default(),
             columns: self.head.columns.iter().map(|_| Tally::default()).collect(),
             repeats: Repeats::default(),
+            rows: self
+                .context
+                .hooks
+                .has(Hook::AfterAll)
+                .then(AllRows::default),
+            tasks: Tasks::planned(&plan.tasks()),
         };
         self.emit(&Event::RunStarted(self.head.clone()));
         if let Some(order) = plan.order.as_ref().filter(|_| self.head.concurrency > 1) {
@@ -156,20 +202,29 @@ impl Loop {
                 () = interrupts.next() => Signal::Interrupt,
                 () = at(deadline) => { deadline = None; Signal::TimeLimit }
                 () = at(progress.grace_over) => { progress.grace_over = None; Signal::GraceOver }
-                Some(event) = self.events.recv() => { self.emit(&event); continue }
-                Some(ended) = progress.cases.join_next_with_id() => self.ended(&mut progress, ended),
+                Some(event) = self.events.recv() => { self.tell(&mut progress, &event); continue }
+                Some(ended) = progress.cases.join_next_with_id() => match self.ended(&mut progress, ended) {
+                    Some(signal) => signal,
+                    None => continue,
+                },
             };
             self.signal(&mut progress, signal);
         }
+        self.leave_waiting(&mut progress);
+        self.derive(&mut progress, plan).await;
+        self.after_all(&mut progress, plan).await;
         self.finish(progress, begun.elapsed())
     }
 
     /// Tells of the rows that there are already; gives the cases that are run.
     fn begin<'a>(&mut self, progress: &mut Progress, plan: &'a Plan) -> Result<Rest<'a>, RunError> {
-        let Some(resumed) = self.resumed.take() else {
+        let Some(mut resumed) = self.resumed.take() else {
             return Ok(Rest::all(plan));
         };
         self.emit(&Event::Resumed(resumed.resumption.clone()));
+        for member in resumed.compared(plan)? {
+            self.hold_again(progress, member);
+        }
         for kept in resumed.kept()? {
             let (row, record, moved) = kept?;
             let record = Arc::new(record);
@@ -218,43 +273,70 @@ impl Loop {
 
     fn start(&mut self, progress: &mut Progress, mut case: Case) {
         self.emit(&Event::CaseStarted { id: case.id });
+        // In a run that goes on, everything of its row may be there already.
+        if self.compares(progress, &case) {
+            return;
+        }
         progress.strands.give(&mut case);
         let (context, cancel) = (self.context.clone(), progress.cancel.child_token());
         let task = case.clone();
-        let run = async move { case::run(&context, &task, &cancel).await };
+        let run = async move {
+            let record = Box::pin(case::run(&context, &task, &cancel)).await;
+            Done::Case(record.map(Box::new))
+        };
         let handle = progress.cases.spawn(run);
-        progress.running.insert(handle.id(), case);
+        if let Some(question) = case.test.question.clone() {
+            progress.asking.insert(case.id);
+            self.stage(case.id, Stage::Queued(question));
+        }
+        let begun = Instant::now();
+        progress
+            .running
+            .insert(handle.id(), Running { case, begun });
     }
 
     fn ended(
         &mut self,
         progress: &mut Progress,
-        ended: Result<(Id, Option<CaseRecord>), JoinError>,
-    ) -> Signal {
+        ended: Result<(Id, Done), JoinError>,
+    ) -> Option<Signal> {
         let id = match &ended {
             Ok((id, _)) => *id,
             Err(error) => error.id(),
         };
-        let case = progress
+        if let Some(row) = progress.comparing.remove(&id) {
+            return Some(self.compared(progress, row, ended.map(|(_, done)| done)));
+        }
+        let Running { case, begun } = progress
             .running
             .remove(&id)
             .expect("every task was registered when it was spawned");
         let record = match (ended, progress.dispatch.end()) {
             (Err(error), _) => Some(case::panicked(&case, &error)),
-            (Ok((_, record)), End::TimeLimit) => {
+            (Ok((_, Done::Compared(_))), _) => unreachable!("comparisons were looked at first"),
+            (Ok((_, Done::Case(record))), End::TimeLimit) => {
+                let record = record.map(|record| *record);
                 Some(case::out_of_time(record, &case, progress.run_timeout))
             }
             // After an interrupt a case without a row is one that can be run later.
-            (Ok((_, record)), _) => record,
+            (Ok((_, Done::Case(record))), _) => record.map(|record| *record),
         };
-        if let Some(record) = record {
+        if let Some(mut record) = record {
+            if let Some(question) = &case.test.question {
+                question::settle(&mut record, question, begun.elapsed());
+            }
             self.finished(progress, &case, record);
         }
-        Signal::Ended(case.id)
+        progress.asking.remove(&case.id);
+        // The case that completes its row keeps its slot until the row is compared.
+        (!self.compares(progress, &case)).then_some(Signal::Ended(case.id))
     }
 
     fn finished(&mut self, progress: &mut Progress, case: &Case, mut record: CaseRecord) {
         record.repeat_group = self.identities.group(case);
+        if !case.test.comparisons.is_empty() {
+            return self.answered(progress, case, record);
+        }
         let (record, json) = masked(record, &self.context.masker);
         let record = Arc::new(record);
         progress.add(&record);
@@ -267,14 +349,36 @@ impl Loop {
         {
             self.signal(progress, Signal::RecorderFailed);
         }
+        if let Some(question) = &record.question {
+            self.stage(case.id, Stage::Ended(question.end()));
+        }
         self.emit(&Event::CaseFinished(record));
+    }
+
+    fn stage(&mut self, id: CaseId, stage: Stage) {
+        self.emit(&Event::Question { id, stage });
+    }
+
+    /// Passes an event on. Requests are told of every case, and by graders too; a question's own
+    /// are those before its answer is read.
+    fn tell(&mut self, progress: &mut Progress, event: &Event) {
+        if let Event::Question { id, stage } = event {
+            let is_asking = match stage {
+                Stage::Parsing => progress.asking.remove(id),
+                _ => progress.asking.contains(id),
+            };
+            if !is_asking {
+                return;
+            }
+        }
+        self.emit(event);
     }
 
     fn signal(&mut self, progress: &mut Progress, signal: Signal) {
         match progress.dispatch.on(signal) {
             None => {}
             Some(Order::Drain) => {
-                progress.grace_over = Some(Instant::now() + DRAIN_GRACE);
+                progress.grace_over = Some(Instant::now() + progress.grace);
                 // Who waits for a lane or a pause does not need the grace. They go before it is
                 // told, so that nothing starts any more when it is.
                 self.context.draining.cancel();
@@ -282,7 +386,7 @@ impl Loop {
                 let in_flight = progress.dispatch.in_flight();
                 self.emit(&Event::Draining {
                     in_flight,
-                    grace: DRAIN_GRACE,
+                    grace: progress.grace,
                 });
             }
             Some(Order::Abort) => {
@@ -292,10 +396,14 @@ impl Loop {
         }
     }
 
-    fn finish(mut self, progress: Progress, duration: Duration) -> Result<Arc<Summary>, RunError> {
+    fn finish(
+        mut self,
+        mut progress: Progress,
+        duration: Duration,
+    ) -> Result<Arc<Summary>, RunError> {
         // Events that the last cases sent before they ended.
         while let Ok(event) = self.events.try_recv() {
-            self.emit(&event);
+            self.tell(&mut progress, &event);
         }
         let lanes = self.context.gateway.lanes();
         let sum = |count: fn(&LaneMetrics) -> u64| {
@@ -316,6 +424,7 @@ impl Loop {
                 .zip(progress.columns)
                 .collect(),
             repeats: progress.repeats,
+            tasks: progress.tasks,
             throttled: sum(|metrics| metrics.rate_limit_hits),
             retries: sum(|metrics| metrics.retried_requests),
             lanes,
@@ -345,7 +454,11 @@ impl Loop {
 impl Progress {
     fn add(&mut self, record: &CaseRecord) {
         self.all.add(record);
+        if let Some(rows) = &mut self.rows {
+            rows.keep(record);
+        }
         self.repeats.add(record);
+        self.tasks.add(record);
         self.columns[record.prompt_idx as usize].add(record);
     }
 
@@ -359,6 +472,12 @@ impl Progress {
             self.strands.keep(id, needs, record);
         }
     }
+}
+
+/// How long cases in flight may go on after the first interrupt.
+fn grace(plan: &Plan) -> Duration {
+    let asks = plan.tests.iter().all(|test| test.question.is_some());
+    if asks { QUESTIONS_GRACE } else { DRAIN_GRACE }
 }
 
 /// Sleeps until `instant`, or for ever.

@@ -13,12 +13,21 @@ use serde_json::Value;
 
 use crate::call::{CallFailure, CallScope};
 
+mod ahead;
 pub(crate) mod around;
+pub(crate) mod derived;
+mod filters;
+pub(crate) mod hooks;
 pub(crate) mod made;
 pub(crate) mod verdict;
 
+pub use ahead::Ahead;
+
 /// The error code of a row whose code failed by itself.
 pub(crate) const SCRIPT: &str = "script";
+
+/// The language with rules of its own for what it is given and what its results mean.
+pub(crate) const PYTHON: &str = "python";
 
 /// How code failed by itself: message, place and stack.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,9 +36,15 @@ pub(crate) struct Fault(pub(crate) String);
 /// What code gave: a value, `None` for none (JavaScript's `undefined`), or how it failed.
 pub(crate) type Given = Result<Option<Value>, Fault>;
 
-/// Code that is an assertion in the config: blank space at its end means nothing.
+/// Code that is an assertion in the config. Blank space at its end means nothing in JavaScript; in
+/// Python a line feed makes the line a body, which needs a `return`.
 pub(crate) fn assertion(language: &str, key: &str, text: &str) -> Program {
-    inline(language, key, text.trim_end())
+    let text = if language == PYTHON {
+        text
+    } else {
+        text.trim_end()
+    };
+    inline(language, key, text)
 }
 
 /// Any other code of the config, and files.
@@ -163,6 +178,7 @@ mod tests {
         assert_eq!(form("output > 1"), Form::Expression);
         assert_eq!(form("output > 1\n  \n"), Form::Expression);
         assert_eq!(form("const n = 1\nreturn n"), Form::Body);
+        assert_eq!(assertion(PYTHON, "k", "output > 1\n").form, Form::Body);
         let script = |text: &str| Script {
             language: "javascript".to_owned(),
             key: String::new(),

@@ -43,6 +43,7 @@ impl Strands {
                 let turns = before.into_iter().flatten().map(|(_, turn)| turn.clone());
                 Some((CONVERSATION.to_owned(), turns.collect()))
             }
+            Strand::Turn { .. } => None,
             Strand::Register(name) => {
                 let (_, value) = before?.next_back()?;
                 Some((name.to_string(), value.clone()))
@@ -60,7 +61,7 @@ impl Strands {
             let value = match strand {
                 Strand::Conversation { .. } => turn(record, response),
                 Strand::Register(_) if is_truthy(&response.output) => response.output.clone(),
-                Strand::Register(_) => continue,
+                Strand::Register(_) | Strand::Turn { .. } => continue,
             };
             let left = self.0.entry(strand.clone()).or_default();
             left.insert(place, value);

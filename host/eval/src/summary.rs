@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::event::{ColumnHead, LaneSummary};
 use crate::gateway::Statement;
+use crate::question::Tasks;
 use crate::record::{CaseRecord, Outcome, TokenUsage};
 use crate::repeats::Repeats;
 
@@ -49,6 +50,8 @@ pub struct Summary {
     pub columns: Vec<(ColumnHead, Tally)>,
     /// How often the repeats of each test passed.
     pub repeats: Repeats,
+    /// What the questions of each task add up to.
+    pub tasks: Tasks,
     /// What each lane did, by name.
     pub lanes: Vec<LaneSummary>,
     /// Requests answered with 429 or its equivalent: the sum over the lanes.
@@ -81,7 +84,36 @@ impl Summary {
             "retries": self.retries,
             "lanes": self.lanes.iter().map(LaneSummary::to_json).collect::<Value>(),
             "budgets": self.budgets.iter().map(Statement::to_json).collect::<Value>(),
+            "derivedMetrics": self.derived_json(),
         })
+    }
+
+    /// The derived metrics of each column as `[name, value]` pairs, which keep their order.
+    fn derived_json(&self) -> Value {
+        let pairs = |tally: &Tally| {
+            tally
+                .derived
+                .iter()
+                .map(|pair| serde_json::json!(pair))
+                .collect()
+        };
+        self.columns
+            .iter()
+            .map(|(_, tally)| -> Value { pairs(tally) })
+            .collect()
+    }
+
+    /// Takes the derived metrics that a run left, as [`Summary::to_json`] wrote them.
+    pub fn take_derived(&mut self, left: &Value) {
+        let columns = left.as_array().into_iter().flatten();
+        for ((_, tally), left) in self.columns.iter_mut().zip(columns) {
+            let pairs = left.as_array().into_iter().flatten();
+            let pair = |pair: &Value| {
+                let name = pair[0].as_str()?.to_owned();
+                Some((name, pair[1].as_f64().unwrap_or(f64::NAN)))
+            };
+            tally.derived = pairs.filter_map(pair).collect();
+        }
     }
 
     /// Passed cases as a share of all cases that the plan holds, 0 to 1. Cases that failed,
@@ -145,6 +177,8 @@ pub struct Tally {
     pub latency_total_ms: u64,
     /// Weighted sums by metric: (sum, weight).
     pub named: BTreeMap<String, (Sum, Sum)>,
+    /// Metrics that were worked out of the others at the end of the run, in their order.
+    pub derived: Vec<(String, f64)>,
     latencies: Histogram<u32>,
 }
 
@@ -164,6 +198,7 @@ impl Default for Tally {
             cached: 0,
             latency_total_ms: 0,
             named: BTreeMap::new(),
+            derived: Vec::new(),
             latencies: Histogram::new_with_max(MAX_LATENCY_MS, 2).expect("two digits are in range"),
         }
     }
@@ -203,19 +238,19 @@ impl Tally {
         }
         if let Some(grading) = &record.grading_result {
             self.grading_tokens.add(&grading.tokens_used);
-            let passed = grading.component_results.iter().filter(|c| c.pass).count() as u64;
-            self.assertions_passed += passed;
-            self.assertions_failed += grading.component_results.len() as u64 - passed;
-            for (name, score) in &grading.named_scores {
-                let weight = grading
-                    .named_score_weights
-                    .get(name)
-                    .and_then(Value::as_f64)
-                    .unwrap_or(1.0);
-                let sum = self.named.entry(name.clone()).or_default();
-                sum.0.add(score.as_f64().unwrap_or(0.0) * weight);
-                sum.1.add(weight);
+            for component in grading.component_results.iter().filter(|it| !it.skipped) {
+                self.assertions_passed += u64::from(component.pass);
+                self.assertions_failed += u64::from(!component.pass);
             }
+        }
+        let weights = record.grading_result.as_ref();
+        let weights = weights.map(|grading| &grading.named_score_weights);
+        for (name, score) in &record.named_scores {
+            let weight = weights.and_then(|weights| weights.get(name)?.as_f64());
+            let weight = weight.unwrap_or(1.0);
+            let sum = self.named.entry(name.clone()).or_default();
+            sum.0.add(score.as_f64().unwrap_or(0.0) * weight);
+            sum.1.add(weight);
         }
     }
 
@@ -227,6 +262,10 @@ impl Tally {
                 .map(|(name, sums)| (name.clone(), part(sums).value().into()))
                 .collect()
         };
+        let mut scores = named(|sums| sums.0);
+        for (name, value) in &self.derived {
+            scores.insert(name.clone(), (*value).into());
+        }
         serde_json::json!({
             "score": self.score.value(),
             "testPassCount": self.passed,
@@ -236,7 +275,7 @@ impl Tally {
             "assertFailCount": self.assertions_failed,
             "totalLatencyMs": self.latency_total_ms,
             "tokenUsage": self.tokens,
-            "namedScores": named(|sums| sums.0),
+            "namedScores": scores,
             "namedScoreWeights": named(|sums| sums.1),
             "cost": self.cost.unwrap_or_default().value(),
         })

@@ -55,6 +55,7 @@ pub(crate) struct Filtering {
     pub(crate) metadata: Vec<MetadataFilter>,
     /// Only providers whose label or id matches
     #[arg(
+        id = "filter_providers",
         long = "filter-providers",
         value_name = "REGEX",
         visible_alias = "filter-targets",
@@ -64,6 +65,7 @@ pub(crate) struct Filtering {
     pub(crate) providers: Option<Pattern>,
     /// Only prompts whose label or id matches
     #[arg(
+        id = "filter_prompts",
         long = "filter-prompts",
         value_name = "REGEX",
         help_heading = "What to run",

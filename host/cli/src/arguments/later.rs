@@ -9,29 +9,7 @@ use crate::failure::Failure;
 /// Words, what they ask for, and what helps meanwhile.
 const LATER: &[(&[&str], &str, &str)] = &[
     (
-        &[
-            "-p",
-            "--prompts",
-            "-r",
-            "--providers",
-            "-t",
-            "--tests",
-            "-a",
-            "--assertions",
-            "--vars",
-        ],
-        "prompts, providers, tests and assertions as flags",
-        "name them in a config and give it with -c",
-    ),
-    (
-        &[
-            "--tag",
-            "--grader",
-            "--suggest-prompts",
-            "--model-outputs",
-            "-x",
-            "--extension",
-        ],
+        &["--suggest-prompts"],
         "this setting as a flag",
         "set it in the config, where it is supported",
     ),

@@ -16,9 +16,13 @@ impl Eval {
         Self {
             config: list(self.config, before.config),
             description: self.description.or(before.description),
+            replacing: self.replacing.over(before.replacing),
             var: list(self.var, before.var),
+            tag: list(self.tag, before.tag),
             prompt_prefix: self.prompt_prefix.or(before.prompt_prefix),
             prompt_suffix: self.prompt_suffix.or(before.prompt_suffix),
+            extension: list(self.extension, before.extension),
+            grader: self.grader.or(before.grader),
             filtering: self.filtering.over(before.filtering),
             max_concurrency: self.max_concurrency.or(before.max_concurrency),
             repeat: self.repeat.or(before.repeat),
@@ -40,6 +44,7 @@ impl Eval {
         for path in lists.into_iter().flatten() {
             *path = cwd.join(&*path);
         }
+        self.replacing.make_absolute(cwd);
         if let Some(name) = self.filtering.former_name()
             && cwd.join(&*name).is_file()
             && let Ok(path) = cwd.join(&*name).into_os_string().into_string()
@@ -112,6 +117,6 @@ impl Spending {
     }
 }
 
-fn list<T>(now: Vec<T>, before: Vec<T>) -> Vec<T> {
+pub(super) fn list<T>(now: Vec<T>, before: Vec<T>) -> Vec<T> {
     if now.is_empty() { before } else { now }
 }

@@ -98,10 +98,13 @@ impl PersistenceFlags {
             }
             (None, Some(file)) if !cwd.join(file).is_file() => {
                 let shown = file.display();
-                return Err(
-                    Failure::usage(format!("can't replay {shown}: there is no such file"))
-                        .help("make one with --record"),
-                );
+                let why = if cwd.join(file).is_dir() {
+                    "it is a folder, and a recording is a file"
+                } else {
+                    "there is no such file"
+                };
+                let failure = Failure::usage(format!("can't replay {shown}: {why}"));
+                return Err(failure.help("make one with --record"));
             }
             (None, Some(file)) => Exchanges::Replay(cwd.join(file)),
             (None, None) => Exchanges::Live,

@@ -77,8 +77,8 @@ fn no_command_is_a_wish_for_help() {
 fn what_promptfoo_has_and_we_have_not_is_refused_by_name() {
     let table = [
         (
-            "runner eval -t tests.csv",
-            "error: -t is not supported yet: prompts, providers, tests and assertions as flags\nhelp: name them in a config and give it with -c",
+            "runner eval --suggest-prompts 3",
+            "error: --suggest-prompts is not supported yet: this setting as a flag\nhelp: set it in the config, where it is supported",
         ),
         (
             "runner view",
@@ -272,7 +272,7 @@ fn flags_that_exclude_each_other_or_name_no_file_are_refused() {
             "--replay none",
             "error: can't replay none: there is no such file",
         ),
-        ("--record none/x", "there is no folder"),
+        ("--record /dev/null/x", "the folder /dev/null can't be made"),
     ] {
         let eval = typed(&format!("runner eval {flags}")).expect("taken");
         let told = eval

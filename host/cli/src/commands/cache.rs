@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &Cache, setting: &Setting) -> Result<u8, Failure> {
 pub(super) fn open(setting: &Setting) -> Result<Answers, Failure> {
     let mut options = CacheOptions {
         open: OpenOptions {
-            wal: !setting.environment.flag("DISABLE_WAL_MODE"),
+            wal: !setting.environment.flag("DISABLE_WAL_MODE")?,
         },
         key_version: runner_eval::gateway::KEY_VERSION,
         ..CacheOptions::default()

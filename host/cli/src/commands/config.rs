@@ -60,6 +60,7 @@ pub(super) fn shown(
             "prompt": prompt.label,
             "raw": prompt.raw,
             "from": place(&prompt.at),
+            "price": price(plan, provider),
         })
     });
     let options = &plan.options;
@@ -83,6 +84,20 @@ pub(super) fn shown(
         "outputPath": paths.map(|path| path.display().to_string()).collect::<Vec<_>>(),
         "config": plan.config_json,
     })
+}
+
+/// What a provider's tokens cost where its own config says nothing of it.
+fn price(plan: &runner_config::plan::Plan, provider: &runner_config::plan::Provider) -> Value {
+    let Some(listed) = plan.prices.of(provider) else {
+        return Value::Null;
+    };
+    let mut price = json!(listed.price);
+    price["unit"] = json!("US dollars for a million tokens");
+    price["from"] = match listed.as_of {
+        Some(day) => json!(format!("list price of {day}")),
+        None => json!("prices"),
+    };
+    price
 }
 
 fn place(at: &runner_config::plan::Position) -> String {

@@ -17,7 +17,7 @@ use runner_eval::gateway::{Exchanges, Playback, Recording, TapeError};
 use runner_eval::plugins::{PluginSet, PluginSources};
 use runner_eval::run::Interrupts;
 use runner_eval::summary::Summary;
-use runner_eval::{RunError, RunRequest, prepare};
+use runner_eval::{Ahead, RunError, RunRequest, prepare};
 use runner_sandbox::{Options, Sandbox};
 use runner_store::{Store, StoreError};
 use tokio::runtime::Runtime;
@@ -64,6 +64,7 @@ pub(super) fn run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
 /// Evaluates a config; gives the exit code.
 fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Failure> {
     let policy = Policy::from_environment(&setting.environment)?;
+    setting.tell_found_keys();
     let beginning = arguments.persistence.beginning();
     let session = Session::new(arguments, &beginning, setting)?;
     let arguments = &session.eval;
@@ -72,6 +73,13 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     let cache = (persistence.cache && plan.options.cache).then(|| super::cache::open(setting));
     let cache = cache.transpose()?;
     let goes_on = beginning != Beginning::New;
+    if let (Asked::Record(file), false) = (&persistence.exchanges, goes_on)
+        && std::fs::metadata(file).is_ok_and(|older| older.len() > 0)
+    {
+        let shown = file.display();
+        let message = format!("the older recording in {shown} is replaced");
+        setting.talk.note(&message);
+    }
     let (exchanges, recording) = exchanges(&persistence.exchanges, goes_on, touched)?;
     let events = arguments.events.iter().map(|path| setting.cwd.join(path));
     for path in plan.output_paths.iter().cloned().chain(events) {
@@ -138,6 +146,7 @@ fn plan(
     .map_err(|error| Failure::usage_all(error.problems))?;
     warn(&loaded.warnings, setting);
     let components = loaded.config.plugins.iter().map(|plugin| &plugin.source);
+    let components = components.filter(|source| !source.as_os_str().is_empty());
     for path in arguments.plugin.iter().chain(components) {
         files_read.add(&setting.cwd.join(path));
     }
@@ -157,9 +166,14 @@ fn plan(
     for warning in warnings {
         setting.talk.warning(&warning);
     }
+    let said = |line: &str| {
+        if setting.verbose {
+            setting.talk.line(line);
+        }
+    };
     let (plan, warnings) = loaded
         .config
-        .plan(&plugins.catalog())
+        .plan_with(&plugins.catalog(), &Ahead::new(&plugins, &sandbox, &said))
         .map_err(|error| Failure::usage_all(error.problems))?;
     warn(&warnings, setting);
     for narrowing in &plan.narrowings {
@@ -264,8 +278,16 @@ fn overrides(
             .iter()
             .map(|(name, value)| (name.clone(), value.clone().into()))
             .collect(),
+        given: arguments.replacing.given(),
+        tags: arguments
+            .tag
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone().into()))
+            .collect(),
         prompt_prefix: arguments.prompt_prefix.clone(),
         prompt_suffix: arguments.prompt_suffix.clone(),
+        extensions: arguments.extension.clone(),
+        grader: arguments.grader.clone(),
         filters,
         budget: arguments.spending.budget(),
     })

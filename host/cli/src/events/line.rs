@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use runner_config::plan::CaseId;
 use runner_eval::event::{
-    Event, LaneEvent, LaneNotice, LaneStanding, LogLine, Resumption, RunHead, Why,
+    Event, LaneEvent, LaneNotice, LaneStanding, LogLine, Resumption, RunHead, Stage, Why,
 };
 use runner_eval::record::CaseRecord;
 use runner_eval::resume::Which;
@@ -26,6 +26,11 @@ pub(super) fn of(event: &Event, began: Instant, now: Duration) -> Value {
     match event {
         Event::RunStarted(head) => line("run:started", now, started(head)),
         Event::CaseStarted { id } => line("case:started", now, case(*id)),
+        Event::Question { id, stage } => line(
+            &format!("question:{}", stage.word()),
+            now,
+            question(*id, stage),
+        ),
         Event::CaseFinished(record) => line("case:finished", now, finished(record)),
         Event::CaseKept(record) => line("case:kept", now, finished(record)),
         Event::Resumed(resumption) => line("run:resumed", now, resumed(resumption)),
@@ -94,6 +99,22 @@ fn started(head: &RunHead) -> Value {
 
 fn case(id: CaseId) -> Value {
     json!({ "testIdx": id.test_idx, "promptIdx": id.prompt_idx })
+}
+
+/// Which question it is stands at its first stage.
+fn question(id: CaseId, stage: &Stage) -> Value {
+    let mut fields = case(id);
+    match stage {
+        Stage::Queued(question) => {
+            fields["task"] = (*question.task).into();
+            fields["question"] = question.index.into();
+        }
+        Stage::Reserved { attempt } | Stage::Running { attempt } => {
+            fields["attempt"] = (*attempt).into();
+        }
+        Stage::Remembered | Stage::Parsing | Stage::Ended(_) => {}
+    }
+    fields
 }
 
 fn finished(record: &CaseRecord) -> Value {

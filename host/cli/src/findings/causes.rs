@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use runner_config::plan::CaseId;
+use runner_config::plan::{CaseId, SetRule};
 use runner_eval::record::CaseRecord;
 use serde_json::Value;
 
@@ -49,9 +49,9 @@ impl Causes {
             .iter()
             .flat_map(|grading| &grading.component_results);
         // A set's members follow it and say more.
-        for component in components
-            .filter(|component| !component.pass && kind(&component.assertion) != "assert-set")
-        {
+        for component in components.filter(|component| {
+            !component.pass && SetRule::of(kind(&component.assertion)).is_none()
+        }) {
             found = true;
             self.count(
                 record,

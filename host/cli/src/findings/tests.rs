@@ -59,6 +59,7 @@ pub(crate) fn record(test_idx: u32, prompt_idx: u32, outcome: Outcome, output: &
         cost: graded.then_some(0.001),
         token_usage: if graded { USAGE } else { TokenUsage::default() },
         metadata: Map::new(),
+        question: None,
         provenance: None,
     }
 }
@@ -96,6 +97,7 @@ fn grading(pass: bool, score: f64, reason: &str) -> GradingRecord {
             reason.to_owned(),
             assertion,
         )],
+        before_comparison: None,
     }
 }
 

@@ -132,6 +132,7 @@ fn head(out: &mut dyn Write, run: &Run<'_>, title: &str) -> anyhow::Result<()> {
         instant(run.started_at_ms),
         text(&facts.join(" · "))
     )?;
+    tasks(out, run)?;
     let rates = charts::pass_rates(&summary.columns);
     let latencies = charts::latencies(&summary.columns);
     writeln!(
@@ -139,6 +140,42 @@ fn head(out: &mut dyn Write, run: &Run<'_>, title: &str) -> anyhow::Result<()> {
         "<section class=\"charts\">\n<figure><figcaption>Pass rate</figcaption>{rates}</figure>\n\
          <figure><figcaption>Latency</figcaption>{latencies}</figure>\n</section>"
     )?;
+    Ok(())
+}
+
+/// How each task of questions stands, if there are any.
+fn tasks(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
+    if run.summary.tasks.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "<table class=\"tasks\">\n<thead><tr><th>task</th><th>column</th><th>status</th><th>accuracy</th>\
+         <th>correct</th><th>unreadable</th><th>over budget</th><th>errors</th></tr></thead>\n<tbody>"
+    )?;
+    for task in run.summary.tasks.in_order() {
+        let cells = [
+            task.task.to_string(),
+            task.prompt_idx.to_string(),
+            task.status().word().to_owned(),
+            figures::percent(task.correct, task.questions),
+            format!(
+                "{} of {}",
+                figures::count(task.correct),
+                figures::count(task.questions)
+            ),
+            figures::count(task.parse_errors),
+            figures::count(task.over_budget),
+            figures::count(task.runtime_errors + task.unfinished()),
+        ];
+        let cells: Vec<String> = cells
+            .iter()
+            .map(|cell| format!("<td>{}</td>", text(cell)))
+            .collect();
+        let cells = cells.concat();
+        writeln!(out, "<tr>{cells}</tr>")?;
+    }
+    writeln!(out, "</tbody>\n</table>")?;
     Ok(())
 }
 
@@ -199,6 +236,12 @@ fn case(record: &CaseRecord, run_id: &str) -> Value {
         facts.push(format!("{} tokens", record.token_usage.total));
     }
     facts.extend(record.cost.map(figures::dollars));
+    facts.extend(
+        record
+            .question
+            .as_ref()
+            .map(|it| it.end().word().to_owned()),
+    );
     if let Some(response) = response {
         facts.extend(response.model.clone());
         facts.extend(response.finish_reason.clone());
@@ -237,6 +280,7 @@ fn assertion(component: &ComponentRecord, shown: &dyn Fn(&str) -> String) -> Val
     let parts = component.parts.iter();
     json!({
         "pass": component.pass,
+        "skipped": component.skipped,
         "score": component.score,
         "type": shown(kind.unwrap_or("assertion")),
         "value": value.map(|value| shown(&text_of(value))),

@@ -6,6 +6,7 @@
 use std::io::Write;
 
 use jiff::Timestamp;
+use runner_eval::question::Task;
 use runner_eval::record::TokenUsage;
 use runner_eval::summary::Summary;
 use serde_json::{Value, json};
@@ -35,6 +36,9 @@ pub(crate) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
     if !run.summary.repeats.is_empty() {
         writeln!(out, "\"repeats\":{},", run.summary.repeats.to_json())?;
     }
+    if !run.summary.tasks.is_empty() {
+        writeln!(out, "\"tasks\":{},", tasks(run.summary))?;
+    }
     writeln!(out, "\"stats\":{}}},", stats(run.summary))?;
     writeln!(out, "\"config\":{},", run.config)?;
     writeln!(out, "\"shareableUrl\":null,")?;
@@ -58,13 +62,18 @@ pub(super) fn prompts(columns: &[ColumnRecord], summary: &Summary) -> Value {
     columns.iter().zip(&summary.columns).map(describe).collect()
 }
 
+/// How each task of questions stands.
+pub(super) fn tasks(summary: &Summary) -> Value {
+    summary.tasks.in_order().iter().map(Task::to_json).collect()
+}
+
 /// The run's sums.
 pub(super) fn stats(summary: &Summary) -> Value {
     let all = &summary.all;
     let mut usage = tokens(&all.tokens);
     usage["assertions"] = tokens(&all.grading_tokens);
     let duration_ms = summary.duration.as_millis() as u64;
-    json!({
+    let mut stats = json!({
         "successes": all.passed,
         "failures": all.failed,
         "errors": all.errors + all.budget_exceeded,
@@ -76,7 +85,11 @@ pub(super) fn stats(summary: &Summary) -> Value {
         "lanes": summary.to_json()["lanes"].take(),
         "budgetExceeded": all.budget_exceeded,
         "budgets": summary.to_json()["budgets"].take(),
-    })
+    });
+    if !summary.tasks.is_empty() {
+        stats["tasks"] = summary.tasks.stats_json();
+    }
+    stats
 }
 
 fn tokens(usage: &TokenUsage) -> Value {

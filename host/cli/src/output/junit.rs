@@ -130,9 +130,10 @@ fn suite(
                 out,
                 "<testcase classname=\"{name}\" name=\"{test}\" time=\"{time}\""
             )?;
-            match verdict(&record, &run.summary.run_id) {
+            let body = verdict(&record, &run.summary.run_id).or_else(|| skipped(&record));
+            match body {
                 None => writeln!(out, "/>")?,
-                Some(verdict) => writeln!(out, ">\n{verdict}\n</testcase>")?,
+                Some(body) => writeln!(out, ">\n{body}\n</testcase>")?,
             }
         }
     }
@@ -161,6 +162,17 @@ fn not_run(out: &mut dyn Write, run: &Run<'_>, missing: u64) -> anyhow::Result<(
     Ok(())
 }
 
+/// What was not graded of a green case since its `when` did not hold, as an element; `None` if
+/// there is nothing.
+fn skipped(record: &CaseRecord) -> Option<String> {
+    let components = record.grading_result.iter();
+    let components = components.flat_map(|grade| &grade.component_results);
+    let skipped = components.filter(|component| component.skipped);
+    let lines: Vec<String> = skipped.map(|it| cut(&detail::assertion(it))).collect();
+    let text = content(&lines.join("\n"));
+    (!lines.is_empty()).then(|| format!("<system-out>{text}</system-out>"))
+}
+
 /// Why a case is not green, as an element; `None` if it is.
 fn verdict(record: &CaseRecord, run_id: &str) -> Option<String> {
     let (element, kind) = match record.outcome {
@@ -176,7 +188,7 @@ fn verdict(record: &CaseRecord, run_id: &str) -> Option<String> {
     let mut lines = vec![];
     let components = record.grading_result.iter();
     for component in components.flat_map(|grade| &grade.component_results) {
-        if !component.pass {
+        if !component.pass || component.skipped {
             lines.push(cut(&detail::assertion(component)));
         }
     }

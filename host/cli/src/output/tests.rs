@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use runner_eval::event::{ColumnHead, Consumer, Event, RunHead};
 use runner_eval::gateway::{Measure, Statement};
+use runner_eval::question::Tasks;
 use runner_eval::record::{CaseRecord, Outcome};
 use runner_eval::repeats::Repeats;
 use runner_eval::summary::{End, Tally};
@@ -70,6 +71,7 @@ fn summary(records: &[CaseRecord]) -> Summary {
         throttled: 0,
         retries: 0,
         repeats: Repeats::default(),
+        tasks: Tasks::default(),
         lanes: vec![lane("api.example.com/m", 3)],
         budgets: vec![Statement {
             owner: "the run".to_owned(),
@@ -80,6 +82,7 @@ fn summary(records: &[CaseRecord]) -> Summary {
     };
     for record in records {
         summary.all.add(record);
+        summary.tasks.add(record);
         summary.columns[record.prompt_idx as usize].1.add(record);
     }
     summary
@@ -235,10 +238,19 @@ fn a_write_that_fails_leaves_the_old_file() -> anyhow::Result<()> {
 }
 
 #[test]
+fn a_folder_that_is_not_there_is_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let inner = folder.path().join("new/er");
+    assert!(Output::prepare(&[inner.join("out.csv")]).is_ok());
+    assert_eq!(fs::read_dir(inner).expect("it was made").count(), 0);
+}
+
+#[test]
 fn a_path_that_cannot_work_is_refused_before_the_run() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let base = folder.path();
     fs::create_dir(base.join("folder.json"))?;
+    fs::write(base.join("file"), "")?;
     let here = base.display();
     let table = [
         (
@@ -246,9 +258,9 @@ fn a_path_that_cannot_work_is_refused_before_the_run() -> anyhow::Result<()> {
             format!("error: can't write {here}/folder.json: it is a folder"),
         ),
         (
-            "no/out.csv",
+            "file/no/out.csv",
             format!(
-                "error: can't write {here}/no/out.csv: there is no folder {here}/no\nhelp: make it first: mkdir -p {here}/no"
+                "error: can't write {here}/file/no/out.csv: the folder {here}/file/no can't be made: Not a directory (os error 20)"
             ),
         ),
         (
@@ -290,7 +302,7 @@ fn a_path_that_cannot_work_is_refused_before_the_run() -> anyhow::Result<()> {
     );
     assert_eq!(
         fs::read_dir(base)?.count(),
-        1,
+        2,
         "trying leaves nothing behind"
     );
     Ok(())

@@ -47,6 +47,9 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
     if !run.summary.repeats.is_empty() {
         tail["repeats"] = run.summary.repeats.to_json();
     }
+    if !run.summary.tasks.is_empty() {
+        tail["tasks"] = json::tasks(run.summary);
+    }
     out.write_all(block(&tail, 2).as_bytes())?;
     let end = json!({
         "config": run.config,

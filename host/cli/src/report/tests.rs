@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use runner_eval::event::{ColumnHead, LaneMetrics};
 use runner_eval::gateway::Measure;
+use runner_eval::question::Tasks;
 use runner_eval::record::{CaseRecord, Outcome};
 
 use crate::exit::{Facts, Policy};
@@ -33,6 +34,7 @@ fn summed(records: &[CaseRecord], columns: u32, total: u64) -> (Summary, Finding
         throttled: 0,
         retries: 0,
         repeats: Repeats::default(),
+        tasks: Tasks::default(),
         lanes: Vec::new(),
         budgets: Vec::new(),
     };
@@ -40,6 +42,7 @@ fn summed(records: &[CaseRecord], columns: u32, total: u64) -> (Summary, Finding
         findings.add(record);
         summary.all.add(record);
         summary.repeats.add(record);
+        summary.tasks.add(record);
         summary.columns[record.prompt_idx as usize].1.add(record);
     }
     (summary, findings)

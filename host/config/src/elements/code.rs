@@ -1,8 +1,8 @@
 //! Code in a config: a text, or a file with everything that it imports.
 //!
 //! Files are read here, once each, so that what is missing is said before anything is spent and
-//! the code itself never sees a disk. What a file imports is found by a scan for relative paths
-//! (see `imports`) and handed over with it; whatever else it asks for does not exist for it.
+//! the code itself never sees a disk. What a file imports is found by a scan
+//! (see `imports`, and `python` for that language) and handed over with it; whatever else it asks for does not exist for it.
 //! A script's files have names relative to the lowest folder that holds all of them: nothing
 //! above what is needed shows in a message.
 //!
@@ -10,7 +10,7 @@
 //! code: they may come from anybody, and a file that they name would be read.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,10 +21,17 @@ use crate::entry::Entry;
 use crate::files::{has_extension, tidy};
 use crate::plan::{Code, CodeFile, CodeFiles, Position, Script};
 
+mod convention;
 mod imports;
+mod python;
+
+pub(crate) use convention::{Use, meant};
 
 /// The language of code that stands in the config, but for assertions, whose type says it.
 const INLINE_LANGUAGE: &str = "javascript";
+
+/// The language whose imports are read by other rules than JavaScript's.
+const PYTHON: &str = "python";
 
 /// Most files of one script.
 const MAX_FILES: usize = 256;
@@ -36,9 +43,28 @@ const MAX_CODE: usize = 4 << 20;
 /// What an import may leave out, in the order tried.
 const ENDINGS: [&str; 6] = ["", ".js", ".mjs", ".cjs", ".json", "/index.js"];
 
-/// The files of code that were read, of all configs of a run together; `None`: reported.
+/// The code of all configs of a run together.
 #[derive(Debug, Default)]
-pub(crate) struct CodeBook(RefCell<HashMap<PathBuf, Option<Arc<CodeFiles>>>>);
+pub(crate) struct CodeBook {
+    /// The files that were read; `None`: reported.
+    files: RefCell<HashMap<PathBuf, Option<Arc<CodeFiles>>>>,
+    languages: RefCell<BTreeSet<String>>,
+}
+
+impl CodeBook {
+    /// Notes that there is code in this language.
+    pub(crate) fn note(&self, language: &str) {
+        let mut languages = self.languages.borrow_mut();
+        if !languages.contains(language) {
+            languages.insert(language.to_owned());
+        }
+    }
+
+    /// The languages that code is in.
+    pub(crate) fn languages(&self) -> BTreeSet<String> {
+        self.languages.borrow().clone()
+    }
+}
 
 /// Whether a text names a file that is a program of whatever language.
 pub(crate) fn is_file(text: &str) -> bool {
@@ -66,6 +92,7 @@ pub(crate) fn read(entry: &Entry<'_>, origin: Origin, reading: Reading<'_>) -> O
             .error_help(entry.at(), message, languages(reading.catalog));
         return None;
     }
+    reading.code.note(INLINE_LANGUAGE);
     Some(Arc::new(Script {
         language: INLINE_LANGUAGE.to_owned(),
         key: entry.at().key,
@@ -90,23 +117,30 @@ pub(crate) fn file(
     let rest = crate::files::without_scheme(text);
     let path = program(text).unwrap_or(rest);
     let entry = rest[path.len()..].strip_prefix(':').map(str::to_owned);
-    let mut extensions = catalog.script_languages.iter();
     let speaks = |extensions: &[String]| {
         let extensions: Vec<&str> = extensions.iter().map(String::as_str).collect();
         has_extension(Path::new(path), &extensions)
     };
-    let Some((language, extensions)) = extensions.find(|(_, extensions)| speaks(extensions)) else {
+    let mut known = catalog.script_languages.iter();
+    let Some((language, extensions)) = known.find(|(_, extensions)| speaks(extensions)) else {
+        let mut absent = catalog.absent_languages.iter();
+        if let Some((name, absent)) = absent.find(|(_, absent)| speaks(&absent.extensions)) {
+            let message = format!("'{path}': {}", absent.message(name));
+            findings.error_help(at.clone(), message, absent.help.as_str());
+            return None;
+        }
         let message = format!("'{path}': no plugin runs code of this kind");
         findings.error_help(at.clone(), message, languages(catalog));
         return None;
     };
+    reading.code.note(language);
     let shown = reading.files.shown(path);
     let absolute = reading.files.absolute(path);
-    let known = reading.code.0.borrow().get(&absolute).cloned();
+    let known = reading.code.files.borrow().get(&absolute).cloned();
     let files = known.unwrap_or_else(|| {
-        let files = Gathering::new(reading, extensions).all(&shown, at);
+        let files = Gathering::new(reading, language, extensions).all(&shown, at);
         let files = files.map(Arc::new);
-        let mut book = reading.code.0.borrow_mut();
+        let mut book = reading.code.files.borrow_mut();
         book.insert(absolute, files.clone());
         files
     })?;
@@ -133,6 +167,7 @@ fn languages(catalog: &Catalog) -> String {
 /// A script's files on the way to being together.
 struct Gathering<'a> {
     reading: Reading<'a>,
+    language: &'a str,
     extensions: &'a [String],
     /// Paths as the user would write them, with their texts.
     found: Vec<(PathBuf, String)>,
@@ -140,9 +175,10 @@ struct Gathering<'a> {
 }
 
 impl<'a> Gathering<'a> {
-    fn new(reading: Reading<'a>, extensions: &'a [String]) -> Self {
+    fn new(reading: Reading<'a>, language: &'a str, extensions: &'a [String]) -> Self {
         Self {
             reading,
+            language,
             extensions,
             found: Vec::new(),
             size: 0,
@@ -208,6 +244,9 @@ impl<'a> Gathering<'a> {
             return Vec::new();
         }
         let folder = path.parent().unwrap_or(Path::new(""));
+        if self.language == PYTHON {
+            return self.python_imports(path, source, folder, at);
+        }
         let mut wanted = Vec::new();
         for specifier in imports::relative(source) {
             if let Some(path) = self.resolve(folder, specifier) {
@@ -219,6 +258,34 @@ impl<'a> Gathering<'a> {
                 path.display()
             );
             self.reading.findings.warn(at.clone(), message, None);
+        }
+        wanted
+    }
+
+    /// The same of a Python file.
+    fn python_imports(
+        &self,
+        path: &Path,
+        source: &str,
+        folder: &Path,
+        at: &Position,
+    ) -> Vec<PathBuf> {
+        let cwd = &self.reading.files.cwd;
+        let is_file = |path: &Path| cwd.join(path).is_file();
+        let is_folder = |path: &Path| cwd.join(path).is_dir();
+        let main = self.found[0].0.parent().unwrap_or(Path::new(""));
+        let mut wanted = Vec::new();
+        for import in python::imports(source) {
+            let files = import.files(main, folder, &is_file, &is_folder);
+            if files.is_empty() && import.is_relative() {
+                let message = format!(
+                    "'{}' imports '{}', and there is no such file",
+                    path.display(),
+                    import.written()
+                );
+                self.reading.findings.warn(at.clone(), message, None);
+            }
+            wanted.extend(files.iter().map(|path| tidy(path)));
         }
         wanted
     }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::program;
 use super::test_case::{Draft, TestReader};
 use super::vars::Origin;
 use crate::entry::Entry;
@@ -23,6 +24,9 @@ pub(crate) fn read(
     let mut default = merged.unwrap_or_default();
     if let Some(tests) = readers.first() {
         variables(&mut default, &overrides.vars, tests);
+        if let Some(grader) = &overrides.grader {
+            default.judges = tests.judge(grader).or(default.judges);
+        }
     }
     affix(&mut default, "prefix", overrides.prompt_prefix.as_deref());
     affix(&mut default, "suffix", overrides.prompt_suffix.as_deref());
@@ -36,6 +40,12 @@ fn one(root: &Entry<'_>, tests: &TestReader<'_>) -> Draft {
         None => Draft::default(),
         Some(entry) => match entry.text() {
             None => tests.read(&entry, Origin::Config, true).unwrap_or_default(),
+            Some(path) if program(path).is_some() => {
+                let message = format!("'{path}': code can't make `defaultTest`");
+                let help = "write it as YAML or JSON; code in it may be file://x.js";
+                reading.findings.error_help(entry.at(), message, help);
+                Draft::default()
+            }
             Some(path) => {
                 let shown = reading.files.shown(without_scheme(path));
                 let tree = reading.files.tree(&shown, &entry.at(), reading.findings);
@@ -99,6 +109,28 @@ mod tests {
         assert_eq!(folder.texts(), ["x 1", "t 2"]);
         let options = &folder.plan().tests[0].json["options"];
         assert_eq!(options["prefix"], "{{w}} ");
+    }
+
+    #[test]
+    fn a_grader_by_flag_stands_over_the_default_and_under_a_tests_own() {
+        let mut folder = Folder::new(
+            "prompts: [p]\nproviders: [echo]\ndefaultTest: { assert: [{ type: llm-rubric, value: v }], options: { provider: 'openai:d' } }\n\
+             tests: [{ vars: { q: 1 } }, { vars: { q: 2 }, options: { provider: 'openai:t' } }]",
+        );
+        folder.overrides.grader = Some("openai:flag".to_owned());
+        let plan = folder.plan();
+        let judge = |test: usize| {
+            let judges = plan.tests[test].assertions[0].members()[0].judges;
+            let id = judges.text.expect("somebody is asked");
+            plan.judges[id.0 as usize].id.clone()
+        };
+        assert_eq!(
+            (judge(0).as_str(), judge(1).as_str()),
+            ("openai:flag", "openai:t")
+        );
+        folder.overrides.grader = Some("nobody:x".to_owned());
+        let problems = folder.problems();
+        assert!(problems[0].contains("--grader"), "{problems:?}");
     }
 
     #[test]

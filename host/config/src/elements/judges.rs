@@ -95,18 +95,7 @@ impl<'a> JudgeBook<'a> {
             && entry.fields().next().is_some()
             && entry.fields().all(|(key, _)| KINDS.contains(&key));
         if !is_kinds {
-            let Some(judge) = self.one(entry, reading) else {
-                return Judges::default();
-            };
-            let embeds = self.found.borrow().judges[judge.0 as usize]
-                .id
-                .contains("embed");
-            return Judges {
-                text: (!embeds).then_some(judge),
-                embedding: embeds.then_some(judge),
-                classification: Some(judge),
-                moderation: Some(judge),
-            };
+            return self.of_all_kinds(self.one(entry, reading));
         }
         let kind = |name| self.one(&entry.get(name)?, reading);
         Judges {
@@ -117,17 +106,54 @@ impl<'a> JudgeBook<'a> {
         }
     }
 
+    /// `--grader`: an id, or the label of a provider of the run.
+    pub(crate) fn by_flag(&self, name: &str, reading: Reading<'_>) -> Judges {
+        let at = Position {
+            key: "--grader".to_owned(),
+            ..Position::default()
+        };
+        let provider = self
+            .labelled(name)
+            .or_else(|| providers::plain(name, &at, reading).map(Arc::new));
+        self.of_all_kinds(provider.map(|provider| self.found.borrow_mut().add(provider)))
+    }
+
+    /// One that was named for no kind of question in particular.
+    fn of_all_kinds(&self, judge: Option<JudgeId>) -> Judges {
+        let Some(judge) = judge else {
+            return Judges::default();
+        };
+        let embeds = self.found.borrow().judges[judge.0 as usize]
+            .id
+            .contains("embed");
+        Judges {
+            text: (!embeds).then_some(judge),
+            embedding: embeds.then_some(judge),
+            classification: Some(judge),
+            moderation: Some(judge),
+        }
+    }
+
+    /// The provider of the run with this label.
+    fn labelled(&self, name: &str) -> Option<Arc<Provider>> {
+        let mut providers = self.columns.iter().map(|column| &column.provider);
+        let labelled = providers.find(|one| one.label.as_deref() == Some(name));
+        labelled.cloned()
+    }
+
+    /// The `provider` of a test, which is asked instead of its columns'. It is kept with the judges:
+    /// both are providers beside those of the columns.
+    pub(crate) fn target(&self, entry: &Entry<'_>, reading: Reading<'_>) -> Option<JudgeId> {
+        self.one(entry, reading)
+    }
+
     /// One provider, by the label of a provider of the run, or in any form of `providers`.
     fn one(&self, entry: &Entry<'_>, reading: Reading<'_>) -> Option<JudgeId> {
         let key = entry.node.json().to_string();
         if let Some(known) = self.found.borrow().known.get(&key) {
             return *known;
         }
-        let labelled = entry.text().and_then(|name| {
-            let providers = self.columns.iter().map(|column| &column.provider);
-            let mut labelled = providers.filter(|one| one.label.as_deref() == Some(name));
-            labelled.next().cloned()
-        });
+        let labelled = entry.text().and_then(|name| self.labelled(name));
         let provider = labelled.or_else(|| providers::single(entry, reading, self.groups));
         let mut found = self.found.borrow_mut();
         let judge = provider.map(|provider| found.add(provider));

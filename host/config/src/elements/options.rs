@@ -8,10 +8,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
+
 use super::budget;
 use crate::entry::Entry;
 use crate::environment::{self, Variable};
-use crate::filters::{TestRange, written_range};
+use crate::filters::{Sample, TestRange, written_range};
 use crate::load::Overrides;
 use crate::plan::RunOptions;
 use crate::problem::Findings;
@@ -33,8 +35,10 @@ const MAX_MS: u64 = 86_400_000;
 const SECTIONS: [&str; 2] = ["commandLineOptions", "evaluateOptions"];
 
 /// Keys that both sections may have; those without a meaning here are named in the README.
-pub(crate) const KNOWN: [&str; 12] = [
+pub(crate) const KNOWN: [&str; 17] = [
     "filterRange",
+    "filterSample",
+    "filterSampleSeed",
     "generateSuggestions",
     "maxConcurrency",
     "repeat",
@@ -46,6 +50,51 @@ pub(crate) const KNOWN: [&str; 12] = [
     "silent",
     "verbose",
     "table",
+    "tableCellMaxLength",
+    "progressBar",
+    "tags",
+];
+
+/// Keys of `commandLineOptions` that say what to run or where results go, each with its flag:
+/// nothing reads them, as promptfoo doesn't read most of them. A stranger's config chooses no
+/// files of keys either.
+const FLAGS: [(&str, &str); 26] = [
+    ("assertions", "--assertions"),
+    ("config", "--config"),
+    ("description", "--description"),
+    ("envFile", "--env-file"),
+    ("envPath", "--env-file"),
+    ("extension", "--extension"),
+    ("filterErrorsOnly", "--filter-errors-only"),
+    ("filterFailing", "--filter-failing"),
+    ("filterFirstN", "--filter-first-n"),
+    ("filterMetadata", "--filter-metadata"),
+    ("filterPattern", "--filter-pattern"),
+    ("filterPrompts", "--filter-prompts"),
+    ("filterProviders", "--filter-providers"),
+    ("filterTargets", "--filter-targets"),
+    ("grader", "--grader"),
+    ("modelOutputs", "--model-outputs"),
+    ("output", "--output"),
+    ("promptPrefix", "--prompt-prefix"),
+    ("promptSuffix", "--prompt-suffix"),
+    ("prompts", "--prompts"),
+    ("providers", "--providers"),
+    ("retryErrors", "--retry-errors"),
+    ("tests", "--tests"),
+    ("var", "--var"),
+    ("vars", "--vars"),
+    ("watch", "--watch"),
+];
+
+/// Keys that ask for what is not done here: said, and no reason to refuse the config.
+const NOT_DONE: [(&str, &str); 3] = [
+    (
+        "interactiveProviders",
+        "cases never wait for somebody to type",
+    ),
+    ("share", "results are never shared"),
+    ("write", "every run is kept; RUNNER_HOME says where"),
 ];
 
 /// Keys whose effect is missing.
@@ -82,7 +131,7 @@ pub(crate) fn read(
         None,
         (1, MAX_REPEAT),
     );
-    let adaptive = !environment::flag(env, environment::DISABLE_ADAPTIVE_SCHEDULER);
+    let adaptive = !environment::flag(env, environment::DISABLE_ADAPTIVE_SCHEDULER, findings);
     let max_concurrency = concurrency.unwrap_or(default_concurrency(adaptive));
     let timeout = environment::EVAL_TIMEOUT_MS;
     let run_timeout = environment::MAX_EVAL_TIME_MS;
@@ -127,10 +176,55 @@ fn sections<'n>(roots: &[Entry<'n>], findings: &Findings) -> Vec<Entry<'n>> {
         if !section.is_map() {
             section.mismatch(findings, "a map");
         }
-        section.warn_unknown(findings, &KNOWN);
+        let only_said = FLAGS.iter().chain(&NOT_DONE).map(|(key, _)| *key);
+        let known: Vec<&str> = KNOWN.into_iter().chain(only_said).collect();
+        section.warn_unknown(findings, &known);
+        not_read(section, findings);
         section.refuse(findings, &UNSUPPORTED);
     }
     sections
+}
+
+/// Says which keys of a section have no effect, and what has.
+fn not_read(section: &Entry<'_>, findings: &Findings) {
+    for (key, flag) in FLAGS {
+        if let Some(entry) = section.get(key) {
+            let message = format!("'{key}' is read from the command line only");
+            findings.warn(entry.at(), message, Some(format!("give it as {flag}")));
+        }
+    }
+    for (key, why) in NOT_DONE {
+        let entry = section.get(key);
+        let asks = |entry: &Entry<'_>| entry.node.json() != Value::Bool(key == "write");
+        if let Some(entry) = entry.filter(asks) {
+            findings.warn(entry.at(), format!("'{key}' is ignored: {why}"), None);
+        }
+    }
+}
+
+/// `filterSample` with `filterSampleSeed`. Without a seed the same tests are drawn every time: what
+/// a config means does not change by itself.
+pub(crate) fn filter_sample(roots: &[Entry<'_>], findings: &Findings) -> Option<Sample> {
+    let sections = sections(roots, &Findings::default());
+    let first = |key| sections.iter().find_map(|section| section.get(key));
+    let count = first("filterSample")?.want_count(findings, 1, u64::from(u32::MAX))?;
+    let seed = first("filterSampleSeed").and_then(|seed| seed.want_text(findings));
+    Some(Sample {
+        count: count as usize,
+        seed: seed.unwrap_or_default(),
+    })
+}
+
+/// `tags` of the sections, the winning ones last.
+pub(crate) fn tags(roots: &[Entry<'_>], findings: &Findings) -> Map<String, Value> {
+    let sections = sections(roots, &Findings::default());
+    let tags = sections
+        .iter()
+        .rev()
+        .filter_map(|section| section.get("tags"));
+    tags.filter_map(|tags| tags.want_map(findings))
+        .flatten()
+        .collect()
 }
 
 impl Sources<'_, '_> {
@@ -162,7 +256,7 @@ impl Sources<'_, '_> {
         written
             .first()
             .copied()
-            .or_else(|| set.then(|| environment::flag(self.env, variable)))
+            .or_else(|| set.then(|| environment::flag(self.env, variable, self.findings)))
     }
 
     /// `commandLineOptions` > `evaluateOptions` > flag > environment; 0 is none.

@@ -17,7 +17,8 @@ use crate::problem::Findings;
 pub struct PluginEntry {
     /// The user's name for it.
     pub alias: String,
-    /// The component's file, absolute.
+    /// The component's file, absolute; empty for a component that comes with the program, whose
+    /// entry only grants hosts.
     pub source: PathBuf,
     /// Its expected sha256, 64 lower-case hex digits.
     pub sha256: Option<String>,
@@ -115,12 +116,7 @@ fn plugin(
         .get("sha256")
         .and_then(|entry| sha256(&entry, findings));
     let Some(source) = entry.get("source") else {
-        findings.error_help(
-            entry.at(),
-            "has no `source`",
-            "for example: source: ./plugins/acme.wasm",
-        );
-        return None;
+        return bundled(alias, entry, permissions, findings);
     };
     let path = source.want_text(findings)?;
     if path.contains("://") && !path.starts_with("file://") {
@@ -138,6 +134,40 @@ fn plugin(
         sha256,
         permissions,
         limits,
+        at: entry.at(),
+    })
+}
+
+/// An entry without `source`: it grants hosts to a component that comes with the program, and
+/// nothing else. Whether there is one is known when components are loaded.
+fn bundled(
+    alias: &str,
+    entry: &Entry<'_>,
+    permissions: Permissions,
+    findings: &Findings,
+) -> Option<PluginEntry> {
+    let Permissions {
+        hosts,
+        credentials,
+        llm,
+    } = &permissions;
+    let more = ["sha256", "limits", "budget"].map(|key| entry.get(key).is_some());
+    let help = "for example: source: ./plugins/acme.wasm";
+    if hosts.is_empty() {
+        findings.error_help(entry.at(), "has no `source`", help);
+        return None;
+    }
+    if !credentials.is_empty() || !llm.is_empty() || more.contains(&true) {
+        let message = "has no `source`, and a plugin that comes with the program can be given `permissions.hosts` and nothing else";
+        findings.error_help(entry.at(), message, help);
+        return None;
+    }
+    Some(PluginEntry {
+        alias: alias.to_owned(),
+        source: PathBuf::new(),
+        sha256: None,
+        permissions,
+        limits: PluginLimits::default(),
         at: entry.at(),
     })
 }

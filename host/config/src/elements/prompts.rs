@@ -5,6 +5,7 @@
 //! like a path, names no file and has a space or a template in it is a prompt: `and/or` is not
 //! a folder.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,8 +13,9 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::vars::Origin;
-use super::{Document, PROGRAM_HELP, PROGRAMS, Reading, code, program};
+use super::{Document, PROGRAMS, Reading, code, program};
 use crate::entry::Entry;
+use crate::environment;
 use crate::files::{has_extension, is_pattern, without_scheme};
 use crate::plan::{Code, Position, Prompt, Script};
 use crate::several::{self, Repeated};
@@ -57,7 +59,7 @@ pub(crate) fn read(documents: &[Document<'_>]) -> Vec<Arc<Prompt>> {
             ..root.at()
         };
         let (raw, label) = ("{{prompt}}".to_owned(), "{{prompt}}".to_owned());
-        let reader = Reader { reading: *reading };
+        let reader = Reader::new(*reading);
         return reader
             .finish(Draft { raw, label, at }, None)
             .into_iter()
@@ -66,7 +68,7 @@ pub(crate) fn read(documents: &[Document<'_>]) -> Vec<Arc<Prompt>> {
     let at = first.at();
     let mut prompts = Vec::new();
     for (entry, reading) in written {
-        let more = Reader { reading }.key(&entry);
+        let more = Reader::new(reading).key(&entry);
         several::add(&mut prompts, more, reading.findings);
     }
     if prompts.is_empty() && reading.findings.is_clean() {
@@ -77,6 +79,17 @@ pub(crate) fn read(documents: &[Document<'_>]) -> Vec<Arc<Prompt>> {
         );
     }
     prompts
+}
+
+/// A prompt of the program's own, on behalf of what stands at `at`.
+pub(crate) fn own(
+    raw: &str,
+    label: &str,
+    at: Position,
+    reading: Reading<'_>,
+) -> Option<Arc<Prompt>> {
+    let (raw, label) = (raw.to_owned(), label.to_owned());
+    Reader::new(reading).finish(Draft { raw, label, at }, None)
 }
 
 impl Repeated for Arc<Prompt> {
@@ -109,14 +122,31 @@ fn is_object(entry: &Entry<'_>) -> bool {
 
 struct Reader<'a> {
     reading: Reading<'a>,
+    /// Whether values in a JSON prompt are escaped.
+    escapes: bool,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(reading: Reading<'a>) -> Self {
+        let variable = environment::DISABLE_JSON_AUTOESCAPE;
+        Self {
+            reading,
+            escapes: !environment::flag(reading.process, variable, reading.findings),
+        }
+    }
+
     /// The whole key of one config.
     fn key(&self, entry: &Entry<'_>) -> Vec<Arc<Prompt>> {
         let mut prompts = Vec::new();
         if entry.is_list() {
+            let mut seen = HashSet::new();
             for item in entry.items() {
+                let text = item.text_as_written().unwrap_or_default();
+                if !text.is_empty() && !seen.insert(text.to_owned()) {
+                    let message = "the same prompt stands above: it is used once";
+                    self.reading.findings.warn(item.at(), message, None);
+                    continue;
+                }
                 self.one(&item, &mut prompts);
             }
         } else if entry.is_map() && !is_object(entry) {
@@ -237,6 +267,7 @@ impl Reader<'_> {
             config: config.cloned(),
             at: at.clone(),
             prepared: Arc::new(Prepared::new("", None).expect("no text is no broken template")),
+            escapes: self.escapes,
             env: self.reading.declared.values.clone(),
         })
     }
@@ -270,7 +301,12 @@ impl Reader<'_> {
     fn finish(&self, draft: Draft, config: Option<&Map<String, Value>>) -> Option<Arc<Prompt>> {
         let Draft { raw, label, at } = draft;
         let env = &self.reading.declared.values;
-        let prepared = match Prepared::new(&raw, Some(env)) {
+        let prepared = if self.escapes {
+            Prepared::new(&raw, Some(env))
+        } else {
+            Prepared::unescaped(&raw, Some(env))
+        };
+        let prepared = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
                 let help =
@@ -281,6 +317,10 @@ impl Reader<'_> {
                 return None;
             }
         };
+        for template in prepared.templates() {
+            let filters = self.reading.filters;
+            filters.check(template, &at, self.reading.findings);
+        }
         // Texts of the config itself were checked when it was filled in.
         if at.file != self.reading.config {
             for template in prepared.templates() {
@@ -299,6 +339,7 @@ impl Reader<'_> {
             config: config.cloned(),
             at,
             prepared,
+            escapes: self.escapes,
             env,
         }))
     }

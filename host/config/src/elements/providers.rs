@@ -1,17 +1,17 @@
 //! `providers` (or `targets`): ids, objects, maps of ids, files with any of these.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::limits::Groups;
 use super::options::MAX_CONCURRENCY;
 use super::vars::Origin;
-use super::{Document, Reading, budget, code, lane, program, retries};
+use super::{Document, Reading, budget, code, lane, program, provider_config, retries};
 use crate::catalog::Catalog;
 use crate::entry::Entry;
 use crate::environment;
-use crate::files::{has_extension, without_scheme};
+use crate::files::{Files, has_extension, without_scheme};
 use crate::node::{Mark, Node};
 use crate::plan::{Position, Provider};
 use crate::references;
@@ -46,8 +46,9 @@ pub(crate) struct Listed {
     pub(crate) prompts: Option<Vec<(String, Position)>>,
 }
 
-/// Reads the key of every config, at least one.
-pub(crate) fn read(documents: &[Document<'_>], groups: &Groups) -> Vec<Listed> {
+/// Reads the key of every config, at least one. Those that flags give are the only ones, where
+/// flags give any: one of the config's by its id or label, else a provider of that id.
+pub(crate) fn read(documents: &[Document<'_>], groups: &Groups, given: &[String]) -> Vec<Listed> {
     let Document { root, reading } = &documents[0];
     let bounds = (1, MAX_CONCURRENCY);
     let min_concurrency = environment::count(
@@ -62,13 +63,27 @@ pub(crate) fn read(documents: &[Document<'_>], groups: &Groups) -> Vec<Listed> {
             reading: document.reading,
             groups,
             min_concurrency: min_concurrency.map(|count| count as u32),
+            given,
         };
         if let Some(entry) = written(document) {
             any = true;
             let mut more = Vec::new();
             reader.any(&entry, 0, &mut more);
-            several::add(&mut listed, more, reading.findings);
+            // One by one, since a provider that stands twice in one config is used once as well:
+            // who wants two columns of it gives it two labels.
+            for one in more {
+                several::add(&mut listed, vec![one], reading.findings);
+            }
         }
+    }
+    if !given.is_empty() {
+        let reader = Reader {
+            reading: *reading,
+            groups,
+            min_concurrency: min_concurrency.map(|count| count as u32),
+            given: &[],
+        };
+        return reader.chosen(given, &listed);
     }
     let example = "write at least one, for example: providers: [echo]";
     if listed.is_empty() && (!any || reading.findings.is_clean()) {
@@ -95,6 +110,7 @@ pub(crate) fn single(
         reading,
         groups,
         min_concurrency: None,
+        given: &[],
     };
     let mut listed = Vec::new();
     reader.any(entry, 0, &mut listed);
@@ -113,8 +129,13 @@ pub(crate) fn plain(id: &str, at: &Position, reading: Reading<'_>) -> Option<Pro
         reading,
         groups: &Groups::default(),
         min_concurrency: None,
+        given: &[],
     };
-    let mut provider = reader.provider(id, &Entry::root(&node, &at.file))?;
+    let entry = Entry {
+        key: at.key.clone(),
+        ..Entry::root(&node, &at.file)
+    };
+    let mut provider = reader.provider(id, &entry)?;
     provider.at = at.clone();
     Some(provider)
 }
@@ -161,9 +182,58 @@ struct Reader<'a> {
     groups: &'a Groups,
     /// The environment's default for `minConcurrency`.
     min_concurrency: Option<u32>,
+    /// The only ones that count, if there are any: names by flag.
+    given: &'a [String],
+}
+
+/// How well a name by flag means a provider: by its id, its label, or the end of its id.
+fn rank(name: &str, id: &str, label: Option<&str>) -> Option<u8> {
+    if name == id {
+        return Some(0);
+    }
+    if label == Some(name) {
+        return Some(1);
+    }
+    let ends = id
+        .strip_suffix(name)
+        .is_some_and(|before| before.ends_with(':'));
+    ends.then_some(2)
 }
 
 impl Reader<'_> {
+    /// The providers that flags give, in their order.
+    fn chosen(&self, given: &[String], listed: &[Listed]) -> Vec<Listed> {
+        let mut chosen = Vec::new();
+        let files = Files {
+            base: PathBuf::new(),
+            ..self.reading.files.clone()
+        };
+        let from_here = Reader {
+            reading: Reading {
+                files: &files,
+                ..self.reading
+            },
+            ..*self
+        };
+        for name in given {
+            let ranked = listed.iter().filter_map(|one| {
+                let Provider { id, label, .. } = &*one.provider;
+                Some((rank(name, id, label.as_deref())?, one))
+            });
+            if let Some((_, known)) = ranked.min_by_key(|(rank, _)| *rank) {
+                chosen.push(known.clone());
+                continue;
+            }
+            let node = Node::text(name, Mark::default());
+            let entry = Entry {
+                key: "--providers".to_owned(),
+                ..Entry::root(&node, Path::new(""))
+            };
+            from_here.any(&entry, 0, &mut chosen);
+        }
+        chosen
+    }
+
     /// A list, or one item.
     fn any(&self, entry: &Entry<'_>, depth: usize, listed: &mut Vec<Listed>) {
         if entry.is_list() {
@@ -202,21 +272,27 @@ impl Reader<'_> {
             );
         }
         for (id, entry) in fields {
+            // An id within is what the column is called.
             let own = entry
                 .get("id")
                 .and_then(|id| id.want_text(self.reading.findings));
-            listed.extend(self.object(own.as_deref().unwrap_or(id), &entry));
+            let mut one = self.object(id, &entry);
+            if let (Some(listed), Some(own)) = (&mut one, own) {
+                let provider = Arc::make_mut(&mut listed.provider);
+                provider.label.get_or_insert(own);
+            }
+            listed.extend(one);
         }
     }
 
     /// An id alone, or a file.
     fn named(&self, text: &str, entry: &Entry<'_>, depth: usize, listed: &mut Vec<Listed>) {
-        if self.refused(text, &entry.at()) {
-            return;
-        }
         let path = without_scheme(text);
         if !text.starts_with("file://") {
             return listed.extend(self.object(text, entry));
+        }
+        if self.refused(text, &entry.at()) {
+            return;
         }
         if !has_extension(Path::new(path), &["yaml", "yml", "json"]) {
             let message = format!("'{text}': providers come from YAML or JSON files");
@@ -253,17 +329,21 @@ impl Reader<'_> {
             return false;
         }
         let message = format!("'{id}': providers that are programs are not supported");
-        self.reading.findings.error_help(
-            at.clone(),
-            message,
-            "write it as a plugin, see `plugins`",
-        );
+        let help = "an API of your own is the provider `http`; write anything else as a plugin, \
+                    see `plugins`";
+        self.reading.findings.error_help(at.clone(), message, help);
         true
     }
 
     /// A provider by its id and, perhaps, an object with more.
     fn object(&self, id: &str, entry: &Entry<'_>) -> Option<Listed> {
         let findings = self.reading.findings;
+        let label = entry.get("label");
+        let label = label.as_ref().and_then(Entry::text);
+        let counts = |name: &String| rank(name, id, label).is_some();
+        if !self.given.is_empty() && !self.given.iter().any(counts) {
+            return None;
+        }
         if self.refused(id, &entry.at()) {
             return None;
         }
@@ -286,7 +366,8 @@ impl Reader<'_> {
                 .and_then(|entry| entry.want_map(findings))
                 .unwrap_or_default()
         };
-        let (mut config, env) = (map("config"), map("env"));
+        let env = map("env");
+        let mut config = provider_config::read(entry, self.reading);
         let label = entry
             .get("label")
             .and_then(|label| label.want_text(findings));
@@ -320,7 +401,8 @@ impl Reader<'_> {
             env,
             transform: entry
                 .get("transform")
-                .and_then(|it| code::read(&it, Origin::Config, self.reading)),
+                .and_then(|it| code::read(&it, Origin::Config, self.reading))
+                .map(|script| code::meant(script, code::Use::Transform)),
             plugin,
             at,
         })
@@ -332,13 +414,51 @@ impl Reader<'_> {
         let Some((prefix, name)) = catalog.split_provider(id) else {
             let prefix = id.split(':').next().unwrap_or(id);
             let message = format!("no plugin serves the provider '{id}'");
-            let help = Catalog::instead(prefix, &catalog.provider_prefixes);
+            let help = elsewhere(prefix)
+                .unwrap_or_else(|| Catalog::instead(prefix, &catalog.provider_prefixes));
             self.reading.findings.error_help(at.clone(), message, help);
             return None;
         };
         let plugin = catalog.provider_prefixes[prefix].clone();
         Some((prefix.to_owned(), name.to_owned(), plugin))
     }
+}
+
+/// The way to a provider that promptfoo has and no plugin serves yet.
+fn elsewhere(prefix: &str) -> Option<String> {
+    const SOCKETS: [&str; 3] = ["ws", "wss", "websocket"];
+    /// promptfoo's, by how often its examples use them.
+    const THEIRS: [&str; 22] = [
+        "bedrock",
+        "vertex",
+        "replicate",
+        "xai",
+        "sagemaker",
+        "perplexity",
+        "deepseek",
+        "cohere",
+        "togetherai",
+        "fireworks",
+        "cerebras",
+        "databricks",
+        "github",
+        "huggingface",
+        "litellm",
+        "localai",
+        "llamafile",
+        "vllm",
+        "watsonx",
+        "cloudflare-ai",
+        "voyage",
+        "palm",
+    ];
+    if SOCKETS.contains(&prefix) {
+        let way = "websockets are not supported: use the API's HTTP form (`id: https://…`), or write a plugin";
+        return Some(way.to_owned());
+    }
+    THEIRS.contains(&prefix).then(|| {
+        "not supported yet: where the API is like OpenAI's, `openai:MODEL` with `config: { apiBaseUrl: … }`; any other over HTTP, `id: https://…`; many models, `openrouter:…`".to_owned()
+    })
 }
 
 /// A list of names, each with its place.

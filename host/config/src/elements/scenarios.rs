@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::program;
 use super::test_case::{Draft, TestReader};
 use super::test_sources::of_config;
 use super::vars::Origin;
-use super::{PROGRAM_HELP, program};
 use crate::entry::Entry;
 use crate::files::without_scheme;
 use crate::node::Kind;
@@ -36,8 +36,7 @@ pub(crate) fn read(
             continue;
         }
         for entry in scenarios.items() {
-            one(&entry, number, tests, default, &mut found);
-            number += 1;
+            one(&entry, &mut number, tests, default, &mut found);
         }
     }
     found
@@ -46,7 +45,7 @@ pub(crate) fn read(
 /// A scenario, or a file that is one or several.
 fn one(
     entry: &Entry<'_>,
-    number: usize,
+    number: &mut usize,
     tests: &TestReader<'_>,
     default: &Draft,
     found: &mut Vec<Arc<Test>>,
@@ -56,10 +55,9 @@ fn one(
         return scenario(entry, number, tests, default, found);
     };
     if let Some(path) = program(text) {
-        let message = format!("'{path}': scenarios made by a program are not supported yet");
-        return reading
-            .findings
-            .error_help(entry.at(), message, PROGRAM_HELP);
+        let message = format!("'{path}': code can't make scenarios");
+        let help = "make their tests with it, tests: file://x.js";
+        return reading.findings.error_help(entry.at(), message, help);
     }
     let shown = reading.files.shown(without_scheme(text));
     let Some(mut node) = reading.files.tree(&shown, &entry.at(), reading.findings) else {
@@ -79,7 +77,7 @@ fn one(
 
 fn scenario(
     entry: &Entry<'_>,
-    number: usize,
+    number: &mut usize,
     tests: &TestReader<'_>,
     default: &Draft,
     found: &mut Vec<Arc<Test>>,
@@ -102,7 +100,9 @@ fn scenario(
         return findings.error_help(entry.at(), "a scenario needs `tests`", help);
     };
     for mut part in parts {
+        // As in promptfoo, every part is a conversation of its own.
         let id = format!("__scenario_{number}__");
+        *number += 1;
         let conversation = default.metadata.get("conversationId").cloned();
         part.metadata
             .entry("conversationId")
@@ -151,7 +151,7 @@ mod tests {
             [
                 r#"1 d "default","part","test" "__scenario_0__""#,
                 r#"3 d "default","part" "own""#,
-                r#"2 x "default","test" "__scenario_0__""#,
+                r#"2 x "default","test" "__scenario_1__""#,
                 r#"3 x "default" "own""#,
             ]
         );
@@ -179,10 +179,7 @@ mod tests {
                 "[{ config: {}, tests: [{ vars: { a: 1 } }] }]",
                 "a list of parts of tests",
             ),
-            (
-                "[file://x.js]",
-                "scenarios made by a program are not supported yet",
-            ),
+            ("[file://x.js]", "'x.js': code can't make scenarios"),
         ];
         for (yaml, expected) in cases {
             let problems = folder(yaml).problems();

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::code::Use;
 use super::judges::JudgeBook;
 use super::vars::{Origin, VarCollector, VarReader};
 use super::{Reading, code, names_match, prompts, providers, test_options};
-use crate::assertions::AssertionReader;
+use crate::assertions::{AssertionReader, compared, when};
 use crate::entry::Entry;
 use crate::environment;
-use crate::plan::{Assertion, Axes, Check, Column, Judges, Position, Script, Test};
+use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Position, Script, Test};
+use crate::redacted::redacted;
 
 pub(crate) const KNOWN: [&str; 11] = [
     "description",
@@ -24,18 +26,6 @@ pub(crate) const KNOWN: [&str; 11] = [
     "prompts",
     "providerOutput",
     "assertScoringFunction",
-];
-
-/// Keys whose effect is missing.
-pub(crate) const UNSUPPORTED: [(&str, &str); 2] = [
-    (
-        "provider",
-        "name it in `providers` at the top and choose it with the test's `providers`",
-    ),
-    (
-        "providerOutput",
-        "tests of outputs that exist already come with a later release",
-    ),
 ];
 
 /// Keys of which a test needs at least one.
@@ -63,11 +53,35 @@ pub(crate) struct Draft {
     pub(crate) options: Map<String, Value>,
     pub(crate) options_written: Map<String, Value>,
     /// `options.provider`.
-    judges: Judges,
+    pub(crate) judges: Judges,
+    own: OwnAnswer,
     code: TestCode,
     providers: Option<Filter>,
     prompts: Option<Filter>,
     at: Position,
+}
+
+/// Where a test's answers come from, if not from its columns' providers.
+#[derive(Debug, Clone, Default)]
+struct OwnAnswer {
+    /// `provider`: who is asked instead.
+    provider: Option<JudgeId>,
+    /// The same as written, for the results.
+    written: Option<Value>,
+    /// `providerOutput`: the answer itself.
+    output: Option<Value>,
+}
+
+impl OwnAnswer {
+    /// `over`, and `self` where it says nothing.
+    fn under(&self, over: Self) -> Self {
+        let named = if over.written.is_some() { &over } else { self };
+        Self {
+            provider: named.provider,
+            written: named.written.clone(),
+            output: over.output.or_else(|| self.output.clone()),
+        }
+    }
 }
 
 /// The code of a test.
@@ -98,6 +112,8 @@ pub(crate) struct TestReader<'a> {
     columns: &'a [Arc<Column>],
     /// How often a test runs that doesn't say.
     repeat: u32,
+    /// The environment's word for `disableVarExpansion`.
+    keeps_lists: bool,
 }
 
 impl<'a> TestReader<'a> {
@@ -117,6 +133,11 @@ impl<'a> TestReader<'a> {
             judges,
             columns,
             repeat,
+            keeps_lists: environment::flag(
+                reading.process,
+                environment::DISABLE_VAR_EXPANSION,
+                reading.findings,
+            ),
         }
     }
 
@@ -133,7 +154,6 @@ impl<'a> TestReader<'a> {
             return None;
         }
         entry.warn_unknown(findings, &KNOWN);
-        entry.refuse(findings, &UNSUPPORTED);
         if !is_default && !entry.fields().any(|(key, _)| SUBSTANCE.contains(&key)) {
             findings.error_help(
                 entry.at(),
@@ -142,11 +162,9 @@ impl<'a> TestReader<'a> {
             );
             return None;
         }
-        let vars = entry.get("vars").map(|vars| self.vars.read(&vars, origin));
         let options = entry
             .get("options")
             .map(|options| test_options::read(&options, self.reading));
-        let vars = vars.unwrap_or_default();
         let judge = entry.get("options").and_then(|it| it.get("provider"));
         let judges = judge.map(|judge| self.judges.read(&judge, self.reading));
         let (options, options_written) = options.unwrap_or_default();
@@ -167,7 +185,7 @@ impl<'a> TestReader<'a> {
             description: entry
                 .get("description")
                 .and_then(|text| text.want_text(findings)),
-            vars,
+            vars: self.variables(entry, origin),
             checks: entry
                 .get("assert")
                 .map(|list| self.assertions.list(&list, origin))
@@ -179,15 +197,48 @@ impl<'a> TestReader<'a> {
             options,
             options_written,
             judges: judges.unwrap_or_default(),
+            own: self.own_answer(entry),
             providers: filter("providers"),
             prompts: filter("prompts"),
             at: entry.at(),
         })
     }
 
+    /// The judges that `--grader` names.
+    pub(crate) fn judge(&self, grader: &str) -> Judges {
+        self.judges.by_flag(grader, self.reading)
+    }
+
+    fn variables(&self, entry: &Entry<'_>, origin: Origin) -> Map<String, Value> {
+        let Some(vars) = entry.get("vars") else {
+            return Map::new();
+        };
+        let options = entry.get("options");
+        match options.and_then(|options| options.get(test_options::RAW_VARS)) {
+            Some(raw) if raw.node.json() == Value::Bool(true) => {
+                vars.want_map(self.reading.findings).unwrap_or_default()
+            }
+            _ => self.vars.read(&vars, origin),
+        }
+    }
+
+    fn own_answer(&self, entry: &Entry<'_>) -> OwnAnswer {
+        let named = entry.get("provider");
+        OwnAnswer {
+            provider: named
+                .as_ref()
+                .and_then(|named| self.judges.target(named, self.reading)),
+            written: named.map(|named| redacted(named.node.json_as_written())),
+            output: entry.get("providerOutput").map(|saved| saved.node.json()),
+        }
+    }
+
     fn code(&self, entry: &Entry<'_>, origin: Origin) -> TestCode {
         let option = |key| entry.get("options")?.get(key);
-        let code = |entry: Entry<'_>| code::read(&entry, origin, self.reading);
+        let code = |entry: Entry<'_>| {
+            let script = code::read(&entry, origin, self.reading)?;
+            Some(code::meant(script, Use::Transform))
+        };
         let transform = option("transform").or_else(|| option("postprocess"));
         let scoring = entry.get("assertScoringFunction");
         TestCode {
@@ -201,7 +252,8 @@ impl<'a> TestReader<'a> {
     fn scoring(&self, entry: &Entry<'_>, origin: Origin) -> Option<Arc<Script>> {
         let text = entry.want_text(self.reading.findings)?;
         if code::is_file(&text) {
-            return code::file(&text, &entry.at(), origin, self.reading);
+            let script = code::file(&text, &entry.at(), origin, self.reading)?;
+            return Some(code::meant(script, Use::Scoring));
         }
         let help = "assertScoringFunction: file://score.js, or file://score.js:function";
         let findings = self.reading.findings;
@@ -217,25 +269,37 @@ impl<'a> TestReader<'a> {
             let Assertion { kind, at, .. } = &*assertion;
             assertion.judges = self.judges.complete(chosen, kind, at, self.reading);
         }
-        let disabled = test_options::flag(&merged.options, "disableVarExpansion")
-            || environment::flag(self.reading.process, environment::DISABLE_VAR_EXPANSION);
-        let axes = Axes::new(&merged.vars, &self.vars.files(), !disabled);
+        let disabled =
+            self.keeps_lists || test_options::flag(&merged.options, "disableVarExpansion");
+        let axes = if test_options::flag(&merged.options, test_options::RAW_VARS) {
+            Axes::raw()
+        } else {
+            Axes::new(&merged.vars, &self.vars.files(), !disabled)
+        };
         let columns = self.columns(&merged);
+        let json = merged.json();
+        let (comparisons, assertions) = compared::split(merged.checks, self.reading);
+        when::check(&assertions, self.reading.findings);
         Test {
-            json: merged.json(),
+            json,
             repeat: test_options::repeat(&merged.options).unwrap_or(self.repeat),
             columns,
             axes,
             combinations: None,
             description: merged.description,
             vars: merged.vars,
-            assertions: merged.checks,
+            assertions,
+            comparisons,
             threshold: merged.threshold,
             metadata: merged.metadata,
+            timeout: test_options::timeout(&merged.options),
             options: merged.options,
+            provider: merged.own.provider,
+            output: merged.own.output,
             transform: merged.code.transform,
             transform_vars: merged.code.transform_vars,
             scoring: merged.code.scoring,
+            question: None,
             at: merged.at,
         }
     }
@@ -280,6 +344,22 @@ impl<'a> TestReader<'a> {
 }
 
 impl Draft {
+    /// A test that has one assertion and is not written in this form.
+    pub(super) fn made(
+        description: String,
+        check: Assertion,
+        metadata: Map<String, Value>,
+    ) -> Self {
+        let at = check.at.clone();
+        Self {
+            description: Some(description),
+            checks: vec![Check::One(check)],
+            metadata,
+            at,
+            ..Self::default()
+        }
+    }
+
     /// `draft` with what it leaves out taken from `self`, the default.
     pub(crate) fn under(&self, draft: Draft) -> Draft {
         let over = |under: &Map<String, Value>, over: Map<String, Value>| {
@@ -302,6 +382,7 @@ impl Draft {
             options,
             options_written: over(&self.options_written, draft.options_written),
             judges: draft.judges.or(self.judges),
+            own: self.own.under(draft.own),
             code: self.code.under(draft.code),
             providers: draft.providers.or_else(|| self.providers.clone()),
             prompts: draft.prompts.or_else(|| self.prompts.clone()),
@@ -334,6 +415,8 @@ impl Draft {
             self.threshold.map(|threshold| json!(threshold)),
         );
         put("metadata", some(&self.metadata));
+        put("provider", self.own.written.clone());
+        put("providerOutput", self.own.output.clone());
         put("providers", self.providers.as_ref().map(names));
         put("prompts", self.prompts.as_ref().map(names));
         Value::Object(test)

@@ -3,12 +3,21 @@
 //! What isn't known here goes to the provider (`temperature`, `response_format`, …), so no key is
 //! unknown. The code among them is read by `test_case`.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
 use super::Reading;
 use crate::entry::Entry;
 use crate::files::{has_extension, without_scheme};
-use crate::plan::CONVERSATION;
+use crate::plan::{CONVERSATION, TestTimeout};
+
+/// Variables are what they say: no templates in them, no `file://`, no list that stands for one
+/// case each. For data that must not be read as anything but itself.
+pub(crate) const RAW_VARS: &str = "rawVars";
+
+/// The longest time that a test may work, a day, in milliseconds.
+const MAX_TIMEOUT_MS: u64 = 86_400_000;
 
 /// Options, environment templates filled in and as written.
 pub(crate) fn read(
@@ -20,6 +29,9 @@ pub(crate) fn read(
         if let Some(value) = entry.get(key).filter(|value| value.text().is_none()) {
             value.mismatch(findings, "text");
         }
+    }
+    if let Some(timeout) = entry.get("timeoutMs") {
+        timeout.want_count(findings, 0, MAX_TIMEOUT_MS);
     }
     if let Some(repeat) = entry.get("repeat") {
         repeat.want_count(findings, 1, u64::from(u32::MAX));
@@ -42,6 +54,7 @@ pub(crate) fn read(
         "disableDefaultAsserts",
         "disableConversationVar",
         "runSerially",
+        RAW_VARS,
     ] {
         entry.get(key).map(|value| value.want_bool(findings));
     }
@@ -81,6 +94,20 @@ fn is_name(name: &str) -> bool {
 /// A switch among the options.
 pub(crate) fn flag(options: &Map<String, Value>, key: &str) -> bool {
     options.get(key) == Some(&Value::Bool(true))
+}
+
+/// `timeoutMs` among the options.
+pub(crate) fn timeout(options: &Map<String, Value>) -> TestTimeout {
+    let ms = match options.get("timeoutMs") {
+        Some(Value::String(text)) => text.trim().parse().ok(),
+        Some(other) => other.as_u64(),
+        None => None,
+    };
+    match ms {
+        None => TestTimeout::OfRun,
+        Some(0) => TestTimeout::Unlimited,
+        Some(ms) => TestTimeout::Limited(Duration::from_millis(ms)),
+    }
 }
 
 /// `repeat` among the options.

@@ -1,14 +1,16 @@
-//! `tests`: where tests come from. Inline, CSV, JSON, JSONL, YAML; one or a list of these.
+//! `tests`: where tests come from. Inline, CSV, XLSX, JSON, JSONL, YAML, code; one or a list of these.
 //!
 //! Every source becomes the same tree of one test, so that a key means the same wherever it
 //! stands. Trees of rows live only until their test is made.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use serde_json::Value;
 
 use super::test_case::{Draft, TestReader};
 use super::vars::Origin;
-use super::{PROGRAM_HELP, program};
+use super::{Reading, program, questions};
 use crate::entry::Entry;
 use crate::files::{has_extension, malformed_at, without_scheme};
 use crate::json;
@@ -17,6 +19,8 @@ use crate::plan::{Position, Test};
 use crate::references;
 
 mod csv;
+mod generated;
+mod sheet;
 
 /// Beginnings of sources that aren't files here.
 const REMOTE: [&str; 5] = ["huggingface://", "https://", "http://", "az://", "s3://"];
@@ -24,13 +28,64 @@ const REMOTE: [&str; 5] = ["huggingface://", "https://", "http://", "az://", "s3
 /// How many files of tests may name each other.
 const MAX_NESTING: usize = 8;
 
-/// Collects tests.
+/// Finds the trees of tests, wherever they stand.
 pub(crate) struct Sources<'a, 'r> {
-    tests: &'a TestReader<'r>,
-    default: &'a Draft,
-    found: Vec<Arc<Test>>,
+    reading: Reading<'r>,
+    /// Takes each thing that is found.
+    each: &'a mut dyn FnMut(Found<'_>),
     /// How many files deep.
     depth: usize,
+}
+
+/// What stands under `tests`.
+pub(crate) enum Found<'a> {
+    /// The tree of a test.
+    Test(&'a Entry<'a>, Origin),
+    /// A set of questions: its file, and where it is named.
+    Questions(&'a str, &'a Position),
+}
+
+/// The tree of one test, wherever it came from.
+pub(crate) struct Tree {
+    pub(crate) node: Node,
+    /// The file that it stands in.
+    pub(crate) file: PathBuf,
+    /// Its place there.
+    pub(crate) key: String,
+    pub(crate) origin: Origin,
+    /// The config that names it, by its number.
+    pub(crate) config: usize,
+}
+
+impl Tree {
+    pub(crate) fn of(entry: &Entry<'_>, origin: Origin, config: usize) -> Self {
+        Self {
+            node: entry.node.clone(),
+            file: entry.file.to_owned(),
+            key: entry.key.clone(),
+            origin,
+            config,
+        }
+    }
+}
+
+/// The tests that trees make, each with the reader of its config.
+pub(crate) fn of_trees(
+    trees: &[Tree],
+    readers: &[TestReader<'_>],
+    default: &Draft,
+) -> Vec<Arc<Test>> {
+    let test = |tree: &Tree| {
+        let tests = readers.get(tree.config)?;
+        let entry = Entry {
+            node: &tree.node,
+            file: &tree.file,
+            key: tree.key.clone(),
+        };
+        let draft = tests.read(&entry, tree.origin, false)?;
+        Some(Arc::new(tests.finish(default, draft)))
+    };
+    trees.iter().filter_map(test).collect()
 }
 
 /// Reads the key of every config, with the reader that belongs to it. Where none has it, nor
@@ -67,50 +122,60 @@ pub(crate) fn of_config(
     tests: &TestReader<'_>,
     default: &Draft,
 ) -> Vec<Arc<Test>> {
-    let mut sources = Sources {
-        tests,
-        default,
-        found: Vec::new(),
-        depth: 0,
-    };
-    if !entry.is_list() {
-        sources.one(entry);
-        return sources.found;
-    }
-    entry.items().for_each(|item| sources.one(&item));
-    if sources.found.is_empty() && tests.reading.findings.is_clean() {
+    let mut found = Vec::new();
+    walk(entry, tests.reading, &mut |one| match one {
+        Found::Test(entry, origin) => {
+            if let Some(draft) = tests.read(entry, origin, false) {
+                found.push(Arc::new(tests.finish(default, draft)));
+            }
+        }
+        Found::Questions(path, at) => {
+            let questions = questions::tests(path, at, tests, default);
+            found.extend(questions.into_iter().map(Arc::new));
+        }
+    });
+    if entry.is_list() && found.is_empty() && tests.reading.findings.is_clean() {
         let findings = tests.reading.findings;
         findings.error(entry.at(), "there are no tests in the list");
     }
-    sources.found
+    found
+}
+
+/// Hands everything under one `tests` key to `each`.
+pub(crate) fn walk(entry: &Entry<'_>, reading: Reading<'_>, each: &mut dyn FnMut(Found<'_>)) {
+    let mut sources = Sources {
+        reading,
+        each,
+        depth: 0,
+    };
+    if entry.is_list() {
+        entry.items().for_each(|item| sources.one(&item));
+    } else {
+        sources.one(entry);
+    }
 }
 
 impl Sources<'_, '_> {
     /// An item of the list: a test, or the name of a file.
     fn one(&mut self, entry: &Entry<'_>) {
-        let findings = self.tests.reading.findings;
         match entry.text() {
-            Some(text) => self.named(text, &entry.at()),
+            Some(text) => self.named(text, &entry.at(), None),
             None if entry.get("path").is_some() && entry.get("vars").is_none() => {
-                findings.error_help(
-                    entry.at(),
-                    "tests made by a program are not supported yet",
-                    PROGRAM_HELP,
-                );
+                self.configured(entry);
             }
             None => self.test(entry, Origin::Config),
         }
     }
 
     fn test(&mut self, entry: &Entry<'_>, origin: Origin) {
-        if let Some(draft) = self.tests.read(entry, origin, false) {
-            self.found
-                .push(Arc::new(self.tests.finish(self.default, draft)));
-        }
+        (self.each)(Found::Test(entry, origin));
     }
 
-    fn named(&mut self, text: &str, at: &Position) {
-        let reading = self.tests.reading;
+    fn named(&mut self, text: &str, at: &Position, config: Option<Value>) {
+        let reading = self.reading;
+        if let Some(path) = questions::file_named(text) {
+            return (self.each)(Found::Questions(path, at));
+        }
         if let Some(scheme) = REMOTE.iter().find(|scheme| text.starts_with(**scheme)) {
             let message = format!("tests from '{scheme}' are not supported yet");
             return reading.findings.error_help(
@@ -119,11 +184,8 @@ impl Sources<'_, '_> {
                 "save them as CSV, JSONL or YAML",
             );
         }
-        if let Some(path) = program(text) {
-            let message = format!("'{path}': tests made by a program are not supported yet");
-            return reading
-                .findings
-                .error_help(at.clone(), message, PROGRAM_HELP);
+        if program(text).is_some() {
+            return self.generated(text, at, config);
         }
         match reading.files.expand(without_scheme(text)) {
             Err(reason) => reading
@@ -145,8 +207,14 @@ impl Sources<'_, '_> {
     }
 
     fn file(&mut self, path: &Path, at: &Position) {
-        let reading = self.tests.reading;
-        if has_extension(path, &["csv"]) {
+        let reading = self.reading;
+        if sheet::is_spreadsheet(path) {
+            if let Some(table) = sheet::read(path, at, reading) {
+                csv::tests(path, table, reading, &mut |test| {
+                    self.test(&Entry::root(&test, path), Origin::Data);
+                });
+            }
+        } else if has_extension(path, &["csv"]) {
             let Some(text) = reading.files.read_named(path, at, reading.findings) else {
                 return;
             };
@@ -171,7 +239,7 @@ impl Sources<'_, '_> {
             }
         } else {
             let message = format!(
-                "'{}': tests come from CSV, JSON, JSONL and YAML files",
+                "'{}': tests come from CSV, XLSX, JSON, JSONL and YAML files",
                 path.display()
             );
             reading.findings.error(at.clone(), message);
@@ -186,11 +254,7 @@ impl Sources<'_, '_> {
             }
             match json::parse(line, number) {
                 Ok(node) => self.test(&Entry::root(&node, path), Origin::Data),
-                Err(malformed) => self
-                    .tests
-                    .reading
-                    .findings
-                    .problem(malformed_at(path, malformed)),
+                Err(malformed) => self.reading.findings.problem(malformed_at(path, malformed)),
             }
         }
     }

@@ -11,21 +11,21 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{PROGRAM_HELP, Reading, code, program};
+use super::code::Use;
+use super::{Reading, code, program};
 use crate::entry::Entry;
 use crate::files::{has_extension, is_pattern, without_scheme};
 use crate::node::{Kind, Node};
 use crate::plan::{Position, VarFiles};
 use crate::problem::Findings;
 
+mod media;
+
 /// What all files of variables may hold together.
 const MAX_CONTENTS: usize = 256 << 20;
 
-/// Media that templates have no text for.
-const MEDIA: [&str; 20] = [
-    "pdf", "png", "jpg", "jpeg", "gif", "webp", "bmp", "svg", "tiff", "ico", "heic", "avif", "mp3",
-    "wav", "ogg", "flac", "m4a", "mp4", "webm", "mov",
-];
+/// Documents that are no text.
+const DOCUMENTS: [&str; 4] = ["pdf", "docx", "pptx", "xlsx"];
 
 /// Who wrote a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,8 +115,10 @@ impl<'a> VarReader<'a> {
             return entry.mismatch(findings, "the path of a YAML or JSON file");
         };
         if let Some(path) = program(text) {
-            let message = format!("'{path}': variables made by a program are not supported yet");
-            return findings.error_help(entry.at(), message, PROGRAM_HELP);
+            let message = format!("'{path}': code can't make all variables at once");
+            let help = "name the code for one variable, vars: { name: file://x.js }, or make the \
+                        tests with it, tests: file://x.js";
+            return findings.error_help(entry.at(), message, help);
         }
         if !may_name(text, &entry.at(), origin, findings) {
             return;
@@ -156,6 +158,11 @@ impl<'a> VarReader<'a> {
     /// Reads the file or files that a text names, if it names any.
     pub(crate) fn value(&self, text: &str, at: &Position, origin: Origin, may_expand: bool) {
         let findings = self.reading.findings;
+        if text.starts_with("package:") && origin == Origin::Config {
+            let message = format!("'{text}': packages are not read");
+            let help = "name the file: file://node_modules/…; or, for the text itself, options: { rawVars: true }";
+            return findings.error_help(at.clone(), message, help);
+        }
         let Some(path) = text.strip_prefix("file://") else {
             return;
         };
@@ -173,6 +180,7 @@ impl<'a> VarReader<'a> {
         }
         if program(path).is_some() && !is_pattern(path) {
             let script = code::file(text, at, origin, self.reading);
+            let script = script.map(|script| code::meant(script, Use::Variable));
             let mut files = self.collector.files.borrow_mut();
             return files
                 .scripts
@@ -217,14 +225,20 @@ impl<'a> VarReader<'a> {
             findings.error_help(at.clone(), message, "name each file by itself");
             return None;
         }
-        if has_extension(path, &MEDIA) {
-            findings.error(
-                at.clone(),
-                format!("'{shown}': media in variables are not supported yet"),
-            );
+        if has_extension(path, &DOCUMENTS) {
+            let message = format!("'{shown}': documents in variables are not supported");
+            let help = "save its text as .txt, for example with `pdftotext`";
+            findings.error_help(at.clone(), message, help);
             return None;
         }
-        let (content, size) = if has_extension(path, &["json", "yaml", "yml"]) {
+        let (content, size) = if media::is_media(path) {
+            let bytes = self.reading.files.read_bytes(path, media::MAX_MEDIA);
+            let text = bytes.map(|bytes| media::text(path, &bytes));
+            let refused = |why| findings.error(at.clone(), format!("'{shown}': {why}"));
+            let text = text.map_err(refused).ok()?;
+            let size = text.len();
+            (Value::from(text), size)
+        } else if has_extension(path, &["json", "yaml", "yml"]) {
             let content = self
                 .reading
                 .files

@@ -24,12 +24,13 @@ const PROGRAM_NAMES: [&str; 6] = [
     "promptfooconfig.ts",
 ];
 
-/// The configs' files, in the order named; at least one.
+/// The configs' files, in the order named; none only where flags say enough.
 pub(super) fn files(request: &LoadRequest) -> Result<Vec<PathBuf>, Problem> {
     let in_cwd = |name: &&str| request.cwd.join(name).is_file();
     if request.config_files.is_empty() {
         return match DEFAULT_NAMES.into_iter().find(in_cwd) {
             Some(name) => Ok(vec![PathBuf::from(name)]),
+            None if request.overrides.given.is_enough() => Ok(Vec::new()),
             None => Err(match PROGRAM_NAMES.into_iter().find(in_cwd) {
                 Some(name) => program(PathBuf::from(name)),
                 None => problem(
@@ -103,6 +104,6 @@ fn program(file: PathBuf) -> Problem {
     problem(
         file,
         "a config written as a program is not supported",
-        "write it as YAML or JSON; code in a config never runs in the host",
+        "print it once as JSON, for example with `node -p \"JSON.stringify(require('./promptfooconfig.js'))\" > promptfooconfig.json`; prompts, variables, assertions and transforms in JavaScript can stay files",
     )
 }

@@ -25,7 +25,7 @@ fn default_names_are_looked_for_in_order() {
     assert_eq!(
         error(&program.request()),
         "promptfooconfig.js: a config written as a program is not supported\n\
-         help: write it as YAML or JSON; code in a config never runs in the host"
+         help: print it once as JSON, for example with `node -p \"JSON.stringify(require('./promptfooconfig.js'))\" > promptfooconfig.json`; prompts, variables, assertions and transforms in JavaScript can stay files"
     );
 }
 

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Case, CaseId, CodeVars, Plan, Test};
+use super::variables::waiting_for_filters;
+use super::{Case, CaseId, CodeVars, Column, Plan, Test};
+use crate::template::Results;
 
 impl Plan {
     /// Every case, in order. Can't fail: what could was checked when the plan was made.
@@ -37,6 +39,7 @@ impl Plan {
             row: 0,
             vars: None,
             code_vars: None,
+            late_vars: None,
         }
     }
 
@@ -51,6 +54,27 @@ impl Plan {
     /// How many rows the results have: cases over columns.
     pub fn row_count(&self) -> u64 {
         self.tests.iter().map(|test| rows(test)).sum()
+    }
+
+    /// A column, as the test has it: a provider of its own answers in place of the column's, whose
+    /// transform it gets if it has none.
+    fn column(&self, test: &Test, prompt_idx: u32) -> Arc<Column> {
+        let column = &self.columns[prompt_idx as usize];
+        match test.provider {
+            None => column.clone(),
+            Some(own) => {
+                let mut provider = self.judges[own.0 as usize].clone();
+                if provider.transform.is_none() {
+                    let transform = column.provider.transform.clone();
+                    Arc::make_mut(&mut provider).transform = transform;
+                }
+                Arc::new(Column {
+                    prompt_idx,
+                    prompt: column.prompt.clone(),
+                    provider,
+                })
+            }
+        }
     }
 
     fn column_count(&self, test: &Test) -> u64 {
@@ -88,6 +112,8 @@ pub struct Cases<'a> {
     vars: Option<Arc<Map<String, Value>>>,
     /// Of the current row.
     code_vars: Option<CodeVars>,
+    /// Of the current row.
+    late_vars: Option<Arc<[String]>>,
 }
 
 impl Cases<'_> {
@@ -106,6 +132,7 @@ impl Cases<'_> {
     /// Goes to the next row.
     fn next_row(&mut self, test: &Test) {
         (self.column, self.vars, self.code_vars) = (0, None, None);
+        self.late_vars = None;
         self.row += 1;
         self.combination += 1;
         if self.combination == combinations(test) {
@@ -124,7 +151,8 @@ impl Iterator for Cases<'_> {
 
     fn next(&mut self) -> Option<Case> {
         loop {
-            let test = self.plan.tests.get(self.test)?;
+            let plan = self.plan;
+            let test = plan.tests.get(self.test)?;
             if self.skip_unwanted(test) {
                 continue;
             }
@@ -151,6 +179,10 @@ impl Iterator for Cases<'_> {
                     .filter_map(|(name, value)| Some((name.clone(), files.script(value)?.clone())));
                 made.collect()
             });
+            let filters = &self.plan.filters;
+            let late_vars = self
+                .late_vars
+                .get_or_insert_with(|| waiting_for_filters(vars, filters));
             let order = self.plan.order.as_ref();
             let needs = order.map(|order| order.needs(self.test, self.repeat, prompt_idx));
             return Some(Case {
@@ -163,8 +195,10 @@ impl Iterator for Cases<'_> {
                 vars: vars.clone(),
                 scope: vars.clone(),
                 code_vars: code_vars.clone(),
+                late_vars: late_vars.clone(),
+                results: (!filters.is_empty()).then(|| Arc::new(Results::new(filters.clone()))),
                 needs: needs.map(Arc::new),
-                column: self.plan.columns[prompt_idx as usize].clone(),
+                column: self.plan.column(test, prompt_idx),
             });
         }
     }

@@ -36,6 +36,23 @@ pub enum Strand {
     },
     /// The variable that a test's `storeOutputAs` names, for all columns.
     Register(Arc<str>),
+    /// The place of a task whose questions are asked one after the other. Nothing is left on it.
+    Turn {
+        /// The task.
+        task: Arc<str>,
+        /// `prompt_idx` of its column.
+        column: u32,
+    },
+}
+
+impl Strand {
+    /// Whether what a case leaves there changes those after it.
+    pub fn carries(&self) -> bool {
+        match self {
+            Self::Conversation { .. } | Self::Register(_) => true,
+            Self::Turn { .. } => false,
+        }
+    }
 }
 
 /// What ties a case to others.
@@ -73,6 +90,8 @@ struct TestOrder {
     apart: bool,
     reads: BTreeSet<Arc<str>>,
     writes: Option<Arc<str>>,
+    /// The task whose questions are asked one after the other.
+    turn: Option<Arc<str>>,
 }
 
 impl Order {
@@ -98,7 +117,7 @@ impl Order {
             .collect();
         let ties = !registers.is_empty()
             || columns.iter().any(|column| column.converses)
-            || tests.iter().any(|test| test.alone);
+            || tests.iter().any(|test| test.alone || test.turn.is_some());
         ties.then_some(Self {
             columns,
             tests,
@@ -120,6 +139,12 @@ impl Order {
             };
             reads.push(turns.clone());
             writes.push(turns);
+        }
+        if let Some(task) = test.turn.clone() {
+            let column = prompt_idx;
+            let turn = Strand::Turn { task, column };
+            reads.push(turn.clone());
+            writes.push(turn);
         }
         Needs {
             alone: test.alone,
@@ -144,7 +169,7 @@ impl TestOrder {
                 .values()
                 .for_each(|value| leaves(value, &mut read));
             leaves(&test.json, &mut read);
-            let checks = test.assertions.iter().flat_map(super::Check::members);
+            let checks = test.assertions();
             let scripts = [&test.transform, &test.transform_vars, &test.scoring];
             for script in scripts {
                 read.extend(code_words(script.as_deref()));
@@ -180,6 +205,11 @@ impl TestOrder {
             writes: option("storeOutputAs")
                 .and_then(Value::as_str)
                 .map(Arc::from),
+            turn: test
+                .question
+                .as_ref()
+                .filter(|question| question.in_turn)
+                .map(|question| question.task.clone()),
         }
     }
 }
@@ -208,6 +238,18 @@ impl fmt::Display for Order {
             let names: Vec<&str> = self.registers.iter().map(|name| &**name).collect();
             parts.push(format!(
                 "tests that read {} wait for those that set it (storeOutputAs)",
+                names.join(", ")
+            ));
+        }
+        let turns: BTreeSet<_> = self
+            .tests
+            .iter()
+            .filter_map(|it| it.turn.as_ref())
+            .collect();
+        if !turns.is_empty() {
+            let names: Vec<&str> = turns.iter().map(|name| &***name).collect();
+            parts.push(format!(
+                "questions of {} one after the other (concurrency: 1)",
                 names.join(", ")
             ));
         }

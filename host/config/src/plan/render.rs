@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::order::template_names;
-use super::{Assertion, Case, Rendered};
+use super::{Assertion, Case, FilterCall, Rendered};
 use crate::chat;
-use crate::template::{Prepared, RenderError, is_plain, render_once};
+use crate::template::{Prepared, RenderError, Results, is_plain, render_once};
 
 impl Case {
     /// The prompt with this case's variables. A test's `prefix` and `suffix` are part of the
@@ -26,10 +26,11 @@ impl Case {
         let (prefix, suffix) = (option("prefix"), option("suffix"));
         let prompt = &self.column.prompt;
         let (text, json) = if prefix.is_empty() && suffix.is_empty() {
-            prompt.prepared.render(&self.scope)?
+            prompt.prepared.render(&self.scope, self.results.as_ref())?
         } else {
             let text = format!("{prefix}{}{suffix}", prompt.raw);
-            Prepared::new(&text, Some(&prompt.env))?.render(&self.scope)?
+            let prepared = prompt.prepare(&text)?;
+            prepared.render(&self.scope, self.results.as_ref())?
         };
         let messages = chat::messages(&text, json)?;
         let config = Map::new();
@@ -51,9 +52,11 @@ impl Case {
         made: &str,
         config: Map<String, Value>,
     ) -> Result<Rendered, RenderError> {
-        let (text, json) = match Prepared::new(made, Some(&self.column.prompt.env)) {
-            Ok(prepared) => prepared.render(&self.scope)?,
-            Err(_) => (made.to_owned(), None),
+        let (text, json) = match self.column.prompt.prepare(made) {
+            Ok(prepared) if self.has_filters(&prepared) => {
+                prepared.render(&self.scope, self.results.as_ref())?
+            }
+            Ok(_) | Err(_) => (made.to_owned(), None),
         };
         let messages = chat::messages(&text, json)?;
         Ok(Rendered {
@@ -73,11 +76,27 @@ impl Case {
         let late: Vec<(String, String)> = late.collect();
         self.add_vars(made);
         let fill = |(name, text): (String, String)| {
-            let filled = render_once(&text, &self.scope).ok()?;
+            let filled = render_once(&text, &self.scope, None).ok()?;
             Some((name, Value::String(filled)))
         };
         let filled: Map<String, Value> = late.into_iter().filter_map(fill).collect();
         self.add_vars(filled);
+    }
+
+    /// Puts other variables in the place of all; what earlier cases left stays over them.
+    pub fn set_vars(&mut self, vars: Map<String, Value>) {
+        let left = self.scope.iter();
+        let left = left.filter(|(name, value)| self.vars.get(*name) != Some(*value));
+        let left: Vec<(String, Value)> = left
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        let mut scope = vars.clone();
+        scope.extend(left);
+        let same =
+            |(name, _): &&(String, Arc<super::Script>)| vars.get(name) == self.vars.get(name);
+        self.code_vars = self.code_vars.iter().filter(same).cloned().collect();
+        self.vars = Arc::new(vars);
+        self.scope = Arc::new(scope);
     }
 
     /// Adds variables, over those of the same name.
@@ -96,7 +115,7 @@ impl Case {
         let is_late = |text: &str| template_names(text).any(|name| left.contains_key(&name));
         let late = self.vars.iter().filter_map(|(name, value)| {
             let text = value.as_str().filter(|text| is_late(text))?;
-            let filled = render_once(text, &scope).ok()?;
+            let filled = render_once(text, &scope, None).ok()?;
             (!left.contains_key(name)).then(|| (name.clone(), Value::String(filled)))
         });
         let late: Map<String, Value> = late.collect();
@@ -107,7 +126,58 @@ impl Case {
 
     /// A short template such as a metric's name; as written if it can't be filled in.
     pub fn render_text(&self, template: &str) -> String {
-        render_once(template, &self.scope).unwrap_or_else(|_| template.to_owned())
+        render_once(template, &self.scope, self.results.as_ref())
+            .unwrap_or_else(|_| template.to_owned())
+    }
+
+    /// The value of an assertion, filled in.
+    ///
+    /// # Errors
+    /// When a template can't be filled in.
+    pub fn render_value(&self, assertion: &Assertion) -> Result<Option<Value>, RenderError> {
+        assertion.filled_in(&self.scope, self.results.as_ref())
+    }
+
+    /// Fills in the variables that call filters of the config.
+    pub fn fill_late_vars(&mut self) {
+        let fill = |name: &String| {
+            let written = self.vars.get(name)?;
+            // What an earlier case left under the name wins.
+            let text = written
+                .as_str()
+                .filter(|_| self.scope.get(name) == Some(written))?;
+            let filled = render_once(text, &self.scope, self.results.as_ref()).ok()?;
+            Some((name.clone(), Value::String(filled)))
+        };
+        let filled: Map<String, Value> = self.late_vars.iter().filter_map(fill).collect();
+        self.add_vars(filled);
+    }
+
+    /// Whether variables call filters of the config.
+    pub fn has_late_vars(&self) -> bool {
+        !self.late_vars.is_empty()
+    }
+
+    /// The calls of filters that renderings of this case wait for, since this was asked last.
+    /// While there are any, nothing that was rendered is the last word: hand in what they give
+    /// ([`Self::keep_filtered`]) and render again.
+    pub fn wanted_filters(&self) -> Vec<FilterCall> {
+        let results = self.results.as_ref();
+        results.map_or_else(Vec::new, |results| results.take_wanted())
+    }
+
+    /// Takes what a filter gave, or why it gave nothing.
+    pub fn keep_filtered(&self, call: &FilterCall, given: Result<Value, String>) {
+        if let Some(results) = &self.results {
+            results.keep(call, given);
+        }
+    }
+
+    /// Whether every filter that a text names exists.
+    fn has_filters(&self, prepared: &Prepared) -> bool {
+        let templates = prepared.templates();
+        let mut named = templates.iter().flat_map(|template| template.custom());
+        named.all(|name| self.results.as_ref().is_some_and(|it| it.has(name)))
     }
 }
 
@@ -118,9 +188,17 @@ impl Assertion {
     /// # Errors
     /// When a template can't be filled in.
     pub fn render_value(&self, vars: &Map<String, Value>) -> Result<Option<Value>, RenderError> {
+        self.filled_in(vars, None)
+    }
+
+    fn filled_in(
+        &self,
+        vars: &Map<String, Value>,
+        results: Option<&Arc<Results>>,
+    ) -> Result<Option<Value>, RenderError> {
         let is_template = |value: &Value| value.as_str().is_some_and(|text| !is_plain(text));
         let render = |value: &Value, vars: &Arc<Map<String, Value>>| match value {
-            Value::String(text) => render_once(text, vars).map(Value::String),
+            Value::String(text) => render_once(text, vars, results).map(Value::String),
             other => Ok(other.clone()),
         };
         match &self.value {
@@ -140,7 +218,10 @@ impl Assertion {
     /// `metric` with `vars` filled in; as written if that can't be done.
     pub fn render_metric(&self, vars: &Map<String, Value>) -> Option<String> {
         let metric = self.metric.as_deref()?;
-        Some(render_once(metric, &Arc::new(vars.clone())).unwrap_or_else(|_| metric.to_owned()))
+        Some(
+            render_once(metric, &Arc::new(vars.clone()), None)
+                .unwrap_or_else(|_| metric.to_owned()),
+        )
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::Script;
-use crate::template::{Piece, Template, is_plain, pieces, text_of};
+use crate::template::{Filters, Piece, Template, is_plain, pieces, text_of};
 
 /// Rounds of replacing `{{ name }}` inside variables by other variables.
 const ROUNDS: usize = 5;
@@ -62,9 +62,21 @@ impl Choices {
 
 /// The variables of a test that have several values.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Axes(Vec<Axis>);
+pub(crate) struct Axes {
+    axes: Vec<Axis>,
+    /// Whether the variables are what they say, without templates and files.
+    raw: bool,
+}
 
 impl Axes {
+    /// Of variables that are what they say.
+    pub(crate) fn raw() -> Self {
+        Self {
+            axes: Vec::new(),
+            raw: true,
+        }
+    }
+
     /// The axes of `vars`, in the order of keys.
     pub(crate) fn new(vars: &Map<String, Value>, files: &VarFiles, expand: bool) -> Self {
         let choices = |value: &Value| match value {
@@ -80,12 +92,15 @@ impl Axes {
                 choices: choices(value)?,
             })
         });
-        Self(axes.collect())
+        Self {
+            axes: axes.collect(),
+            raw: false,
+        }
     }
 
     /// How many cases per column and repeat; `None` if that is more than fits.
     pub(crate) fn combinations(&self) -> Option<u64> {
-        self.0.iter().try_fold(1_u64, |product, axis| {
+        self.axes.iter().try_fold(1_u64, |product, axis| {
             product.checked_mul(axis.choices.len() as u64)
         })
     }
@@ -97,14 +112,17 @@ impl Axes {
         files: &VarFiles,
         mut index: u64,
     ) -> Map<String, Value> {
-        let mut choices = vec![0; self.0.len()];
-        for (choice, axis) in choices.iter_mut().zip(&self.0).rev() {
+        if self.raw {
+            return vars.clone();
+        }
+        let mut choices = vec![0; self.axes.len()];
+        for (choice, axis) in choices.iter_mut().zip(&self.axes).rev() {
             let len = axis.choices.len() as u64;
             *choice = (index % len) as usize;
             index /= len;
         }
         // Axes are in the order of keys. Only what is chosen is copied, never a whole list.
-        let mut axes = self.0.iter().zip(choices).peekable();
+        let mut axes = self.axes.iter().zip(choices).peekable();
         let mut chosen = Map::new();
         let mut later = Map::new();
         for (name, value) in vars {
@@ -199,14 +217,33 @@ fn rendered(text: &str, vars: &Arc<Map<String, Value>>) -> Option<String> {
         return None;
     }
     let template = Template::new(text, None).ok()?;
-    let defined = template
-        .names()
-        .all(|name| vars.contains_key(&name) || name == "range");
-    if defined {
+    // One that calls a filter of the config fails here, and is filled in when the case runs.
+    if reads_defined(&template, vars) {
         template.render(vars).ok()
     } else {
         None
     }
+}
+
+fn reads_defined(template: &Template, vars: &Map<String, Value>) -> bool {
+    let mut names = template.names();
+    names.all(|name| vars.contains_key(&name) || name == "range")
+}
+
+/// The variables whose texts were left as they are only since they call filters of the config.
+pub(super) fn waiting_for_filters(vars: &Map<String, Value>, filters: &Filters) -> Arc<[String]> {
+    if filters.is_empty() {
+        return Arc::default();
+    }
+    let waits = |value: &Value| {
+        let text = value.as_str().filter(|text| !is_plain(text))?;
+        let template = Template::new(text, None).ok()?;
+        let calls = template.custom().next().is_some();
+        let known = template.custom().all(|name| filters.contains_key(name));
+        (calls && known && reads_defined(&template, vars)).then_some(())
+    };
+    let waiting = vars.iter().filter(|(_, value)| waits(value).is_some());
+    waiting.map(|(name, _)| name.clone()).collect()
 }
 
 #[cfg(test)]

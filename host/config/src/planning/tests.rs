@@ -33,11 +33,11 @@ fn a_flag_replaces_the_description() {
 #[test]
 fn all_problems_are_reported_together() {
     let folder = Folder::new(
-        "prompts: [none.txt]\nproviders: ['x:y']\nevaluateOptions: { repeat: -1 }\nextensions: []\ntests:\n  - vars: { a: 1 }\n    assert: [{ type: nope }, { type: is-json, threshold: x }]",
+        "prompts: [none.txt]\nproviders: ['x:y']\nevaluateOptions: { repeat: -1 }\ntracing: {}\ntests:\n  - vars: { a: 1 }\n    assert: [{ type: nope }, { type: is-json, threshold: x }]",
     );
     let problems = folder.problems();
     let expected = [
-        "promptfooconfig.yaml:4:1: extensions: 'extensions' is not supported yet",
+        "promptfooconfig.yaml:4:1: tracing: 'tracing' is not supported yet",
         "promptfooconfig.yaml:3:28: evaluateOptions.repeat: must be",
         "promptfooconfig.yaml:1:11: prompts[0]: 'none.txt': there is no such file",
         "promptfooconfig.yaml:2:13: providers[0]: no plugin serves the provider 'x:y'",
@@ -52,13 +52,7 @@ fn all_problems_are_reported_together() {
 
 #[test]
 fn what_is_not_there_yet_is_said_by_name() {
-    for key in [
-        "extensions",
-        "derivedMetrics",
-        "redteam",
-        "nunjucksFilters",
-        "tracing",
-    ] {
+    for key in ["redteam", "strategies", "tracing"] {
         let folder = Folder::new(&format!("prompts: [p]\nproviders: [echo]\n{key}: [x]"));
         let problems = folder.problems();
         let expected =

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value as Json};
 
-use super::{MAX_RENDERED, Template, values};
+use super::{MAX_RENDERED, Results, Template, values};
 
 /// Around the number of a text that was set aside: characters that Unicode leaves to anybody.
 const START: char = '\u{e000}';
@@ -30,6 +30,7 @@ struct Aside {
 pub(crate) fn render(
     template: &Template,
     vars: &Arc<Map<String, Json>>,
+    results: Option<&Arc<Results>>,
     read: impl FnOnce(&str) -> Option<Json>,
 ) -> Option<Json> {
     let aside = Arc::new(Mutex::new(Aside::default()));
@@ -48,7 +49,7 @@ pub(crate) fn render(
         };
         written.map_err(|_| minijinja::ErrorKind::WriteFailure.into())
     });
-    let text = template.render_in(&engine, vars).ok()?;
+    let text = template.render_in(&engine, vars, results).ok()?;
     let aside = aside.lock().unwrap_or_else(PoisonError::into_inner);
     let is_whole = text.matches(START).count() == aside.texts.len();
     if aside.marked || aside.bytes > MAX_RENDERED || !is_whole {

@@ -9,6 +9,7 @@ use minijinja::value::{Kwargs, Rest, ValueOrKwargs};
 use minijinja::{Environment, Error, State, Value};
 
 use super::operators::to_number;
+use super::values;
 
 mod data;
 mod lists;
@@ -70,6 +71,18 @@ impl Args {
             positional.pop();
         }
         Self { positional, named }
+    }
+
+    /// Those that have a name, as one map; `None` if there are none.
+    pub(crate) fn keywords(&self) -> Option<serde_json::Value> {
+        let named = self.named.as_ref()?;
+        let field = |name: &str| {
+            let value = named.get::<Value>(name).ok()?;
+            Some((name.to_owned(), values::json(&value)?))
+        };
+        Some(serde_json::Value::Object(
+            named.args().filter_map(field).collect(),
+        ))
     }
 
     /// How many there are without a name.

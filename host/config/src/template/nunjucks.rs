@@ -26,6 +26,8 @@ pub(crate) struct Translated {
     pub(crate) source: String,
     /// Variables that it reads and the engine can't see: names that are none in its language.
     pub(crate) odd_names: BTreeSet<String>,
+    /// Filters that it names and that nunjucks has not.
+    pub(crate) custom: BTreeSet<String>,
 }
 
 /// How deep blocks may nest.
@@ -45,6 +47,8 @@ struct Names {
     /// Cells that something was written to so far.
     written: RefCell<BTreeSet<String>>,
     odd: RefCell<BTreeSet<String>>,
+    /// Filters that nunjucks has not.
+    custom: RefCell<BTreeSet<String>>,
 }
 
 impl Names {
@@ -135,6 +139,7 @@ pub(crate) fn translate(text: &str) -> Result<Translated, String> {
     Ok(Translated {
         source: writer.source,
         odd_names: writer.names.odd.take(),
+        custom: writer.names.custom.take(),
     })
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json};
 
 use super::filters::{indented, plain_numbers};
-use super::{RenderError, Template, apart, is_plain};
+use super::{RenderError, Results, Template, apart, is_plain};
 use crate::yaml;
 
 /// A text, cut up and compiled.
@@ -68,6 +68,18 @@ pub(crate) enum Part {
 type Vars = Arc<Map<String, Json>>;
 
 impl Prepared {
+    /// Compiles `text` without regard to what it is: values go into it as they are.
+    pub(crate) fn unescaped(
+        text: &str,
+        env: Option<&Map<String, Json>>,
+    ) -> Result<Self, RenderError> {
+        if is_plain(text) {
+            return Ok(Self::Plain(text.to_owned()));
+        }
+        let template = Box::new(Template::new(text, env)?);
+        Ok(Self::Text(template, Shape::Text))
+    }
+
     /// Compiles `text`; `env` is what `env.X` reads.
     pub(crate) fn new(text: &str, env: Option<&Map<String, Json>>) -> Result<Self, RenderError> {
         if text.trim_start().starts_with(['{', '['])
@@ -84,23 +96,28 @@ impl Prepared {
         ))
     }
 
-    /// The text with `vars` filled in, and its value where it is JSON.
-    pub(crate) fn render(&self, vars: &Vars) -> Result<(String, Option<Json>), RenderError> {
+    /// The text with `vars` filled in, and its value where it is JSON. Where filters of the
+    /// config have not given what they are asked for, it is not the last word.
+    pub(crate) fn render(
+        &self,
+        vars: &Vars,
+        results: Option<&Arc<Results>>,
+    ) -> Result<(String, Option<Json>), RenderError> {
         match self {
             Self::Plain(text) => Ok((text.clone(), None)),
             Self::Text(template, shape) => {
-                let text = template.render(vars)?;
+                let text = template.render_with(vars, results)?;
                 if matches!(shape, Shape::Text) || shape.read(&text).is_some() {
                     return Ok((text, None));
                 }
-                let json = apart::render(template, vars, |text| shape.read(text));
+                let json = apart::render(template, vars, results, |text| shape.read(text));
                 Ok(match json {
                     Some(json) => (indented(&json, 2), Some(json)),
                     None => (text, None),
                 })
             }
             Self::Json(part) => {
-                let json = part.render(vars)?;
+                let json = part.render(vars, results)?;
                 Ok((indented(&json, 2), Some(json)))
             }
         }
@@ -139,13 +156,17 @@ impl Part {
         Ok(part)
     }
 
-    fn render(&self, vars: &Vars) -> Result<Json, RenderError> {
+    fn render(&self, vars: &Vars, results: Option<&Arc<Results>>) -> Result<Json, RenderError> {
         match self {
             Self::Fixed(json) => Ok(json.clone()),
-            Self::Text(template) => template.render(vars).map(Json::String),
-            Self::List(items) => items.iter().map(|item| item.render(vars)).collect(),
+            Self::Text(template) => template.render_with(vars, results).map(Json::String),
+            Self::List(items) => items
+                .iter()
+                .map(|item| item.render(vars, results))
+                .collect(),
             Self::Map(fields) => {
-                let field = |(key, part): &(String, Self)| Ok((key.clone(), part.render(vars)?));
+                let field =
+                    |(key, part): &(String, Self)| Ok((key.clone(), part.render(vars, results)?));
                 fields
                     .iter()
                     .map(field)

@@ -169,7 +169,7 @@ fn json_prompts_are_filled_in_string_by_string() {
             panic!("an object")
         };
         Prepared::new(text, None)
-            .and_then(|prepared| prepared.render(&Arc::new(vars)))
+            .and_then(|prepared| prepared.render(&Arc::new(vars), None))
             .map(|(text, _)| text)
     };
     let cases = [

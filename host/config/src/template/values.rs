@@ -13,6 +13,8 @@ use minijinja::Value;
 use minijinja::value::{Enumerator, Object, ObjectRepr, ValueKind};
 use serde_json::{Map, Number, Value as Json};
 
+use super::custom::{RESULTS, Results, Shared};
+
 /// How deep lists and maps that a template makes may nest: as deep as those of a config.
 pub(crate) const MAX_NESTING: u32 = 64;
 
@@ -20,14 +22,18 @@ pub(crate) const MAX_NESTING: u32 = 64;
 #[derive(Debug)]
 pub(crate) struct Scope {
     vars: Arc<Map<String, Json>>,
+    /// What filters of the config gave.
+    results: Option<Value>,
     /// Lists and maps that were asked for already.
     made: Mutex<HashMap<String, Value>>,
 }
 
 impl Scope {
-    pub(crate) fn new(vars: Arc<Map<String, Json>>) -> Self {
+    pub(crate) fn new(vars: Arc<Map<String, Json>>, results: Option<&Arc<Results>>) -> Self {
+        let results = results.map(|results| Value::from_object(Shared(results.clone())));
         Self {
             vars,
+            results,
             made: Mutex::default(),
         }
     }
@@ -35,6 +41,9 @@ impl Scope {
 
 impl Object for Scope {
     fn get_value_by_str(self: &Arc<Self>, key: &str) -> Option<Value> {
+        if key == RESULTS {
+            return self.results.clone();
+        }
         let json = self.vars.get(key)?;
         if !(json.is_array() || json.is_object() || json.is_string()) {
             return Some(value(json));

@@ -15,7 +15,8 @@ use super::{CallFailure, CallScope, Counts};
 use crate::answer::token_usage;
 use crate::event::{Event, LogLine};
 use crate::gateway::{
-    self, Bill, CacheMode, Code, Exchange, ExchangeError, Grants, Said, Scheduling, Tab,
+    self, Bill, CacheMode, Code, Exchange, ExchangeError, Grants, Price, Said, Scheduling, Tab,
+    UsedTokens,
 };
 use crate::plugins::{LoadedPlugin, Target};
 
@@ -197,17 +198,20 @@ impl GuestHost {
         error
     }
 
-    /// Settles a call that gave something: by the user's price, or else by what was said.
+    /// Settles a call that gave something, by whichever price counts.
     pub(super) fn settle(
         &self,
         target: &Target,
         used: &abi::Usage,
         said: Option<f64>,
     ) -> Option<f64> {
-        let by_price = target
-            .price
-            .and_then(|price| price.usd(used.input_tokens, used.output_tokens));
-        let cost = by_price.or(said);
+        let used = UsedTokens {
+            input: used.input_tokens,
+            output: used.output_tokens,
+            cache_read: used.cache_read_tokens,
+            cache_write: used.cache_write_tokens,
+        };
+        let cost = Price::cost(target.price, used, said);
         self.close(Said::by_answer(cost));
         cost
     }
@@ -262,4 +266,12 @@ impl GuestHost {
 /// Tells the cases of a run apart.
 fn tag(case: CaseId) -> u64 {
     u64::from(case.test_idx) << 32 | u64::from(case.prompt_idx)
+}
+
+/// The case that a tag stands for.
+pub(crate) fn case(tag: u64) -> CaseId {
+    CaseId {
+        test_idx: (tag >> 32) as u32,
+        prompt_idx: tag as u32,
+    }
 }

@@ -34,6 +34,7 @@ mod till;
 
 pub(super) use accounts::Used;
 pub use price::Price;
+pub(crate) use price::UsedTokens;
 pub(super) use till::Claim;
 pub(crate) use till::{Bill, Said};
 pub use till::{Tab, Till};

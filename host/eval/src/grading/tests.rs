@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 
-fn assertion(weight: f64) -> Assertion {
+pub(crate) fn assertion(weight: f64) -> Assertion {
     Assertion {
         kind: "equals".into(),
         inverse: false,
@@ -19,12 +19,13 @@ fn assertion(weight: f64) -> Assertion {
         config: None,
         knobs: Map::new(),
         judges: runner_config::plan::Judges::default(),
+        when: None,
         json: json!({"type": "equals"}),
         at: runner_config::plan::Position::default(),
     }
 }
 
-fn graded(pass: bool, score: f64, reason: &str) -> Graded {
+pub(crate) fn graded(pass: bool, score: f64, reason: &str) -> Graded {
     Graded {
         component: ComponentRecord::plain(pass, score, reason.into(), json!({})),
         metric: None,
@@ -33,6 +34,7 @@ fn graded(pass: bool, score: f64, reason: &str) -> Graded {
 
 fn set(members: Vec<Assertion>, weight: f64, threshold: Option<f64>) -> Check {
     Check::Set {
+        rule: SetRule::All,
         assertions: members,
         weight,
         threshold,
@@ -185,4 +187,127 @@ proptest! {
         let high = parts.iter().map(|p| p.0).fold(0.0, f64::max);
         prop_assert!(score >= low - 1e-9 && score <= high + 1e-9);
     }
+}
+
+fn any(members: Vec<Assertion>, threshold: Option<f64>) -> Check {
+    match set(members, 1.0, threshold) {
+        Check::Set {
+            assertions,
+            weight,
+            threshold,
+            metric,
+            json,
+            ..
+        } => Check::Set {
+            rule: SetRule::Any,
+            assertions,
+            weight,
+            threshold,
+            metric,
+            json,
+        },
+        one @ Check::One(_) => one,
+    }
+}
+
+#[test]
+fn one_member_of_an_any_set_is_enough_and_the_best_score_counts() {
+    let members = || vec![assertion(1.0), assertion(1.0), assertion(0.0)];
+    let scores = |first: f64, second: f64| {
+        vec![
+            graded(first > 0.5, first, "first"),
+            graded(second > 0.5, second, "second"),
+            graded(false, 0.9, "weighs nothing"),
+        ]
+    };
+    let passed = grade(&[any(members(), None)], None, scores(0.25, 0.75));
+    assert_eq!(
+        (passed.outcome, passed.record.score),
+        (Outcome::Passed, 0.75)
+    );
+    assert_eq!(
+        passed.record.component_results[0].reason,
+        "1 of 2 assertions passed, one is enough"
+    );
+    assert_eq!(passed.record.component_results.len(), 4, "all are shown");
+    let failed = grade(&[any(members(), None)], None, scores(0.25, 0.5));
+    assert_eq!(
+        (failed.outcome, failed.record.score),
+        (Outcome::Failed, 0.5)
+    );
+    assert_eq!(
+        failed.record.reason,
+        "None of 2 assertions passed; the last: second"
+    );
+    let enough = grade(&[any(members(), Some(0.4))], None, scores(0.25, 0.5));
+    assert_eq!(enough.outcome, Outcome::Passed);
+}
+
+#[test]
+fn a_member_that_could_not_be_graded_does_not_spoil_an_any_set_that_passed() {
+    let mut broken = graded(false, 0.0, "crashed");
+    broken.component.error_code = Some("C101".into());
+    let checks = || [any(vec![assertion(1.0), assertion(1.0)], None)];
+    let fine = vec![broken.clone(), graded(true, 1.0, "")];
+    assert_eq!(grade(&checks(), None, fine).outcome, Outcome::Passed);
+    let not = vec![broken, graded(false, 0.0, "no")];
+    assert_eq!(grade(&checks(), None, not).outcome, Outcome::Error);
+}
+
+#[test]
+fn what_was_skipped_counts_for_nothing() {
+    let mut skipped = graded(true, 0.0, "skipped");
+    skipped.component.skipped = true;
+    skipped.metric = Some("m".to_owned());
+    let checks = [Check::One(assertion(1.0)), Check::One(assertion(9.0))];
+    let case = grade(&checks, None, vec![graded(true, 0.5, ""), skipped]);
+    assert_eq!((case.outcome, case.record.score), (Outcome::Passed, 0.5));
+    assert!(case.record.named_scores.is_empty());
+}
+
+#[test]
+fn an_attack_that_a_guardrail_stops_is_what_the_test_wants() {
+    let blocked = |purpose: &str| {
+        let json = json!({ "type": "guardrails", "config": { "purpose": purpose } });
+        Graded {
+            component: ComponentRecord::plain(false, 0.0, "filtered".into(), json),
+            metric: None,
+        }
+    };
+    let checks = || [Check::One(assertion(1.0)), Check::One(assertion(1.0))];
+    let grades = |purpose| vec![blocked(purpose), graded(false, 0.5, "no")];
+    let wanted = grade(&checks(), Some(0.9), grades("redteam"));
+    assert_eq!(
+        (wanted.outcome, wanted.record.score),
+        (Outcome::Passed, 0.25)
+    );
+    assert_eq!(grade(&checks(), None, grades("x")).outcome, Outcome::Failed);
+    let weightless = [Check::One(assertion(0.0)), Check::One(assertion(1.0))];
+    let case = grade(&weightless, None, grades("redteam"));
+    assert_eq!(
+        case.outcome,
+        Outcome::Failed,
+        "it did not count as a failure"
+    );
+}
+
+#[test]
+fn metrics_of_members_count_with_the_weight_of_their_set() {
+    let mut checks = [
+        set(vec![assertion(1.0)], 3.0, None),
+        Check::One(assertion(1.0)),
+    ];
+    let named = |score| Graded {
+        metric: Some("tone".to_owned()),
+        ..graded(true, score, "")
+    };
+    let case = grade(&checks, None, vec![named(1.0), named(0.0)]);
+    assert_eq!(case.record.named_scores["tone"], json!(0.75));
+    assert_eq!(case.record.named_score_weights["tone"], json!(4.0));
+    // Under the name of the set itself, the set alone counts.
+    if let Check::Set { metric, .. } = &mut checks[0] {
+        *metric = Some("tone".to_owned());
+    }
+    let case = grade(&checks, None, vec![named(1.0), named(0.0)]);
+    assert_eq!(case.record.named_score_weights["tone"], json!(4.0));
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_config::plan::{Position, Provider};
-use runner_config::{Permissions, PluginEntry};
+use runner_config::{Permissions, PluginEntry, Prices};
 use runner_sandbox::CallLimits;
 use runner_sandbox::abi::{self, CredentialWant, Inputs, Wants};
 use serde_json::{Map, Value, json};
@@ -22,7 +22,7 @@ use url::Url;
 
 use super::bind_error::BindError;
 use super::bounds::{call_limits, scheduling};
-use super::extras::{Extras, take};
+use super::extras::{Extras, WITHOUT, take, without};
 use super::{Budgets, LoadedPlugin, PluginSet, Trust};
 use crate::gateway::{
     Bill, Credential, Grants, Origin, OriginPattern, Price, Scheduling, Scheme, Secret,
@@ -40,6 +40,8 @@ pub(crate) struct Target {
     pub(crate) scheduling: Arc<Scheduling>,
     /// Whether it takes the case's variables, for templates in its config.
     pub(crate) reads_vars: bool,
+    /// Whether its check of the config reads the id, too.
+    pub(crate) checks_itself: bool,
     /// `delay` of the provider or the run.
     pub(crate) delay: Option<Duration>,
     pub(crate) price: Option<Price>,
@@ -76,6 +78,7 @@ pub(crate) struct Binder<'a> {
     /// Nothing will be sent, so that a credential needs no value.
     pub(crate) offline: bool,
     pub(crate) budgets: &'a Budgets,
+    pub(crate) prices: &'a Prices,
 }
 
 /// What one use of a plugin may do.
@@ -97,7 +100,8 @@ impl Binder<'_> {
             .expect("the plan names only prefixes that exist")
             .clone();
         let mut config = provider.config.clone();
-        let wants = &plugin.component.info().wants;
+        let extras = Extras::of(&plugin);
+        let wants = &extras.wants_of(&provider.prefix, &plugin.component.info().wants);
         for setting in &wants.settings {
             if matches!(plugin.trust, Trust::Bundled)
                 && !config.contains_key(&setting.config_key)
@@ -133,7 +137,7 @@ impl Binder<'_> {
             });
         }
         let limits = call_limits(&plugin, CallLimits::provider());
-        let price = Price::of(provider);
+        let price = Price::of(provider, self.prices);
         Ok(Target {
             bill: self.budgets.of_provider(provider, &plugin, price),
             price,
@@ -146,7 +150,8 @@ impl Binder<'_> {
             grants_digest: bound.digest,
             limits,
             scheduling: Arc::new(scheduling(Some(provider), self.adaptive)),
-            reads_vars: Extras::of(&plugin).reads("vars"),
+            reads_vars: extras.reads("vars"),
+            checks_itself: extras.checks_target(),
             delay: provider.delay.or(self.delay),
             plugin,
         })
@@ -170,18 +175,7 @@ impl Binder<'_> {
             .find(|served| served.name == assertion_type);
         let reads = served.expect("the set was made from this list").reads;
         let bound = match &plugin.trust {
-            Trust::Bundled => Bound {
-                grants: Grants::none(plugin.alias.clone()),
-                digest: digest(&json!({})),
-                llm: plugin
-                    .component
-                    .info()
-                    .wants
-                    .llm
-                    .iter()
-                    .map(|(alias, _)| alias.clone())
-                    .collect(),
-            },
+            Trust::Bundled => self.bundled_grader(&plugin)?,
             Trust::Foreign(entry) => self.foreign(&plugin, entry.as_deref(), None)?,
         };
         let limits = call_limits(&plugin, CallLimits::assertion());
@@ -193,6 +187,22 @@ impl Binder<'_> {
             reads,
             llm: bound.llm,
             plugin,
+        })
+    }
+
+    /// A grader of the bundle may ask the models that it wants, and reach what the config grants.
+    fn bundled_grader(&self, plugin: &LoadedPlugin) -> Result<Bound, BindError> {
+        let entry = self.set.granted(&plugin.alias);
+        let hosts = match entry {
+            Some(entry) => patterns(&entry.permissions.hosts, &entry.at)?,
+            None => Vec::new(),
+        };
+        let granted = entry.map(|entry| granted_json(&entry.permissions));
+        let asks = plugin.component.info().wants.llm.iter();
+        Ok(Bound {
+            grants: Grants::new(plugin.alias.clone(), hosts, BTreeMap::new()),
+            digest: digest(&granted.unwrap_or_else(|| json!({}))),
+            llm: asks.map(|(alias, _)| alias.clone()).collect(),
         })
     }
 
@@ -224,12 +234,20 @@ impl Binder<'_> {
         let mut credentials = BTreeMap::new();
         let keyless = config.get("apiKeyRequired") == Some(&Value::Bool(false));
         let extras = Extras::of(plugin);
+        config.remove(WITHOUT);
         for want in &wants.credentials {
-            let needed = !keyless && !extras.can_do_without(&want.name);
-            credentials.insert(
-                want.name.clone(),
-                self.wanted_credential(provider, want, config, &hosts, needed)?,
-            );
+            let if_set = extras.if_set(&want.name);
+            let needed = !keyless && !if_set && !extras.can_do_without(&want.name);
+            let envs: Vec<&str> = [want.env.as_str()]
+                .into_iter()
+                .chain(extras.further_envs(&want.name))
+                .collect();
+            let credential =
+                self.wanted_credential(provider, want, &envs, config, &hosts, needed)?;
+            if if_set && credential.secret.is_none() {
+                without(config, &want.name);
+            }
+            credentials.insert(want.name.clone(), credential);
         }
         let digest = digest(&json!({
             "hosts": hosts.iter().map(ToString::to_string).collect::<Vec<_>>(),
@@ -246,16 +264,22 @@ impl Binder<'_> {
         &self,
         provider: &Provider,
         want: &CredentialWant,
+        envs: &[&str],
         config: &mut Map<String, Value>,
         hosts: &[OriginPattern],
         needed: bool,
     ) -> Result<Credential, BindError> {
-        let env = want
-            .env_config_key
+        let named = want.env_config_key.as_ref();
+        let named = named.and_then(|key| config.get(key)?.as_str());
+        let mut envs = named
             .as_ref()
-            .and_then(|key| config.get(key)?.as_str())
-            .unwrap_or(&want.env)
-            .to_owned();
+            .map_or(envs, std::slice::from_ref)
+            .iter()
+            .copied();
+        // The first that is set; messages name the first.
+        let first = envs.clone().next().unwrap_or(&want.env);
+        let is_set = |env: &&str| self.variable(provider, env).is_some();
+        let env = envs.find(is_set).unwrap_or(first).to_owned();
         let written = want
             .value_config_key
             .as_ref()

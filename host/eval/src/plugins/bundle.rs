@@ -3,13 +3,14 @@
 //! Compiling a component takes seconds on a machine that has not seen it, and most runs need two
 //! or three of them. So the table `bundle.json` says who serves what, the config is checked
 //! against it, and only what the plan needs is loaded. A test holds the table against the
-//! components; a file that is not in it, such as an interpreter of code, which may stand anywhere
-//! in a config, is loaded like any other.
+//! components; a file that is not in it, such as the interpreter of JavaScript, which may stand
+//! anywhere in a config, is loaded like any other. The interpreter of Python is an option: it is
+//! built with a toolchain of its own, takes long to compile, and most configs do without.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use runner_config::plan::{Assertion, Check, Plan};
+use runner_config::plan::Plan;
 use runner_sandbox::Plugin;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,18 @@ pub struct Served {
     pub types: Vec<String>,
     /// Whether its assertions ask models.
     pub asks: bool,
+    /// Languages of code, each with the extensions of its files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub languages: Vec<(String, Vec<String>)>,
+}
+
+/// A component that is no part of the bundle and may be beside it, and is loaded when needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Optional {
+    /// What it serves.
+    pub served: Served,
+    /// How to get it.
+    pub help: &'static str,
 }
 
 /// A component of the bundle that is not loaded.
@@ -43,6 +56,11 @@ impl Served {
             prefixes: info.provider_prefixes.clone(),
             types: types.map(|served| served.name.clone()).collect(),
             asks: !info.wants.llm.is_empty(),
+            languages: component
+                .script_languages()
+                .iter()
+                .map(|language| (language.name.clone(), language.extensions.clone()))
+                .collect(),
         }
     }
 
@@ -51,7 +69,10 @@ impl Served {
         let any = |served: &[String], named: &BTreeSet<&str>| {
             served.iter().any(|name| named.contains(name.as_str()))
         };
-        any(&self.prefixes, &names.prefixes) || any(&self.types, &names.types)
+        let mut languages = self.languages.iter();
+        any(&self.prefixes, &names.prefixes)
+            || any(&self.types, &names.types)
+            || languages.any(|(language, _)| names.languages.contains(language))
     }
 }
 
@@ -63,21 +84,38 @@ pub fn bundle() -> Vec<Served> {
     serde_json::from_str(include_str!("bundle.json")).expect("the program's own table is JSON")
 }
 
+/// What the program knows of components that may be beside its bundle.
+pub fn optional() -> Vec<Optional> {
+    let name = || "python".to_owned();
+    vec![Optional {
+        served: Served {
+            name: name(),
+            prefixes: Vec::new(),
+            types: Vec::new(),
+            asks: false,
+            languages: vec![(name(), vec!["py".to_owned()])],
+        },
+        help: "`cargo xtask plugins --python` builds it and puts it beside the program's other plugins; \
+               or name its file: --plugin python.wasm",
+    }]
+}
+
 /// The names by which a plan means components.
 pub(super) struct Names<'a> {
+    languages: &'a BTreeSet<String>,
     prefixes: BTreeSet<&'a str>,
     types: BTreeSet<&'a str>,
 }
 
 impl<'a> Names<'a> {
     pub(super) fn of(plan: &'a Plan) -> Self {
-        let assertions = || -> Box<dyn Iterator<Item = &'a Assertion>> {
-            let checks = plan.tests.iter().flat_map(|test| &test.assertions);
-            Box::new(checks.flat_map(Check::members))
-        };
+        let assertions = || plan.tests.iter().flat_map(|test| test.assertions());
         let judges = assertions().flat_map(|one| one.judges.all());
-        let judges = judges.map(|id| &plan.judges[id.0 as usize]);
+        let judges = judges
+            .chain(plan.own_providers())
+            .map(|id| &plan.judges[id.0 as usize]);
         Self {
+            languages: &plan.languages,
             prefixes: plan
                 .providers
                 .iter()

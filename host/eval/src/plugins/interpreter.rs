@@ -3,13 +3,18 @@
 //! Code gets what is passed to it and nothing else, whatever its plugin was granted for other
 //! work: an interpreter has no grants. Its limits are those of an assertion, tightened or
 //! widened by the plugin's entry.
+//!
+//! Code waits for nothing but the processor. So a few calls at once are enough to keep every
+//! core busy, and the others take turns: 256 of Python at once would hold two gigabytes.
 
 use std::sync::Arc;
 
-use runner_sandbox::CallLimits;
+use runner_sandbox::{CallLimits, Sandbox};
+use tokio::sync::Semaphore;
 
 use super::bounds::{call_limits, scheduling};
-use super::{LoadedPlugin, PluginSet};
+use super::bundle::Waiting;
+use super::{LoadedPlugin, PluginSet, Trust};
 use crate::gateway::{Grants, Scheduling};
 
 /// What runs the code of one language.
@@ -19,20 +24,70 @@ pub(crate) struct Interpreter {
     pub(crate) grants: Arc<Grants>,
     pub(crate) limits: CallLimits,
     pub(crate) scheduling: Arc<Scheduling>,
+    /// One permit for each call at once.
+    pub(crate) turns: Semaphore,
+}
+
+impl Interpreter {
+    fn new(plugin: Arc<LoadedPlugin>) -> Self {
+        Self {
+            grants: Arc::new(Grants::none(plugin.alias.clone())),
+            limits: call_limits(&plugin, CallLimits::assertion()),
+            scheduling: Arc::new(scheduling(None, false)),
+            turns: turns(),
+            plugin,
+        }
+    }
+}
+
+/// Calls at once for each core: one that works, and one that is ready when it ends.
+const CALLS_A_CORE: usize = 2;
+
+/// Calls at once.
+fn turns() -> Semaphore {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    Semaphore::new(cores * CALLS_A_CORE)
 }
 
 impl PluginSet {
     /// Every language that a plugin runs, with its interpreter.
     pub(crate) fn interpreters(&self) -> impl Iterator<Item = (String, Arc<Interpreter>)> {
         self.languages.iter().map(|(language, index)| {
-            let plugin = self.plugins[*index].clone();
-            let interpreter = Interpreter {
-                grants: Arc::new(Grants::none(plugin.alias.clone())),
-                limits: call_limits(&plugin, CallLimits::assertion()),
-                scheduling: Arc::new(scheduling(None, false)),
-                plugin,
-            };
+            let interpreter = Interpreter::new(self.plugins[*index].clone());
             (language.clone(), Arc::new(interpreter))
         })
+    }
+
+    /// What runs `language`, also where its component still waits for a plan that needs it;
+    /// then it is loaded for the caller alone.
+    ///
+    /// # Errors
+    /// When no component runs it, or the one that does can't be loaded.
+    pub(crate) fn interpreter(
+        &self,
+        language: &str,
+        sandbox: &Sandbox,
+    ) -> Result<Interpreter, String> {
+        if let Some(index) = self.languages.get(language) {
+            return Ok(Interpreter::new(self.plugins[*index].clone()));
+        }
+        let speaks = |one: &&Waiting| {
+            one.served
+                .languages
+                .iter()
+                .any(|(name, _)| name == language)
+        };
+        let waiting = self.waiting.iter().find(speaks);
+        let waiting = waiting.ok_or_else(|| format!("no plugin runs {language}"))?;
+        let component = sandbox
+            .load(&waiting.path, None)
+            .map_err(|error| error.to_string())?;
+        let alias = component.info().name.clone();
+        let plugin = LoadedPlugin {
+            component,
+            alias,
+            trust: Trust::Bundled,
+        };
+        Ok(Interpreter::new(Arc::new(plugin)))
     }
 }

@@ -5,10 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
+use runner_config::PluginEntry;
 use runner_sandbox::limits::DEFAULT_MEMORY_BYTES;
 use runner_sandbox::{Plugin, Sandbox};
 
-use super::bundle::{Served, Waiting, bundle};
+use super::bundle::{Served, Waiting, bundle, optional};
 use super::{LoadedPlugin, PluginError, PluginSet, Trust};
 
 /// A set in the making.
@@ -26,6 +27,15 @@ impl Loading<'_> {
             let path = directory.join(format!("{}.wasm", served.name));
             if path.is_file() {
                 self.set.waiting.push(Waiting { served, path });
+            }
+        }
+        for option in optional() {
+            let path = directory.join(format!("{}.wasm", option.served.name));
+            if path.is_file() {
+                let served = option.served;
+                self.set.waiting.push(Waiting { served, path });
+            } else {
+                self.set.absent.push(option);
             }
         }
         let known: Vec<PathBuf> = self
@@ -92,6 +102,17 @@ impl Loading<'_> {
         }
     }
 
+    /// An entry that only grants something to a component of the bundle.
+    pub(super) fn grant(&mut self, entry: PluginEntry) {
+        let is_bundled = bundle().iter().any(|served| served.name == entry.alias);
+        if is_bundled {
+            self.set.granted.insert(entry.alias.clone(), entry);
+        } else {
+            self.errors
+                .push(PluginError::NoSource { alias: entry.alias });
+        }
+    }
+
     pub(super) fn add(&mut self, component: Plugin, alias: Option<&str>, trust: Trust) {
         let alias = alias.unwrap_or(&component.info().name).to_owned();
         if let Err(mut claims) = self.set.add(LoadedPlugin {
@@ -127,7 +148,17 @@ pub(super) fn collision<'a>(
     let has_prefix = |name: &&String| info.provider_prefixes.contains(name);
     let name = (served.name == plugin.alias).then_some(("name", &served.name));
     let prefix = served.prefixes.iter().find(has_prefix);
+    let speaks = |name: &str| {
+        let mut languages = plugin.component.script_languages().iter();
+        languages.any(|language| language.name == name)
+    };
+    let languages = served.languages.iter().map(|(name, _)| name);
     let kind = served.types.iter().find(has_type);
+    let kind = kind.or_else(|| {
+        languages
+            .into_iter()
+            .find(|name| speaks(name) || has_type(name))
+    });
     name.or_else(|| Some(("provider prefix", prefix?)))
         .or_else(|| Some(("assertion type", kind?)))
 }

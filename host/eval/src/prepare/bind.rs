@@ -6,9 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use runner_config::plan::{Assertion, Check, JudgeId, Plan, Provider};
-use serde_json::Value;
+use runner_config::plan::{Assertion, JudgeId, MAX_SCORE, Plan, Provider};
+use serde_json::{Value, json};
+use url::Url;
 
+use crate::gateway::Origin;
 use crate::plugins::{BindError, Binder, Grader, Target, place};
 
 /// Providers that were bound, each once, so that it is checked once.
@@ -69,14 +71,16 @@ pub(super) async fn bind_asked(
     targets
 }
 
-/// The models that the plan's assertions ask; of those that nobody asks none is bound.
+/// The models that the plan's assertions ask, and the providers that its tests name; of those that
+/// nobody asks none is bound.
 pub(super) async fn bind_judges(
     plan: &Plan,
     bound: &mut Bound<'_>,
     errors: &mut Vec<BindError>,
 ) -> BTreeMap<JudgeId, Arc<Target>> {
     let mut judges = BTreeMap::new();
-    let asked: BTreeSet<JudgeId> = assertions(plan).flat_map(|it| it.judges.all()).collect();
+    let asked = assertions(plan).flat_map(|it| it.judges.all());
+    let asked: BTreeSet<JudgeId> = asked.chain(plan.own_providers()).collect();
     for id in asked {
         let provider = &plan.judges[id.0 as usize];
         if let Some(target) = bound.target(provider, errors).await {
@@ -98,7 +102,7 @@ pub(super) async fn bind_judges(
 }
 
 /// What serves each assertion type of the plan; their values are held against its schema. Types
-/// that are languages have no grader: code grades.
+/// that are languages have no grader: code grades; nor has `max-score`, which the host serves.
 pub(super) fn bind_graders(
     plan: &Plan,
     binder: &Binder<'_>,
@@ -107,7 +111,7 @@ pub(super) fn bind_graders(
     let mut graders = HashMap::new();
     let types: BTreeSet<_> = assertions(plan)
         .map(|assertion| assertion.kind.as_str())
-        .filter(|kind| !binder.set.is_language(kind))
+        .filter(|kind| !binder.set.is_language(kind) && *kind != MAX_SCORE)
         .collect();
     for assertion_type in types {
         match binder.grader(assertion_type) {
@@ -118,15 +122,14 @@ pub(super) fn bind_graders(
     let values = assertions(plan)
         .filter_map(|assertion| bad_value(assertion, graders.get(&assertion.kind)?));
     errors.extend(values);
+    let unreachable = assertions(plan).filter_map(|it| not_granted(it, graders.get(&it.kind)?));
+    errors.extend(unreachable.take(1));
     graders
 }
 
 /// Every assertion of the plan, members of sets included.
 fn assertions(plan: &Plan) -> impl Iterator<Item = &Assertion> {
-    plan.tests
-        .iter()
-        .flat_map(|test| &test.assertions)
-        .flat_map(Check::members)
+    plan.tests.iter().flat_map(|test| test.assertions())
 }
 
 /// A value that its type's schema refuses. Templates are checked when they have values.
@@ -142,12 +145,35 @@ fn bad_value(assertion: &Assertion, grader: &Grader) -> Option<BindError> {
         .validate_value(&assertion.kind, value)
         .into_iter()
         .next()?;
+    let kind = &assertion.kind;
+    let problem = if assertion.value.is_none() {
+        let title = grader.plugin.value_title(kind);
+        let takes = title.map_or_else(String::new, |title| format!("; it takes {title}"));
+        format!("'{kind}' has no value{takes}")
+    } else {
+        format!("value{pointer} of '{kind}' is not what it takes: {message}")
+    };
+    let at = place(&assertion.at);
+    Some(BindError::Config { at, problem })
+}
+
+/// A webhook that its grants don't let it reach. One whose address a template makes is held
+/// against them when it is called.
+fn not_granted(assertion: &Assertion, grader: &Grader) -> Option<BindError> {
+    let url = assertion.value.as_ref()?.as_str()?;
+    if assertion.kind != "webhook" || has_template(assertion.value.as_ref()?) {
+        return None;
+    }
+    let problem = match Url::parse(url) {
+        Err(error) => format!("'{url}' is no URL: {error}"),
+        Ok(url) => match Origin::of(&url) {
+            None => format!("'{url}' is no address of http or https"),
+            Some(origin) => grader.grants.check(&origin).err()?.to_string(),
+        },
+    };
     Some(BindError::Config {
         at: place(&assertion.at),
-        problem: format!(
-            "value{pointer} of '{}' is not what it takes: {message}",
-            assertion.kind
-        ),
+        problem,
     })
 }
 
@@ -172,19 +198,33 @@ async fn refused_by_guest(target: &Target, at: &str) -> Vec<BindError> {
             target.plugin.alias
         ),
     };
-    match target
-        .plugin
-        .component
-        .check_config(&target.abi.config_json)
-        .await
-    {
-        Ok(problems) => problems
-            .into_iter()
-            .map(|(pointer, message)| refused(pointer, message))
-            .collect(),
+    // What is said of no key is said of the id.
+    let refused = |(pointer, message): (String, String)| {
+        if pointer.is_empty() {
+            let (at, problem) = (at.to_owned(), message);
+            return BindError::Config { at, problem };
+        }
+        refused(pointer, message)
+    };
+    let config = checked(target);
+    match target.plugin.component.check_config(&config).await {
+        Ok(problems) => problems.into_iter().map(refused).collect(),
         Err(error) => vec![BindError::Config {
             at: at.to_owned(),
             problem: error.to_string(),
         }],
+    }
+}
+
+/// The config as the plugin checks it: with the provider's id, where it reads that.
+fn checked(target: &Target) -> String {
+    let config = &target.abi.config_json;
+    match serde_json::from_str(config) {
+        Ok(Value::Object(mut config)) if target.checks_itself => {
+            let target = json!({ "id": target.abi.id, "name": target.abi.name });
+            config.insert("$target".to_owned(), target);
+            Value::Object(config).to_string()
+        }
+        _ => config.clone(),
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::event::{ColumnHead, RunHead};
 use crate::gateway::Masker;
 use crate::plugins::PluginSet;
+use crate::question::Tasks;
 use crate::resume::Beginning;
 
 pub(super) fn head(plan: &Plan, beginning: &Beginning) -> RunHead {
@@ -81,6 +82,7 @@ pub(super) fn options(plan: &Plan, head: &RunHead, invocation: &Value, masker: &
         "adaptive": plan.options.adaptive,
         "repeat": plan.options.repeat,
         "total": head.total,
+        "tasks": Tasks::planned(&plan.tasks()).to_keep(),
         "invocation": invocation,
     });
     masker.mask(&options.to_string()).into_owned()

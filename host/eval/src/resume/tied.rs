@@ -76,7 +76,7 @@ impl Tied {
                 }
                 Stands::Again => {}
             }
-            renewed.extend(needs.writes.iter().cloned());
+            renewed.extend(needs.writes.iter().filter(|it| it.carries()).cloned());
         }
         tied
     }

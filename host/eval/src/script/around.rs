@@ -8,7 +8,7 @@ use runner_config::plan::{Case, Rendered, Script};
 use runner_sandbox::abi::CallContext;
 use serde_json::{Map, Value, json};
 
-use super::{argument, failure, made, program, verdict};
+use super::{PYTHON, argument, failure, made, program, verdict};
 use crate::answer::Answer;
 use crate::call::{CallFailure, CallScope};
 use crate::grading::CaseGrade;
@@ -20,11 +20,12 @@ pub(crate) fn provider(case: &Case) -> Value {
     json!({ "id": provider.id, "label": provider.label })
 }
 
-/// What a transform of an output reads beside it; `text` is the rendered prompt.
-pub(crate) fn transform_context(case: &Case, text: &str, metadata: &Map<String, Value>) -> Value {
+/// What a transform of an output reads beside it. `prompt` is the template for a transform of the
+/// provider or the test, and the text that was sent for one of an assertion.
+pub(crate) fn transform_context(case: &Case, prompt: &str, metadata: &Map<String, Value>) -> Value {
     json!({
         "vars": *case.scope,
-        "prompt": { "raw": text, "label": case.column.prompt.label },
+        "prompt": { "raw": prompt, "label": case.column.prompt.label },
         "metadata": metadata,
     })
 }
@@ -45,16 +46,25 @@ pub(crate) async fn transform(
     made::something(given).map_err(|why| failure(script, &why))
 }
 
-/// The case with the variables that code makes: files of code first, `transformVars` after.
+/// The case with the variables that code makes: files of code first, then those that call
+/// filters, `transformVars` last.
 /// `None` if there is no such code.
 pub(crate) async fn with_vars(
     scope: &CallScope,
     case: &Case,
     identity: &CallContext,
 ) -> Result<Option<Case>, CallFailure> {
-    let loaded = loaded_vars(scope, case, identity).await?;
-    let transformed = transformed_vars(scope, loaded.as_ref().unwrap_or(case), identity).await?;
-    Ok(transformed.or(loaded))
+    let mut made = loaded_vars(scope, case, identity).await?;
+    if case.has_late_vars() {
+        let filled = scope.filled(made.as_ref().unwrap_or(case), identity, |case| {
+            let mut case = case.clone();
+            case.fill_late_vars();
+            case
+        });
+        made = Some(filled.await?);
+    }
+    let transformed = transformed_vars(scope, made.as_ref().unwrap_or(case), identity).await?;
+    Ok(transformed.or(made))
 }
 
 /// The case with the values of variables that are files of code.
@@ -70,12 +80,15 @@ async fn loaded_vars(
     let prompt = Value::from(case.column.prompt.raw.as_str()).to_string();
     let mut made = Map::new();
     for (name, script) in &*case.code_vars {
-        let arguments = [
+        let mut arguments = vec![
             argument("varName", Value::from(name.as_str()).to_string()),
             argument("prompt", prompt.clone()),
             argument("vars", vars.clone()),
-            argument("provider", provider(case).to_string()),
         ];
+        // A function in Python takes exactly what promptfoo gives it.
+        if script.language != PYTHON {
+            arguments.push(argument("provider", provider(case).to_string()));
+        }
         let given = scope.make(script, &arguments, identity).await?;
         let value = made::var(given).map_err(|why| failure(script, &why))?;
         made.insert(name.clone(), value);
@@ -113,7 +126,7 @@ pub(crate) async fn rendered(
 ) -> Result<Rendered, CallFailure> {
     let prompt = &case.column.prompt;
     let rendered = match &prompt.code {
-        None => case.render(),
+        None => scope.filled(case, identity, Case::render).await?,
         Some(script) => {
             let context = json!({
                 "vars": *case.scope,
@@ -123,7 +136,8 @@ pub(crate) async fn rendered(
             let arguments = [argument("context", context.to_string())];
             let given = scope.make(script, &arguments, identity).await?;
             let (text, config) = made::prompt(given).map_err(|why| failure(script, &why))?;
-            case.render_made(&text, config)
+            let render = |case: &Case| case.render_made(&text, config.clone());
+            scope.filled(case, identity, render).await?
         }
     };
     rendered.map_err(|error| CallFailure::new("template", error.to_string()))
@@ -134,7 +148,6 @@ pub(crate) async fn rendered(
 pub(crate) async fn output(
     scope: &CallScope,
     case: &Case,
-    prompt: &str,
     answer: &Answer,
     identity: &CallContext,
 ) -> Result<Option<Value>, CallFailure> {
@@ -142,7 +155,7 @@ pub(crate) async fn output(
     let mut output = None;
     for script in scripts.into_iter().flatten() {
         let before = output.as_ref().unwrap_or(&answer.record.output);
-        let context = transform_context(case, prompt, &answer.record.metadata);
+        let context = transform_context(case, &case.column.prompt.raw, &answer.record.metadata);
         output = Some(transform(scope, script, before, &context, identity).await?);
     }
     Ok(output)

@@ -4,13 +4,15 @@
 //! threshold on, without one if it is more than 0. An object says verdict, score and reason
 //! itself, and no threshold counts. `not-` turns the verdict and leaves a stated score. Anything
 //! else, and code that throws, is a failing grade that says why: the code is what is wrong, so
-//! the case is graded and not in error.
+//! the case is graded and not in error. In Python more is a result, see `python`.
 
 use runner_sandbox::abi::{Grade, GradeComponent};
 use serde_json::{Map, Value};
 
 use super::made::word;
-use super::{Fault, Given};
+use super::{Fault, Given, PYTHON};
+
+mod python;
 
 /// How much of the code a reason shows, in characters.
 const SHOWN: usize = 200;
@@ -23,10 +25,19 @@ pub(crate) struct Rules<'a> {
     pub(crate) threshold: Option<f64>,
     /// The code, or the name of its file, for reasons.
     pub(crate) code: &'a str,
+    pub(crate) language: &'a str,
 }
 
 /// A grade by what the code gave.
 pub(crate) fn grade(given: &Given, rules: Rules<'_>) -> Grade {
+    if rules.language == PYTHON {
+        return python::grade(given, rules);
+    }
+    by_value(given, rules)
+}
+
+/// The rules of the module's head.
+fn by_value(given: &Given, rules: Rules<'_>) -> Grade {
     match given {
         Ok(Some(Value::Bool(is))) => {
             let pass = *is != rules.inverse;

@@ -2,12 +2,14 @@
 //!
 //! `shared` has the limits that the user declares, `draining` how everything ends, `down` how a
 //! lane does whose server was never there, `hanging` what calls without an answer do to others,
+//! `published` what the published scheduler of questions must do,
 //! `any_calls` what holds whatever is called.
 
 mod any_calls;
 mod down;
 mod draining;
 mod hanging;
+mod published;
 mod shared;
 
 use std::time::Duration;

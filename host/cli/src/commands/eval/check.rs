@@ -1,9 +1,6 @@
 //! All of a run but the run: what `runner config check` does.
 
-use runner_eval::RunRequest;
 use runner_eval::gateway::Exchanges;
-use runner_eval::prepare;
-use runner_eval::run::Interrupts;
 use serde_json::Value;
 
 use super::super::{Setting, config};
@@ -35,20 +32,16 @@ pub(in crate::commands) fn check(arguments: &Eval, setting: &Setting) -> Result<
         replay @ Asked::Replay(_) => super::exchanges(replay, false, &touched)?.0,
     };
     let shown = config::shown(&plan, &plugins);
-    let request = RunRequest {
-        plan,
-        plugins,
-        env: setting.environment.map().clone(),
-        store: setting.store()?,
-        cache: None,
-        exchanges,
-        consumers: Vec::new(),
-        interrupts: Interrupts::new(),
-        beginning: session.beginning,
-        invocation: session.invocation,
-    };
+    // A database that is there is tried, too; none is made.
+    setting.existing_store()?;
+    let env = setting.environment.map();
     super::runtime()?
-        .block_on(prepare(request))
+        .block_on(runner_eval::check(
+            &plan,
+            &plugins,
+            env,
+            exchanges.is_offline(),
+        ))
         .map_err(|errors| Failure::usage_all(errors.0))?;
     Ok(shown)
 }

@@ -69,6 +69,7 @@ pub(super) fn record(row: Value) -> Result<CaseRecord, Unreadable> {
         cost: number(&row["cost"]),
         token_usage: usage,
         metadata: map(&row["metadata"]),
+        question: None,
         provenance: None,
     })
 }
@@ -154,6 +155,7 @@ fn grading(value: &Value) -> Option<GradingRecord> {
         named_score_weights: map(&value["namedScoreWeights"]),
         tokens_used: usage(&value["tokensUsed"]),
         component_results: components.map(component).collect(),
+        before_comparison: serde_json::from_value(value["beforeComparison"].clone()).ok(),
     })
 }
 
@@ -162,6 +164,7 @@ fn component(value: &Value) -> ComponentRecord {
         pass: value["pass"].as_bool().unwrap_or(false),
         score: number(&value["score"]).unwrap_or(0.0),
         reason: text(value.get("reason")),
+        skipped: value["skipped"].as_bool().unwrap_or(false),
         error_code: None,
         assertion: Value::Object(map(&value["assertion"])),
         metadata: map(&value["metadata"]),

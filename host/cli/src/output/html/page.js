@@ -115,9 +115,9 @@
   };
 
   const assertion = (said) => {
-    const verdict = said.error ? "ERROR" : said.pass ? "PASS" : "FAIL";
+    const verdict = said.error ? "ERROR" : said.skipped ? "SKIPPED" : said.pass ? "PASS" : "FAIL";
     const box = element("div", "assertion " + verdict);
-    box.append(element("span", "verdict " + verdict, verdict + " " + said.score.toFixed(2)));
+    box.append(element("span", "verdict " + verdict, said.skipped ? verdict : verdict + " " + said.score.toFixed(2)));
     let line = " " + said.type;
     if (said.value !== null) line += " " + said.value;
     if (said.metric) line += " (" + said.metric + ")";

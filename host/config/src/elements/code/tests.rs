@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::AbsentLanguage;
 use crate::fixture::Folder;
 use crate::plan::{Check, Code, Script};
 
@@ -201,4 +202,98 @@ fn code_of_options_providers_and_prompts_is_read() {
     assert_eq!(column.prompt.label, "made");
     assert_eq!(column.prompt.raw, "exports.p = () => '{{'");
     assert!(column.prompt.code.is_some());
+}
+
+#[test]
+fn python_brings_the_files_that_it_imports() {
+    let config = "prompts: [p]\nproviders: [echo]\ntests: [{ assert: [{ type: python, value: file://checks/a.py }] }]";
+    let folder = Folder::new(config)
+        .with_python()
+        .file(
+            "checks/a.py",
+            "import json, b\nfrom lib import c\nfrom . import b as d\n",
+        )
+        .file("checks/b.py", "import a")
+        .file("checks/lib/c.py", "from .e import x\nfrom .gone import y")
+        .file("checks/lib/e.py", "x = 1");
+    let (main, modules, entry) = paths(&folder);
+    assert_eq!(main, "a.py");
+    assert_eq!(modules, ["b.py", "lib/c.py", "lib/e.py"]);
+    assert_eq!(entry.as_deref(), Some("get_assert"));
+    assert_eq!(
+        folder.warnings(),
+        [
+            "promptfooconfig.yaml:3:43: tests[0].assert[0].value: 'checks/lib/c.py' imports '.gone', and there is no such file"
+        ]
+    );
+    let languages = folder.plan().languages;
+    assert!(languages.contains("python") && !languages.contains("javascript"));
+}
+
+#[test]
+fn a_python_file_means_the_function_of_its_use() {
+    let config = "prompts: [file://f.py, 'file://f.py:make']\n\
+         providers: [{ id: echo, transform: file://f.py }]\n\
+         tests:\n\
+         - vars: { v: file://f.py }\n\
+         \x20 options: { transform: file://f.py, transformVars: 'file://f.py:own' }\n\
+         \x20 assertScoringFunction: file://f.py\n\
+         \x20 assert: [{ type: contains, value: file://f.py, transform: file://f.py }]";
+    let plan = Folder::new(config).with_python().file("f.py", "").plan();
+    let entry = |script: Option<&Arc<Script>>| match &script.expect("code").code {
+        Code::File { entry, .. } => entry.clone(),
+        Code::Inline { .. } => panic!("no file"),
+    };
+    let test = &plan.tests[0];
+    let assertion = &test.assertions[0].members()[0];
+    let entries = [
+        entry(plan.columns[0].prompt.code.as_ref()),
+        entry(plan.columns[1].prompt.code.as_ref()),
+        entry(plan.columns[0].provider.transform.as_ref()),
+        entry(plan.var_files.scripts.get("file://f.py")),
+        entry(test.transform.as_ref()),
+        entry(test.transform_vars.as_ref()),
+        entry(test.scoring.as_ref()),
+        entry(assertion.script.as_ref()),
+        entry(assertion.transform.as_ref()),
+    ];
+    let expected = [
+        "",
+        "make",
+        "get_transform",
+        "get_var",
+        "get_transform",
+        "own",
+        "func",
+        "get_assert",
+        "get_transform",
+    ];
+    assert_eq!(entries.map(Option::unwrap_or_default), expected);
+}
+
+#[test]
+fn a_plugin_that_is_not_installed_is_named_with_the_command() {
+    let missing = |test: &str| {
+        let config = format!("prompts: [p]\nproviders: [echo]\ntests: [{{ {test} }}]");
+        let mut folder = Folder::new(&config).file("f.py", "");
+        let absent = AbsentLanguage {
+            extensions: vec!["py".to_owned()],
+            help: "run this".to_owned(),
+        };
+        let absent_languages = [("python".to_owned(), absent)].into();
+        folder.catalog.absent_languages = absent_languages;
+        folder.problems()
+    };
+    let at = "promptfooconfig.yaml:3:";
+    let what = "P018 the plugin that runs python (.py) is not installed\nhelp: run this";
+    assert_eq!(
+        missing("assert: [{ type: not-python, value: x }]"),
+        [format!("{at}28: tests[0].assert[0].type: {what}")]
+    );
+    assert_eq!(
+        missing("options: { transform: file://f.py }"),
+        [format!(
+            "{at}33: tests[0].options.transform: 'f.py': {what}"
+        )]
+    );
 }

@@ -129,3 +129,14 @@ fn a_budget_says_limits_by_the_names_of_other_budgets() {
         ["promptfooconfig.yaml:1:49: plugins.a.budget.cost: is said by `limits.usd` already"]
     );
 }
+
+#[test]
+fn an_entry_without_a_file_grants_hosts_and_nothing_else() {
+    let (_, entries) = plugins("plugins: { webhook: { permissions: { hosts: ['https://a.b'] } } }");
+    assert_eq!(entries[0].source, PathBuf::new());
+    assert_eq!(entries[0].permissions.hosts, ["https://a.b"]);
+    let more = "plugins: { webhook: { permissions: { hosts: ['https://a.b'] }, budget: { requests: 1 } } }";
+    let error = load(&Folder::new(more).request()).expect_err("too much");
+    let message = error.problems[0].to_string();
+    assert!(message.contains("and nothing else"), "{message}");
+}

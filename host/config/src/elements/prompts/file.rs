@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Draft, PROGRAM_HELP, PROGRAMS, Reading, has_extension, without_scheme};
+use super::{Draft, PROGRAMS, Reading, has_extension, without_scheme};
 use crate::files::{malformed_at, parse_tree};
 use crate::node::{Kind, Node};
 use crate::plan::Position;
@@ -20,10 +20,9 @@ pub(super) fn read(
 ) -> Vec<Draft> {
     let shown = path.display().to_string();
     if has_extension(path, &PROGRAMS) {
-        let message = format!("'{shown}': prompts made by a program are not supported yet");
-        reading
-            .findings
-            .error_help(at.clone(), message, PROGRAM_HELP);
+        let message = format!("'{shown}': a pattern can't name code");
+        let help = "name each file of code by itself";
+        reading.findings.error_help(at.clone(), message, help);
         return Vec::new();
     }
     if has_extension(path, &["xlsx", "xls"]) {

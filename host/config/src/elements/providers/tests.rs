@@ -41,7 +41,7 @@ fn ids(providers: &str) -> Vec<String> {
 
 #[test]
 fn every_form_is_read() {
-    let cases: [(&str, &[&str]); 9] = [
+    let cases: [(&str, &[&str]); 10] = [
         ("providers: echo", &["echo"]),
         ("targets: [echo]", &["echo"]),
         (
@@ -54,6 +54,10 @@ fn every_form_is_read() {
             &["openai:gpt"],
         ),
         ("providers: [{ 'openai:gpt': { label: l } }]", &["l"]),
+        (
+            "providers: [{ echo: { id: my-own-name } }]",
+            &["my-own-name"],
+        ),
         ("providers: file://one.yaml", &["from file"]),
         (
             "providers: [file://many.yaml]",
@@ -97,15 +101,31 @@ fn an_object_is_read_whole() {
 }
 
 #[test]
-fn columns_are_providers_by_prompts_and_duplicates_stay() {
-    let expected = [
-        ("echo", "a"),
-        ("echo", "b"),
-        ("m", "a"),
-        ("m", "b"),
-        ("echo", "a"),
-        ("echo", "b"),
-    ];
+fn files_in_a_config_are_their_content() {
+    let plan = Folder::new(
+        "prompts: [p]\nproviders: [{ id: echo, config: { tools: file://t/tools.yaml, format: { schema: file://s.json }, system: [file://s.txt], body: file://b.js } }]",
+    )
+    .file("t/tools.yaml", "- name: a\n")
+    .file("s.json", "{ \"type\": \"object\" }")
+    .file("s.txt", "Be brief.\n")
+    .plan();
+    assert_eq!(
+        json!(plan.columns[0].provider.config),
+        json!({
+            "tools": [{ "name": "a" }],
+            "format": { "schema": { "type": "object" } },
+            "system": ["Be brief.\n"],
+            "body": "file://b.js",
+        })
+    );
+    let missing =
+        Folder::new("prompts: [p]\nproviders: [{ id: echo, config: { tools: file://no.json } }]");
+    assert_eq!(missing.problems().len(), 1);
+}
+
+#[test]
+fn columns_are_providers_by_prompts_and_what_stands_twice_is_one() {
+    let expected = [("echo", "a"), ("echo", "b"), ("m", "a"), ("m", "b")];
     let expected = expected.map(|(provider, prompt)| (provider.to_owned(), prompt.to_owned()));
     assert_eq!(
         columns("prompts: [a, b]\nproviders: [echo, { id: echo, label: m }, echo]"),
@@ -140,19 +160,19 @@ fn what_is_wrong_is_said() {
         ("providers: []", format!("{at}12: providers: there are no providers\nhelp: write at least one, for example: providers: [echo]")),
         (
             "providers: ['opanai:gpt']",
-            format!("{at}13: providers[0]: no plugin serves the provider 'opanai:gpt'\nhelp: did you mean 'openai'? there are: echo, openai"),
+            format!("{at}13: providers[0]: no plugin serves the provider 'opanai:gpt'\nhelp: did you mean 'openai'? there are: echo, openai, replay"),
         ),
         (
             "providers: [{ id: 'bedrock:x' }]",
-            format!("{at}19: providers[0].id: no plugin serves the provider 'bedrock:x'\nhelp: there are: echo, openai"),
+            format!("{at}19: providers[0].id: no plugin serves the provider 'bedrock:x'\nhelp: not supported yet: where the API is like OpenAI's, `openai:MODEL` with `config: {{ apiBaseUrl: … }}`; any other over HTTP, `id: https://…`; many models, `openrouter:…`"),
         ),
         (
             "providers: [file://p.py]",
-            format!("{at}13: providers[0]: 'file://p.py': providers that are programs are not supported\nhelp: write it as a plugin, see `plugins`"),
+            format!("{at}13: providers[0]: 'file://p.py': providers that are programs are not supported\nhelp: an API of your own is the provider `http`; write anything else as a plugin, see `plugins`"),
         ),
         (
             "providers: ['exec:ls']",
-            format!("{at}13: providers[0]: 'exec:ls': providers that are programs are not supported\nhelp: write it as a plugin, see `plugins`"),
+            format!("{at}13: providers[0]: 'exec:ls': providers that are programs are not supported\nhelp: an API of your own is the provider `http`; write anything else as a plugin, see `plugins`"),
         ),
         ("providers: [{ label: x }]", format!("{at}13: providers[0]: has no `id`\nhelp: for example: id: openai:gpt-4o")),
         ("providers: [5]", format!("{at}13: providers[0]: must be an id or a map with `id`, not a number")),

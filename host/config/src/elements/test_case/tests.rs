@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::fixture::Folder;
-use crate::plan::{Check, Test};
+use crate::plan::{Check, Test, TestTimeout};
 
 fn folder(more: &str) -> Folder {
     Folder::new(&format!("prompts: [p]\nproviders: [echo]\n{more}")).file(
@@ -116,15 +116,15 @@ fn what_is_wrong_is_said() {
             ),
         ),
         (
-            "tests: [{ provider: x }]",
+            "tests: [{ provider: ecco }]",
             format!(
-                "{at}11: tests[0].provider: 'provider' is not supported yet\nhelp: name it in `providers` at the top and choose it with the test's `providers`"
+                "{at}21: tests[0].provider: no plugin serves the provider 'ecco'\nhelp: did you mean 'echo'? there are: echo, openai, replay"
             ),
         ),
         (
-            "defaultTest: { providerOutput: x }",
+            "tests: [{ options: { timeoutMs: -1 } }]",
             format!(
-                "{at}16: defaultTest.providerOutput: 'providerOutput' is not supported yet\nhelp: tests of outputs that exist already come with a later release"
+                "{at}33: tests[0].options.timeoutMs: must be a whole number from 0 to 86400000, not -1"
             ),
         ),
         (
@@ -146,4 +146,77 @@ fn odd_things_warn() {
     for (more, expected) in cases {
         assert_eq!(folder(more).warnings(), [expected], "{more}");
     }
+}
+
+#[test]
+fn a_tests_own_provider_answers_in_every_column_and_is_read_once() {
+    let folder = Folder::new(
+        "prompts: [p]\nproviders: [{ id: 'openai:a', label: fast }, echo]\ndefaultTest: { provider: 'replay:x' }\n\
+         tests: [{ description: d, vars: { a: 1 } }, { provider: fast }, { provider: { id: echo, label: own, config: { apiKey: sk-1 } } }, { provider: 'replay:x' }]",
+    );
+    let plan = folder.plan();
+    let ids: Vec<String> = plan
+        .cases()
+        .map(|case| format!("{} {}", case.id.prompt_idx, case.column.provider.id))
+        .collect();
+    let expected = [
+        "0 replay:x",
+        "1 replay:x",
+        "0 openai:a",
+        "1 openai:a",
+        "0 echo",
+        "1 echo",
+        "0 replay:x",
+        "1 replay:x",
+    ];
+    assert_eq!(ids, expected);
+    assert_eq!(plan.tests[0].provider, plan.tests[3].provider);
+    let asked: std::collections::BTreeSet<_> = plan.own_providers().collect();
+    assert_eq!(asked.len(), 3);
+    assert_eq!(plan.tests[1].json["provider"], "fast");
+    assert!(!plan.tests[2].json.to_string().contains("sk-1"));
+}
+
+#[test]
+fn an_answer_that_a_test_brings_is_data() {
+    let folder = Folder::new(
+        "prompts: [p]\nproviders: [echo]\ndefaultTest: { providerOutput: d }\n\
+         tests: [{ providerOutput: '{{ nice }} {{x' }, { providerOutput: { a: [1] } }, { providerOutput: '' }, { vars: { a: 1 } }]",
+    );
+    let outputs: Vec<Option<Value>> = folder
+        .plan()
+        .tests
+        .iter()
+        .map(|test| test.output.clone())
+        .collect();
+    assert_eq!(outputs[0], Some(json!("{{ nice }} {{x")));
+    assert_eq!(
+        outputs[1..],
+        [Some(json!({ "a": [1] })), Some(json!("")), Some(json!("d"))]
+    );
+}
+
+#[test]
+fn a_test_has_its_own_time_or_the_runs_or_none() {
+    let folder = Folder::new(
+        "prompts: [p]\nproviders: [echo]\ndefaultTest: { options: { timeoutMs: 5 } }\n\
+         tests: [{ vars: { a: 1 } }, { options: { timeoutMs: 0 } }, { options: { timeoutMs: '70' } }]",
+    );
+    let ms = |ms| TestTimeout::Limited(std::time::Duration::from_millis(ms));
+    let times: Vec<_> = folder
+        .plan()
+        .tests
+        .iter()
+        .map(|test| test.timeout)
+        .collect();
+    assert_eq!(times, [ms(5), TestTimeout::Unlimited, ms(70)]);
+}
+
+#[test]
+fn raw_variables_are_what_they_say() {
+    let folder = Folder::new(
+        "prompts: ['{{a}}|{{l}}|{{f}}']\nproviders: [echo]\n\
+         tests: [{ vars: { a: '{{l}} {% x', l: [y, z], f: 'file://none' }, options: { rawVars: true } }]",
+    );
+    assert_eq!(folder.texts(), ["{{l}} {% x|y,z|file://none"]);
 }

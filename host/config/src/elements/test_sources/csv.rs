@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use crate::assertion_text::{self, Content, PROMPTFOO_TYPES};
-use crate::csv_rows::{self, Row};
+use crate::csv_rows::{self, Row, Table};
 use crate::elements::Reading;
 use crate::node::{Key, Kind, Mark, Node};
 use crate::plan::Position;
@@ -39,9 +39,13 @@ enum Column {
 
 /// Gives each test of a file, as a tree, to `each`: a row's tree is gone before the next is made.
 pub(super) fn read(path: &Path, text: &str, reading: Reading<'_>, mut each: impl FnMut(Node)) {
-    let Some(table) = csv_rows::read(path, text, reading) else {
-        return;
-    };
+    if let Some(table) = csv_rows::read(path, text, reading) {
+        tests(path, table, reading, &mut each);
+    }
+}
+
+/// Gives each test of a table, its first row the names of the columns.
+pub(super) fn tests(path: &Path, table: Table, reading: Reading<'_>, each: &mut impl FnMut(Node)) {
     let at = Position {
         file: path.to_owned(),
         line: 1,
@@ -71,18 +75,20 @@ pub(super) fn read(path: &Path, text: &str, reading: Reading<'_>, mut each: impl
     }
 }
 
+/// Columns that are no variables.
+const SPECIAL: [&str; 9] = [
+    "__expected",
+    "__description",
+    "__prefix",
+    "__suffix",
+    "__providerOutput",
+    "__metric",
+    "__threshold",
+    "__metadata:",
+    "__config:",
+];
+
 fn column(header: &str, at: &Position, reading: Reading<'_>) -> Column {
-    const SPECIAL: [&str; 9] = [
-        "__expected",
-        "__description",
-        "__prefix",
-        "__suffix",
-        "__providerOutput",
-        "__metric",
-        "__threshold",
-        "__metadata:",
-        "__config:",
-    ];
     let number = |rest: &str| {
         if rest.is_empty() {
             Some(1)
@@ -127,7 +133,20 @@ fn column(header: &str, at: &Position, reading: Reading<'_>) -> Column {
             );
             Column::Nothing
         }
-        name => Column::Variable(name.to_owned()),
+        name => {
+            warn_of_one_underscore(name, at, reading);
+            Column::Variable(name.to_owned())
+        }
+    }
+}
+
+/// `_expected` is a variable, and hardly meant as one.
+fn warn_of_one_underscore(name: &str, at: &Position, reading: Reading<'_>) {
+    let doubled = format!("_{name}");
+    if SPECIAL.iter().any(|special| doubled.starts_with(special)) {
+        let message = format!("the column '{name}' is a variable like any other");
+        let help = Some(format!("did you mean '{doubled}'?"));
+        reading.findings.warn(at.clone(), message, help);
     }
 }
 
@@ -153,7 +172,7 @@ impl Said {
         match column {
             Column::Variable(name) => self.vars.push(key(name, mark, node(cell))),
             _ if cell.trim().is_empty() => {}
-            Column::Expected(index) => self.expected.push((*index, cell)),
+            Column::Expected(index) => self.expected.push((*index, cell.trim().to_owned())),
             Column::ExpectedThreshold(index) => self.thresholds.push((*index, node(cell))),
             Column::Description => self.description = Some(cell),
             Column::Prefix => self.options.push(key("prefix", mark, node(cell))),

@@ -116,7 +116,7 @@ fn what_is_wrong_in_a_file_names_the_line() {
         (
             "t.csv",
             "a,__expected\n1,moderation: x\n",
-            "t.csv:2:1: assert[0].type: the assertion type 'moderation' is not supported yet\nhelp: there are: answer-relevance, contains, contains-any, equals, is-json, javascript, latency, llm-rubric, regex, similar",
+            "t.csv:2:1: assert[0].type: the assertion type 'moderation' is not supported yet\nhelp: there are: answer, answer-relevance, contains, contains-any, equals, is-json, javascript, latency, llm-rubric, max-score, regex, select-best, similar",
         ),
         (
             "t.csv",
@@ -157,7 +157,7 @@ fn what_is_wrong_in_a_file_names_the_line() {
         (
             "t.txt",
             "",
-            "promptfooconfig.yaml:3:8: tests: 't.txt': tests come from CSV, JSON, JSONL and YAML files",
+            "promptfooconfig.yaml:3:8: tests: 't.txt': tests come from CSV, XLSX, JSON, JSONL and YAML files",
         ),
     ];
     for (name, content, expected) in cases {
@@ -172,7 +172,7 @@ fn what_is_wrong_in_a_file_names_the_line() {
 #[test]
 fn sources_that_don_t_exist_here_are_refused() {
     let at = "promptfooconfig.yaml:3:";
-    let help = super::PROGRAM_HELP;
+    let help = "code can be javascript (.js, .cjs, .mjs)";
     let cases = [
         (
             "none.csv",
@@ -180,13 +180,13 @@ fn sources_that_don_t_exist_here_are_refused() {
         ),
         (
             "file://gen.py:make",
-            format!(
-                "{at}8: tests: 'gen.py': tests made by a program are not supported yet\nhelp: {help}"
-            ),
+            format!("{at}8: tests: 'gen.py': no plugin runs code of this kind\nhelp: {help}"),
         ),
         (
             "[{ path: gen.py, config: {} }]",
-            format!("{at}9: tests[0]: tests made by a program are not supported yet\nhelp: {help}"),
+            format!(
+                "{at}17: tests[0].path: 'gen.py': no plugin runs code of this kind\nhelp: {help}"
+            ),
         ),
         (
             "huggingface://datasets/x",
@@ -216,5 +216,21 @@ fn a_file_that_names_itself_ends() {
     assert_eq!(
         problems,
         ["a.yaml:1:3: [0]: files of tests name each other more than 8 deep"]
+    );
+}
+
+#[test]
+fn expectations_are_trimmed_and_saved_answers_are_not() {
+    let csv = "v,__expected,__providerOutput,_expected\n1,\" Paris \",\" said \",x\n2,,,y\n";
+    let folder = folder("t.csv").file("t.csv", csv);
+    let plan = folder.plan();
+    assert_eq!(assertions(&plan), [json!(["equals", "Paris", null, null])]);
+    let outputs: Vec<Option<Value>> = plan.tests.iter().map(|test| test.output.clone()).collect();
+    assert_eq!(outputs, [Some(json!(" said ")), None]);
+    assert_eq!(
+        folder.warnings(),
+        [
+            "t.csv:1:1: the column '_expected' is a variable like any other\nhelp: did you mean '__expected'?"
+        ]
     );
 }

@@ -113,8 +113,22 @@ fn what_is_wrong_is_said() {
             format!("{at}22: tests[0].vars.a: 'file://no/*' matches no file"),
         ),
         (
-            "tests: [{ vars: { a: file://pic.png } }]",
-            format!("{at}22: tests[0].vars.a: 'pic.png': media in variables are not supported yet"),
+            "tests: [{ vars: { a: file://none.png } }]",
+            format!("{at}22: tests[0].vars.a: 'none.png': there is no such file"),
+        ),
+        (
+            "tests: [{ vars: { a: file://paper.pdf } }]",
+            format!(
+                "{at}22: tests[0].vars.a: 'paper.pdf': documents in variables are not supported\n\
+                 help: save its text as .txt, for example with `pdftotext`"
+            ),
+        ),
+        (
+            "tests: [{ vars: { a: 'package:x:y' } }]",
+            format!(
+                "{at}22: tests[0].vars.a: 'package:x:y': packages are not read\n\
+                 help: name the file: file://node_modules/…; or, for the text itself, options: {{ rawVars: true }}"
+            ),
         ),
         (
             "tests: [{ vars: { a: file://x.py } }]",

@@ -124,7 +124,8 @@ proptest! {
             let vars: Map<String, Value> = (0..).zip(axes).map(|(n, size): (u32, _)| (format!("v{n}"), json!(vec!["x"; *size]))).collect();
             json!({ "vars": vars, "options": { "repeat": repeat } })
         }).collect();
-        let config = json!({ "prompts": ["p"], "providers": vec!["echo"; columns], "tests": tests });
+        let providers: Vec<Value> = (0..columns).map(|n| json!({ "id": "echo", "label": format!("{n}") })).collect();
+        let config = json!({ "prompts": ["p"], "providers": providers, "tests": tests });
         let plan = Folder::new(&config.to_string()).plan();
         let rows: usize = sizes.iter().zip(&repeats).map(|(axes, repeat)| axes.iter().product::<usize>() * *repeat as usize).sum();
         let cells: Vec<(usize, usize)> = plan.cases().map(|case| (case.id.test_idx as usize, case.id.prompt_idx as usize)).collect();

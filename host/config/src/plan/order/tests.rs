@@ -18,6 +18,7 @@ fn shown(case: &Case) -> String {
             format!("{column}:{}:{repeat}", id.as_deref().unwrap_or("-"))
         }
         Strand::Register(name) => name.to_string(),
+        Strand::Turn { task, column } => format!("{task} in {column}"),
     };
     let list = |strands: &[Strand]| strands.iter().map(strand).collect::<Vec<_>>().join(",");
     format!(

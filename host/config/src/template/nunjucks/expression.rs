@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use super::tokens::Token;
 use super::{Names, text_literal};
-use crate::template::{conditions, filters};
+use crate::template::{conditions, custom, filters};
 
 /// How deep parentheses, lists, arguments and signs may nest.
 const MAX_DEPTH: usize = 40;
@@ -284,13 +284,21 @@ impl<'a> Parser<'a> {
         let Some(name) = self.name() else {
             return Err(self.expected("the name of a filter"));
         };
-        if !filters::is_known(&name) {
-            return Err(format!("there is no filter '{name}'"));
+        let mut arguments = Vec::new();
+        let is_known = filters::is_known(&name);
+        if !is_known {
+            // One of the config's, or none: that is found out where the config is known.
+            arguments.push(text_literal(&name));
+            self.names.custom.borrow_mut().insert(name.clone());
         }
         if self.symbol("(") {
-            return Ok(format!("{name}({})", self.arguments()?.join(", ")));
+            arguments.extend(self.arguments()?);
         }
-        Ok(name)
+        let name = if is_known { &name } else { custom::FILTER };
+        if arguments.is_empty() {
+            return Ok(name.to_owned());
+        }
+        Ok(format!("{name}({})", arguments.join(", ")))
     }
 
     /// Arguments up to the closing parenthesis.

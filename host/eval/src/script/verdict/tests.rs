@@ -10,6 +10,7 @@ fn rules(inverse: bool, threshold: Option<f64>) -> Rules<'static> {
         inverse,
         threshold,
         code: " output > 1 ",
+        language: "javascript",
     }
 }
 

@@ -1,0 +1,104 @@
+//! The flags that give prompts, providers, tests or saved outputs in place of a config's own.
+//!
+//! promptfoo has them as `-p -r -t -a`; its `-v` for `--vars` is `--verbose` here, as on any other
+//! command. What they mean together with a config is decided by the config's reader.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use runner_config::Given;
+
+use super::over::list;
+
+/// The flags as typed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+pub(crate) struct Replacing {
+    /// Prompts in place of the config's: files, patterns or texts
+    #[arg(short, long, value_name = "FILE|TEXT", num_args = 1.., help_heading = "Instead of the config's")]
+    prompts: Vec<String>,
+    /// Providers in place of the config's: ids, files, or labels of those that the config has
+    #[arg(short = 'r', long, value_name = "ID|FILE", num_args = 1.., help_heading = "Instead of the config's")]
+    providers: Vec<String>,
+    /// Tests in place of the config's: a file or pattern
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        help_heading = "Instead of the config's"
+    )]
+    tests: Option<String>,
+    /// The same as --tests
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with = "tests",
+        help_heading = "Instead of the config's"
+    )]
+    vars: Option<String>,
+    /// Grade the outputs in FILE, a JSON list of texts or of { output, tags }, and ask nobody
+    #[arg(long, value_name = "FILE", requires = "assertions", conflicts_with_all = ["prompts", "providers", "tests", "vars"], help_heading = "Instead of the config's")]
+    model_outputs: Option<PathBuf>,
+    /// The assertions for --model-outputs: a YAML or JSON list
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        requires = "model_outputs",
+        help_heading = "Instead of the config's"
+    )]
+    assertions: Option<PathBuf>,
+}
+
+impl Replacing {
+    /// As the config's reader takes them.
+    pub(crate) fn given(&self) -> Given {
+        Given {
+            prompts: self.prompts.clone(),
+            providers: self.providers.clone(),
+            tests: self.tests.clone().or_else(|| self.vars.clone()),
+            model_outputs: self.model_outputs.clone(),
+            assertions: self.assertions.clone(),
+        }
+    }
+
+    /// These flags, and where they say nothing, those of `before`.
+    pub(super) fn over(self, before: Self) -> Self {
+        let tests = if self.tests.is_some() || self.vars.is_some() {
+            (self.tests, self.vars)
+        } else {
+            (before.tests, before.vars)
+        };
+        Self {
+            prompts: list(self.prompts, before.prompts),
+            providers: list(self.providers, before.providers),
+            tests: tests.0,
+            vars: tests.1,
+            model_outputs: self.model_outputs.or(before.model_outputs),
+            assertions: self.assertions.or(before.assertions),
+        }
+    }
+
+    /// Makes paths independent of the folder. A text that names a file of `cwd` is one.
+    pub(super) fn make_absolute(&mut self, cwd: &Path) {
+        for path in [&mut self.model_outputs, &mut self.assertions]
+            .into_iter()
+            .flatten()
+        {
+            *path = cwd.join(&*path);
+        }
+        let lists = [&mut self.prompts, &mut self.providers]
+            .into_iter()
+            .flatten();
+        let sources = [&mut self.tests, &mut self.vars].into_iter().flatten();
+        for name in lists.chain(sources) {
+            let path = name.strip_prefix("file://").unwrap_or(name);
+            let full = cwd.join(path);
+            if full.is_file()
+                && let Some(full) = full.to_str()
+            {
+                let scheme = &name[..name.len() - path.len()];
+                *name = format!("{scheme}{full}");
+            }
+        }
+    }
+}

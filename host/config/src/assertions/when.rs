@@ -1,0 +1,83 @@
+//! `when` of an assertion: grade it only if others before it passed, or failed.
+//!
+//! `when: passed`, `when: failed` look at everything before it in the same list;
+//! `when: { type: contains, is: failed }` and `when: { metric: tone, is: passed }` at some of it.
+//! Only what stands before counts, so nothing can wait for itself, and the order of the list is
+//! the order of the cascade: cheap ones first.
+
+use crate::entry::Entry;
+use crate::plan::{Assertion, Check, Earlier, When};
+use crate::problem::Findings;
+
+const KEYS: [&str; 3] = ["type", "metric", "is"];
+const FORMS: &str = "when: failed (one before it did), when: passed (all before it did), or when: { type: contains, is: failed } and { metric: …, is: … }";
+
+/// Reads the key; what is wrong is reported.
+pub(super) fn read(entry: &Entry<'_>, findings: &Findings) -> Option<When> {
+    let (verdict, of) = if entry.is_map() {
+        entry.warn_unknown(findings, &KEYS);
+        let text = |key| entry.get(key).and_then(|value| value.want_text(findings));
+        let of = match (text("type"), text("metric")) {
+            (Some(kind), None) => Earlier::Kind(kind),
+            (None, Some(metric)) => Earlier::Metric(metric),
+            (None, None) => Earlier::All,
+            (Some(_), Some(_)) => {
+                findings.error_help(entry.at(), "takes `type` or `metric`, not both", FORMS);
+                return None;
+            }
+        };
+        (entry.get("is"), of)
+    } else {
+        (Some(entry.clone()), Earlier::All)
+    };
+    let passed = match verdict.as_ref().and_then(Entry::text) {
+        Some("passed") => true,
+        Some("failed") => false,
+        _ => {
+            let at = verdict.map_or_else(|| entry.at(), |verdict| verdict.at());
+            findings.error_help(at, "must say `passed` or `failed`", FORMS);
+            return None;
+        }
+    };
+    Some(When { passed, of })
+}
+
+/// Reports conditions of members of a set that look at nothing.
+pub(super) fn check_members(members: &[Assertion], findings: &Findings) {
+    for (index, assertion) in members.iter().enumerate() {
+        let earlier = members[..index]
+            .iter()
+            .map(|it| (it.written_kind(), it.metric.as_deref()));
+        check_one(assertion, earlier, findings);
+    }
+}
+
+/// Reports conditions in the list of a test that look at nothing.
+pub(crate) fn check(checks: &[Check], findings: &Findings) {
+    for (index, check) in checks.iter().enumerate() {
+        if let Check::One(assertion) = check {
+            let earlier = checks[..index]
+                .iter()
+                .map(|it| (it.written_kind(), it.metric()));
+            check_one(assertion, earlier, findings);
+        }
+    }
+}
+
+fn check_one<'a>(
+    assertion: &Assertion,
+    mut earlier: impl Iterator<Item = (String, Option<&'a str>)>,
+    findings: &Findings,
+) {
+    let Some(when) = &assertion.when else { return };
+    if earlier.any(|(kind, metric)| when.of.means(&kind, metric)) {
+        return;
+    }
+    let what = match &when.of {
+        Earlier::All => "there is none".to_owned(),
+        Earlier::Kind(kind) => format!("none is of the type '{kind}'"),
+        Earlier::Metric(metric) => format!("none has the metric '{metric}'"),
+    };
+    let message = format!("`when` looks at the assertions before it in the list, and {what}");
+    findings.error_help(assertion.at.clone(), message, FORMS);
+}

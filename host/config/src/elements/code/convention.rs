@@ -1,0 +1,54 @@
+//! Which function of a file is meant where none is named.
+//!
+//! JavaScript has default exports; Python has none, so promptfoo gave each use of a file a name of
+//! its own. A prompt has no such name: its file is run as a script, and what it prints is the
+//! prompt.
+
+use std::sync::Arc;
+
+use crate::plan::{Code, Script};
+
+/// What a file of code is there for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// It grades, or makes the `value` of an assertion.
+    Assertion,
+    /// It makes another output, other variables or a context.
+    Transform,
+    /// It makes the value of a variable.
+    Variable,
+    /// It makes a grade of named scores.
+    Scoring,
+    /// It makes tests.
+    Tests,
+}
+
+/// The function's name; `None`: the file's default export, or the file itself.
+fn entry(language: &str, usage: Use) -> Option<&'static str> {
+    match (language, usage) {
+        ("python", Use::Assertion) => Some("get_assert"),
+        ("python", Use::Transform) => Some("get_transform"),
+        ("python", Use::Variable) => Some("get_var"),
+        ("python", Use::Scoring) => Some("func"),
+        ("python", Use::Tests) => Some("generate_tests"),
+        _ => None,
+    }
+}
+
+/// The script with the function that is meant.
+pub(crate) fn meant(script: Arc<Script>, usage: Use) -> Arc<Script> {
+    let Code::File { files, entry: None } = &script.code else {
+        return script;
+    };
+    let Some(entry) = entry(&script.language, usage) else {
+        return script;
+    };
+    let code = Code::File {
+        files: files.clone(),
+        entry: Some(entry.to_owned()),
+    };
+    Arc::new(Script {
+        code,
+        ..(*script).clone()
+    })
+}

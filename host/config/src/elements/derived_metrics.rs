@@ -1,0 +1,145 @@
+//! `derivedMetrics`: metrics that are worked out of the others, once the cases have ended.
+//!
+//! A text is a formula (`formula`), `file://fn.js` code that is called with the sums by name.
+//! Formulas are read here, so that a mistake is known before anything is spent; whether the names
+//! that they read exist is known only at the end, since metrics may be templates and grades name
+//! their own.
+
+use super::vars::Origin;
+use super::{Document, code};
+use crate::entry::Entry;
+use crate::plan::{DerivedMetric, DerivedValue, Formula};
+
+/// The number of cases, among the sums.
+const COUNT: &str = "__count";
+
+/// Keys of an entry.
+const KNOWN: [&str; 2] = ["name", "value"];
+
+/// Reads the key of every config; those of several add up.
+pub(crate) fn read(documents: &[Document<'_>]) -> Vec<DerivedMetric> {
+    let mut metrics: Vec<DerivedMetric> = Vec::new();
+    for document in documents {
+        let findings = document.reading.findings;
+        let Some(list) = document.root.get("derivedMetrics") else {
+            continue;
+        };
+        if !list.is_list() {
+            list.mismatch(findings, "a list of `{ name, value }`");
+            continue;
+        }
+        for entry in list.items() {
+            let Some(metric) = one(&entry, document) else {
+                continue;
+            };
+            if metrics.iter().any(|other| other.name == metric.name) {
+                let message = format!("there is a derived metric '{}' already", metric.name);
+                findings.error(metric.at, message);
+                continue;
+            }
+            metrics.push(metric);
+        }
+    }
+    metrics
+}
+
+fn one(entry: &Entry<'_>, document: &Document<'_>) -> Option<DerivedMetric> {
+    let findings = document.reading.findings;
+    if !entry.is_map() {
+        entry.mismatch(findings, "a map with `name` and `value`");
+        return None;
+    }
+    entry.warn_unknown(findings, &KNOWN);
+    let part = |key: &str| {
+        let part = entry.get(key);
+        if part.is_none() {
+            let help = "for example: { name: f1, value: '2 * hits / (2 * hits + misses)' }";
+            findings.error_help(entry.at(), format!("has no `{key}`"), help);
+        }
+        part
+    };
+    let name = part("name")?.want_text(findings)?;
+    if name == COUNT {
+        let message = "'__count' is the number of cases and can't be another metric";
+        findings.error(entry.at(), message);
+        return None;
+    }
+    let value = part("value")?;
+    let text = value.want_text(findings)?;
+    let worked_out = if text.starts_with("file://") {
+        DerivedValue::Code(code::file(
+            &text,
+            &value.at(),
+            Origin::Config,
+            document.reading,
+        )?)
+    } else {
+        match Formula::new(&text) {
+            Ok(formula) => DerivedValue::Formula(formula),
+            Err(error) => {
+                let message = format!("the formula can't be read: {error}");
+                let help = "formulas have numbers, names of metrics, + - * / % ^, comparisons, \
+                            a ? b : c and functions such as sqrt, max, round; file://x.js is code";
+                findings.error_help(value.at(), message, help);
+                return None;
+            }
+        }
+    };
+    Some(DerivedMetric {
+        name,
+        value: worked_out,
+        at: entry.at(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::Folder;
+    use crate::plan::DerivedValue;
+
+    fn folder(metrics: &str) -> Folder {
+        Folder::new(&format!(
+            "prompts: [p]\nproviders: [echo]\nderivedMetrics: {metrics}"
+        ))
+    }
+
+    #[test]
+    fn formulas_and_code_are_read_in_their_order() {
+        let folder = folder(
+            "[{ name: mean, value: total / __count }, { name: own, value: 'file://f.js:own' }, { name: five, value: 5 }]",
+        )
+        .file("f.js", "exports.own = () => 1");
+        let metrics = folder.plan().derived_metrics;
+        let names: Vec<&str> = metrics.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["mean", "own", "five"]);
+        assert!(matches!(metrics[0].value, DerivedValue::Formula(_)));
+        assert!(matches!(metrics[1].value, DerivedValue::Code(_)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_where_it_stands() {
+        let cases = [
+            ("{ a: 1 }", "must be a list of `{ name, value }`, not a map"),
+            ("[{ name: a }]", "derivedMetrics[0]: has no `value`"),
+            ("[{ value: '1' }]", "derivedMetrics[0]: has no `name`"),
+            (
+                "[{ name: a, value: '1 +' }]",
+                "derivedMetrics[0].value: the formula can't be read: the formula ends too early (character 4)",
+            ),
+            (
+                "[{ name: a, value: 'shout(x)' }]",
+                "there is no function `shout` (character 1)",
+            ),
+            ("[{ name: __count, value: '1' }]", "'__count' is the number"),
+            (
+                "[{ name: a, value: '1' }, { name: a, value: '2' }]",
+                "derivedMetrics[1]: there is a derived metric 'a' already",
+            ),
+        ];
+        for (metrics, expected) in cases {
+            let problems = folder(metrics).problems();
+            assert_eq!(problems.len(), 1, "{metrics}: {problems:?}");
+            assert!(problems[0].contains(expected), "{metrics}: {problems:?}");
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `extensions`, and `-x`: code that is called around the run and its cases.
+//!
+//! `file://hooks.js:beforeEach` names a hook and is called for it alone; any other function, and
+//! the default export, is called for each hook and told which one it is.
+
+use super::vars::Origin;
+use super::{Document, code};
+use crate::plan::{Extension, Hook, Position};
+
+/// An example of what the key holds.
+const HELP: &str = "for example: extensions: ['file://hooks.js:beforeAll']";
+
+/// Those of the flags where there are any, else those of the last config that has some.
+pub(crate) fn read(documents: &[Document<'_>], flags: &[String]) -> Vec<Extension> {
+    let Some(first) = documents.first() else {
+        return Vec::new();
+    };
+    if !flags.is_empty() {
+        let at = Position {
+            key: "--extension".to_owned(),
+            ..Position::default()
+        };
+        let one = |text: &String| one(text, &at, first);
+        return flags.iter().filter_map(one).collect();
+    }
+    let mut extensions = Vec::new();
+    for document in documents {
+        let findings = document.reading.findings;
+        let Some(list) = document.root.get("extensions") else {
+            continue;
+        };
+        if !list.is_list() {
+            list.mismatch(findings, "a list of files of code");
+            continue;
+        }
+        for entry in list.items() {
+            let text = entry.want_text(findings);
+            extensions.extend(text.and_then(|text| one(&text, &entry.at(), document)));
+        }
+    }
+    extensions
+}
+
+fn one(text: &str, at: &Position, document: &Document<'_>) -> Option<Extension> {
+    if !code::is_file(text) {
+        let message = format!("'{text}' must name a file of code");
+        document
+            .reading
+            .findings
+            .error_help(at.clone(), message, HELP);
+        return None;
+    }
+    let script = code::file(text, at, Origin::Config, document.reading)?;
+    let named = match &script.code {
+        crate::plan::Code::File { entry, .. } => entry.as_deref(),
+        crate::plan::Code::Inline { .. } => None,
+    };
+    let hook = Hook::ALL
+        .into_iter()
+        .find(|hook| named == Some(hook.name()));
+    Some(Extension {
+        script,
+        hook,
+        at: at.clone(),
+    })
+}

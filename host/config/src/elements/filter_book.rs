@@ -1,0 +1,94 @@
+//! `nunjucksFilters`: names of filters, and the code that each is.
+//!
+//! Unlike in promptfoo, where prompts alone know them, they work wherever a case's templates are
+//! filled in: prompts, prefixes and suffixes, variables, values and metrics of assertions. Their
+//! names are known here, so that a template which names none of them is refused at load. How they
+//! are called is in `template::custom`.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::vars::Origin;
+use super::{Document, code};
+use crate::plan::{Position, Script};
+use crate::problem::{Findings, did_you_mean};
+use crate::template::{Filters, Template};
+
+/// Most characters of a name.
+const MAX_NAME: usize = 64;
+
+/// The filters of all configs of a run together.
+#[derive(Debug, Default)]
+pub(crate) struct FilterBook(OnceCell<Arc<Filters>>);
+
+impl FilterBook {
+    /// Reads the key of every config; of a name that several have, the last one's code counts.
+    pub(crate) fn read(&self, documents: &[Document<'_>]) {
+        let mut filters: BTreeMap<String, Arc<Script>> = BTreeMap::new();
+        for Document { root, reading } in documents {
+            let Some(entry) = root.get("nunjucksFilters") else {
+                continue;
+            };
+            let findings = reading.findings;
+            if !entry.is_map() {
+                entry.mismatch(findings, "a map of names to files of code");
+                continue;
+            }
+            for (name, named) in entry.fields() {
+                let is_name = name.len() <= MAX_NAME
+                    && name.chars().all(|c| c.is_alphanumeric() || c == '_')
+                    && !name.starts_with(|c: char| c.is_numeric() || c == '_');
+                if !is_name {
+                    let help = "a name has letters, digits and `_`, and begins with a letter";
+                    findings.error_help(named.at(), "is no name that a template can say", help);
+                    continue;
+                }
+                let Some(text) = named.want_text(findings) else {
+                    continue;
+                };
+                if super::program(&text).is_none() {
+                    let help = format!("{name}: file://filter.js, or file://filter.js:function");
+                    findings.error_help(named.at(), "must name a file of code", help);
+                    continue;
+                }
+                if crate::template::is_filter(name) {
+                    let message = format!("'{name}' is a filter of templates already");
+                    findings.error_help(named.at(), message, "give it another name");
+                    continue;
+                }
+                let script = code::file(&text, &named.at(), Origin::Config, *reading);
+                filters.extend(script.map(|script| (name.to_owned(), script)));
+            }
+        }
+        // Read once for each plan.
+        drop(self.0.set(Arc::new(filters)));
+    }
+
+    /// Every filter by its name.
+    pub(crate) fn filters(&self) -> Arc<Filters> {
+        self.0.get().cloned().unwrap_or_default()
+    }
+
+    /// Reports the filters that a template names and nobody has.
+    pub(crate) fn check(&self, template: &Template, at: &Position, findings: &Findings) {
+        let filters = self.filters();
+        for name in template.custom() {
+            if filters.contains_key(name) {
+                continue;
+            }
+            let message = format!("there is no filter '{name}'");
+            let help = match did_you_mean(name, filters.keys().map(String::as_str)) {
+                Some(meant) => format!("did you mean '{meant}'?"),
+                None => format!(
+                    "nunjucksFilters: {{ {name}: file://{name}.js }} makes one; text that is not \
+                     meant as a template goes between {{% raw %}} and {{% endraw %}}"
+                ),
+            };
+            findings.error_help(at.clone(), message, help);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! A provider's `config`, with the files that it names by `file://`.
+//!
+//! They are read here, once, and not by a plugin, which sees no files; so the API gets them, and
+//! so do the assertions that hold an answer against the tools that the model was offered. Files of
+//! code are left for the plugin to judge.
+
+use serde_json::{Map, Value};
+
+use super::{Reading, program};
+use crate::entry::Entry;
+use crate::files::{has_extension, without_scheme};
+
+/// Keys that hold what code might make, if it were run.
+const MADE: [&str; 3] = ["tools", "functions", "response_format"];
+
+/// The `config` of a provider.
+pub(crate) fn read(provider: &Entry<'_>, reading: Reading<'_>) -> Map<String, Value> {
+    let Some(config) = provider.get("config") else {
+        return Map::new();
+    };
+    for value in MADE.iter().filter_map(|key| config.get(key)) {
+        if name(&value).and_then(program).is_some() {
+            let help = "write the list into a JSON or YAML file";
+            let message = "tools and formats come from JSON or YAML files";
+            reading.findings.error_help(value.at(), message, help);
+        }
+    }
+    if !config.is_map() {
+        return config.want_map(reading.findings).unwrap_or_default();
+    }
+    fields(&config, reading)
+}
+
+fn fields(entry: &Entry<'_>, reading: Reading<'_>) -> Map<String, Value> {
+    let field = |(key, value): (&str, Entry<'_>)| (key.to_owned(), loaded(&value, reading));
+    entry.fields().map(field).collect()
+}
+
+/// The value with the content of files in their place.
+fn loaded(entry: &Entry<'_>, reading: Reading<'_>) -> Value {
+    if entry.is_map() {
+        return Value::Object(fields(entry, reading));
+    }
+    if entry.is_list() {
+        let mut items = Vec::new();
+        for item in entry.items() {
+            match (name(&item), loaded(&item, reading)) {
+                // A list in a file is part of this one.
+                (Some(_), Value::Array(more)) => items.extend(more),
+                (_, value) => items.push(value),
+            }
+        }
+        return Value::Array(items);
+    }
+    file(entry, reading).unwrap_or_else(|| entry.node.json())
+}
+
+/// What the file holds, a value of JSON and YAML, else text; `None` if none is named, it is code,
+/// or it can't be read, which is reported.
+fn file(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Value> {
+    let named = name(entry)?;
+    if program(named).is_some() {
+        return None;
+    }
+    let path = reading.files.shown(without_scheme(named));
+    let (at, findings) = (entry.at(), reading.findings);
+    if has_extension(&path, &["json", "yaml", "yml"]) {
+        let tree = reading.files.tree(&path, &at, findings);
+        return tree.map(|node| node.json());
+    }
+    let text = reading.files.read_named(&path, &at, findings);
+    text.map(Value::from)
+}
+
+/// The file that a value names, if it does.
+fn name<'a>(entry: &Entry<'a>) -> Option<&'a str> {
+    entry.text().filter(|text| text.starts_with("file://"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::fixture::Folder;
+
+    fn folder(config: &str) -> Folder {
+        Folder::new(&format!(
+            "prompts: [p]\nproviders: [{{ id: 'openai:m', config: {config} }}]"
+        ))
+        .file("tools.json", r#"[{ "name": "a" }, { "name": "b" }]"#)
+        .file("format.yaml", "type: json_object")
+    }
+
+    #[test]
+    fn tools_in_files_are_loaded() {
+        let plan =
+            folder("{ tools: 'file://tools.json', response_format: 'file://format.yaml' }").plan();
+        let config = &plan.columns[0].provider.config;
+        assert_eq!(config["tools"], json!([{ "name": "a" }, { "name": "b" }]));
+        assert_eq!(config["response_format"], json!({ "type": "json_object" }));
+        let plan = folder("{ tools: ['file://tools.json', { name: c }] }").plan();
+        let names: Vec<_> = plan.columns[0].provider.config["tools"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|tool| tool["name"].clone())
+            .collect();
+        assert_eq!(names, ["a", "b", "c"]);
+    }
+
+    #[test]
+    fn files_stand_anywhere_in_it_and_text_is_text() {
+        let folder = folder("{ a: { b: ['file://note.md'] }, transform: 'file://x.js' }");
+        let plan = folder.file("note.md", "{{ prompt }}\n").plan();
+        let config = &plan.columns[0].provider.config;
+        assert_eq!(config["a"]["b"], json!(["{{ prompt }}\n"]));
+        assert_eq!(config["transform"], "file://x.js");
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_or_is_code_is_said() {
+        let problems = folder("{ tools: 'file://none.json' }").problems();
+        assert!(problems[0].contains("none.json"), "{problems:?}");
+        let problems = folder("{ tools: 'file://tools.py:make' }").problems();
+        assert!(problems[0].contains("JSON or YAML"), "{problems:?}");
+    }
+}

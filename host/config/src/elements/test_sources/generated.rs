@@ -1,0 +1,150 @@
+//! Tests that code makes: `file://gen.js[:function]`, alone or as `{ path, config }`.
+//!
+//! The code is called once, while the plan is made, and gives a list of tests. Each of them goes
+//! through the same reader as one that was written; what is wrong with it is said with the file
+//! and its place in the list. The code is the config's own, and so is what it makes: a generated
+//! test may name files as a written one may.
+
+use serde_json::Value;
+
+use super::super::{Reading, code};
+use super::Sources;
+use crate::elements::vars::Origin;
+use crate::entry::Entry;
+use crate::files::{has_extension, without_scheme};
+use crate::node::{Mark, Node};
+use crate::plan::{Code, Position, Script};
+
+/// How deep `config` is searched for the names of files.
+const MAX_DEPTH: usize = 16;
+
+impl Sources<'_, '_> {
+    /// `{ path: file://gen.js, config: … }`.
+    pub(super) fn configured(&mut self, entry: &Entry<'_>) {
+        let findings = self.reading.findings;
+        entry.warn_unknown(findings, &["path", "config"]);
+        let Some(path) = entry.get("path") else {
+            return;
+        };
+        let Some(text) = path.want_text(findings) else {
+            return;
+        };
+        let config = entry.get("config").map(|config| {
+            let mut value = config.node.json();
+            load_files(&mut value, 0, &config.at(), self.reading);
+            value
+        });
+        self.named(&text, &path.at(), config);
+    }
+
+    /// The tests that the code of `text` makes.
+    pub(super) fn generated(&mut self, text: &str, at: &Position, config: Option<Value>) {
+        let reading = self.reading;
+        let Some(script) = code::file(text, at, Origin::Config, reading) else {
+            return;
+        };
+        let script = code::meant(script, code::Use::Tests);
+        let arguments: Vec<(&str, Value)> = config
+            .map(|config| ("config", config))
+            .into_iter()
+            .collect();
+        let made = match reading.scripts.run(&script, &arguments) {
+            Ok(made) => made,
+            Err(reason) => {
+                let message = format!("'{text}' made no tests: {reason}");
+                return reading.findings.error(at.clone(), message);
+            }
+        };
+        let Some(Value::Array(tests)) = made else {
+            let message = format!(
+                "'{text}' must give a list of tests, not {}",
+                what(made.as_ref())
+            );
+            return reading.findings.error(at.clone(), message);
+        };
+        if tests.is_empty() {
+            let message = format!("'{text}' made no tests: its list is empty");
+            return reading.findings.warn(at.clone(), message, None);
+        }
+        let file = reading.files.shown(file_of(text, &script));
+        for (index, test) in tests.into_iter().enumerate() {
+            let Some(mut node) = Node::made(test, Mark::default()) else {
+                let message = format!("'{text}': test {index} is nested too deep");
+                reading.findings.error(at.clone(), message);
+                continue;
+            };
+            reading.declared.fill(&mut node, &file, reading.findings);
+            let entry = Entry {
+                node: &node,
+                file: &file,
+                key: format!("tests[{index}]"),
+            };
+            self.test(&entry, Origin::Config);
+        }
+    }
+}
+
+/// The path in `file://path[:function]`.
+fn file_of<'t>(text: &'t str, script: &Script) -> &'t str {
+    let rest = without_scheme(text);
+    match &script.code {
+        Code::File {
+            entry: Some(entry), ..
+        } => rest
+            .strip_suffix(entry.as_str())
+            .and_then(|path| path.strip_suffix(':'))
+            .unwrap_or(rest),
+        _ => rest,
+    }
+}
+
+/// What a value is, with its article.
+fn what(value: Option<&Value>) -> &'static str {
+    match value {
+        None => "undefined",
+        Some(Value::Null) => "null",
+        Some(Value::Bool(_)) => "true or false",
+        Some(Value::Number(_)) => "a number",
+        Some(Value::String(_)) => "text",
+        Some(Value::Array(_)) => "a list",
+        Some(Value::Object(_)) => "an object",
+    }
+}
+
+/// Data files in a generator's `config` become what they hold: YAML and JSON their value,
+/// anything else its text.
+fn load_files(value: &mut Value, depth: usize, at: &Position, reading: Reading<'_>) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    match value {
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| load_files(item, depth + 1, at, reading)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|field| load_files(field, depth + 1, at, reading)),
+        Value::String(text) => {
+            let Some(path) = text.strip_prefix("file://") else {
+                return;
+            };
+            if code::is_file(text) {
+                let message = format!("'{text}': the config of a generator can't name code");
+                return reading.findings.error(at.clone(), message);
+            }
+            let shown = reading.files.shown(path);
+            let content = if has_extension(&shown, &["yaml", "yml", "json"]) {
+                let tree = reading.files.tree(&shown, at, reading.findings);
+                tree.map(|node| node.json())
+            } else {
+                let text = reading.files.read_named(&shown, at, reading.findings);
+                text.map(Value::from)
+            };
+            *value = content.unwrap_or_default();
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! Tests in spreadsheets (`.xlsx`, perhaps `#sheet`): a table like that of a CSV file.
+//!
+//! A cell is the text that it shows without its format: numbers as JavaScript writes them, dates
+//! as ISO 8601, text without blank space around it. The sheet is the first one, the one of that
+//! name, or with `#2` the second. What is calculated counts as it was when the file was saved.
+//!
+//! The file is anybody's, and so it is read by little code of our own, every step of it bounded:
+//! `archive` unpacks no more than fits, `book` keeps cells one by one and never a rectangle, which
+//! two cells can make a billion large. Of the formats before 2007 (`.xls`) and of others nothing
+//! is read; promptfoo doesn't either.
+
+use std::path::Path;
+
+use crate::csv_rows::{Row, Table};
+use crate::elements::Reading;
+use crate::files::{MAX_TREE_FILE, has_extension};
+use crate::plan::Position;
+
+mod archive;
+mod book;
+
+use archive::Archive;
+use book::Cell;
+
+/// Cells of a sheet, those left of a cell included: they take room.
+const MAX_CELLS: usize = 2_000_000;
+
+/// Whether a name is that of a spreadsheet; `#sheet` may follow it.
+pub(super) fn is_spreadsheet(path: &Path) -> bool {
+    has_extension(split(path).0.as_ref(), &["xlsx", "xls", "xlsm", "ods"])
+}
+
+/// File and sheet.
+fn split(path: &Path) -> (String, Option<String>) {
+    let text = path.display().to_string();
+    match text.rsplit_once('#') {
+        Some((file, sheet)) => (file.to_owned(), Some(sheet.to_owned())),
+        None => (text, None),
+    }
+}
+
+/// The table of a sheet; what is wrong is reported at `at`.
+pub(super) fn read(path: &Path, at: &Position, reading: Reading<'_>) -> Option<Table> {
+    let (file, sheet) = split(path);
+    let refuse = |why: &str| {
+        let message = format!("'{}': {why}", path.display());
+        reading.findings.error(at.clone(), message);
+    };
+    if !has_extension(file.as_ref(), &["xlsx", "xlsm"]) {
+        refuse("of spreadsheets only .xlsx is read; save it as that, or as CSV");
+        return None;
+    }
+    let bytes = reading.files.read_bytes(file.as_ref(), MAX_TREE_FILE);
+    let table = bytes.and_then(|bytes| table(&bytes, sheet.as_deref()));
+    table.map_err(|why| refuse(&why)).ok()
+}
+
+/// The table of a sheet of a file with these bytes.
+fn table(bytes: &[u8], sheet: Option<&str>) -> Result<Table, String> {
+    let mut archive = Archive::new(bytes)?;
+    let (name, cells) = book::cells(&mut archive, sheet)?;
+    let mut rows: Vec<Row> = Vec::new();
+    let mut count = 0;
+    for Cell { row, column, text } in cells {
+        if rows.last().is_none_or(|last| last.line != row) {
+            rows.push(Row {
+                cells: Vec::new(),
+                line: row,
+            });
+        }
+        let last = rows.last_mut().expect("one was just pushed");
+        count += (column + 1).saturating_sub(last.cells.len());
+        if count > MAX_CELLS {
+            return Err(format!("sheet '{name}' has more than {MAX_CELLS} cells"));
+        }
+        if last.cells.len() <= column {
+            last.cells.resize(column + 1, String::new());
+        }
+        last.cells[column] = text;
+    }
+    if rows.is_empty() {
+        return Err(format!("sheet '{name}' is empty"));
+    }
+    let headers = rows.remove(0).cells;
+    Ok(Table { headers, rows })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! Limits that the user declares: quotas of servers, and the time of a test.
+//!
+//! How they are kept is the scheduler's and the run's business; here they are only data.
+
+use std::time::Duration;
+
+/// A quota that the user knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeclaredLimit {
+    /// What messages call it: the group or provider, and what is counted (`account requests`).
+    /// Different limits have different names.
+    pub name: String,
+    /// What it counts.
+    pub counts: LimitCounts,
+    /// How much of it; ≥ 1.
+    pub capacity: u64,
+}
+
+/// What a [`DeclaredLimit`] counts. Windows are longer than nothing and at most 31 days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitCounts {
+    /// Requests in any span of this length.
+    Requests {
+        /// The span.
+        window: Duration,
+    },
+    /// Tokens, in and out together, in any span of this length.
+    Tokens {
+        /// The span.
+        window: Duration,
+    },
+    /// Requests in flight.
+    Concurrency,
+}
+
+/// How long the cases of a test may work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TestTimeout {
+    /// As long as the run says.
+    #[default]
+    OfRun,
+    /// As long as they like.
+    Unlimited,
+    /// This long.
+    Limited(Duration),
+}
+
+impl TestTimeout {
+    /// The limit that holds where the run's is `of_run`; `None`: there is none.
+    pub fn or(self, of_run: Option<Duration>) -> Option<Duration> {
+        match self {
+            Self::OfRun => of_run,
+            Self::Unlimited => None,
+            Self::Limited(limit) => Some(limit),
+        }
+    }
+}

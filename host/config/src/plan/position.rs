@@ -1,0 +1,28 @@
+//! Where something stands in the files of a config.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A place in a file that the user wrote, for messages.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Position {
+    /// The file as the user named it.
+    pub file: PathBuf,
+    /// Line, from 1; 0 where the file has no lines to speak of.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+    /// Path of the key, for example `providers[0].config.temperature`.
+    pub key: String,
+}
+
+/// `file:line:column`, without what is not known.
+impl fmt::Display for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if self.line > 0 {
+            write!(f, ":{}:{}", self.line, self.column)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,221 @@
+//! `beforeAll`: code that may change the config before the plan is made.
+//!
+//! It is called with `{ suite }`: the prompts as written, and every test as its own object, those
+//! of data files and generators included. Of what it gives back `prompts`, `tests`, `scenarios`,
+//! `defaultTest` and `derivedMetrics` count, as in promptfoo; they go through the same checks as
+//! what was written. Environment templates are not filled in when it sees them: no secret of the
+//! config reaches it.
+//!
+//! A test that comes back as it went keeps where it stands, and what its origin lets it name. One
+//! that was changed or added stands at the hook; where rows of data were handed over, it may name
+//! no more than they may.
+
+use serde_json::{Map, Value, json};
+
+use crate::elements::test_sources::{Found, Tree, walk};
+use crate::elements::vars::Origin;
+use crate::elements::{Document, last};
+use crate::node::{Key, Kind, Mark, Node};
+use crate::plan::{Extension, Hook, Position};
+
+/// Keys of a suite that a hook may change, beside its tests.
+const KEYS: [&str; 4] = ["prompts", "scenarios", "defaultTest", "derivedMetrics"];
+
+/// Keys that a hook sees and can't change.
+const FIXED: [&str; 3] = ["providers", "nunjucksFilters", "env"];
+
+/// What hooks made of a config.
+pub(super) struct Changed {
+    /// The keys that have another value, in place of those of every config.
+    pub(super) keys: Node,
+    /// Every test, if there are others now.
+    pub(super) tests: Option<Vec<Tree>>,
+}
+
+/// Calls the hooks; `None` if there are none, or nothing was changed.
+pub(super) fn call(documents: &[Document<'_>], extensions: &[Extension]) -> Option<Changed> {
+    let first = documents.first()?;
+    let mut hooks = extensions
+        .iter()
+        .filter(|one| one.is_for(Hook::BeforeAll))
+        .peekable();
+    let at = hooks.peek()?.at.clone();
+    let trees = trees(documents);
+    let before = suite(documents, &trees);
+    let mut suite = before.clone();
+    for hook in hooks {
+        suite = called(first, hook, suite)?;
+    }
+    for key in FIXED {
+        let is = |suite: &Value| suite.get(key).cloned().unwrap_or_default();
+        if is(&suite) != is(&before) {
+            let message = format!("beforeAll changed '{key}', which can't be changed by code");
+            let help = "write it into the config";
+            first.reading.findings.error_help(at.clone(), message, help);
+        }
+    }
+    changed(first, &before, suite, trees, &at)
+}
+
+/// What one hook makes of the suite.
+fn called(document: &Document<'_>, extension: &Extension, suite: Value) -> Option<Value> {
+    let name = Hook::BeforeAll.name();
+    let context = json!({ "suite": suite });
+    let arguments = if extension.hook.is_some() {
+        [("context", context), ("hook", json!({ "hookName": name }))]
+    } else {
+        [("hookName", Value::from(name)), ("context", context)]
+    };
+    let reading = document.reading;
+    let fail = |why: String| {
+        let message = format!("the extension failed in {name}: {why}");
+        reading.findings.error(extension.at.clone(), message);
+        None
+    };
+    match reading.scripts.run(&extension.script, &arguments) {
+        Err(why) => fail(why),
+        Ok(None | Some(Value::Null | Value::Bool(false))) => Some(suite),
+        Ok(Some(Value::Object(mut context))) => match context.remove("suite") {
+            Some(suite @ Value::Object(_)) => Some(suite),
+            _ => fail("it must give its context back, which has a `suite`".to_owned()),
+        },
+        Ok(Some(_)) => fail("it must give its context back, or nothing".to_owned()),
+    }
+}
+
+/// The tests of all configs.
+fn trees(documents: &[Document<'_>]) -> Vec<Tree> {
+    let mut trees = Vec::new();
+    for (config, document) in documents.iter().enumerate() {
+        if let Some(entry) = document.root.get("tests") {
+            walk(&entry, document.reading, &mut |found| match found {
+                Found::Test(entry, origin) => trees.push(Tree::of(entry, origin, config)),
+                Found::Questions(path, at) => {
+                    let message = format!("'{path}' can't be handed to a beforeAll hook");
+                    let help = "name the set of questions in `tasks`, or take the hook away";
+                    document
+                        .reading
+                        .findings
+                        .error_help(at.clone(), message, help);
+                }
+            });
+        }
+    }
+    trees
+}
+
+/// The configs as code sees them.
+fn suite(documents: &[Document<'_>], trees: &[Tree]) -> Value {
+    let mut suite = Map::new();
+    for key in KEYS.into_iter().chain(FIXED) {
+        if key == "env" {
+            continue;
+        }
+        let written = last(documents, key);
+        let value = written.map(|entry| entry.node.json_as_written());
+        suite.insert(key.to_owned(), value.unwrap_or_default());
+    }
+    let tests = trees.iter().map(|tree| tree.node.json_as_written());
+    suite.insert("tests".to_owned(), tests.collect());
+    // promptfoo has both even where the config has not, and code counts on it.
+    for (key, empty) in [("defaultTest", json!({})), ("scenarios", json!([]))] {
+        if suite[key].is_null() {
+            suite[key] = empty;
+        }
+    }
+    Value::Object(suite)
+}
+
+/// What differs between the suite that was handed over and the one that came back.
+fn changed(
+    document: &Document<'_>,
+    before: &Value,
+    mut after: Value,
+    trees: Vec<Tree>,
+    at: &Position,
+) -> Option<Changed> {
+    let mark = Mark {
+        line: at.line,
+        column: at.column,
+    };
+    let findings = document.reading.findings;
+    let made = |value: Value| {
+        let node = Node::made(value, mark);
+        if node.is_none() {
+            findings.error(
+                at.clone(),
+                "beforeAll gave something that is nested too deep",
+            );
+        }
+        let mut node = node?;
+        let file = &at.file;
+        document.reading.declared.fill(&mut node, file, findings);
+        Some(node)
+    };
+    let mut keys = Vec::new();
+    for key in KEYS {
+        let value = after.get_mut(key).map(Value::take).unwrap_or_default();
+        if value != before[key] {
+            let name = key.to_owned();
+            keys.push((Key { name, mark }, made(value)?));
+        }
+    }
+    let tests = after.get_mut("tests").map(Value::take).unwrap_or_default();
+    let mut others = None;
+    if tests != before["tests"] {
+        let Value::Array(tests) = tests else {
+            let message = "beforeAll must leave `tests` a list";
+            findings.error(at.clone(), message);
+            return None;
+        };
+        others = Some(placed(tests, before, trees, at, made)?);
+    }
+    let keys = Node {
+        kind: Kind::Map(keys),
+        mark,
+    };
+    Some(Changed {
+        keys,
+        tests: others,
+    })
+}
+
+/// The tests that came back, each where it stands.
+fn placed(
+    tests: Vec<Value>,
+    before: &Value,
+    trees: Vec<Tree>,
+    at: &Position,
+    made: impl Fn(Value) -> Option<Node>,
+) -> Option<Vec<Tree>> {
+    let is_data = trees.iter().any(|tree| tree.origin == Origin::Data);
+    let origin = if is_data {
+        Origin::Data
+    } else {
+        Origin::Config
+    };
+    let written = before["tests"].as_array().cloned().unwrap_or_default();
+    let mut trees: Vec<Option<Tree>> = trees.into_iter().map(Some).collect();
+    let mut next = 0;
+    let mut placed = Vec::new();
+    for (index, test) in tests.into_iter().enumerate() {
+        // Those that stay do so in their order, nearly always.
+        let same = (next..written.len()).find(|place| written[*place] == test);
+        if let Some(tree) = same.and_then(|place| trees[place].take()) {
+            next = same.map_or(next, |place| place + 1);
+            placed.push(tree);
+            continue;
+        }
+        placed.push(Tree {
+            node: made(test)?,
+            file: at.file.clone(),
+            key: format!("{}: tests[{index}]", at.key),
+            origin,
+            config: 0,
+        });
+    }
+    Some(placed)
+}
+
+#[cfg(test)]
+mod tests;

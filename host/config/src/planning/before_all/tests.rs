@@ -1,0 +1,161 @@
+//! What a hook may change before the plan is made.
+
+use serde_json::{Value, json};
+
+use crate::fixture::Folder;
+
+const CONFIG: &str = "prompts: ['{{n}}']\nproviders: [echo]\nextensions: ['file://h.js:beforeAll']\n\
+                      defaultTest: { vars: { d: 1 } }\ntests:\n  - vars: { n: 1 }\n  - file://more.jsonl\n";
+
+/// The config with a hook that gives `change` of its suite back.
+fn folder(change: impl Fn(&mut Value) + 'static) -> Folder {
+    Folder::new(CONFIG)
+        .file("more.jsonl", "{\"vars\": {\"n\": 2}}")
+        .code("h.js", move |arguments| {
+            let [("context", context), ("hook", hook)] = arguments else {
+                return Err(format!("{arguments:?}"));
+            };
+            assert_eq!(*hook, json!({ "hookName": "beforeAll" }));
+            let mut context = context.clone();
+            change(&mut context["suite"]);
+            Ok(Some(context))
+        })
+}
+
+fn push(suite: &mut Value, test: Value) {
+    suite["tests"].as_array_mut().expect("a list").push(test);
+}
+
+#[test]
+fn a_hook_sees_every_test_and_may_add_change_and_remove_some() {
+    let added = folder(|suite| {
+        assert_eq!(suite["tests"][1], json!({ "vars": { "n": 2 } }));
+        assert_eq!(suite["prompts"], json!(["{{n}}"]));
+        push(suite, json!({ "vars": { "n": 3 } }));
+    });
+    assert_eq!(added.texts(), ["1", "2", "3"]);
+    let changed = folder(|suite| suite["tests"][0]["vars"]["n"] = json!("x"));
+    assert_eq!(changed.texts(), ["x", "2"]);
+    let removed = folder(|suite| {
+        suite["tests"].as_array_mut().expect("a list").remove(0);
+    });
+    assert_eq!(removed.texts(), ["2"]);
+}
+
+#[test]
+fn prompts_defaults_scenarios_and_derived_metrics_can_be_changed() {
+    let folder = folder(|suite| {
+        suite["prompts"] = json!(["{{n}} {{d}} {{e}}"]);
+        suite["defaultTest"]["vars"]["e"] = json!("e");
+        suite["scenarios"] =
+            json!([{ "config": [{ "vars": { "n": 9 } }], "tests": [{ "vars": { "d": 2 } }] }]);
+        suite["derivedMetrics"] = json!([{ "name": "m", "value": "1 + 1" }]);
+    });
+    assert_eq!(folder.texts(), ["1 1 e", "2 1 e", "9 2 e"]);
+    assert_eq!(folder.plan().derived_metrics[0].name, "m");
+}
+
+#[test]
+fn what_a_hook_makes_is_checked_and_stands_at_the_hook() {
+    let problems =
+        folder(|suite| push(suite, json!({ "assert": [{ "type": "nope" }] }))).problems();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(
+        problems[0].starts_with("promptfooconfig.yaml:3:14: extensions[0]: tests[2].assert[0]"),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn a_row_of_data_may_name_no_more_after_a_hook_than_before() {
+    let problems = folder(|suite| {
+        suite["tests"][1]["vars"]["n"] = json!("file://../../etc/passwd");
+    })
+    .problems();
+    assert!(
+        problems[0].contains("rows of data files may only name files below the config's folder"),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn a_hook_that_gives_nothing_changes_nothing() {
+    for nothing in [None, Some(json!(null))] {
+        let folder = Folder::new(CONFIG)
+            .file("more.jsonl", "{\"vars\": {\"n\": 2}}")
+            .code("h.js", move |_| Ok(nothing.clone()));
+        assert_eq!(folder.texts(), ["1", "2"]);
+    }
+}
+
+#[test]
+fn what_a_hook_can_not_do_is_said() {
+    let given: [(Result<Option<Value>, String>, &str); 3] = [
+        (
+            Err("Error: no".to_owned()),
+            "the extension failed in beforeAll: Error: no",
+        ),
+        (
+            Ok(Some(json!({}))),
+            "it must give its context back, which has a `suite`",
+        ),
+        (
+            Ok(Some(json!([1]))),
+            "it must give its context back, or nothing",
+        ),
+    ];
+    for (given, expected) in given {
+        let problems = Folder::new(CONFIG)
+            .file("more.jsonl", "{\"vars\": {\"n\": 2}}")
+            .code("h.js", move |_| given.clone())
+            .problems();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].contains(expected), "{problems:?}");
+    }
+    let problems = folder(|suite| suite["providers"] = json!(["echo", "openai:x"])).problems();
+    assert!(
+        problems[0].contains("beforeAll changed 'providers'"),
+        "{problems:?}"
+    );
+    let problems = folder(|suite| suite["tests"] = json!("file://x.csv")).problems();
+    assert!(
+        problems[0].contains("beforeAll must leave `tests` a list"),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn a_function_of_another_name_is_called_with_the_hooks_name_first() {
+    let mut folder = Folder::new(
+        "prompts: ['{{n}}']\nproviders: [echo]\nextensions: ['file://none.js']\ntests: [{ vars: { n: 1 } }]",
+    )
+    .code("h.js", |arguments| {
+        let [("hookName", name), ("context", context)] = arguments else {
+            return Err(format!("{arguments:?}"));
+        };
+        assert_eq!(name, "beforeAll");
+        assert_eq!(context["suite"]["scenarios"], json!([]));
+        Ok(None)
+    });
+    // The flag takes the place of the key.
+    folder.overrides.extensions = vec!["file://h.js:mine".to_owned()];
+    let plan = folder.plan();
+    assert_eq!(plan.extensions.len(), 1);
+    assert_eq!(plan.extensions[0].hook, None);
+}
+
+#[test]
+fn environment_templates_are_filled_in_after_the_hook() {
+    let folder = Folder::new(
+        "env: { KEY: '{{ env.KEY }}' }\nprompts: ['{{ env.KEY }} {{n}}']\nproviders: [echo]\nextensions: [file://h.js]\ntests: [{ vars: { n: '{{ env.KEY }}' } }]",
+    )
+    .env("KEY", "hidden")
+    .code("h.js", |arguments| {
+        let text = arguments[1].1.to_string();
+        assert!(!text.contains("hidden"), "{text}");
+        let mut context = arguments[1].1.clone();
+        context["suite"]["tests"][0]["vars"]["m"] = json!(1);
+        Ok(Some(context))
+    });
+    assert_eq!(folder.texts(), ["hidden hidden"]);
+}

@@ -1,0 +1,289 @@
+//! What models cost: the list prices that come with the program, and the user's own.
+//!
+//! `prices.json` beside this crate has the public list price of common models, each with the day
+//! on which it was that. A config's `prices` stands over it: a map of provider ids or models to
+//! prices, or the name of a file with one. A model that neither knows has no price: nothing is
+//! guessed from a name that looks like another. The one liberty is the date that APIs append to a
+//! model's name (`gpt-4o-2024-08-06`), unless that very name has a price of its own.
+//!
+//! Who pays less by contract says so with `cost` in the provider's config, or here.
+
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+use crate::elements::{Document, last};
+use crate::entry::Entry;
+use crate::files::without_scheme;
+use crate::plan::Provider;
+use crate::problem::Findings;
+
+const KEYS: [&str; 4] = ["input", "output", "cachedInput", "cacheWrite"];
+const EXAMPLE: &str = "prices: { openai:gpt-4o: { input: 2.5, output: 10 } }, in US dollars for a million tokens; or prices: file://prices.yaml";
+
+/// What a model costs, in US dollars for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelPrice {
+    /// Tokens that the model reads.
+    pub input: f64,
+    /// Tokens that it writes.
+    pub output: f64,
+    /// Tokens of the prompt that the API had in its own cache; `None`: as `input`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cached_input: Option<f64>,
+    /// Tokens of the prompt that the API put into its cache; `None`: as `input`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cache_write: Option<f64>,
+}
+
+/// A price, and whose word it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// The price.
+    pub price: ModelPrice,
+    /// The day on which it was the list price; `None`: the user says so.
+    pub as_of: Option<&'static str>,
+}
+
+/// The prices of a run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Prices {
+    /// The user's, by provider id or model.
+    own: Vec<(String, ModelPrice)>,
+}
+
+/// A line of the table.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Line {
+    prefix: String,
+    model: String,
+    as_of: String,
+    #[serde(flatten)]
+    price: ModelPrice,
+}
+
+impl Prices {
+    /// What the tokens of a provider cost, if that is known.
+    pub fn of(&self, provider: &Provider) -> Option<Listed> {
+        let model = model(provider);
+        let names = [provider.id.as_str(), model];
+        let own = |wanted: &str| self.own.iter().find(|(name, _)| name == wanted);
+        if let Some((_, price)) = names.into_iter().find_map(own) {
+            return Some(Listed {
+                price: *price,
+                as_of: None,
+            });
+        }
+        let line = line(&provider.prefix, model)
+            .or_else(|| line(&provider.prefix, without_date(model)?))?;
+        Some(Listed {
+            price: line.price,
+            as_of: Some(&line.as_of),
+        })
+    }
+}
+
+fn line(prefix: &str, model: &str) -> Option<&'static Line> {
+    table()
+        .iter()
+        .find(|line| line.prefix == prefix && line.model == model)
+}
+
+/// The table in the program.
+fn table() -> &'static [Line] {
+    static TABLE: OnceLock<Vec<Line>> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        serde_json::from_str(include_str!("../prices.json"))
+            .expect("the program's own table is JSON; a test reads it")
+    })
+}
+
+/// The model of an id: what follows the kind of its API (`chat:gpt-4o`). Models that a user
+/// trained (`ft:…`) stay whole, and are in no table.
+fn model(provider: &Provider) -> &str {
+    let name = provider.name.as_str();
+    let name = name.find("ft:").map_or(name, |at| &name[at..]);
+    if name.starts_with("ft:") {
+        name
+    } else {
+        name.rsplit(':').next().unwrap_or(name)
+    }
+}
+
+/// A model's name without the date of its version: `-2024-08-06` or `-20250219` at its end.
+fn without_date(model: &str) -> Option<&str> {
+    let is_date = |text: &str| {
+        let digits: String = text.chars().filter(|c| *c != '-').collect();
+        let shape = text.len() == 8 || (text.len() == 10 && text.split('-').count() == 3);
+        shape
+            && digits.len() == 8
+            && digits.starts_with("20")
+            && digits.chars().all(|c| c.is_ascii_digit())
+    };
+    [8, 10].into_iter().find_map(|length| {
+        let cut = model.len().checked_sub(length + 1)?;
+        let (name, date) = (model.get(..cut)?, model.get(cut..)?);
+        let date = date.strip_prefix('-')?;
+        is_date(date).then_some(name)
+    })
+}
+
+/// Reads `prices`; of several configs the last one's counts.
+pub(crate) fn read(documents: &[Document<'_>], findings: &Findings) -> Prices {
+    let Some(entry) = last(documents, "prices") else {
+        return Prices::default();
+    };
+    let Some(path) = entry.text() else {
+        return own(&entry, findings);
+    };
+    let mut with = documents.iter().rev();
+    let document = with.find(|document| document.root.get("prices").is_some());
+    let Some(Document { reading, .. }) = document else {
+        return Prices::default();
+    };
+    let shown = reading.files.shown(without_scheme(path));
+    match reading.files.tree(&shown, &entry.at(), findings) {
+        Some(node) => own(&Entry::root(&node, &shown), findings),
+        None => Prices::default(),
+    }
+}
+
+fn own(entry: &Entry<'_>, findings: &Findings) -> Prices {
+    if !entry.is_map() {
+        findings.error_help(
+            entry.at(),
+            "must be a map of models to prices, or a file with one",
+            EXAMPLE,
+        );
+    }
+    let price = |(name, entry): (&str, Entry<'_>)| {
+        if !entry.is_map() {
+            findings.error_help(
+                entry.at(),
+                "must be a map with `input` and `output`",
+                EXAMPLE,
+            );
+            return None;
+        }
+        entry.warn_unknown(findings, &KEYS);
+        let dollars = |key: &str| {
+            let value = entry.get(key)?;
+            let number = value.want_number(findings)?;
+            if number < 0.0 {
+                findings.error(value.at(), format!("must not be negative, not {number}"));
+            }
+            Some(number)
+        };
+        let (Some(input), Some(output)) = (dollars("input"), dollars("output")) else {
+            let missing = ["input", "output"].map(|key| entry.get(key).is_none());
+            if missing.contains(&true) {
+                findings.error_help(entry.at(), "needs both `input` and `output`", EXAMPLE);
+            }
+            return None;
+        };
+        let price = ModelPrice {
+            input,
+            output,
+            cached_input: dollars("cachedInput"),
+            cache_write: dollars("cacheWrite"),
+        };
+        Some((name.to_owned(), price))
+    };
+    Prices {
+        own: entry.fields().filter_map(price).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Folder;
+
+    /// The price of input of a provider under `prices`, and the day of the list.
+    fn price(id: &str, prices: &str) -> Option<(f64, Option<&'static str>)> {
+        let folder = Folder::new(&format!(
+            "prompts: [p]\nproviders: ['{id}']\nprices: {prices}"
+        ))
+        .file("prices.yaml", "gpt-4o: { input: 1, output: 2 }");
+        let plan = folder.plan();
+        let listed = plan.prices.of(&plan.columns[0].provider)?;
+        Some((listed.price.input, listed.as_of))
+    }
+
+    #[test]
+    fn every_line_of_the_table_is_a_price_of_a_day() {
+        let mut seen = std::collections::BTreeSet::new();
+        for line in table() {
+            let ModelPrice { input, output, .. } = line.price;
+            assert!(input > 0.0 && output >= 0.0, "{line:?}");
+            assert!(
+                without_date(&format!("x-{}", line.as_of)).is_some(),
+                "{line:?}"
+            );
+            assert!(seen.insert((&line.prefix, &line.model)), "twice: {line:?}");
+            let cheaper = line.price.cached_input.unwrap_or(input);
+            assert!(cheaper <= input, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn a_model_is_known_by_its_name_and_by_no_other() {
+        let known = |id: &str| price(id, "{}").map(|(input, _)| input);
+        assert_eq!(known("openai:gpt-4o"), Some(2.5));
+        assert_eq!(known("openai:chat:gpt-4o-mini"), Some(0.15));
+        assert_eq!(known("openai:gpt-4o-2024-08-06"), Some(2.5));
+        assert_eq!(known("openai:gpt-4o-2024-05-13"), Some(5.0));
+        for unknown in [
+            "openai:gpt-4o-audio-preview",
+            "openai:gpt-4o-latest",
+            "openai:ft:gpt-4o-mini:me::x",
+            "openai:chat:ft:gpt-4o-mini",
+            "openai:m",
+            "echo",
+        ] {
+            assert_eq!(known(unknown), None, "{unknown}");
+        }
+    }
+
+    #[test]
+    fn the_users_prices_stand_over_the_table() {
+        let own = "{ 'openai:gpt-4o': { input: 9, output: 9 }, m: { input: 3, output: 4 } }";
+        assert_eq!(price("openai:gpt-4o", own), Some((9.0, None)));
+        assert_eq!(price("openai:chat:m", own), Some((3.0, None)));
+        assert_eq!(
+            price("openai:gpt-4o", "file://prices.yaml"),
+            Some((1.0, None))
+        );
+        let (_, day) = price("openai:gpt-4o-mini", own).expect("in the table");
+        assert!(day.is_some());
+    }
+
+    #[test]
+    fn what_is_no_price_is_said() {
+        let problem = |prices: &str| {
+            let config = format!("prompts: [p]\nproviders: [echo]\nprices: {prices}");
+            Folder::new(&config).problems().join("\n")
+        };
+        assert!(problem("[1]").contains("must be a map of models"));
+        assert!(problem("{ m: 3 }").contains("must be a map with `input`"));
+        assert!(problem("{ m: { input: 1 } }").contains("needs both"));
+        assert!(problem("{ m: { input: -1, output: 1 } }").contains("must not be negative"));
+        assert!(problem("file://none.yaml").contains("none.yaml"));
+    }
+
+    #[test]
+    fn a_date_is_taken_off_and_nothing_else() {
+        for (model, name) in [
+            ("gpt-4o-2024-08-06", Some("gpt-4o")),
+            ("claude-3-7-sonnet-20250219", Some("claude-3-7-sonnet")),
+            ("gpt-4o", None),
+            ("gpt-4o-12345678", None),
+            ("gpt-4-0613", None),
+            ("ä-2024-08-06x", None),
+        ] {
+            assert_eq!(without_date(model), name, "{model}");
+        }
+    }
+}

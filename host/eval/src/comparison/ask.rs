@@ -1,0 +1,204 @@
+//! Compares the answers of a row: the shell that asks a model, where one has to be asked.
+//!
+//! A comparison is work like a case's own: it has a clock that starts anew, can be cut off by the
+//! end of the run, and pays by the same budgets. What it is shown is what the rows hold, so that
+//! it does not matter which of them ended last, nor in which session.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use runner_config::plan::{Case, CaseId, Comparison, Winner};
+use runner_sandbox::abi::{CallContext, Grade, GradeComponent, Input};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::verdict::{Verdict, highest};
+use crate::call::{CallFailure, CallScope, Meter, WorkLimit};
+use crate::case::{Part, within};
+use crate::context::RunContext;
+use crate::gateway::WorkClock;
+use crate::identity::call_id;
+use crate::judge::{component, ungraded};
+use crate::record::{CaseRecord, ComponentRecord, GradingRecord, TokenUsage};
+use crate::request::text;
+
+/// The answers of a row that are compared, by column.
+pub(crate) type Answers = Vec<(u32, Arc<CaseRecord>)>;
+
+/// Makes every comparison of the row that `case` is one of; `None` if it was cut off.
+pub(crate) async fn compare(
+    context: &Arc<RunContext>,
+    case: &Case,
+    answers: Answers,
+    cut: &CancellationToken,
+) -> Option<Vec<Verdict>> {
+    let first = answers.first().map_or(0, |(column, _)| *column);
+    let scope = CallScope {
+        context: context.clone(),
+        case: CaseId {
+            test_idx: case.id.test_idx,
+            prompt_idx: first,
+        },
+        clock: WorkClock::start(),
+        limit: WorkLimit::new(context.timeout(case), None),
+        meter: Arc::new(Meter::default()),
+        cut: cut.clone(),
+        depth: 0,
+        repeat_index: case.repeat_index,
+    };
+    let mut verdicts = Vec::new();
+    for comparison in &case.test.comparisons {
+        let made = match within(&scope, make(&scope, case, comparison, &answers)).await {
+            Part::Done(made) => made,
+            Part::OutOfTime(failure) => Err(failure),
+            Part::CutOff => return None,
+        };
+        verdicts.push(verdict(comparison, &answers, made));
+    }
+    Some(verdicts)
+}
+
+/// What each answer gets, and what asking used.
+type Made = Result<(BTreeMap<u32, ComponentRecord>, TokenUsage), CallFailure>;
+
+async fn make(
+    scope: &CallScope,
+    case: &Case,
+    comparison: &Comparison,
+    answers: &[(u32, Arc<CaseRecord>)],
+) -> Made {
+    if answers.len() < 2 {
+        let message = "there is no other answer to compare it with: the other columns gave none";
+        return Err(CallFailure::new("nothing-to-compare", message));
+    }
+    let assertion = &comparison.assertion;
+    match &comparison.winner {
+        Winner::Highest(rule) => {
+            let graded = |(column, record): &(u32, Arc<CaseRecord>)| {
+                Some((*column, record.grading_result.clone()?))
+            };
+            let rows: Vec<(u32, GradingRecord)> = answers.iter().filter_map(graded).collect();
+            Ok((highest(rule, &rows, &assertion.json), TokenUsage::default()))
+        }
+        Winner::Judged => judged(scope, case, comparison, answers).await,
+    }
+}
+
+/// Asks the grader of the type which answer is best.
+async fn judged(
+    scope: &CallScope,
+    case: &Case,
+    comparison: &Comparison,
+    answers: &[(u32, Arc<CaseRecord>)],
+) -> Made {
+    let assertion = &comparison.assertion;
+    let grader = &scope.context.graders[&assertion.kind];
+    let input = input(case, comparison, answers)?;
+    let identity = CallContext {
+        call_id: format!("{}/{}", call_id(case), assertion.kind),
+        attempt: 1,
+        deadline_ms: None,
+        test_index: case.id.test_idx,
+        repeat_index: case.repeat_index,
+        labels: Vec::new(),
+    };
+    let (result, tokens) = scope
+        .evaluate(grader, assertion.judges, input, identity)
+        .await;
+    let grade = result?;
+    Ok((apart(comparison, grade, answers), tokens))
+}
+
+fn input(
+    case: &Case,
+    comparison: &Comparison,
+    answers: &[(u32, Arc<CaseRecord>)],
+) -> Result<Input, CallFailure> {
+    const RUBRIC_PROMPT: &str = "rubricPrompt";
+    let assertion = &comparison.assertion;
+    let (_, first) = &answers[0];
+    let value = assertion
+        .render_value(&first.vars)
+        .map_err(|error| CallFailure::new("template", error.to_string()))?;
+    let outputs: Vec<Value> = answers
+        .iter()
+        .map(|(_, record)| record.response.as_ref().map(|it| it.output.clone()))
+        .map(Option::unwrap_or_default)
+        .collect();
+    let mut extra = assertion.knobs.clone();
+    if let Some(prompt) = case.test.options.get(RUBRIC_PROMPT) {
+        extra.entry(RUBRIC_PROMPT).or_insert_with(|| prompt.clone());
+    }
+    let output = text(&outputs[0]);
+    extra.insert("outputs".to_owned(), outputs.iter().map(text).collect());
+    let config = assertion.config.as_ref();
+    Ok(Input {
+        type_: assertion.kind.clone(),
+        inverse: false,
+        value_json: value.map(|value| value.to_string()),
+        threshold: None,
+        config_json: config.map(|config| Value::Object(config.clone()).to_string()),
+        output,
+        output_json: None,
+        completion: None,
+        prompt: Vec::new(),
+        vars_json: Some(Value::Object(first.vars.clone()).to_string()),
+        test_json: Some(first.test_case.to_string()),
+        latency_ms: None,
+        cost_usd: None,
+        extra_json: Some(Value::Object(extra).to_string()),
+    })
+}
+
+/// A grade has one part for each answer, in their order. One that has not says the same of all:
+/// the model chose none.
+fn apart(
+    comparison: &Comparison,
+    grade: Grade,
+    answers: &[(u32, Arc<CaseRecord>)],
+) -> BTreeMap<u32, ComponentRecord> {
+    let mut parts = grade.components.clone();
+    let mut whole = component(&comparison.assertion, grade);
+    whole.parts.clear();
+    if parts.len() != answers.len() {
+        whole.pass = false;
+        whole.score = 0.0;
+        return answers
+            .iter()
+            .map(|(column, _)| (*column, whole.clone()))
+            .collect();
+    }
+    let one = |((column, _), part): (&(u32, Arc<CaseRecord>), GradeComponent)| {
+        let component = ComponentRecord {
+            pass: part.pass,
+            score: part.score,
+            reason: part.reason,
+            ..whole.clone()
+        };
+        (*column, component)
+    };
+    answers.iter().zip(parts.drain(..)).map(one).collect()
+}
+
+/// The verdict of a comparison, also of one that could not be made.
+pub(crate) fn verdict(
+    comparison: &Comparison,
+    answers: &[(u32, Arc<CaseRecord>)],
+    made: Made,
+) -> Verdict {
+    let assertion = &comparison.assertion;
+    let (components, tokens) = made.unwrap_or_else(|failure| {
+        let component = ungraded(assertion, failure);
+        let all = answers
+            .iter()
+            .map(|(column, _)| (*column, component.clone()));
+        (all.collect(), TokenUsage::default())
+    });
+    let vars = answers.first().map(|(_, record)| &record.vars);
+    Verdict {
+        components,
+        weight: assertion.weight,
+        metric: vars.and_then(|vars| assertion.render_metric(vars)),
+        tokens,
+    }
+}

@@ -1,0 +1,204 @@
+//! What comparisons make of rows, as tables, and what must never break as properties.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::record::samples::record as sample;
+
+/// A graded record in this column whose assertions gave these scores; a score of 0 fails.
+fn graded(column: u32, scores: &[f64]) -> CaseRecord {
+    let component = |score: &f64| {
+        ComponentRecord::plain(
+            *score > 0.0,
+            *score,
+            format!("scored {score}"),
+            json!({ "type": "equals" }),
+        )
+    };
+    let pass = scores.iter().all(|score| *score > 0.0);
+    let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+    let mut record = sample(0);
+    record.prompt_idx = column;
+    record.grading_result = Some(GradingRecord {
+        pass,
+        score: if scores.is_empty() { 1.0 } else { mean },
+        reason: "as graded".to_owned(),
+        named_scores: serde_json::Map::new(),
+        named_score_weights: serde_json::Map::new(),
+        tokens_used: TokenUsage::default(),
+        component_results: scores.iter().map(component).collect(),
+        before_comparison: None,
+    });
+    open(&mut record);
+    conclude(&mut record);
+    record
+}
+
+/// A verdict over these columns, of which one wins.
+fn verdict(columns: &[u32], winner: Option<u32>) -> Verdict {
+    let component = |column: &u32| {
+        let wins = winner == Some(*column);
+        let score = if wins { 1.0 } else { 0.0 };
+        let component = ComponentRecord::plain(
+            wins,
+            score,
+            format!("{column} {wins}"),
+            json!({ "type": "select-best" }),
+        );
+        (*column, component)
+    };
+    Verdict {
+        components: columns.iter().map(component).collect(),
+        weight: 1.0,
+        metric: None,
+        tokens: TokenUsage {
+            total: 7,
+            ..TokenUsage::default()
+        },
+    }
+}
+
+fn tokens(record: &CaseRecord) -> u64 {
+    record
+        .grading_result
+        .as_ref()
+        .map_or(0, |it| it.tokens_used.total)
+}
+
+#[test]
+fn who_is_chosen_keeps_its_grade_and_the_others_fail_with_nothing() {
+    let said = [verdict(&[0, 1], Some(1))];
+    let loser = settled(graded(0, &[1.0]), &said);
+    assert_eq!((loser.outcome, loser.score), (Outcome::Failed, 0.0));
+    assert_eq!(loser.error.as_deref(), Some("0 false"));
+    let winner = settled(graded(1, &[0.5, 1.0]), &said);
+    assert_eq!((winner.outcome, winner.score), (Outcome::Passed, 0.75));
+    let chosen_and_bad = settled(graded(1, &[0.0, 1.0]), &said);
+    assert_eq!(
+        (chosen_and_bad.outcome, chosen_and_bad.score),
+        (Outcome::Failed, 0.5)
+    );
+    assert_eq!(chosen_and_bad.error.as_deref(), Some("as graded"));
+    assert_eq!((tokens(&loser), tokens(&winner)), (7, 0), "counted once");
+}
+
+#[test]
+fn an_answer_that_nothing_else_grades_has_the_score_of_the_choice() {
+    let said = [verdict(&[0, 1], Some(0))];
+    let winner = settled(graded(0, &[]), &said);
+    assert_eq!((winner.outcome, winner.score), (Outcome::Passed, 1.0));
+    let grading = winner.grading_result.expect("graded");
+    assert_eq!(grading.reason, "All assertions passed");
+    let loser = settled(graded(1, &[]), &said);
+    assert_eq!((loser.outcome, loser.score), (Outcome::Failed, 0.0));
+}
+
+#[test]
+fn a_comparison_without_weight_only_tells() {
+    let mut said = verdict(&[0, 1], Some(1));
+    said.weight = 0.0;
+    said.metric = Some("best".to_owned());
+    let loser = settled(graded(0, &[1.0]), &[said.clone()]);
+    assert_eq!((loser.outcome, loser.score), (Outcome::Passed, 1.0));
+    assert_eq!(loser.named_scores["best"], 0.0);
+    said.weight = 2.0;
+    let winner = settled(graded(1, &[1.0]), &[said]);
+    assert_eq!(winner.named_scores["best"], 1.0);
+}
+
+#[test]
+fn a_comparison_that_could_not_be_made_is_an_error_of_every_row() {
+    for (code, outcome) in [
+        ("C101", Outcome::Error),
+        (OVER_BUDGET, Outcome::BudgetExceeded),
+    ] {
+        let mut said = verdict(&[0, 1], None);
+        for component in said.components.values_mut() {
+            component.error_code = Some(code.to_owned());
+        }
+        let row = settled(graded(0, &[1.0]), &[said]);
+        assert_eq!(
+            (row.outcome, row.error_code.as_deref()),
+            (outcome, Some(code))
+        );
+        assert!(row.response.is_some(), "the answer is kept");
+        let before = row.grading_result.and_then(|it| it.before_comparison);
+        assert_eq!(before.map(|it| it.among), Some(0), "it was not compared");
+    }
+}
+
+#[test]
+fn the_highest_score_wins_and_of_equal_ones_the_first() {
+    let winner = |rule: &HighestScore, rows: &[&[f64]]| {
+        let records: Vec<CaseRecord> = (0..)
+            .zip(rows)
+            .map(|(column, scores)| graded(column, scores))
+            .collect();
+        let rows: Vec<_> = records
+            .iter()
+            .map(|it| (it.prompt_idx, it.grading_result.clone().expect("graded")))
+            .collect();
+        let said = highest(rule, &rows, &json!({ "type": "max-score" }));
+        assert_eq!(said.len(), records.len());
+        let mut winners = said
+            .iter()
+            .filter(|(_, it)| it.pass)
+            .map(|(column, _)| *column);
+        let winner = winners.next();
+        assert_eq!(winners.next(), None);
+        winner
+    };
+    let plain = HighestScore::default();
+    assert_eq!(winner(&plain, &[&[0.5], &[1.0], &[1.0]]), Some(1));
+    assert_eq!(winner(&plain, &[&[0.0], &[0.0]]), Some(0), "the least bad");
+    assert_eq!(winner(&plain, &[&[0.9], &[0.6, 0.6]]), Some(0));
+    let sum = HighestScore {
+        method: Method::Sum,
+        ..plain.clone()
+    };
+    assert_eq!(winner(&sum, &[&[0.9], &[0.6, 0.6]]), Some(1));
+    let weighted = HighestScore {
+        weights: [("equals".to_owned(), 0.0)].into(),
+        ..plain.clone()
+    };
+    assert_eq!(
+        winner(&weighted, &[&[0.1], &[0.9]]),
+        Some(0),
+        "nothing counts"
+    );
+    let high = HighestScore {
+        threshold: Some(0.8),
+        ..plain
+    };
+    assert_eq!(winner(&high, &[&[0.5], &[0.7]]), None);
+    assert_eq!(winner(&high, &[&[0.5], &[0.8]]), Some(1));
+}
+
+proptest! {
+    /// Comparing is no one-way street: whatever was said of a row, it can be taken back to the
+    /// last bit, and said again.
+    #[test]
+    fn a_row_comes_back_as_it_was_and_says_the_same_again(
+        scores in prop::collection::vec(0.0_f64..1.0, 0..4),
+        winners in prop::collection::vec(prop::option::of(0_u32..3), 1..3),
+        weight in prop_oneof![Just(0.0), Just(1.0), Just(2.5)],
+    ) {
+        let said: Vec<Verdict> = winners
+            .iter()
+            .map(|winner| Verdict { weight, metric: Some("m".into()), ..verdict(&[0, 1, 2], *winner) })
+            .collect();
+        let row = graded(1, &scores);
+        let compared = settled(row.clone(), &said);
+        let json = serde_json::to_string(&compared).expect("JSON");
+        let stored: CaseRecord = serde_json::from_str(&json).expect("a record");
+        let back = reopened(stored).expect("it was opened");
+        prop_assert_eq!(&back, &row);
+        prop_assert_eq!(settled(back, &said), compared.clone());
+        let waits = reopened(waiting(row.clone())).expect("it was opened");
+        prop_assert_eq!(waits, row);
+        prop_assert_eq!(compared.success, compared.outcome == Outcome::Passed);
+        let lost = weight != 0.0 && winners.iter().any(|winner| *winner != Some(1));
+        prop_assert!(!lost || (compared.score == 0.0 && compared.outcome == Outcome::Failed));
+    }
+}

@@ -1,0 +1,409 @@
+//! Questions of question sets in results: what became of each, and what a task adds up to.
+//!
+//! A question is a case like any other. What it is beside that (the answer that was read, why
+//! none could be, which limit was passed) stands in its record, and everything about a task is a
+//! sum over records, so that a resumed run and a run that is looked at again say the same.
+//!
+//! Two statuses of the published list never stand here: `error/invalid_questions_file` and
+//! `error/no_questions` are found when the config is read, before there is a run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use runner_config::plan::{PlannedTask, Question};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::record::{CaseRecord, ComponentRecord, Outcome};
+
+/// The code of a row whose question used more than its budget allows.
+pub const OVER_QUESTION_BUDGET: &str = "question-budget";
+
+/// The assertion type that reads answers.
+const ANSWER: &str = "answer";
+
+/// What became of one question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QuestionRecord {
+    /// The task's id, or the name of the file where no task names it.
+    pub task: String,
+    /// Its place in the file, from 0.
+    pub index: u32,
+    /// Its `id`.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub id: Option<String>,
+    /// The question.
+    pub question: String,
+    /// The choices.
+    pub answers: Vec<String>,
+    /// Those that are correct.
+    pub correct_answers: Vec<String>,
+    /// The answer that was read.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub answer: Option<String>,
+    /// Whether it is correct, and came within the budget.
+    pub correct: bool,
+    /// Why no answer could be read.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub parse_error: Option<ParseError>,
+    /// Why there is nothing to read, or it doesn't count.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub run_error: Option<RunFault>,
+    /// Tokens of its call, in and out.
+    pub tokens_total: u64,
+    /// From its start to its end, waits included, in milliseconds.
+    pub wall_time_ms: u64,
+}
+
+/// Why no answer could be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ParseError {
+    /// There is no `<answer>…</answer>`.
+    MissingBlock,
+    /// The output goes on after the last one.
+    TrailingText,
+    /// There is nothing in the last one.
+    EmptyAnswer,
+}
+
+/// Why a question has no answer that counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunFault {
+    /// It used more than it may, or a budget of the run kept it from being asked.
+    BudgetExceeded,
+    /// Anything else that went wrong.
+    RuntimeError,
+}
+
+/// How a question ended, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QuestionEnd {
+    /// The answer is one of the correct ones.
+    Correct,
+    /// It is another one.
+    Incorrect,
+    /// None could be read.
+    ParseError,
+    /// A budget was spent.
+    BudgetExceeded,
+    /// Anything else that went wrong.
+    RuntimeError,
+}
+
+impl QuestionEnd {
+    /// As lines and events say it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Correct => "correct",
+            Self::Incorrect => "incorrect",
+            Self::ParseError => "parse_error",
+            Self::BudgetExceeded => "budget_exceeded",
+            Self::RuntimeError => "runtime_error",
+        }
+    }
+}
+
+impl QuestionRecord {
+    /// A question that has not been asked.
+    pub(crate) fn new(question: &Question) -> Self {
+        Self {
+            task: question.task.to_string(),
+            index: question.index,
+            id: question.id.clone(),
+            question: question.text.clone(),
+            answers: question.answers.clone(),
+            correct_answers: question.correct_answers.clone(),
+            answer: None,
+            correct: false,
+            parse_error: None,
+            run_error: None,
+            tokens_total: 0,
+            wall_time_ms: 0,
+        }
+    }
+
+    /// How it ended.
+    pub fn end(&self) -> QuestionEnd {
+        match (self.run_error, self.parse_error) {
+            (Some(RunFault::RuntimeError), _) => QuestionEnd::RuntimeError,
+            (Some(RunFault::BudgetExceeded), _) => QuestionEnd::BudgetExceeded,
+            (None, Some(_)) => QuestionEnd::ParseError,
+            (None, None) if self.correct => QuestionEnd::Correct,
+            (None, None) => QuestionEnd::Incorrect,
+        }
+    }
+
+    /// Takes what the grader of answers said.
+    fn read(&mut self, component: &ComponentRecord) {
+        let said = &component.metadata;
+        self.answer = said
+            .get("answer")
+            .and_then(Value::as_str)
+            .map(str::to_owned);
+        self.correct = said.get("correct") == Some(&Value::Bool(true));
+        self.parse_error = said
+            .get("parseError")
+            .and_then(|word| serde_json::from_value(word.clone()).ok());
+    }
+}
+
+/// Completes the record of a case that asked `question` and took `wall` from its start to its
+/// end. A question that used too many tokens fails, whatever it answered; an error stays one.
+pub(crate) fn settle(record: &mut CaseRecord, question: &Question, wall: Duration) {
+    let mut settled = QuestionRecord::new(question);
+    settled.tokens_total = record.token_usage.total;
+    settled.wall_time_ms = wall.as_millis() as u64;
+    let components = record
+        .grading_result
+        .iter()
+        .flat_map(|it| &it.component_results);
+    let is_answer = |it: &&ComponentRecord| {
+        it.assertion.get("type").and_then(Value::as_str) == Some(ANSWER) && it.error_code.is_none()
+    };
+    // Those of `defaultTest` come first; the question's own is the last.
+    if let Some(component) = components.rev().find(is_answer) {
+        settled.read(component);
+    }
+    let most = question.budget.tokens.unwrap_or(u64::MAX);
+    let is_graded = matches!(record.outcome, Outcome::Passed | Outcome::Failed);
+    if is_graded && record.error_code.is_none() && settled.tokens_total > most {
+        let used = settled.tokens_total;
+        record.outcome = Outcome::Failed;
+        record.failure_reason = record.outcome.failure_reason();
+        record.success = false;
+        record.score = 0.0;
+        record.error = Some(format!(
+            "the question used {used} tokens of {most} (budget.max_tokens)"
+        ));
+        record.error_code = Some(OVER_QUESTION_BUDGET.to_owned());
+    }
+    let is_over = record.error_code.as_deref() == Some(OVER_QUESTION_BUDGET);
+    settled.run_error = match record.outcome {
+        Outcome::Failed if is_over => Some(RunFault::BudgetExceeded),
+        Outcome::Passed | Outcome::Failed => None,
+        Outcome::BudgetExceeded => Some(RunFault::BudgetExceeded),
+        Outcome::Error | Outcome::Cancelled => Some(RunFault::RuntimeError),
+    };
+    settled.correct &= settled.run_error.is_none();
+    record.question = Some(settled);
+}
+
+/// How a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskStatus {
+    /// Every question passed.
+    Pass,
+    /// One or more did not.
+    IncorrectAnswers,
+    /// One or more used too much.
+    BudgetExceeded,
+    /// One or more could not be asked to the end, or have not been.
+    RuntimeError,
+}
+
+impl TaskStatus {
+    /// As tables and files say it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pass => "pass",
+            Self::IncorrectAnswers => "fail/incorrect_answers",
+            Self::BudgetExceeded => "fail/budget_exceeded",
+            Self::RuntimeError => "error/runtime_error",
+        }
+    }
+}
+
+/// What the questions of one task in one column add up to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Task {
+    /// The task's id, or the name of the file.
+    pub task: Arc<str>,
+    /// The column.
+    pub prompt_idx: u32,
+    /// How many cases the plan has.
+    pub questions: u64,
+    /// How many have ended.
+    pub ended: u64,
+    /// Those of which every assertion passed.
+    pub passed: u64,
+    /// Those with a correct answer within the budget.
+    pub correct: u64,
+    /// Those with an answer that could not be read.
+    pub parse_errors: u64,
+    /// Those that a budget stopped or failed.
+    pub over_budget: u64,
+    /// Those with any other error.
+    pub runtime_errors: u64,
+    /// Tokens of their calls.
+    pub tokens: u64,
+    /// Sum of their wall times, in milliseconds.
+    pub wall_time_ms: u64,
+}
+
+impl Task {
+    fn add(&mut self, record: &CaseRecord, question: &QuestionRecord) {
+        self.tokens += question.tokens_total;
+        self.wall_time_ms += question.wall_time_ms;
+        if record.outcome == Outcome::Cancelled {
+            return; // it has not ended
+        }
+        self.ended += 1;
+        self.questions = self.questions.max(self.ended);
+        self.passed += u64::from(record.outcome == Outcome::Passed);
+        match question.end() {
+            QuestionEnd::Correct => self.correct += 1,
+            QuestionEnd::Incorrect => {}
+            QuestionEnd::ParseError => self.parse_errors += 1,
+            QuestionEnd::BudgetExceeded => self.over_budget += 1,
+            QuestionEnd::RuntimeError => self.runtime_errors += 1,
+        }
+    }
+
+    /// Questions that have not ended.
+    pub fn unfinished(&self) -> u64 {
+        self.questions - self.ended
+    }
+
+    /// How it stands: what could not be asked comes before what used too much, and both before
+    /// what was answered wrong.
+    pub fn status(&self) -> TaskStatus {
+        if self.runtime_errors + self.unfinished() > 0 {
+            TaskStatus::RuntimeError
+        } else if self.over_budget > 0 {
+            TaskStatus::BudgetExceeded
+        } else if self.passed == self.questions {
+            TaskStatus::Pass
+        } else {
+            TaskStatus::IncorrectAnswers
+        }
+    }
+
+    /// Correct answers as a share of all questions, 0 to 1.
+    pub fn accuracy(&self) -> f64 {
+        match self.questions {
+            0 => 0.0,
+            questions => self.correct as f64 / questions as f64,
+        }
+    }
+
+    /// For the results file.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "id": &*self.task,
+            "type": "question_eval",
+            "promptIdx": self.prompt_idx,
+            "status": self.status().word(),
+            "summary": {
+                "questionsTotal": self.questions,
+                "questionsCorrect": self.correct,
+                "questionsIncorrect": self.questions - self.correct,
+                "accuracy": self.accuracy(),
+                "parseErrors": self.parse_errors,
+                "budgetExceeded": self.over_budget,
+                "runtimeErrors": self.runtime_errors,
+                "unfinished": self.unfinished(),
+                "tokensTotal": self.tokens,
+                "wallTimeMs": self.wall_time_ms,
+            },
+        })
+    }
+}
+
+/// The tasks of a run, in the order of its tests.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tasks(Vec<Task>);
+
+impl Tasks {
+    /// Those of a plan, none of whose questions has ended.
+    pub fn planned(planned: &[PlannedTask]) -> Self {
+        let task = |one: &PlannedTask| Task {
+            task: one.task.clone(),
+            prompt_idx: one.prompt_idx,
+            questions: one.questions,
+            ..Task::default()
+        };
+        Self(planned.iter().map(task).collect())
+    }
+
+    /// What the store keeps of a run's plan beside its rows, and reads again.
+    pub fn kept(planned: &Value) -> Self {
+        let task = |one: &Value| {
+            Some(Task {
+                task: one["task"].as_str()?.into(),
+                prompt_idx: u32::try_from(one["promptIdx"].as_u64()?).ok()?,
+                questions: one["questions"].as_u64()?,
+                ..Task::default()
+            })
+        };
+        let planned = planned.as_array().into_iter().flatten();
+        Self(planned.filter_map(task).collect())
+    }
+
+    /// What [`Self::kept`] reads.
+    pub fn to_keep(&self) -> Value {
+        let task = |one: &Task| json!({ "task": &*one.task, "promptIdx": one.prompt_idx, "questions": one.questions });
+        self.0.iter().map(task).collect()
+    }
+
+    /// Counts a case, if it asked a question.
+    pub fn add(&mut self, record: &CaseRecord) {
+        let Some(question) = &record.question else {
+            return;
+        };
+        let is = |one: &Task| one.prompt_idx == record.prompt_idx && *one.task == *question.task;
+        let known = self.0.iter().position(is).unwrap_or_else(|| {
+            self.0.push(Task {
+                task: question.task.as_str().into(),
+                prompt_idx: record.prompt_idx,
+                ..Task::default()
+            });
+            self.0.len() - 1
+        });
+        self.0[known].add(record, question);
+    }
+
+    /// All of them.
+    pub fn in_order(&self) -> &[Task] {
+        &self.0
+    }
+
+    /// Whether the run asked no questions.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All together, for the results file.
+    pub fn stats_json(&self) -> Value {
+        let sum = |count: fn(&Task) -> u64| self.0.iter().map(count).sum::<u64>();
+        let passed = self
+            .0
+            .iter()
+            .filter(|one| one.status() == TaskStatus::Pass)
+            .count();
+        let share = |part: u64, of: u64| {
+            if of == 0 {
+                0.0
+            } else {
+                part as f64 / of as f64
+            }
+        };
+        let (questions, correct) = (sum(|one| one.questions), sum(|one| one.correct));
+        json!({
+            "tasksTotal": self.0.len(),
+            "passed": passed,
+            "failed": self.0.len() - passed,
+            "passRate": share(passed as u64, self.0.len() as u64),
+            "questionsTotal": questions,
+            "questionsCorrect": correct,
+            "questionsIncorrect": questions - correct,
+            "accuracy": share(correct, questions),
+            "tokensTotal": sum(|one| one.tokens),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

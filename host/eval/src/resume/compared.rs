@@ -1,0 +1,217 @@
+//! Rows of a kept run whose answers are compared with each other.
+//!
+//! A comparison is good as long as its answers are all there are. When a case of a row is run, or
+//! one has gone, or one was answered and never compared, the answers that are in the store are
+//! held again, as they were before they were compared, and the row is compared anew. No provider
+//! is asked twice for that: only who has no answer is run.
+
+use std::collections::HashSet;
+use std::iter::Peekable;
+
+use runner_config::plan::{Case, CaseId, Plan};
+use runner_store::{Outcome, Row, StoreError};
+
+use super::{RunError, Which, put_right};
+use crate::comparison::verdict::reopened;
+use crate::record::CaseRecord;
+
+/// What becomes of the rows that are compared.
+#[derive(Debug, Default)]
+pub(crate) struct Compared {
+    /// Cases that are not run, since their answers are held.
+    pub(super) held: HashSet<CaseId>,
+    /// Of those, one for each row that only has to be compared: it gets a slot for that.
+    pub(super) settle: HashSet<CaseId>,
+    /// What is held, or has ended without an answer.
+    pub(crate) members: Vec<Member>,
+}
+
+/// A case of a row that is compared anew, and is not run.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) case: Case,
+    /// As it was before it was compared; `None`: it ended as an error, which stays.
+    pub(crate) record: Option<CaseRecord>,
+    pub(crate) row: Row,
+}
+
+/// How a case stands by its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stands {
+    /// It is run.
+    Runs,
+    /// It has no answer, and is not run now.
+    Absent,
+    /// It has an answer that was not compared.
+    Open,
+    /// It has one that was compared among so many.
+    Compared(usize),
+    /// It has one, the comparison failed, and that is not tried again for its own sake.
+    Failed,
+    /// It ended as an error without an answer to compare, which stays.
+    Error,
+}
+
+/// What becomes of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// Nothing.
+    Stays,
+    /// Its answers are held, for the cases that are run.
+    Reopens,
+    /// The same, and nobody is run.
+    Settles,
+}
+
+fn fate(row: &[Stands]) -> Fate {
+    let has = |wanted: Stands| row.contains(&wanted);
+    let is_answer =
+        |one: &&Stands| matches!(one, Stands::Open | Stands::Compared(_) | Stands::Failed);
+    let answers = row.iter().filter(is_answer).count();
+    let is_outdated = |one: &Stands| matches!(one, Stands::Compared(among) if *among != answers);
+    // Without an answer that does not come now there is nothing to compare.
+    let can_be_complete = !has(Stands::Absent);
+    if can_be_complete && has(Stands::Runs) {
+        Fate::Reopens
+    } else if can_be_complete && (has(Stands::Open) || row.iter().any(is_outdated)) {
+        Fate::Settles
+    } else {
+        Fate::Stays
+    }
+}
+
+impl Compared {
+    /// For a plan and the rows that there are. Without comparisons this looks at nothing. `again`:
+    /// cases that are run whatever their rows say.
+    pub(super) fn new(
+        plan: &Plan,
+        rows: impl Iterator<Item = Result<Row, StoreError>>,
+        which: Which,
+        again: &HashSet<CaseId>,
+    ) -> Result<Self, RunError> {
+        let mut compared = Self::default();
+        if !plan.compares() {
+            return Ok(compared);
+        }
+        let mut rows = rows.peekable();
+        let mut cases = plan.cases().peekable();
+        while let Some(first) = cases.next() {
+            let test_idx = first.id.test_idx;
+            let mut row = vec![first];
+            while let Some(next) = cases.next_if(|case| case.id.test_idx == test_idx) {
+                row.push(next);
+            }
+            let stored = of_test(&mut rows, test_idx)?;
+            if !row[0].test.comparisons.is_empty() {
+                compared.take(row, &stored, which, again)?;
+            }
+        }
+        Ok(compared)
+    }
+
+    /// One row: its cases, and what the store has of them.
+    fn take(
+        &mut self,
+        cases: Vec<Case>,
+        stored: &[Row],
+        which: Which,
+        again: &HashSet<CaseId>,
+    ) -> Result<(), RunError> {
+        let mut members = Vec::new();
+        let mut standing = Vec::new();
+        for case in cases {
+            let is_its = |row: &&Row| row.prompt_idx == case.id.prompt_idx;
+            let row = stored.iter().find(is_its).cloned();
+            let record = match &row {
+                Some(row) => Some(put_right(row.clone())?.1),
+                None => None,
+            };
+            let stands = if again.contains(&case.id) {
+                Stands::Runs
+            } else {
+                stands(record.as_ref(), row.as_ref().map(|row| row.outcome), which)
+            };
+            standing.push(stands);
+            if let (Some(row), Some(record)) = (row, record)
+                && stands != Stands::Runs
+            {
+                let record = reopened(record).filter(|_| stands != Stands::Error);
+                members.push(Member { case, record, row });
+            }
+        }
+        let fate = fate(&standing);
+        if fate == Fate::Stays {
+            return Ok(());
+        }
+        let held = || members.iter().filter(|member| member.record.is_some());
+        self.held.extend(held().map(|member| member.case.id));
+        if fate == Fate::Settles {
+            self.settle
+                .extend(held().next().map(|member| member.case.id));
+        }
+        self.members.extend(members);
+        Ok(())
+    }
+}
+
+fn stands(record: Option<&CaseRecord>, outcome: Option<Outcome>, which: Which) -> Stands {
+    let grading = record.and_then(|record| record.grading_result.as_ref());
+    let before = grading.and_then(|grading| grading.before_comparison.as_ref());
+    match (outcome, before) {
+        (Some(Outcome::Passed | Outcome::Failed), Some(before)) => Stands::Compared(before.among),
+        // A row of a run that was not compared then, for example an imported one.
+        (Some(Outcome::Passed | Outcome::Failed), None) => Stands::Absent,
+        (Some(Outcome::Error), Some(_)) if which.runs(outcome) => Stands::Open,
+        (Some(Outcome::Error), Some(_)) => Stands::Failed,
+        (Some(Outcome::Cancelled | Outcome::BudgetExceeded), Some(_)) => Stands::Open,
+        _ if which.runs(outcome) => Stands::Runs,
+        (Some(Outcome::Error), _) => Stands::Error,
+        _ => Stands::Absent,
+    }
+}
+
+/// The rows of one test; goes past those before it.
+fn of_test(
+    rows: &mut Peekable<impl Iterator<Item = Result<Row, StoreError>>>,
+    test_idx: u32,
+) -> Result<Vec<Row>, StoreError> {
+    let mut found = Vec::new();
+    while let Some(row) =
+        rows.next_if(|row| row.as_ref().map_or(true, |it| it.test_idx <= test_idx))
+    {
+        let row = row?;
+        if row.test_idx == test_idx {
+            found.push(row);
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_compared_again_only_when_its_answers_are_others() {
+        use Fate::{Reopens, Settles, Stays};
+        use Stands::{Absent, Compared, Error, Failed, Open, Runs};
+        let table: [(&[Stands], Fate); 13] = [
+            (&[Compared(2), Compared(2)], Stays),
+            (&[Compared(2), Compared(2), Error], Stays),
+            (&[Compared(3), Compared(3)], Settles), // one is gone
+            (&[Compared(2), Open], Settles),
+            (&[Open, Open, Error], Settles),
+            (&[Compared(2), Compared(2), Runs], Reopens),
+            (&[Open, Runs], Reopens),
+            (&[Runs, Runs], Reopens),
+            (&[Error, Runs], Reopens), // who runs must not wait for the error
+            (&[Failed, Failed], Stays),
+            (&[Failed, Open], Settles),
+            (&[Open, Absent], Stays), // it can't be completed now
+            (&[Compared(2), Runs, Absent], Stays),
+        ];
+        for (row, expected) in table {
+            assert_eq!(fate(row), expected, "{row:?}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Code that runs before there is a run: what makes tests, and `beforeAll`.
+//!
+//! Making a plan is synchronous and knows no sandbox; here is what it is handed. Each call has a
+//! thread with a small runtime of its own, since whoever makes a plan may be inside of one. There
+//! is no case yet, and nothing to ask for: the host denies everything. The clock stands where the
+//! contract has it when nobody sets it, and chance follows from the code, so that a run that goes
+//! on gets the same tests as when it began.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use runner_config::Scripts;
+use runner_config::plan::Script;
+use runner_sandbox::abi::{self, Argument, CallContext};
+use runner_sandbox::{Call, Host, Nothing, Sandbox};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{argument, fault, program};
+use crate::identity::hex;
+use crate::plugins::{Interpreter, PluginSet};
+
+/// Runs code of the config while a plan is made.
+pub struct Ahead<'a> {
+    plugins: &'a PluginSet,
+    sandbox: &'a Sandbox,
+    /// By language; made when it is first needed.
+    interpreters: RefCell<BTreeMap<String, Arc<Interpreter>>>,
+    said: &'a dyn Fn(&str),
+}
+
+impl fmt::Debug for Ahead<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let interpreters = self.interpreters.borrow();
+        f.debug_set().entries(interpreters.keys()).finish()
+    }
+}
+
+impl<'a> Ahead<'a> {
+    /// With the languages that `plugins` run; `said` takes each line that code writes to its
+    /// console.
+    pub fn new(plugins: &'a PluginSet, sandbox: &'a Sandbox, said: &'a dyn Fn(&str)) -> Self {
+        Self {
+            plugins,
+            sandbox,
+            interpreters: RefCell::default(),
+            said,
+        }
+    }
+
+    fn interpreter(&self, language: &str) -> Result<Arc<Interpreter>, String> {
+        let mut interpreters = self.interpreters.borrow_mut();
+        if let Some(interpreter) = interpreters.get(language) {
+            return Ok(interpreter.clone());
+        }
+        let interpreter = Arc::new(self.plugins.interpreter(language, self.sandbox)?);
+        interpreters.insert(language.to_owned(), interpreter.clone());
+        Ok(interpreter)
+    }
+}
+
+impl Scripts for Ahead<'_> {
+    fn run(&self, script: &Script, arguments: &[(&str, Value)]) -> Result<Option<Value>, String> {
+        let interpreter = self.interpreter(&script.language)?;
+        let arguments: Vec<Argument> = arguments
+            .iter()
+            .map(|(name, value)| argument(name, value.to_string()))
+            .collect();
+        let heard = Arc::new(Heard::default());
+        let outcome = call(&interpreter, script, &arguments, heard.clone());
+        for line in heard.lines() {
+            (self.said)(&line);
+        }
+        match outcome?.result {
+            Ok(None) => Ok(None),
+            Ok(Some(json)) => serde_json::from_str(&json)
+                .map(Some)
+                .map_err(|error| error.to_string()),
+            Err(failure) => Err(fault(&failure).0),
+        }
+    }
+}
+
+/// One call of the guest, to its end.
+fn call(
+    interpreter: &Interpreter,
+    script: &Script,
+    arguments: &[Argument],
+    host: Arc<Heard>,
+) -> Result<abi::ScriptOutcome, String> {
+    let call_id = hex(&Sha256::digest(script.content().to_string()));
+    let context = CallContext {
+        call_id: call_id.clone(),
+        attempt: 1,
+        deadline_ms: None,
+        test_index: 0,
+        repeat_index: 0,
+        labels: Vec::new(),
+    };
+    let call = Call {
+        host,
+        limits: interpreter.limits,
+        call_id,
+        nested: false,
+    };
+    let component = &interpreter.plugin.component;
+    let program = program(script);
+    let called = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .build()
+                .map_err(|error| error.to_string())?;
+            Ok(runtime.block_on(component.script(call, &program, arguments, &context)))
+        });
+        thread.join().expect("a call does not panic")
+    });
+    let called: Result<_, String> = called;
+    called?
+        .result
+        .map_err(|error| format!("{}: {error}", error.code()))
+}
+
+/// Denies everything, and keeps what is logged.
+#[derive(Debug, Default)]
+struct Heard(Mutex<Vec<String>>);
+
+impl Heard {
+    fn lines(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[async_trait]
+impl Host for Heard {
+    async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
+        Nothing.http(request).await
+    }
+
+    async fn llm_complete(
+        &self,
+        target: &str,
+        request: abi::Request,
+    ) -> Result<abi::Answer, abi::Error> {
+        Nothing.llm_complete(target, request).await
+    }
+
+    async fn llm_embed(
+        &self,
+        target: &str,
+        inputs: Vec<String>,
+    ) -> Result<Vec<Vec<f32>>, abi::Error> {
+        Nothing.llm_embed(target, inputs).await
+    }
+
+    fn log(&self, line: abi::LogLine) {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.push(line.message);
+    }
+}

@@ -1,0 +1,203 @@
+//! `extensions`, run as a user runs them: what hooks get, what they may change, and what happens
+//! when they fail.
+
+use runner_tests::{Finished, Run};
+use serde_json::{Value, json};
+
+const HOOKS: &str = "module.exports = {\n\
+    beforeAll: (context, { hookName }) => { context.suite.tests.push({ vars: { n: hookName } }); return context; },\n\
+    beforeEach: (context) => { context.test.vars.n += '+'; context.test.metadata = { seen: true }; return context; },\n\
+    afterEach: ({ test, result }) => ({ result: { namedScores: { length: result.response.output.length, no: 'text' }, metadata: { n: test.vars.n }, success: false } }),\n\
+    afterAll: ({ results, prompts, evalId }) => { console.log(`all: ${results.length} ${prompts[0].metrics.testPassCount} ${evalId.slice(0, 4)}`); },\n\
+    log: (hookName, context) => { console.log(`${hookName}: ${Object.keys(context).sort()}`); },\n\
+    thrower: (hookName) => { throw new Error(`not in ${hookName}`); },\n\
+    asserts: (context) => { context.test.assert = []; return context; },\n\
+    forever: () => { for (;;); },\n\
+  };\n\
+  for (const name of ['beforeAll', 'beforeEach', 'afterEach', 'afterAll']) module.exports[name + 'Fails'] = (hook) => { if (hook === name) throw new Error('refused'); };\n";
+
+fn rows(finished: &Finished) -> Vec<Value> {
+    finished.json("out.json")["results"]["results"]
+        .as_array()
+        .expect("rows")
+        .clone()
+}
+
+fn hooked(extensions: &str) -> Run {
+    Run::new()
+        .config(&format!(
+            "prompts: ['{{{{n}}}}']\nproviders: [echo]\nextensions: {extensions}\n\
+             tests: [{{ vars: {{ n: a }}, assert: [{{ type: contains, value: a }}] }}, {{ vars: {{ n: b }} }}]\n"
+        ))
+        .file("hooks.js", HOOKS)
+}
+
+fn evaluated(run: Run) -> Finished {
+    run.args(["eval", "-v", "-o", "out.json", "--no-table"])
+        .finish()
+}
+
+#[test]
+fn every_hook_gets_its_context_and_what_it_may_change_counts() {
+    let finished = evaluated(hooked(
+        "['file://hooks.js:beforeAll', 'file://hooks.js:beforeEach', 'file://hooks.js:afterEach', 'file://hooks.js:afterAll']",
+    ));
+    finished.expect_code(0);
+    let rows = rows(&finished);
+    let outputs: Vec<&str> = rows
+        .iter()
+        .filter_map(|row| row["response"]["output"].as_str())
+        .collect();
+    assert_eq!(outputs, ["a+", "b+", "beforeAll+"]);
+    for row in &rows {
+        let output = row["response"]["output"].as_str().unwrap_or_default();
+        assert_eq!(
+            row["namedScores"],
+            json!({ "length": output.len() }),
+            "{row}"
+        );
+        assert_eq!(
+            row["metadata"],
+            json!({ "seen": true, "n": output }),
+            "{row}"
+        );
+        assert_eq!(row["vars"], json!({ "n": output }), "{row}");
+        assert_eq!(row["success"], true, "{row}");
+    }
+    let metrics = &finished.json("out.json")["results"]["prompts"][0]["metrics"];
+    assert_eq!(metrics["namedScores"], json!({ "length": 14.0 }));
+    assert!(
+        finished.stderr.contains("all: 3 3 run-"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
+fn another_function_is_called_for_every_hook_with_its_name_first() {
+    let finished = evaluated(hooked("['file://hooks.js:log']"));
+    finished.expect_code(0);
+    for line in [
+        "beforeAll: suite",
+        "beforeEach: test",
+        "afterEach: result,test",
+        "afterAll: config,evalId,prompts,results,suite",
+    ] {
+        assert!(
+            finished.stderr.contains(line),
+            "{line}: {}",
+            finished.stderr
+        );
+    }
+}
+
+#[test]
+fn the_flag_takes_the_place_of_the_key() {
+    let run = hooked("['file://hooks.js:thrower']");
+    let finished = run
+        .args([
+            "eval",
+            "-o",
+            "out.json",
+            "--no-table",
+            "-x",
+            "file://hooks.js:beforeEach",
+        ])
+        .finish();
+    finished.expect_code(0);
+    assert_eq!(rows(&finished)[0]["response"]["output"], "a+");
+}
+
+#[test]
+fn a_failing_hook_loses_nothing() {
+    let failing = |hook: &str| evaluated(hooked(&format!("['file://hooks.js:{hook}Fails']")));
+    let before = failing("beforeAll");
+    before.expect_code(2);
+    let expected = "extensions[0]: the extension failed in beforeAll: Error: refused (hooks.js:";
+    assert!(before.stderr.contains(expected), "{}", before.stderr);
+
+    let each = failing("beforeEach");
+    each.expect_code(100);
+    for row in rows(&each) {
+        let error = row["error"].as_str().unwrap_or_default();
+        assert!(
+            error.starts_with("beforeEach (extensions[0]): Error: refused"),
+            "{row}"
+        );
+        assert_eq!(row["failureReason"], 2);
+    }
+
+    let after = failing("afterEach");
+    after.expect_code(0);
+    assert_eq!(rows(&after).len(), 2);
+    let told = after
+        .stderr
+        .matches("afterEach (extensions[0]): Error: refused")
+        .count();
+    assert_eq!(told, 1, "{}", after.stderr);
+
+    let all = failing("afterAll");
+    all.expect_code(0);
+    assert_eq!(rows(&all).len(), 2);
+    assert!(
+        all.stderr.contains("every result is kept"),
+        "{}",
+        all.stderr
+    );
+}
+
+#[test]
+fn what_a_hook_can_not_change_is_said_in_its_row() {
+    let finished = evaluated(hooked("['file://hooks.js:asserts']"));
+    finished.expect_code(2);
+    let run = hooked("['file://wrap.js:beforeEach']").file(
+        "wrap.js",
+        "exports.beforeEach = require('./hooks').asserts;",
+    );
+    let finished = evaluated(run);
+    finished.expect_code(100);
+    let rows = rows(&finished);
+    let error = rows[0]["error"].as_str().unwrap_or_default();
+    assert!(
+        error.contains("assertions can't be added or removed here"),
+        "{error}"
+    );
+    assert_eq!(rows[1]["success"], true);
+}
+
+#[test]
+fn a_hook_that_never_ends_costs_its_rows() {
+    let run = hooked("['file://wrap.js:beforeEach']").file(
+        "wrap.js",
+        "exports.beforeEach = (c) => { if (c.test.vars.n === 'a') for (;;); };",
+    );
+    let finished = evaluated(run);
+    finished.expect_code(100);
+    let rows = rows(&finished);
+    assert!(
+        rows[0]["errorCode"]
+            .as_str()
+            .is_some_and(|code| code.starts_with('C')),
+        "{}",
+        rows[0]
+    );
+    assert_eq!(rows[1]["success"], true);
+}
+
+#[test]
+fn what_is_no_hook_is_refused_with_its_line() {
+    let cases = [
+        ("[hooks]", "extensions[0]: 'hooks' must name a file of code"),
+        ("['file://none.js']", "'none.js': there is no such file"),
+        ("file://hooks.js", "must be a list of files of code"),
+    ];
+    for (extensions, expected) in cases {
+        let finished = evaluated(hooked(extensions));
+        finished.expect_code(2);
+        assert!(
+            finished.stderr.contains(expected),
+            "{extensions}: {}",
+            finished.stderr
+        );
+    }
+}

@@ -1,0 +1,1 @@
+module.exports = (output, context) => `${Object.keys(context.vars).join()} ${context.prompt.label}`;

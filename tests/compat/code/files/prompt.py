@@ -1,0 +1,2 @@
+def make(context):
+    return "made for " + str(context["vars"].get("w")) + " " + str(context["vars"].get("v"))

@@ -1,0 +1,2 @@
+def make():
+    return [{"vars": {"w": "from python"}, "assert": [{"type": "contains", "value": "python"}]}]

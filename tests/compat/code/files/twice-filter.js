@@ -1,0 +1,1 @@
+module.exports = (text, between) => text + between + text;

@@ -1,0 +1,2 @@
+module.exports.word = (output, context) => context.vars.word;
+module.exports.list = () => ['none', 'seas'];

@@ -1,0 +1,1 @@
+module.exports = (vars) => ({ ...vars, name: `${vars.name} ${vars.name.length}` });

@@ -206,7 +206,7 @@ pub fn target_folder() -> PathBuf {
 /// what is compiled is the same for all.
 fn new_home() -> TempDir {
     let home = TempDir::new().expect("the system has a folder for temporary files");
-    let compiled = target_folder().join("test-plugins");
+    let compiled = target_folder().join("test-home/cache/plugins");
     std::fs::create_dir_all(&compiled).expect("the target folder can be written to");
     let private = std::os::unix::fs::PermissionsExt::from_mode(0o700);
     std::fs::set_permissions(&compiled, private).expect("the folder is ours");

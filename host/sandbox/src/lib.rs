@@ -43,5 +43,5 @@ pub use limits::CallLimits;
 pub use notice::{CallError, Code, Label, LoadError, Notice};
 pub use plugin::Plugin;
 pub use purity::{Capabilities, Purity};
-pub use sandbox::{Options, Sandbox, SandboxError};
+pub use sandbox::{OnLongCompile, Options, Sandbox, SandboxError};
 pub use script::ScriptLanguage;

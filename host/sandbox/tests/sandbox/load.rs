@@ -337,6 +337,7 @@ async fn the_cache_is_closed_to_others_and_serves_the_second_load() {
         cache_dir: Some(cache.clone()),
         instances: 2,
         compile_timeout,
+        ..Options::default()
     };
     let first = Sandbox::new(options(Duration::from_mins(10))).expect("an engine");
     let described = hostile(&first).info().clone();

@@ -197,3 +197,187 @@ fn an_assertion_without_its_value_says_what_it_takes() {
     let says = "'contains' has no value; it takes a text that is not empty, or a number";
     assert!(finished.stderr.contains(says), "{}", finished.stderr);
 }
+
+/// A provider `http` with this much of a config over the usual.
+fn over_http(api: &ModelApi, more: &Value) -> Value {
+    let mut config = json!({
+        "url": api.url(), "method": "POST", "body": { "question": "{{prompt}}" },
+    });
+    let (Value::Object(config), Value::Object(more)) = (&mut config, more.clone()) else {
+        panic!("both are objects")
+    };
+    config.extend(more);
+    json!({ "id": "http", "config": config })
+}
+
+fn answering() -> ModelApi {
+    let api = ModelApi::start();
+    let list = json!([{ "text": "fine" }, { "text": "day" }]);
+    api.always(Answer::json(&json!({ "list": list, "used": 7 })));
+    api
+}
+
+#[test]
+fn http_reads_the_answer_by_code_in_every_form() {
+    let cases = [
+        ("json.list[0].text.toUpperCase()", json!("FINE")),
+        ("json.list.length", json!(2)),
+        (
+            "`${json.list[1].text} ${context.response.status}`",
+            json!("day 200"),
+        ),
+        (
+            "context.response.headers['content-type'].split(';')[0]",
+            json!("application/json"),
+        ),
+        ("({ text: text.length > 10 })", json!({ "text": true })),
+        (
+            "{\n  output: json.list[0].text,\n  cost: 1,\n}",
+            json!("fine"),
+        ),
+        (
+            "(data, raw) => data.list.map(it => it.text).join('+')",
+            json!("fine+day"),
+        ),
+        (
+            "async function (json) {\n  return { output: json.used }\n};",
+            json!(7),
+        ),
+        (
+            "const first = json.list[0]\nreturn first.text",
+            json!("fine"),
+        ),
+        ("file://parse.js", json!("fine, by default")),
+        ("file://parse.js:last", json!("day")),
+    ];
+    for (code, output) in cases {
+        let api = answering();
+        let finished = run(&over_http(&api, &json!({ "transformResponse": code })))
+            .file(
+                "parse.js",
+                "const by = require('./by.js')\nmodule.exports = json => json.list[0].text + by\n\
+                 module.exports.last = (json, text) => JSON.parse(text).list.pop().text\n",
+            )
+            .file("by.js", "module.exports = ', by default'\n")
+            .finish();
+        assert_eq!(response(&finished)["output"], output, "{code}");
+    }
+}
+
+#[test]
+fn code_says_more_than_the_output_and_a_transform_comes_after_it() {
+    let api = answering();
+    let code = "({ output: json.list, tokenUsage: { total: json.used, prompt: 3, completion: 4 }, \
+                cost: 0.5, metadata: { first: json.list[0].text } })";
+    let mut provider = over_http(&api, &json!({ "transformResponse": code }));
+    provider["transform"] = json!("output.length + context.metadata.first");
+    let finished = run(&provider).finish();
+    let response = response(&finished);
+    assert_eq!(response["output"], "2fine");
+    assert_eq!(response["tokenUsage"]["total"], 7);
+    assert_eq!(response["tokenUsage"]["completion"], 4);
+    assert_eq!(response["cost"], 0.5);
+    assert_eq!(response["raw"]["used"], 7);
+    assert!(
+        !finished.read("out.json").contains("$response"),
+        "headers are for code alone"
+    );
+}
+
+#[test]
+fn code_that_fails_is_an_error_that_keeps_the_response() {
+    for (code, says) in [
+        (
+            "json.nothing.here()",
+            "providers[0].config.transformResponse: TypeError",
+        ),
+        ("({ error: 'sold out' })", "the code says: sold out"),
+        ("undefined", "the code gave no value"),
+        (
+            "(json) => {",
+            "providers[0].config.transformResponse: SyntaxError",
+        ),
+        ("process.env.HOME", "process"),
+    ] {
+        let api = answering();
+        let finished = run(&over_http(&api, &json!({ "transformResponse": code }))).finish();
+        finished.expect_code(100);
+        let row = finished.json("out.json")["results"]["results"][0].clone();
+        let error = row["error"].as_str().unwrap_or_default();
+        assert!(error.contains(says), "{code}: {error}");
+        assert_eq!(row["errorCode"], "script", "{code}");
+        assert_eq!(row["response"]["raw"]["used"], 7, "{code}");
+    }
+}
+
+#[test]
+fn http_sends_what_code_makes_of_the_prompt() {
+    for (code, sent) in [
+        (
+            "({ question: prompt.toUpperCase(), word: vars.word })",
+            json!({ "question": "SAY A \"HI\"", "word": "a \"hi\"" }),
+        ),
+        (
+            "(prompt, vars, context) => prompt + context.vars.word.length",
+            json!({ "question": "Say a \"hi\"6" }),
+        ),
+        (
+            "return { more: [prompt.length] }",
+            json!({ "question": "Say a \"hi\"", "more": [10] }),
+        ),
+    ] {
+        let api = answering();
+        let config = json!({ "transformRequest": code, "transformResponse": "json.used" });
+        let finished = run(&over_http(&api, &config)).finish();
+        assert_eq!(response(&finished)["output"], 7, "{code}");
+        assert_eq!(api.requests().remove(0).json, sent, "{code}");
+    }
+    let api = answering();
+    let config = json!({ "transformRequest": "prompt.nothing.here" });
+    let finished = run(&over_http(&api, &config)).finish();
+    finished.expect_code(100);
+    assert!(api.requests().is_empty(), "nothing is sent");
+}
+
+#[test]
+fn other_code_makes_another_case() {
+    let api = answering();
+    let config = |code: &str| {
+        let provider = over_http(&api, &json!({ "transformResponse": code }));
+        json!({ "prompts": ["hi"], "providers": [provider] }).to_string()
+    };
+    let first = Run::new()
+        .config(&config("json.list.length"))
+        .args(["eval"]);
+    let first = first.finish();
+    first.expect_code(0);
+    for (code, is_other) in [("json.list.length", false), ("json.list.length + 1", true)] {
+        let retried = first.again().config(&config(code)).args(["retry"]).finish();
+        let refused = retried.stderr.contains("--force");
+        assert_eq!(refused, is_other, "{code}: {}", retried.stderr);
+    }
+}
+
+#[test]
+fn a_fault_of_a_config_begins_with_its_place() {
+    let config = "prompts: [hi]\nproviders:\n  - id: http\n    config:\n      url: https://a.test\n      method: [GET]\n      sessionParser: json.id\n";
+    let finished = Run::new().config(config).args(["eval"]).finish();
+    finished.expect_code(2);
+    let says =
+        "error: promptfooconfig.yaml:6:15: providers[0].config.method: must be a text, not a list";
+    assert!(finished.stderr.contains(says), "{}", finished.stderr);
+    for hidden in [".wasm", "sha256"] {
+        assert!(!finished.stderr.contains(hidden), "{}", finished.stderr);
+    }
+    let finished = Run::new()
+        .config(&config.replace("[GET]", "GET"))
+        .args(["eval"])
+        .finish();
+    let says = "error: promptfooconfig.yaml:7:22: providers[0].config.sessionParser: ";
+    assert!(finished.stderr.contains(says), "{}", finished.stderr);
+    assert!(
+        finished.stderr.contains("P013, says plugin 'http'"),
+        "{}",
+        finished.stderr
+    );
+}

@@ -183,7 +183,10 @@ fn a_config_that_a_plugin_refuses_is_found_at_load() {
     let config = "prompts: [hi]\nproviders:\n  - id: openai:m\n    config: { temperature: hot }\n";
     let finished = over(&api, config).finish();
     finished.expect_code(2);
-    for text in ["P013", "promptfooconfig.yaml:3:", "/temperature"] {
+    for text in [
+        "error: promptfooconfig.yaml:4:28: providers[0].config.temperature: must be a number, not a text",
+        "P013, says plugin 'openai'",
+    ] {
         assert!(
             finished.stderr.contains(text),
             "{text}: {}",

@@ -24,7 +24,10 @@ pub(crate) mod when;
 /// promptfoo's limit per test.
 const MAX_ASSERTIONS: usize = 10_000;
 
-pub(crate) const KNOWN: [&str; 12] = [
+/// Largest weight: means of scores stay numbers.
+const MAX_WEIGHT: f64 = 1e12;
+
+pub(crate) const KNOWN: [&str; 13] = [
     "type",
     "value",
     "threshold",
@@ -37,9 +40,18 @@ pub(crate) const KNOWN: [&str; 12] = [
     "rubricPrompt",
     "votes",
     "when",
+    // Means nothing: people write comments there.
+    "description",
 ];
-pub(crate) const KNOWN_IN_SET: [&str; 6] =
-    ["type", "assert", "weight", "threshold", "metric", "config"];
+pub(crate) const KNOWN_IN_SET: [&str; 7] = [
+    "type",
+    "assert",
+    "weight",
+    "threshold",
+    "metric",
+    "config",
+    "description",
+];
 /// Keys beside `type` that are the grader's own.
 const KNOBS: [&str; 2] = ["rubricPrompt", "votes"];
 
@@ -103,6 +115,15 @@ impl<'a> AssertionReader<'a> {
             );
             return None;
         };
+        if let Some(when) = entry.get("when") {
+            let message = format!("an {word} can't have `when`");
+            let help = "give each of its assertions the `when`";
+            findings.error_help(when.at(), message, help);
+        }
+        if rule == SetRule::Any && members.items().next().is_none() {
+            let message = format!("an {word} needs an assertion that may pass");
+            findings.error(members.at(), message);
+        }
         let mut assertions = Vec::new();
         for member in members.items() {
             if let Some(inner) = set_rule(&member) {
@@ -155,6 +176,7 @@ impl<'a> AssertionReader<'a> {
             Some(code::meant(script, usage))
         };
         let by_code = |value: &Entry<'_>| value.text().is_some_and(code::is_file);
+        let value_at = value.as_ref().map_or_else(|| entry.at(), Entry::at);
         let (script, value) = match value {
             Some(value) if by_code(&value) => (code(&value, Use::Assertion), None),
             Some(value) => (None, self.value(&value, origin)),
@@ -184,6 +206,7 @@ impl<'a> AssertionReader<'a> {
                 .and_then(|when| when::read(&when, findings)),
             json: entry.node.json_as_written(),
             at: entry.at(),
+            value_at,
         })
     }
 
@@ -193,13 +216,16 @@ impl<'a> AssertionReader<'a> {
         let findings = self.reading.findings;
         match value {
             None => {
-                let message = format!("'{kind}' needs its code as `value`");
+                let message = format!("'{kind}' has no value; it takes code");
                 findings.error_help(entry.at(), message, help);
             }
             Some(value) if value.text().is_none_or(|text| text.trim().is_empty()) => {
                 findings.error_help(value.at(), "must be code, a text", help);
             }
-            Some(_) => {}
+            Some(value) => {
+                let text = value.text().unwrap_or_default();
+                code::is_package(text, &value.at(), findings);
+            }
         }
     }
 
@@ -235,19 +261,17 @@ impl<'a> AssertionReader<'a> {
             return None;
         }
         if PROMPTFOO_TYPES.contains(&name) || name.starts_with("trajectory:") {
-            let there_are = || {
-                let names: Vec<&str> = types.keys().map(String::as_str).collect();
-                format!("there are: {}", names.join(", "))
-            };
-            let help = refused::way_out(name).map_or_else(there_are, str::to_owned);
-            findings.error_help(
+            let there_are = || findings.list_once(types.keys().map(String::as_str));
+            let help = refused::way_out(name).map(str::to_owned).or_else(there_are);
+            findings.error_perhaps(
                 entry.at(),
                 format!("the assertion type '{name}' is not supported yet"),
                 help,
             );
         } else {
             let message = format!("no plugin serves the assertion type '{name}'");
-            findings.error_help(entry.at(), message, Catalog::instead(name, types));
+            let help = Catalog::instead(name, types, findings);
+            findings.error_perhaps(entry.at(), message, help);
         }
         None
     }
@@ -338,13 +362,12 @@ impl<'a> AssertionReader<'a> {
 
     fn weight(&self, entry: &Entry<'_>) -> f64 {
         let weight = self.number(entry, "weight").unwrap_or(1.0);
-        if weight < 0.0 {
+        if !(0.0..=MAX_WEIGHT).contains(&weight) {
             let at = entry
                 .get("weight")
                 .map_or_else(|| entry.at(), |weight| weight.at());
-            self.reading
-                .findings
-                .error(at, format!("must not be negative, not {weight}"));
+            let message = format!("must be between 0 and {MAX_WEIGHT:e}, not {weight}");
+            self.reading.findings.error(at, message);
         }
         weight
     }

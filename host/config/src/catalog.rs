@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::problem::did_you_mean;
+use crate::problem::{Findings, did_you_mean};
 
 /// Names that a config may use, each with the plugin that serves it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,23 +48,24 @@ impl Catalog {
             .map(|end| (&id[..end], id.get(end + 1..).unwrap_or_default()))
     }
 
-    /// What exists instead of `written`, as a sentence.
-    pub(crate) fn instead(written: &str, names: &BTreeMap<String, String>) -> String {
+    /// What exists instead of `written`, as a sentence; the list of names once per report, so
+    /// perhaps nothing.
+    pub(crate) fn instead(
+        written: &str,
+        names: &BTreeMap<String, String>,
+        findings: &Findings,
+    ) -> Option<String> {
         let meant = did_you_mean(written, names.keys().map(String::as_str));
-        let meant = meant
-            .map(|name| format!("did you mean '{name}'? "))
-            .unwrap_or_default();
-        if names.is_empty() {
-            return format!("{meant}no plugin serves any; see `plugins` and --plugin");
+        let meant = meant.map(|name| format!("did you mean '{name}'?"));
+        let list = if names.is_empty() {
+            Some("no plugin serves any; see `plugins` and --plugin".to_owned())
+        } else {
+            findings.list_once(names.keys().map(String::as_str))
+        };
+        match (meant, list) {
+            (Some(meant), Some(list)) => Some(format!("{meant} {list}")),
+            (meant, list) => meant.or(list),
         }
-        format!(
-            "{meant}there are: {}",
-            names
-                .keys()
-                .map(String::as_str)
-                .collect::<Vec<_>>()
-                .join(", ")
-        )
     }
 }
 
@@ -98,13 +99,16 @@ mod tests {
         let names = ["contains", "equals"]
             .map(|name| (name.to_owned(), "text".to_owned()))
             .into();
+        let findings = Findings::default();
+        let instead = |written| Catalog::instead(written, &names, &findings);
         assert_eq!(
-            Catalog::instead("containz", &names),
-            "did you mean 'contains'? there are: contains, equals"
+            instead("containz").as_deref(),
+            Some("did you mean 'contains'? there are: contains, equals")
         );
         assert_eq!(
-            Catalog::instead("xyzzy", &names),
-            "there are: contains, equals"
+            instead("containz").as_deref(),
+            Some("did you mean 'contains'?")
         );
+        assert_eq!(instead("xyzzy"), None);
     }
 }

@@ -1,7 +1,8 @@
 //! CSV as rows of cells with the line each begins on.
 //!
 //! Lenient as promptfoo is in the end: quotes inside unquoted cells are text, rows may be short
-//! or long, blank lines are nothing. Headers and unquoted cells are trimmed, quoted ones are not.
+//! or long, blank lines are nothing. Headers are trimmed, quoted cells are not; what counts of the
+//! blanks around other cells is [`Blanks`].
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,6 +11,15 @@ use crate::elements::Reading;
 use crate::environment;
 use crate::plan::Position;
 use crate::problem::Findings;
+
+/// What becomes of blanks around unquoted cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Blanks {
+    /// They belong to the cell.
+    Kept,
+    /// They don't.
+    Trimmed,
+}
 
 /// A file's rows.
 #[derive(Debug)]
@@ -49,7 +59,7 @@ pub(crate) fn delimiter(env: &BTreeMap<String, String>, findings: &Findings) -> 
 }
 
 /// Reads a file's text; what is wrong is reported.
-pub(crate) fn read(path: &Path, text: &str, reading: Reading<'_>) -> Option<Table> {
+pub(crate) fn read(path: &Path, text: &str, blanks: Blanks, reading: Reading<'_>) -> Option<Table> {
     let at = |line| Position {
         file: path.to_owned(),
         line,
@@ -58,7 +68,7 @@ pub(crate) fn read(path: &Path, text: &str, reading: Reading<'_>) -> Option<Tabl
     };
     let delimiter = char::from(delimiter(reading.process, reading.findings));
     let strict = environment::flag(reading.process, environment::CSV_STRICT, reading.findings);
-    let mut rows = match rows(text, delimiter, strict) {
+    let mut rows = match rows(text, delimiter, strict, blanks) {
         Ok(rows) => rows,
         Err((line, fault)) => {
             let message = match fault {
@@ -85,7 +95,7 @@ pub(crate) fn read(path: &Path, text: &str, reading: Reading<'_>) -> Option<Tabl
 
 /// The cells of a text that is one row, without empty ones.
 pub(crate) fn split(text: &str, delimiter: char) -> Vec<String> {
-    match rows(text, delimiter, false) {
+    match rows(text, delimiter, false, Blanks::Trimmed) {
         Ok(rows) => rows
             .into_iter()
             .flat_map(|row| row.cells)
@@ -110,7 +120,12 @@ enum Fault {
 
 /// All rows, blank ones too; or what is wrong and on which line. Stray quotes are wrong only to
 /// the `strict`.
-fn rows(text: &str, delimiter: char, strict: bool) -> Result<Vec<Row>, (u32, Fault)> {
+fn rows(
+    text: &str,
+    delimiter: char,
+    strict: bool,
+    blanks: Blanks,
+) -> Result<Vec<Row>, (u32, Fault)> {
     let mut rows = Vec::new();
     let mut row = Row {
         cells: Vec::new(),
@@ -118,7 +133,7 @@ fn rows(text: &str, delimiter: char, strict: bool) -> Result<Vec<Row>, (u32, Fau
     };
     let (mut rest, mut line) = (text, 1);
     loop {
-        let (cell, len) = cell(rest, delimiter, strict).map_err(|fault| (line, fault))?;
+        let (cell, len) = cell(rest, delimiter, strict, blanks).map_err(|fault| (line, fault))?;
         line += rest[..len].matches('\n').count() as u32;
         row.cells.push(cell);
         rest = &rest[len..];
@@ -144,7 +159,12 @@ fn rows(text: &str, delimiter: char, strict: bool) -> Result<Vec<Row>, (u32, Fau
 }
 
 /// The cell that `rest` begins with and its length.
-fn cell(rest: &str, delimiter: char, strict: bool) -> Result<(String, usize), Fault> {
+fn cell(
+    rest: &str,
+    delimiter: char,
+    strict: bool,
+    blanks: Blanks,
+) -> Result<(String, usize), Fault> {
     let ends = |c: char| c == delimiter || c == '\n' || c == '\r';
     let unquoted = rest.trim_start_matches(|c: char| c == ' ' && c != delimiter);
     let Some(mut inside) = unquoted.strip_prefix('"') else {
@@ -152,7 +172,11 @@ fn cell(rest: &str, delimiter: char, strict: bool) -> Result<(String, usize), Fa
         if strict && rest[..len].contains('"') {
             return Err(Fault::Stray);
         }
-        return Ok((rest[..len].trim().to_owned(), len));
+        let cell = match blanks {
+            Blanks::Kept => &rest[..len],
+            Blanks::Trimmed => rest[..len].trim(),
+        };
+        return Ok((cell.to_owned(), len));
     };
     let mut cell = String::new();
     loop {
@@ -181,7 +205,7 @@ mod tests {
     use super::*;
 
     fn cells(text: &str) -> Vec<(u32, Vec<String>)> {
-        rows(text, ',', false)
+        rows(text, ',', false, Blanks::Trimmed)
             .expect("quotes close")
             .into_iter()
             .map(|row| (row.line, row.cells))
@@ -206,6 +230,12 @@ mod tests {
     }
 
     #[test]
+    fn blanks_around_unquoted_cells_may_count() {
+        let rows = rows("a, b ,\" c \", \"d\" ", ',', false, Blanks::Kept).expect("quotes close");
+        assert_eq!(rows[0].cells, ["a", " b ", " c ", "d"]);
+    }
+
+    #[test]
     fn rows_know_their_lines_also_after_cells_of_several_lines() {
         let rows = cells("h1,h2\r\n\"a\nb\",c\n\nlast,row");
         let lines: Vec<u32> = rows.iter().map(|(line, _)| *line).collect();
@@ -217,21 +247,22 @@ mod tests {
     fn a_quote_that_never_closes_is_known_by_its_line() {
         let text = "a,b\n\"c,d\ne,f";
         for strict in [false, true] {
-            assert_eq!(rows(text, ',', strict).err(), Some((2, Fault::Open)));
+            let rows = rows(text, ',', strict, Blanks::Kept);
+            assert_eq!(rows.err(), Some((2, Fault::Open)));
         }
     }
 
     #[test]
     fn a_stray_quote_is_text_unless_it_has_to_be_right() {
         for text in ["a\nsay \"hi\"", "a\n\"say \"hi\" now\""] {
-            assert!(rows(text, ',', false).is_ok(), "{text}");
+            assert!(rows(text, ',', false, Blanks::Kept).is_ok(), "{text}");
             assert_eq!(
-                rows(text, ',', true).err(),
+                rows(text, ',', true, Blanks::Kept).err(),
                 Some((2, Fault::Stray)),
                 "{text}"
             );
         }
-        assert!(rows("a\n\"say \"\"hi\"\"\"", ',', true).is_ok());
+        assert!(rows("a\n\"say \"\"hi\"\"\"", ',', true, Blanks::Kept).is_ok());
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub(crate) mod default_test;
 pub(crate) mod derived_metrics;
 pub(crate) mod extensions;
 pub(crate) mod filter_book;
+pub(crate) mod http_code;
 pub(crate) mod judges;
 pub(crate) mod lane;
 pub(crate) mod limits;

@@ -5,21 +5,30 @@
 //! itself the process's environment is visible, since that is where a user takes a variable in:
 //! `KEY: "{{ env.KEY }}"`, or just `KEY:`.
 //!
+//! Provider parts of the config are the other place where a user says which variable goes where:
+//! `providers` (or `targets`), the files that they name, `options.provider` and the `provider` of
+//! an assertion, as far as they stand in the config itself or in its `defaultTest`. There every
+//! name counts as declared, and one that is not set is an error. Who receives the value is the
+//! plugin alone; what is or may be a secret is remembered, so that it is masked wherever it would
+//! show (`provider_part`).
+//!
 //! In the rest of the config only tags that read nothing but `env` are filled in, when it is
 //! loaded; all other tags belong to the cases. What stands in the results file is the text as
 //! written. Data files (CSV, JSONL, files of variables) are not filled in: they are data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value};
 
 use crate::entry::Entry;
-use crate::node::{Kind, Mark, Node};
+use crate::node::{Kind, Node};
 use crate::plan::Position;
 use crate::problem::{Findings, did_you_mean};
 use crate::template::{Piece, Template, is_plain, pieces};
+
+mod provider_part;
 
 /// What a config declares.
 #[derive(Clone, Default)]
@@ -28,6 +37,24 @@ pub(crate) struct Declared {
     pub(crate) values: Arc<Map<String, Value>>,
     /// Every declared name.
     names: BTreeSet<String>,
+    /// The process's environment, which provider parts see.
+    outside: Arc<Map<String, Value>>,
+    /// Secrets that were filled into provider parts, by this and by every clone.
+    filled_in: Arc<Mutex<BTreeSet<String>>>,
+}
+
+/// A part of a config, by what its templates see.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Only declared names.
+    Strict,
+    /// The same, but for provider parts within.
+    Config,
+    /// Every variable that is set.
+    Provider {
+        /// Whether what is filled in is a secret whatever the variable is called.
+        secret: bool,
+    },
 }
 
 impl Declared {
@@ -37,14 +64,6 @@ impl Declared {
         process: &BTreeMap<String, String>,
         findings: &Findings,
     ) -> Self {
-        let mut declared = Self::default();
-        let Some(entry) = root.get("env") else {
-            return declared;
-        };
-        if !entry.is_map() {
-            entry.mismatch(findings, "a map of names to values");
-            return declared;
-        }
         let visible: Map<String, Value> = process
             .iter()
             .map(|(name, value)| (name.clone(), Value::from(value.as_str())))
@@ -52,7 +71,19 @@ impl Declared {
         let process = Self {
             names: visible.keys().cloned().collect(),
             values: Arc::new(visible),
+            ..Self::default()
         };
+        let mut declared = Self {
+            outside: process.values.clone(),
+            ..Self::default()
+        };
+        let Some(entry) = root.get("env") else {
+            return declared;
+        };
+        if !entry.is_map() {
+            entry.mismatch(findings, "a map of names to values");
+            return declared;
+        }
         let mut values = Map::new();
         for (name, entry) in entry.fields() {
             if let Some(value) = value(name, &entry, &process, findings) {
@@ -72,31 +103,62 @@ impl Declared {
         self
     }
 
-    /// Fills in every text of a tree but its `env`.
+    /// Fills in every text of a tree but its `env`, with declared names alone.
     pub(crate) fn fill(&self, node: &mut Node, file: &Path, findings: &Findings) {
-        let mut visit = |text: &mut crate::node::Text, mark: Mark| {
-            if is_plain(&text.written) {
-                return;
-            }
-            let at = Position {
-                file: file.to_owned(),
-                line: mark.line,
-                column: mark.column,
-                key: String::new(),
-            };
-            text.filled = self.filled(&text.written, &at, findings);
+        self.walk_root(node, Part::Strict, file, findings);
+    }
+
+    /// The same for a config, whose provider parts see every variable that is set.
+    pub(crate) fn fill_config(&self, node: &mut Node, file: &Path, findings: &Findings) {
+        self.walk_root(node, Part::Config, file, findings);
+    }
+
+    /// The same for a file of providers.
+    pub(crate) fn fill_providers(&self, node: &mut Node, file: &Path, findings: &Findings) {
+        let part = Part::Provider { secret: false };
+        self.walk_root(node, part, file, findings);
+    }
+
+    fn walk_root(&self, node: &mut Node, part: Part, file: &Path, findings: &Findings) {
+        let Kind::Map(fields) = &mut node.kind else {
+            return self.walk(node, part, "", file, findings);
         };
+        for (key, value) in fields.iter_mut().filter(|(key, _)| key.name != "env") {
+            let is_providers = ["providers", "targets"].contains(&key.name.as_str());
+            let within = match part {
+                Part::Config if is_providers => Part::Provider { secret: false },
+                _ => part.below("", &key.name),
+            };
+            self.walk(value, within, &key.name, file, findings);
+        }
+    }
+
+    /// `key` is the last one on the way to `node`.
+    fn walk(&self, node: &mut Node, part: Part, key: &str, file: &Path, findings: &Findings) {
+        let mark = node.mark;
         match &mut node.kind {
-            Kind::Map(fields) => {
-                let fields = fields.iter_mut().filter(|(key, _)| key.name != "env");
-                fields.for_each(|(_, value)| value.texts_mut(&mut visit));
+            Kind::Text(text) if !is_plain(&text.written) => {
+                let at = Position {
+                    file: file.to_owned(),
+                    line: mark.line,
+                    column: mark.column,
+                    key: String::new(),
+                };
+                text.filled = self.filled(&text.written, part, &at, findings);
             }
-            _ => node.texts_mut(&mut visit),
+            Kind::List(items) => items
+                .iter_mut()
+                .for_each(|item| self.walk(item, part, key, file, findings)),
+            Kind::Map(fields) => fields.iter_mut().for_each(|(name, value)| {
+                let within = part.below(key, &name.name);
+                self.walk(value, within, &name.name, file, findings);
+            }),
+            Kind::Text(_) | Kind::Null | Kind::Bool(_) | Kind::Number(_) => {}
         }
     }
 
     /// `text` with the tags that read only `env` filled in; `None` if there are none.
-    pub(crate) fn filled(&self, text: &str, at: &Position, findings: &Findings) -> Option<String> {
+    fn filled(&self, text: &str, part: Part, at: &Position, findings: &Findings) -> Option<String> {
         let mut out = String::with_capacity(text.len());
         let mut any = false;
         for piece in pieces(text) {
@@ -106,7 +168,7 @@ impl Declared {
             | Piece::Statement(tag)
             | Piece::Comment(tag)) = piece;
             let filled = matches!(piece, Piece::Expression(_))
-                .then(|| self.tag(tag, at, findings))
+                .then(|| self.tag(tag, part, at, findings))
                 .flatten();
             any |= filled.is_some();
             out.push_str(filled.as_deref().unwrap_or(tag));
@@ -115,7 +177,7 @@ impl Declared {
     }
 
     /// The value of a tag, if `env` is all it reads.
-    fn tag(&self, tag: &str, at: &Position, findings: &Findings) -> Option<String> {
+    fn tag(&self, tag: &str, part: Part, at: &Position, findings: &Findings) -> Option<String> {
         if !tag.contains("env") {
             return None;
         }
@@ -123,6 +185,9 @@ impl Declared {
         let names: BTreeSet<String> = template.names().collect();
         if names.len() != 1 || !names.contains("env") {
             return None;
+        }
+        if let Part::Provider { secret } = part {
+            return self.tag_of_provider(tag, &template, secret, at, findings);
         }
         self.check(&template, at, findings);
         template.render(&Arc::default()).ok()

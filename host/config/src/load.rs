@@ -132,6 +132,7 @@ pub(crate) struct Source {
 pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
     let paths = find::files(request).map_err(|problem| ConfigError {
         problems: vec![problem],
+        warnings: Vec::new(),
     })?;
     let findings = Findings::default();
     let given = &request.overrides.given;
@@ -171,7 +172,7 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
         path, root, files, ..
     } in sources.iter_mut().filter(|source| !source.is_data)
     {
-        declared.fill(root, path, &findings);
+        declared.fill_config(root, path, &findings);
         let more = plugins::read(&Entry::root(root, path), files, &findings);
         plugins::add(&mut plugins, more);
     }
@@ -185,7 +186,8 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
         overrides: request.overrides.clone(),
         json,
     };
-    let (config, warnings) = findings.verdict(config)?;
+    let declared = config.declared.clone();
+    let (config, warnings) = declared.without_secrets(findings.verdict(config))?;
     Ok(Loaded { config, warnings })
 }
 

@@ -144,16 +144,4 @@ impl Node {
             }
         }
     }
-
-    /// Every string of the tree, keys apart.
-    pub(crate) fn texts_mut(&mut self, visit: &mut impl FnMut(&mut Text, Mark)) {
-        match &mut self.kind {
-            Kind::Text(text) => visit(text, self.mark),
-            Kind::List(items) => items.iter_mut().for_each(|item| item.texts_mut(visit)),
-            Kind::Map(fields) => fields
-                .iter_mut()
-                .for_each(|(_, value)| value.texts_mut(visit)),
-            Kind::Null | Kind::Bool(_) | Kind::Number(_) => {}
-        }
-    }
 }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::filters::Narrowing;
 use crate::prices::Prices;
-use crate::redacted::is_secret;
+use crate::redacted::is_secret_variable;
 
 mod cases;
 mod check;
@@ -24,6 +24,7 @@ mod derived;
 mod extension;
 mod limit;
 mod order;
+mod places;
 mod position;
 mod question;
 mod render;
@@ -37,9 +38,10 @@ pub use derived::{DerivedMetric, DerivedValue, Formula, FormulaError};
 pub use extension::{Extension, Hook};
 pub use limit::{DeclaredLimit, LimitCounts, TestTimeout};
 pub use order::{CONVERSATION, Needs, Order, Strand};
+pub use places::Places;
 pub use position::Position;
 pub use question::{PlannedTask, Question, QuestionBudget};
-pub use script::{Code, CodeFile, CodeFiles, Script};
+pub use script::{Code, CodeFile, CodeFiles, ProviderCode, Script};
 pub(crate) use variables::{Axes, VarFiles};
 
 pub use crate::template::FilterCall;
@@ -87,6 +89,8 @@ pub struct Plan {
     pub derived_metrics: Vec<DerivedMetric>,
     /// Filters that the config adds to templates, by name.
     pub filters: Arc<BTreeMap<String, Arc<Script>>>,
+    /// Secrets of the environment that were filled into providers.
+    pub(crate) filled_in: BTreeSet<String>,
     /// The files that variables name, read once.
     pub(crate) var_files: Arc<VarFiles>,
 }
@@ -98,11 +102,13 @@ impl Plan {
         self.tests.iter().filter_map(|test| test.provider)
     }
 
-    /// Values of the config's `env` whose names say that they are secrets: templates may use
-    /// them, results must not show them.
+    /// Values of the config's `env` whose names say that they are secrets, and secrets that were
+    /// filled into providers: templates may use them, results must not show them.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
-        let secret = self.env.iter().filter(|(name, _)| is_secret(name));
-        secret.filter_map(|(_, value)| value.as_str())
+        let secret = self.env.iter();
+        let secret = secret.filter(|(name, _)| is_secret_variable(name));
+        let declared = secret.filter_map(|(_, value)| value.as_str());
+        declared.chain(self.filled_in.iter().map(String::as_str))
     }
 }
 
@@ -262,10 +268,14 @@ pub struct Provider {
     pub env: Map<String, Value>,
     /// `transform`: makes another output of each of its answers, before the test's.
     pub transform: Option<Arc<Script>>,
+    /// Code of its `config`, which the host runs around each of its calls.
+    pub code: ProviderCode,
     /// The plugin that serves the prefix, as the catalog names it.
     pub plugin: String,
     /// Where it stands.
     pub at: Position,
+    /// Where the keys of its `config` stand.
+    pub places: Places,
 }
 
 impl fmt::Debug for Provider {

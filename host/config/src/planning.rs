@@ -182,8 +182,9 @@ impl Config {
             filters: books.filters.filters(),
             var_files,
             languages: books.code.languages(),
+            filled_in: self.declared.filled_in(),
         };
-        findings.verdict(plan)
+        self.declared.without_secrets(findings.verdict(plan))
     }
 
     /// The tests of every config, or those that hooks made of them, and those of the tasks.

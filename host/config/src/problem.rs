@@ -4,6 +4,7 @@
 //! they have, so that a user sees everything at once.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::plan::Position;
@@ -59,6 +60,8 @@ impl fmt::Display for Warning {
 pub struct ConfigError {
     /// At least one.
     pub problems: Vec<Problem>,
+    /// What is odd besides; it may be what explains a problem.
+    pub warnings: Vec<Warning>,
 }
 
 /// Collects what readers find.
@@ -68,10 +71,26 @@ pub(crate) struct Findings {
     warnings: RefCell<Vec<Warning>>,
     unkept_problems: Cell<usize>,
     unkept_warnings: Cell<usize>,
+    /// Lists of names that stand in a help already.
+    listed: RefCell<BTreeSet<String>>,
 }
 
 impl Findings {
-    /// Reports what stands in the way of a run.
+    /// Reports what stands in the way of a run, with what to do if that is known.
+    pub(crate) fn error_perhaps(
+        &self,
+        at: Position,
+        message: impl Into<String>,
+        help: Option<String>,
+    ) {
+        self.problem(Problem {
+            message: message.into(),
+            at,
+            help,
+        });
+    }
+
+    /// The same without.
     pub(crate) fn error(&self, at: Position, message: impl Into<String>) {
         self.problem(Problem {
             message: message.into(),
@@ -118,20 +137,27 @@ impl Findings {
         }
     }
 
+    /// The names there are, as a sentence; `None` where a help of this report has the same list.
+    pub(crate) fn list_once<'a>(&self, names: impl Iterator<Item = &'a str>) -> Option<String> {
+        let list = format!("there are: {}", names.collect::<Vec<_>>().join(", "));
+        let is_new = self.listed.borrow_mut().insert(list.clone());
+        is_new.then_some(list)
+    }
+
     /// `value` with the warnings, unless a problem was reported.
     pub(crate) fn verdict<T>(self, value: T) -> Result<(T, Vec<Warning>), ConfigError> {
         let mut problems = self.problems.into_inner();
-        if !problems.is_empty() {
-            if self.unkept_problems.get() > 0 {
-                problems.push(more(self.unkept_problems.get(), "problems"));
-            }
-            return Err(ConfigError { problems });
-        }
         let mut warnings = self.warnings.into_inner();
         if self.unkept_warnings.get() > 0 {
             warnings.push(Warning(more(self.unkept_warnings.get(), "warnings")));
         }
-        Ok((value, warnings))
+        if problems.is_empty() {
+            return Ok((value, warnings));
+        }
+        if self.unkept_problems.get() > 0 {
+            problems.push(more(self.unkept_problems.get(), "problems"));
+        }
+        Err(ConfigError { problems, warnings })
     }
 
     /// Whether nothing stands in the way so far.
@@ -200,5 +226,23 @@ mod tests {
             .problems;
         assert_eq!(problems.len(), MAX_KEPT + 1);
         assert_eq!(problems[MAX_KEPT].to_string(), "and 3 more problems");
+    }
+
+    #[test]
+    fn problems_don_t_hide_warnings() {
+        let findings = Findings::default();
+        findings.warn(Position::default(), "odd", None);
+        findings.error(Position::default(), "bad");
+        let error = findings.verdict(()).expect_err("there was a problem");
+        assert_eq!(error.warnings[0].to_string(), "odd");
+    }
+
+    #[test]
+    fn a_list_is_told_once() {
+        let findings = Findings::default();
+        let list = |names: &[&str]| findings.list_once(names.iter().copied());
+        assert_eq!(list(&["a", "b"]).as_deref(), Some("there are: a, b"));
+        assert_eq!(list(&["a", "b"]), None);
+        assert_eq!(list(&["a"]).as_deref(), Some("there are: a"));
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::template::is_plain;
 
 /// What stands in a value's place.
-const HIDDEN: &str = "[hidden]";
+pub(crate) const HIDDEN: &str = "[hidden]";
 
 /// Ends of names (lower case, without `_` and `-`) of keys that hold secrets.
 const SECRET_ENDS: [&str; 7] = [
@@ -20,6 +20,20 @@ const SECRET_ENDS: [&str; 7] = [
     "token",
     "authorization",
     "privatekey",
+];
+
+/// More ends of names of *variables* that hold secrets. Keys of a config are named like this for
+/// other reasons (`metadataKey`).
+const SECRET_VARIABLE_ENDS: [&str; 9] = [
+    "key",
+    "auth",
+    "bearer",
+    "cookie",
+    "credential",
+    "credentials",
+    "pass",
+    "passphrase",
+    "pwd",
 ];
 
 /// `config` without values that look like secrets.
@@ -44,11 +58,23 @@ fn hide(value: &mut Value, secret: bool) {
     }
 }
 
-/// Whether a key or a variable is named like a secret.
+/// Whether a key is named like a secret.
 pub(crate) fn is_secret(key: &str) -> bool {
-    let name: String = key.chars().filter(|c| !matches!(c, '_' | '-')).collect();
-    let name = name.to_ascii_lowercase();
+    let name = plain_name(key);
     SECRET_ENDS.iter().any(|end| name.ends_with(end))
+}
+
+/// Whether a variable is named like a secret.
+pub(crate) fn is_secret_variable(variable: &str) -> bool {
+    let name = plain_name(variable);
+    let mut ends = SECRET_VARIABLE_ENDS.iter();
+    is_secret(variable) || ends.any(|end| name.ends_with(end))
+}
+
+/// Lower case, without `_` and `-`.
+fn plain_name(name: &str) -> String {
+    let name: String = name.chars().filter(|c| !matches!(c, '_' | '-')).collect();
+    name.to_ascii_lowercase()
 }
 
 #[cfg(test)]

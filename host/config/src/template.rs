@@ -31,7 +31,7 @@ mod values;
 pub use custom::FilterCall;
 pub(crate) use custom::{Filters, Results};
 pub(crate) use filters::is_known as is_filter;
-pub(crate) use pieces::{Piece, is_plain, pieces};
+pub(crate) use pieces::{Piece, is_plain, pieces, tolerates_nothing, words};
 pub(crate) use prepared::Prepared;
 pub(crate) use values::text as text_of;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use runner_sandbox::abi::{Completion, FinishReason, Message, Part, Role, Usage};
 use serde_json::{Map, Value};
 
-use crate::call::Completed;
+use crate::call::{CallFailure, Completed};
 use crate::record::{ResponseRecord, TokenUsage};
 use crate::request::text;
 
@@ -19,6 +19,8 @@ pub(crate) struct Answer {
     pub(crate) text: String,
     /// Time of the call without waits.
     pub(crate) latency: Duration,
+    /// Why it is what came over the wire, and no answer.
+    pub(crate) unread: Option<CallFailure>,
 }
 
 impl Answer {
@@ -29,6 +31,7 @@ impl Answer {
             latency,
             cached,
             attempts,
+            unread,
         } = completed;
         let output = match &completion.output_json {
             Some(json) => parse(json),
@@ -63,6 +66,7 @@ impl Answer {
             completion,
             record,
             latency,
+            unread,
         }
     }
 
@@ -90,6 +94,7 @@ impl Answer {
             latency: Duration::ZERO,
             cached: false,
             attempts: 0,
+            unread: None,
         })
     }
 

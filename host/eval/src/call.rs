@@ -24,6 +24,7 @@ use crate::context::RunContext;
 use crate::gateway::{Bill, Grants, Said, Scheduling, Spent, Tab, WorkClock};
 use crate::plugins::{Grader, Interpreter, LoadedPlugin, Target};
 use crate::record::TokenUsage;
+use crate::script::exchange;
 
 mod guest_host;
 mod limit;
@@ -96,6 +97,8 @@ pub(crate) struct Completed {
     pub(crate) cached: bool,
     /// Requests that left the machine.
     pub(crate) attempts: u64,
+    /// How code of the provider's config failed over it; it is as it came then.
+    pub(crate) unread: Option<CallFailure>,
 }
 
 impl CallScope {
@@ -135,6 +138,7 @@ impl CallScope {
         context: CallContext,
     ) -> Result<Completed, CallFailure> {
         let component = &target.plugin.component;
+        let request = exchange::sent(self, &target.code, request, &context).await?;
         let ask = |call| component.complete(call, target.abi.clone(), request, context.clone());
         let provided = self.provide(grader, target, &context.call_id, ask).await;
         let Provided {
@@ -143,6 +147,7 @@ impl CallScope {
             host,
         } = provided;
         let mut completion = result?;
+        let read = exchange::read(self, &target.code, &mut completion, &context).await;
         completion.cost_usd = host.settle(target, &completion.usage, completion.cost_usd);
         let attempts = host.counts.attempts.load(Ordering::Relaxed);
         Ok(Completed {
@@ -150,6 +155,7 @@ impl CallScope {
             latency,
             cached: host.counts.is_cached(),
             attempts,
+            unread: read.err(),
         })
     }
 

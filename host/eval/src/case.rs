@@ -118,6 +118,9 @@ async fn work(
         }
         Part::CutOff => return None,
     };
+    if let Some(failure) = answer.unread.take() {
+        return Some(answered(failed(case, Some(&prompt), &failure), answer));
+    }
     if !answer.says_something() {
         let failure = CallFailure::new("bad-response", "the provider gave no output");
         return Some(answered(failed(case, Some(&prompt), &failure), answer));

@@ -174,6 +174,19 @@ impl Around {
     }
 }
 
+/// The largest score that counts. Sums and means of larger ones may be no numbers, and a record
+/// that holds none could not be read again.
+pub(crate) const LARGEST_SCORE: f64 = 1e12;
+
+/// What is wrong with a score that is beyond [`LARGEST_SCORE`], if one is.
+pub(crate) fn beyond(scores: impl IntoIterator<Item = f64>) -> Option<String> {
+    let mut scores = scores.into_iter();
+    let score = scores.find(|score| !score.is_finite() || score.abs() > LARGEST_SCORE)?;
+    Some(format!(
+        "the score {score:e} is beyond {LARGEST_SCORE:e}, the largest one that counts"
+    ))
+}
+
 /// Named scores of a case: a weighted mean per metric, and the weights behind it.
 #[derive(Default)]
 pub(crate) struct Metrics(pub(crate) Map<String, Value>, pub(crate) Map<String, Value>);

@@ -4,6 +4,8 @@
 //! the same thing. The store gets an [`Identities::of`], by which a resumed run finds the rows
 //! that are still good. Both leave positions out: moving a test in its file changes nothing.
 
+use std::sync::Arc;
+
 use runner_config::plan::{Assertion, Case, Check, Extension, Hook, Plan, Script};
 use runner_store::{Digest as CaseDigest, PlannedCase};
 use serde_json::{Value, json};
@@ -118,6 +120,11 @@ impl Identities {
             .collect();
         if code.iter().any(Option::is_some) {
             content["code"] = json!(code);
+        }
+        let exchange = provider.code.scripts();
+        if exchange.iter().any(|script| script.is_some()) {
+            let script = |it: &Option<Arc<Script>>| it.as_deref().map(Script::content);
+            content["exchange"] = json!(exchange.map(script));
         }
         if let Some(question) = &test.question {
             let budget = question.budget;

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use crate::answer::Answer;
 use crate::call::{CallFailure, CallScope};
 use crate::case::test_case;
-use crate::grading::Graded;
+use crate::grading::{Graded, LARGEST_SCORE, beyond};
 use crate::record::{ComponentRecord, PartRecord, ResponseRecord, TokenUsage};
 use crate::request::text;
 use crate::script::around::{provider, transform, transform_context};
@@ -375,7 +375,16 @@ fn offered(case: &Case) -> Option<Map<String, Value>> {
     (!tools.is_empty()).then_some(tools)
 }
 
-pub(crate) fn component(assertion: &Assertion, grade: Grade) -> ComponentRecord {
+pub(crate) fn component(assertion: &Assertion, mut grade: Grade) -> ComponentRecord {
+    let named = grade.named_scores.iter().map(|(_, score)| *score);
+    if let Some(reason) = beyond(named.chain([grade.score])) {
+        grade = Grade {
+            pass: false,
+            score: 0.0,
+            reason,
+            ..grade
+        };
+    }
     let mut component = ComponentRecord::plain(
         grade.pass,
         grade.score,
@@ -391,6 +400,7 @@ pub(crate) fn component(assertion: &Assertion, grade: Grade) -> ComponentRecord 
     component.named_scores = grade
         .named_scores
         .into_iter()
+        .filter(|(_, score)| score.abs() <= LARGEST_SCORE)
         .map(|(name, score)| (name, score.into()))
         .collect::<Map<_, _>>();
     component.parts = grade

@@ -26,7 +26,8 @@ mod interpreter;
 mod loading;
 
 pub use bind_error::BindError;
-pub(crate) use binding::{Binder, Grader, Target, place};
+pub(crate) use bind_error::place;
+pub(crate) use binding::{Binder, Grader, Target};
 pub(crate) use budgets::Budgets;
 use bundle::{Names, Waiting};
 pub use bundle::{Optional, Served, bundle, optional};

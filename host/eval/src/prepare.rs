@@ -138,7 +138,28 @@ struct Targets {
     till: Arc<Till>,
 }
 
+/// [`unmasked`], its errors without the secrets of the config.
 async fn bind(
+    plan: &Plan,
+    plugins: &PluginSet,
+    env: &BTreeMap<String, String>,
+    offline: bool,
+) -> Result<Targets, PrepareErrors> {
+    let bound = unmasked(plan, plugins, env, offline).await;
+    bound.map_err(|PrepareErrors(errors)| {
+        let masker = declared(plan);
+        let safe = errors.into_iter().map(|error| error.masked(&masker));
+        PrepareErrors(safe.collect())
+    })
+}
+
+/// Knows the secrets that the config declares, or fills into providers.
+fn declared(plan: &Plan) -> Masker {
+    let secrets: Vec<Secret> = plan.secrets().map(Secret::new).collect();
+    Masker::new(&secrets)
+}
+
+async fn unmasked(
     plan: &Plan,
     plugins: &PluginSet,
     env: &BTreeMap<String, String>,
@@ -248,8 +269,7 @@ impl Prepared {
         let targets = columns.iter().chain(asked.values()).chain(judges.values());
         let graders = graders.values().map(|grader| &grader.grants);
         let grants = targets.map(|target| &target.grants).chain(graders);
-        let declared: Vec<Secret> = self.request.plan.secrets().map(Secret::new).collect();
-        let declared = Masker::new(&declared);
+        let declared = declared(&self.request.plan);
         Masker::union(grants.map(|grants| grants.masker()).chain([&declared]))
     }
 }

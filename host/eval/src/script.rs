@@ -16,6 +16,7 @@ use crate::call::{CallFailure, CallScope};
 mod ahead;
 pub(crate) mod around;
 pub(crate) mod derived;
+pub(crate) mod exchange;
 mod filters;
 pub(crate) mod hooks;
 pub(crate) mod made;

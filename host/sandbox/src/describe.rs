@@ -6,7 +6,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use jsonschema::{Draft, Validator};
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{Draft, JsonType, ValidationError, Validator};
 use serde_json::Value;
 
 use crate::abi::Info;
@@ -44,13 +45,44 @@ fn problems(schema: Option<&Validator>, value: &Value) -> Vec<Problem> {
     };
     schema
         .iter_errors(value)
-        .map(|error| {
-            (
-                error.instance_path().to_string(),
-                error.masked().to_string(),
-            )
-        })
+        .map(|error| (error.instance_path().to_string(), said(&error)))
         .collect()
+}
+
+/// What is wrong with a value, which is not quoted. The most frequent mistake is said in the words
+/// of somebody who writes YAML.
+fn said(error: &ValidationError<'_>) -> String {
+    let ValidationErrorKind::Type { kind } = error.kind() else {
+        return error.masked().to_string();
+    };
+    let wanted = match kind {
+        TypeKind::Single(wanted) => type_word(*wanted).to_owned(),
+        TypeKind::Multiple(wanted) => {
+            let words: Vec<&str> = wanted.iter().map(type_word).collect();
+            words.join(" or ")
+        }
+    };
+    let given = match error.instance().as_ref() {
+        Value::Null => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a map",
+    };
+    format!("must be {wanted}, not {given}")
+}
+
+fn type_word(wanted: JsonType) -> &'static str {
+    match wanted {
+        JsonType::Null => "nothing",
+        JsonType::Boolean => "true or false",
+        JsonType::Integer => "a whole number",
+        JsonType::Number => "a number",
+        JsonType::String => "a text",
+        JsonType::Array => "a list",
+        JsonType::Object => "a map",
+    }
 }
 
 /// What the binary exports; `describe` must claim neither more nor less.

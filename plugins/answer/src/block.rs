@@ -38,7 +38,7 @@ pub(crate) fn last(output: &str) -> Result<String, Unread> {
 }
 
 /// The text with its entities read; an `&` that begins none stays.
-fn unescaped(text: &str) -> String {
+pub(crate) fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((plain, after)) = rest.split_once('&') {

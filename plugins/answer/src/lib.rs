@@ -42,7 +42,9 @@ impl Assertion for Answer {
 
 /// The grade of an answer that was read.
 fn judged(input: &Input, answer: &str, correct: &[String]) -> Grade {
-    let is_correct = correct.iter().any(|one| normal(one) == normal(answer));
+    // A choice may be about entities itself; a model copies it as it stands.
+    let is = |one: &String| [one.clone(), block::unescaped(one)].map(|it| normal(&it));
+    let is_correct = correct.iter().any(|one| is(one).contains(&normal(answer)));
     let expected = correct.join("' or '");
     let grade = input.judge(
         is_correct,

@@ -8,8 +8,15 @@ use crate::raw::{self, Raw};
 use crate::render::{self, Filler};
 use crate::status::Accepted;
 
+/// Where the host says that it reads the response itself, by code; never the user's to write.
+const RAW: &str = "$raw";
+
+/// The option in which the host hands over what code made of the prompt.
+const REQUEST: &str = "$request";
+
 /// Keys that are read here or steer promptfoo and the host.
-const KNOWN: [&str; 17] = [
+const KNOWN: [&str; 18] = [
+    RAW,
     "basePath",
     "body",
     "cost",
@@ -134,12 +141,15 @@ pub(crate) fn problems(config: &Value) -> Vec<(String, String)> {
 /// The names of one knob, the newest first.
 const RESPONSE: [&str; 3] = ["transformResponse", "responseTransform", "responseParser"];
 
+/// Code that the host did not take. JSON is none, whatever its texts say.
 fn is_code(text: &str) -> bool {
     let text = text.trim();
+    let is_json = || serde_json::from_str::<Value>(text).is_ok();
     text.starts_with("file://")
-        || ["=>", "return ", "function", "JSON."]
-            .iter()
-            .any(|sign| text.contains(sign))
+        || !is_json()
+            && ["=>", "return ", "function", "JSON."]
+                .iter()
+                .any(|sign| text.contains(sign))
 }
 
 /// A config, read for one request.
@@ -148,6 +158,8 @@ pub(crate) struct Knobs {
     url: String,
     accepted: Accepted,
     pub(crate) pick: Option<Pick>,
+    /// Whether the answer is the body as it came.
+    pub(crate) raw: bool,
     /// Keys of the config that nobody reads.
     pub(crate) unknown: Vec<String>,
 }
@@ -187,6 +199,7 @@ impl Knobs {
         let accepted = config.get("validateStatus").map(Accepted::read).transpose();
         let accepted = accepted.map_err(|why| invalid("validateStatus", why))?;
         Ok(Self {
+            raw: config.get(RAW) == Some(&Value::Bool(true)),
             url: url.to_owned(),
             accepted: accepted.unwrap_or_else(Accepted::success),
             pick,
@@ -207,7 +220,16 @@ impl Knobs {
         vars.insert("prompt".to_owned(), json!(request.prompt));
         let mut filler = Filler::new(vars);
         let mut over = None;
-        if let Some(template) = self.text("transformRequest") {
+        if let Some(made) = self.config.get(REQUEST) {
+            // An object is laid over a body; a text that is the request has nothing below it.
+            over = Some(made.clone()).filter(Value::is_object);
+            if over.is_none() || self.text("request").is_some() {
+                let text = made
+                    .as_str()
+                    .map_or_else(|| made.to_string(), str::to_owned);
+                filler.set_prompt(json!(text));
+            }
+        } else if let Some(template) = self.text("transformRequest") {
             if is_code(template) {
                 return Err(Error::unsupported(
                     "`transformRequest` is JavaScript; a template works",

@@ -4,7 +4,9 @@
 //! is. `knobs` reads and checks the config, `render` fills its templates, `raw` reads a request
 //! that is written as text, `status` and `pick` are the two small languages of the response:
 //! which status is an answer, and where it stands. Both are parts of JavaScript, and no more:
-//! code in a config is run by the script plugin, in `transform`, not here.
+//! code is run by the script plugin, not here. Of a config with code in `transformRequest` or
+//! `transformResponse` the host takes it out, hands over what it made of the prompt, and wants
+//! the response as it came.
 //!
 //! The key goes by reference as with any provider: a header `Authorization` in the config is
 //! the host's to add.
@@ -18,7 +20,7 @@ mod status;
 use std::time::Duration;
 
 use plugin_model_api::failure;
-use runner_plugin::json::{Value, json};
+use runner_plugin::json::{Map, Value, json};
 use runner_plugin::{
     CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target, http, log,
 };
@@ -76,7 +78,11 @@ impl Provider for Http {
         if !knobs.accepts(response.status) {
             return Err(refused(&response));
         }
-        answer(&knobs, &response)
+        Ok(if knobs.raw {
+            as_it_came(&response)
+        } else {
+            answer(&knobs, &response)?
+        })
     }
 }
 
@@ -128,6 +134,33 @@ fn answer(knobs: &Knobs, response: &http::Response) -> Result<Completion, Error>
     Ok(completion
         .raw(&body.unwrap_or_else(|| json!(text)))
         .metadata(&extras))
+}
+
+/// The body as text, and as a value where it is JSON; with what code may want to know beside it.
+fn as_it_came(response: &http::Response) -> Completion {
+    let text = response.text();
+    let body: Option<Value> = serde_json::from_str(&text).ok();
+    let mut headers = Map::new();
+    for (name, value) in &response.headers {
+        match headers.get_mut(name) {
+            Some(Value::String(more)) => {
+                more.push_str(", ");
+                more.push_str(value);
+            }
+            _ => drop(headers.insert(name.clone(), json!(value))),
+        }
+    }
+    let status = response.status;
+    let extras = json!({
+        "http": { "status": status },
+        "$response": { "status": status, "headers": headers },
+    });
+    let mut completion = Completion::text(&text);
+    if let Some(body) = &body {
+        completion = completion.output(body);
+    }
+    let raw = body.unwrap_or_else(|| json!(text));
+    completion.raw(&raw).metadata(&extras)
 }
 
 runner_plugin::export_provider!(Http);

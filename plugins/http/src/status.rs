@@ -2,7 +2,7 @@
 //!
 //! A status (`200`), a range (`"200-299"`), a list of both, or a condition on `status` as
 //! JavaScript has it: comparisons with numbers, `&&`, `||`, parentheses; also behind
-//! `status =>`. Anything else is refused with what is understood.
+//! `status =>`, whatever its parameter is called. Anything else is refused with what is understood.
 
 use runner_plugin::json::Value;
 
@@ -64,17 +64,22 @@ fn range(text: &str) -> Option<Accepted> {
 }
 
 fn condition(text: &str) -> Option<Accepted> {
-    let text = match text.split_once("=>") {
+    let (name, text) = match text.split_once("=>") {
         Some((parameter, body)) => {
             let parameter = parameter
                 .trim()
                 .trim_start_matches('(')
-                .trim_end_matches(')');
-            (parameter.trim() == "status").then_some(body)?
+                .trim_end_matches(')')
+                .trim();
+            let is_name = |c: char| c.is_ascii_alphabetic() || c == '_' || c == '$';
+            if !parameter.chars().all(is_name) || parameter == "true" {
+                return None;
+            }
+            (parameter, body)
         }
-        None => text,
+        None => ("status", text),
     };
-    let tokens = tokens(text)?;
+    let tokens = tokens(text, name)?;
     let mut rest = &tokens[..];
     let read = any(&mut rest, 0)?;
     rest.is_empty().then_some(read)
@@ -93,7 +98,8 @@ const SIGNS: [&str; 12] = [
     "===", "!==", "==", "!=", "<=", ">=", "&&", "||", "<", ">", "(", ")",
 ];
 
-fn tokens(mut text: &str) -> Option<Vec<Token>> {
+/// The status has the name `name`; with none it can't be meant.
+fn tokens(mut text: &str, name: &str) -> Option<Vec<Token>> {
     let mut tokens = Vec::new();
     loop {
         text = text.trim_start();
@@ -106,12 +112,12 @@ fn tokens(mut text: &str) -> Option<Vec<Token>> {
             continue;
         }
         let end = text
-            .find(|letter: char| !letter.is_ascii_alphanumeric())
+            .find(|letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '_' | '$'))
             .unwrap_or(text.len());
         let (word, rest) = text.split_at(end);
         tokens.push(match word {
-            "status" => Token::Status,
             "true" => Token::True,
+            word if word == name && !name.is_empty() => Token::Status,
             number => Token::Number(number.parse().ok()?),
         });
         text = rest;
@@ -222,6 +228,8 @@ mod tests {
                 vec![200, 400],
                 vec![429, 201],
             ),
+            (json!("s => s < 500"), vec![499], vec![500]),
+            (json!("() => true"), vec![0, 999], vec![]),
             (json!("true"), vec![0, 999], vec![]),
             (json!("status < 0"), vec![], vec![0]),
         ] {
@@ -243,6 +251,9 @@ mod tests {
             json!("status => { return true }"),
             json!("status > 99999"),
             json!("status"),
+            json!("s => status < 500"),
+            json!("() => status < 500"),
+            json!("(status, more) => true"),
             json!("status & 1"),
             json!("300-200"),
             json!("(status == 200"),

@@ -349,3 +349,49 @@ fn the_plugin_says_what_it_wants() {
     let extras: Value = serde_json::from_str(&info.metadata_json.expect("extras")).expect("JSON");
     assert_eq!(extras["optionalCredentials"], json!(["http-authorization"]));
 }
+
+#[test]
+fn told_so_it_gives_the_body_as_it_came() {
+    let config = json!({ "$raw": true });
+    let reply = Reply::json(200, &json!({ "a": [1] }))
+        .header("x-id", "one")
+        .header("x-id", "two");
+    let completion = answered(&config, reply).expect("an answer");
+    assert_eq!(completion.output_json.as_deref(), Some(r#"{"a":[1]}"#));
+    let metadata: Value = serde_json::from_str(&completion.metadata_json.expect("metadata"))
+        .expect("metadata is JSON");
+    assert_eq!(metadata["http"]["status"], 200);
+    assert_eq!(metadata["$response"]["status"], 200);
+    assert_eq!(metadata["$response"]["headers"]["x-id"], "one, two");
+    let plain = answered(&config, Reply::text(200, "not JSON")).expect("an answer");
+    assert_eq!(plain.output_json, None);
+    assert_eq!(plain.raw_json.as_deref(), Some("\"not JSON\""));
+    let refused = answered(&config, Reply::text(500, "no")).expect_err("a status that is none");
+    assert_eq!(refused.code, ErrorCode::Transient);
+}
+
+#[test]
+fn what_code_made_of_the_prompt_is_sent() {
+    for (made, body, expected) in [
+        (json!({ "q": 1 }), Value::Null, json!({ "q": 1 })),
+        (
+            json!({ "q": "{{x}}" }),
+            json!({ "m": "x" }),
+            json!({ "m": "x", "q": "{{x}}" }),
+        ),
+        (
+            json!("HI"),
+            json!({ "m": "{{prompt}}" }),
+            json!({ "m": "HI" }),
+        ),
+    ] {
+        let target = testing::target("http", &json!({ "url": URL, "body": body }));
+        let mut request = Request::new("Hi");
+        request.options_json = Some(json!({ "$request": made }).to_string());
+        let played = Script::new()
+            .exchange("POST", URL, Reply::text(200, "ok"))
+            .play(|| Http::complete(&target, &request, &testing::context()));
+        played.result.expect("an answer");
+        assert_eq!(played.requests[0].body_json(), Some(expected));
+    }
+}

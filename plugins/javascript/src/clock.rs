@@ -17,6 +17,16 @@ pub(crate) fn set(clock_ms: Option<u64>) {
     NOW.store(us, Ordering::Relaxed);
 }
 
+/// The clock in milliseconds, without moving it.
+pub(crate) fn now_ms() -> f64 {
+    NOW.load(Ordering::Relaxed) as f64 / 1_000.0
+}
+
+/// Moves the clock to a time in milliseconds, when nothing is left to do before it.
+pub(crate) fn advance(to_ms: f64) {
+    NOW.fetch_max((to_ms * 1_000.0) as u64, Ordering::Relaxed);
+}
+
 /// What the engine's C code asks for: microseconds since 1970. Defined here, since the linker
 /// would make an import of it otherwise.
 #[cfg(target_arch = "wasm32")]
@@ -36,6 +46,10 @@ mod tests {
         assert_eq!(NOW.load(Ordering::Relaxed), 5_000);
         set(None);
         assert_eq!(NOW.load(Ordering::Relaxed), DEFAULT_MS * 1_000);
+        advance(1.0);
+        assert!((now_ms() - DEFAULT_MS as f64).abs() < 1.0, "never back");
+        advance(DEFAULT_MS as f64 + 20.0);
+        assert_eq!(NOW.load(Ordering::Relaxed), (DEFAULT_MS + 20) * 1_000);
         set(Some(u64::MAX));
         assert_eq!(NOW.load(Ordering::Relaxed), u64::MAX);
     }

@@ -45,7 +45,8 @@ fn thrown<'js>(ctx: &Ctx<'js>, value: &Value<'js>, stage: Stage) -> Failure {
         let message = "threw null, as the engine does when its memory is used up";
         return Failure::new(FailureKind::Exhausted, message);
     }
-    let Some(error) = value.as_object().filter(|_| value.is_error()) else {
+    let is_error = value.is_error() || is_dom_exception(ctx, value);
+    let Some(error) = value.as_object().filter(|_| is_error) else {
         return Failure::new(FailureKind::Exception, uncaught(ctx, value));
     };
     let [name, message, stack] = ["name", "message", "stack"].map(|key| field(ctx, error, key));
@@ -73,6 +74,13 @@ fn thrown<'js>(ctx: &Ctx<'js>, value: &Value<'js>, stage: Stage) -> Failure {
         position,
         stack: (!stack.is_empty()).then(|| cut(stack)),
     }
+}
+
+/// The one kind of error that is no `Error` to the engine.
+fn is_dom_exception<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> bool {
+    let class: Option<Object> = ctx.globals().get("DOMException").ok();
+    let object = value.as_object();
+    object.is_some_and(|object| class.is_some_and(|class| object.is_instance_of(&class)))
 }
 
 fn kind(name: &str, stage: Stage) -> FailureKind {

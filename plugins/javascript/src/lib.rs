@@ -23,6 +23,7 @@ mod modules;
 mod needed;
 mod run;
 mod shape;
+mod web;
 
 use runner_plugin::script::{Argument, Outcome, Program};
 use runner_plugin::{CallContext, Info, Script};

@@ -9,11 +9,21 @@ use std::cell::RefCell;
 
 use rquickjs::context::EvalOptions;
 use rquickjs::function::Func;
-use rquickjs::{Context, Ctx, Error, Function, Object, Result, Runtime, Value};
+use rquickjs::{Context, Ctx, Error, Function, Object, Promise, Result, Runtime, Value};
 use runner_plugin::script::Level;
 
 use crate::call::Call;
-use crate::{modules, shape};
+use crate::{clock, modules, shape, web};
+
+/// The files of the prelude in their order: later ones build on earlier ones.
+const PRELUDE: [&str; 6] = [
+    include_str!("prelude.js"),
+    include_str!("prelude/timers.js"),
+    include_str!("prelude/locale.js"),
+    include_str!("prelude/collation.js"),
+    include_str!("prelude/web.js"),
+    include_str!("prelude/node.js"),
+];
 
 /// What the engine may allocate. The host allows 128 MiB by default for everything, copies of
 /// arguments and result included; below that the engine throws, and says so, where the host
@@ -89,8 +99,16 @@ fn prelude(ctx: &Ctx<'_>) -> Result<()> {
     host.set("source", Func::from(modules::source))?;
     host.set("compile", Func::from(modules::compile))?;
     host.set("namespace", Func::from(modules::namespace))?;
-    let set_up: Function = eval(ctx, "runner:prelude", include_str!("prelude.js"))?;
-    set_up.call((host,))
+    host.set("encode", Func::from(web::encode))?;
+    host.set("decode", Func::from(web::decode))?;
+    host.set("url", Func::from(web::url))?;
+    host.set("now", Func::from(clock::now_ms))?;
+    host.set("advance", Func::from(clock::advance))?;
+    for text in PRELUDE {
+        let set_up: Function = eval(ctx, "runner:prelude", text)?;
+        set_up.call::<_, ()>((host.clone(),))?;
+    }
+    Ok(())
 }
 
 /// Evaluates a script; `name` is its file in positions.
@@ -119,6 +137,22 @@ pub(crate) fn function<'js>(
 pub(crate) fn helper<'js>(ctx: &Ctx<'js>, name: &str) -> Result<Function<'js>> {
     let helpers: Object = ctx.globals().get("__runner")?;
     helpers.get(name)
+}
+
+/// What a promise comes to. When nothing else is left to do, the earliest timer runs.
+pub(crate) fn awaited<'js, V: rquickjs::FromJs<'js>>(
+    ctx: &Ctx<'js>,
+    promise: &Promise<'js>,
+) -> Result<V> {
+    loop {
+        match promise.finish() {
+            Err(Error::WouldBlock) => {}
+            settled => return settled,
+        }
+        if !helper(ctx, "runTimer")?.call::<_, bool>(())? {
+            return Err(Error::WouldBlock);
+        }
+    }
 }
 
 fn emit(level: u8, text: String) {

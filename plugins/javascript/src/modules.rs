@@ -30,6 +30,12 @@ pub(crate) const NOT_FOUND: &str = "NotFoundError";
 /// What a path may leave out, as Node has it.
 const ENDINGS: [&str; 6] = ["", ".js", ".mjs", ".cjs", ".json", "/index.js"];
 
+/// What there is of locales.
+const ENGLISH: &str = "numbers, dates and order are here in the forms of en-US, in UTC";
+
+/// What there is of Node's modules.
+const SMALL: &str = "only the parts that need no world are here, see the README of the plugin";
+
 /// The files of the call as the engine's resolver and loader.
 pub(crate) struct Files;
 
@@ -44,6 +50,9 @@ impl Resolver for Files {
         if Call::with(|call| call.required.take()).is_some_and(|path| path == name) {
             return Ok(name.to_owned());
         }
+        if builtin_names(ctx, name)?.is_some() {
+            return Ok(name.to_owned());
+        }
         Call::with(|call| call.import_at = import_position(call, base, name));
         resolve(ctx.clone(), base.to_owned(), name.to_owned(), false)
     }
@@ -56,6 +65,11 @@ impl Loader for Files {
         name: &str,
         _attributes: Option<ImportAttributes<'js>>,
     ) -> Result<Module<'js, Declared>> {
+        let is_file = Call::with(|call| call.sources.contains_key(name));
+        if let Some(names) = builtin_names(ctx, name)?.filter(|_| !is_file) {
+            let names = names.iter().map(String::as_str);
+            return Module::declare(ctx.clone(), name, reexported("builtin", name, names));
+        }
         let text = source(ctx.clone(), name.to_owned())?;
         if ends(name, "json") || is_common(ctx, name, &text)? {
             return Module::declare(ctx.clone(), name, bridge(name, &text));
@@ -125,7 +139,8 @@ pub(crate) fn compile(ctx: Ctx<'_>, path: String) -> Result<Option<Function<'_>>
 /// What an ES module exports. It is run to its end, whatever it awaits.
 pub(crate) fn namespace(ctx: Ctx<'_>, path: String) -> Result<Object<'_>> {
     Call::with(|call| call.required = Some(path.clone()));
-    Module::import(&ctx, path)?.finish()
+    let promise = Module::import(&ctx, path)?;
+    machine::awaited(&ctx, &promise)
 }
 
 /// Throws that something does not exist here.
@@ -158,7 +173,15 @@ fn help(what: &str) -> &'static str {
         "fs" => "code does not see files; give the content as a variable, `file://…`",
         "fetch" | "http" | "https" | "axios" | "node-fetch" | "undici" | "XMLHttpRequest"
         | "WebSocket" => "code does not reach the network; a provider or a plugin can",
-        "setTimeout" | "setInterval" | "setImmediate" => "nothing waits here",
+        "Intl" => ENGLISH,
+        "path" | "assert" | "util" | "url" | "buffer" | "timers" => SMALL,
+        name if name.starts_with("Buffer") || name.starts_with("TextDecoder") => SMALL,
+        name if ["toLocale", "localeCompare"]
+            .iter()
+            .any(|start| name.starts_with(start)) =>
+        {
+            ENGLISH
+        }
         _ => "code sees its arguments and the files that it imports by relative path",
     }
 }
@@ -211,10 +234,20 @@ fn is_common(ctx: &Ctx<'_>, path: &str, text: &str) -> Result<bool> {
 
 /// An ES module that exports what a CommonJS or JSON file does.
 fn bridge(path: &str, text: &str) -> String {
+    reexported("load", path, exported_names(text).into_iter())
+}
+
+/// What a module of Node's that is here exports; `None` if `name` isn't one.
+fn builtin_names(ctx: &Ctx<'_>, name: &str) -> Result<Option<Vec<String>>> {
+    machine::helper(ctx, "names")?.call((name,))
+}
+
+/// An ES module with what the helper `get` gives for `path` as its default, and with `names` of it.
+fn reexported<'a>(get: &str, path: &str, names: impl Iterator<Item = &'a str>) -> String {
     use std::fmt::Write as _;
     let path = serde_json::Value::from(path).to_string();
-    let mut module = format!("const m = globalThis.__runner.load({path});\nexport default m;\n");
-    for (at, name) in exported_names(text).into_iter().enumerate() {
+    let mut module = format!("const m = globalThis.__runner.{get}({path});\nexport default m;\n");
+    for (at, name) in names.enumerate() {
         writeln!(
             module,
             "const e{at} = m.{name}; export {{ e{at} as {name} }};"

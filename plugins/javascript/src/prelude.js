@@ -10,6 +10,8 @@
   const define = (target, name, value) =>
     Object.defineProperty(target, name, { value, writable: true, configurable: true });
   define(Math, "random", random);
+  // For the other files of the prelude (`machine.rs` has their order).
+  Object.assign(host, { define, wellFormed, builtins: new Map() });
 
   const shown = (value) => {
     if (typeof value === "string") return value;
@@ -36,9 +38,7 @@
   }
   define(globalThis, "console", console);
 
-  for (const name of [
-    "fetch", "setTimeout", "setInterval", "setImmediate", "XMLHttpRequest", "WebSocket",
-  ]) {
+  for (const name of ["fetch", "XMLHttpRequest", "WebSocket"]) {
     define(globalThis, name, function () {
       refuse(name);
     });
@@ -56,12 +56,18 @@
       apply: () => refuse(name),
       construct: () => refuse(name),
     });
-  define(globalThis, "Buffer", absent("Buffer"));
-  const process = absent("process");
-  define(globalThis, "process", process);
+  for (const name of ["process", "crypto"]) define(globalThis, name, absent(name));
 
   const loaded = new Map();
-  const requirer = (base) => (specifier) => load(resolve(base, String(specifier), true));
+  // A module of Node's that is here; undefined if it isn't one.
+  const builtin = (specifier) => host.builtins.get(specifier.replace(/^node:/, ""));
+  const requirer = (base) => (specifier) =>
+    builtin(String(specifier)) ?? load(resolve(base, String(specifier), true));
+  const runTimer = () => host.runTimer();
+  const names = (specifier) => {
+    const module = builtin(specifier);
+    return module && Object.keys(module);
+  };
   const load = (path) => {
     const known = loaded.get(path);
     if (known) return known.exports;
@@ -88,5 +94,7 @@
   };
   define(globalThis, "require", requirer(""));
 
-  Object.defineProperty(globalThis, "__runner", { value: Object.freeze({ load, wellFormed }) });
+  Object.defineProperty(globalThis, "__runner", {
+    value: Object.freeze({ load, wellFormed, builtin, names, runTimer }),
+  });
 })

@@ -62,6 +62,11 @@ fn attempt(
         None => meant,
     };
     let result = settled(ctx, result)?;
+    if result.is_function() && program.form != Form::File {
+        let message = "the code is a function and is not called; write its body, or \
+                       `file://x.js` that exports it";
+        return Err(Stop::new(FailureKind::BadResult, message));
+    }
     json::of(ctx, &result).map_err(|why| match why {
         NoJson::Thrown(error) => error.into(),
         NoJson::Unfit(message) => Stop::new(FailureKind::BadResult, message),
@@ -207,5 +212,5 @@ fn settled<'js>(ctx: &Ctx<'js>, value: Value<'js>) -> Result<Value<'js>, Stop> {
     }
     let (promise, resolve, _): (Promise, _, _) = ctx.promise()?;
     resolve.call::<_, ()>((value,))?;
-    Ok(promise.finish()?)
+    Ok(machine::awaited(ctx, &promise)?)
 }

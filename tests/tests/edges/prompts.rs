@@ -44,7 +44,7 @@ pub(crate) const JSON: [Edge; 9] = [
             ("p.json", r#"[{"role": "user", "content": "file://c.txt"}]"#),
             ("c.txt", "hello {{q}}\n"),
         ],
-        &["[\n  {\n    \"role\": \"user\",\n    \"content\": \"hello x\"\n  }\n]"],
+        &["[\n  {\n    \"role\": \"user\",\n    \"content\": \"hello x\\n\"\n  }\n]"],
     ),
     edge(
         "a chat in YAML whose data has a colon and a quote",

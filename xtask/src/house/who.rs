@@ -91,7 +91,7 @@ const IMPURE: [&str; 4] = ["tokio", "async-trait", "futures-util", "tracing"];
 
 /// Libraries that first-party plugins may use beside the SDK, and what for. A plugin has no
 /// door into the host that a stranger's has not.
-const FOR_PLUGINS: [(&str, &str); 9] = [
+const FOR_PLUGINS: [(&str, &str); 10] = [
     ("serde", "typed JSON"),
     ("serde_json", "JSON"),
     ("regress", "regular expressions as JavaScript has them"),
@@ -107,6 +107,7 @@ const FOR_PLUGINS: [(&str, &str); 9] = [
     ("roxmltree", "XML, strictly"),
     ("rquickjs", "the JavaScript engine of `plugins/javascript`"),
     ("sqlparser", "SQL"),
+    ("url", "`URL` of `plugins/javascript`"),
 ];
 
 /// Packages of the house that plugins and guests may use: the SDK, and what first-party

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use runner_config::plan::{Plan, RunOptions};
-use runner_config::{FilesRead, LoadRequest, Overrides, Warning};
+use runner_config::{ConfigError, FilesRead, LoadRequest, Overrides, Warning};
 use runner_eval::event::{ColumnHead, Consumer};
 use runner_eval::gateway::{Exchanges, Playback, Recording, TapeError};
 use runner_eval::plugins::{PluginSet, PluginSources};
@@ -143,7 +143,7 @@ fn plan(
         overrides: overrides(arguments, setting, files_read)?,
         files_read: files_read.clone(),
     })
-    .map_err(|error| Failure::usage_all(error.problems))?;
+    .map_err(|error| refused(error, setting))?;
     warn(&loaded.warnings, setting);
     let components = loaded.config.plugins.iter().map(|plugin| &plugin.source);
     let components = components.filter(|source| !source.as_os_str().is_empty());
@@ -174,7 +174,7 @@ fn plan(
     let (plan, warnings) = loaded
         .config
         .plan_with(&plugins.catalog(), &Ahead::new(&plugins, &sandbox, &said))
-        .map_err(|error| Failure::usage_all(error.problems))?;
+        .map_err(|error| refused(error, setting))?;
     warn(&warnings, setting);
     for narrowing in &plan.narrowings {
         setting.talk.note(&narrowing.to_string());
@@ -295,6 +295,12 @@ fn overrides(
         filters,
         budget: arguments.spending.budget(),
     })
+}
+
+/// What is wrong with a config. What is odd about it is told first: it may be the reason.
+fn refused(error: ConfigError, setting: &Setting) -> Failure {
+    warn(&error.warnings, setting);
+    Failure::usage_all(error.problems)
 }
 
 fn warn(warnings: &[Warning], setting: &Setting) {

@@ -154,7 +154,7 @@ fn wrong_shapes_are_said() {
             "[{ type: equals, weight: -1 }]",
             44,
             ".weight",
-            "must not be negative, not -1",
+            "must be between 0 and 1e12, not -1",
         ),
         (
             "[{ type: assert-set }]",
@@ -228,7 +228,7 @@ fn values_that_can_t_be_had_are_said() {
             "[{ type: javascript }]",
             20,
             "",
-            "'javascript' needs its code as `value`\n\
+            "'javascript' has no value; it takes code\n\
              help: value: an expression, the lines of a function, or file://path",
         ),
         (
@@ -275,4 +275,45 @@ fn too_many_are_refused() {
         folder(&format!("[{many}]")).problems(),
         ["promptfooconfig.yaml:3:19: tests[0].assert: 10001 assertions; at most 10000 per test"]
     );
+}
+
+#[test]
+fn packages_as_code_are_refused_with_a_way_out() {
+    for test in [
+        "assert: [{ type: javascript, value: 'package:x:y' }]",
+        "options: { transform: 'package:x:y' }",
+    ] {
+        let config = format!("prompts: [p]\nproviders: [echo]\ntests: [{{ {test} }}]");
+        let problems = Folder::new(&config).problems();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(
+            problems[0]
+                .contains("'package:x:y': code in packages is not read\nhelp: name the file"),
+            "{problems:?}"
+        );
+    }
+}
+
+#[test]
+fn a_list_of_types_is_told_once_and_a_description_is_a_comment() {
+    let config = "prompts: [p]\nproviders: [echo]\ntests: [{ assert: [{ type: xyzzy, description: why }, { type: plugh }] }]";
+    let folder = Folder::new(config);
+    let problems = folder.problems();
+    assert!(problems[0].contains("help: there are: "), "{problems:?}");
+    assert!(!problems[1].contains("help"), "{problems:?}");
+    let warnings = folder.try_plan().expect_err("two problems").warnings;
+    assert!(warnings.is_empty(), "{warnings:?}");
+}
+
+#[test]
+fn an_assertion_knows_where_its_value_stands() {
+    let config = "prompts: [p]\nproviders: [echo]\ntests: [{ assert: [{ type: equals, value: 5 }, { type: is-json }] }]";
+    let plan = Folder::new(config).plan();
+    let place = |index: usize| {
+        let assertion = &plan.tests[0].assertions[index].members()[0];
+        let at = &assertion.value_at;
+        (at.column, at.key.clone())
+    };
+    assert_eq!(place(0), (43, "tests[0].assert[0].value".to_owned()));
+    assert_eq!(place(1), (48, "tests[0].assert[1]".to_owned()));
 }

@@ -20,6 +20,7 @@ use crate::catalog::Catalog;
 use crate::entry::Entry;
 use crate::files::{has_extension, tidy};
 use crate::plan::{Code, CodeFile, CodeFiles, Position, Script};
+use crate::problem::Findings;
 
 mod convention;
 mod imports;
@@ -71,6 +72,18 @@ pub(crate) fn is_file(text: &str) -> bool {
     text.starts_with("file://") && program(text).is_some()
 }
 
+/// Reports a package as code, promptfoo's `package:name:function`.
+pub(crate) fn is_package(text: &str, at: &Position, findings: &Findings) -> bool {
+    let is_one = text.starts_with("package:");
+    if is_one {
+        let line = text.lines().next().unwrap_or_default();
+        let message = format!("'{line}': code in packages is not read");
+        let help = "name the file: file://node_modules/…, with `:function` behind it";
+        findings.error_help(at.clone(), message, help);
+    }
+    is_one
+}
+
 /// Code under a key that takes nothing else: `transform`, `transformVars`, …
 pub(crate) fn read(entry: &Entry<'_>, origin: Origin, reading: Reading<'_>) -> Option<Arc<Script>> {
     let text = entry.want_text(reading.findings)?;
@@ -79,6 +92,9 @@ pub(crate) fn read(entry: &Entry<'_>, origin: Origin, reading: Reading<'_>) -> O
     }
     if text.trim().is_empty() {
         reading.findings.error(entry.at(), "holds no code");
+        return None;
+    }
+    if is_package(&text, &entry.at(), reading.findings) {
         return None;
     }
     if !reading

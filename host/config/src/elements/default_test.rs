@@ -50,7 +50,8 @@ fn one(root: &Entry<'_>, tests: &TestReader<'_>) -> Draft {
                 let shown = reading.files.shown(without_scheme(path));
                 let tree = reading.files.tree(&shown, &entry.at(), reading.findings);
                 let draft = tree.and_then(|mut node| {
-                    reading.declared.fill(&mut node, &shown, reading.findings);
+                    let findings = reading.findings;
+                    reading.declared.fill_config(&mut node, &shown, findings);
                     tests.read(&Entry::root(&node, &shown), Origin::Config, true)
                 });
                 draft.unwrap_or_default()

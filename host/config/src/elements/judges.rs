@@ -74,6 +74,18 @@ struct Found {
     judges: Vec<Arc<Provider>>,
     /// By what the config says of it.
     known: BTreeMap<String, Option<JudgeId>>,
+    /// Places of judges without an id that were reported.
+    nameless: Vec<Position>,
+}
+
+/// Whether a `provider` of options says how somebody is asked, but not who.
+pub(crate) fn is_nameless(entry: &Entry<'_>) -> bool {
+    // A map of kinds and a map of ids to objects name somebody by their keys.
+    let kinds = entry.fields().all(|(key, _)| KINDS.contains(&key));
+    let ids = |(key, value): (&str, Entry<'_>)| !providers::KNOWN.contains(&key) && value.is_map();
+    let is_empty = entry.fields().next().is_none();
+    let names_by_keys = !is_empty && (kinds || entry.fields().all(ids));
+    entry.is_map() && entry.get("id").is_none() && !names_by_keys
 }
 
 impl<'a> JudgeBook<'a> {
@@ -159,6 +171,19 @@ impl<'a> JudgeBook<'a> {
         let judge = provider.map(|provider| found.add(provider));
         found.known.insert(key, judge);
         judge
+    }
+
+    /// Reports, once, a judge without an id where an assertion of this type has nobody else to ask.
+    pub(crate) fn needs_id(&self, at: &Position, chosen: Judges, kind: &str, reading: Reading<'_>) {
+        let asks = reading.catalog.asking_types.contains(kind);
+        let mut found = self.found.borrow_mut();
+        if !asks || chosen != Judges::default() || found.nameless.contains(at) {
+            return;
+        }
+        found.nameless.push(at.clone());
+        let message = format!("has no `id`, and '{kind}' asks it");
+        let help = "for example: id: openai:gpt-4o";
+        reading.findings.error_help(at.clone(), message, help);
     }
 
     /// `chosen`, and what it lacks of what an assertion of this type asks from the defaults. Says

@@ -19,7 +19,7 @@ use crate::environment;
 use crate::files::{has_extension, is_pattern, without_scheme};
 use crate::plan::{Code, Position, Prompt, Script};
 use crate::several::{self, Repeated};
-use crate::template::{Prepared, excerpt};
+use crate::template::{Piece, Prepared, excerpt, pieces};
 
 mod file;
 
@@ -317,6 +317,12 @@ impl<'a> Reader<'a> {
                 return None;
             }
         };
+        if pieces(&raw).contains(&Piece::Stray("{{")) {
+            let message = "a `{{` is never closed: it is text, and no variable";
+            let help = "write {{name}}; where it is meant as text, {% raw %}{{{% endraw %}";
+            let findings = self.reading.findings;
+            findings.warn(at.clone(), message, Some(help.to_owned()));
+        }
         for template in prepared.templates() {
             let filters = self.reading.filters;
             filters.check(template, &at, self.reading.findings);

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::{Reading, program};
 use crate::entry::Entry;
 use crate::files::{has_extension, without_scheme};
+use crate::plan::Places;
 
 /// Keys that hold what code might make, if it were run.
 const MADE: [&str; 3] = ["tools", "functions", "response_format"];
@@ -29,6 +30,28 @@ pub(crate) fn read(provider: &Entry<'_>, reading: Reading<'_>) -> Map<String, Va
         return config.want_map(reading.findings).unwrap_or_default();
     }
     fields(&config, reading)
+}
+
+/// Where the keys of the `config` stand, as far as the config itself has them.
+pub(crate) fn places(provider: &Entry<'_>) -> Places {
+    let mut places = Places::default();
+    if let Some(config) = provider.get("config") {
+        note(&config, "", &mut places);
+    }
+    places
+}
+
+fn note(entry: &Entry<'_>, pointer: &str, places: &mut Places) {
+    let fields = entry.fields().map(|(key, value)| {
+        let key = key.replace('~', "~0").replace('/', "~1");
+        (format!("{pointer}/{key}"), value)
+    });
+    let items = entry.items().enumerate();
+    let items = items.map(|(index, item)| (format!("{pointer}/{index}"), item));
+    for (pointer, inner) in fields.chain(items) {
+        note(&inner, &pointer, places);
+        places.note(pointer, inner.at());
+    }
 }
 
 fn fields(entry: &Entry<'_>, reading: Reading<'_>) -> Map<String, Value> {
@@ -115,6 +138,19 @@ mod tests {
         let config = &plan.columns[0].provider.config;
         assert_eq!(config["a"]["b"], json!(["{{ prompt }}\n"]));
         assert_eq!(config["transform"], "file://x.js");
+    }
+
+    #[test]
+    fn keys_know_their_places() {
+        let plan = folder("{ a/b: [{ c: 1 }], d: 2 }").plan();
+        let places = &plan.columns[0].provider.places;
+        let key = |pointer: &str| places.of(pointer).map(|at| at.key.clone());
+        assert_eq!(
+            key("/a~1b/0/c").as_deref(),
+            Some("providers[0].config[\"a/b\"][0].c")
+        );
+        assert_eq!(key("/d").as_deref(), Some("providers[0].config.d"));
+        assert_eq!(key("/e"), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::limits::Groups;
 use super::options::MAX_CONCURRENCY;
 use super::vars::Origin;
-use super::{Document, Reading, budget, code, lane, program, provider_config, retries};
+use super::{Document, Reading, budget, code, http_code, lane, program, provider_config, retries};
 use crate::catalog::Catalog;
 use crate::entry::Entry;
 use crate::environment;
@@ -160,9 +160,9 @@ impl Repeated for Listed {
             let prompts = listed.prompts.as_ref()?;
             Some(prompts.iter().map(|(name, _)| name.clone()).collect())
         };
-        let at = self.provider.at.clone();
         let other_here = Provider {
-            at,
+            at: self.provider.at.clone(),
+            places: self.provider.places.clone(),
             ..(*other.provider).clone()
         };
         *self.provider == other_here && names(self) == names(other)
@@ -311,7 +311,8 @@ impl Reader<'_> {
         {
             let findings = self.reading.findings;
             references::resolve(&mut node, &shown, self.reading.files, findings);
-            self.reading.declared.fill(&mut node, &shown, findings);
+            let declared = self.reading.declared;
+            declared.fill_providers(&mut node, &shown, findings);
             let file = Entry::root(&node, &shown);
             match file.get("providers") {
                 Some(inner) => self.any(&inner, depth + 1, listed),
@@ -368,6 +369,7 @@ impl Reader<'_> {
         };
         let env = map("env");
         let mut config = provider_config::read(entry, self.reading);
+        let code = http_code::take(id, entry, &mut config, self.reading);
         let label = entry
             .get("label")
             .and_then(|label| label.want_text(findings));
@@ -403,8 +405,10 @@ impl Reader<'_> {
                 .get("transform")
                 .and_then(|it| code::read(&it, Origin::Config, self.reading))
                 .map(|script| code::meant(script, code::Use::Transform)),
+            code,
             plugin,
             at,
+            places: provider_config::places(entry),
         })
     }
 
@@ -414,9 +418,10 @@ impl Reader<'_> {
         let Some((prefix, name)) = catalog.split_provider(id) else {
             let prefix = id.split(':').next().unwrap_or(id);
             let message = format!("no plugin serves the provider '{id}'");
+            let findings = self.reading.findings;
             let help = elsewhere(prefix)
-                .unwrap_or_else(|| Catalog::instead(prefix, &catalog.provider_prefixes));
-            self.reading.findings.error_help(at.clone(), message, help);
+                .or_else(|| Catalog::instead(prefix, &catalog.provider_prefixes, findings));
+            findings.error_perhaps(at.clone(), message, help);
             return None;
         };
         let plugin = catalog.provider_prefixes[prefix].clone();

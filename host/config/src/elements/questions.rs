@@ -197,6 +197,7 @@ fn check(correct: &[String], at: Position) -> Assertion {
         when: None,
         knobs: Map::new(),
         judges: Judges::default(),
+        value_at: at.clone(),
         at,
     }
 }

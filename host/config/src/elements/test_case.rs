@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::code::Use;
-use super::judges::JudgeBook;
+use super::judges::{self, JudgeBook};
 use super::vars::{Origin, VarCollector, VarReader};
 use super::{Reading, code, names_match, prompts, providers, test_options};
 use crate::assertions::{AssertionReader, compared, when};
@@ -54,6 +54,8 @@ pub(crate) struct Draft {
     pub(crate) options_written: Map<String, Value>,
     /// `options.provider`.
     pub(crate) judges: Judges,
+    /// Where it stands, if it names nobody.
+    nameless: Option<Position>,
     own: OwnAnswer,
     code: TestCode,
     providers: Option<Filter>,
@@ -141,6 +143,22 @@ impl<'a> TestReader<'a> {
         }
     }
 
+    /// Who judges a test, and where it names somebody without saying whom.
+    fn judges_of(&self, entry: &Entry<'_>) -> (Judges, Option<Position>) {
+        let judge = entry.get("options").and_then(|it| it.get("provider"));
+        let Some(judge) = judge else {
+            return (Judges::default(), None);
+        };
+        if !judges::is_nameless(&judge) {
+            return (self.judges.read(&judge, self.reading), None);
+        }
+        let message = "names no provider: it is ignored where nobody is asked";
+        let help = "give it an `id`, for example: id: openai:gpt-4.1";
+        let findings = self.reading.findings;
+        findings.warn(judge.at(), message, Some(help.to_owned()));
+        (Judges::default(), Some(judge.at()))
+    }
+
     /// A test, or `defaultTest`, which may be empty.
     pub(crate) fn read(
         &self,
@@ -165,8 +183,7 @@ impl<'a> TestReader<'a> {
         let options = entry
             .get("options")
             .map(|options| test_options::read(&options, self.reading));
-        let judge = entry.get("options").and_then(|it| it.get("provider"));
-        let judges = judge.map(|judge| self.judges.read(&judge, self.reading));
+        let (judges, nameless) = self.judges_of(entry);
         let (options, options_written) = options.unwrap_or_default();
         let metadata =
             entry
@@ -196,7 +213,8 @@ impl<'a> TestReader<'a> {
             metadata: metadata.unwrap_or_default(),
             options,
             options_written,
-            judges: judges.unwrap_or_default(),
+            judges,
+            nameless,
             own: self.own_answer(entry),
             providers: filter("providers"),
             prompts: filter("prompts"),
@@ -267,6 +285,9 @@ impl<'a> TestReader<'a> {
         for assertion in merged.checks.iter_mut().flat_map(Check::members_mut) {
             let chosen = assertion.judges.or(merged.judges);
             let Assertion { kind, at, .. } = &*assertion;
+            if let Some(judge) = &merged.nameless {
+                self.judges.needs_id(judge, chosen, kind, self.reading);
+            }
             assertion.judges = self.judges.complete(chosen, kind, at, self.reading);
         }
         let disabled =
@@ -382,6 +403,7 @@ impl Draft {
             options,
             options_written: over(&self.options_written, draft.options_written),
             judges: draft.judges.or(self.judges),
+            nameless: draft.nameless.or_else(|| self.nameless.clone()),
             own: self.own.under(draft.own),
             code: self.code.under(draft.code),
             providers: draft.providers.or_else(|| self.providers.clone()),

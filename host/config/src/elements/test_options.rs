@@ -63,7 +63,13 @@ pub(crate) fn read(
         filled.insert("rubricPrompt".to_owned(), prompt);
     }
     match entry.node.json_as_written() {
-        Value::Object(written) => (filled, written),
+        Value::Object(written) => {
+            // It was read as a provider; variables that were filled in are for its plugin alone.
+            if let Some(provider) = written.get("provider") {
+                filled.insert("provider".to_owned(), provider.clone());
+            }
+            (filled, written)
+        }
         _ => (filled, Map::new()),
     }
 }

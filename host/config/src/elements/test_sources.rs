@@ -163,6 +163,7 @@ impl Sources<'_, '_> {
             None if entry.get("path").is_some() && entry.get("vars").is_none() => {
                 self.configured(entry);
             }
+            None if self.depth > 0 => self.test(entry, Origin::TestFile),
             None => self.test(entry, Origin::Config),
         }
     }
@@ -234,7 +235,7 @@ impl Sources<'_, '_> {
             let file = Entry::root(&node, path);
             match &node.kind {
                 Kind::List(_) => file.items().for_each(|item| self.one(&item)),
-                Kind::Map(_) => self.test(&file, Origin::Config),
+                Kind::Map(_) => self.test(&file, Origin::TestFile),
                 _ => file.mismatch(reading.findings, "a list of tests"),
             }
         } else {

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -32,6 +32,8 @@ const DOCUMENTS: [&str; 4] = ["pdf", "docx", "pptx", "xlsx"];
 pub(crate) enum Origin {
     /// The config, or a YAML or JSON file that it names.
     Config,
+    /// A YAML or JSON file of tests: as the config, but files of variables are relative to it.
+    TestFile,
     /// A row of a CSV or JSONL file.
     Data,
 }
@@ -123,7 +125,11 @@ impl<'a> VarReader<'a> {
         if !may_name(text, &entry.at(), origin, findings) {
             return;
         }
-        let paths = match self.reading.files.expand(without_scheme(text)) {
+        let mut files = self.reading.files.clone();
+        if origin == Origin::TestFile {
+            files.base = entry.file.parent().map(Path::to_owned).unwrap_or_default();
+        }
+        let paths = match files.expand(without_scheme(text)) {
             Ok(paths) => paths,
             Err(reason) => return findings.error(entry.at(), format!("'{text}' {reason}")),
         };
@@ -158,7 +164,7 @@ impl<'a> VarReader<'a> {
     /// Reads the file or files that a text names, if it names any.
     pub(crate) fn value(&self, text: &str, at: &Position, origin: Origin, may_expand: bool) {
         let findings = self.reading.findings;
-        if text.starts_with("package:") && origin == Origin::Config {
+        if text.starts_with("package:") && origin != Origin::Data {
             let message = format!("'{text}': packages are not read");
             let help = "name the file: file://node_modules/…; or, for the text itself, options: { rawVars: true }";
             return findings.error_help(at.clone(), message, help);
@@ -166,6 +172,12 @@ impl<'a> VarReader<'a> {
         let Some(path) = text.strip_prefix("file://") else {
             return;
         };
+        if let Some((line, _)) = text.split_once(['\n', '\r']) {
+            let message = format!("'{line}…' is several lines, which is no path");
+            let help =
+                "the path alone, on one line; or, for the text itself, options: { rawVars: true }";
+            return findings.error_help(at.clone(), message, help);
+        }
         let key = self.key(text);
         {
             let files = self.files();
@@ -199,21 +211,24 @@ impl<'a> VarReader<'a> {
         }
         match self.reading.files.expand(path) {
             Err(reason) => findings.error(at.clone(), format!("'{text}' {reason}")),
-            Ok(paths) => {
-                let mut keys = Vec::new();
-                for path in paths {
-                    let content = self.content(&path, at);
-                    let matched = format!("file://{}", path.display());
-                    let mut files = self.collector.files.borrow_mut();
-                    files
-                        .contents
-                        .insert(matched.clone(), content.unwrap_or_default());
-                    keys.push(matched);
-                }
-                let mut files = self.collector.files.borrow_mut();
-                files.matches.insert(key.into_owned(), Arc::from(keys));
-            }
+            Ok(paths) => self.matches(key.into_owned(), paths, at),
         }
+    }
+
+    /// Reads every file that a pattern matches.
+    fn matches(&self, key: String, paths: Vec<PathBuf>, at: &Position) {
+        let mut keys = Vec::new();
+        for path in paths {
+            let content = self.content(&path, at);
+            let matched = format!("file://{}", path.display());
+            let mut files = self.collector.files.borrow_mut();
+            files
+                .contents
+                .insert(matched.clone(), content.unwrap_or_default());
+            keys.push(matched);
+        }
+        let mut files = self.collector.files.borrow_mut();
+        files.matches.insert(key, Arc::from(keys));
     }
 
     /// What a file stands for: YAML and JSON for their value, anything else for its text.
@@ -269,7 +284,7 @@ impl<'a> VarReader<'a> {
 
 /// Reports a file that a row of a data file may not name; true if there is nothing to report.
 pub(crate) fn may_name(text: &str, at: &Position, origin: Origin, findings: &Findings) -> bool {
-    let allowed = origin == Origin::Config || below(without_scheme(text));
+    let allowed = origin != Origin::Data || below(without_scheme(text));
     if !allowed {
         let message =
             format!("'{text}': rows of data files may only name files below the config's folder");

@@ -129,6 +129,8 @@ pub struct Assertion {
     pub json: Value,
     /// Where it stands.
     pub at: Position,
+    /// Where its `value` stands; where it has none, as `at`.
+    pub value_at: Position,
 }
 
 impl Assertion {

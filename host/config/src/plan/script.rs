@@ -36,6 +36,22 @@ pub enum Code {
     },
 }
 
+/// Code of a provider's `config`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProviderCode {
+    /// `transformRequest`: from `prompt`, `vars` and `context` to what is sent.
+    pub request: Option<Arc<Script>>,
+    /// `transformResponse`: from `json`, `text` and `context` to the answer.
+    pub response: Option<Arc<Script>>,
+}
+
+impl ProviderCode {
+    /// Both, in the order in which they are run.
+    pub fn scripts(&self) -> [&Option<Arc<Script>>; 2] {
+        [&self.request, &self.response]
+    }
+}
+
 /// A file of code with the files that it imports, directly or through others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeFiles {

@@ -92,3 +92,15 @@ fn more_rows_than_fit_are_refused() {
         ]
     );
 }
+
+#[test]
+fn a_misspelt_key_is_told_beside_the_error_that_it_causes() {
+    let folder = Folder::new("prompts: [p]\nprovider: echo");
+    let error = folder.try_plan().expect_err("there are no providers");
+    assert!(error.problems[0].message.contains("there are no providers"));
+    let warning = error.warnings[0].to_string();
+    assert!(
+        warning.contains("unknown key 'provider' is ignored\nhelp: did you mean 'providers'?"),
+        "{warning}"
+    );
+}

@@ -11,10 +11,7 @@ use std::sync::Arc;
 
 use crate::plan::{CONVERSATION, Column, Prompt, Test};
 use crate::problem::{Findings, did_you_mean};
-use crate::template::{Piece, Template, pieces};
-
-/// Words that make an expression one about what may be missing.
-const CONDITIONS: [&str; 8] = ["if", "is", "or", "and", "not", "default", "d", "else"];
+use crate::template::{Piece, Template, pieces, tolerates_nothing, words};
 
 /// Names that no test has to set.
 const GIVEN: [&str; 3] = ["env", "range", CONVERSATION];
@@ -73,7 +70,7 @@ fn printed(prompt: &Prompt) -> BTreeSet<String> {
                     continue;
                 };
                 let names = template.names();
-                if words(tag).any(|word| CONDITIONS.contains(&word)) || tag.contains('?') {
+                if tolerates_nothing(tag) {
                     conditional.extend(names);
                 } else {
                     printed.extend(names);
@@ -85,13 +82,6 @@ fn printed(prompt: &Prompt) -> BTreeSet<String> {
     }
     printed.retain(|name| free.contains(name) && !conditional.contains(name));
     printed
-}
-
-/// The words of a tag.
-fn words(tag: &str) -> impl Iterator<Item = &str> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    tag.split(move |c| !is_word(c))
-        .filter(|word| !word.is_empty())
 }
 
 #[cfg(test)]
@@ -139,7 +129,6 @@ mod tests {
             "{% set x = a %}{{ x }}",
             "{% raw %}{{ x }}{% endraw %}",
             "{# {{ x }} #}",
-            "{{ x",
             "[{\"role\": \"user\", \"content\": \"{{a}}\"}]",
         ];
         for prompt in fine {

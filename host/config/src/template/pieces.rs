@@ -129,6 +129,21 @@ fn raw_end(tag: &str, rest: &str) -> Option<usize> {
     Some(ends.unwrap_or(rest.len()))
 }
 
+/// Words that make an expression one about what may be missing.
+const CONDITIONS: [&str; 8] = ["if", "is", "or", "and", "not", "default", "d", "else"];
+
+/// Whether an expression has a condition or a default in it, so that names in it may be missing.
+pub(crate) fn tolerates_nothing(tag: &str) -> bool {
+    words(tag).any(|word| CONDITIONS.contains(&word)) || tag.contains('?')
+}
+
+/// The words of a tag.
+pub(crate) fn words(tag: &str) -> impl Iterator<Item = &str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    tag.split(move |c| !is_word(c))
+        .filter(|word| !word.is_empty())
+}
+
 /// Whether a statement is one of these words alone.
 pub(crate) fn is_tag(tag: &str, names: &[&str]) -> bool {
     let inner = tag.trim_start_matches("{%").trim_end_matches("%}");

@@ -127,6 +127,9 @@ impl Host for GuestHost {
             completed.cached,
             completed.attempts,
         ));
+        if let Some(failure) = completed.unread {
+            return Err(self.failed(failure));
+        }
         Ok(abi::Answer {
             cost_usd: completed.completion.cost_usd,
             completion: completed.completion,

@@ -22,6 +22,7 @@ pub(crate) fn assertion(weight: f64) -> Assertion {
         when: None,
         json: json!({"type": "equals"}),
         at: runner_config::plan::Position::default(),
+        value_at: runner_config::plan::Position::default(),
     }
 }
 

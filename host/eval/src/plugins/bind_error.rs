@@ -1,5 +1,10 @@
 //! Why a plugin can't be used as the config has it.
 
+use runner_config::plan::{Position, Provider};
+
+use super::{LoadedPlugin, Trust};
+use crate::gateway::Masker;
+
 /// Why a plugin can't be used as the config has it.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
@@ -36,17 +41,85 @@ pub enum BindError {
         problem: String,
     },
     /// The plugin finds a fault in a provider's config.
-    #[error("{plugin}: P013 {at}: {pointer}: {message}\nhelp: {help}")]
+    #[error("{at}: {message}\nP013, says {plugin}\nhelp: {help}")]
     ProviderConfig {
-        /// Alias, file and digest.
+        /// Who says so: the alias; of a foreign one also file and digest.
         plugin: String,
-        /// Where the provider stands.
+        /// Where the key stands, or the provider and the key's path.
         at: String,
-        /// JSON Pointer into the provider's `config`.
-        pointer: String,
         /// What is wrong with it.
         message: String,
         /// What to do.
         help: String,
     },
+}
+
+impl BindError {
+    /// The same without secrets: a guest may quote the config that it refuses.
+    pub(crate) fn masked(self, masker: &Masker) -> Self {
+        let mask = |text: String| masker.mask(&text).into_owned();
+        match self {
+            Self::Config { at, problem } => Self::Config {
+                at,
+                problem: mask(problem),
+            },
+            Self::ProviderConfig {
+                plugin,
+                at,
+                message,
+                help,
+            } => Self::ProviderConfig {
+                plugin,
+                at: mask(at),
+                message: mask(message),
+                help: mask(help),
+            },
+            other @ (Self::NotGranted { .. } | Self::NoSecret { .. }) => other,
+        }
+    }
+
+    /// What `plugin` says of a key of the provider's `config`, by its JSON Pointer.
+    pub(crate) fn of_config(
+        plugin: &LoadedPlugin,
+        provider: &Provider,
+        pointer: &str,
+        message: String,
+    ) -> Self {
+        let said_by = match plugin.trust {
+            Trust::Bundled => format!("plugin '{}'", plugin.alias),
+            Trust::Foreign(_) => plugin.named(),
+        };
+        Self::ProviderConfig {
+            plugin: said_by,
+            at: place_of(provider, pointer),
+            message,
+            help: format!(
+                "the keys of `config` are in the README of plugin '{}'",
+                plugin.alias
+            ),
+        }
+    }
+}
+
+/// Where a key of the provider's `config` stands. One that is not written there, since a variable
+/// of the environment made it, is named after the provider's place.
+fn place_of(provider: &Provider, pointer: &str) -> String {
+    match provider.places.of(pointer) {
+        Some(at) if at.key.is_empty() => format!("{at}: config{}", pointer.replace('/', ".")),
+        Some(at) => place(at),
+        None => format!(
+            "{}: config{}",
+            place(&provider.at),
+            pointer.replace('/', ".")
+        ),
+    }
+}
+
+/// File, line, column and key, as the config's own problems have them.
+pub(crate) fn place(at: &Position) -> String {
+    if at.key.is_empty() {
+        at.to_string()
+    } else {
+        format!("{at}: {}", at.key)
+    }
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use runner_config::plan::{Position, Provider};
+use runner_config::plan::{Position, Provider, ProviderCode};
 use runner_config::{Permissions, PluginEntry, Prices};
 use runner_sandbox::CallLimits;
 use runner_sandbox::abi::{self, CredentialWant, Inputs, Wants};
@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::bind_error::BindError;
+use super::bind_error::{BindError, place};
 use super::bounds::{call_limits, scheduling};
 use super::extras::{Extras, WITHOUT, take, without};
 use super::{Budgets, LoadedPlugin, PluginSet, Trust};
@@ -28,6 +28,7 @@ use crate::gateway::{
     Bill, Credential, Grants, Origin, OriginPattern, Price, Scheduling, Scheme, Secret,
 };
 use crate::identity::hex;
+use crate::script::exchange;
 
 /// A provider of the config, ready to be called.
 #[derive(Debug)]
@@ -38,6 +39,8 @@ pub(crate) struct Target {
     pub(crate) grants_digest: String,
     pub(crate) limits: CallLimits,
     pub(crate) scheduling: Arc<Scheduling>,
+    /// Code that the host runs around its calls.
+    pub(crate) code: ProviderCode,
     /// Whether it takes the case's variables, for templates in its config.
     pub(crate) reads_vars: bool,
     /// Whether its check of the config reads the id, too.
@@ -100,6 +103,7 @@ impl Binder<'_> {
             .expect("the plan names only prefixes that exist")
             .clone();
         let mut config = provider.config.clone();
+        exchange::tell(&mut config, &provider.code);
         let extras = Extras::of(&plugin);
         let wants = &extras.wants_of(&provider.prefix, &plugin.component.info().wants);
         for setting in &wants.settings {
@@ -125,16 +129,7 @@ impl Binder<'_> {
         if let Some((pointer, message)) =
             plugin.component.validate_config(&config).into_iter().next()
         {
-            return Err(BindError::ProviderConfig {
-                plugin: plugin.named(),
-                at: place(&provider.at),
-                pointer,
-                message,
-                help: format!(
-                    "the keys of `config` are in the README of plugin '{}'",
-                    plugin.alias
-                ),
-            });
+            return Err(BindError::of_config(&plugin, provider, &pointer, message));
         }
         let limits = call_limits(&plugin, CallLimits::provider());
         let price = Price::of(provider, self.prices);
@@ -150,6 +145,7 @@ impl Binder<'_> {
             grants_digest: bound.digest,
             limits,
             scheduling: Arc::new(scheduling(Some(provider), self.adaptive)),
+            code: provider.code.clone(),
             reads_vars: extras.reads("vars"),
             checks_itself: extras.checks_target(),
             delay: provider.delay.or(self.delay),
@@ -488,13 +484,4 @@ fn scheme(text: &str, at: &Position) -> Result<Scheme, BindError> {
         at: place(at),
         problem: error.to_string(),
     })
-}
-
-/// File, line, column and key, as the config's own problems have them.
-pub(crate) fn place(at: &Position) -> String {
-    if at.key.is_empty() {
-        at.to_string()
-    } else {
-        format!("{at}: {}", at.key)
-    }
 }

@@ -70,7 +70,7 @@ fn limit(declared: &Arc<DeclaredLimit>) -> Arc<Limit> {
 
 #[cfg(test)]
 mod tests {
-    use runner_config::plan::{Budget, Position};
+    use runner_config::plan::{Budget, Places, Position, ProviderCode};
     use serde_json::Map;
 
     use super::*;
@@ -91,8 +91,10 @@ mod tests {
             budget: Budget::default(),
             env: Map::new(),
             transform: None,
+            code: ProviderCode::default(),
             plugin: "acme".to_owned(),
             at: Position::default(),
+            places: Places::default(),
         }
     }
 

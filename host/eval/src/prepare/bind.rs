@@ -37,7 +37,7 @@ impl<'a> Bound<'a> {
         }
         let target = match self.binder.target(provider) {
             Ok(target) => {
-                errors.extend(refused_by_guest(&target, &place(&provider.at)).await);
+                errors.extend(refused_by_guest(&target, provider).await);
                 Some(Arc::new(target))
             }
             Err(error) => {
@@ -153,7 +153,7 @@ fn bad_value(assertion: &Assertion, grader: &Grader) -> Option<BindError> {
     } else {
         format!("value{pointer} of '{kind}' is not what it takes: {message}")
     };
-    let at = place(&assertion.at);
+    let at = place(&assertion.value_at);
     Some(BindError::Config { at, problem })
 }
 
@@ -186,31 +186,21 @@ fn has_template(value: &Value) -> bool {
 }
 
 /// What the plugin's own check of a provider's config says.
-async fn refused_by_guest(target: &Target, at: &str) -> Vec<BindError> {
-    let plugin = target.plugin.named();
-    let refused = |pointer: String, message: String| BindError::ProviderConfig {
-        plugin: plugin.clone(),
-        at: at.to_owned(),
-        pointer,
-        message,
-        help: format!(
-            "the keys of `config` are in the README of plugin '{}'",
-            target.plugin.alias
-        ),
-    };
+async fn refused_by_guest(target: &Target, provider: &Provider) -> Vec<BindError> {
+    let at = || place(&provider.at);
     // What is said of no key is said of the id.
     let refused = |(pointer, message): (String, String)| {
         if pointer.is_empty() {
-            let (at, problem) = (at.to_owned(), message);
+            let (at, problem) = (at(), message);
             return BindError::Config { at, problem };
         }
-        refused(pointer, message)
+        BindError::of_config(&target.plugin, provider, &pointer, message)
     };
     let config = checked(target);
     match target.plugin.component.check_config(&config).await {
         Ok(problems) => problems.into_iter().map(refused).collect(),
         Err(error) => vec![BindError::Config {
-            at: at.to_owned(),
+            at: at(),
             problem: error.to_string(),
         }],
     }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{PYTHON, argument, failure, made, program, verdict};
 use crate::answer::Answer;
 use crate::call::{CallFailure, CallScope};
-use crate::grading::CaseGrade;
+use crate::grading::{CaseGrade, beyond};
 use crate::record::Outcome;
 
 /// What code knows of a provider: not its config, which may hold what is not for code.
@@ -189,10 +189,11 @@ pub(crate) async fn scored(
         .run_code(program(script), &arguments, identity)
         .await?;
     let stated = verdict::stated(&given);
-    record.pass = stated.pass;
-    record.score = stated.score;
-    record.reason = stated.reason;
-    grade.outcome = if stated.pass {
+    let refused = beyond([stated.score]);
+    record.pass = stated.pass && refused.is_none();
+    record.score = refused.as_ref().map_or(stated.score, |_| 0.0);
+    record.reason = refused.unwrap_or(stated.reason);
+    grade.outcome = if record.pass {
         Outcome::Passed
     } else {
         Outcome::Failed

@@ -46,6 +46,12 @@ pub(crate) async fn add(
                 }
             }
         };
+        let worked_out = worked_out.and_then(|value| {
+            let is_number = value.is_finite();
+            is_number
+                .then_some(value)
+                .ok_or_else(|| format!("it comes to {value}, which is no number"))
+        });
         let value = worked_out.unwrap_or_else(|why| {
             let message = format!(
                 "the derived metric '{}' of {} · {} is 0: {why}",

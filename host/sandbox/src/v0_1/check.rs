@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use crate::abi::{Completion, Embeddings, Error, Grade, Part, ScriptOutcome};
 use crate::limits::EXCERPT_BYTES;
@@ -161,11 +162,18 @@ fn optional(field: &str, text: Option<&String>, shape: Shape) -> Checked {
 }
 
 fn json(field: &str, text: &str, shape: Shape) -> Checked {
-    if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
+    // `IgnoredAny` would pass over numbers that no `f64` holds, which nobody could read afterwards.
+    if let Err(error) = serde_json::from_str::<Value>(text) {
         let offset = offset(text, error.line(), error.column());
+        let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
+        let what = if is_json {
+            format!("has a number that is too large, at byte {offset}")
+        } else {
+            format!("is not JSON at byte {offset}")
+        };
         return Err(Violation {
             field: field.into(),
-            what: format!("is not JSON at byte {offset}"),
+            what,
             excerpt: excerpt(text).to_owned(),
         });
     }

@@ -1,10 +1,13 @@
 //! What JavaScript of configs gives: one row per behaviour, run natively.
 //!
-//! `inline` has expressions and bodies, `files` modules, `whole` what holds of every call.
+//! `inline` has expressions and bodies, `files` modules, `locale` and
+//! `world` what the prelude adds, `whole` what holds of every call.
 
 mod files;
 mod inline;
+mod locale;
 mod whole;
+mod world;
 
 use runner_plugin::json::{Value, json};
 use runner_plugin::script::{

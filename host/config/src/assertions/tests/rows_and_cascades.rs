@@ -34,6 +34,21 @@ fn one_of_a_set_is_enough() {
 }
 
 #[test]
+fn a_set_has_no_condition_and_one_of_nothing_can_not_pass() {
+    let cases = [
+        (
+            "[{ type: assert-set, when: failed, assert: [{ type: contains, value: v }] }]",
+            "give each of its assertions the `when`",
+        ),
+        ("[{ type: assert-any, assert: [] }]", "that may pass"),
+    ];
+    for (list, what) in cases {
+        let problems = compared(list).problems();
+        assert!(problems[0].contains(what), "{problems:?}");
+    }
+}
+
+#[test]
 fn a_condition_names_what_stands_before() {
     let when = |condition: &str| {
         let list = format!(

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{Draft, PROGRAMS, Reading, has_extension, without_scheme};
+use crate::csv_rows::Blanks;
 use crate::files::{malformed_at, parse_tree};
 use crate::node::{Kind, Node};
 use crate::plan::Position;
@@ -110,7 +111,7 @@ fn csv(path: &Path, text: &str, reading: Reading<'_>) -> Vec<(String, Option<Str
         }
         return lines;
     }
-    let Some(table) = crate::csv_rows::read(path, text, reading) else {
+    let Some(table) = crate::csv_rows::read(path, text, Blanks::Trimmed, reading) else {
         return Vec::new();
     };
     let column = |name: &str| table.headers.iter().position(|header| header == name);
@@ -179,7 +180,7 @@ fn nested(node: &mut Node, path: &Path, reading: Reading<'_>, depth: usize) {
                 }
             } else if let Some(content) = reading.files.read_named(&file, &named, reading.findings)
             {
-                content.trim().clone_into(&mut text.written);
+                text.written = content;
             }
         }
         Kind::List(items) => items

@@ -112,7 +112,7 @@ fn files_of_every_kind() {
     check("prompts: [{ id: chat.json, label: c }]", &[("c", chat)]);
     check(
         "prompts: [{ id: chat.yaml, label: c }]",
-        &[("c", r#"[{"role":"user","content":"only"}]"#)],
+        &[("c", r#"[{"role":"user","content":"only\n"}]"#)],
     );
     let loose = r#"[{"role": "user", "content": {{ x | dump }}}]"#;
     check("prompts: [{ id: loose.json, label: c }]", &[("c", loose)]);
@@ -235,4 +235,19 @@ fn a_broken_template_in_a_file_names_the_file_and_line() {
     let expected = "p.txt:3:1: template '{% if x %}': unexpected end of input, expected end of block\n\
                     help: text that is not meant as a template goes between {% raw %} and {% endraw %}";
     assert_eq!(folder.problems(), [expected]);
+}
+
+#[test]
+fn an_opening_that_is_never_closed_is_warned_of() {
+    let warnings = folder("prompts: ['Hello {{name']").warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(
+        warnings[0].contains("a `{{` is never closed"),
+        "{warnings:?}"
+    );
+    assert!(
+        folder("prompts: ['{\"a\": {\"b\": 1}}']")
+            .warnings()
+            .is_empty()
+    );
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::elements::Reading;
 use crate::entry::Entry;
+use crate::node::Kind;
 use crate::plan::Position;
 use crate::problem::Findings;
 
@@ -150,10 +151,21 @@ impl Reader<'_> {
         texts.collect()
     }
 
-    /// A text with something in it; numbers and truth values count as they are written.
+    /// A text with something in it. What YAML reads as a fraction or a truth value is refused: of
+    /// `1.10` only 1.1 is left, and the question may be about just that.
     fn text(&self, entry: &Entry<'_>) -> Option<String> {
         if entry.is_map() || entry.is_list() || entry.what() == "nothing" {
             self.invalid(entry.at(), &format!("must be text, not {}", entry.what()));
+            return None;
+        }
+        let is_kept = match &entry.node.kind {
+            Kind::Text(_) => true,
+            Kind::Number(number) => !number.is_f64(),
+            _ => false,
+        };
+        if !is_kept {
+            let message = format!("is {}, not text: put it in quotes", entry.what());
+            self.invalid(entry.at(), &message);
             return None;
         }
         let text = entry.want_text(self.findings)?;

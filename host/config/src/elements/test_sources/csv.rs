@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use crate::assertion_text::{self, Content, PROMPTFOO_TYPES};
-use crate::csv_rows::{self, Row, Table};
+use crate::csv_rows::{self, Blanks, Row, Table};
 use crate::elements::Reading;
 use crate::node::{Key, Kind, Mark, Node};
 use crate::plan::Position;
@@ -39,7 +39,7 @@ enum Column {
 
 /// Gives each test of a file, as a tree, to `each`: a row's tree is gone before the next is made.
 pub(super) fn read(path: &Path, text: &str, reading: Reading<'_>, mut each: impl FnMut(Node)) {
-    if let Some(table) = csv_rows::read(path, text, reading) {
+    if let Some(table) = csv_rows::read(path, text, Blanks::Kept, reading) {
         tests(path, table, reading, &mut each);
     }
 }
@@ -167,12 +167,17 @@ struct Said {
 }
 
 impl Said {
+    /// Blanks around a cell are a variable's own, and those of what is put around a prompt.
     fn cell(&mut self, column: &Column, cell: String, mark: Mark) {
+        let cell = match column {
+            Column::Variable(_) | Column::Prefix | Column::Suffix | Column::ProviderOutput => cell,
+            _ => cell.trim().to_owned(),
+        };
         let node = |cell| Node::text(cell, mark);
         match column {
             Column::Variable(name) => self.vars.push(key(name, mark, node(cell))),
             _ if cell.trim().is_empty() => {}
-            Column::Expected(index) => self.expected.push((*index, cell.trim().to_owned())),
+            Column::Expected(index) => self.expected.push((*index, cell)),
             Column::ExpectedThreshold(index) => self.thresholds.push((*index, node(cell))),
             Column::Description => self.description = Some(cell),
             Column::Prefix => self.options.push(key("prefix", mark, node(cell))),

@@ -234,3 +234,16 @@ fn expectations_are_trimmed_and_saved_answers_are_not() {
         ]
     );
 }
+
+#[test]
+fn blanks_around_cells_belong_to_variables_and_not_to_special_columns() {
+    let folder = Folder::new("prompts: ['[{{a}}][{{b}}]']\nproviders: [echo]\ntests: file://t.csv")
+        .file(
+            "t.csv",
+            " a , b,__description, __expected\n x , y, d , equals: z\n\" q \",z ,,\n",
+        );
+    assert_eq!(folder.texts(), ["[ x ][ y]", "[ q ][z ]"]);
+    let plan = folder.plan();
+    assert_eq!(plan.tests[0].description.as_deref(), Some("d"));
+    assert_eq!(plan.tests[0].assertions[0].members()[0].kind, "equals");
+}

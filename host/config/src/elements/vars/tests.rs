@@ -225,3 +225,30 @@ fn assertions_and_vars_of_rows_are_held_to_the_same_rule() {
         ]
     );
 }
+
+#[test]
+fn a_text_of_several_lines_is_no_path_and_not_repeated() {
+    let folder = Folder::new(
+        "prompts: ['{{a}}']\nproviders: [echo]\ntests: [{ vars: { a: \"file://is a scheme\\nand so on\" } }]",
+    );
+    let problems = folder.problems();
+    assert!(
+        problems[0].contains("'file://is a scheme…' is several lines"),
+        "{problems:?}"
+    );
+    assert!(!problems[0].contains("so on"), "{problems:?}");
+}
+
+#[test]
+fn files_of_variables_are_relative_to_a_file_of_tests_and_values_to_the_config() {
+    let folder =
+        Folder::new("prompts: ['{{a}} {{b}}']\nproviders: [echo]\ntests: file://inner/t.yaml")
+            .file(
+                "inner/t.yaml",
+                "- vars: ../v.yaml\n- vars: [own.yaml, ../v.yaml]",
+            )
+            .file("v.yaml", "a: outer\nb: file://b.txt")
+            .file("inner/own.yaml", "a: own\nb: own")
+            .file("b.txt", "text");
+    assert_eq!(folder.texts(), ["outer text", "outer text"]);
+}

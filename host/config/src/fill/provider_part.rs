@@ -1,0 +1,144 @@
+//! `{{ env.X }}` where a config says what a provider is.
+//!
+//! A user writes a variable's name here to say that its value goes to this provider; nothing else
+//! has to declare it. Only the variables that a tag names are seen, so no tag prints the whole
+//! environment. The tree keeps the text as written beside the filled one; what is filled in and
+//! is a secret, by the variable's name or by the key it stands under, is remembered for
+//! [`Plan::secrets`](crate::plan::Plan::secrets) and left out of the problems found at load.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError};
+
+use serde_json::{Map, Value};
+
+use super::{Declared, Part};
+use crate::plan::Position;
+use crate::problem::{ConfigError, Findings, Problem, Warning, did_you_mean};
+use crate::redacted::{HIDDEN, is_secret_variable};
+use crate::template::{Template, tolerates_nothing};
+
+/// Keys of a config that lead to tests.
+const TO_TESTS: [&str; 6] = [
+    "assert",
+    "config",
+    "defaultTest",
+    "options",
+    "scenarios",
+    "tests",
+];
+
+/// The shortest value that is left out of messages: `echo` or `test` for a dummy key would eat
+/// words of the message itself. As short as what a run masks.
+const SHORTEST_HIDDEN: usize = 8;
+
+impl Part {
+    /// The part that `name` begins below a map that is the value of `key`.
+    pub(super) fn below(self, key: &str, name: &str) -> Self {
+        match self {
+            Self::Config if name == "provider" && ["options", "assert"].contains(&key) => {
+                Self::Provider { secret: false }
+            }
+            Self::Config if TO_TESTS.contains(&name) => Self::Config,
+            Self::Strict | Self::Config => Self::Strict,
+            Self::Provider { secret } => Self::Provider {
+                secret: secret || name.eq_ignore_ascii_case("headers") || is_secret_variable(name),
+            },
+        }
+    }
+}
+
+impl Declared {
+    /// The value of a tag that reads nothing but `env`.
+    pub(super) fn tag_of_provider(
+        &self,
+        tag: &str,
+        template: &Template,
+        secret: bool,
+        at: &Position,
+        findings: &Findings,
+    ) -> Option<String> {
+        let paths: Vec<String> = template.paths().collect();
+        let names = paths.iter().filter_map(|path| path.strip_prefix("env."));
+        let names: BTreeSet<&str> = names.filter_map(|path| path.split('.').next()).collect();
+        let mut seen: Map<String, Value> = (*self.values).clone();
+        for name in &names {
+            if self.names.contains(*name) {
+                continue;
+            }
+            match self.outside.get(*name) {
+                Some(value) => drop(seen.insert((*name).to_owned(), value.clone())),
+                None if tolerates_nothing(tag) => {}
+                None => self.unset(name, at, findings),
+            }
+        }
+        if names.iter().all(|name| self.names.contains(*name)) {
+            // Warns of what is declared and not set.
+            self.check(template, at, findings);
+        }
+        let template = Template::new(tag, Some(&seen)).ok()?;
+        let filled = template.render(&Arc::default()).ok()?;
+        if secret || names.iter().any(|name| is_secret_variable(name)) {
+            let values = names.iter().filter_map(|name| seen.get(*name)?.as_str());
+            let values = values.chain([filled.as_str()]).map(str::to_owned);
+            let known = self.filled_in.lock();
+            let mut known = known.unwrap_or_else(PoisonError::into_inner);
+            known.extend(values.filter(|value| !value.is_empty()));
+        }
+        Some(filled)
+    }
+
+    fn unset(&self, name: &str, at: &Position, findings: &Findings) {
+        let help = match did_you_mean(name, self.names.iter().map(String::as_str)) {
+            Some(meant) => format!("did you mean env.{meant}? Otherwise: export {name}=…"),
+            None => format!("export {name}=…"),
+        };
+        findings.error_help(at.clone(), format!("env.{name} is not set"), help);
+    }
+
+    /// The secrets that were filled into provider parts so far.
+    pub(crate) fn filled_in(&self) -> BTreeSet<String> {
+        let known = self.filled_in.lock();
+        known.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What readers found, without the secrets that they saw.
+    pub(crate) fn without_secrets<T>(
+        &self,
+        verdict: Result<(T, Vec<Warning>), ConfigError>,
+    ) -> Result<(T, Vec<Warning>), ConfigError> {
+        let mut secrets = self.filled_in();
+        let declared = self.values.iter();
+        let declared = declared.filter(|(name, _)| is_secret_variable(name));
+        secrets.extend(declared.filter_map(|(_, value)| value.as_str().map(str::to_owned)));
+        let mut secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
+        secrets.retain(|secret| secret.len() >= SHORTEST_HIDDEN);
+        // One may be a part of another.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        match verdict {
+            Ok((value, mut warnings)) => {
+                let found = warnings.iter_mut().map(|Warning(problem)| problem);
+                found.for_each(|problem| hide(problem, &secrets));
+                Ok((value, warnings))
+            }
+            Err(mut error) => {
+                let warnings = error.warnings.iter_mut().map(|Warning(problem)| problem);
+                let found = error.problems.iter_mut().chain(warnings);
+                found.for_each(|problem| hide(problem, &secrets));
+                Err(error)
+            }
+        }
+    }
+}
+
+fn hide(problem: &mut Problem, secrets: &[&str]) {
+    for text in [&mut problem.message].into_iter().chain(&mut problem.help) {
+        for secret in secrets {
+            if text.contains(secret) {
+                *text = text.replace(secret, HIDDEN);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

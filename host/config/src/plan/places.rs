@@ -1,0 +1,54 @@
+//! Where the keys of a value stand: for messages of whoever reads the value later.
+//!
+//! A plugin says by JSON Pointer what is wrong with a config. The value itself has no lines any
+//! more, so they are kept beside it.
+
+use std::collections::BTreeMap;
+
+use super::Position;
+
+/// Places by JSON Pointer (RFC 6901).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Places(BTreeMap<String, Position>);
+
+impl Places {
+    /// Notes where `pointer` stands.
+    pub(crate) fn note(&mut self, pointer: String, at: Position) {
+        self.0.insert(pointer, at);
+    }
+
+    /// Where `pointer` stands, or the innermost of what is around it; `None` if nothing of it was
+    /// written.
+    pub fn of(&self, pointer: &str) -> Option<&Position> {
+        let mut pointer = pointer;
+        while !pointer.is_empty() {
+            if let Some(at) = self.0.get(pointer) {
+                return Some(at);
+            }
+            pointer = &pointer[..pointer.rfind('/')?];
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_that_of_the_key_or_of_what_is_around_it() {
+        let mut places = Places::default();
+        let at = |line| Position {
+            line,
+            ..Position::default()
+        };
+        places.note("/a".to_owned(), at(1));
+        places.note("/a/b".to_owned(), at(2));
+        let line = |pointer: &str| places.of(pointer).map(|at| at.line);
+        assert_eq!(line("/a/b"), Some(2));
+        assert_eq!(line("/a/c/0"), Some(1));
+        for unknown in ["", "/", "/ab", "a"] {
+            assert_eq!(line(unknown), None, "{unknown}");
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Code in a provider's config: what its plugin sends, and what of the response is the answer.
+//!
+//! `transformRequest` runs before the plugin is called, which gets what it gave as the option
+//! [`REQUEST`]. `transformResponse` runs after it, on what came over the wire: a plugin that is
+//! told so by the member [`RAW`] of its config gives that instead of an answer. Neither is the
+//! provider's `transform`, which reads an answer and comes later.
+
+use runner_config::plan::{Code, ProviderCode, Script};
+use runner_sandbox::abi::{
+    CallContext, Completion, FinishReason, Message, Part, Program, Request, Role,
+};
+use serde_json::{Map, Value, json};
+
+use super::{Fault, argument, failure, made, program};
+use crate::call::{CallFailure, CallScope};
+use crate::request::text;
+
+mod shape;
+
+/// The member of a config by which a plugin is told to give the body as it came.
+const RAW: &str = "$raw";
+
+/// The option in which a plugin finds what code made of the prompt.
+const REQUEST: &str = "$request";
+
+/// Where the metadata of a raw answer has status and headers, for code alone: headers may hold
+/// what is not for a database.
+const RESPONSE: &str = "$response";
+
+/// The config with what the plugin has to know of the code. The member is never the user's.
+pub(crate) fn tell(config: &mut Map<String, Value>, code: &ProviderCode) {
+    config.remove(RAW);
+    if code.response.is_some() {
+        config.insert(RAW.to_owned(), Value::Bool(true));
+    }
+}
+
+/// The request with what `transformRequest` makes of its prompt.
+pub(crate) async fn sent(
+    scope: &CallScope,
+    code: &ProviderCode,
+    mut request: Request,
+    identity: &CallContext,
+) -> Result<Request, CallFailure> {
+    let Some(script) = &code.request else {
+        return Ok(request);
+    };
+    let options = request.options_json.as_deref().map(parse);
+    let mut options = match options {
+        Some(Value::Object(options)) => options,
+        _ => Map::new(),
+    };
+    let vars = options.get("vars").cloned().unwrap_or_else(|| json!({}));
+    let context = json!({ "vars": vars, "prompt": { "raw": request.prompt } });
+    let arguments = [
+        ("prompt", Value::from(request.prompt.as_str())),
+        ("vars", vars),
+        ("context", context),
+    ];
+    let given = run(scope, script, &arguments, identity).await?;
+    let body = made::something(given).map_err(|why| failure(script, &why))?;
+    options.insert(REQUEST.to_owned(), body);
+    request.options_json = Some(Value::Object(options).to_string());
+    Ok(request)
+}
+
+/// Makes an answer of what came over the wire, by `transformResponse`. Where it fails the
+/// completion stays as it came.
+pub(crate) async fn read(
+    scope: &CallScope,
+    code: &ProviderCode,
+    completion: &mut Completion,
+    identity: &CallContext,
+) -> Result<(), CallFailure> {
+    let Some(script) = &code.response else {
+        return Ok(());
+    };
+    let response = take_response(completion);
+    let body = completion.output_json.as_deref().map(parse);
+    let text = completion
+        .message
+        .content
+        .iter()
+        .find_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+    let arguments = [
+        ("json", body.unwrap_or_default()),
+        ("text", Value::from(text.unwrap_or_default())),
+        ("context", json!({ "response": response })),
+    ];
+    let given = run(scope, script, &arguments, identity).await?;
+    let stated = made::something(given).and_then(Stated::of);
+    let stated = stated.map_err(|why| failure(script, &why))?;
+    stated.put_into(completion);
+    Ok(())
+}
+
+/// Status and headers, which leave the metadata.
+fn take_response(completion: &mut Completion) -> Value {
+    let metadata = completion.metadata_json.as_deref().map(parse);
+    let Some(Value::Object(mut metadata)) = metadata else {
+        return Value::Null;
+    };
+    let response = metadata.remove(RESPONSE).unwrap_or_default();
+    completion.metadata_json = Some(Value::Object(metadata).to_string());
+    response
+}
+
+async fn run(
+    scope: &CallScope,
+    script: &Script,
+    arguments: &[(&str, Value)],
+    identity: &CallContext,
+) -> Result<Option<Value>, CallFailure> {
+    let names: Vec<&str> = arguments.iter().map(|(name, _)| *name).collect();
+    let given = arguments.iter();
+    let given: Vec<_> = given
+        .map(|(name, value)| argument(name, value.to_string()))
+        .collect();
+    let result = scope.run_code(shaped(script, &names), &given, identity);
+    result
+        .await?
+        .map_err(|Fault(message)| failure(script, &message))
+}
+
+/// The program; a text of the config in the form that it has.
+fn shaped(script: &Script, names: &[&str]) -> Program {
+    let mut program = program(script);
+    if let Code::Inline { text } = &script.code {
+        (program.form, program.source) = shape::of(text, names);
+    }
+    program
+}
+
+fn parse(json: &str) -> Value {
+    serde_json::from_str(json).expect("the sandbox lets no invalid JSON through, and we write none")
+}
+
+/// What code says of an answer.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Stated {
+    output: Value,
+    usage: Option<Map<String, Value>>,
+    cost: Option<f64>,
+    finish_reason: Option<String>,
+    metadata: Map<String, Value>,
+}
+
+impl Stated {
+    /// An object with `output` or `error` says both and more; anything else is the output.
+    fn of(value: Value) -> Result<Self, String> {
+        let mut fields = match value {
+            Value::Object(fields) if says_more(&fields) => fields,
+            output => {
+                return Ok(Self {
+                    output,
+                    ..Self::default()
+                });
+            }
+        };
+        let says_nothing =
+            |error: &Value| matches!(error, Value::Null | Value::Bool(false)) || error == "";
+        if let Some(error) = fields.remove("error").filter(|error| !says_nothing(error)) {
+            return Err(format!("the code says: {}", text(&error)));
+        }
+        let output = made::something(fields.remove("output"));
+        let mut map = |key: &str| match fields.remove(key) {
+            Some(Value::Object(map)) => Ok(Some(map)),
+            None | Some(Value::Null) => Ok(None),
+            other => {
+                let what = made::word(other.as_ref());
+                Err(format!("the code's `{key}` must be an object, not {what}"))
+            }
+        };
+        let (usage, metadata) = (map("tokenUsage")?, map("metadata")?);
+        let cost = match fields.get("cost") {
+            None | Some(Value::Null) => None,
+            Some(cost) => {
+                let amount = cost.as_f64().filter(|cost| *cost >= 0.0);
+                let wrong = || "the code's `cost` must be a number of at least 0".to_owned();
+                Some(amount.ok_or_else(wrong)?)
+            }
+        };
+        let finish_reason = fields.get("finishReason").and_then(Value::as_str);
+        Ok(Self {
+            output: output?,
+            usage,
+            cost,
+            finish_reason: finish_reason.map(str::to_owned),
+            metadata: metadata.unwrap_or_default(),
+        })
+    }
+
+    fn put_into(self, completion: &mut Completion) {
+        let content = match self.output {
+            Value::String(text) => {
+                completion.output_json = None;
+                text
+            }
+            value => {
+                let text = value.to_string();
+                completion.output_json = Some(text.clone());
+                text
+            }
+        };
+        completion.message = Message {
+            role: Role::Assistant,
+            name: None,
+            content: vec![Part::Text(content)],
+        };
+        if let Some(usage) = &self.usage {
+            let count = |key: &str| usage.get(key).and_then(Value::as_u64);
+            completion.usage.input_tokens = count("prompt");
+            completion.usage.output_tokens = count("completion");
+            completion.usage.total_tokens = count("total");
+        }
+        completion.cost_usd = self.cost.or(completion.cost_usd);
+        if let Some(reason) = self.finish_reason {
+            completion.finish_reason = Some(FinishReason::Other(reason));
+        }
+        if !self.metadata.is_empty() {
+            let known = completion.metadata_json.as_deref().map(parse);
+            let mut metadata = match known {
+                Some(Value::Object(known)) => known,
+                _ => Map::new(),
+            };
+            metadata.extend(self.metadata);
+            completion.metadata_json = Some(Value::Object(metadata).to_string());
+        }
+    }
+}
+
+fn says_more(fields: &Map<String, Value>) -> bool {
+    fields.contains_key("output") || fields.contains_key("error")
+}
+
+#[cfg(test)]
+mod tests;

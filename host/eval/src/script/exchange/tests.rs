@@ -1,0 +1,130 @@
+//! What code says of an answer, and what becomes of it.
+
+use std::sync::Arc;
+
+use runner_sandbox::abi::{Form, Usage};
+
+use super::*;
+
+/// What a plugin gives that was told to give the body as it came.
+fn raw() -> Completion {
+    Completion {
+        message: Message {
+            role: Role::Assistant,
+            name: None,
+            content: vec![Part::Text("{\"a\": 1}".to_owned())],
+        },
+        output_json: Some("{\"a\":1}".to_owned()),
+        finish_reason: None,
+        usage: Usage::unknown(),
+        cost_usd: None,
+        model: None,
+        raw_json: Some("{\"a\":1}".to_owned()),
+        metadata_json: Some(
+            json!({ "http": { "status": 200 }, "$response": { "status": 200, "headers": {} } })
+                .to_string(),
+        ),
+    }
+}
+
+fn made_of(value: Value) -> Completion {
+    let mut completion = raw();
+    Stated::of(value)
+        .expect("an answer")
+        .put_into(&mut completion);
+    completion
+}
+
+fn text_of(completion: &Completion) -> &str {
+    match completion.message.content.as_slice() {
+        [Part::Text(text)] => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_text_is_the_output_and_so_is_any_value_without_an_output() {
+    let made = made_of(json!("ONE"));
+    assert_eq!((text_of(&made), &made.output_json), ("ONE", &None));
+    for value in [json!({ "b": 1 }), json!([1]), json!(1.5), json!(false)] {
+        let made = made_of(value.clone());
+        assert_eq!(made.output_json.as_deref().map(parse), Some(value));
+    }
+}
+
+#[test]
+fn an_object_with_an_output_says_more() {
+    let made = made_of(json!({
+        "output": { "b": 1 },
+        "tokenUsage": { "total": 5, "prompt": 3, "completion": 2 },
+        "cost": 0.25,
+        "finishReason": "stop",
+        "metadata": { "id": "x" },
+        "raw": "left",
+    }));
+    assert_eq!(made.output_json.as_deref(), Some("{\"b\":1}"));
+    let usage = &made.usage;
+    assert_eq!(
+        (usage.total_tokens, usage.input_tokens, usage.output_tokens),
+        (Some(5), Some(3), Some(2))
+    );
+    assert_eq!(made.cost_usd, Some(0.25));
+    let metadata = parse(&made.metadata_json.expect("metadata"));
+    assert_eq!(metadata["id"], "x");
+    assert_eq!(metadata["http"]["status"], 200);
+    assert_eq!(made.raw_json.as_deref(), Some("{\"a\":1}"));
+}
+
+#[test]
+fn what_code_calls_an_error_is_one() {
+    let why = |value: Value| Stated::of(value).expect_err("an error");
+    assert_eq!(why(json!({ "error": "no" })), "the code says: no");
+    assert_eq!(
+        why(json!({ "output": "x", "error": [1] })),
+        "the code says: [1]"
+    );
+    for none in [json!(null), json!(""), json!(false)] {
+        assert!(Stated::of(json!({ "output": "x", "error": none })).is_ok());
+    }
+    for (value, word) in [
+        (json!({ "output": null }), "no value"),
+        (json!({ "output": 1, "cost": "much" }), "`cost`"),
+        (json!({ "output": 1, "cost": -1 }), "`cost`"),
+        (json!({ "output": 1, "tokenUsage": [1] }), "`tokenUsage`"),
+    ] {
+        assert!(why(value).contains(word), "{word}");
+    }
+}
+
+#[test]
+fn headers_are_for_code_alone() {
+    let mut completion = raw();
+    let response = take_response(&mut completion);
+    assert_eq!(response, json!({ "status": 200, "headers": {} }));
+    let left = completion.metadata_json.expect("metadata");
+    assert_eq!(parse(&left), json!({ "http": { "status": 200 } }));
+}
+
+#[test]
+fn the_plugin_is_told_only_where_there_is_code() {
+    let script = Arc::new(Script {
+        language: "javascript".to_owned(),
+        key: "k".to_owned(),
+        code: Code::Inline {
+            text: "json => json.a".to_owned(),
+        },
+    });
+    let mut config = Map::new();
+    config.insert(RAW.to_owned(), json!("the user's"));
+    tell(&mut config, &ProviderCode::default());
+    assert!(config.is_empty());
+    let code = ProviderCode {
+        request: None,
+        response: Some(script.clone()),
+    };
+    tell(&mut config, &code);
+    assert_eq!(config[RAW], true);
+    let program = shaped(&script, &["json"]);
+    assert_eq!(program.form, Form::Expression);
+    assert_eq!(program.source, "(json => json.a\n)(json)");
+}

@@ -11,6 +11,7 @@ use crate::elements::Reading;
 use crate::environment;
 use crate::plan::Position;
 use crate::problem::Findings;
+use crate::template::MAX_RENDERED;
 
 /// What becomes of blanks around unquoted cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +81,13 @@ pub(crate) fn read(path: &Path, text: &str, blanks: Blanks, reading: Reading<'_>
         }
     };
     rows.retain(|row| row.cells.iter().any(|cell| !cell.trim().is_empty()));
+    let is_too_long = |row: &&Row| row.cells.iter().any(|cell| cell.len() > MAX_RENDERED);
+    if let Some(row) = rows.iter().find(is_too_long) {
+        let message = format!("a cell of more than {} MiB", MAX_RENDERED >> 20);
+        let help = "no prompt may be that long; name a file of the text, or cut it";
+        reading.findings.error_help(at(row.line), message, help);
+        return None;
+    }
     if rows.is_empty() {
         reading.findings.error(at(0), "has no header line");
         return None;

@@ -27,7 +27,7 @@ use crate::event::{Consumer, Event, LaneMetrics, RunHead, Stage};
 use crate::identity::Identities;
 use crate::masking::masked;
 use crate::prepare::RunError;
-use crate::question::{self, Tasks};
+use crate::question::{self, QuestionEnd, Tasks};
 use crate::record::CaseRecord;
 use crate::recorder::{Recorder, Unsaved};
 use crate::repeats::Repeats;
@@ -139,6 +139,8 @@ struct Progress {
     grace_over: Option<Instant>,
     /// Cases that ask a question and have not read its answer yet.
     asking: HashSet<CaseId>,
+    /// When the first request of a question went out.
+    sent: HashMap<CaseId, Instant>,
     all: Tally,
     columns: Vec<Tally>,
     repeats: Repeats,
@@ -174,6 +176,7 @@ impl Loop {
             grace: grace(plan),
             grace_over: None,
             asking: HashSet::new(),
+            sent: HashMap::new(),
             all: Tally::default(),
             columns: self.head.columns.iter().map(|_| Tally::default()).collect(),
             repeats: Repeats::default(),
@@ -321,11 +324,16 @@ impl Loop {
             // After an interrupt a case without a row is one that can be run later.
             (Ok((_, Done::Case(record))), _) => record.map(|record| *record),
         };
-        if let Some(mut record) = record {
-            if let Some(question) = &case.test.question {
+        let begun = progress.sent.remove(&case.id).unwrap_or(begun);
+        match (record, &case.test.question) {
+            (Some(mut record), Some(question)) => {
                 question::settle(&mut record, question, begun.elapsed());
+                self.finished(progress, &case, record);
             }
-            self.finished(progress, &case, record);
+            (Some(record), None) => self.finished(progress, &case, record),
+            // It has no row, so that it is asked when the run goes on; for whoever watches it ends.
+            (None, Some(_)) => self.stage(case.id, Stage::Ended(QuestionEnd::RuntimeError)),
+            (None, None) => {}
         }
         progress.asking.remove(&case.id);
         // The case that completes its row keeps its slot until the row is compared.
@@ -369,6 +377,9 @@ impl Loop {
             };
             if !is_asking {
                 return;
+            }
+            if matches!(stage, Stage::Running { attempt: 1 }) {
+                progress.sent.insert(*id, Instant::now());
             }
         }
         self.emit(event);

@@ -51,6 +51,18 @@ fn a_list_mixes_files_and_inline_tests() {
 }
 
 #[test]
+fn a_cell_that_no_prompt_may_hold_is_refused_when_it_is_read() {
+    let csv = format!("q\nshort\n{}\n", "x".repeat(17 << 20));
+    let problems = folder("file://t.csv").file("t.csv", csv).problems();
+    assert_eq!(
+        problems,
+        [
+            "t.csv:3:1: a cell of more than 16 MiB\nhelp: no prompt may be that long; name a file of the text, or cut it"
+        ]
+    );
+}
+
+#[test]
 fn every_column_of_a_csv_is_a_variable_but_the_special_ones() {
     let csv = "\u{feff}q, lang ,__expected,__expected2,__description,__metric,__threshold,__prefix,__suffix,__metadata:k,__metadata:l[],__config:__expected2:threshold\n\
                hi,fr,contains: bonjour,equals: x,first,m,0.5,P,S,v,\"a, b\\,c\",0.25\n\

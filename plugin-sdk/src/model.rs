@@ -35,6 +35,19 @@ impl Request {
     }
 }
 
+impl Role {
+    /// As chats in JSON say it, for example `user`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Developer => "developer",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+}
+
 impl Message {
     /// A message of one text.
     pub fn new(role: Role, text: impl Into<String>) -> Self {

@@ -102,7 +102,7 @@ impl<'a> Bench<'a> {
             [message] => Ok(message.text()),
             messages => {
                 let chat = messages.iter().map(
-                    |message| json!({ "role": word(message.role), "content": message.text() }),
+                    |message| json!({ "role": message.role.word(), "content": message.text() }),
                 );
                 Ok(chat.collect::<Value>().to_string())
             }
@@ -247,16 +247,6 @@ impl Reply {
                 excerpt(&value.to_string())
             ))),
         }
-    }
-}
-
-fn word(role: Role) -> &'static str {
-    match role {
-        Role::System => "system",
-        Role::Developer => "developer",
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Tool => "tool",
     }
 }
 

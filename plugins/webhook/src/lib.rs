@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use runner_plugin::json::{self, Map, Value, json};
 use runner_plugin::{
-    Assertion, AssertionType, CallContext, Error, ErrorCode, Grade, Info, Input, Inputs, Role, http,
+    Assertion, AssertionType, CallContext, Error, ErrorCode, Grade, Info, Input, Inputs, http,
 };
 
 /// How long a service may take; promptfoo's figure.
@@ -96,19 +96,9 @@ fn prompt(input: &Input) -> String {
         messages => {
             let chat = messages
                 .iter()
-                .map(|it| json!({ "role": word(it.role), "content": it.text() }));
+                .map(|it| json!({ "role": it.role.word(), "content": it.text() }));
             chat.collect::<Value>().to_string()
         }
-    }
-}
-
-fn word(role: Role) -> &'static str {
-    match role {
-        Role::System => "system",
-        Role::Developer => "developer",
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Tool => "tool",
     }
 }
 

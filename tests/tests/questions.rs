@@ -309,12 +309,16 @@ fn an_interrupted_task_has_a_runtime_error_until_it_has_gone_on() {
     let api = saying_but(&[], move |asked| {
         (asked == "q2").then(|| Answer::text(RIGHT).behind(&behind))
     });
-    let running = over(&api, 4, "concurrency: 1").start();
+    let run = over(&api, 4, "concurrency: 1").args(["--events", "events.jsonl"]);
+    let running = run.start();
     api.wait_until(|view| view.requests == 3 && view.in_flight == 1);
     running.interrupt();
     running.wait_for_stderr("may finish within 2.0 s");
     let interrupted = running.finish();
     interrupted.expect_code(130);
+    let events = interrupted.read("events.jsonl");
+    let ended = events.matches("question:runtime_error").count();
+    assert_eq!(ended, 1, "the one that was on the wire: {events}");
     let first = results(&interrupted);
     assert_eq!(status(&first), "error/runtime_error");
     assert_eq!(first["tasks"][0]["summary"]["unfinished"], 2);

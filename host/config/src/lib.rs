@@ -41,6 +41,7 @@ mod schema;
 mod scripts;
 mod several;
 mod template;
+mod trust;
 mod yaml;
 
 pub use catalog::{AbsentLanguage, Catalog};
@@ -58,3 +59,4 @@ pub use problem::{ConfigError, Problem, Warning};
 pub use schema::schema;
 pub use scripts::Scripts;
 pub use template::RenderError;
+pub use trust::{Origin, TrustRequest, TrustSubject};

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use crate::filters::Narrowing;
 use crate::prices::Prices;
 use crate::redacted::is_secret_variable;
+use crate::trust::{Origin, TrustRequest};
 
 mod cases;
 mod check;
@@ -89,6 +90,15 @@ pub struct Plan {
     pub derived_metrics: Vec<DerivedMetric>,
     /// Filters that the config adds to templates, by name.
     pub filters: Arc<BTreeMap<String, Arc<Script>>>,
+    /// The variables of the process's environment that texts other than providers take in, so
+    /// that any server which the run asks may see them.
+    pub env_reads: Vec<EnvRead>,
+    /// The names of [`Plan::env`] whose values were taken from the process's environment, each
+    /// with the variables that it took.
+    pub env_sources: BTreeMap<String, BTreeSet<String>>,
+    /// What the config and its data need beyond their rights: to be settled before anything is
+    /// sent, written or run.
+    pub trust_requests: Vec<TrustRequest>,
     /// Secrets of the environment that were filled into providers.
     pub(crate) filled_in: BTreeSet<String>,
     /// The files that variables name, read once.
@@ -272,10 +282,23 @@ pub struct Provider {
     pub code: ProviderCode,
     /// The plugin that serves the prefix, as the catalog names it.
     pub plugin: String,
+    /// Who wrote it: an address in its config is this one's word.
+    pub origin: Origin,
+    /// The variables of the process's environment that were filled into it.
+    pub env_reads: Vec<EnvRead>,
     /// Where it stands.
     pub at: Position,
     /// Where the keys of its `config` stand.
     pub places: Places,
+}
+
+/// A variable of the process's environment that a text takes in.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EnvRead {
+    /// The variable's name in the process's environment.
+    pub name: String,
+    /// Where the text stands.
+    pub at: Position,
 }
 
 impl fmt::Debug for Provider {

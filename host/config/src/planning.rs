@@ -3,6 +3,7 @@
 //! Each key is read by its own file under `elements`; here they are put in order: prompts and
 //! providers make the columns, which the filters of tests choose from.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -182,6 +183,9 @@ impl Config {
             filters: books.filters.filters(),
             var_files,
             languages: books.code.languages(),
+            env_reads: Vec::new(),
+            env_sources: BTreeMap::new(),
+            trust_requests: findings.take_trust_requests(),
             filled_in: self.declared.filled_in(),
         };
         self.declared.without_secrets(findings.verdict(plan))

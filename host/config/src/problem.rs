@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::plan::Position;
+use crate::trust::TrustRequest;
 
 /// Problems beyond this many are counted, not kept: a generated file can hold a million.
 const MAX_KEPT: usize = 100;
@@ -73,6 +74,7 @@ pub(crate) struct Findings {
     unkept_warnings: Cell<usize>,
     /// Lists of names that stand in a help already.
     listed: RefCell<BTreeSet<String>>,
+    trust_requests: RefCell<Vec<TrustRequest>>,
 }
 
 impl Findings {
@@ -135,6 +137,22 @@ impl Findings {
         } else {
             self.unkept_warnings.set(self.unkept_warnings.get() + 1);
         }
+    }
+
+    /// Notes something that needs the person's agreement, once for each origin.
+    pub(crate) fn trust_request(&self, request: TrustRequest) {
+        let mut requests = self.trust_requests.borrow_mut();
+        let is_known = |known: &TrustRequest| {
+            known.subject == request.subject && known.origin == request.origin
+        };
+        if !requests.iter().any(is_known) {
+            requests.push(request);
+        }
+    }
+
+    /// What was noted so far.
+    pub(crate) fn take_trust_requests(&self) -> Vec<TrustRequest> {
+        self.trust_requests.take()
     }
 
     /// The names there are, as a sentence; `None` where a help of this report has the same list.

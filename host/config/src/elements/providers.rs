@@ -162,6 +162,7 @@ impl Repeated for Listed {
         };
         let other_here = Provider {
             at: self.provider.at.clone(),
+            env_reads: self.provider.env_reads.clone(),
             places: self.provider.places.clone(),
             ..(*other.provider).clone()
         };
@@ -407,6 +408,8 @@ impl Reader<'_> {
                 .map(|script| code::meant(script, code::Use::Transform)),
             code,
             plugin,
+            origin: crate::trust::Origin::Config,
+            env_reads: Vec::new(),
             at,
             places: provider_config::places(entry),
         })

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 /// A place in a file that the user wrote, for messages.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Position {
     /// The file as the user named it.
     pub file: PathBuf,

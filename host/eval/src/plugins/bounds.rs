@@ -70,6 +70,7 @@ fn limit(declared: &Arc<DeclaredLimit>) -> Arc<Limit> {
 
 #[cfg(test)]
 mod tests {
+    use runner_config::Origin;
     use runner_config::plan::{Budget, Places, Position, ProviderCode};
     use serde_json::Map;
 
@@ -93,6 +94,8 @@ mod tests {
             transform: None,
             code: ProviderCode::default(),
             plugin: "acme".to_owned(),
+            origin: Origin::Config,
+            env_reads: Vec::new(),
             at: Position::default(),
             places: Places::default(),
         }

@@ -1,0 +1,152 @@
+//! Who wrote a text, and what it needs the person's agreement for.
+//!
+//! Every text that is read has an [`Origin`], and its rights follow from that alone. What a text
+//! wants beyond its rights is no error: the reader notes a [`TrustRequest`] and goes on as if it
+//! were agreed to, and nothing is sent, written or run before every request has been settled.
+//! `docs/security.md` has the table of origins and rights.
+//!
+//! Not here: who is asked, and what is remembered. This crate reads files and decides nothing
+//! for the person.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::plan::Position;
+
+/// Who wrote a text.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub enum Origin {
+    /// The person who runs the program: flags, their environment, their answer to a question. It
+    /// may do anything.
+    Person,
+    /// The config: the file named by `-c`, YAML that it names, its `env`, its prompt files.
+    #[default]
+    Config,
+    /// A data file, by the path that messages call it, or the code that made the data: it gives
+    /// values, and chooses among what the config declares.
+    Data(Arc<Path>),
+}
+
+impl Origin {
+    /// The rights of the data file `path`.
+    pub fn data(path: &Path) -> Self {
+        Self::Data(Arc::from(path))
+    }
+
+    /// Whether it gives values only.
+    pub fn is_data(&self) -> bool {
+        matches!(self, Self::Data(_))
+    }
+}
+
+/// Something that a text needs beyond the rights of its origin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustRequest {
+    /// What it needs.
+    pub subject: TrustSubject,
+    /// Who wrote the text.
+    pub origin: Origin,
+    /// Where the text stands.
+    pub at: Position,
+}
+
+/// What the person may agree to, exactly: a request that differs in anything is a new one. The
+/// serialised form is what is remembered.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum TrustSubject {
+    /// Reading a file.
+    Read {
+        /// Its absolute path, links resolved where it exists.
+        path: PathBuf,
+    },
+    /// Writing a file.
+    Write {
+        /// Its absolute path, links resolved as far as it exists.
+        path: PathBuf,
+    },
+    /// Sending a variable of the environment.
+    Variable {
+        /// Its name.
+        name: String,
+        /// The origin (scheme, host and port) that receives it.
+        to: String,
+    },
+    /// Connecting to an address that is private or link-local.
+    Address {
+        /// The origin, as granted.
+        origin: String,
+    },
+    /// Using a component that somebody else built.
+    Component {
+        /// What the config calls it.
+        alias: String,
+        /// Which component: the digest of its bytes.
+        sha256: String,
+        /// What it is granted, as JSON: hosts, credentials, models.
+        grants: String,
+    },
+    /// A provider or judge that a row brings instead of naming one of the config's.
+    Provider {
+        /// Its id.
+        id: String,
+        /// The digest of everything that the row says of it.
+        sha256: String,
+    },
+    /// A file of code that a row names.
+    Code {
+        /// As the row names it.
+        name: String,
+    },
+}
+
+/// What the person agrees to, in words that end a sentence: "may …".
+impl fmt::Display for TrustSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read { path } => write!(f, "read the file {}", path.display()),
+            Self::Write { path } => write!(f, "write the file {}", path.display()),
+            Self::Variable { name, to } => {
+                write!(f, "send the environment variable {name} to {to}")
+            }
+            Self::Address { origin } => write!(f, "connect to {origin}, a private address"),
+            Self::Component {
+                alias,
+                sha256,
+                grants,
+            } => write!(
+                f,
+                "use the component '{alias}' (sha256 {}) with {grants}",
+                sha256.get(..12).unwrap_or(sha256)
+            ),
+            Self::Provider { id, .. } => write!(f, "ask the provider '{id}'"),
+            Self::Code { name } => write!(f, "run the code {name} in the sandbox"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_reads_back_as_it_was() {
+        let subjects = [
+            TrustSubject::Read {
+                path: "/a/b".into(),
+            },
+            TrustSubject::Variable {
+                name: "X".to_owned(),
+                to: "https://a.example".to_owned(),
+            },
+        ];
+        for subject in subjects {
+            let text = serde_json::to_string(&subject).expect("plain data");
+            let back: TrustSubject = serde_json::from_str(&text).expect("what was written");
+            assert_eq!(back, subject, "{text}");
+        }
+    }
+}

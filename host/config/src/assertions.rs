@@ -10,7 +10,6 @@ use crate::assertion_text::PROMPTFOO_TYPES;
 use crate::catalog::Catalog;
 use crate::elements::code::Use;
 use crate::elements::judges::JudgeBook;
-use crate::elements::vars::{Origin, may_name};
 use crate::elements::{Reading, code, program};
 use crate::entry::Entry;
 use crate::files::{has_extension, without_scheme};
@@ -72,16 +71,13 @@ impl<'a> AssertionReader<'a> {
     }
 
     /// An `assert` list.
-    pub(crate) fn list(&self, entry: &Entry<'_>, origin: Origin) -> Vec<Check> {
+    pub(crate) fn list(&self, entry: &Entry<'_>) -> Vec<Check> {
         let findings = self.reading.findings;
         if !entry.is_list() {
             entry.mismatch(findings, "a list of assertions");
             return Vec::new();
         }
-        let checks: Vec<Check> = entry
-            .items()
-            .filter_map(|item| self.check(&item, origin))
-            .collect();
+        let checks: Vec<Check> = entry.items().filter_map(|item| self.check(&item)).collect();
         let size = |check: &Check| match check {
             Check::One(_) => 1,
             Check::Set { assertions, .. } => assertions.len(),
@@ -96,14 +92,14 @@ impl<'a> AssertionReader<'a> {
         checks
     }
 
-    fn check(&self, entry: &Entry<'_>, origin: Origin) -> Option<Check> {
+    fn check(&self, entry: &Entry<'_>) -> Option<Check> {
         match set_rule(entry) {
-            Some(rule) => self.set(rule, entry, origin),
-            None => self.one(entry, origin).map(Check::One),
+            Some(rule) => self.set(rule, entry),
+            None => self.one(entry).map(Check::One),
         }
     }
 
-    fn set(&self, rule: SetRule, entry: &Entry<'_>, origin: Origin) -> Option<Check> {
+    fn set(&self, rule: SetRule, entry: &Entry<'_>) -> Option<Check> {
         let findings = self.reading.findings;
         let word = rule.word();
         entry.warn_unknown(findings, &KNOWN_IN_SET);
@@ -130,7 +126,7 @@ impl<'a> AssertionReader<'a> {
                 let message = format!("an {word} can't hold another {}", inner.word());
                 findings.error(member.at(), message);
             } else {
-                assertions.extend(self.one(&member, origin));
+                assertions.extend(self.one(&member));
             }
         }
         for one in assertions.iter().filter(|it| compared::is_one(&it.kind)) {
@@ -149,7 +145,7 @@ impl<'a> AssertionReader<'a> {
         })
     }
 
-    fn one(&self, entry: &Entry<'_>, origin: Origin) -> Option<Assertion> {
+    fn one(&self, entry: &Entry<'_>) -> Option<Assertion> {
         let findings = self.reading.findings;
         if !entry.is_map() {
             entry.mismatch(findings, "a map with `type`");
@@ -172,14 +168,14 @@ impl<'a> AssertionReader<'a> {
             self.reading.code.note(&name);
         }
         let code = |entry: &Entry<'_>, usage| {
-            let script = code::read(entry, origin, self.reading)?;
+            let script = code::read(entry, self.reading)?;
             Some(code::meant(script, usage))
         };
         let by_code = |value: &Entry<'_>| value.text().is_some_and(code::is_file);
         let value_at = value.as_ref().map_or_else(|| entry.at(), Entry::at);
         let (script, value) = match value {
             Some(value) if by_code(&value) => (code(&value, Use::Assertion), None),
-            Some(value) => (None, self.value(&value, origin)),
+            Some(value) => (None, self.value(&value)),
             None => (None, None),
         };
         Some(Assertion {
@@ -199,7 +195,7 @@ impl<'a> AssertionReader<'a> {
             config: entry
                 .get("config")
                 .and_then(|config| config.want_map(findings)),
-            knobs: self.knobs(entry, origin),
+            knobs: self.knobs(entry),
             judges: self.judges(entry),
             when: entry
                 .get("when")
@@ -229,9 +225,9 @@ impl<'a> AssertionReader<'a> {
         }
     }
 
-    fn knobs(&self, entry: &Entry<'_>, origin: Origin) -> Map<String, Value> {
+    fn knobs(&self, entry: &Entry<'_>) -> Map<String, Value> {
         let knob = |key: &&str| {
-            let value = self.raw_value(&entry.get(key)?, origin)?;
+            let value = self.raw_value(&entry.get(key)?)?;
             Some(((*key).to_owned(), value))
         };
         KNOBS.iter().filter_map(knob).collect()
@@ -277,20 +273,20 @@ impl<'a> AssertionReader<'a> {
     }
 
     /// A text as it is, a file's content, or any other value: its templates are the grader's.
-    fn raw_value(&self, entry: &Entry<'_>, origin: Origin) -> Option<Value> {
+    fn raw_value(&self, entry: &Entry<'_>) -> Option<Value> {
         match entry.text() {
-            Some(text) if text.starts_with("file://") => self.text_value(text, entry, origin),
+            Some(text) if text.starts_with("file://") => self.text_value(text, entry),
             _ => Some(entry.node.json()),
         }
     }
 
     /// `value`, files in it loaded.
-    fn value(&self, entry: &Entry<'_>, origin: Origin) -> Option<Value> {
+    fn value(&self, entry: &Entry<'_>) -> Option<Value> {
         match entry.text() {
-            Some(text) => self.text_value(text, entry, origin),
+            Some(text) => self.text_value(text, entry),
             None if entry.is_list() => {
                 let items = entry.items().map(|item| match item.text() {
-                    Some(text) => self.text_value(text, &item, origin).unwrap_or_default(),
+                    Some(text) => self.text_value(text, &item).unwrap_or_default(),
                     None => item.node.json(),
                 });
                 Some(items.collect())
@@ -299,7 +295,7 @@ impl<'a> AssertionReader<'a> {
         }
     }
 
-    fn text_value(&self, text: &str, entry: &Entry<'_>, origin: Origin) -> Option<Value> {
+    fn text_value(&self, text: &str, entry: &Entry<'_>) -> Option<Value> {
         let findings = self.reading.findings;
         if !text.starts_with("file://") {
             self.check_template(text, entry);
@@ -311,9 +307,6 @@ impl<'a> AssertionReader<'a> {
             findings.error_help(entry.at(), message, help);
             return None;
         }
-        if !may_name(text, &entry.at(), origin, findings) {
-            return None;
-        }
         let path = self.reading.files.shown(without_scheme(text));
         if let Some(value) = self.values.borrow().get(&path) {
             return value.clone();
@@ -321,12 +314,12 @@ impl<'a> AssertionReader<'a> {
         let value = if has_extension(&path, &["json", "yaml", "yml"]) {
             self.reading
                 .files
-                .tree(&path, &entry.at(), findings)
+                .tree(&path, &entry.at(), entry.origin, findings)
                 .map(|node| node.json())
         } else {
             self.reading
                 .files
-                .read_named(&path, &entry.at(), findings)
+                .read_named(&path, &entry.at(), entry.origin, findings)
                 .map(|text| Value::from(text.trim()))
         };
         self.values.borrow_mut().insert(path, value.clone());

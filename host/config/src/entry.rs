@@ -1,4 +1,5 @@
-//! One value of a config while it is being read: the value, its file and the path of its key.
+//! One value of a config while it is being read: the value, its file, the path of its key, and
+//! who wrote it, which goes with it into every value within.
 //!
 //! The typed getters report what is wrong to [`Findings`] and give `None`, so that a reader can
 //! go on. An absent key and an explicit `null` mean the same.
@@ -10,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::node::{Key, Kind, Node};
 use crate::plan::Position;
 use crate::problem::{Findings, did_you_mean};
+use crate::trust::Origin;
 
 /// A value in its place.
 #[derive(Debug, Clone)]
@@ -18,15 +20,18 @@ pub(crate) struct Entry<'a> {
     pub(crate) file: &'a Path,
     /// Path of the key, for example `tests[3].vars.name`; empty at the root.
     pub(crate) key: String,
+    /// Who wrote it.
+    pub(crate) origin: &'a Origin,
 }
 
 impl<'a> Entry<'a> {
     /// The whole of `file`.
-    pub(crate) fn root(node: &'a Node, file: &'a Path) -> Self {
+    pub(crate) fn root(node: &'a Node, file: &'a Path, origin: &'a Origin) -> Self {
         Self {
             node,
             file,
             key: String::new(),
+            origin,
         }
     }
 
@@ -75,6 +80,7 @@ impl<'a> Entry<'a> {
                     node,
                     file: self.file,
                     key: self.path(&key.name),
+                    origin: self.origin,
                 },
             )
         })
@@ -90,6 +96,7 @@ impl<'a> Entry<'a> {
             node,
             file: self.file,
             key: format!("{}[{index}]", self.key),
+            origin: self.origin,
         })
     }
 
@@ -103,6 +110,7 @@ impl<'a> Entry<'a> {
             node,
             file: self.file,
             key: self.path(name),
+            origin: self.origin,
         })
     }
 

@@ -3,6 +3,9 @@
 //! A path is kept as the user would write it (relative to the current folder, through the
 //! config's own folder), so that messages name it that way; only opening joins it with the
 //! current folder.
+//!
+//! Every file that a text names is opened here, and nowhere without the text's [`Origin`]: what
+//! lies beyond its rights is noted before it is read.
 
 use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
@@ -10,6 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::node::{Malformed, Mark, Node};
 use crate::plan::Position;
 use crate::problem::{Findings, Problem};
+use crate::trust::{Origin, TrustRequest, TrustSubject};
 use crate::{json, yaml};
 
 mod read;
@@ -30,13 +34,56 @@ pub(crate) const MAX_MATCHES: usize = 100_000;
 pub(crate) struct Files {
     /// The current folder.
     pub(crate) cwd: PathBuf,
-    /// The folder of the config, as the user would write it.
+    /// The folder that names are relative to, as the user would write it.
     pub(crate) base: PathBuf,
+    /// The folder of the config, as the user would write it: below it the config may name files.
+    pub(crate) root: PathBuf,
     /// Where what is read is noted.
     pub(crate) read: FilesRead,
 }
 
 impl Files {
+    /// Reads relative to `root`, the folder of a config.
+    pub(crate) fn new(cwd: PathBuf, root: PathBuf, read: FilesRead) -> Self {
+        Self {
+            cwd,
+            base: root.clone(),
+            root,
+            read,
+        }
+    }
+
+    /// Notes a file that a text names beyond its rights. The config may name what lies in its
+    /// folder, but for `.env` files, which are the person's environment; data what lies in the
+    /// data file's folder, but for everything whose name begins with a dot. Links count as what
+    /// they lead to.
+    pub(crate) fn permit(&self, shown: &Path, at: &Position, origin: &Origin, to: &Findings) {
+        let folder = match origin {
+            Origin::Person => return,
+            Origin::Config => self.cwd.join(&self.root),
+            Origin::Data(file) => {
+                let file = self.cwd.join(file);
+                file.parent().map(Path::to_owned).unwrap_or_default()
+            }
+        };
+        let (folder, path) = (real(&folder), tidy(&self.cwd.join(shown)));
+        let within = |path: &Path| match path.strip_prefix(&folder) {
+            Ok(inner) => !inner.components().any(|part| is_hidden(part, origin)),
+            Err(_) => false,
+        };
+        let real = real(&path);
+        // As written, too: a link called `.env` is one, wherever it leads.
+        let name = path.file_name().map(Path::new);
+        if within(&real) && name.is_none_or(|name| !is_hidden_path(name, origin)) {
+            return;
+        }
+        to.trust_request(TrustRequest {
+            subject: TrustSubject::Read { path: real },
+            origin: origin.clone(),
+            at: at.clone(),
+        });
+    }
+
     /// `written` relative to the config's folder, as the user would write it.
     pub(crate) fn shown(&self, written: &str) -> PathBuf {
         tidy(&self.base.join(without_scheme(written)))
@@ -98,15 +145,24 @@ impl Files {
         &self,
         shown: &Path,
         at: &Position,
+        origin: &Origin,
         findings: &Findings,
     ) -> Option<String> {
+        self.permit(shown, at, origin, findings);
         self.read(shown, MAX_FILE)
             .map_err(|reason| findings.error(at.clone(), about(shown, at, &reason)))
             .ok()
     }
 
     /// The tree of a YAML or JSON file that `at` names.
-    pub(crate) fn tree(&self, shown: &Path, at: &Position, findings: &Findings) -> Option<Node> {
+    pub(crate) fn tree(
+        &self,
+        shown: &Path,
+        at: &Position,
+        origin: &Origin,
+        findings: &Findings,
+    ) -> Option<Node> {
+        self.permit(shown, at, origin, findings);
         match self.read(shown, MAX_TREE_FILE) {
             Err(reason) => findings.error(at.clone(), about(shown, at, &reason)),
             Ok(text) => match parse_tree(&text, has_extension(shown, &["json"])) {
@@ -156,6 +212,34 @@ fn matches(pattern: &Path) -> Result<Vec<PathBuf>, String> {
     }
     found.sort();
     Ok(found)
+}
+
+/// A path with its links resolved, as far as it exists.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => real(parent).join(name),
+        _ => path.to_owned(),
+    }
+}
+
+/// Whether a part of a path is one that a text of this origin may not name.
+fn is_hidden(part: Component<'_>, origin: &Origin) -> bool {
+    let Component::Normal(name) = part else {
+        return false;
+    };
+    let name = name.as_encoded_bytes();
+    match origin {
+        Origin::Person => false,
+        Origin::Config => name == b".env" || name.starts_with(b".env."),
+        Origin::Data(_) => name.starts_with(b"."),
+    }
+}
+
+fn is_hidden_path(path: &Path, origin: &Origin) -> bool {
+    path.components().any(|part| is_hidden(part, origin))
 }
 
 /// Names the file unless the place is the file itself.

@@ -18,13 +18,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
 use crate::entry::Entry;
 use crate::node::{Kind, Node};
-use crate::plan::Position;
+use crate::plan::{EnvRead, Position};
 use crate::problem::{Findings, did_you_mean};
 use crate::template::{Piece, Template, is_plain, pieces};
 
@@ -39,8 +39,22 @@ pub(crate) struct Declared {
     names: BTreeSet<String>,
     /// The process's environment, which provider parts see.
     outside: Arc<Map<String, Value>>,
-    /// Secrets that were filled into provider parts, by this and by every clone.
-    filled_in: Arc<Mutex<BTreeSet<String>>>,
+    /// The declared names whose values came from the process's environment, each with the
+    /// variables that it took.
+    sources: BTreeMap<String, BTreeSet<String>>,
+    /// What was filled in, by this and by every clone.
+    filled_in: Arc<Mutex<FilledIn>>,
+}
+
+/// What templates took from the process's environment.
+#[derive(Default)]
+struct FilledIn {
+    /// Secrets in provider parts.
+    secrets: BTreeSet<String>,
+    /// Variables in provider parts, each with the place of the text.
+    by_providers: BTreeSet<EnvRead>,
+    /// Those in all other texts.
+    by_others: BTreeSet<EnvRead>,
 }
 
 /// A part of a config, by what its templates see.
@@ -89,6 +103,10 @@ impl Declared {
             if let Some(value) = value(name, &entry, &process, findings) {
                 values.insert(name.to_owned(), value);
             }
+            let sources = sources(name, &entry, &process);
+            if !sources.is_empty() {
+                declared.sources.insert(name.to_owned(), sources);
+            }
             declared.names.insert(name.to_owned());
         }
         declared.values = Arc::new(values);
@@ -97,6 +115,10 @@ impl Declared {
 
     /// What both declare; of a name that both give a value, the one of `later`.
     pub(crate) fn and(mut self, later: Self) -> Self {
+        for name in later.values.keys() {
+            self.sources.remove(name);
+        }
+        self.sources.extend(later.sources);
         let values = Arc::make_mut(&mut self.values);
         values.extend(Arc::unwrap_or_clone(later.values));
         self.names.extend(later.names);
@@ -190,7 +212,85 @@ impl Declared {
             return self.tag_of_provider(tag, &template, secret, at, findings);
         }
         self.check(&template, at, findings);
+        self.note_reads(&template, at);
         template.render(&Arc::default()).ok()
+    }
+
+    /// Notes the variables of the process's environment that a template of no provider takes in.
+    pub(crate) fn note_reads(&self, template: &Template, at: &Position) {
+        let reads = self.env_names(template).flat_map(|name| self.taken(&name));
+        // A text is read as part of the config and as a prompt: one place, once with its key.
+        let reads = reads.map(|name| EnvRead {
+            name,
+            at: Position {
+                key: String::new(),
+                ..at.clone()
+            },
+        });
+        let reads: Vec<EnvRead> = reads.collect();
+        self.filled_in().by_others.extend(reads);
+    }
+
+    /// The same for a text that is compiled together with others: what can't be read alone may
+    /// read anything.
+    pub(crate) fn note_reads_of_part(&self, text: &str, at: &Position) {
+        match Template::new(text, Some(&self.values)) {
+            Ok(template) => self.note_reads(&template, at),
+            Err(_) => {
+                if let Ok(all) = Template::new("{{ env }}", Some(&self.values)) {
+                    self.note_reads(&all, at);
+                }
+            }
+        }
+    }
+
+    /// The names that a template reads from `env`; all of them where it chooses by itself.
+    fn env_names(&self, template: &Template) -> impl Iterator<Item = String> {
+        let paths: Vec<String> = template.paths().collect();
+        let named = |path: &String| {
+            let name = path.strip_prefix("env.")?;
+            Some(name.split('.').next().unwrap_or(name).to_owned())
+        };
+        let chooses = paths.iter().any(|path| path == "env");
+        let all = chooses.then(|| self.names.iter().cloned().collect());
+        let all: Vec<String> = all.unwrap_or_default();
+        all.into_iter()
+            .chain(paths.iter().filter_map(named).collect::<Vec<_>>())
+    }
+
+    /// The variables of the process's environment that a declared name stands for.
+    fn taken(&self, name: &str) -> Vec<String> {
+        self.sources
+            .get(name)
+            .map(|names| names.iter().cloned().collect())
+            .unwrap_or_default()
+    }
+
+    /// The variables that were filled into the provider at `entry`.
+    pub(crate) fn reads_of(&self, entry: &Entry<'_>) -> Vec<EnvRead> {
+        let filled_in = self.filled_in();
+        let mut reads = BTreeSet::new();
+        entry.node.each_filled(&mut |mark| {
+            let is_here = |read: &&EnvRead| {
+                (read.at.line, read.at.column) == (mark.line, mark.column)
+                    && read.at.file == entry.file
+            };
+            reads.extend(filled_in.by_providers.iter().filter(is_here).cloned());
+        });
+        reads.into_iter().collect()
+    }
+
+    /// The variables that texts of no provider take in, and the declared names that stand for
+    /// some of the process's environment.
+    pub(crate) fn env_reads(&self) -> (Vec<EnvRead>, BTreeMap<String, BTreeSet<String>>) {
+        let reads = self.filled_in().by_others.iter().cloned().collect();
+        (reads, self.sources.clone())
+    }
+
+    fn filled_in(&self) -> MutexGuard<'_, FilledIn> {
+        self.filled_in
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reports names that a template reads from `env` and nobody declared.
@@ -221,6 +321,18 @@ impl Declared {
             findings.error_help(at.clone(), format!("env.{name} is not declared"), help);
         }
     }
+}
+
+/// The variables of the process's environment that one entry of an `env` map takes.
+fn sources(name: &str, entry: &Entry<'_>, process: &Declared) -> BTreeSet<String> {
+    let is_set = |name: &String| process.values.contains_key(name);
+    if entry.node.kind == Kind::Null {
+        return Some(name.to_owned()).into_iter().filter(is_set).collect();
+    }
+    let text = entry.text().filter(|text| !is_plain(text));
+    let template = text.and_then(|text| Template::new(text, Some(&process.values)).ok());
+    let names = template.map(|template| process.env_names(&template).filter(is_set).collect());
+    names.unwrap_or_default()
 }
 
 /// The value of one entry of an `env` map; `None`: declared, but not set.

@@ -119,6 +119,19 @@ impl Folder {
         }
     }
 
+    /// What the person is asked for, as they see it; the folder is `~`.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        let real = self.path().canonicalize().unwrap();
+        let requests = self.plan().trust_requests;
+        let shown = requests.iter().map(|request| {
+            let at = &request.at;
+            format!("{at}: {}: {}", at.key, request.subject)
+        });
+        shown
+            .map(|text| text.replace(real.to_str().unwrap(), "~"))
+            .collect()
+    }
+
     pub(crate) fn warnings(&self) -> Vec<String> {
         match self.try_plan() {
             Ok((_, warnings)) => warnings.iter().map(ToString::to_string).collect(),

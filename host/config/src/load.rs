@@ -20,6 +20,7 @@ use crate::problem::{ConfigError, Findings, Warning};
 use crate::redacted::redacted;
 use crate::references;
 use crate::several;
+use crate::trust::Origin;
 
 mod find;
 mod given;
@@ -121,8 +122,8 @@ pub(crate) struct Source {
     pub(crate) path: PathBuf,
     pub(crate) root: Node,
     pub(crate) files: Files,
-    /// Whether it holds data, in which nothing is a template.
-    pub(crate) is_data: bool,
+    /// Who wrote it. In data nothing is a template.
+    pub(crate) origin: Origin,
 }
 
 /// Reads a config's files, `env` and `plugins`.
@@ -162,18 +163,21 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
     let declared = sources
         .iter()
         .map(|source| {
-            let root = Entry::root(&source.root, &source.path);
+            let root = Entry::root(&source.root, &source.path, &source.origin);
             Declared::read(&root, &request.env, &findings)
         })
         .reduce(Declared::and)
         .unwrap_or_default();
     let mut plugins = Vec::new();
     for Source {
-        path, root, files, ..
-    } in sources.iter_mut().filter(|source| !source.is_data)
+        path,
+        root,
+        files,
+        origin,
+    } in sources.iter_mut().filter(|source| !source.origin.is_data())
     {
         declared.fill_config(root, path, &findings);
-        let more = plugins::read(&Entry::root(root, path), files, &findings);
+        let more = plugins::read(&Entry::root(root, path, origin), files, &findings);
         plugins::add(&mut plugins, more);
     }
     let config = Config {
@@ -194,20 +198,16 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
 /// One file; `None` if it was reported.
 fn source(path: PathBuf, request: &LoadRequest, findings: &Findings) -> Option<Source> {
     let base = path.parent().map(Path::to_owned).unwrap_or_default();
-    let files = Files {
-        cwd: request.cwd.clone(),
-        base,
-        read: request.files_read.clone(),
-    };
+    let files = Files::new(request.cwd.clone(), base, request.files_read.clone());
     let whole = Position {
         file: path.clone(),
         ..Position::default()
     };
-    let mut root = files.tree(&path, &whole, findings)?;
-    references::resolve(&mut root, &path, &files, findings);
+    let mut root = files.tree(&path, &whole, &Origin::Person, findings)?;
+    references::resolve(&mut root, &path, &Origin::Config, &files, findings);
     if !matches!(root.kind, Kind::Map(_)) {
         let Mark { line, column } = root.mark;
-        let what = Entry::root(&root, &path).what();
+        let what = Entry::root(&root, &path, &Origin::Config).what();
         let message =
             format!("a config is a map with `prompts`, `providers` and `tests`, not {what}");
         let at = Position {
@@ -222,7 +222,7 @@ fn source(path: PathBuf, request: &LoadRequest, findings: &Findings) -> Option<S
         path,
         root,
         files,
-        is_data: false,
+        origin: Origin::Config,
     })
 }
 

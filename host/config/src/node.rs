@@ -117,6 +117,16 @@ impl Node {
         at_depth(value, mark, 0)
     }
 
+    /// Calls `each` with the place of every text in which an environment template was filled in.
+    pub(crate) fn each_filled(&self, each: &mut dyn FnMut(Mark)) {
+        match &self.kind {
+            Kind::Text(text) if text.filled.is_some() => each(self.mark),
+            Kind::List(items) => items.iter().for_each(|item| item.each_filled(each)),
+            Kind::Map(fields) => fields.iter().for_each(|(_, value)| value.each_filled(each)),
+            Kind::Text(_) | Kind::Null | Kind::Bool(_) | Kind::Number(_) => {}
+        }
+    }
+
     /// As JSON, environment templates filled in.
     pub(crate) fn json(&self) -> Value {
         self.convert(true)

@@ -329,6 +329,9 @@ pub struct Test {
     pub metadata: Map<String, Value>,
     /// `options`: `prefix`, `suffix`, `repeat`, …; unknown keys go to the provider.
     pub options: Map<String, Value>,
+    /// Whether templates in `options.prefix` and `options.suffix` see the config's `env`: they are
+    /// the config's words, not those of a row or of code.
+    pub affixes_see_env: bool,
     /// `options.timeoutMs`: over [`RunOptions::case_timeout`].
     pub timeout: TestTimeout,
     /// `provider`: asked instead of the columns' providers.

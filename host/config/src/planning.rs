@@ -3,7 +3,6 @@
 //! Each key is read by its own file under `elements`; here they are put in order: prompts and
 //! providers make the columns, which the filters of tests choose from.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -164,6 +163,7 @@ impl Config {
         let chosen = filters.choose(columns, tests, &var_files, &findings);
         unset::warn(&chosen.columns, &chosen.tests, &findings);
         check_comparisons(&chosen.columns, &chosen.tests, &findings);
+        let (env_reads, env_sources) = self.declared.env_reads();
         let plan = Plan {
             order: Order::new(&chosen.columns, &chosen.tests),
             description: self.description(&documents, &findings),
@@ -183,10 +183,10 @@ impl Config {
             filters: books.filters.filters(),
             var_files,
             languages: books.code.languages(),
-            env_reads: Vec::new(),
-            env_sources: BTreeMap::new(),
+            env_reads,
+            env_sources,
             trust_requests: findings.take_trust_requests(),
-            filled_in: self.declared.filled_in(),
+            filled_in: self.declared.secrets(),
         };
         self.declared.without_secrets(findings.verdict(plan))
     }
@@ -277,7 +277,7 @@ impl Config {
     ) -> Vec<Document<'a>> {
         let sources = self.sources.iter().enumerate();
         let document = |(index, source): (usize, &'a Source)| Document {
-            root: Entry::root(&source.root, &source.path),
+            root: Entry::root(&source.root, &source.path, &source.origin),
             reading: Reading {
                 files: &source.files,
                 findings,
@@ -298,7 +298,7 @@ impl Config {
     fn ranked(&self) -> Vec<Entry<'_>> {
         let sources = self.sources.iter().rev();
         sources
-            .map(|source| Entry::root(&source.root, &source.path))
+            .map(|source| Entry::root(&source.root, &source.path, &source.origin))
             .collect()
     }
 

@@ -144,8 +144,11 @@ pub(crate) fn read(documents: &[Document<'_>], findings: &Findings) -> Prices {
         return Prices::default();
     };
     let shown = reading.files.shown(without_scheme(path));
-    match reading.files.tree(&shown, &entry.at(), findings) {
-        Some(node) => own(&Entry::root(&node, &shown), findings),
+    match reading
+        .files
+        .tree(&shown, &entry.at(), entry.origin, findings)
+    {
+        Some(node) => own(&Entry::root(&node, &shown, entry.origin), findings),
         None => Prices::default(),
     }
 }

@@ -15,6 +15,7 @@ use crate::files::Files;
 use crate::node::{Kind, Mark, Node, Text};
 use crate::plan::Position;
 use crate::problem::Findings;
+use crate::trust::Origin;
 
 /// Keys whose values are JSON Schemas, or hold them.
 const SCHEMAS: [&str; 8] = [
@@ -38,13 +39,20 @@ const MAX_CHAIN: usize = 16;
 const MAX_BROUGHT: usize = 1 << 20;
 
 /// Replaces every reference in `root`, which is the file `path`.
-pub(crate) fn resolve(root: &mut Node, path: &Path, files: &Files, findings: &Findings) {
+pub(crate) fn resolve(
+    root: &mut Node,
+    path: &Path,
+    origin: &Origin,
+    files: &Files,
+    findings: &Findings,
+) {
     if !mentions(root) {
         return;
     }
     let mut resolver = Resolver {
         whole: root.clone(),
         path,
+        origin,
         files,
         findings,
         others: HashMap::new(),
@@ -92,6 +100,7 @@ impl Place {
 struct Resolver<'a> {
     whole: Node,
     path: &'a Path,
+    origin: &'a Origin,
     files: &'a Files,
     findings: &'a Findings,
     others: HashMap<PathBuf, Option<Node>>,
@@ -168,7 +177,7 @@ impl Resolver<'_> {
         let shown = self.files.shown(file);
         if !self.others.contains_key(&shown) {
             let at = self.at(mark, place);
-            let tree = self.files.tree(&shown, &at, self.findings);
+            let tree = self.files.tree(&shown, &at, self.origin, self.findings);
             self.others.insert(shown.clone(), tree);
         }
         let Some(tree) = &self.others[&shown] else {

@@ -161,8 +161,11 @@ fn config(key: &str) -> Value {
 fn with_code(key: &str) -> Value {
     match key {
         "tests" => {
-            let generator = map(&["path", "config"], &[], |key| match key {
-                "path" => text("the file of code that makes tests: file://gen.js"),
+            let generator = map(&["path", "config", "trust"], &[], |key| match key {
+                "path" => text("a file of tests, or of code that makes them: file://gen.js"),
+                "trust" => {
+                    json!({ "const": "config", "description": "its tests have the rights of the config, not those of data" })
+                }
                 _ => json!({ "description": "what the code is called with" }),
             });
             let one = json!({ "anyOf": [{ "type": "string" }, reference("test"), generator] });

@@ -36,6 +36,16 @@ impl Origin {
         Self::Data(Arc::from(path))
     }
 
+    /// The rights of a file that a text of this origin names as a source of values: data stays
+    /// data, and what the person names is at most the config's.
+    pub(crate) fn of_named(&self, path: &Path, holds_data: bool) -> Self {
+        match self {
+            Self::Data(_) => self.clone(),
+            Self::Person | Self::Config if holds_data => Self::data(path),
+            Self::Person | Self::Config => Self::Config,
+        }
+    }
+
     /// Whether it gives values only.
     pub fn is_data(&self) -> bool {
         matches!(self, Self::Data(_))
@@ -96,10 +106,17 @@ pub enum TrustSubject {
         /// The digest of everything that the row says of it.
         sha256: String,
     },
+    /// An option of a row that changes how its request is sent.
+    RequestOption {
+        /// Its name.
+        name: String,
+        /// What the row says, as JSON.
+        value: String,
+    },
     /// A file of code that a row names.
     Code {
-        /// As the row names it.
-        name: String,
+        /// Its absolute path, links resolved.
+        path: PathBuf,
     },
 }
 
@@ -123,30 +140,13 @@ impl fmt::Display for TrustSubject {
                 sha256.get(..12).unwrap_or(sha256)
             ),
             Self::Provider { id, .. } => write!(f, "ask the provider '{id}'"),
-            Self::Code { name } => write!(f, "run the code {name} in the sandbox"),
+            Self::RequestOption { name, value } => {
+                write!(f, "set `{name}` of its request to {value}")
+            }
+            Self::Code { path } => write!(f, "run the code of {} in the sandbox", path.display()),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_remembered_reads_back_as_it_was() {
-        let subjects = [
-            TrustSubject::Read {
-                path: "/a/b".into(),
-            },
-            TrustSubject::Variable {
-                name: "X".to_owned(),
-                to: "https://a.example".to_owned(),
-            },
-        ];
-        for subject in subjects {
-            let text = serde_json::to_string(&subject).expect("plain data");
-            let back: TrustSubject = serde_json::from_str(&text).expect("what was written");
-            assert_eq!(back, subject, "{text}");
-        }
-    }
-}
+mod tests;

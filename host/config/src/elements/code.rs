@@ -6,21 +6,21 @@
 //! A script's files have names relative to the lowest folder that holds all of them: nothing
 //! above what is needed shows in a message.
 //!
-//! Rows of data files may hold code, which is harmless where it runs, but may not name files of
-//! code: they may come from anybody, and a file that they name would be read.
+//! Rows of data files may hold code, which is harmless where it runs; files of code that they name
+//! need the person's agreement: somebody else's data would choose what is run and read.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::vars::Origin;
 use super::{PROGRAM_HELP, Reading, program};
 use crate::catalog::Catalog;
 use crate::entry::Entry;
-use crate::files::{has_extension, tidy};
+use crate::files::{has_extension, real, tidy};
 use crate::plan::{Code, CodeFile, CodeFiles, Position, Script};
 use crate::problem::Findings;
+use crate::trust::{Origin, TrustRequest, TrustSubject};
 
 mod convention;
 mod imports;
@@ -85,10 +85,10 @@ pub(crate) fn is_package(text: &str, at: &Position, findings: &Findings) -> bool
 }
 
 /// Code under a key that takes nothing else: `transform`, `transformVars`, …
-pub(crate) fn read(entry: &Entry<'_>, origin: Origin, reading: Reading<'_>) -> Option<Arc<Script>> {
+pub(crate) fn read(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Arc<Script>> {
     let text = entry.want_text(reading.findings)?;
     if text.starts_with("file://") {
-        return file(&text, &entry.at(), origin, reading);
+        return file(&text, &entry.at(), entry.origin, reading);
     }
     if text.trim().is_empty() {
         reading.findings.error(entry.at(), "holds no code");
@@ -120,16 +120,10 @@ pub(crate) fn read(entry: &Entry<'_>, origin: Origin, reading: Reading<'_>) -> O
 pub(crate) fn file(
     text: &str,
     at: &Position,
-    origin: Origin,
+    origin: &Origin,
     reading: Reading<'_>,
 ) -> Option<Arc<Script>> {
     let (findings, catalog) = (reading.findings, reading.catalog);
-    if origin == Origin::Data {
-        let message = format!("'{text}': rows of data files may not name files of code");
-        let help = "name it in the config, for example in `defaultTest`";
-        findings.error_help(at.clone(), message, help);
-        return None;
-    }
     let rest = crate::files::without_scheme(text);
     let path = program(text).unwrap_or(rest);
     let entry = rest[path.len()..].strip_prefix(':').map(str::to_owned);
@@ -152,9 +146,18 @@ pub(crate) fn file(
     reading.code.note(language);
     let shown = reading.files.shown(path);
     let absolute = reading.files.absolute(path);
+    if origin.is_data() {
+        findings.trust_request(TrustRequest {
+            subject: TrustSubject::Code {
+                path: real(&absolute),
+            },
+            origin: origin.clone(),
+            at: at.clone(),
+        });
+    }
     let known = reading.code.files.borrow().get(&absolute).cloned();
     let files = known.unwrap_or_else(|| {
-        let files = Gathering::new(reading, language, extensions).all(&shown, at);
+        let files = Gathering::new(reading, language, extensions, origin).all(&shown, at);
         let files = files.map(Arc::new);
         let mut book = reading.code.files.borrow_mut();
         book.insert(absolute, files.clone());
@@ -185,17 +188,25 @@ struct Gathering<'a> {
     reading: Reading<'a>,
     language: &'a str,
     extensions: &'a [String],
+    /// Who named the file.
+    origin: &'a Origin,
     /// Paths as the user would write them, with their texts.
     found: Vec<(PathBuf, String)>,
     size: usize,
 }
 
 impl<'a> Gathering<'a> {
-    fn new(reading: Reading<'a>, language: &'a str, extensions: &'a [String]) -> Self {
+    fn new(
+        reading: Reading<'a>,
+        language: &'a str,
+        extensions: &'a [String],
+        origin: &'a Origin,
+    ) -> Self {
         Self {
             reading,
             language,
             extensions,
+            origin,
             found: Vec::new(),
             size: 0,
         }
@@ -205,14 +216,14 @@ impl<'a> Gathering<'a> {
     fn all(mut self, main: &Path, at: &Position) -> Option<CodeFiles> {
         let findings = self.reading.findings;
         let refused = |reason: String| findings.error(at.clone(), reason);
-        if let Err(reason) = self.take(main.to_owned()) {
+        if let Err(reason) = self.take(main.to_owned(), at) {
             refused(reason);
             return None;
         }
         let mut next = 0;
         while next < self.found.len() {
             for wanted in self.imports(next, at) {
-                if let Err(reason) = self.take(wanted) {
+                if let Err(reason) = self.take(wanted, at) {
                     refused(reason);
                     return None;
                 }
@@ -233,7 +244,7 @@ impl<'a> Gathering<'a> {
     }
 
     /// Reads a file, unless it is there already.
-    fn take(&mut self, shown: PathBuf) -> Result<(), String> {
+    fn take(&mut self, shown: PathBuf, at: &Position) -> Result<(), String> {
         if self.found.iter().any(|(path, _)| *path == shown) {
             return Ok(());
         }
@@ -241,7 +252,11 @@ impl<'a> Gathering<'a> {
         if self.found.len() == MAX_FILES {
             return Err(named(&format!("a script has more than {MAX_FILES} files")));
         }
-        let source = self.reading.files.read(&shown, MAX_CODE as u64);
+        let Reading {
+            files, findings, ..
+        } = self.reading;
+        files.permit(&shown, at, self.origin, findings);
+        let source = files.read(&shown, MAX_CODE as u64);
         let source = source.map_err(|reason| named(&reason))?;
         self.size += source.len();
         if self.size > MAX_CODE {

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::program;
-use super::test_case::{Draft, TestReader};
-use super::vars::Origin;
+use super::test_case::{Draft, Form, TestReader};
 use crate::entry::Entry;
 use crate::files::without_scheme;
 use crate::load::Overrides;
 use crate::plan::Position;
+use crate::trust::Origin;
 
 /// Reads the key of every config, with the reader that belongs to it, and what flags say.
 pub(crate) fn read(
@@ -39,7 +39,7 @@ fn one(root: &Entry<'_>, tests: &TestReader<'_>) -> Draft {
     let mut default = match root.get("defaultTest") {
         None => Draft::default(),
         Some(entry) => match entry.text() {
-            None => tests.read(&entry, Origin::Config, true).unwrap_or_default(),
+            None => tests.read(&entry, Form::Part).unwrap_or_default(),
             Some(path) if program(path).is_some() => {
                 let message = format!("'{path}': code can't make `defaultTest`");
                 let help = "write it as YAML or JSON; code in it may be file://x.js";
@@ -48,11 +48,12 @@ fn one(root: &Entry<'_>, tests: &TestReader<'_>) -> Draft {
             }
             Some(path) => {
                 let shown = reading.files.shown(without_scheme(path));
-                let tree = reading.files.tree(&shown, &entry.at(), reading.findings);
+                let files = reading.files;
+                let tree = files.tree(&shown, &entry.at(), entry.origin, reading.findings);
                 let draft = tree.and_then(|mut node| {
                     let findings = reading.findings;
                     reading.declared.fill_config(&mut node, &shown, findings);
-                    tests.read(&Entry::root(&node, &shown), Origin::Config, true)
+                    tests.read(&Entry::root(&node, &shown, entry.origin), Form::Part)
                 });
                 draft.unwrap_or_default()
             }
@@ -78,7 +79,7 @@ fn variables(default: &mut Draft, flags: &Map<String, Value>, tests: &TestReader
                 key: format!("--var {name}"),
                 ..Position::default()
             };
-            tests.vars.value(text, &at, Origin::Config, true);
+            tests.vars.value(text, &at, &Origin::Person, true);
         }
         default.vars.insert(name.clone(), value.clone());
     }

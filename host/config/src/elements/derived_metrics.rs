@@ -5,7 +5,6 @@
 //! that they read exist is known only at the end, since metrics may be templates and grades name
 //! their own.
 
-use super::vars::Origin;
 use super::{Document, code};
 use crate::entry::Entry;
 use crate::plan::{DerivedMetric, DerivedValue, Formula};
@@ -70,7 +69,7 @@ fn one(entry: &Entry<'_>, document: &Document<'_>) -> Option<DerivedMetric> {
         DerivedValue::Code(code::file(
             &text,
             &value.at(),
-            Origin::Config,
+            value.origin,
             document.reading,
         )?)
     } else {

@@ -3,9 +3,9 @@
 //! `file://hooks.js:beforeEach` names a hook and is called for it alone; any other function, and
 //! the default export, is called for each hook and told which one it is.
 
-use super::vars::Origin;
 use super::{Document, code};
 use crate::plan::{Extension, Hook, Position};
+use crate::trust::Origin;
 
 /// An example of what the key holds.
 const HELP: &str = "for example: extensions: ['file://hooks.js:beforeAll']";
@@ -20,7 +20,7 @@ pub(crate) fn read(documents: &[Document<'_>], flags: &[String]) -> Vec<Extensio
             key: "--extension".to_owned(),
             ..Position::default()
         };
-        let one = |text: &String| one(text, &at, first);
+        let one = |text: &String| one(text, &at, &Origin::Person, first);
         return flags.iter().filter_map(one).collect();
     }
     let mut extensions = Vec::new();
@@ -35,13 +35,14 @@ pub(crate) fn read(documents: &[Document<'_>], flags: &[String]) -> Vec<Extensio
         }
         for entry in list.items() {
             let text = entry.want_text(findings);
-            extensions.extend(text.and_then(|text| one(&text, &entry.at(), document)));
+            let extension = text.and_then(|text| one(&text, &entry.at(), entry.origin, document));
+            extensions.extend(extension);
         }
     }
     extensions
 }
 
-fn one(text: &str, at: &Position, document: &Document<'_>) -> Option<Extension> {
+fn one(text: &str, at: &Position, origin: &Origin, document: &Document<'_>) -> Option<Extension> {
     if !code::is_file(text) {
         let message = format!("'{text}' must name a file of code");
         document
@@ -50,7 +51,7 @@ fn one(text: &str, at: &Position, document: &Document<'_>) -> Option<Extension> 
             .error_help(at.clone(), message, HELP);
         return None;
     }
-    let script = code::file(text, at, Origin::Config, document.reading)?;
+    let script = code::file(text, at, origin, document.reading)?;
     let named = match &script.code {
         crate::plan::Code::File { entry, .. } => entry.as_deref(),
         crate::plan::Code::Inline { .. } => None,

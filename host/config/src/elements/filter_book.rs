@@ -9,7 +9,6 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::vars::Origin;
 use super::{Document, code};
 use crate::plan::{Position, Script};
 use crate::problem::{Findings, did_you_mean};
@@ -57,7 +56,7 @@ impl FilterBook {
                     findings.error_help(named.at(), message, "give it another name");
                     continue;
                 }
-                let script = code::file(&text, &named.at(), Origin::Config, *reading);
+                let script = code::file(&text, &named.at(), named.origin, *reading);
                 filters.extend(script.map(|script| (name.to_owned(), script)));
             }
         }

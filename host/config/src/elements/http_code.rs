@@ -9,7 +9,6 @@
 use serde_json::{Map, Value};
 
 use super::code::{self, Use};
-use super::vars::Origin;
 use super::{Reading, program};
 use crate::entry::Entry;
 use crate::plan::ProviderCode;
@@ -39,7 +38,7 @@ pub(crate) fn take(
         return found;
     };
     let read = |entry: &Entry<'_>| {
-        let script = code::read(entry, Origin::Config, reading)?;
+        let script = code::read(entry, reading)?;
         Some(code::meant(script, Use::Transform))
     };
     if let Some(entry) = written.get(REQUEST)

@@ -11,10 +11,14 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
+
 use super::limits::Groups;
+use super::prompts::hex;
 use super::{Reading, providers};
 use crate::entry::Entry;
 use crate::plan::{Column, JudgeId, Judges, Position, Provider};
+use crate::trust::{Origin, TrustRequest, TrustSubject};
 
 /// Kinds of questions, as a map under `provider` names them.
 const KINDS: [&str; 4] = ["text", "embedding", "classification", "moderation"];
@@ -126,7 +130,7 @@ impl<'a> JudgeBook<'a> {
         };
         let provider = self
             .labelled(name)
-            .or_else(|| providers::plain(name, &at, reading).map(Arc::new));
+            .or_else(|| providers::plain(name, &at, &Origin::Person, reading).map(Arc::new));
         self.of_all_kinds(provider.map(|provider| self.found.borrow_mut().add(provider)))
     }
 
@@ -153,6 +157,43 @@ impl<'a> JudgeBook<'a> {
         labelled.cloned()
     }
 
+    /// The provider that a text means: one of the run by its label; for data, which brings none
+    /// of its own, also one by its id, and the judges that the config named before.
+    fn named(&self, name: &str, origin: &Origin) -> Option<Arc<Provider>> {
+        let known = || {
+            let found = self.found.borrow();
+            let columns = self.columns.iter().map(|column| &column.provider);
+            let mut known = columns.chain(&found.judges);
+            let is_meant =
+                |one: &&Arc<Provider>| one.id == name || one.label.as_deref() == Some(name);
+            let meant = known.find(|one| is_meant(one) && !one.origin.is_data());
+            meant.cloned()
+        };
+        let labelled = self.labelled(name);
+        labelled.or_else(|| origin.is_data().then(known).flatten())
+    }
+
+    /// Notes a provider that data brings and the config does not name.
+    fn brought(&self, judge: Option<JudgeId>, entry: &Entry<'_>, reading: Reading<'_>) {
+        let found = self.found.borrow();
+        let is_data = |id: JudgeId| found.judges[id.0 as usize].origin.is_data();
+        if !judge.is_some_and(is_data) {
+            return;
+        }
+        let written = entry.node.json();
+        let id = written.as_str().or_else(|| written.get("id")?.as_str());
+        let first = || Some(written.as_object()?.keys().next()?.as_str());
+        let id = id.or_else(first).unwrap_or_default().to_owned();
+        reading.findings.trust_request(TrustRequest {
+            subject: TrustSubject::Provider {
+                id,
+                sha256: hex(&Sha256::digest(written.to_string())),
+            },
+            origin: entry.origin.clone(),
+            at: entry.at(),
+        });
+    }
+
     /// The `provider` of a test, which is asked instead of its columns'. It is kept with the judges:
     /// both are providers beside those of the columns.
     pub(crate) fn target(&self, entry: &Entry<'_>, reading: Reading<'_>) -> Option<JudgeId> {
@@ -162,14 +203,16 @@ impl<'a> JudgeBook<'a> {
     /// One provider, by the label of a provider of the run, or in any form of `providers`.
     fn one(&self, entry: &Entry<'_>, reading: Reading<'_>) -> Option<JudgeId> {
         let key = entry.node.json().to_string();
-        if let Some(known) = self.found.borrow().known.get(&key) {
-            return *known;
+        let known = self.found.borrow().known.get(&key).copied();
+        if let Some(known) = known {
+            self.brought(known, entry, reading);
+            return known;
         }
-        let labelled = entry.text().and_then(|name| self.labelled(name));
-        let provider = labelled.or_else(|| providers::single(entry, reading, self.groups));
-        let mut found = self.found.borrow_mut();
-        let judge = provider.map(|provider| found.add(provider));
-        found.known.insert(key, judge);
+        let named = entry.text().and_then(|name| self.named(name, entry.origin));
+        let provider = named.or_else(|| providers::single(entry, reading, self.groups));
+        let judge = provider.map(|provider| self.found.borrow_mut().add(provider));
+        self.found.borrow_mut().known.insert(key, judge);
+        self.brought(judge, entry, reading);
         judge
     }
 
@@ -241,7 +284,8 @@ impl<'a> JudgeBook<'a> {
         if let Some(known) = self.found.borrow().known.get(&key) {
             return *known;
         }
-        let provider = providers::plain(id, at, reading)?;
+        // The program's own choice, for which the person set the key.
+        let provider = providers::plain(id, at, &Origin::Person, reading)?;
         let mut found = self.found.borrow_mut();
         let judge = found.add(Arc::new(provider));
         found.known.insert(key, Some(judge));

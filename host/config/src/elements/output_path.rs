@@ -30,17 +30,14 @@ pub(crate) fn read(
 #[cfg(test)]
 mod tests {
     use crate::files::FilesRead;
+    use crate::trust::Origin;
     use crate::yaml;
 
     use super::*;
 
     #[test]
     fn paths_are_relative_to_the_config_and_flags_to_the_current_folder() {
-        let files = Files {
-            cwd: "/project".into(),
-            base: "evals".into(),
-            read: FilesRead::default(),
-        };
+        let files = Files::new("/project".into(), "evals".into(), FilesRead::default());
         let cases: [(&str, &[&str], &[&str]); 4] = [
             ("a: 1", &[], &[]),
             ("outputPath: out.json", &[], &["/project/evals/out.json"]),
@@ -53,7 +50,7 @@ mod tests {
         ];
         for (yaml, flags, expected) in cases {
             let node = yaml::parse(yaml).expect("valid YAML");
-            let root = Entry::root(&node, "c.yaml".as_ref());
+            let root = Entry::root(&node, "c.yaml".as_ref(), &Origin::Config);
             let flags: Vec<PathBuf> = flags.iter().map(PathBuf::from).collect();
             let paths = read(&root, &flags, &files, &Findings::default());
             assert_eq!(

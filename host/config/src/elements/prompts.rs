@@ -12,7 +12,6 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::vars::Origin;
 use super::{Document, PROGRAMS, Reading, code, program};
 use crate::entry::Entry;
 use crate::environment;
@@ -20,6 +19,7 @@ use crate::files::{has_extension, is_pattern, without_scheme};
 use crate::plan::{Code, Position, Prompt, Script};
 use crate::several::{self, Repeated};
 use crate::template::{Piece, Prepared, excerpt, pieces};
+use crate::trust::Origin;
 
 mod file;
 
@@ -152,7 +152,8 @@ impl<'a> Reader<'a> {
         } else if entry.is_map() && !is_object(entry) {
             for (path, label) in entry.fields() {
                 let label = label.want_text(self.reading.findings);
-                self.source(path, label.as_deref(), None, &entry.at(), &mut prompts);
+                let named = (path, &entry.at(), entry.origin);
+                self.source(named, label.as_deref(), None, &mut prompts);
             }
         } else {
             self.one(entry, &mut prompts);
@@ -164,7 +165,7 @@ impl<'a> Reader<'a> {
     fn one(&self, entry: &Entry<'_>, prompts: &mut Vec<Arc<Prompt>>) {
         let findings = self.reading.findings;
         if let Some(text) = entry.text_as_written() {
-            return self.source(text, None, None, &entry.at(), prompts);
+            return self.source((text, &entry.at(), entry.origin), None, None, prompts);
         }
         if !entry.is_map() {
             return entry.mismatch(findings, "text or a map with `raw` or `id`");
@@ -186,22 +187,16 @@ impl<'a> Reader<'a> {
         let config = entry
             .get("config")
             .and_then(|config| config.want_map(findings));
-        self.source(
-            text,
-            label.as_deref(),
-            config.as_ref(),
-            &source.at(),
-            prompts,
-        );
+        let named = (text, &source.at(), source.origin);
+        self.source(named, label.as_deref(), config.as_ref(), prompts);
     }
 
-    /// A text, or the file or files that it names.
+    /// A text, where it stands and who wrote it; or the file or files that it names.
     fn source(
         &self,
-        text: &str,
+        (text, at, origin): (&str, &Position, &Origin),
         label: Option<&str>,
         config: Option<&Map<String, Value>>,
-        at: &Position,
         prompts: &mut Vec<Arc<Prompt>>,
     ) {
         let findings = self.reading.findings;
@@ -226,7 +221,7 @@ impl<'a> Reader<'a> {
             return prompts.extend(self.finish(draft, config));
         }
         if program(text).is_some() {
-            let script = code::file(text, at, Origin::Config, self.reading);
+            let script = code::file(text, at, origin, self.reading);
             let prompt = |script| self.function(text, label, config, script, at);
             return prompts.extend(script.map(prompt));
         }
@@ -234,7 +229,7 @@ impl<'a> Reader<'a> {
             Err(reason) => findings.error(at.clone(), format!("'{text}' {reason}")),
             Ok(paths) => {
                 for path in paths {
-                    let drafts = file::read(&path, label, at, self.reading);
+                    let drafts = file::read(&path, label, (at, origin), self.reading);
                     prompts.extend(
                         drafts
                             .into_iter()
@@ -327,6 +322,9 @@ impl<'a> Reader<'a> {
             let filters = self.reading.filters;
             filters.check(template, &at, self.reading.findings);
         }
+        for template in prepared.templates() {
+            self.reading.declared.note_reads(template, &at);
+        }
         // Texts of the config itself were checked when it was filled in.
         if at.file != self.reading.config {
             for template in prepared.templates() {
@@ -351,7 +349,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Lower-case hex digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes
         .iter()

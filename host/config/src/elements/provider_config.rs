@@ -88,10 +88,10 @@ fn file(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Value> {
     let path = reading.files.shown(without_scheme(named));
     let (at, findings) = (entry.at(), reading.findings);
     if has_extension(&path, &["json", "yaml", "yml"]) {
-        let tree = reading.files.tree(&path, &at, findings);
+        let tree = reading.files.tree(&path, &at, entry.origin, findings);
         return tree.map(|node| node.json());
     }
-    let text = reading.files.read_named(&path, &at, findings);
+    let text = reading.files.read_named(&path, &at, entry.origin, findings);
     text.map(Value::from)
 }
 

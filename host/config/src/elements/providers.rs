@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use super::limits::Groups;
 use super::options::MAX_CONCURRENCY;
-use super::vars::Origin;
 use super::{Document, Reading, budget, code, http_code, lane, program, provider_config, retries};
 use crate::catalog::Catalog;
 use crate::entry::Entry;
@@ -16,6 +15,7 @@ use crate::node::{Mark, Node};
 use crate::plan::{Position, Provider};
 use crate::references;
 use crate::several::{self, Repeated};
+use crate::trust::Origin;
 
 /// How many files of providers may name each other.
 const MAX_NESTING: usize = 8;
@@ -123,7 +123,12 @@ pub(crate) fn single(
 }
 
 /// A provider by its id alone, on behalf of what stands at `at`.
-pub(crate) fn plain(id: &str, at: &Position, reading: Reading<'_>) -> Option<Provider> {
+pub(crate) fn plain(
+    id: &str,
+    at: &Position,
+    origin: &Origin,
+    reading: Reading<'_>,
+) -> Option<Provider> {
     let node = Node::text(id, Mark::default());
     let reader = Reader {
         reading,
@@ -133,7 +138,7 @@ pub(crate) fn plain(id: &str, at: &Position, reading: Reading<'_>) -> Option<Pro
     };
     let entry = Entry {
         key: at.key.clone(),
-        ..Entry::root(&node, &at.file)
+        ..Entry::root(&node, &at.file, origin)
     };
     let mut provider = reader.provider(id, &entry)?;
     provider.at = at.clone();
@@ -161,8 +166,9 @@ impl Repeated for Listed {
             Some(prompts.iter().map(|(name, _)| name.clone()).collect())
         };
         let other_here = Provider {
-            at: self.provider.at.clone(),
+            origin: self.provider.origin.clone(),
             env_reads: self.provider.env_reads.clone(),
+            at: self.provider.at.clone(),
             places: self.provider.places.clone(),
             ..(*other.provider).clone()
         };
@@ -228,7 +234,7 @@ impl Reader<'_> {
             let node = Node::text(name, Mark::default());
             let entry = Entry {
                 key: "--providers".to_owned(),
-                ..Entry::root(&node, Path::new(""))
+                ..Entry::root(&node, Path::new(""), &Origin::Person)
             };
             from_here.any(&entry, 0, &mut chosen);
         }
@@ -305,16 +311,19 @@ impl Reader<'_> {
             return self.reading.findings.error(entry.at(), message);
         }
         let shown = self.reading.files.shown(path);
-        if let Some(mut node) = self
-            .reading
-            .files
-            .tree(&shown, &entry.at(), self.reading.findings)
+        if let Some(mut node) =
+            self.reading
+                .files
+                .tree(&shown, &entry.at(), entry.origin, self.reading.findings)
         {
             let findings = self.reading.findings;
-            references::resolve(&mut node, &shown, self.reading.files, findings);
-            let declared = self.reading.declared;
-            declared.fill_providers(&mut node, &shown, findings);
-            let file = Entry::root(&node, &shown);
+            let origin = entry.origin.of_named(&shown, false);
+            references::resolve(&mut node, &shown, &origin, self.reading.files, findings);
+            if !origin.is_data() {
+                let declared = self.reading.declared;
+                declared.fill_providers(&mut node, &shown, findings);
+            }
+            let file = Entry::root(&node, &shown, &origin);
             match file.get("providers") {
                 Some(inner) => self.any(&inner, depth + 1, listed),
                 None => self.any(&file, depth + 1, listed),
@@ -404,12 +413,12 @@ impl Reader<'_> {
             env,
             transform: entry
                 .get("transform")
-                .and_then(|it| code::read(&it, Origin::Config, self.reading))
+                .and_then(|it| code::read(&it, self.reading))
                 .map(|script| code::meant(script, code::Use::Transform)),
             code,
             plugin,
-            origin: crate::trust::Origin::Config,
-            env_reads: Vec::new(),
+            origin: entry.origin.clone(),
+            env_reads: self.reading.declared.reads_of(entry),
             at,
             places: provider_config::places(entry),
         })

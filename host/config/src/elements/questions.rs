@@ -17,6 +17,7 @@ use super::{Document, Reading, prompts};
 use crate::entry::Entry;
 use crate::files::{has_extension, without_scheme};
 use crate::plan::{Assertion, Judges, Position, Prompt, Question, QuestionBudget, Test};
+use crate::trust::Origin;
 
 mod file;
 
@@ -107,7 +108,7 @@ pub(crate) struct Manner {
 /// The tests of a set that `tests` names.
 pub(crate) fn tests(
     path: &str,
-    at: &Position,
+    (at, origin): (&Position, &Origin),
     reader: &TestReader<'_>,
     default: &Draft,
 ) -> Vec<Test> {
@@ -117,13 +118,13 @@ pub(crate) fn tests(
         budget: QuestionBudget::default(),
         in_turn: false,
     };
-    of_file(&shown, at, &manner, reader, default)
+    of_file(&shown, (at, origin), &manner, reader, default)
 }
 
 /// The tests of the set in the file at `path`, which `at` names.
 pub(crate) fn of_file(
     path: &Path,
-    at: &Position,
+    (at, origin): (&Position, &Origin),
     manner: &Manner,
     reader: &TestReader<'_>,
     default: &Draft,
@@ -135,7 +136,7 @@ pub(crate) fn of_file(
         reading.findings.error(at.clone(), message);
         return Vec::new();
     }
-    let asked = file::read(path, at, reading);
+    let asked = file::read(path, at, origin, reading);
     let test = |(index, asked): (u32, Asked)| {
         let (draft, question) = drafted(index, asked, manner);
         Test {

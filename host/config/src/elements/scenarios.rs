@@ -8,9 +8,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::program;
-use super::test_case::{Draft, TestReader};
+use super::test_case::{Draft, Form, TestReader};
 use super::test_sources::of_config;
-use super::vars::Origin;
 use crate::entry::Entry;
 use crate::files::without_scheme;
 use crate::node::Kind;
@@ -60,12 +59,16 @@ fn one(
         return reading.findings.error_help(entry.at(), message, help);
     }
     let shown = reading.files.shown(without_scheme(text));
-    let Some(mut node) = reading.files.tree(&shown, &entry.at(), reading.findings) else {
+    let tree = reading
+        .files
+        .tree(&shown, &entry.at(), entry.origin, reading.findings);
+    let Some(mut node) = tree else {
         return;
     };
-    references::resolve(&mut node, &shown, reading.files, reading.findings);
+    let findings = reading.findings;
+    references::resolve(&mut node, &shown, entry.origin, reading.files, findings);
     reading.declared.fill(&mut node, &shown, reading.findings);
-    let file = Entry::root(&node, &shown);
+    let file = Entry::root(&node, &shown, entry.origin);
     if matches!(node.kind, Kind::List(_)) {
         for item in file.items() {
             scenario(&item, number, tests, default, found);
@@ -90,7 +93,7 @@ fn scenario(
     let parts: Vec<Draft> = match entry.get("config") {
         Some(parts) if parts.is_list() => parts
             .items()
-            .filter_map(|part| tests.read(&part, Origin::Config, true))
+            .filter_map(|part| tests.read(&part, Form::Part))
             .collect(),
         Some(parts) => return parts.mismatch(findings, "a list of parts of tests"),
         None => vec![Draft::default()],

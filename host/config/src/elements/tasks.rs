@@ -20,6 +20,7 @@ use super::{Document, Reading};
 use crate::entry::Entry;
 use crate::plan::{Column, DeclaredLimit, LimitCounts, Position, Provider, QuestionBudget, Test};
 use crate::problem::did_you_mean;
+use crate::trust::Origin;
 
 pub(crate) const KNOWN: [&str; 6] = [
     "id",
@@ -104,7 +105,13 @@ pub(crate) fn tests(
         let own = columns.iter().filter(is_own);
         let own: Vec<u32> = own.map(|column| column.prompt_idx).collect();
         let reader = &readers[task.config];
-        let found = questions::of_file(&task.file, &task.file_at, &task.manner, reader, default);
+        let found = questions::of_file(
+            &task.file,
+            (&task.file_at, &Origin::Config),
+            &task.manner,
+            reader,
+            default,
+        );
         tests.extend(found.into_iter().map(|test| {
             Arc::new(Test {
                 columns: Some(own.clone()),

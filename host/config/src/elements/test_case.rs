@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::code::Use;
 use super::judges::{self, JudgeBook};
-use super::vars::{Origin, VarCollector, VarReader};
+use super::vars::{VarCollector, VarReader};
 use super::{Reading, code, names_match, prompts, providers, test_options};
 use crate::assertions::{AssertionReader, compared, when};
 use crate::entry::Entry;
@@ -42,6 +42,17 @@ const SUBSTANCE: [&str; 7] = [
 /// A filter's names, each with its place.
 type Filter = Vec<(String, Position)>;
 
+/// In which form a test stands somewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A test in the config, or a row of data.
+    Test,
+    /// A test in a YAML or JSON file of tests, to which its files of variables are relative.
+    InTestFile,
+    /// What lies under tests, such as `defaultTest`; it may be empty.
+    Part,
+}
+
 /// A test on its way, or the `defaultTest`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Draft {
@@ -52,6 +63,8 @@ pub(crate) struct Draft {
     pub(crate) metadata: Map<String, Value>,
     pub(crate) options: Map<String, Value>,
     pub(crate) options_written: Map<String, Value>,
+    /// Whether `options.prefix` or `suffix` is data's.
+    affixes_are_data: bool,
     /// `options.provider`.
     pub(crate) judges: Judges,
     /// Where it stands, if it names nobody.
@@ -159,20 +172,15 @@ impl<'a> TestReader<'a> {
         (Judges::default(), Some(judge.at()))
     }
 
-    /// A test, or `defaultTest`, which may be empty.
-    pub(crate) fn read(
-        &self,
-        entry: &Entry<'_>,
-        origin: Origin,
-        is_default: bool,
-    ) -> Option<Draft> {
+    /// A test, or a part of one.
+    pub(crate) fn read(&self, entry: &Entry<'_>, form: Form) -> Option<Draft> {
         let findings = self.reading.findings;
         if !entry.is_map() {
             entry.mismatch(findings, "a map with `vars`, `assert`, …");
             return None;
         }
         entry.warn_unknown(findings, &KNOWN);
-        if !is_default && !entry.fields().any(|(key, _)| SUBSTANCE.contains(&key)) {
+        if form != Form::Part && !entry.fields().any(|(key, _)| SUBSTANCE.contains(&key)) {
             findings.error_help(
                 entry.at(),
                 "the test is empty",
@@ -185,6 +193,9 @@ impl<'a> TestReader<'a> {
             .map(|options| test_options::read(&options, self.reading));
         let (judges, nameless) = self.judges_of(entry);
         let (options, options_written) = options.unwrap_or_default();
+        let has_affix = ["prefix", "suffix"]
+            .iter()
+            .any(|key| options.contains_key(*key));
         let metadata =
             entry
                 .get("metadata")
@@ -198,14 +209,14 @@ impl<'a> TestReader<'a> {
                 .map(|names| providers::filter(&names, self.reading))
         };
         Some(Draft {
-            code: self.code(entry, origin),
+            code: self.code(entry),
             description: entry
                 .get("description")
                 .and_then(|text| text.want_text(findings)),
-            vars: self.variables(entry, origin),
+            vars: self.variables(entry, form),
             checks: entry
                 .get("assert")
-                .map(|list| self.assertions.list(&list, origin))
+                .map(|list| self.assertions.list(&list))
                 .unwrap_or_default(),
             threshold: entry
                 .get("threshold")
@@ -213,6 +224,7 @@ impl<'a> TestReader<'a> {
             metadata: metadata.unwrap_or_default(),
             options,
             options_written,
+            affixes_are_data: has_affix && entry.origin.is_data(),
             judges,
             nameless,
             own: self.own_answer(entry),
@@ -227,7 +239,7 @@ impl<'a> TestReader<'a> {
         self.judges.by_flag(grader, self.reading)
     }
 
-    fn variables(&self, entry: &Entry<'_>, origin: Origin) -> Map<String, Value> {
+    fn variables(&self, entry: &Entry<'_>, form: Form) -> Map<String, Value> {
         let Some(vars) = entry.get("vars") else {
             return Map::new();
         };
@@ -236,7 +248,10 @@ impl<'a> TestReader<'a> {
             Some(raw) if raw.node.json() == Value::Bool(true) => {
                 vars.want_map(self.reading.findings).unwrap_or_default()
             }
-            _ => self.vars.read(&vars, origin),
+            _ => {
+                let own = entry.file.parent().filter(|_| form == Form::InTestFile);
+                self.vars.read(&vars, own)
+            }
         }
     }
 
@@ -251,10 +266,10 @@ impl<'a> TestReader<'a> {
         }
     }
 
-    fn code(&self, entry: &Entry<'_>, origin: Origin) -> TestCode {
+    fn code(&self, entry: &Entry<'_>) -> TestCode {
         let option = |key| entry.get("options")?.get(key);
         let code = |entry: Entry<'_>| {
-            let script = code::read(&entry, origin, self.reading)?;
+            let script = code::read(&entry, self.reading)?;
             Some(code::meant(script, Use::Transform))
         };
         let transform = option("transform").or_else(|| option("postprocess"));
@@ -262,15 +277,15 @@ impl<'a> TestReader<'a> {
         TestCode {
             transform: transform.and_then(code),
             transform_vars: option("transformVars").and_then(code),
-            scoring: scoring.and_then(|named| self.scoring(&named, origin)),
+            scoring: scoring.and_then(|named| self.scoring(&named)),
         }
     }
 
     /// `assertScoringFunction`, which is always a file.
-    fn scoring(&self, entry: &Entry<'_>, origin: Origin) -> Option<Arc<Script>> {
+    fn scoring(&self, entry: &Entry<'_>) -> Option<Arc<Script>> {
         let text = entry.want_text(self.reading.findings)?;
         if code::is_file(&text) {
-            let script = code::file(&text, &entry.at(), origin, self.reading)?;
+            let script = code::file(&text, &entry.at(), entry.origin, self.reading)?;
             return Some(code::meant(script, Use::Scoring));
         }
         let help = "assertScoringFunction: file://score.js, or file://score.js:function";
@@ -315,6 +330,7 @@ impl<'a> TestReader<'a> {
             metadata: merged.metadata,
             timeout: test_options::timeout(&merged.options),
             options: merged.options,
+            affixes_see_env: !merged.affixes_are_data,
             provider: merged.own.provider,
             output: merged.own.output,
             transform: merged.code.transform,
@@ -402,6 +418,7 @@ impl Draft {
             metadata: over(&self.metadata, draft.metadata),
             options,
             options_written: over(&self.options_written, draft.options_written),
+            affixes_are_data: draft.affixes_are_data || self.affixes_are_data,
             judges: draft.judges.or(self.judges),
             nameless: draft.nameless.or_else(|| self.nameless.clone()),
             own: self.own.under(draft.own),

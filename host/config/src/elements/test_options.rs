@@ -11,10 +11,31 @@ use super::Reading;
 use crate::entry::Entry;
 use crate::files::{has_extension, without_scheme};
 use crate::plan::{CONVERSATION, TestTimeout};
+use crate::trust::{TrustRequest, TrustSubject};
 
 /// Variables are what they say: no templates in them, no `file://`, no list that stands for one
 /// case each. For data that must not be read as anything but itself.
 pub(crate) const RAW_VARS: &str = "rawVars";
+
+/// What says where and how a request is sent. Values may go into a request; who wrote the request
+/// is the config.
+const TRANSPORT: [&str; 15] = [
+    "url",
+    "method",
+    "headers",
+    "body",
+    "queryParams",
+    "request",
+    "transformRequest",
+    "transformResponse",
+    "responseTransform",
+    "responseParser",
+    "validateStatus",
+    "apiBaseUrl",
+    "apiHost",
+    "apiKey",
+    "apiKeyEnvar",
+];
 
 /// The longest time that a test may work, a day, in milliseconds.
 const MAX_TIMEOUT_MS: u64 = 86_400_000;
@@ -28,6 +49,23 @@ pub(crate) fn read(
     for key in ["prefix", "suffix"] {
         if let Some(value) = entry.get(key).filter(|value| value.text().is_none()) {
             value.mismatch(findings, "text");
+        }
+    }
+    for affix in ["prefix", "suffix"].iter().filter_map(|key| entry.get(key)) {
+        if let Some(text) = affix.text().filter(|_| !entry.origin.is_data()) {
+            reading.declared.note_reads_of_part(text, &affix.at());
+        }
+    }
+    if entry.origin.is_data() {
+        for (key, value) in entry.fields().filter(|(key, _)| TRANSPORT.contains(key)) {
+            findings.trust_request(TrustRequest {
+                subject: TrustSubject::RequestOption {
+                    name: key.to_owned(),
+                    value: value.node.json().to_string(),
+                },
+                origin: entry.origin.clone(),
+                at: value.at(),
+            });
         }
     }
     if let Some(timeout) = entry.get("timeoutMs") {
@@ -79,12 +117,14 @@ fn file(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Value> {
     let name = entry.text().filter(|text| text.starts_with("file://"))?;
     let path = reading.files.shown(without_scheme(name));
     if has_extension(&path, &["json", "yaml", "yml"]) {
-        let tree = reading.files.tree(&path, &entry.at(), reading.findings);
+        let tree = reading
+            .files
+            .tree(&path, &entry.at(), entry.origin, reading.findings);
         tree.map(|node| node.json())
     } else {
         let text = reading
             .files
-            .read_named(&path, &entry.at(), reading.findings);
+            .read_named(&path, &entry.at(), entry.origin, reading.findings);
         text.map(|text| text.trim().into())
     }
 }

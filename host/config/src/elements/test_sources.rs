@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::test_case::{Draft, TestReader};
-use super::vars::Origin;
+use super::test_case::{Draft, Form, TestReader};
 use super::{Reading, program, questions};
 use crate::entry::Entry;
 use crate::files::{has_extension, malformed_at, without_scheme};
@@ -17,6 +16,7 @@ use crate::json;
 use crate::node::{Kind, Mark, Node};
 use crate::plan::{Position, Test};
 use crate::references;
+use crate::trust::Origin;
 
 mod csv;
 mod generated;
@@ -37,12 +37,21 @@ pub(crate) struct Sources<'a, 'r> {
     depth: usize,
 }
 
+/// What `{ path, … }` says beside the path.
+#[derive(Default)]
+struct Extra {
+    /// What a generator is called with.
+    config: Option<Value>,
+    /// `trust: config`: the config vouches for what the source gives.
+    trusts: bool,
+}
+
 /// What stands under `tests`.
 pub(crate) enum Found<'a> {
     /// The tree of a test.
-    Test(&'a Entry<'a>, Origin),
-    /// A set of questions: its file, and where it is named.
-    Questions(&'a str, &'a Position),
+    Test(&'a Entry<'a>, Form),
+    /// A set of questions: its file, where it is named, and by whom.
+    Questions(&'a str, &'a Position, &'a Origin),
 }
 
 /// The tree of one test, wherever it came from.
@@ -53,17 +62,19 @@ pub(crate) struct Tree {
     /// Its place there.
     pub(crate) key: String,
     pub(crate) origin: Origin,
+    pub(crate) form: Form,
     /// The config that names it, by its number.
     pub(crate) config: usize,
 }
 
 impl Tree {
-    pub(crate) fn of(entry: &Entry<'_>, origin: Origin, config: usize) -> Self {
+    pub(crate) fn of(entry: &Entry<'_>, form: Form, config: usize) -> Self {
         Self {
             node: entry.node.clone(),
             file: entry.file.to_owned(),
             key: entry.key.clone(),
-            origin,
+            origin: entry.origin.clone(),
+            form,
             config,
         }
     }
@@ -81,8 +92,9 @@ pub(crate) fn of_trees(
             node: &tree.node,
             file: &tree.file,
             key: tree.key.clone(),
+            origin: &tree.origin,
         };
-        let draft = tests.read(&entry, tree.origin, false)?;
+        let draft = tests.read(&entry, tree.form)?;
         Some(Arc::new(tests.finish(default, draft)))
     };
     trees.iter().filter_map(test).collect()
@@ -124,13 +136,13 @@ pub(crate) fn of_config(
 ) -> Vec<Arc<Test>> {
     let mut found = Vec::new();
     walk(entry, tests.reading, &mut |one| match one {
-        Found::Test(entry, origin) => {
-            if let Some(draft) = tests.read(entry, origin, false) {
+        Found::Test(entry, form) => {
+            if let Some(draft) = tests.read(entry, form) {
                 found.push(Arc::new(tests.finish(default, draft)));
             }
         }
-        Found::Questions(path, at) => {
-            let questions = questions::tests(path, at, tests, default);
+        Found::Questions(path, at, origin) => {
+            let questions = questions::tests(path, (at, origin), tests, default);
             found.extend(questions.into_iter().map(Arc::new));
         }
     });
@@ -159,23 +171,24 @@ impl Sources<'_, '_> {
     /// An item of the list: a test, or the name of a file.
     fn one(&mut self, entry: &Entry<'_>) {
         match entry.text() {
-            Some(text) => self.named(text, &entry.at(), None),
+            Some(text) => self.named(text, entry, &Extra::default()),
             None if entry.get("path").is_some() && entry.get("vars").is_none() => {
                 self.configured(entry);
             }
-            None if self.depth > 0 => self.test(entry, Origin::TestFile),
-            None => self.test(entry, Origin::Config),
+            None if self.depth > 0 && !entry.origin.is_data() => self.test(entry, Form::InTestFile),
+            None => self.test(entry, Form::Test),
         }
     }
 
-    fn test(&mut self, entry: &Entry<'_>, origin: Origin) {
-        (self.each)(Found::Test(entry, origin));
+    fn test(&mut self, entry: &Entry<'_>, form: Form) {
+        (self.each)(Found::Test(entry, form));
     }
 
-    fn named(&mut self, text: &str, at: &Position, config: Option<Value>) {
-        let reading = self.reading;
+    /// The tests that `entry` names by `text`.
+    fn named(&mut self, text: &str, entry: &Entry<'_>, extra: &Extra) {
+        let (reading, at) = (self.reading, &entry.at());
         if let Some(path) = questions::file_named(text) {
-            return (self.each)(Found::Questions(path, at));
+            return (self.each)(Found::Questions(path, at, entry.origin));
         }
         if let Some(scheme) = REMOTE.iter().find(|scheme| text.starts_with(**scheme)) {
             let message = format!("tests from '{scheme}' are not supported yet");
@@ -186,7 +199,7 @@ impl Sources<'_, '_> {
             );
         }
         if program(text).is_some() {
-            return self.generated(text, at, config);
+            return self.generated(text, entry, extra);
         }
         match reading.files.expand(without_scheme(text)) {
             Err(reason) => reading
@@ -200,61 +213,67 @@ impl Sources<'_, '_> {
             Ok(paths) => {
                 self.depth += 1;
                 for path in &paths {
-                    self.file(path, at);
+                    self.file(path, entry, extra);
                 }
                 self.depth -= 1;
             }
         }
     }
 
-    fn file(&mut self, path: &Path, at: &Position) {
+    fn file(&mut self, path: &Path, named: &Entry<'_>, extra: &Extra) {
         let reading = self.reading;
+        let (at, files, findings) = (&named.at(), reading.files, reading.findings);
+        let is_tree = has_extension(path, &["yaml", "yml", "json"]);
+        let holds_data = !extra.trusts && !has_extension(path, &["yaml", "yml"]);
+        let origin = &named.origin.of_named(path, holds_data);
         if sheet::is_spreadsheet(path) {
-            if let Some(table) = sheet::read(path, at, reading) {
+            if let Some(table) = sheet::read(path, at, named.origin, reading) {
                 csv::tests(path, table, reading, &mut |test| {
-                    self.test(&Entry::root(&test, path), Origin::Data);
+                    self.test(&Entry::root(&test, path, origin), Form::Test);
                 });
             }
         } else if has_extension(path, &["csv"]) {
-            let Some(text) = reading.files.read_named(path, at, reading.findings) else {
+            let Some(text) = files.read_named(path, at, named.origin, findings) else {
                 return;
             };
             csv::read(path, &text, reading, |test| {
-                self.test(&Entry::root(&test, path), Origin::Data);
+                self.test(&Entry::root(&test, path, origin), Form::Test);
             });
         } else if has_extension(path, &["jsonl", "ndjson"]) {
-            if let Some(text) = reading.files.read_named(path, at, reading.findings) {
-                self.lines(path, &text);
+            if let Some(text) = files.read_named(path, at, named.origin, findings) {
+                self.lines(path, &text, origin);
             }
-        } else if has_extension(path, &["yaml", "yml", "json"]) {
-            let Some(mut node) = reading.files.tree(path, at, reading.findings) else {
+        } else if is_tree {
+            let Some(mut node) = files.tree(path, at, named.origin, findings) else {
                 return;
             };
-            references::resolve(&mut node, path, reading.files, reading.findings);
-            reading.declared.fill(&mut node, path, reading.findings);
-            let file = Entry::root(&node, path);
+            references::resolve(&mut node, path, origin, files, findings);
+            if !origin.is_data() {
+                reading.declared.fill(&mut node, path, findings);
+            }
+            let file = Entry::root(&node, path, origin);
             match &node.kind {
                 Kind::List(_) => file.items().for_each(|item| self.one(&item)),
-                Kind::Map(_) => self.test(&file, Origin::TestFile),
-                _ => file.mismatch(reading.findings, "a list of tests"),
+                Kind::Map(_) => self.one(&file),
+                _ => file.mismatch(findings, "a list of tests"),
             }
         } else {
             let message = format!(
                 "'{}': tests come from CSV, XLSX, JSON, JSONL and YAML files",
                 path.display()
             );
-            reading.findings.error(at.clone(), message);
+            findings.error(at.clone(), message);
         }
     }
 
     /// JSONL: a test a line.
-    fn lines(&mut self, path: &Path, text: &str) {
+    fn lines(&mut self, path: &Path, text: &str, origin: &Origin) {
         for (number, line) in (1..).zip(text.lines()) {
             if line.trim().is_empty() {
                 continue;
             }
             match json::parse(line, number) {
-                Ok(node) => self.test(&Entry::root(&node, path), Origin::Data),
+                Ok(node) => self.test(&Entry::root(&node, path, origin), Form::Test),
                 Err(malformed) => self.reading.findings.problem(malformed_at(path, malformed)),
             }
         }

@@ -1,8 +1,7 @@
 //! `vars`: a map, or files with maps; and the files that values name.
 //!
 //! The contents of those files are read here, once each, whatever number of tests names them.
-//! A data file (CSV, JSONL) may come from anybody, so its cells may only name files below the
-//! config's folder; what the config itself names may be anywhere.
+//! Which of them a text may name follows from who wrote it.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -17,7 +16,7 @@ use crate::entry::Entry;
 use crate::files::{has_extension, is_pattern, without_scheme};
 use crate::node::{Kind, Node};
 use crate::plan::{Position, VarFiles};
-use crate::problem::Findings;
+use crate::trust::Origin;
 
 mod media;
 
@@ -26,17 +25,6 @@ const MAX_CONTENTS: usize = 256 << 20;
 
 /// Documents that are no text.
 const DOCUMENTS: [&str; 4] = ["pdf", "docx", "pptx", "xlsx"];
-
-/// Who wrote a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// The config, or a YAML or JSON file that it names.
-    Config,
-    /// A YAML or JSON file of tests: as the config, but files of variables are relative to it.
-    TestFile,
-    /// A row of a CSV or JSONL file.
-    Data,
-}
 
 /// The files that variables name, of all configs of a run together.
 #[derive(Default)]
@@ -89,29 +77,30 @@ impl<'a> VarReader<'a> {
         }
     }
 
-    /// Reads `vars`, environment templates filled in.
-    pub(crate) fn read(&self, entry: &Entry<'_>, origin: Origin) -> Map<String, Value> {
+    /// Reads `vars`, environment templates filled in. Files of variables are relative to `base`,
+    /// where that is not the config's folder.
+    pub(crate) fn read(&self, entry: &Entry<'_>, base: Option<&Path>) -> Map<String, Value> {
         let mut vars = Map::new();
         match &entry.node.kind {
-            Kind::Map(_) => self.fields(entry, origin, &mut vars),
-            Kind::Text(_) => self.file(entry, origin, &mut vars),
+            Kind::Map(_) => self.fields(entry, &mut vars),
+            Kind::Text(_) => self.file(entry, base, &mut vars),
             Kind::List(_) => entry
                 .items()
-                .for_each(|item| self.file(&item, origin, &mut vars)),
+                .for_each(|item| self.file(&item, base, &mut vars)),
             _ => entry.mismatch(self.reading.findings, "a map of names to values"),
         }
         vars
     }
 
-    fn fields(&self, entry: &Entry<'_>, origin: Origin, vars: &mut Map<String, Value>) {
+    fn fields(&self, entry: &Entry<'_>, vars: &mut Map<String, Value>) {
         for (name, value) in entry.fields() {
-            self.values(&value, origin);
+            self.values(&value);
             vars.insert(name.to_owned(), self.keyed(value.node.json()));
         }
     }
 
     /// A file (or pattern) with a map of variables; later ones win.
-    fn file(&self, entry: &Entry<'_>, origin: Origin, vars: &mut Map<String, Value>) {
+    fn file(&self, entry: &Entry<'_>, base: Option<&Path>, vars: &mut Map<String, Value>) {
         let findings = self.reading.findings;
         let Some(text) = entry.text() else {
             return entry.mismatch(findings, "the path of a YAML or JSON file");
@@ -122,25 +111,28 @@ impl<'a> VarReader<'a> {
                         tests with it, tests: file://x.js";
             return findings.error_help(entry.at(), message, help);
         }
-        if !may_name(text, &entry.at(), origin, findings) {
-            return;
-        }
         let mut files = self.reading.files.clone();
-        if origin == Origin::TestFile {
-            files.base = entry.file.parent().map(Path::to_owned).unwrap_or_default();
+        if let Some(base) = base {
+            files.base = base.to_owned();
         }
         let paths = match files.expand(without_scheme(text)) {
             Ok(paths) => paths,
             Err(reason) => return findings.error(entry.at(), format!("'{text}' {reason}")),
         };
         for path in paths {
-            let Some(mut node) = self.reading.files.tree(&path, &entry.at(), findings) else {
+            let tree = files.tree(&path, &entry.at(), entry.origin, findings);
+            let Some(mut node) = tree else {
                 continue;
             };
-            self.reading.declared.fill(&mut node, &path, findings);
-            let file = Entry::root(&node, &path);
+            let origin = entry
+                .origin
+                .of_named(&path, has_extension(&path, &["json"]));
+            if !origin.is_data() {
+                self.reading.declared.fill(&mut node, &path, findings);
+            }
+            let file = Entry::root(&node, &path, &origin);
             if file.is_map() {
-                self.fields(&file, Origin::Config, vars);
+                self.fields(&file, vars);
             } else {
                 file.mismatch(findings, "a map of names to values");
             }
@@ -148,13 +140,13 @@ impl<'a> VarReader<'a> {
     }
 
     /// Reads the files that a value names: a text, or the texts of a list.
-    fn values(&self, entry: &Entry<'_>, origin: Origin) {
+    fn values(&self, entry: &Entry<'_>) {
         match entry.text() {
-            Some(text) => self.value(text, &entry.at(), origin, true),
+            Some(text) => self.value(text, &entry.at(), entry.origin, true),
             None => {
                 for item in entry.items() {
                     if let Some(text) = item.text() {
-                        self.value(text, &item.at(), origin, false);
+                        self.value(text, &item.at(), item.origin, false);
                     }
                 }
             }
@@ -162,9 +154,9 @@ impl<'a> VarReader<'a> {
     }
 
     /// Reads the file or files that a text names, if it names any.
-    pub(crate) fn value(&self, text: &str, at: &Position, origin: Origin, may_expand: bool) {
+    pub(crate) fn value(&self, text: &str, at: &Position, origin: &Origin, may_expand: bool) {
         let findings = self.reading.findings;
-        if text.starts_with("package:") && origin != Origin::Data {
+        if text.starts_with("package:") && !origin.is_data() {
             let message = format!("'{text}': packages are not read");
             let help = "name the file: file://node_modules/…; or, for the text itself, options: { rawVars: true }";
             return findings.error_help(at.clone(), message, help);
@@ -198,11 +190,8 @@ impl<'a> VarReader<'a> {
                 .scripts
                 .extend(script.map(|script| (key.into_owned(), script)));
         }
-        if !may_name(text, at, origin, findings) {
-            return;
-        }
         if !(may_expand && is_pattern(path)) {
-            let content = self.content(&self.reading.files.shown(path), at);
+            let content = self.content(&self.reading.files.shown(path), at, origin);
             let mut files = self.collector.files.borrow_mut();
             files
                 .contents
@@ -211,15 +200,15 @@ impl<'a> VarReader<'a> {
         }
         match self.reading.files.expand(path) {
             Err(reason) => findings.error(at.clone(), format!("'{text}' {reason}")),
-            Ok(paths) => self.matches(key.into_owned(), paths, at),
+            Ok(paths) => self.matches(key.into_owned(), paths, at, origin),
         }
     }
 
     /// Reads every file that a pattern matches.
-    fn matches(&self, key: String, paths: Vec<PathBuf>, at: &Position) {
+    fn matches(&self, key: String, paths: Vec<PathBuf>, at: &Position, origin: &Origin) {
         let mut keys = Vec::new();
         for path in paths {
-            let content = self.content(&path, at);
+            let content = self.content(&path, at, origin);
             let matched = format!("file://{}", path.display());
             let mut files = self.collector.files.borrow_mut();
             files
@@ -232,7 +221,7 @@ impl<'a> VarReader<'a> {
     }
 
     /// What a file stands for: YAML and JSON for their value, anything else for its text.
-    fn content(&self, path: &Path, at: &Position) -> Option<Value> {
+    fn content(&self, path: &Path, at: &Position, origin: &Origin) -> Option<Value> {
         let findings = self.reading.findings;
         let shown = path.display().to_string();
         if let Some(program) = program(&shown) {
@@ -247,6 +236,7 @@ impl<'a> VarReader<'a> {
             return None;
         }
         let (content, size) = if media::is_media(path) {
+            self.reading.files.permit(path, at, origin, findings);
             let bytes = self.reading.files.read_bytes(path, media::MAX_MEDIA);
             let text = bytes.map(|bytes| media::text(path, &bytes));
             let refused = |why| findings.error(at.clone(), format!("'{shown}': {why}"));
@@ -257,13 +247,14 @@ impl<'a> VarReader<'a> {
             let content = self
                 .reading
                 .files
-                .tree(path, at, findings)
+                .tree(path, at, origin, findings)
                 .as_ref()
                 .map(Node::json)?;
             let size = content.to_string().len();
             (content, size)
         } else {
-            let text = self.reading.files.read_named(path, at, findings)?;
+            let files = self.reading.files;
+            let text = files.read_named(path, at, origin, findings)?;
             (Value::from(text.trim()), text.len())
         };
         let total = &self.collector.size;
@@ -280,26 +271,6 @@ impl<'a> VarReader<'a> {
         }
         Some(content)
     }
-}
-
-/// Reports a file that a row of a data file may not name; true if there is nothing to report.
-pub(crate) fn may_name(text: &str, at: &Position, origin: Origin, findings: &Findings) -> bool {
-    let allowed = origin != Origin::Data || below(without_scheme(text));
-    if !allowed {
-        let message =
-            format!("'{text}': rows of data files may only name files below the config's folder");
-        let help = "move the file there, or name it in the config";
-        findings.error_help(at.clone(), message, help);
-    }
-    allowed
-}
-
-/// Whether a path stays below the folder it is relative to.
-fn below(path: &str) -> bool {
-    use std::path::Component;
-    Path::new(path)
-        .components()
-        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 #[cfg(test)]

@@ -16,11 +16,8 @@ fn folder() -> (tempfile::TempDir, Files) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, "\u{feff}text").unwrap();
     }
-    let files = Files {
-        cwd: directory.path().to_owned(),
-        base: "evals".into(),
-        read: FilesRead::default(),
-    };
+    let cwd = directory.path().to_owned();
+    let files = Files::new(cwd, "evals".into(), FilesRead::default());
     (directory, files)
 }
 

@@ -7,12 +7,12 @@
 //! [`Plan::secrets`](crate::plan::Plan::secrets) and left out of the problems found at load.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::{Declared, Part};
-use crate::plan::Position;
+use crate::plan::{EnvRead, Position};
 use crate::problem::{ConfigError, Findings, Problem, Warning, did_you_mean};
 use crate::redacted::{HIDDEN, is_secret_variable};
 use crate::template::{Template, tolerates_nothing};
@@ -61,12 +61,17 @@ impl Declared {
         let names = paths.iter().filter_map(|path| path.strip_prefix("env."));
         let names: BTreeSet<&str> = names.filter_map(|path| path.split('.').next()).collect();
         let mut seen: Map<String, Value> = (*self.values).clone();
+        let mut taken = Vec::new();
         for name in &names {
             if self.names.contains(*name) {
+                taken.extend(self.taken(name));
                 continue;
             }
             match self.outside.get(*name) {
-                Some(value) => drop(seen.insert((*name).to_owned(), value.clone())),
+                Some(value) => {
+                    taken.push((*name).to_owned());
+                    seen.insert((*name).to_owned(), value.clone());
+                }
                 None if tolerates_nothing(tag) => {}
                 None => self.unset(name, at, findings),
             }
@@ -80,10 +85,14 @@ impl Declared {
         if secret || names.iter().any(|name| is_secret_variable(name)) {
             let values = names.iter().filter_map(|name| seen.get(*name)?.as_str());
             let values = values.chain([filled.as_str()]).map(str::to_owned);
-            let known = self.filled_in.lock();
-            let mut known = known.unwrap_or_else(PoisonError::into_inner);
-            known.extend(values.filter(|value| !value.is_empty()));
+            let values = values.filter(|value| !value.is_empty());
+            self.filled_in().secrets.extend(values);
         }
+        let reads = taken.into_iter().map(|name| EnvRead {
+            name,
+            at: at.clone(),
+        });
+        self.filled_in().by_providers.extend(reads);
         Some(filled)
     }
 
@@ -96,9 +105,8 @@ impl Declared {
     }
 
     /// The secrets that were filled into provider parts so far.
-    pub(crate) fn filled_in(&self) -> BTreeSet<String> {
-        let known = self.filled_in.lock();
-        known.unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn secrets(&self) -> BTreeSet<String> {
+        self.filled_in().secrets.clone()
     }
 
     /// What readers found, without the secrets that they saw.
@@ -106,7 +114,7 @@ impl Declared {
         &self,
         verdict: Result<(T, Vec<Warning>), ConfigError>,
     ) -> Result<(T, Vec<Warning>), ConfigError> {
-        let mut secrets = self.filled_in();
+        let mut secrets = self.secrets();
         let declared = self.values.iter();
         let declared = declared.filter(|(name, _)| is_secret_variable(name));
         secrets.extend(declared.filter_map(|(_, value)| value.as_str().map(str::to_owned)));

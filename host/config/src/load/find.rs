@@ -77,11 +77,7 @@ fn one(named: &Path, request: &LoadRequest) -> Result<Vec<PathBuf>, Problem> {
     // A shell that finds nothing hands the pattern on; a file may have such a name, too.
     match named.to_str().filter(|text| is_pattern(text)) {
         Some(pattern) if !full.exists() => {
-            let files = Files {
-                cwd: request.cwd.clone(),
-                base: PathBuf::new(),
-                read: FilesRead::default(),
-            };
+            let files = Files::new(request.cwd.clone(), PathBuf::new(), FilesRead::default());
             let found = files.expand(pattern);
             found.map_err(|reason| problem(named.to_owned(), &reason, "name the config itself"))
         }

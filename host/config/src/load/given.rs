@@ -13,6 +13,7 @@ use crate::files::{Files, has_extension};
 use crate::node::{Key, Kind, Mark, Node};
 use crate::plan::Position;
 use crate::problem::Findings;
+use crate::trust::Origin;
 
 /// What messages call the config that flags make.
 const COMMAND_LINE: &str = "command line";
@@ -83,7 +84,7 @@ impl Given {
                 path: PathBuf::from(COMMAND_LINE),
                 root: map(fields),
                 files: files(request, Path::new("")),
-                is_data: false,
+                origin: Origin::Person,
             });
         }
         Some(sources)
@@ -99,7 +100,7 @@ pub(super) fn names(names: &[String]) -> serde_json::Value {
 fn outputs(path: &Path, request: &LoadRequest, findings: &Findings) -> Option<Source> {
     let files = files(request, path);
     let tree = read(&files, path, findings)?;
-    let file = Entry::root(&tree, path);
+    let file = Entry::root(&tree, path, &Origin::Person);
     if !file.is_list() {
         file.mismatch(findings, "a list of outputs");
         return None;
@@ -122,7 +123,7 @@ fn outputs(path: &Path, request: &LoadRequest, findings: &Findings) -> Option<So
         path: path.to_owned(),
         root,
         files,
-        is_data: true,
+        origin: Origin::data(path),
     })
 }
 
@@ -167,7 +168,7 @@ fn test(item: &Entry<'_>, findings: &Findings) -> Option<Node> {
 fn assertions(path: &Path, request: &LoadRequest, findings: &Findings) -> Option<Source> {
     let files = files(request, path);
     let tree = read(&files, path, findings)?;
-    let file = Entry::root(&tree, path);
+    let file = Entry::root(&tree, path, &Origin::Person);
     if !file.is_list() {
         file.mismatch(findings, "a list of assertions");
         return None;
@@ -177,17 +178,14 @@ fn assertions(path: &Path, request: &LoadRequest, findings: &Findings) -> Option
         path: path.to_owned(),
         root,
         files,
-        is_data: false,
+        origin: Origin::Config,
     })
 }
 
 /// Reads files relative to the folder of `file`.
 fn files(request: &LoadRequest, file: &Path) -> Files {
-    Files {
-        cwd: request.cwd.clone(),
-        base: file.parent().map(Path::to_owned).unwrap_or_default(),
-        read: request.files_read.clone(),
-    }
+    let folder = file.parent().map(Path::to_owned).unwrap_or_default();
+    Files::new(request.cwd.clone(), folder, request.files_read.clone())
 }
 
 fn read(files: &Files, path: &Path, findings: &Findings) -> Option<Node> {
@@ -199,7 +197,7 @@ fn read(files: &Files, path: &Path, findings: &Findings) -> Option<Node> {
         findings.error_help(whole, "is no JSON or YAML file", "save the list as .json");
         return None;
     }
-    files.tree(path, &whole, findings)
+    files.tree(path, &whole, &Origin::Person, findings)
 }
 
 fn field(name: &str, value: Node) -> (Key, Node) {

@@ -11,7 +11,7 @@ use crate::template::{Prepared, RenderError, Results, is_plain, render_once};
 
 impl Case {
     /// The prompt with this case's variables. A test's `prefix` and `suffix` are part of the
-    /// template.
+    /// template; those of data are templates of their own, which see no `env`.
     ///
     /// # Errors
     /// When the template can't be filled in, or is a chat in broken YAML.
@@ -27,10 +27,17 @@ impl Case {
         let prompt = &self.column.prompt;
         let (text, json) = if prefix.is_empty() && suffix.is_empty() {
             prompt.prepared.render(&self.scope, self.results.as_ref())?
-        } else {
+        } else if self.test.affixes_see_env {
             let text = format!("{prefix}{}{suffix}", prompt.raw);
             let prepared = prompt.prepare(&text)?;
             prepared.render(&self.scope, self.results.as_ref())?
+        } else {
+            let results = self.results.as_ref();
+            let prepared = Prepared::unescaped(&prompt.raw, Some(&prompt.env))?;
+            let (own, _) = prepared.render(&self.scope, results)?;
+            let before = render_once(prefix, &self.scope, results)?;
+            let after = render_once(suffix, &self.scope, results)?;
+            (format!("{before}{own}{after}"), None)
         };
         let messages = chat::messages(&text, json)?;
         let config = Map::new();
@@ -42,8 +49,8 @@ impl Case {
     }
 
     /// The prompt that a function made, filled in like one of the config, with the options that
-    /// it made for the provider. A text that is no template after all stays as it is: it may
-    /// hold data.
+    /// it made for the provider. It may hold data, so it sees no `env`, and a text that is no
+    /// template after all stays as it is.
     ///
     /// # Errors
     /// When the template can't be filled in, or is a chat in broken YAML.
@@ -52,7 +59,12 @@ impl Case {
         made: &str,
         config: Map<String, Value>,
     ) -> Result<Rendered, RenderError> {
-        let (text, json) = match self.column.prompt.prepare(made) {
+        let prepared = if self.column.prompt.escapes {
+            Prepared::new(made, None)
+        } else {
+            Prepared::unescaped(made, None)
+        };
+        let (text, json) = match prepared {
             Ok(prepared) if self.has_filters(&prepared) => {
                 prepared.render(&self.scope, self.results.as_ref())?
             }

@@ -12,11 +12,12 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::elements::test_case::Form;
 use crate::elements::test_sources::{Found, Tree, walk};
-use crate::elements::vars::Origin;
 use crate::elements::{Document, last};
 use crate::node::{Key, Kind, Mark, Node};
 use crate::plan::{Extension, Hook, Position};
+use crate::trust::Origin;
 
 /// Keys of a suite that a hook may change, beside its tests.
 const KEYS: [&str; 4] = ["prompts", "scenarios", "defaultTest", "derivedMetrics"];
@@ -89,8 +90,8 @@ fn trees(documents: &[Document<'_>]) -> Vec<Tree> {
     for (config, document) in documents.iter().enumerate() {
         if let Some(entry) = document.root.get("tests") {
             walk(&entry, document.reading, &mut |found| match found {
-                Found::Test(entry, origin) => trees.push(Tree::of(entry, origin, config)),
-                Found::Questions(path, at) => {
+                Found::Test(entry, form) => trees.push(Tree::of(entry, form, config)),
+                Found::Questions(path, at, _) => {
                     let message = format!("'{path}' can't be handed to a beforeAll hook");
                     let help = "name the set of questions in `tasks`, or take the hook away";
                     document
@@ -139,6 +140,9 @@ fn changed(
         column: at.column,
     };
     let findings = document.reading.findings;
+    let origin = trees.iter().map(|tree| &tree.origin);
+    let origin = origin.clone().find(|origin| origin.is_data()).cloned();
+    let origin = origin.unwrap_or(Origin::Config);
     let made = |value: Value| {
         let node = Node::made(value, mark);
         if node.is_none() {
@@ -148,8 +152,11 @@ fn changed(
             );
         }
         let mut node = node?;
-        let file = &at.file;
-        document.reading.declared.fill(&mut node, file, findings);
+        // What code makes of rows may hold their words.
+        if !origin.is_data() {
+            let declared = document.reading.declared;
+            declared.fill(&mut node, &at.file, findings);
+        }
         Some(node)
     };
     let mut keys = Vec::new();
@@ -168,7 +175,7 @@ fn changed(
             findings.error(at.clone(), message);
             return None;
         };
-        others = Some(placed(tests, before, trees, at, made)?);
+        others = Some(placed(tests, before, trees, (at, &origin), made)?);
     }
     let keys = Node {
         kind: Kind::Map(keys),
@@ -185,15 +192,9 @@ fn placed(
     tests: Vec<Value>,
     before: &Value,
     trees: Vec<Tree>,
-    at: &Position,
+    (at, origin): (&Position, &Origin),
     made: impl Fn(Value) -> Option<Node>,
 ) -> Option<Vec<Tree>> {
-    let is_data = trees.iter().any(|tree| tree.origin == Origin::Data);
-    let origin = if is_data {
-        Origin::Data
-    } else {
-        Origin::Config
-    };
     let written = before["tests"].as_array().cloned().unwrap_or_default();
     let mut trees: Vec<Option<Tree>> = trees.into_iter().map(Some).collect();
     let mut next = 0;
@@ -210,7 +211,8 @@ fn placed(
             node: made(test)?,
             file: at.file.clone(),
             key: format!("{}: tests[{index}]", at.key),
-            origin,
+            origin: origin.clone(),
+            form: Form::Test,
             config: 0,
         });
     }

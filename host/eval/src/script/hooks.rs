@@ -154,6 +154,11 @@ fn change(case: &mut Case, before: &Value, mut after: Map<String, Value>) -> Res
                 }
                 let gone = |key: &String| !options.contains_key(key) && written.get(key).is_some();
                 test.options.retain(|key, _| !gone(key));
+                // Code may have made them of a row's words.
+                let is_other = |key: &&str| options.get(*key) != written.get(*key);
+                if ["prefix", "suffix"].iter().any(is_other) {
+                    test.affixes_see_env = false;
+                }
                 // What stays as written has its environment filled in.
                 let others = options
                     .iter()

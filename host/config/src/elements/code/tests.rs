@@ -161,18 +161,16 @@ fn keys_that_take_code_say_what_they_take() {
 }
 
 #[test]
-fn rows_of_data_may_hold_code_and_not_name_it() {
+fn rows_of_data_may_hold_code_and_ask_before_they_name_it() {
     let folder = |cell: &str| {
         Folder::new("prompts: [p]\nproviders: [echo]\ntests: t.csv")
             .file("t.csv", format!("a,__expected\n1,{cell}\n"))
             .file("a.js", "1")
     };
-    assert!(folder("javascript: output > 1").problems().is_empty());
+    assert!(folder("javascript: output > 1").requests().is_empty());
     assert_eq!(
-        folder("file://a.js").problems(),
-        [
-            "t.csv:2:1: assert[0].value: 'file://a.js': rows of data files may not name files of code\nhelp: name it in the config, for example in `defaultTest`"
-        ]
+        folder("file://a.js").requests(),
+        ["t.csv:2:1: assert[0].value: run the code of ~/a.js in the sandbox"]
     );
 }
 

@@ -8,6 +8,7 @@ use crate::files::{malformed_at, parse_tree};
 use crate::node::{Kind, Node};
 use crate::plan::Position;
 use crate::template::is_plain;
+use crate::trust::Origin;
 
 /// How many files one file may name, one inside the other.
 const MAX_NESTING: usize = 8;
@@ -16,7 +17,7 @@ const MAX_NESTING: usize = 8;
 pub(super) fn read(
     path: &Path,
     label: Option<&str>,
-    at: &Position,
+    (at, origin): (&Position, &Origin),
     reading: Reading<'_>,
 ) -> Vec<Draft> {
     let shown = path.display().to_string();
@@ -33,12 +34,12 @@ pub(super) fn read(
             .error_help(at.clone(), message, "save it as CSV");
         return Vec::new();
     }
-    let Some(text) = reading.files.read_named(path, at, reading.findings) else {
+    let Some(text) = reading.files.read_named(path, at, origin, reading.findings) else {
         return Vec::new();
     };
     let texts: Vec<(String, Option<String>, u32)> = if has_extension(path, &["json", "yaml", "yml"])
     {
-        tree(path, &text, reading)
+        tree(path, &text, &origin.of_named(path, false), reading)
             .into_iter()
             .map(|text| (text, None, 1))
             .collect()
@@ -142,10 +143,10 @@ fn csv(path: &Path, text: &str, reading: Reading<'_>) -> Vec<(String, Option<Str
 
 /// JSON and YAML become compact JSON. A JSON file that is JSON only after its templates are
 /// filled in is a text.
-fn tree(path: &Path, text: &str, reading: Reading<'_>) -> Option<String> {
+fn tree(path: &Path, text: &str, origin: &Origin, reading: Reading<'_>) -> Option<String> {
     match parse_tree(text, has_extension(path, &["json"])) {
         Ok(mut node) => {
-            nested(&mut node, path, reading, 0);
+            nested(&mut node, (path, origin), reading, 0);
             Some(node.json_as_written().to_string())
         }
         Err(_) if !is_plain(text) => Some(text.to_owned()),
@@ -157,7 +158,7 @@ fn tree(path: &Path, text: &str, reading: Reading<'_>) -> Option<String> {
 }
 
 /// Puts the contents of `file://` strings in their place.
-fn nested(node: &mut Node, path: &Path, reading: Reading<'_>, depth: usize) {
+fn nested(node: &mut Node, (path, origin): (&Path, &Origin), reading: Reading<'_>, depth: usize) {
     let mark = node.mark;
     match &mut node.kind {
         Kind::Text(text) if text.written.starts_with("file://") => {
@@ -174,21 +175,25 @@ fn nested(node: &mut Node, path: &Path, reading: Reading<'_>, depth: usize) {
                     format!("files name each other more than {MAX_NESTING} deep"),
                 );
             } else if has_extension(&file, &["json", "yaml", "yml"]) {
-                if let Some(mut tree) = reading.files.tree(&file, &named, reading.findings) {
-                    nested(&mut tree, &file, reading, depth + 1);
+                if let Some(mut tree) = reading.files.tree(&file, &named, origin, reading.findings)
+                {
+                    nested(&mut tree, (&file, origin), reading, depth + 1);
                     node.kind = tree.kind;
                 }
-            } else if let Some(content) = reading.files.read_named(&file, &named, reading.findings)
+            } else if let Some(content) =
+                reading
+                    .files
+                    .read_named(&file, &named, origin, reading.findings)
             {
                 text.written = content;
             }
         }
         Kind::List(items) => items
             .iter_mut()
-            .for_each(|item| nested(item, path, reading, depth)),
+            .for_each(|item| nested(item, (path, origin), reading, depth)),
         Kind::Map(fields) => fields
             .iter_mut()
-            .for_each(|(_, value)| nested(value, path, reading, depth)),
+            .for_each(|(_, value)| nested(value, (path, origin), reading, depth)),
         _ => {}
     }
 }

@@ -11,6 +11,7 @@ use crate::entry::Entry;
 use crate::node::Kind;
 use crate::plan::Position;
 use crate::problem::Findings;
+use crate::trust::Origin;
 
 const KNOWN: [&str; 2] = ["version", "questions"];
 const KNOWN_OF_QUESTION: [&str; 4] = ["id", "question", "answers", "correct_answers"];
@@ -37,15 +38,20 @@ pub(super) struct Asked {
 }
 
 /// Reads the file that `at` names; what is wrong is reported, each with its place.
-pub(super) fn read(path: &Path, at: &Position, reading: Reading<'_>) -> Vec<Asked> {
+pub(super) fn read(
+    path: &Path,
+    at: &Position,
+    origin: &Origin,
+    reading: Reading<'_>,
+) -> Vec<Asked> {
     // A file that can't be read is reported where it is named.
-    let Some(node) = reading.files.tree(path, at, reading.findings) else {
+    let Some(node) = reading.files.tree(path, at, origin, reading.findings) else {
         return Vec::new();
     };
     let reader = Reader {
         findings: reading.findings,
     };
-    reader.set(&Entry::root(&node, path))
+    reader.set(&Entry::root(&node, path, origin))
 }
 
 struct Reader<'a> {

@@ -2,27 +2,25 @@
 //!
 //! The code is called once, while the plan is made, and gives a list of tests. Each of them goes
 //! through the same reader as one that was written; what is wrong with it is said with the file
-//! and its place in the list. The code is the config's own, and so is what it makes: a generated
-//! test may name files as a written one may.
+//! and its place in the list. What it makes is data: the code may have it from anywhere.
 
 use serde_json::Value;
 
 use super::super::{Reading, code};
-use super::Sources;
-use crate::elements::vars::Origin;
+use super::{Extra, Form, Sources};
 use crate::entry::Entry;
 use crate::files::{has_extension, without_scheme};
 use crate::node::{Mark, Node};
-use crate::plan::{Code, Position, Script};
+use crate::plan::{Code, Script};
 
 /// How deep `config` is searched for the names of files.
 const MAX_DEPTH: usize = 16;
 
 impl Sources<'_, '_> {
-    /// `{ path: file://gen.js, config: … }`.
+    /// `{ path: file://gen.js, config: … }`, `{ path: file://tests.csv, trust: config }`.
     pub(super) fn configured(&mut self, entry: &Entry<'_>) {
         let findings = self.reading.findings;
-        entry.warn_unknown(findings, &["path", "config"]);
+        entry.warn_unknown(findings, &["path", "config", "trust"]);
         let Some(path) = entry.get("path") else {
             return;
         };
@@ -31,23 +29,31 @@ impl Sources<'_, '_> {
         };
         let config = entry.get("config").map(|config| {
             let mut value = config.node.json();
-            load_files(&mut value, 0, &config.at(), self.reading);
+            load_files(&mut value, 0, &config, self.reading);
             value
         });
-        self.named(&text, &path.at(), config);
+        let trusts = entry.get("trust").is_some_and(|trust| {
+            let is_known = trust.text() == Some("config");
+            if !is_known {
+                let help = "trust: config gives the rows the rights of the config";
+                findings.error_help(trust.at(), "must be `config`", help);
+            }
+            // Data can't vouch for itself.
+            is_known && !entry.origin.is_data()
+        });
+        self.named(&text, &path, &Extra { config, trusts });
     }
 
     /// The tests that the code of `text` makes.
-    pub(super) fn generated(&mut self, text: &str, at: &Position, config: Option<Value>) {
-        let reading = self.reading;
-        let Some(script) = code::file(text, at, Origin::Config, reading) else {
+    pub(super) fn generated(&mut self, text: &str, named: &Entry<'_>, extra: &Extra) {
+        let (reading, at) = (self.reading, &named.at());
+        let Some(script) = code::file(text, at, named.origin, reading) else {
             return;
         };
         let script = code::meant(script, code::Use::Tests);
-        let arguments: Vec<(&str, Value)> = config
-            .map(|config| ("config", config))
-            .into_iter()
-            .collect();
+        let config = extra.config.iter();
+        let arguments: Vec<(&str, Value)> =
+            config.map(|config| ("config", config.clone())).collect();
         let made = match reading.scripts.run(&script, &arguments) {
             Ok(made) => made,
             Err(reason) => {
@@ -67,19 +73,21 @@ impl Sources<'_, '_> {
             return reading.findings.warn(at.clone(), message, None);
         }
         let file = reading.files.shown(file_of(text, &script));
+        let origin = named.origin.of_named(&file, !extra.trusts);
         for (index, test) in tests.into_iter().enumerate() {
             let Some(mut node) = Node::made(test, Mark::default()) else {
                 let message = format!("'{text}': test {index} is nested too deep");
                 reading.findings.error(at.clone(), message);
                 continue;
             };
-            reading.declared.fill(&mut node, &file, reading.findings);
+            if !origin.is_data() {
+                reading.declared.fill(&mut node, &file, reading.findings);
+            }
             let entry = Entry {
-                node: &node,
-                file: &file,
                 key: format!("tests[{index}]"),
+                ..Entry::root(&node, &file, &origin)
             };
-            self.test(&entry, Origin::Config);
+            self.test(&entry, Form::Test);
         }
     }
 }
@@ -113,31 +121,34 @@ fn what(value: Option<&Value>) -> &'static str {
 
 /// Data files in a generator's `config` become what they hold: YAML and JSON their value,
 /// anything else its text.
-fn load_files(value: &mut Value, depth: usize, at: &Position, reading: Reading<'_>) {
+fn load_files(value: &mut Value, depth: usize, named: &Entry<'_>, reading: Reading<'_>) {
     if depth > MAX_DEPTH {
         return;
     }
     match value {
         Value::Array(items) => items
             .iter_mut()
-            .for_each(|item| load_files(item, depth + 1, at, reading)),
+            .for_each(|item| load_files(item, depth + 1, named, reading)),
         Value::Object(fields) => fields
             .values_mut()
-            .for_each(|field| load_files(field, depth + 1, at, reading)),
+            .for_each(|field| load_files(field, depth + 1, named, reading)),
         Value::String(text) => {
             let Some(path) = text.strip_prefix("file://") else {
                 return;
             };
             if code::is_file(text) {
                 let message = format!("'{text}': the config of a generator can't name code");
-                return reading.findings.error(at.clone(), message);
+                return reading.findings.error(named.at(), message);
             }
+            let (at, origin) = (&named.at(), named.origin);
             let shown = reading.files.shown(path);
             let content = if has_extension(&shown, &["yaml", "yml", "json"]) {
-                let tree = reading.files.tree(&shown, at, reading.findings);
+                let tree = reading.files.tree(&shown, at, origin, reading.findings);
                 tree.map(|node| node.json())
             } else {
-                let text = reading.files.read_named(&shown, at, reading.findings);
+                let text = reading
+                    .files
+                    .read_named(&shown, at, origin, reading.findings);
                 text.map(Value::from)
             };
             *value = content.unwrap_or_default();

@@ -15,6 +15,7 @@ use crate::csv_rows::{Row, Table};
 use crate::elements::Reading;
 use crate::files::{MAX_TREE_FILE, has_extension};
 use crate::plan::Position;
+use crate::trust::Origin;
 
 mod archive;
 mod book;
@@ -40,7 +41,12 @@ fn split(path: &Path) -> (String, Option<String>) {
 }
 
 /// The table of a sheet; what is wrong is reported at `at`.
-pub(super) fn read(path: &Path, at: &Position, reading: Reading<'_>) -> Option<Table> {
+pub(super) fn read(
+    path: &Path,
+    at: &Position,
+    origin: &Origin,
+    reading: Reading<'_>,
+) -> Option<Table> {
     let (file, sheet) = split(path);
     let refuse = |why: &str| {
         let message = format!("'{}': {why}", path.display());
@@ -50,7 +56,9 @@ pub(super) fn read(path: &Path, at: &Position, reading: Reading<'_>) -> Option<T
         refuse("of spreadsheets only .xlsx is read; save it as that, or as CSV");
         return None;
     }
-    let bytes = reading.files.read_bytes(file.as_ref(), MAX_TREE_FILE);
+    let files = reading.files;
+    files.permit(file.as_ref(), at, origin, reading.findings);
+    let bytes = files.read_bytes(file.as_ref(), MAX_TREE_FILE);
     let table = bytes.and_then(|bytes| table(&bytes, sheet.as_deref()));
     table.map_err(|why| refuse(&why)).ok()
 }

@@ -169,25 +169,6 @@ fn a_variable_that_code_makes_is_taken_when_it_is_made() {
 }
 
 #[test]
-fn rows_of_data_may_only_name_files_below_the_config() {
-    let rows = |row: &str| folder("tests: file://t.csv").file("t.csv", format!("a\n{row}\n"));
-    assert_eq!(rows("file://docs/1.md").texts(), ["p"]);
-    for row in [
-        "file:///etc/passwd",
-        "file://../x.txt",
-        "file://docs/../../x",
-    ] {
-        assert_eq!(
-            rows(row).problems(),
-            [format!(
-                "t.csv:2:1: vars.a: '{row}': rows of data files may only name files below the config's folder\n\
-                 help: move the file there, or name it in the config"
-            )]
-        );
-    }
-}
-
-#[test]
 fn flags_may_name_files_too() {
     let mut folder = folder("");
     folder.overrides.vars = [("a".to_owned(), json!("file://a.txt"))]
@@ -203,26 +184,6 @@ fn flags_may_name_files_too() {
     assert_eq!(
         folder.problems(),
         ["--var a: 'none': there is no such file"]
-    );
-}
-
-#[test]
-fn assertions_and_vars_of_rows_are_held_to_the_same_rule() {
-    let line =
-        r#"{"vars": "../x.yaml", "assert": [{"type": "equals", "value": "file:///etc/passwd"}]}"#;
-    let problems = folder("tests: t.jsonl").file("t.jsonl", line).problems();
-    let expected = |place: &str, text: &str| {
-        format!(
-            "t.jsonl:1:{place}: '{text}': rows of data files may only name files below the config's folder\n\
-             help: move the file there, or name it in the config"
-        )
-    };
-    assert_eq!(
-        problems,
-        [
-            expected("10: vars", "../x.yaml"),
-            expected("62: assert[0].value", "file:///etc/passwd")
-        ]
     );
 }
 

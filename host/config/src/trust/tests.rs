@@ -1,0 +1,352 @@
+//! What texts of each origin may do, and what they ask for.
+
+use serde_json::json;
+
+use super::*;
+use crate::fixture::Folder;
+
+/// A config with the tests of `name`, which holds `rows`.
+fn data(name: &str, rows: &str) -> Folder {
+    Folder::new(&format!(
+        "prompts: ['{{{{q}}}}']\nproviders: [echo, {{ id: 'openai:m', label: mine }}]\ntests: file://{name}"
+    ))
+    .file(name, rows)
+}
+
+#[test]
+fn what_is_remembered_reads_back_as_it_was() {
+    let subjects = [
+        TrustSubject::Read {
+            path: "/a/b".into(),
+        },
+        TrustSubject::Variable {
+            name: "X".to_owned(),
+            to: "https://a.example".to_owned(),
+        },
+    ];
+    for subject in subjects {
+        let text = serde_json::to_string(&subject).expect("plain data");
+        let back: TrustSubject = serde_json::from_str(&text).expect("what was written");
+        assert_eq!(back, subject, "{text}");
+    }
+}
+
+#[test]
+fn a_row_brings_no_provider_no_judge_and_no_code_of_its_own() {
+    let evil =
+        r#"{ "id": "openai:x", "config": { "apiBaseUrl": "http://evil", "apiKeyEnvar": "AWS" } }"#;
+    let rubric = r#""type": "llm-rubric", "value": "v""#;
+    let cases = [
+        (format!(r#""provider": {evil}"#), "provider"),
+        (r#""provider": "openai:other""#.to_owned(), "provider"),
+        (
+            format!(r#""options": {{ "provider": {evil} }}"#),
+            "options.provider",
+        ),
+        (
+            format!(r#""options": {{ "provider": {{ "text": {evil} }} }}"#),
+            "options.provider.text",
+        ),
+        (
+            format!(r#""assert": [{{ {rubric}, "provider": {evil} }}]"#),
+            "assert[0].provider",
+        ),
+    ];
+    for (rest, key) in cases {
+        let row = format!(r#"{{ "vars": {{ "q": "1" }}, {rest} }}"#);
+        for name in ["t.jsonl", "t.json"] {
+            let requests = data(name, &row).env("OPENAI_API_KEY", "k").requests();
+            let asked: Vec<_> = requests.iter().filter(|one| one.contains(key)).collect();
+            assert_eq!(asked.len(), 1, "{row}: {requests:?}");
+            assert!(asked[0].contains("ask the provider 'openai:"), "{asked:?}");
+        }
+    }
+}
+
+#[test]
+fn a_row_may_choose_among_what_the_config_declares() {
+    for name in ["mine", "openai:m", "echo"] {
+        let row = json!({
+            "vars": { "q": "1" }, "provider": name, "options": { "provider": name },
+            "assert": [{ "type": "llm-rubric", "value": "v", "provider": name }],
+        });
+        let folder = data("t.jsonl", &row.to_string());
+        assert_eq!(folder.requests(), [""; 0], "{name}");
+        let plan = folder.plan();
+        assert!(
+            plan.judges
+                .iter()
+                .all(|judge| judge.id != "openai:m" || judge.label.as_deref() == Some("mine"))
+        );
+    }
+}
+
+#[test]
+fn a_provider_of_a_row_names_files_as_a_row_may() {
+    let row = r#"{ "vars": { "q": "1" }, "provider": { "id": "openai:x", "config": { "a": "file:///etc/hostname" } } }"#;
+    let requests = data("t.jsonl", row).requests();
+    assert_eq!(
+        requests,
+        [
+            "t.jsonl:1:74: provider.config.a: read the file /etc/hostname",
+            "t.jsonl:1:37: provider: ask the provider 'openai:x'",
+        ]
+    );
+}
+
+#[test]
+fn options_of_a_row_say_nothing_of_how_a_request_is_sent() {
+    let row = r#"{ "vars": { "q": "1" }, "options": { "url": "http://x", "temperature": 1, "headers": { "a": "b" } } }"#;
+    assert_eq!(
+        data("t.jsonl", row).requests(),
+        [
+            "t.jsonl:1:45: options.url: set `url` of its request to \"http://x\"",
+            "t.jsonl:1:86: options.headers: set `headers` of its request to {\"a\":\"b\"}",
+        ]
+    );
+    let config = format!("prompts: [p]\nproviders: [echo]\ntests: [{row}]");
+    assert_eq!(Folder::new(&config).requests(), [""; 0]);
+}
+
+/// Everything that a row can name a file by.
+const NAMING: [&str; 5] = [
+    r#"{ "vars": { "q": "FILE" } }"#,
+    r#"{ "vars": { "q": ["FILE"] } }"#,
+    r#"{ "assert": [{ "type": "equals", "value": "FILE" }] }"#,
+    r#"{ "assert": [{ "type": "contains-any", "value": ["FILE"] }] }"#,
+    r#"{ "vars": { "q": 1 }, "options": { "rubricPrompt": "FILE" } }"#,
+];
+
+/// A folder with the places that rows may and may not name, and how the rows at `data/` see them.
+fn places(row: &str) -> Folder {
+    let folder = Folder::new("prompts: [p]\nproviders: [echo]\ntests: file://data/t.jsonl")
+        .file("data/t.jsonl", row)
+        .file("data/plain.txt", "x")
+        .file("data/sub/plain.txt", "x")
+        .file("data/.env", "KEY=x")
+        .file("data/.git/config", "x")
+        .file("data/sub/.x/y.txt", "x")
+        .file("prompt.txt", "x");
+    #[cfg(unix)]
+    {
+        let link = |to: &str, at: &str| {
+            std::os::unix::fs::symlink(folder.path().join(to), folder.path().join(at))
+                .expect("a link");
+        };
+        link("prompt.txt", "data/link.txt");
+        link(".", "data/up");
+        link("data/sub", "data/inner");
+        link("data/.env", "data/innocent.txt");
+    }
+    folder
+}
+
+#[test]
+fn rows_name_what_lies_in_their_folder_and_nothing_hidden() {
+    for naming in NAMING {
+        for (file, real) in [
+            ("file://data/plain.txt", None),
+            ("file://data/sub/plain.txt", None),
+            ("file://data/inner/plain.txt", None),
+            ("file://data/../data/plain.txt", None),
+            ("file://prompt.txt", Some("~/prompt.txt")),
+            ("file://data/.env", Some("~/data/.env")),
+            ("file://data/.git/config", Some("~/data/.git/config")),
+            ("file://data/sub/.x/y.txt", Some("~/data/sub/.x/y.txt")),
+            ("file://data/link.txt", Some("~/prompt.txt")),
+            ("file://data/up/prompt.txt", Some("~/prompt.txt")),
+            ("file://data/innocent.txt", Some("~/data/.env")),
+            ("file:///etc/hostname", Some("/etc/hostname")),
+        ] {
+            let row = naming.replace("FILE", file);
+            let requests = places(&row).requests();
+            match real {
+                None => assert_eq!(requests, [""; 0], "{row}"),
+                Some(real) => {
+                    assert_eq!(requests.len(), 1, "{row}: {requests:?}");
+                    let read = format!("read the file {real}");
+                    assert!(requests[0].ends_with(&read), "{row}: {requests:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn patterns_of_rows_are_held_to_the_same_rule() {
+    let requests = places(r#"{ "vars": { "q": "file://data/*.txt" } }"#).requests();
+    let asked = |real: &str| requests.iter().any(|one| one.ends_with(real));
+    assert!(
+        asked("~/prompt.txt") && asked("~/data/.env"),
+        "{requests:?}"
+    );
+    assert_eq!(requests.len(), 2, "{requests:?}");
+}
+
+#[test]
+fn variables_that_a_row_has_in_a_file_are_the_rows() {
+    let folder = Folder::new(
+        "env: { KEY: s3cret }\nprompts: ['{{a}}']\nproviders: [echo]\ntests: file://t.jsonl",
+    )
+    .file("t.jsonl", r#"{ "vars": "file://more.yaml" }"#)
+    .file("more.yaml", "a: '{{ env.KEY }}'");
+    assert_eq!(folder.texts(), ["{{ env.KEY }}"]);
+    let folder = folder.file("more.yaml", "a: file:///etc/hostname");
+    assert_eq!(
+        folder.requests(),
+        ["more.yaml:1:4: a: read the file /etc/hostname"]
+    );
+}
+
+#[test]
+fn what_rows_put_around_a_prompt_sees_no_env() {
+    let config = "env: { KEY: s3cret }\nprompts: ['{{ env.KEY }}!']\nproviders: [echo]\n";
+    let csv = Folder::new(&format!("{config}tests: file://t.csv")).file(
+        "t.csv",
+        "q,__prefix,__suffix\n1,\"a{{ env.KEY }}\",\"b{{ env.KEY ~ q }}\"\n",
+    );
+    assert_eq!(csv.texts(), ["as3cret!bundefined1"]);
+    let row = r#"{ "vars": { "q": 1 }, "options": { "prefix": "{{ env.KEY }}{{ q }} " } }"#;
+    let jsonl = Folder::new(&format!("{config}tests: file://t.jsonl")).file("t.jsonl", row);
+    assert_eq!(jsonl.texts(), ["1 s3cret!"]);
+    let own = Folder::new(&format!("{config}tests: [{row}]"));
+    assert_eq!(own.texts(), ["s3cret1 s3cret!"]);
+}
+
+#[test]
+fn what_a_generator_gives_is_data() {
+    let folder = Folder::new(
+        "env: { KEY: s3cret }\nprompts: ['{{a}}']\nproviders: [echo]\ntests: file://gen.js",
+    )
+    .code("gen.js", |_| {
+        Ok(Some(json!([
+            { "vars": { "a": "{{ env.KEY }}" } },
+            { "vars": { "a": "file:///etc/hostname" } },
+        ])))
+    });
+    assert_eq!(folder.texts()[0], "{{ env.KEY }}");
+    assert_eq!(
+        folder.requests(),
+        ["gen.js: tests[1].vars.a: read the file /etc/hostname"]
+    );
+}
+
+#[test]
+fn a_config_vouches_for_a_source_and_data_for_nothing() {
+    let tests = "tests: [{ path: file://t.jsonl, trust: config }]";
+    let row = r#"{ "vars": { "q": "file://.hidden" }, "provider": "openai:x" }"#;
+    let folder = Folder::new(&format!("prompts: [p]\nproviders: [echo]\n{tests}"))
+        .file("t.jsonl", row)
+        .file(".hidden", "x");
+    assert_eq!(folder.requests(), [""; 0]);
+    let inner = r#"[{ "path": "file://t.jsonl", "trust": "config" }]"#;
+    let folder = Folder::new("prompts: [p]\nproviders: [echo]\ntests: file://t.json")
+        .file("t.json", inner)
+        .file("t.jsonl", row)
+        .file(".hidden", "x");
+    assert_eq!(folder.requests().len(), 2);
+    let folder = Folder::new(
+        &format!("prompts: [p]\nproviders: [echo]\n{tests}").replace("config }", "me }"),
+    )
+    .file("t.jsonl", row);
+    assert!(folder.problems()[0].contains("must be `config`"));
+}
+
+#[test]
+fn a_config_names_what_lies_in_its_folder() {
+    let config = |file: &str| {
+        let mut folder = Folder::new("")
+            .file("evals/c.yaml", format!("prompts: ['{file}']\nproviders: [{{ id: 'openai:m', config: {{ a: '{file}' }} }}]\ntests: [{{ vars: {{ a: '{file}' }} }}]"))
+            .file("evals/in.txt", "x")
+            .file("evals/.github/in.txt", "x")
+            .file("evals/.env", "KEY=x")
+            .file("out.txt", "x");
+        #[cfg(unix)]
+        std::os::unix::fs::symlink("../out.txt", folder.path().join("evals/link.txt"))
+            .expect("a link");
+        folder.configs = vec!["evals/c.yaml".into()];
+        folder.requests()
+    };
+    assert_eq!(config("file://in.txt"), [""; 0]);
+    assert_eq!(config("file://.github/in.txt"), [""; 0]);
+    for (file, real) in [
+        ("file://../out.txt", "~/out.txt"),
+        ("file://link.txt", "~/out.txt"),
+        ("file://.env", "~/evals/.env"),
+        ("file:///etc/hostname", "/etc/hostname"),
+    ] {
+        let requests = config(file);
+        // The same file is asked for once, wherever it is named.
+        assert_eq!(requests.len(), 1, "{requests:?}");
+        assert!(requests[0].starts_with("evals/c.yaml:"), "{requests:?}");
+        assert!(
+            requests[0].ends_with(&format!("read the file {real}")),
+            "{requests:?}"
+        );
+    }
+}
+
+#[test]
+fn imports_of_code_are_files_that_its_namer_names() {
+    let mut folder = Folder::new("")
+        .file("evals/c.yaml", "prompts: [p]\nproviders: [echo]\ntests: [{ assert: [{ type: javascript, value: 'file://a.js' }] }]")
+        .file("evals/a.js", "import x from '../lib/b.js'; export default () => x")
+        .file("lib/b.js", "export default 1");
+    folder.configs = vec!["evals/c.yaml".into()];
+    let requests = folder.requests();
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    assert!(
+        requests[0].ends_with("read the file ~/lib/b.js"),
+        "{requests:?}"
+    );
+}
+
+#[test]
+fn what_the_person_names_asks_nothing_and_what_it_holds_is_data() {
+    let mut folder = Folder::new("").file("evals/c.yaml", "prompts: ['{{a}}']\nproviders: [echo]");
+    folder.configs = vec!["evals/c.yaml".into()];
+    folder
+        .overrides
+        .vars
+        .insert("a".to_owned(), "file:///etc/hostname".into());
+    assert_eq!(folder.requests(), [""; 0]);
+    folder.overrides.vars.clear();
+    let mut folder = folder.file("t.csv", "a\nfile:///etc/hostname\n");
+    folder.overrides.given.tests = Some("t.csv".to_owned());
+    assert_eq!(
+        folder.requests(),
+        ["t.csv:2:1: vars.a: read the file /etc/hostname"]
+    );
+}
+
+#[test]
+fn variables_that_texts_take_in_are_known() {
+    let plan = Folder::new(
+        "env: { A: '{{ env.OUT }}', B: b, C: }\n\
+         prompts: ['{{ env.A }}', '{{ env.B }}', '{{ env.C ~ x }}']\n\
+         providers: [{ id: 'openai:m', config: { k: '{{ env.PLAIN }}', l: '{{ env.A }}' } }, echo]\n\
+         tests: [{ vars: { x: '{{ env.A }}' }, options: { prefix: '{{ env.A ~ x }}' } }]",
+    )
+    .env("OUT", "1")
+    .env("C", "2")
+    .env("PLAIN", "3")
+    .plan();
+    let shown = |reads: &[crate::plan::EnvRead]| -> Vec<String> {
+        let shown = reads
+            .iter()
+            .map(|read| format!("{} {}", read.at.line, read.name));
+        shown.collect()
+    };
+    let mut others = shown(&plan.env_reads);
+    others.sort();
+    assert_eq!(others, ["2 C", "2 OUT", "4 OUT", "4 OUT"]);
+    let providers: Vec<_> = plan
+        .columns
+        .iter()
+        .map(|one| shown(&one.provider.env_reads))
+        .collect();
+    assert_eq!(providers[0], ["3 OUT", "3 PLAIN"]);
+    assert!(providers.iter().any(Vec::is_empty));
+    let sources: Vec<_> = plan.env_sources.iter().collect();
+    assert_eq!(format!("{sources:?}"), r#"[("A", {"OUT"}), ("C", {"C"})]"#);
+}

@@ -39,6 +39,7 @@ mod masking;
 mod order;
 pub mod plugins;
 mod prepare;
+mod private;
 pub mod question;
 pub mod record;
 mod recorder;

@@ -201,6 +201,7 @@ fn sandbox(options: &RunOptions, setting: &Setting) -> Result<Sandbox, Failure> 
     let instances = options
         .max_concurrency
         .saturating_mul(options.assertion_concurrency);
+    setting.home.make()?;
     let talk = setting.talk.clone();
     let sandbox = Sandbox::new(Options {
         on_long_compile: OnLongCompile::new(move || {

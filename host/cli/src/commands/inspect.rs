@@ -22,6 +22,7 @@ use crate::visible;
 
 /// Inspects a file.
 pub(super) fn run(arguments: &Inspect, setting: &Setting) -> Result<u8, Failure> {
+    setting.home.make()?;
     let options = Options {
         cache_dir: Some(setting.home.compiled_plugins()),
         instances: 1,

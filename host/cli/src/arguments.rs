@@ -178,6 +178,9 @@ pub(crate) struct Eval {
     /// Write the results to FILE: .json, .jsonl (also while the run goes on), .csv, .yaml, .txt, .html or .junit.xml; repeatable
     #[arg(short, long, value_name = "FILE", help_heading = "Results")]
     pub(crate) output: Vec<PathBuf>,
+    /// Write CSV cells that a spreadsheet would take for formulas (=, +, -, @ first) as they are, without an apostrophe before them
+    #[arg(long, help_heading = "Results")]
+    pub(crate) csv_raw: bool,
     /// Write what happens to FILE as it happens, one JSON object per line: cases, and each lane's slots, limits and retries
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) events: Option<PathBuf>,

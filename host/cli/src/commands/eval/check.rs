@@ -22,10 +22,10 @@ pub(in crate::commands) fn check(arguments: &Eval, setting: &Setting) -> Result<
     let session = Session::new(arguments, &Beginning::New, setting)?;
     let touched = Touched::default();
     let (plan, plugins) = super::plan(&session, setting, &touched.read)?;
-    for path in &plan.output_paths {
-        super::spare_inputs(path, &touched.read)?;
+    for output in &plan.output_paths {
+        super::spare_inputs(&output.path, &touched.read)?;
     }
-    Output::prepare(&plan.output_paths)?;
+    Output::prepare(&plan.output_paths, session.eval.csv_raw)?;
     let exchanges = match &persistence.exchanges {
         // A recording is begun by writing it.
         Asked::Live | Asked::Record(_) => Exchanges::Live,

@@ -52,5 +52,6 @@ mod script;
 mod strands;
 pub mod summary;
 
+pub use masking::without_secrets;
 pub use prepare::{PrepareErrors, Prepared, RunError, RunRequest, check, prepare};
 pub use script::Ahead;

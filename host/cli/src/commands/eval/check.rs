@@ -31,7 +31,7 @@ pub(in crate::commands) fn check(arguments: &Eval, setting: &Setting) -> Result<
         Asked::Live | Asked::Record(_) => Exchanges::Live,
         replay @ Asked::Replay(_) => super::exchanges(replay, false, &touched)?.0,
     };
-    let shown = config::shown(&plan, &plugins);
+    let shown = runner_eval::without_secrets(&plan, config::shown(&plan, &plugins));
     // A database that is there is tried, too; none is made.
     setting.existing_store()?;
     let env = setting.environment.map();

@@ -8,8 +8,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use runner_eval::plugins::{Bundled, Known};
+
 use crate::environment::Environment;
 use crate::failure::Failure;
+
+/// sha256 of the plugins that the program was built with; see `build.rs`.
+const DIGESTS: &str = env!("RUNNER_BUNDLE");
 
 /// The folders of this command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,23 +113,30 @@ pub(crate) fn bundled_plugins(
     environment: &Environment,
     cwd: &Path,
     program: &Path,
-) -> Result<PathBuf, Failure> {
+) -> Result<Bundled, Failure> {
     if let Some(folder) = environment.get("RUNNER_BUNDLED_PLUGINS") {
-        let folder = cwd.join(folder);
-        return if folder.is_dir() {
-            Ok(folder)
+        let directory = cwd.join(folder);
+        return if directory.is_dir() {
+            Ok(Bundled {
+                directory,
+                known: Known::Folder,
+            })
         } else {
-            let shown = folder.display();
+            let shown = directory.display();
             Err(Failure::usage(format!(
                 "RUNNER_BUNDLED_PLUGINS names {shown}, which is no folder"
             )))
         };
     }
-    let folder = program.parent().unwrap_or(cwd).join("plugins");
-    if folder.is_dir() {
-        return Ok(folder);
+    let directory = program.parent().unwrap_or(cwd).join("plugins");
+    if directory.is_dir() {
+        let digests = DIGESTS.split(',').map(str::to_owned);
+        return Ok(Bundled {
+            directory,
+            known: Known::Digests(digests.collect()),
+        });
     }
-    let shown = folder.display();
+    let shown = directory.display();
     Err(Failure::usage(format!(
         "the bundled plugins are missing: there is no folder {shown}"
     ))
@@ -163,8 +175,8 @@ mod tests {
             let home = format!("{named}/{name}");
             let _ = fs::set_permissions(&home, PermissionsExt::from_mode(0o755));
             let environment = Environment::from_pairs(&[("RUNNER_HOME", &home)]);
-            let made = Home::find(&environment, Path::new("/")).and_then(|home| home.make());
-            made.map_err(|failure| failure.render()).expect("made");
+            let done = Home::find(&environment, Path::new("/")).and_then(|home| home.make());
+            done.map_err(|failure| failure.render()).expect("made");
             assert_eq!(mode(Path::new(&home)), outer, "{name}");
             assert_eq!(mode(&Path::new(&home).join("cache")), 0o700, "{name}");
         }
@@ -192,7 +204,9 @@ mod tests {
                 Path::new("/x"),
             )
         };
-        assert!(found(here).is_ok_and(|folder| folder == Path::new(here)));
+        assert!(found(here).is_ok_and(
+            |found| found.directory == Path::new(here) && matches!(found.known, Known::Folder)
+        ));
         assert!(found("nonexistent").is_err());
     }
 }

@@ -17,6 +17,7 @@ mod exit;
 mod failure;
 mod figures;
 mod findings;
+mod folder;
 mod former;
 mod home;
 mod listing;

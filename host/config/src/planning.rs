@@ -3,7 +3,6 @@
 //! Each key is read by its own file under `elements`; here they are put in order: prompts and
 //! providers make the columns, which the filters of tests choose from.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -26,7 +25,7 @@ use crate::entry::Entry;
 use crate::filters::Filters;
 use crate::load::{Config, Given, Overrides, Source};
 use crate::node::Kind;
-use crate::plan::{Column, Extension, Order, Plan, Prompt, RunOptions, Test};
+use crate::plan::{Column, Extension, Order, OutputPath, Plan, Prompt, RunOptions, Test};
 use crate::prices;
 use crate::problem::{ConfigError, Findings, Warning};
 use crate::scripts::{NoScripts, Scripts};
@@ -307,7 +306,7 @@ impl Config {
         flag.or_else(|| last(documents, "description")?.want_text(findings))
     }
 
-    fn output_paths(&self, documents: &[Document<'_>], findings: &Findings) -> Vec<PathBuf> {
+    fn output_paths(&self, documents: &[Document<'_>], findings: &Findings) -> Vec<OutputPath> {
         let has = |one: &&Document<'_>| one.root.get("outputPath").is_some();
         let source = documents.iter().rev().find(has).or(documents.first());
         let flags = &self.overrides.output_paths;

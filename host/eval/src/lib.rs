@@ -39,6 +39,7 @@ mod masking;
 mod order;
 pub mod plugins;
 mod prepare;
+mod private;
 pub mod question;
 pub mod record;
 mod recorder;
@@ -51,5 +52,6 @@ mod script;
 mod strands;
 pub mod summary;
 
+pub use masking::without_secrets;
 pub use prepare::{PrepareErrors, Prepared, RunError, RunRequest, check, prepare};
 pub use script::Ahead;

@@ -22,16 +22,16 @@ pub(in crate::commands) fn check(arguments: &Eval, setting: &Setting) -> Result<
     let session = Session::new(arguments, &Beginning::New, setting)?;
     let touched = Touched::default();
     let (plan, plugins) = super::plan(&session, setting, &touched.read)?;
-    for path in &plan.output_paths {
-        super::spare_inputs(path, &touched.read)?;
+    for output in &plan.output_paths {
+        super::spare_inputs(&output.path, &touched.read)?;
     }
-    Output::prepare(&plan.output_paths)?;
+    Output::prepare(&plan.output_paths, session.eval.csv_raw)?;
     let exchanges = match &persistence.exchanges {
         // A recording is begun by writing it.
         Asked::Live | Asked::Record(_) => Exchanges::Live,
         replay @ Asked::Replay(_) => super::exchanges(replay, false, &touched)?.0,
     };
-    let shown = config::shown(&plan, &plugins);
+    let shown = runner_eval::without_secrets(&plan, config::shown(&plan, &plugins));
     // A database that is there is tried, too; none is made.
     setting.existing_store()?;
     let env = setting.environment.map();

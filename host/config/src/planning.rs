@@ -94,6 +94,9 @@ struct Books {
 /// Rows of a run: the results count them with 32 bits.
 const MAX_ROWS: u64 = u32::MAX as u64;
 
+/// Columns of a run: a few lines of providers and prompts make billions.
+const MAX_COLUMNS: usize = 100_000;
+
 impl Config {
     /// How the run will be carried out, for whoever must size something before the plan is
     /// made. What is wrong with the options is reported by [`Config::plan`].
@@ -402,6 +405,12 @@ fn columns(prompts: &[Arc<Prompt>], listed: &[Listed], findings: &Findings) -> V
             None => true,
         });
         for prompt in allowed {
+            if columns.len() == MAX_COLUMNS {
+                let message = format!("providers and prompts make more than {MAX_COLUMNS} columns");
+                let help = "run them in parts";
+                findings.stop(provider.at.clone(), message, help);
+                return columns;
+            }
             let prompt_idx = columns.len() as u32;
             columns.push(Arc::new(Column {
                 prompt_idx,

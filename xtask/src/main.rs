@@ -8,6 +8,7 @@
 mod bench;
 mod check;
 mod compat;
+mod deny;
 mod house;
 mod nunjucks;
 mod place;
@@ -32,8 +33,9 @@ usage: cargo xtask <command>
 
   quickstart          build everything and run examples/quickstart
   test                build everything, check, run all tests
-  check [STAGE]       fmt, clippy, docs, house (sizes, names, who may depend on whom) and
-                      pure (the scheduler needs no system); with a stage: that one alone
+  check [STAGE]       fmt, clippy, docs, house (sizes, names, who may depend on whom), pure (the
+                      scheduler needs no system) and deny (licences, sources and versions of
+                      the dependencies); with a stage: that one alone
   bench               measure what admission costs, and whole runs of the program: CPU a
                       case, distance to the ideal, use of a quota
   sim [FILTER] [--seeds N] | --write | --check | --trace NAME SEED

@@ -62,6 +62,10 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     }
     step::say("!!! NOT CHECKED: published weaknesses of the dependencies");
     step::say(&format!("!!! their database can't be reached: {DATABASE}"));
+    if Command::new("git").arg("--version").output().is_err() {
+        step::say("!!! NOT CHECKED: withdrawn versions; that needs git");
+        return Ok(());
+    }
     withdrawn(place, &program, &tools)
 }
 

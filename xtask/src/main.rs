@@ -9,7 +9,9 @@ mod bench;
 mod check;
 mod compat;
 mod deny;
+mod fuzz;
 mod house;
+mod nightly;
 mod nunjucks;
 mod place;
 mod plugins;
@@ -44,6 +46,10 @@ usage: cargo xtask <command>
   soak [--cycles N] [--seed S]
                       kill the program at random moments and let it go on, 2000 times
                       unless told otherwise, and look each time at what it left
+  fuzz [TARGET] [--seconds N] [--seed S]
+                      inputs that nobody would write, against everything that reads what
+                      strangers wrote; each target for a minute unless told otherwise
+  nightly [--hours N] fuzz for so long, one unless told otherwise, and soak
   nunjucks [--write]  the table of templates against the real nunjucks, which npm brings
   compat [--stored] [--write] [NAME…]
                       the configs of tests/compat by promptfoo, which npm brings, and by the
@@ -86,6 +92,15 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
         ["soak", ref rest @ ..] => {
             let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
             Box::new(move |place| soak::run(place, &words))
+        }
+        ["fuzz", ref rest @ ..] => {
+            let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
+            Box::new(move |place| fuzz::run(place, &words))
+        }
+        ["nightly"] => Box::new(|place| nightly::run(place, "1")),
+        ["nightly", "--hours", hours] => {
+            let hours = hours.to_owned();
+            Box::new(move |place| nightly::run(place, &hours))
         }
         ["check"] => Box::new(check::run),
         ["check", stage] => {

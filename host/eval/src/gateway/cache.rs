@@ -200,7 +200,10 @@ pub(super) fn masked(masker: &Masker, response: Remembered) -> Remembered {
 pub(super) fn masked_pairs(masker: &Masker, headers: &[(String, String)]) -> Vec<(String, String)> {
     headers
         .iter()
-        .map(|(name, value)| (name.clone(), masker.mask(value).into_owned()))
+        .map(|(name, value)| {
+            let name = masker.mask(name).into_owned();
+            (name, masker.mask(value).into_owned())
+        })
         .collect()
 }
 

@@ -69,7 +69,10 @@ pub(super) fn judge(grants: &Grants, answer: Result<Answer, Fault>) -> Ended {
     let headers = headers
         .into_iter()
         .filter(|(name, _)| !is_dropped(name))
-        .map(|(name, value)| (name, masker.mask(&value).into_owned()))
+        .map(|(name, value)| {
+            let name = masker.mask(&name).into_owned();
+            (name, masker.mask(&value).into_owned())
+        })
         .collect();
     let body = masker.mask_owned(body);
     Ended {

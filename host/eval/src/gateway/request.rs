@@ -311,6 +311,11 @@ impl<'a> Signature<'a> {
         Ok(signature)
     }
 
+    /// How it is sent.
+    pub(super) fn scheme(self) -> &'a Scheme {
+        self.scheme
+    }
+
     fn header(&self) -> Option<HeaderValue> {
         let secret = self.secret.reveal();
         let text = match self.scheme {

@@ -29,7 +29,7 @@ use super::ledger::Ledger;
 use super::memory::{Cue, Ending, Envelope, Held, NoTape, Remembered, ResponseCache, Take, Tape};
 use super::observer::{Event, Notice, Observer, Unobserved};
 use super::origin::Origin;
-use super::request::{self, Prepared};
+use super::request::{self, Prepared, Signature};
 use super::tokens::{self, Guess};
 use super::wire;
 
@@ -232,10 +232,12 @@ impl Stack {
         envelope: &Envelope,
         exchange: Exchange,
     ) -> Result<Reply, Fault> {
+        let prepared = passage.prepared;
+        let scheme = prepared.signature.map(Signature::scheme);
         let route = Route {
-            key: cache::key(envelope),
+            key: cache::key(envelope, prepared.reach, scheme),
             plugin: passage.grants.plugin().to_owned(),
-            lane: passage.prepared.lane.clone(),
+            lane: prepared.lane.clone(),
             budget: passage.budget,
             max_retries: passage.scope.max_retries,
             payers: passage

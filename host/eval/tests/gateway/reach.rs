@@ -1,10 +1,13 @@
 //! Nobody gets further than granted: by redirect, by name, by proxy, by size.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use runner_eval::gateway::{
-    ClientSettings, Code, Gateway, Grants, ProxyChoice, RESPONSE_LIMIT, Settings,
+    ClientSettings, Code, Envelope, Gateway, Grants, Held, Lane, ProxyChoice, RESPONSE_LIMIT,
+    ResponseCache, Settings,
 };
 use runner_tests::{Answer, ModelApi};
 
@@ -186,6 +189,56 @@ async fn a_connection_of_the_wider_reach_never_serves_the_narrower() {
         .await
         .expect_err("an idle connection must not be reused");
     assert_eq!(denied.code, Code::Denied);
+}
+
+/// Keeps everything, by key.
+#[derive(Clone, Default)]
+struct Everything(Arc<Mutex<HashMap<String, Held>>>);
+
+impl Everything {
+    fn held(&self) -> MutexGuard<'_, HashMap<String, Held>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl ResponseCache for Everything {
+    fn get(&self, key: &runner_store::Digest) -> Option<Held> {
+        self.held().get(&key.to_string()).cloned()
+    }
+
+    async fn put(&self, key: &runner_store::Digest, _: &Envelope, _: &Lane, held: Held) {
+        self.held().insert(key.to_string(), held);
+    }
+}
+
+#[tokio::test]
+async fn what_a_wildcard_may_not_fetch_it_may_not_get_from_the_cache() {
+    let api = ModelApi::start();
+    let lookup = Arc::new(Pointing::to([127, 0, 0, 1]));
+    let cache = Everything::default();
+    let host = format!("http://llm.acme.test:{}", api.port());
+    let narrow = grants("bearer", &[&format!("http://*.acme.test:{}", api.port())]);
+    let wide = grants("bearer", &[&host]);
+    let mut ends = Vec::new();
+    for grants in [&narrow, &wide, &narrow, &wide] {
+        // A run of its own, with the cache of the one before.
+        let gateway = Gateway::new(Settings {
+            cache: Some(Box::new(cache.clone())),
+            client: ClientSettings {
+                lookup: lookup.clone(),
+                ..settings().client
+            },
+            ..settings()
+        });
+        let reply = gateway
+            .send(grants, post(format!("{host}/v1")), &scope())
+            .await;
+        ends.push(reply.map(|reply| reply.cached).map_err(|error| error.code));
+    }
+    let denied = Err(Code::Denied);
+    assert_eq!(ends, [denied, Ok(false), denied, Ok(true)]);
+    assert_eq!(api.requests().len(), 1);
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use super::address::{self, Reach};
 use super::exchange::{Exchange, REQUEST_LIMIT};
 use super::fault::Fault;
 use super::grants::{Credential, Grants, Refusal};
-use super::lane::Lane;
+use super::lane::{Lane, NAME_LIMIT};
 use super::memory::Envelope;
 use super::origin::Origin;
 use super::secret::{Scheme, Secret};
@@ -29,6 +29,9 @@ mod tests;
 /// Longest URL: the HTTP library's own limit is 65,534 bytes, and a credential may still
 /// be added.
 const URL_LIMIT: usize = 32 << 10;
+
+/// Longest host: a name of the DNS has no more.
+const HOST_LIMIT: usize = 253;
 
 /// Most bytes of header names and values together. Servers refuse more than 8 to 64 KiB.
 const HEADERS_LIMIT: usize = 64 << 10;
@@ -135,8 +138,8 @@ fn checked<'a>(
     let lane = Lane {
         origin: origin.to_string(),
         credential: signature.map(|signature| signature.secret.fingerprint()),
-        organization: organization(&headers),
-        bucket: exchange.bucket,
+        organization: short("organization", organization(&headers))?,
+        bucket: short("bucket", exchange.bucket)?,
     };
     Ok(Prepared {
         draft: Draft {
@@ -186,6 +189,11 @@ fn url(text: &str) -> Result<Url, Fault> {
         return Err(Fault::Invalid(
             "the URL has a user name or password in it".to_owned(),
         ));
+    }
+    if url.host_str().is_some_and(|host| host.len() > HOST_LIMIT) {
+        return Err(Fault::Invalid(format!(
+            "the URL's host is longer than {HOST_LIMIT} bytes"
+        )));
     }
     url.set_fragment(None);
     Ok(url)
@@ -260,6 +268,16 @@ fn organization(headers: &HeaderMap) -> Option<String> {
         .filter_map(|name| headers.get(*name)?.to_str().ok())
         .collect();
     (!named.is_empty()).then(|| named.join("/"))
+}
+
+/// A name of a lane, which is kept to the end of the run.
+fn short(what: &str, name: Option<String>) -> Result<Option<String>, Fault> {
+    match name.as_ref().map(String::len) {
+        Some(bytes) if bytes > NAME_LIMIT => Err(Fault::Invalid(format!(
+            "the name of the {what} has {bytes} bytes, {NAME_LIMIT} are allowed"
+        ))),
+        _ => Ok(name),
+    }
 }
 
 impl Draft {

@@ -397,6 +397,7 @@ impl Stack {
     fn enter(&self, passage: &Passage<'_>, guess: Guess) -> Turn<'_> {
         self.lanes.enter(&Entrant {
             lane: &passage.prepared.lane,
+            plugin: passage.grants.plugin(),
             scheduling: &passage.scope.scheduling,
             cost: guess.cost(),
             deadline: passage.scope.deadline,

@@ -106,6 +106,11 @@ fn what_is_no_http_request_is_invalid() {
         url: url.to_owned(),
         ..exchange()
     };
+    let bucket = |length: usize| Exchange {
+        bucket: Some("x".repeat(length)),
+        ..exchange()
+    };
+    assert!(prepare(&grants, &BTreeSet::new(), bucket(NAME_LIMIT)).is_ok());
     let method = |method: &str| Exchange {
         method: method.to_owned(),
         ..exchange()
@@ -121,6 +126,10 @@ fn what_is_no_http_request_is_invalid() {
         url("https://me:pw@api.acme.com"),
         url("https://me@api.acme.com"),
         url(&format!("{URL}?{}", "x".repeat(40_000))),
+        url(&format!("https://{}.acme.com", "x".repeat(250))),
+        bucket(NAME_LIMIT + 1),
+        bucket(1 << 20),
+        with_header("openai-organization", &"x".repeat(NAME_LIMIT + 1)),
         method(""),
         method("CONNECT"),
         method("trace"),

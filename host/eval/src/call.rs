@@ -148,6 +148,7 @@ impl CallScope {
         } = provided;
         let mut completion = result?;
         let read = exchange::read(self, &target.code, &mut completion, &context).await;
+        host.believe(&mut completion.usage);
         completion.cost_usd = host.settle(target, &completion.usage, completion.cost_usd);
         let attempts = host.counts.attempts.load(Ordering::Relaxed);
         Ok(Completed {
@@ -172,6 +173,7 @@ impl CallScope {
         let provided = self.provide(grader, target, &context.call_id, ask).await;
         let embeddings = provided.result?;
         let host = provided.host;
+        host.believe(&mut embeddings.usage);
         host.settle(target, &embeddings.usage, embeddings.cost_usd);
         let attempts = host.counts.attempts.load(Ordering::Relaxed);
         let used = token_usage(&embeddings.usage, host.counts.is_cached(), attempts);

@@ -12,7 +12,7 @@ use runner_sandbox::abi::{self, CallContext, ErrorCode};
 
 use super::words::{OVER_BUDGET, code_of, exchange_error, level};
 use super::{CallFailure, CallScope, Counts};
-use crate::answer::token_usage;
+use crate::answer::{believable, token_usage};
 use crate::event::{Event, LogLine};
 use crate::gateway::{
     self, Bill, CacheMode, Code, Exchange, ExchangeError, Grants, Price, Said, Scheduling, Tab,
@@ -199,6 +199,25 @@ impl GuestHost {
         let mut error = abi::Error::new(code_of(&failure.code), failure.message);
         error.status = failure.status;
         error
+    }
+
+    /// Caps what a call says that it used at what can be, and says so.
+    pub(super) fn believe(&self, usage: &mut abi::Usage) {
+        if let Some(said) = believable(usage) {
+            self.warn(format!(
+                "an answer says that it used {said} tokens, which no call does; the results have \
+                 a smaller number"
+            ));
+        }
+    }
+
+    fn warn(&self, message: String) {
+        self.scope.context.emit(Event::Log(LogLine {
+            plugin: self.plugin.alias.clone(),
+            case: self.scope.case,
+            level: tracing::Level::WARN,
+            message,
+        }));
     }
 
     /// Settles a call that gave something, by whichever price counts.

@@ -171,7 +171,7 @@ impl CallScope {
         let component = &target.plugin.component;
         let ask = |call| component.embed(call, target.abi.clone(), inputs, context.clone());
         let provided = self.provide(grader, target, &context.call_id, ask).await;
-        let embeddings = provided.result?;
+        let mut embeddings = provided.result?;
         let host = provided.host;
         host.believe(&mut embeddings.usage);
         host.settle(target, &embeddings.usage, embeddings.cost_usd);
@@ -327,6 +327,7 @@ impl CallScope {
             asks,
             tab: bill.clone().map(|bill| Arc::new(Tab::new(bill))),
             bill,
+            bodies: Arc::default(),
             counts: Counts::default(),
         })
     }

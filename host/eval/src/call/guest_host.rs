@@ -15,8 +15,8 @@ use super::{CallFailure, CallScope, Counts};
 use crate::answer::{believable, token_usage};
 use crate::event::{Event, LogLine};
 use crate::gateway::{
-    self, Bill, CacheMode, Code, Exchange, ExchangeError, Grants, Price, Said, Scheduling, Tab,
-    UsedTokens,
+    self, Bill, CacheMode, CallBodies, Code, Exchange, ExchangeError, Grants, Price, Said,
+    Scheduling, Tab, UsedTokens,
 };
 use crate::plugins::{LoadedPlugin, Target};
 
@@ -52,6 +52,8 @@ pub(super) struct GuestHost {
     pub(super) bill: Option<Bill>,
     /// What its requests claim, if a budget pays for them.
     pub(super) tab: Option<Arc<Tab>>,
+    /// The answers on their way to the guest.
+    pub(super) bodies: Arc<CallBodies>,
     pub(super) counts: Counts,
 }
 
@@ -77,6 +79,7 @@ impl Host for GuestHost {
             scheduling: self.scheduling.clone(),
             tag: tag(self.scope.case),
             tab: self.tab.clone(),
+            bodies: self.bodies.clone(),
             ..gateway::CallScope::default()
         };
         let open = self.scope.meter.open();
@@ -110,6 +113,10 @@ impl Host for GuestHost {
                 Err(exchange_error(failure))
             }
         }
+    }
+
+    fn delivered(&self) {
+        self.bodies.delivered();
     }
 
     async fn llm_complete(

@@ -37,7 +37,7 @@ const HOST_LIMIT: usize = 253;
 const HEADERS_LIMIT: usize = 64 << 10;
 
 /// Headers that are the host's: identity, routing, framing. `accept-encoding` is among
-/// them because a compressed response could not be masked.
+/// them because a compressed response can't be masked as it is.
 const RESERVED: [(&str, &str); 15] = [
     ("authorization", "name a credential instead"),
     ("cookie", "requests carry no cookies"),
@@ -55,6 +55,10 @@ const RESERVED: [(&str, &str); 15] = [
     ("http2-settings", "it concerns the connection"),
     ("forwarded", "it is for proxies"),
 ];
+
+/// Headers that ask for a part of an answer, or for it in another coding. With a credential they
+/// could make an answer in which no whole secret is found.
+const PARTIAL: [&str; 3] = ["range", "if-range", "accept-charset"];
 
 /// Headers that say whose quota a request counts against, besides the credential.
 const ORGANIZATION_HEADERS: [&str; 2] = ["openai-organization", "openai-project"];
@@ -239,6 +243,9 @@ fn headers(
 fn reserved(name: &str, scheme: Option<&Scheme>) -> Option<&'static str> {
     if scheme.and_then(Scheme::header) == Some(name) {
         return Some("the credential goes there");
+    }
+    if scheme.is_some() && PARTIAL.contains(&name) {
+        return Some("with a credential answers come whole");
     }
     if name.starts_with("proxy-") {
         return Some("it is for proxies");

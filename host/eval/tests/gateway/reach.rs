@@ -45,7 +45,7 @@ async fn a_request_arrives_as_stated_with_the_credential_added() {
         seen.header("user-agent")
             .is_some_and(|agent| agent.starts_with("runner/"))
     );
-    assert_eq!(seen.header("accept-encoding"), None);
+    assert_eq!(seen.header("accept-encoding"), Some("identity"));
     assert_eq!(
         header(&reply, "content-length"),
         None,

@@ -100,6 +100,25 @@ fn the_place_of_the_named_credential_is_refused_too() {
 }
 
 #[test]
+fn with_a_credential_no_part_of_an_answer_can_be_asked_for() {
+    let grants = grants("bearer", Some("sk-12345678"));
+    for name in ["Range", "if-range", "Accept-Charset"] {
+        let with_key = Exchange {
+            credential: Some("key".to_owned()),
+            ..with_header(name, "bytes=0-9")
+        };
+        let (code, message) = refused(&grants, with_key);
+        assert_eq!(code, Code::Denied, "{name}");
+        assert!(message.contains("answers come whole"), "{message}");
+        let without = with_header(name, "bytes=0-9");
+        assert!(
+            prepare(&grants, &BTreeSet::new(), without).is_ok(),
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn what_is_no_http_request_is_invalid() {
     let grants = grants("bearer", None);
     let url = |url: &str| Exchange {

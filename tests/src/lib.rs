@@ -2,7 +2,8 @@
 //!
 //! Both are real. [`ModelApi`] is an HTTP server on the loopback interface that answers
 //! as it is told and remembers what it saw; [`QuotaServer`] is one that enforces a limit in
-//! real time and keeps the books; a [`Client`] speaks to either. [`Run`] starts the built
+//! real time and keeps the books; a [`Client`] speaks to either; [`readings`] are all that bytes can
+//! be taken for. [`Run`] starts the built
 //! program in an empty home with nothing in its environment but what the test gives it. What
 //! is tested is therefore what a user gets, sockets and signals included. [`crash_cycles`]
 //! kills it again and again and looks at what is left.
@@ -18,6 +19,7 @@ pub mod compat;
 mod crash;
 mod model_api;
 mod quota;
+mod readings;
 mod run;
 
 pub use answer::{Answer, Gate};
@@ -26,4 +28,5 @@ pub use client::{Client, Reply};
 pub use crash::{CrashTally, crash_cycles, crash_storm};
 pub use model_api::{ModelApi, Seen, View};
 pub use quota::{Limit, Phase, Quota, QuotaServer, Says, Traffic, TrafficCall};
+pub use readings::{inflated, readings};
 pub use run::{Finished, Run, Running, built_program, target_folder, workspace_root};

@@ -131,11 +131,30 @@ fn finish_word(reason: &FinishReason) -> &str {
     }
 }
 
+/// The largest number of tokens that is believed: the largest up to which every JSON reader
+/// counts exactly.
+const MOST_TOKENS: u64 = 1 << 53;
+
+/// Caps what no call can have used. The number that was said, if one was.
+pub(crate) fn believable(usage: &mut Usage) -> Option<u64> {
+    let counts = [
+        &mut usage.input_tokens,
+        &mut usage.output_tokens,
+        &mut usage.total_tokens,
+        &mut usage.reasoning_tokens,
+        &mut usage.cache_read_tokens,
+        &mut usage.cache_write_tokens,
+    ];
+    let too_many = counts.into_iter().flatten().filter(|it| **it > MOST_TOKENS);
+    too_many.map(|it| std::mem::replace(it, MOST_TOKENS)).max()
+}
+
 /// Token counts of a call as the results show them. Nothing reported counts as 0.
 pub(crate) fn token_usage(usage: &Usage, cached: bool, attempts: u64) -> TokenUsage {
     let prompt = usage.input_tokens.unwrap_or(0);
     let completion = usage.output_tokens.unwrap_or(0);
-    let total = usage.total_tokens.unwrap_or(prompt + completion);
+    let sum = prompt.saturating_add(completion);
+    let total = usage.total_tokens.unwrap_or(sum);
     TokenUsage {
         total,
         prompt,
@@ -143,5 +162,34 @@ pub(crate) fn token_usage(usage: &Usage, cached: bool, attempts: u64) -> TokenUs
         cached: if cached { total } else { 0 },
         num_requests: attempts,
         reasoning: usage.reasoning_tokens.unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_that_can_not_be_are_capped_and_sums_of_them_end() {
+        let mut usage = Usage {
+            input_tokens: Some(u64::MAX),
+            output_tokens: Some(7),
+            total_tokens: None,
+            reasoning_tokens: Some(MOST_TOKENS),
+            ..Usage::unknown()
+        };
+        let unbelieved = token_usage(&usage, false, 1);
+        assert_eq!(unbelieved.total, u64::MAX);
+
+        assert_eq!(believable(&mut usage), Some(u64::MAX));
+        assert_eq!(usage.input_tokens, Some(MOST_TOKENS));
+        assert_eq!(believable(&mut usage), None);
+
+        let mut sum = unbelieved;
+        sum.add(&unbelieved);
+        assert_eq!(
+            (sum.total, sum.prompt, sum.completion),
+            (u64::MAX, u64::MAX, 14)
+        );
     }
 }

@@ -148,6 +148,7 @@ impl CallScope {
         } = provided;
         let mut completion = result?;
         let read = exchange::read(self, &target.code, &mut completion, &context).await;
+        host.believe(&mut completion.usage);
         completion.cost_usd = host.settle(target, &completion.usage, completion.cost_usd);
         let attempts = host.counts.attempts.load(Ordering::Relaxed);
         Ok(Completed {
@@ -170,8 +171,9 @@ impl CallScope {
         let component = &target.plugin.component;
         let ask = |call| component.embed(call, target.abi.clone(), inputs, context.clone());
         let provided = self.provide(grader, target, &context.call_id, ask).await;
-        let embeddings = provided.result?;
+        let mut embeddings = provided.result?;
         let host = provided.host;
+        host.believe(&mut embeddings.usage);
         host.settle(target, &embeddings.usage, embeddings.cost_usd);
         let attempts = host.counts.attempts.load(Ordering::Relaxed);
         let used = token_usage(&embeddings.usage, host.counts.is_cached(), attempts);
@@ -325,6 +327,7 @@ impl CallScope {
             asks,
             tab: bill.clone().map(|bill| Arc::new(Tab::new(bill))),
             bill,
+            bodies: Arc::default(),
             counts: Counts::default(),
         })
     }

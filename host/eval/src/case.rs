@@ -55,7 +55,7 @@ pub(crate) async fn run(
     };
     let limit = scope.limit.time();
     let identity = abi::CallContext {
-        call_id: call_id(case),
+        call_id: call_id(case, &context.masker),
         attempt: 1,
         deadline_ms: limit.map(|limit| limit.as_millis() as u64),
         test_index: case.id.test_idx,

@@ -20,7 +20,8 @@
 //!   request is sent again, is decided by the machine of `runner-scheduler`; `lanes` is its
 //!   shell. `tokens` says what a request will use and has used.
 //! - **attempt** (`wire`, `client`, `resolve`, `address`, `redirect`): the only code that
-//!   sends. Addresses are checked where they are connected to, redirects hop by hop.
+//!   sends. Addresses are checked where they are connected to, redirects hop by hop. What comes
+//!   back is unpacked (`coding`), and has its place in memory (`bodies`).
 //! - **classify** (`class`): one table. What a response says about limits and waits is read by
 //!   the scheduler's hints.
 //!
@@ -32,11 +33,13 @@
 //! contract are translated by whoever hosts the plugin.
 
 mod address;
+mod bodies;
 mod budget;
 mod cache;
 mod class;
 mod client;
 mod clock;
+mod coding;
 mod ended;
 mod exchange;
 mod fault;
@@ -59,7 +62,8 @@ mod tape;
 mod tokens;
 mod wire;
 
-pub use address::{Place, Reach};
+pub use address::{Place, Reach, needs_agreement, place};
+pub use bodies::{CALL_LIMIT, CallBodies};
 pub(crate) use budget::UsedTokens;
 pub use budget::{AccountId, Exceeded, Measure, Owner, Price, Statement, Tab, Till};
 pub(crate) use budget::{Bill, Said};

@@ -15,7 +15,8 @@ use crate::gateway::Masker;
 
 /// sha256 (hex) of the test as written, the variables, the prompt, the provider with its
 /// config, and the repeat. Positions are left out: moving a test in its file changes nothing.
-pub(crate) fn call_id(case: &Case) -> String {
+/// So is what `masker` knows: plugins get to see this, and could try out passwords on it.
+pub(crate) fn call_id(case: &Case, masker: &Masker) -> String {
     let provider = &case.column.provider;
     let content = json!([
         case.test.json,
@@ -26,7 +27,9 @@ pub(crate) fn call_id(case: &Case) -> String {
         provider.config,
         case.repeat_index,
     ]);
-    hex(&Sha256::digest(content.to_string()))
+    hex(&Sha256::digest(
+        masker.mask(&content.to_string()).as_bytes(),
+    ))
 }
 
 /// Says of each case of a plan what it is, whatever its place.
@@ -181,4 +184,39 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
             write!(text, "{byte:02x}").expect("a string takes everything");
             text
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use runner_config::{Catalog, LoadRequest, load};
+
+    use super::*;
+    use crate::gateway::Secret;
+
+    fn id(provider: &str, secrets: &[&str]) -> String {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = format!("prompts: [p]\nproviders: [{{ id: echo, config: {provider} }}]");
+        std::fs::write(folder.path().join("promptfooconfig.yaml"), config).expect("written");
+        let request = LoadRequest {
+            cwd: folder.path().to_owned(),
+            ..LoadRequest::default()
+        };
+        let catalog = Catalog {
+            provider_prefixes: [("echo".to_owned(), "echo".to_owned())].into(),
+            ..Catalog::default()
+        };
+        let config = load(&request).expect("it loads").config;
+        let plan = config.plan(&catalog).expect("it is fine").0;
+        let case = plan.cases().next().expect("one case");
+        let secrets: Vec<Secret> = secrets.iter().map(|it| Secret::new(*it)).collect();
+        call_id(&case, &Masker::new(&secrets))
+    }
+
+    #[test]
+    fn no_password_can_be_tried_out_on_the_id_of_a_call() {
+        let secrets = ["correct-horse", "battery-staple"];
+        let [one, other] = secrets.map(|key| id(&format!("{{ apiKey: {key} }}"), &secrets));
+        assert_eq!(one, other);
+        assert_ne!(one, id("{ apiKey: none }", &secrets));
+    }
 }

@@ -245,7 +245,7 @@ pub struct Task {
 
 impl Task {
     fn add(&mut self, record: &CaseRecord, question: &QuestionRecord) {
-        self.tokens += question.tokens_total;
+        self.tokens = self.tokens.saturating_add(question.tokens_total);
         self.wall_time_ms += question.wall_time_ms;
         if record.outcome == Outcome::Cancelled {
             return; // it has not ended
@@ -377,7 +377,7 @@ impl Tasks {
 
     /// All together, for the results file.
     pub fn stats_json(&self) -> Value {
-        let sum = |count: fn(&Task) -> u64| self.0.iter().map(count).sum::<u64>();
+        let sum = |count: fn(&Task) -> u64| self.0.iter().map(count).fold(0, u64::saturating_add);
         let passed = self
             .0
             .iter()

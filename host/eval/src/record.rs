@@ -191,14 +191,15 @@ pub struct TokenUsage {
 }
 
 impl TokenUsage {
-    /// Adds another call's counts.
+    /// Adds another call's counts. They are a server's, so a sum ends where numbers do.
     pub fn add(&mut self, other: &Self) {
-        self.total += other.total;
-        self.prompt += other.prompt;
-        self.completion += other.completion;
-        self.cached += other.cached;
-        self.num_requests += other.num_requests;
-        self.reasoning += other.reasoning;
+        let add = |sum: &mut u64, more: u64| *sum = sum.saturating_add(more);
+        add(&mut self.total, other.total);
+        add(&mut self.prompt, other.prompt);
+        add(&mut self.completion, other.completion);
+        add(&mut self.cached, other.cached);
+        add(&mut self.num_requests, other.num_requests);
+        add(&mut self.reasoning, other.reasoning);
     }
 }
 

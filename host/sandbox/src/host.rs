@@ -15,6 +15,10 @@ pub trait Host: Send + Sync {
     /// One HTTP request. Several may run at once for one guest (`http.send-all`).
     async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error>;
 
+    /// The guest has every response that was given until now; they need no memory of the host any
+    /// more.
+    fn delivered(&self) {}
+
     /// One request to another provider of the run. `target` is a label or id from the config.
     async fn llm_complete(
         &self,

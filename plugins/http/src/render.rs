@@ -1,18 +1,22 @@
 //! Templates in the config: `{{prompt}}`, the variables of `vars`, filters.
 //!
 //! What is filled in is a stranger's, so it never becomes structure by accident: a JSON body
-//! is taken apart first and its strings are filled one by one, and an address is encoded
-//! afterwards. Only a body that is no JSON before it is filled is read after it.
+//! is taken apart first and its strings are filled one by one, and what goes into an address is
+//! encoded as it goes, unless the template says `safe`. Only a body that is no JSON before it is
+//! filled is read after it.
 
 use std::fmt::Write as _;
 
 use minijinja::syntax::SyntaxConfig;
-use minijinja::{Environment, UndefinedBehavior};
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use runner_plugin::Error;
 use runner_plugin::json::{Map, Value, json};
 
 /// Instructions of one template; loops over large variables stay far below.
 const FUEL: u64 = 1_000_000;
+
+/// The template that is an address.
+const ADDRESS: &str = "url";
 
 /// What templates see.
 pub(crate) struct Filler<'a> {
@@ -27,12 +31,24 @@ impl Filler<'_> {
         let syntax = SyntaxConfig::builder().keep_trailing_newline(true).build();
         engine.set_syntax(syntax.expect("the default delimiters differ from each other"));
         engine.set_undefined_behavior(UndefinedBehavior::Chainable);
-        engine.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+        engine.set_auto_escape_callback(|what| match what {
+            ADDRESS => AutoEscape::Custom(ADDRESS.into()),
+            _ => AutoEscape::None,
+        });
+        engine.set_formatter(|out, state, value| match state.auto_escape() {
+            AutoEscape::Custom(_) if value.is_safe() => Ok(write!(out, "{value}")?),
+            AutoEscape::Custom(_) => {
+                Ok(out.write_str(&encoded(&value.to_string(), is_unreserved))?)
+            }
+            _ => minijinja::escape_formatter(out, state, value),
+        });
         engine.set_fuel(Some(FUEL));
         engine.add_filter("dump", |value: minijinja::Value| {
             serde_json::to_string(&value).unwrap_or_default()
         });
-        engine.add_filter("urlencode", |text: String| encoded(&text, is_unreserved));
+        engine.add_filter("urlencode", |text: String| {
+            minijinja::Value::from_safe_string(encoded(&text, is_unreserved))
+        });
         Self { engine, vars }
     }
 
@@ -51,16 +67,25 @@ impl Filler<'_> {
             return Ok(template.to_owned());
         }
         let vars = minijinja::Value::from(minijinja::value::Serde(vars));
-        self.engine.render_str(template, vars).map_err(|error| {
-            Error::invalid_request(format!(
-                "the template in `{what}` cannot be filled: {error}"
-            ))
-        })
+        self.engine
+            .render_named_str(what, template, vars)
+            .map_err(|error| {
+                Error::invalid_request(format!(
+                    "the template in `{what}` cannot be filled: {error}"
+                ))
+            })
     }
 
-    /// An address with its templates filled and what no address may hold encoded.
+    /// An address with its templates filled. What is filled in stays one segment of the path or
+    /// one value of the query; of the rest, what no address may hold is encoded.
     pub(crate) fn url(&self, template: &str) -> Result<String, Error> {
-        let url = self.text("url", template)?;
+        let url = self.text(ADDRESS, template)?;
+        // These can't be encoded: `%2e%2e` is the same segment.
+        if upward(&url) > upward(template) {
+            return Err(Error::invalid_request(
+                "a variable puts `.` or `..` into the path of `url`, which would lead elsewhere",
+            ));
+        }
         Ok(encoded(url.trim(), |byte| {
             byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte)
         }))
@@ -113,6 +138,15 @@ impl Filler<'_> {
         let again = self.with(what, template, &escaped.collect())?;
         Ok(serde_json::from_str(&again).unwrap_or(Value::String(text)))
     }
+}
+
+/// How many segments of an address's path are `.` or `..`.
+fn upward(url: &str) -> usize {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    path.split(['/', '\\'])
+        .map(|segment| segment.to_ascii_lowercase().replace("%2e", "."))
+        .filter(|segment| matches!(segment.trim(), "." | ".."))
+        .count()
 }
 
 /// Bytes that stand for themselves anywhere in an address.

@@ -141,6 +141,107 @@ fn an_address_is_filled_and_encoded() {
 }
 
 #[test]
+fn data_stays_in_its_place_in_an_address() {
+    let cases = [
+        (
+            "/a/{{prompt}}/x",
+            "../../admin?all=1#",
+            "/a/..%2F..%2Fadmin%3Fall%3D1%23/x",
+        ),
+        ("/a/{{prompt}}/x", "..\\..", "/a/..%5C../x"),
+        ("/a/{{prompt}}", "%2e%2e/b", "/a/%252e%252e%2Fb"),
+        ("/a/{{prompt}}.json", "..", "/a/...json"),
+        ("/a/../b/{{prompt}}", "x", "/a/../b/x"),
+        (
+            "/a?q={{prompt}}&n={{n}}",
+            "x&y=z #é",
+            "/a?q=x%26y%3Dz%20%23%C3%A9&n=3",
+        ),
+        ("/a?q={{prompt}}", "../..", "/a?q=..%2F.."),
+        ("/a?q={{prompt | urlencode}}", "x y", "/a?q=x%20y"),
+        ("/a?q={{prompt | upper}}", "x/y", "/a?q=X%2FY"),
+        ("/a{% set p = prompt %}/{{p}}", "x/y", "/a/x%2Fy"),
+        (
+            "/a{% set p %}{{prompt}}{% endset %}/{{p}}",
+            "x/y",
+            "/a/x%2Fy",
+        ),
+        (
+            "/{% if n > 2 %}many/{{prompt}}{% endif %}",
+            "x/y",
+            "/many/x%2Fy",
+        ),
+        ("/{{prompt | safe}}", "v1/b?c=d e", "/v1/b?c=d%20e"),
+    ];
+    for (path, prompt, expected) in cases {
+        for (config, base) in [
+            (
+                json!({ "url": format!("https://api.test{path}") }),
+                "https://api.test",
+            ),
+            (
+                json!({ "url": URL, "request": format!("GET {path} HTTP/1.1\nHost: x\n\n") }),
+                "https://api.test",
+            ),
+        ] {
+            let sent = sent(&config, prompt, "GET", &format!("{base}{expected}"));
+            assert_eq!(sent.body, None);
+        }
+    }
+}
+
+#[test]
+fn data_leads_no_path_upward() {
+    for (path, prompt) in [
+        ("/a/{{prompt}}/b", ".."),
+        ("/a/.{{prompt}}", "."),
+        ("/a/{{prompt}}", "."),
+        ("/a/%2e{{prompt}}/b", "."),
+        ("/{{prompt | safe}}", "a/%2E./b"),
+        ("/a/../{{prompt}}", ".."),
+    ] {
+        let config = json!({ "url": format!("https://api.test{path}") });
+        let target = testing::target("http", &config);
+        let played = Script::new()
+            .play(|| Http::complete(&target, &Request::new(prompt), &testing::context()));
+        let error = played.result.expect_err("no answer");
+        assert_eq!(error.code, ErrorCode::InvalidRequest, "{path}");
+        assert!(
+            error.message.contains("would lead elsewhere"),
+            "{}",
+            error.message
+        );
+    }
+}
+
+#[test]
+fn options_change_nothing_of_what_is_sent() {
+    for key in [
+        "url",
+        "method",
+        "headers",
+        "body",
+        "queryParams",
+        "request",
+        "transformRequest",
+    ] {
+        let target = testing::target("http", &json!({ "url": URL }));
+        let mut request = Request::new("Hi");
+        request.options_json = Some(json!({ key: "https://api.test/admin" }).to_string());
+        let played = Script::new().play(|| Http::complete(&target, &request, &testing::context()));
+        let error = played.result.expect_err("no answer");
+        assert_eq!(error.code, ErrorCode::InvalidRequest, "{key}");
+        assert!(
+            error
+                .message
+                .starts_with(&format!("`{key}` can't be an option")),
+            "{}",
+            error.message
+        );
+    }
+}
+
+#[test]
 fn an_id_may_be_the_address() {
     let played = play(
         "https://api.test/chat",

@@ -12,11 +12,11 @@ use runner_sandbox::abi::{self, CallContext, ErrorCode};
 
 use super::words::{OVER_BUDGET, code_of, exchange_error, level};
 use super::{CallFailure, CallScope, Counts};
-use crate::answer::token_usage;
+use crate::answer::{believable, token_usage};
 use crate::event::{Event, LogLine};
 use crate::gateway::{
-    self, Bill, CacheMode, Code, Exchange, ExchangeError, Grants, Price, Said, Scheduling, Tab,
-    UsedTokens,
+    self, Bill, CacheMode, CallBodies, Code, Exchange, ExchangeError, Grants, Price, Said,
+    Scheduling, Tab, UsedTokens,
 };
 use crate::plugins::{LoadedPlugin, Target};
 
@@ -52,6 +52,8 @@ pub(super) struct GuestHost {
     pub(super) bill: Option<Bill>,
     /// What its requests claim, if a budget pays for them.
     pub(super) tab: Option<Arc<Tab>>,
+    /// The answers on their way to the guest.
+    pub(super) bodies: Arc<CallBodies>,
     pub(super) counts: Counts,
 }
 
@@ -77,6 +79,7 @@ impl Host for GuestHost {
             scheduling: self.scheduling.clone(),
             tag: tag(self.scope.case),
             tab: self.tab.clone(),
+            bodies: self.bodies.clone(),
             ..gateway::CallScope::default()
         };
         let open = self.scope.meter.open();
@@ -110,6 +113,10 @@ impl Host for GuestHost {
                 Err(exchange_error(failure))
             }
         }
+    }
+
+    fn delivered(&self) {
+        self.bodies.delivered();
     }
 
     async fn llm_complete(
@@ -199,6 +206,25 @@ impl GuestHost {
         let mut error = abi::Error::new(code_of(&failure.code), failure.message);
         error.status = failure.status;
         error
+    }
+
+    /// Caps what a call says that it used at what can be, and says so.
+    pub(super) fn believe(&self, usage: &mut abi::Usage) {
+        if let Some(said) = believable(usage) {
+            self.warn(format!(
+                "an answer says that it used {said} tokens, which no call does; the results have \
+                 a smaller number"
+            ));
+        }
+    }
+
+    fn warn(&self, message: String) {
+        self.scope.context.emit(Event::Log(LogLine {
+            plugin: self.plugin.alias.clone(),
+            case: self.scope.case,
+            level: tracing::Level::WARN,
+            message,
+        }));
     }
 
     /// Settles a call that gave something, by whichever price counts.

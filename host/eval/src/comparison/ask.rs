@@ -95,7 +95,11 @@ async fn judged(
     let grader = &scope.context.graders[&assertion.kind];
     let input = input(case, comparison, answers)?;
     let identity = CallContext {
-        call_id: format!("{}/{}", call_id(case), assertion.kind),
+        call_id: format!(
+            "{}/{}",
+            call_id(case, &scope.context.masker),
+            assertion.kind
+        ),
         attempt: 1,
         deadline_ms: None,
         test_index: case.id.test_idx,

@@ -14,35 +14,43 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use sha2::{Digest as _, Sha256};
 
+use super::address::Reach;
 use super::lane::Lane;
 use super::masker::Masker;
 use super::memory::{Envelope, Held, Remembered, ResponseCache};
+use super::secret::Scheme;
 
 /// Which way of making keys `key` is. Goes up whenever the same request gets another key or
 /// another meaning, so that entries of before are no longer found.
-pub const KEY_VERSION: u32 = 1;
+pub const KEY_VERSION: u32 = 2;
 
 #[cfg(test)]
 mod tests;
 
 /// The digest of a request: method, URL, headers sorted by name, body, the credential's
-/// fingerprint and the repeat index, each with its length ahead.
+/// fingerprint and the repeat index, each with its length ahead; and how it was sent: how far its
+/// host may lead, and the scheme of the credential. What a wildcard may not fetch from a private
+/// address it may not get from here either, and who sends a key in another header asks something
+/// else.
 ///
 /// The body counts as it is. Two spellings of one JSON text are two requests: a provider writes
 /// its own the same way each time, and reordering would be wrong for a body that is no JSON.
-pub(super) fn key(envelope: &Envelope) -> Digest {
+pub(super) fn key(envelope: &Envelope, reach: Reach, scheme: Option<&Scheme>) -> Digest {
     let credential = envelope.credential.as_ref().map(super::Fingerprint::as_str);
-    digest(envelope, credential)
+    let scheme = scheme.map(ToString::to_string);
+    let sent = [reach.word(), scheme.as_deref().unwrap_or_default()];
+    digest(envelope, credential, &sent)
 }
 
-/// The same without the credential: a recording is replayed without any.
+/// What identifies a request in a recording. The credential is no part of it: a recording is
+/// replayed without any, and by whom it was granted does not matter.
 pub(super) fn anonymous_key(envelope: &Envelope) -> Digest {
-    digest(envelope, None)
+    digest(envelope, None, &[])
 }
 
-fn digest(envelope: &Envelope, credential: Option<&str>) -> Digest {
+fn digest(envelope: &Envelope, credential: Option<&str>, sent: &[&str]) -> Digest {
     let mut hash = Sha256::new();
-    hash.update(b"runner request 1\0");
+    hash.update(b"runner request 2\0");
     let mut field = |bytes: &[u8]| {
         hash.update((bytes.len() as u64).to_le_bytes());
         hash.update(bytes);
@@ -60,6 +68,9 @@ fn digest(envelope: &Envelope, credential: Option<&str>) -> Digest {
     field(&envelope.body);
     field(credential.unwrap_or_default().as_bytes());
     field(&envelope.repeat.to_le_bytes());
+    for word in sent {
+        field(word.as_bytes());
+    }
     Digest::new(hash.finalize().into())
 }
 
@@ -200,7 +211,10 @@ pub(super) fn masked(masker: &Masker, response: Remembered) -> Remembered {
 pub(super) fn masked_pairs(masker: &Masker, headers: &[(String, String)]) -> Vec<(String, String)> {
     headers
         .iter()
-        .map(|(name, value)| (name.clone(), masker.mask(value).into_owned()))
+        .map(|(name, value)| {
+            let name = masker.mask(name).into_owned();
+            (name, masker.mask(value).into_owned())
+        })
         .collect()
 }
 

@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use runner_scheduler::{Cost, Hint, Response};
 
+use super::bodies::Space;
 use super::budget::Used;
 use super::class::{Class, ErrorBody, classify};
 use super::fault::Fault;
@@ -19,6 +20,8 @@ pub(super) struct Ended {
     pub(super) class: Class,
     pub(super) hint: Hint,
     pub(super) usage: Option<Cost>,
+    /// Of its body, if it has one.
+    pub(super) space: Option<Space>,
 }
 
 impl Ended {
@@ -27,14 +30,24 @@ impl Ended {
         match (&self.result, self.usage) {
             (_, Some(usage)) => Used::Told(usage),
             (Ok(_), None) => Used::Untold,
-            (Err(Fault::TimedOut { .. } | Fault::ResponseTooLarge { .. }), None) => Used::Cut,
+            (
+                Err(
+                    Fault::TimedOut { .. }
+                    | Fault::ResponseTooLarge { .. }
+                    | Fault::CallTooLarge { .. }
+                    | Fault::NoSpace
+                    | Fault::Coded { .. }
+                    | Fault::Partial { .. },
+                ),
+                None,
+            ) => Used::Cut,
             (Err(_), None) => Used::Nothing,
         }
     }
 }
 
 /// Classifies an answer, reads what it says about limits, and takes the secrets out of it.
-pub(super) fn judge(grants: &Grants, answer: Result<Answer, Fault>) -> Ended {
+pub(super) fn judge(grants: &Grants, answer: Result<Answer, Fault>, space: Space) -> Ended {
     let Answer {
         status,
         headers,
@@ -47,6 +60,7 @@ pub(super) fn judge(grants: &Grants, answer: Result<Answer, Fault>) -> Ended {
                 hint: Hint::default(),
                 usage: None,
                 result: Err(fault),
+                space: None,
             };
         }
     };
@@ -69,7 +83,10 @@ pub(super) fn judge(grants: &Grants, answer: Result<Answer, Fault>) -> Ended {
     let headers = headers
         .into_iter()
         .filter(|(name, _)| !is_dropped(name))
-        .map(|(name, value)| (name, masker.mask(&value).into_owned()))
+        .map(|(name, value)| {
+            let name = masker.mask(&name).into_owned();
+            (name, masker.mask(&value).into_owned())
+        })
         .collect();
     let body = masker.mask_owned(body);
     Ended {
@@ -81,6 +98,7 @@ pub(super) fn judge(grants: &Grants, answer: Result<Answer, Fault>) -> Ended {
         class,
         hint,
         usage,
+        space: Some(space),
     }
 }
 

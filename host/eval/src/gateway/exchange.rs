@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+use super::bodies::CallBodies;
 use super::budget::Tab;
 use super::class::Class;
 use super::clock::WorkClock;
@@ -73,6 +74,8 @@ pub struct CallScope {
     pub tag: u64,
     /// Whose budgets pay; `None`: nothing is limited.
     pub tab: Option<Arc<Tab>>,
+    /// Counts the answers that the call holds.
+    pub bodies: Arc<CallBodies>,
 }
 
 /// A whole response. 4xx and 5xx are responses; `class` says what they mean.

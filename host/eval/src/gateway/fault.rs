@@ -89,6 +89,22 @@ pub(super) enum Fault {
     RequestTooLarge { size: usize, limit: usize },
     #[error("the answer from {origin} is larger than {limit} bytes")]
     ResponseTooLarge { origin: String, limit: usize },
+    #[error(
+        "the answers that the call holds are larger than {limit} bytes together; ask for less at once"
+    )]
+    CallTooLarge { limit: usize },
+    #[error("the answers on their way are too large together, and none came to its end")]
+    NoSpace,
+    #[error(
+        "the answer from {origin} is compressed though the request asks that it isn't, and not in \
+         a way that can be read (gzip or deflate, once)"
+    )]
+    Coded { origin: String },
+    #[error(
+        "the answer from {origin} is only a part of one (status 206), in which a part of the \
+         credential could not be found"
+    )]
+    Partial { origin: String },
     #[error("{origin} redirected more than {limit} times")]
     TooManyRedirects { origin: String, limit: u32 },
     #[error("{method} {url} is not in the recording{nearest}")]
@@ -172,7 +188,11 @@ impl Fault {
             Self::Transport { kind, .. } if kind.class() == Class::Transient => Code::Transient,
             Self::Transport { .. }
             | Self::TooManyRedirects { .. }
-            | Self::ResponseTooLarge { .. } => Code::BadResponse,
+            | Self::ResponseTooLarge { .. }
+            | Self::CallTooLarge { .. }
+            | Self::NoSpace
+            | Self::Coded { .. }
+            | Self::Partial { .. } => Code::BadResponse,
             Self::OverBudget(_) => Code::Budget,
             Self::NotRecorded { .. } | Self::Client(_) => Code::Other,
             Self::Unsent { why, .. } => match why {

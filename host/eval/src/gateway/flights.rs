@@ -24,6 +24,7 @@ use runner_store::Digest;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::bodies::Space;
 use super::budget::{AccountId, Claim};
 use super::class::Class;
 use super::exchange::{Reply, Spent};
@@ -50,6 +51,8 @@ pub(super) struct Landed {
     pub(super) spent: Spent,
     /// What the call of whoever pays still owes; given back if nobody takes it.
     pub(super) claim: Arc<Mutex<Option<Claim>>>,
+    /// That of its answer, for whoever takes it first.
+    pub(super) space: Arc<Mutex<Option<Space>>>,
 }
 
 impl Landed {
@@ -58,10 +61,17 @@ impl Landed {
         claim.take()
     }
 
+    pub(super) fn take_space(&self) -> Option<Space> {
+        let mut space = self.space.lock().unwrap_or_else(PoisonError::into_inner);
+        space.take()
+    }
+
     /// Whether another try might end better.
     fn may_pass(&self) -> bool {
         let class = match &self.result {
             Ok(reply) => reply.class,
+            // Of the call that led: another may hold less.
+            Err(Fault::CallTooLarge { .. }) => return true,
             Err(fault) => fault.class(),
         };
         matches!(class, Class::Throttled | Class::Transient | Class::Timeout)

@@ -6,6 +6,10 @@ use super::secret::Fingerprint;
 /// Most characters of a name. Hosts and models are far shorter; a plugin may say anything.
 const SHOWN: usize = 120;
 
+/// Longest bucket, and longest names of organization and project together, in bytes. Lanes are
+/// kept to the end of the run. Models and tenants have short names.
+pub(super) const NAME_LIMIT: usize = 256;
+
 /// What shares a quota.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Lane {
@@ -20,6 +24,15 @@ pub struct Lane {
 }
 
 impl Lane {
+    /// What stands for all lanes of a plugin that are too many. No request has such a one: each
+    /// has an origin.
+    pub(super) fn rest_of(plugin: &str) -> Self {
+        Self {
+            bucket: Some(plugin.to_owned()),
+            ..Self::default()
+        }
+    }
+
     /// What people call it: `api.openai.com/gpt-4o`. Not unique, since neither credential nor
     /// organization is in it.
     pub(super) fn name(&self, masker: &Masker) -> String {

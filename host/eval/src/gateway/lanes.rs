@@ -50,6 +50,8 @@ pub(super) struct Lanes {
 /// What an exchange brings to its lane.
 pub(super) struct Entrant<'a> {
     pub(super) lane: &'a Lane,
+    /// Who sends it.
+    pub(super) plugin: &'a str,
     pub(super) scheduling: &'a Scheduling,
     /// Estimate for one attempt.
     pub(super) cost: Cost,
@@ -80,7 +82,8 @@ impl Lanes {
         self.keeper.get_or_init(|| Keeper::start(&self.shared));
         let deadline = entrant.deadline.map(|at| self.shared.epoch.time(at.into()));
         let (lane, job, verdict) = self.shared.with(|book, now| {
-            let lane = book.lane(entrant.lane, entrant.scheduling.policy, entrant.masker);
+            let policy = entrant.scheduling.policy;
+            let lane = book.lane(entrant.lane, entrant.plugin, policy, entrant.masker);
             let demand = Demand {
                 cost: entrant.cost,
                 deadline,

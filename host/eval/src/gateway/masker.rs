@@ -2,11 +2,18 @@
 //!
 //! A server that was given a credential may echo it, in its headers, in an error page, in
 //! a redirect; the masker sees to it that neither the plugin nor a file nor a terminal
-//! ever does. It looks for the forms in which honest software repeats a value: as it is,
-//! percent-encoded, escaped for JSON, and inside any base64 text whatever its alignment
-//! (so `Basic` headers and encoded logs count). It is no defence against a server that
-//! *means* to tell: that server has the secret already and may spell it backwards. What
-//! stops that is the binding of a credential to its origins.
+//! ever does. It looks for the forms in which honest software repeats a value:
+//!
+//! - as it is, whatever the case of its letters, and in UTF-16 of either order;
+//! - percent-encoded, in part or whole, once or twice;
+//! - escaped for JSON, HTML and XML, as the usual libraries do, or letter by letter;
+//! - in hex, and inside any base64 text whatever its alignment (so `Basic` headers and encoded
+//!   logs count), both also across the ends of lines.
+//!
+//! It does not look into what is compressed (`coding` unpacks answers before), into one of these
+//! within another, but for those above, into other codings, or for a part of a value. It is no
+//! defence against a server that *means* to tell: that server has the secret already and may
+//! spell it backwards. What stops that is the binding of a credential to its origins.
 //!
 //! All forms of all secrets are found in one pass. Text without a match, which is nearly
 //! all text, is neither copied nor allocated for.
@@ -18,13 +25,15 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 use super::secret::Secret;
 
+mod forms;
+mod lines;
 #[cfg(test)]
 mod tests;
+
+use lines::Unbroken;
 
 /// What stands where a secret was.
 pub const MASK: &str = "[masked]";
@@ -44,7 +53,9 @@ pub struct Masker {
 impl Masker {
     /// A masker for these secrets.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Self {
-        Self::of_forms(secrets.into_iter().flat_map(forms).collect())
+        let values = secrets.into_iter().map(Secret::reveal);
+        let masked = values.filter(|value| value.len() >= SHORTEST_MASKED);
+        Self::of_forms(masked.flat_map(forms::forms).collect())
     }
 
     /// A masker for the secrets of all of these, as logs of a whole run need it.
@@ -77,9 +88,10 @@ impl Masker {
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.mask_bytes(text.as_bytes()) {
             Cow::Borrowed(_) => Cow::Borrowed(text),
+            // A form of UTF-16 may begin or end within a character.
             Cow::Owned(masked) => Cow::Owned(
-                // Every form is UTF-8, so what lies between matches is as well.
-                String::from_utf8(masked).expect("whole characters were replaced by others"),
+                String::from_utf8(masked)
+                    .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
             ),
         }
     }
@@ -113,23 +125,44 @@ impl Masker {
     /// Where secrets are: sorted ranges that neither touch nor overlap. Overlapping
     /// matches count in full, lest one secret's match hide the beginning of another's.
     fn find(&self, bytes: &[u8]) -> Vec<Range<usize>> {
-        let Some(finder) = self.finder.as_ref().filter(|finder| finder.is_match(bytes)) else {
+        let Some(finder) = &self.finder else {
             return Vec::new();
         };
-        let mut matches: Vec<Range<usize>> = finder
-            .find_overlapping_iter(bytes)
-            .map(|found| found.range())
-            .collect();
-        matches.sort_unstable_by_key(|range| (range.start, range.end));
-        let mut merged: Vec<Range<usize>> = Vec::new();
-        for range in matches {
-            match merged.last_mut() {
-                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-                _ => merged.push(range),
-            }
-        }
-        merged
+        let found = matches(finder, bytes);
+        let Some(unbroken) = Unbroken::of(bytes) else {
+            return found;
+        };
+        let broken = matches(finder, &unbroken.bytes);
+        let mut all: Vec<_> = broken.iter().map(|range| unbroken.in_text(range)).collect();
+        all.extend(found);
+        all.sort_unstable_by_key(|range| range.end);
+        merged(all.into_iter())
     }
+}
+
+fn matches(finder: &AhoCorasick, bytes: &[u8]) -> Vec<Range<usize>> {
+    if !finder.is_match(bytes) {
+        return Vec::new();
+    }
+    // In the order of their ends.
+    merged(
+        finder
+            .find_overlapping_iter(bytes)
+            .map(|found| found.range()),
+    )
+}
+
+/// Joins ranges that touch or overlap; they come in the order of their ends. As they come, since
+/// there may be many more of them than are left.
+fn merged(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for mut range in ranges {
+        while let Some(last) = merged.pop_if(|last| range.start <= last.end) {
+            range.start = range.start.min(last.start);
+        }
+        merged.push(range);
+    }
+    merged
 }
 
 impl fmt::Debug for Masker {
@@ -148,58 +181,4 @@ fn replace(bytes: &[u8], found: &[Range<usize>], by: &[u8]) -> Vec<u8> {
     }
     out.extend_from_slice(&bytes[copied..]);
     out
-}
-
-/// Every spelling of a secret that is looked for.
-fn forms(secret: &Secret) -> BTreeSet<Vec<u8>> {
-    let value = secret.reveal();
-    let mut forms = BTreeSet::new();
-    if value.len() < SHORTEST_MASKED {
-        return forms;
-    }
-    let mut add = |form: String| forms.insert(form.into_bytes());
-    add(value.to_owned());
-
-    let json = serde_json::Value::from(value).to_string();
-    let json = json[1..json.len() - 1].to_owned();
-    add(json.replace('/', "\\/"));
-    add(json);
-
-    let form_encoded: String = url::form_urlencoded::byte_serialize(value.as_bytes()).collect();
-    add(percent_encode(value));
-    add(form_encoded);
-    for offset in 0..3 {
-        add(base64_core(&STANDARD_NO_PAD, value, offset));
-        add(base64_core(&URL_SAFE_NO_PAD, value, offset));
-    }
-    forms
-}
-
-/// Percent-encodes everything but the unreserved characters of RFC 3986, as
-/// `encodeURIComponent` and its like do.
-fn percent_encode(value: &str) -> String {
-    let mut out = String::new();
-    for byte in value.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push('%');
-            for digit in [byte >> 4, byte & 15] {
-                let digit = char::from_digit(u32::from(digit), 16).expect("four bits");
-                out.push(digit.to_ascii_uppercase());
-            }
-        }
-    }
-    out
-}
-
-/// The characters that a base64 text must contain when `value` stands in it at a byte
-/// position ≡ `offset` (mod 3): all that depend on no neighbouring byte.
-fn base64_core(alphabet: &impl Engine, value: &str, offset: usize) -> String {
-    let mut bytes = vec![0; offset];
-    bytes.extend_from_slice(value.as_bytes());
-    let encoded = alphabet.encode(&bytes);
-    let first = (offset * 8).div_ceil(6);
-    let end = bytes.len() * 8 / 6;
-    encoded[first..end].to_owned()
 }

@@ -150,6 +150,11 @@ pub trait Tape: Send + Sync {
         false
     }
 
+    /// Whether ends are wanted at all: each is copied for it.
+    fn is_recording(&self) -> bool {
+        true
+    }
+
     /// Looks a request up.
     fn cue(&self, envelope: &Envelope, tag: u64) -> Cue;
 
@@ -162,6 +167,10 @@ pub trait Tape: Send + Sync {
 pub struct NoTape;
 
 impl Tape for NoTape {
+    fn is_recording(&self) -> bool {
+        false
+    }
+
     fn cue(&self, _envelope: &Envelope, _tag: u64) -> Cue {
         Cue::Live
     }

@@ -5,6 +5,8 @@
 //! and a secret never exists in one. The credential is kept apart from the request until
 //! the moment of sending, and is put in anew for each hop of a redirect.
 
+use std::collections::BTreeSet;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -12,11 +14,11 @@ use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
-use super::address::Reach;
+use super::address::{self, Reach};
 use super::exchange::{Exchange, REQUEST_LIMIT};
 use super::fault::Fault;
 use super::grants::{Credential, Grants, Refusal};
-use super::lane::Lane;
+use super::lane::{Lane, NAME_LIMIT};
 use super::memory::Envelope;
 use super::origin::Origin;
 use super::secret::{Scheme, Secret};
@@ -28,11 +30,14 @@ mod tests;
 /// be added.
 const URL_LIMIT: usize = 32 << 10;
 
+/// Longest host: a name of the DNS has no more.
+const HOST_LIMIT: usize = 253;
+
 /// Most bytes of header names and values together. Servers refuse more than 8 to 64 KiB.
 const HEADERS_LIMIT: usize = 64 << 10;
 
 /// Headers that are the host's: identity, routing, framing. `accept-encoding` is among
-/// them because a compressed response could not be masked.
+/// them because a compressed response can't be masked as it is.
 const RESERVED: [(&str, &str); 15] = [
     ("authorization", "name a credential instead"),
     ("cookie", "requests carry no cookies"),
@@ -50,6 +55,10 @@ const RESERVED: [(&str, &str); 15] = [
     ("http2-settings", "it concerns the connection"),
     ("forwarded", "it is for proxies"),
 ];
+
+/// Headers that ask for a part of an answer, or for it in another coding. With a credential they
+/// could make an answer in which no whole secret is found.
+const PARTIAL: [&str; 3] = ["range", "if-range", "accept-charset"];
 
 /// Headers that say whose quota a request counts against, besides the credential.
 const ORGANIZATION_HEADERS: [&str; 2] = ["openai-organization", "openai-project"];
@@ -80,22 +89,36 @@ pub(super) struct Signature<'a> {
     secret: &'a Secret,
 }
 
-/// Checks an exchange against the grants.
-pub(super) fn prepare(grants: &Grants, exchange: Exchange) -> Result<Prepared<'_>, Fault> {
-    checked(grants, exchange, true)
+/// Checks an exchange against the grants, and against the private addresses to which the person
+/// `agreed`.
+pub(super) fn prepare<'a>(
+    grants: &'a Grants,
+    agreed: &BTreeSet<Origin>,
+    exchange: Exchange,
+) -> Result<Prepared<'a>, Fault> {
+    checked(grants, agreed, exchange, true)
 }
 
 /// The same for an exchange that is never sent: its credential needs no value.
-pub(super) fn prepare_offline(grants: &Grants, exchange: Exchange) -> Result<Prepared<'_>, Fault> {
-    checked(grants, exchange, false)
+pub(super) fn prepare_offline<'a>(
+    grants: &'a Grants,
+    agreed: &BTreeSet<Origin>,
+    exchange: Exchange,
+) -> Result<Prepared<'a>, Fault> {
+    checked(grants, agreed, exchange, false)
 }
 
-fn checked(grants: &Grants, exchange: Exchange, sign: bool) -> Result<Prepared<'_>, Fault> {
+fn checked<'a>(
+    grants: &'a Grants,
+    agreed: &BTreeSet<Origin>,
+    exchange: Exchange,
+    sign: bool,
+) -> Result<Prepared<'a>, Fault> {
     let method = method(&exchange.method)?;
     let url = url(&exchange.url)?;
     let origin = Origin::of(&url)
         .ok_or_else(|| Fault::Invalid(format!("'{}' is neither https nor http", url.scheme())))?;
-    let reach = grants.check(&origin)?;
+    let reach = reach(grants, agreed, &origin)?;
     let body = exchange.body.map(Bytes::from);
     if let Some(size) = body
         .as_ref()
@@ -119,8 +142,8 @@ fn checked(grants: &Grants, exchange: Exchange, sign: bool) -> Result<Prepared<'
     let lane = Lane {
         origin: origin.to_string(),
         credential: signature.map(|signature| signature.secret.fingerprint()),
-        organization: organization(&headers),
-        bucket: exchange.bucket,
+        organization: short("organization", organization(&headers))?,
+        bucket: short("bucket", exchange.bucket)?,
     };
     Ok(Prepared {
         draft: Draft {
@@ -134,6 +157,18 @@ fn checked(grants: &Grants, exchange: Exchange, sign: bool) -> Result<Prepared<'
         signature,
         lane,
     })
+}
+
+/// How far `origin` may lead. An address in its URL never reaches the resolver, so that it is
+/// checked here.
+fn reach(grants: &Grants, agreed: &BTreeSet<Origin>, origin: &Origin) -> Result<Reach, Refusal> {
+    let reach = Reach::of(grants.check(origin)?, origin, agreed);
+    match origin.address() {
+        Some(address) if !reach.allows_literal(address) => {
+            Err(grants.refuse_address(origin, address::place(address)))
+        }
+        _ => Ok(reach),
+    }
 }
 
 fn method(text: &str) -> Result<Method, Fault> {
@@ -158,6 +193,11 @@ fn url(text: &str) -> Result<Url, Fault> {
         return Err(Fault::Invalid(
             "the URL has a user name or password in it".to_owned(),
         ));
+    }
+    if url.host_str().is_some_and(|host| host.len() > HOST_LIMIT) {
+        return Err(Fault::Invalid(format!(
+            "the URL's host is longer than {HOST_LIMIT} bytes"
+        )));
     }
     url.set_fragment(None);
     Ok(url)
@@ -204,6 +244,9 @@ fn reserved(name: &str, scheme: Option<&Scheme>) -> Option<&'static str> {
     if scheme.and_then(Scheme::header) == Some(name) {
         return Some("the credential goes there");
     }
+    if scheme.is_some() && PARTIAL.contains(&name) {
+        return Some("with a credential answers come whole");
+    }
     if name.starts_with("proxy-") {
         return Some("it is for proxies");
     }
@@ -232,6 +275,16 @@ fn organization(headers: &HeaderMap) -> Option<String> {
         .filter_map(|name| headers.get(*name)?.to_str().ok())
         .collect();
     (!named.is_empty()).then(|| named.join("/"))
+}
+
+/// A name of a lane, which is kept to the end of the run.
+fn short(what: &str, name: Option<String>) -> Result<Option<String>, Fault> {
+    match name.as_ref().map(String::len) {
+        Some(bytes) if bytes > NAME_LIMIT => Err(Fault::Invalid(format!(
+            "the name of the {what} has {bytes} bytes, {NAME_LIMIT} are allowed"
+        ))),
+        _ => Ok(name),
+    }
 }
 
 impl Draft {
@@ -281,6 +334,11 @@ impl<'a> Signature<'a> {
             });
         }
         Ok(signature)
+    }
+
+    /// How it is sent.
+    pub(super) fn scheme(self) -> &'a Scheme {
+        self.scheme
     }
 
     fn header(&self) -> Option<HeaderValue> {

@@ -5,15 +5,14 @@
 //! passage, so that no queue, pause or transfer outlives them, and no stage has to think
 //! of them.
 
+use std::collections::BTreeSet;
 use std::future::pending;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use runner_scheduler::{Next, Refusal};
-use runner_store::Digest;
-use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
+use super::bodies::Bodies;
 use super::budget::{Claim, Tab};
 use super::cache;
 use super::class::{Class, ErrorBody, classify};
@@ -21,20 +20,26 @@ use super::client::{ClientSettings, Clients};
 use super::ended::{Ended, judge};
 use super::exchange::{CacheMode, CallScope, DEFAULT_TIMEOUT, Exchange, Reply, Spent};
 use super::fault::{ExchangeError, Fault};
-use super::flights::{Flights, Landed, Route};
+use super::flights::Flights;
 use super::grants::Grants;
 use super::lanes::{Entrant, LaneSummary, Lanes, Turn};
 use super::ledger::Ledger;
-use super::memory::{Cue, Ending, Envelope, Held, NoTape, Remembered, ResponseCache, Take, Tape};
+use super::memory::{Cue, NoTape, Remembered, ResponseCache, Take, Tape};
 use super::observer::{Event, Notice, Observer, Unobserved};
+use super::origin::Origin;
 use super::request::{self, Prepared};
 use super::tokens::{self, Guess};
 use super::wire;
+
+mod together;
 
 /// Everything a gateway is made of. The default keeps nothing and tells nobody.
 pub struct Settings {
     /// How requests reach the network.
     pub client: ClientSettings,
+    /// Where the person agreed to private addresses (and to one that stands in the origin itself,
+    /// whatever it is). The word of a config is not enough for that.
+    pub private: BTreeSet<Origin>,
     /// Longest time an exchange may spend on the wire.
     pub timeout: Duration,
     /// Seed of the scheduler: its pauses are drawn from it.
@@ -52,6 +57,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             client: ClientSettings::default(),
+            private: BTreeSet::new(),
             timeout: DEFAULT_TIMEOUT,
             seed: 0,
             tape: Box::new(NoTape),
@@ -68,10 +74,12 @@ pub struct Gateway(Arc<Stack>);
 
 struct Stack {
     clients: Clients,
+    private: BTreeSet<Origin>,
     timeout: Duration,
     tape: Box<dyn Tape>,
     cache: Option<Box<dyn ResponseCache>>,
     flights: Flights,
+    bodies: Bodies,
     lanes: Lanes,
     observer: Arc<dyn Observer>,
 }
@@ -85,26 +93,18 @@ struct Passage<'a> {
     budget: Duration,
 }
 
-/// A request that several callers wait for, with all that it needs to go on without them.
-struct Flight {
-    grants: Grants,
-    exchange: Exchange,
-    scope: CallScope,
-    budget: Duration,
-    envelope: Envelope,
-    key: Digest,
-}
-
 impl Gateway {
     /// A gateway. Opens nothing yet; the lanes' time begins now.
     pub fn new(settings: Settings) -> Self {
         let observer: Arc<dyn Observer> = settings.observer.into();
         Self(Arc::new(Stack {
             clients: Clients::new(settings.client),
+            private: settings.private,
             timeout: settings.timeout,
             tape: settings.tape,
             cache: settings.cache,
             flights: Flights::default(),
+            bodies: Bodies::default(),
             lanes: Lanes::new(settings.seed, Arc::clone(&observer)),
             observer,
         }))
@@ -166,9 +166,9 @@ impl Stack {
         let budget = exchange.timeout.unwrap_or(self.timeout).min(self.timeout);
         let shared = self.is_shared(&exchange).then(|| exchange.clone());
         let prepared = if self.tape.is_offline() {
-            request::prepare_offline(grants, exchange)?
+            request::prepare_offline(grants, &self.private, exchange)?
         } else {
-            request::prepare(grants, exchange)?
+            request::prepare(grants, &self.private, exchange)?
         };
         let passage = Passage {
             grants,
@@ -181,7 +181,7 @@ impl Stack {
 
         match self.tape.cue(&envelope, scope.tag) {
             Cue::Live => {}
-            Cue::Replay(take) => return self.replayed(&passage, take),
+            Cue::Replay(take) => return self.replayed(&passage, take).await,
             Cue::Missing { nearest } => {
                 return Err(Fault::NotRecorded {
                     method: envelope.method,
@@ -195,7 +195,7 @@ impl Stack {
             None => self.alone(&passage).await,
         };
         // What a budget refuses is no exchange: another run may have a larger one.
-        if !matches!(result, Err(Fault::OverBudget(_))) {
+        if self.tape.is_recording() && !matches!(result, Err(Fault::OverBudget(_))) {
             let take = Take::of(grants, &result, &ledger.spent());
             self.tape.record(&envelope, scope.tag, &take);
         }
@@ -214,144 +214,12 @@ impl Stack {
     async fn alone(&self, passage: &Passage<'_>) -> Result<Reply, Fault> {
         let (ended, claim) = self.attempts(passage).await?;
         owe(passage, claim);
-        Ok(reply(ended.result?, ended.class, ended.hint.retry_after))
-    }
-
-    /// Asks the cache and else the server, together with whoever asks the same just now.
-    async fn together(
-        self: &Arc<Self>,
-        passage: &Passage<'_>,
-        envelope: &Envelope,
-        exchange: Exchange,
-    ) -> Result<Reply, Fault> {
-        let route = Route {
-            key: cache::key(envelope),
-            plugin: passage.grants.plugin().to_owned(),
-            lane: passage.prepared.lane.clone(),
-            budget: passage.budget,
-            max_retries: passage.scope.max_retries,
-            payers: passage
-                .scope
-                .tab
-                .iter()
-                .flat_map(|tab| tab.accounts())
-                .copied()
-                .collect(),
-        };
-        let mut has_tried = false;
-        loop {
-            let mut seat = self.flights.board(&route, |on_wire| {
-                let flight = Flight {
-                    grants: passage.grants.clone(),
-                    exchange: exchange.clone(),
-                    scope: CallScope {
-                        cancel: CancellationToken::new(),
-                        deadline: None,
-                        clock: None,
-                        ..passage.scope.clone()
-                    },
-                    budget: passage.budget,
-                    envelope: envelope.clone(),
-                    key: route.key,
-                };
-                Arc::clone(self).fly(flight, on_wire)
-            });
-            let landed = seat.landed(passage.ledger).await;
-            if !has_tried && seat.tries_again(&landed) {
-                has_tried = true;
-                continue;
-            }
-            let pays = seat.pays();
-            passage.ledger.adopt(&landed.spent, pays);
-            if pays {
-                owe(passage, landed.take_claim());
-            }
-            let mut reply = Arc::unwrap_or_clone(landed.result?);
-            reply.cached |= !pays;
-            if reply.cached {
-                self.tell(passage, Event::Remembered);
-            }
-            return Ok(reply);
-        }
-    }
-
-    async fn fly(self: Arc<Self>, flight: Flight, on_wire: watch::Sender<bool>) -> Landed {
-        let ledger = Ledger::of_flight(on_wire);
-        let mut claim = None;
-        let result = self.fetch(flight, &ledger, &mut claim).await;
-        Landed {
-            result: result.map(Arc::new),
-            spent: ledger.spent(),
-            claim: Arc::new(Mutex::new(claim)),
-        }
-    }
-
-    /// The cache's answer, or else the server's, which the cache has before anyone else.
-    async fn fetch(
-        &self,
-        flight: Flight,
-        ledger: &Ledger<'_>,
-        owed: &mut Option<Claim>,
-    ) -> Result<Reply, Fault> {
-        let cache = self.cache.as_deref();
-        let cache = cache.expect("only with a cache requests are shared");
-        let held = cache.get(&flight.key);
-        if let Some(Held { response, latency }) = held {
-            ledger.remember(latency, 0);
-            let class = class_of(&response, None);
-            let cached = true;
-            return Ok(Reply {
-                cached,
-                ..reply(response, class, None)
-            });
-        }
-        let prepared = request::prepare(&flight.grants, flight.exchange)?;
-        let passage = Passage {
-            grants: &flight.grants,
-            scope: &flight.scope,
-            prepared: &prepared,
-            ledger,
-            budget: flight.budget,
-        };
-        let (ended, claim) = self.attempts(&passage).await?;
-        *owed = claim;
-        let response = ended.result?;
-        if cache::is_worth_keeping(&response) {
-            let held = Held {
-                response: response.clone(),
-                latency: ledger.spent().worked,
-            };
-            let lane = &prepared.lane;
-            cache.put(&flight.key, &flight.envelope, lane, held).await;
-        }
-        Ok(reply(response, ended.class, ended.hint.retry_after))
-    }
-
-    fn replayed(&self, passage: &Passage<'_>, take: Take) -> Result<Reply, Fault> {
-        self.tell(passage, Event::Remembered);
-        passage.ledger.remember(take.latency, take.attempts);
-        match take.ending {
-            Ending::Answered {
-                response,
-                retry_after,
-                cached,
-            } => {
-                let class = class_of(&response, retry_after);
-                Ok(Reply {
-                    cached,
-                    ..reply(response, class, retry_after)
-                })
-            }
-            Ending::Failed {
-                code,
-                class,
-                message,
-            } => Err(Fault::Replayed {
-                code,
-                class,
-                message,
-            }),
-        }
+        let reply = reply(ended.result?, ended.class, ended.hint.retry_after);
+        ended
+            .space
+            .into_iter()
+            .for_each(|space| passage.scope.bodies.keep(space));
+        Ok(reply)
     }
 
     /// The attempts of an exchange, and what its call still owes for it.
@@ -387,6 +255,7 @@ impl Stack {
     fn enter(&self, passage: &Passage<'_>, guess: Guess) -> Turn<'_> {
         self.lanes.enter(&Entrant {
             lane: &passage.prepared.lane,
+            plugin: passage.grants.plugin(),
             scheduling: &passage.scope.scheduling,
             cost: guess.cost(),
             deadline: passage.scope.deadline,
@@ -398,17 +267,19 @@ impl Stack {
     async fn attempt(&self, passage: &Passage<'_>, attempt: u32) -> Ended {
         self.tell(passage, Event::AttemptStarted { attempt });
         let limit = wire::Limit::new(passage.budget, passage.ledger.spent().worked, self.timeout);
-        let wire = wire::attempt(&self.clients, passage.grants, passage.prepared, limit);
+        let (grants, prepared) = (passage.grants, passage.prepared);
+        let mut space = self.bodies.space(grants.plugin(), &passage.scope.bodies);
+        let wire = wire::attempt(&self.clients, grants, prepared, limit, &mut space);
         let answer = passage.ledger.working(wire).await;
         let spent = passage.ledger.spent();
         let latency = spent.latency;
 
-        let mut ended = judge(passage.grants, answer);
+        let mut ended = judge(grants, answer, space);
         // Without time left for another attempt none is worth waiting for.
         ended.hint.useless |= spent.worked >= passage.budget;
         let class = ended.class;
         let status = ended.result.as_ref().ok().map(|response| response.status);
-        let origin = &passage.prepared.lane.origin;
+        let origin = &prepared.lane.origin;
         tracing::debug!(%origin, attempt, ?class, status, ?latency, "attempt finished");
         self.tell(
             passage,

@@ -326,6 +326,10 @@ impl Tape for Player {
         true
     }
 
+    fn is_recording(&self) -> bool {
+        false
+    }
+
     fn cue(&self, envelope: &Envelope, tag: u64) -> Cue {
         let envelope = anonymous(&self.masker, envelope);
         match self.playback.take(&envelope, tag) {

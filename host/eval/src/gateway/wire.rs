@@ -1,6 +1,7 @@
 //! One attempt: a request goes out, redirects included, and a whole response comes back.
 //!
-//! This is the only file that sends. It neither retries nor judges. Everything is bounded
+//! This is the only file that sends. It neither retries nor judges. What comes back is without
+//! its coding (see `coding`), so that whoever is above sees what there is. Everything is bounded
 //! here: the time by a deadline that covers connecting, waiting and reading alike (a body
 //! that drips ends with it), the size by counting as chunks arrive, redirects by their
 //! number. Dropping the future closes the connection and nothing else happens.
@@ -8,11 +9,13 @@
 use std::error::Error as StdError;
 use std::time::{Duration, Instant};
 
-use reqwest::header::HeaderMap;
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue};
 use url::Url;
 
+use super::bodies::Space;
 use super::class::Transport;
 use super::client::Clients;
+use super::coding::{self, Coding, Unpackable};
 use super::exchange::RESPONSE_LIMIT;
 use super::fault::Fault;
 use super::grants::Grants;
@@ -48,15 +51,17 @@ impl Limit {
     }
 }
 
-/// Sends `prepared` once, following redirects within its origin, for at most what is left.
+/// Sends `prepared` once, following redirects within its origin, for at most what is left. The
+/// answer is counted in `space`.
 pub(super) async fn attempt(
     clients: &Clients,
     grants: &Grants,
     prepared: &Prepared<'_>,
     limit: Limit,
+    space: &mut Space,
 ) -> Result<Answer, Fault> {
     let deadline = Instant::now() + limit.left;
-    let hops = follow(clients, grants, prepared);
+    let hops = follow(clients, grants, prepared, space);
     match tokio::time::timeout_at(deadline.into(), hops).await {
         Ok(result) => result,
         Err(_) => Err(Fault::TimedOut {
@@ -71,6 +76,7 @@ async fn follow(
     clients: &Clients,
     grants: &Grants,
     prepared: &Prepared<'_>,
+    space: &mut Space,
 ) -> Result<Answer, Fault> {
     let mut draft = prepared.draft.clone();
     let mut redirects = 0;
@@ -80,7 +86,7 @@ async fn follow(
         let response = send(clients, grants, prepared, &draft).await?;
         let status = response.status().as_u16();
         match redirect::way(&draft.url, status, response.headers()) {
-            Way::Stay => return read(response, &prepared.origin).await,
+            Way::Stay => return whole(response, prepared, space).await,
             Way::Leave(target) => {
                 return Err(grants.refuse_redirect(&prepared.origin, &target).into());
             }
@@ -108,6 +114,8 @@ async fn send(
     if let Some(signature) = &prepared.signature {
         signature.sign(&mut url, &mut headers);
     }
+    // Without the header any coding would do.
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     let client = clients.get(&url, prepared.reach)?;
     let mut request = client.request(draft.method.clone(), url).headers(headers);
     if let Some(body) = &draft.body {
@@ -119,25 +127,81 @@ async fn send(
         .map_err(|error| explain(&error, grants, &prepared.origin))
 }
 
-async fn read(mut response: reqwest::Response, origin: &Origin) -> Result<Answer, Fault> {
-    let too_large = || Fault::ResponseTooLarge {
+/// The answer, if it is one that the masker can look through.
+async fn whole(
+    response: reqwest::Response,
+    prepared: &Prepared<'_>,
+    space: &mut Space,
+) -> Result<Answer, Fault> {
+    const PARTIAL_CONTENT: u16 = 206;
+    let origin = &prepared.origin;
+    let mut answer = read(response, origin, space).await?;
+    if answer.status == PARTIAL_CONTENT && prepared.signature.is_some() {
+        let origin = origin.to_string();
+        return Err(Fault::Partial { origin });
+    }
+    let coding = coding::coding(&answer.headers);
+    if !answer.body.is_empty() && coding != Coding::Plain {
+        space.reserve(RESPONSE_LIMIT).await?;
+        unpack(&mut answer, coding, origin)?;
+        space.count(answer.body.len())?;
+    }
+    Ok(answer)
+}
+
+/// Takes the coding off an answer. Of a failure that can't be unpacked the status is left, which
+/// says more than that it can't be.
+fn unpack(answer: &mut Answer, coding: Coding, origin: &Origin) -> Result<(), Fault> {
+    answer.body = match coding::unpacked(&answer.body, coding, RESPONSE_LIMIT) {
+        Ok(plain) => plain,
+        Err(Unpackable::TooLarge) => return Err(too_large(origin)),
+        Err(Unpackable::Broken) if answer.status >= 400 => return Ok(answer.body.clear()),
+        Err(Unpackable::Broken) => {
+            return Err(Fault::Coded {
+                origin: origin.to_string(),
+            });
+        }
+    };
+    answer.headers.remove(CONTENT_ENCODING);
+    Ok(())
+}
+
+fn too_large(origin: &Origin) -> Fault {
+    Fault::ResponseTooLarge {
         origin: origin.to_string(),
         limit: RESPONSE_LIMIT,
-    };
+    }
+}
+
+async fn read(
+    mut response: reqwest::Response,
+    origin: &Origin,
+    space: &mut Space,
+) -> Result<Answer, Fault> {
     // What the server announces is believed when it is too much, not when it is little.
     let announced = response.content_length().unwrap_or(0);
     if announced > RESPONSE_LIMIT as u64 {
-        return Err(too_large());
+        return Err(too_large(origin));
     }
+    space.grow(announced as usize).await?;
     let mut body = Vec::with_capacity((announced as usize).min(64 << 10));
     loop {
         match response.chunk().await {
-            Ok(Some(chunk)) if body.len() + chunk.len() > RESPONSE_LIMIT => return Err(too_large()),
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            Ok(Some(chunk)) if body.len() + chunk.len() > RESPONSE_LIMIT => {
+                return Err(too_large(origin));
+            }
+            Ok(Some(chunk)) => {
+                space
+                    .grow((body.len() + chunk.len()).max(announced as usize))
+                    .await?;
+                body.extend_from_slice(&chunk);
+            }
             Ok(None) => break,
             Err(error) => return Err(transport(Transport::Broken, origin, &error)),
         }
     }
+    // More may have been announced.
+    space.count(body.len())?;
     Ok(Answer {
         status: response.status().as_u16(),
         headers: std::mem::take(response.headers_mut()),

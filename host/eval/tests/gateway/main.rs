@@ -1,7 +1,7 @@
 //! The gateway against a real server: what goes over the wire, and what comes back.
 //!
 //! Each file holds one promise: `reach` that nobody gets further than granted, `secrets`
-//! that no secret comes back, `attempts` what is tried again and how long, `stages` that
+//! that no secret comes back, `sizes` that memory has its bound, `attempts` what is tried again and how long, `stages` that
 //! tape, cache, lanes and observer sit where they belong, `lanes` that the scheduler is told
 //! what servers say and has its way.
 
@@ -9,6 +9,7 @@ mod attempts;
 mod lanes;
 mod reach;
 mod secrets;
+mod sizes;
 mod stages;
 
 use std::collections::BTreeMap;

@@ -1,10 +1,13 @@
 //! Nobody gets further than granted: by redirect, by name, by proxy, by size.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use runner_eval::gateway::{
-    ClientSettings, Code, Gateway, Grants, ProxyChoice, RESPONSE_LIMIT, Settings,
+    ClientSettings, Code, Envelope, Gateway, Grants, Held, Lane, ProxyChoice, RESPONSE_LIMIT,
+    ResponseCache, Settings,
 };
 use runner_tests::{Answer, ModelApi};
 
@@ -42,7 +45,7 @@ async fn a_request_arrives_as_stated_with_the_credential_added() {
         seen.header("user-agent")
             .is_some_and(|agent| agent.starts_with("runner/"))
     );
-    assert_eq!(seen.header("accept-encoding"), None);
+    assert_eq!(seen.header("accept-encoding"), Some("identity"));
     assert_eq!(
         header(&reply, "content-length"),
         None,
@@ -135,7 +138,7 @@ async fn a_wildcard_does_not_lead_into_the_local_network() {
         .expect_err("the name leads to this machine");
     assert_eq!(denied.code, Code::Denied);
     let expected = format!(
-        "leads to a private or local address; to allow it, put this under \
+        "leads to this machine; to allow it, put this under \
          `plugins.acme.permissions`: hosts: [\"http://*.acme.test:{0}\", \
          \"http://rebound.acme.test:{0}\"]",
         api.port()
@@ -188,6 +191,56 @@ async fn a_connection_of_the_wider_reach_never_serves_the_narrower() {
     assert_eq!(denied.code, Code::Denied);
 }
 
+/// Keeps everything, by key.
+#[derive(Clone, Default)]
+struct Everything(Arc<Mutex<HashMap<String, Held>>>);
+
+impl Everything {
+    fn held(&self) -> MutexGuard<'_, HashMap<String, Held>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl ResponseCache for Everything {
+    fn get(&self, key: &runner_store::Digest) -> Option<Held> {
+        self.held().get(&key.to_string()).cloned()
+    }
+
+    async fn put(&self, key: &runner_store::Digest, _: &Envelope, _: &Lane, held: Held) {
+        self.held().insert(key.to_string(), held);
+    }
+}
+
+#[tokio::test]
+async fn what_a_wildcard_may_not_fetch_it_may_not_get_from_the_cache() {
+    let api = ModelApi::start();
+    let lookup = Arc::new(Pointing::to([127, 0, 0, 1]));
+    let cache = Everything::default();
+    let host = format!("http://llm.acme.test:{}", api.port());
+    let narrow = grants("bearer", &[&format!("http://*.acme.test:{}", api.port())]);
+    let wide = grants("bearer", &[&host]);
+    let mut ends = Vec::new();
+    for grants in [&narrow, &wide, &narrow, &wide] {
+        // A run of its own, with the cache of the one before.
+        let gateway = Gateway::new(Settings {
+            cache: Some(Box::new(cache.clone())),
+            client: ClientSettings {
+                lookup: lookup.clone(),
+                ..settings().client
+            },
+            ..settings()
+        });
+        let reply = gateway
+            .send(grants, post(format!("{host}/v1")), &scope())
+            .await;
+        ends.push(reply.map(|reply| reply.cached).map_err(|error| error.code));
+    }
+    let denied = Err(Code::Denied);
+    assert_eq!(ends, [denied, Ok(false), denied, Ok(true)]);
+    assert_eq!(api.requests().len(), 1);
+}
+
 #[tokio::test]
 async fn a_metadata_service_is_out_of_reach_of_any_name() {
     let lookup = Arc::new(Pointing::to([169, 254, 169, 254]));
@@ -199,9 +252,33 @@ async fn a_metadata_service_is_out_of_reach_of_any_name() {
         .expect_err("a metadata address");
     assert_eq!(denied.code, Code::Denied);
     assert!(
-        denied.message.contains("a cloud metadata address"),
+        denied
+            .message
+            .contains("cloud metadata address; no name may lead there"),
         "{denied}"
     );
+}
+
+#[tokio::test]
+async fn a_private_address_needs_the_persons_word_by_name_and_in_the_url() {
+    let lookup = Arc::new(Pointing::to([10, 0, 0, 1]));
+    let hosts = [
+        "http://llm.acme.test",
+        "http://10.0.0.1",
+        "http://169.254.169.254",
+        "http://[fd00::1]",
+        "http://0x0a000001",
+    ];
+    for host in hosts {
+        let denied = by_name(&lookup)
+            .send(&grants("bearer", &[host]), post(host), &scope())
+            .await
+            .expect_err(host);
+        assert_eq!(denied.code, Code::Denied, "{host}");
+        let way_out = "; to allow it, agree to this address with `runner trust`";
+        assert!(denied.message.ends_with(way_out), "{denied}");
+    }
+    assert_eq!(lookup.asked(), 1, "the name alone is looked up");
 }
 
 #[tokio::test]

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use runner_eval::gateway::{Code, Credential, Grants, OriginPattern, Scheme, Secret};
+use miniz_oxide::deflate::{compress_to_vec, compress_to_vec_zlib};
+use runner_eval::gateway::{
+    Code, Credential, Grants, OriginPattern, RESPONSE_LIMIT, Scheme, Secret,
+};
 use runner_tests::{Answer, ModelApi};
 
 use crate::{SECRET, ask, gateway, grants, header, post, scope, text};
@@ -111,4 +114,84 @@ async fn a_secret_in_the_name_of_a_host_is_masked_though_names_lose_their_case()
             .contains("plain-key"),
         "{error:?}"
     );
+}
+
+fn gzip(plain: &str) -> Vec<u8> {
+    let mut member = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+    member.extend(compress_to_vec(plain.as_bytes(), 6));
+    member.extend([0; 8]);
+    member
+}
+
+#[tokio::test]
+async fn a_compressed_echo_is_unpacked_and_masked() {
+    let api = ModelApi::start();
+    let echo = format!("your key is {SECRET}");
+    let coded = |body: Vec<u8>, coding: &str| Answer::raw(body).header("content-encoding", coding);
+    api.script([
+        coded(gzip(&echo), "gzip"),
+        coded(compress_to_vec_zlib(echo.as_bytes(), 6), "deflate"),
+        coded(compress_to_vec(echo.as_bytes(), 6), "deflate"),
+        coded(gzip(&echo), "gzip").with_status(400),
+    ]);
+    for _ in 0..4 {
+        let reply = ask(&gateway(), &api).await.expect("a reply");
+        assert_eq!(text(&reply), "your key is [masked]");
+        assert_eq!(header(&reply, "content-encoding"), None);
+    }
+    let seen = api.requests();
+    assert!(
+        seen.iter()
+            .all(|seen| seen.header("accept-encoding") == Some("identity"))
+    );
+}
+
+#[tokio::test]
+async fn what_can_not_be_unpacked_is_no_answer() {
+    let api = ModelApi::start();
+    let echo = format!("your key is {SECRET}");
+    let coded = |body: Vec<u8>, coding: &str| Answer::raw(body).header("content-encoding", coding);
+    let bomb = gzip(&"0".repeat(RESPONSE_LIMIT + 1));
+    let answers = [
+        coded(echo.clone().into(), "br"),
+        coded(echo.clone().into(), "zstd"),
+        coded(gzip(&echo), "gzip, gzip"),
+        coded(echo.clone().into(), "gzip"),
+        coded(bomb, "gzip"),
+        // A part in which no whole key is.
+        Answer::raw(&echo.as_bytes()[16..]).with_status(206),
+    ];
+    let count = answers.len();
+    api.script(answers);
+    for number in 0..count {
+        let error = ask(&gateway(), &api).await.expect_err("no reply");
+        assert_eq!(
+            (error.code, error.spent.attempts),
+            (Code::BadResponse, 1),
+            "{number}: {error}"
+        );
+    }
+
+    // A failure is still what its status says: it is tried again.
+    api.script([
+        coded(echo.clone().into(), "br").with_status(503),
+        Answer::raw("well"),
+    ]);
+    let reply = ask(&gateway(), &api).await.expect("a reply");
+    assert_eq!((text(&reply), reply.spent.attempts), ("well", 2));
+    api.script([coded(echo.into(), "br").with_status(404)]);
+    let reply = ask(&gateway(), &api).await.expect("a reply");
+    assert_eq!((reply.status, text(&reply)), (404, ""));
+}
+
+#[tokio::test]
+async fn hex_utf_16_and_the_names_of_headers_are_masked() {
+    let api = ModelApi::start();
+    let hex: String = SECRET.bytes().map(|byte| format!("{byte:02X}")).collect();
+    let little: Vec<u8> = SECRET.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let body = [b"<".as_slice(), hex.as_bytes(), b"|", &little, b">"].concat();
+    api.always(Answer::raw(body).header(&format!("x-{hex}"), "1"));
+    let reply = ask(&gateway(), &api).await.expect("a reply");
+    assert_eq!(text(&reply), "<[masked]|[masked]>");
+    assert_eq!(header(&reply, "x-[masked]"), Some("1"));
 }

@@ -26,8 +26,9 @@ impl http::Host for CallState {
     async fn send(&mut self, request: http::Request) -> Result<http::Response, types::Error> {
         self.effects.take_http(1)?;
         let host = Arc::clone(&self.host);
-        let response = self.meter.outside(host.http(request)).await?;
-        fitting(response)
+        let response = self.meter.outside(host.http(request)).await;
+        host.delivered();
+        fitting(response?)
     }
 
     async fn send_all(
@@ -45,7 +46,9 @@ impl http::Host for CallState {
             }
         });
         let calls: Vec<_> = calls.collect();
-        self.meter.outside(join_all(calls)).await
+        let responses = self.meter.outside(join_all(calls)).await;
+        self.host.delivered();
+        responses
     }
 }
 

@@ -20,6 +20,7 @@ fn envelope() -> Envelope {
 #[test]
 fn every_part_of_a_request_is_part_of_its_key_but_not_the_order_of_headers() {
     let base = envelope();
+    let key = |envelope: &Envelope| key(envelope, Reach::Loopback, Some(&Scheme::Bearer));
     let mut swapped = base.clone();
     swapped.headers.reverse();
     assert_eq!(key(&swapped), key(&base));
@@ -40,6 +41,21 @@ fn every_part_of_a_request_is_part_of_its_key_but_not_the_order_of_headers() {
     let mut other = base.clone();
     other.credential = None;
     assert_eq!(anonymous_key(&other), anonymous_key(&base));
+}
+
+#[test]
+fn how_far_a_host_leads_and_how_its_credential_is_sent_are_part_of_the_key() {
+    let ways = [
+        (Reach::Public, None),
+        (Reach::Loopback, None),
+        (Reach::Private, None),
+        (Reach::Public, Some(Scheme::Bearer)),
+        (Reach::Public, Some(Scheme::Header("x-key".to_owned()))),
+        (Reach::Public, Some(Scheme::Query("x-key".to_owned()))),
+    ];
+    let keys = ways.map(|(reach, scheme)| key(&envelope(), reach, scheme.as_ref()).to_string());
+    let different: std::collections::BTreeSet<&String> = keys.iter().collect();
+    assert_eq!(different.len(), keys.len());
 }
 
 #[test]

@@ -32,6 +32,7 @@ fn landed(class: Class) -> Landed {
             ..Spent::default()
         },
         claim: Arc::default(),
+        space: Arc::default(),
     }
 }
 

@@ -26,12 +26,10 @@ use crate::gateway::observer::Observer;
 /// Between two looks at how lanes stand.
 pub(super) const LOOK: Duration = Duration::from_millis(250);
 
-/// Lanes of a run. A plugin that names a new bucket with every request must not fill the
-/// memory: what comes after these shares one lane.
-pub(super) const MOST_LANES: usize = 1000;
-
-/// The name of that lane.
-const OVERFLOW: &str = "all other lanes";
+/// Lanes that one plugin can open. One that names a new bucket with every request must not fill
+/// the memory, nor share the refusals of its requests with other plugins: what comes after these
+/// shares one lane of its own.
+pub(super) const MOST_LANES: usize = 250;
 
 /// The machine's word to a turn: go, or why not.
 pub(super) type Verdict = Result<(), Refusal>;
@@ -40,6 +38,8 @@ pub(super) type Verdict = Result<(), Refusal>;
 pub(super) struct Book {
     pub(super) scheduler: Scheduler,
     keys: HashMap<Lane, LaneId>,
+    /// How many of them each plugin has opened.
+    opened: HashMap<String, usize>,
     /// By [`LaneId::index`].
     lanes: Vec<Page>,
     names: HashMap<String, u32>,
@@ -71,6 +71,7 @@ impl Book {
         Self {
             scheduler: Scheduler::new(seed),
             keys: HashMap::new(),
+            opened: HashMap::new(),
             lanes: Vec::new(),
             names: HashMap::new(),
             limits: HashMap::new(),
@@ -81,12 +82,19 @@ impl Book {
         }
     }
 
-    /// The lane of this key, opened if need be, which obeys `policy` too.
-    pub(super) fn lane(&mut self, key: &Lane, policy: Policy, masker: &Masker) -> LaneId {
-        let known = self.keys.get(key).copied();
-        let full = known.is_none() && self.lanes.len() >= MOST_LANES;
-        let known = known.or_else(|| self.keys.get(&Lane::default()).copied().filter(|_| full));
-        if let Some(id) = known {
+    /// The lane of this key, opened for `plugin` if need be, which obeys `policy` too.
+    pub(super) fn lane(
+        &mut self,
+        key: &Lane,
+        plugin: &str,
+        policy: Policy,
+        masker: &Masker,
+    ) -> LaneId {
+        let opened = self.opened.get(plugin).copied().unwrap_or_default();
+        let full = opened >= MOST_LANES && !self.keys.contains_key(key);
+        let rest = full.then(|| Lane::rest_of(plugin));
+        let own = rest.as_ref().unwrap_or(key);
+        if let Some(&id) = self.keys.get(own) {
             let page = &mut self.lanes[id.index()];
             if !page.policies.contains(&policy) {
                 page.policies.push(policy);
@@ -94,14 +102,15 @@ impl Book {
             }
             return id;
         }
-        let (key, name) = if full {
-            (Lane::default(), OVERFLOW.to_owned())
+        self.opened.insert(plugin.to_owned(), opened + 1);
+        let name = if full {
+            format!("all other lanes of {plugin}")
         } else {
-            (key.clone(), key.name(masker))
+            key.name(masker)
         };
         let name = self.unique(name);
         let id = self.scheduler.open(policy);
-        self.keys.insert(key, id);
+        self.keys.insert(own.clone(), id);
         self.lanes.push(Page {
             id,
             name: name.into(),

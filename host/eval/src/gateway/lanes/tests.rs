@@ -44,6 +44,7 @@ fn lanes() -> (Arc<Lanes>, Arc<Told>) {
 #[derive(Clone)]
 struct Caller {
     lane: Lane,
+    plugin: &'static str,
     scheduling: Scheduling,
     deadline: Option<Instant>,
 }
@@ -56,6 +57,7 @@ impl Caller {
                 bucket: Some(bucket.to_owned()),
                 ..Lane::default()
             },
+            plugin: "acme",
             scheduling: Scheduling::default(),
             deadline: None,
         }
@@ -74,6 +76,7 @@ impl Caller {
     fn enter<'a>(&self, lanes: &'a Lanes) -> Turn<'a> {
         lanes.enter(&Entrant {
             lane: &self.lane,
+            plugin: self.plugin,
             scheduling: &self.scheduling,
             cost: Cost::default(),
             deadline: self.deadline.map(Into::into),
@@ -312,16 +315,28 @@ async fn names_are_unique_and_one_key_is_one_lane() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_plugin_that_invents_buckets_gets_a_bounded_number_of_lanes() {
+async fn a_plugin_that_invents_buckets_gets_a_bounded_number_of_lanes_and_takes_nobodys() {
     let (lanes, _) = lanes();
     for bucket in 0..book::MOST_LANES + 50 {
         let caller = Caller::of(&bucket.to_string());
         assert_eq!(caller.pass(&lanes, ms(0)).await, Ok(()));
     }
+    assert_eq!(Caller::of("0").pass(&lanes, ms(0)).await, Ok(()));
+    let other = Caller {
+        plugin: "other",
+        ..Caller::of("theirs")
+    };
+    assert_eq!(other.pass(&lanes, ms(0)).await, Ok(()));
+
     let summaries = lanes.summaries();
-    assert_eq!(summaries.len(), book::MOST_LANES + 1);
-    let rest = summaries.iter().find(|s| &*s.lane == "all other lanes");
-    assert_eq!(rest.map(|s| s.metrics.completed_requests), Some(50));
+    let done = |name: &str| {
+        let lane = summaries.iter().find(|summary| &*summary.lane == name);
+        lane.map(|summary| summary.metrics.completed_requests)
+    };
+    assert_eq!(summaries.len(), book::MOST_LANES + 2);
+    assert_eq!(done("all other lanes of acme"), Some(50));
+    assert_eq!(done("api.acme.com/0"), Some(2), "what is open stays");
+    assert_eq!(done("api.acme.com/theirs"), Some(1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,8 +1,10 @@
 //! Properties first: whatever surrounds a secret and however it is spelled, it is gone.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use proptest::prelude::*;
+use runner_tests::readings;
 
 use super::*;
 
@@ -146,8 +148,8 @@ proptest! {
     #[test]
     fn no_percent_encoding_gives_it_away(secret in "[!-~]{8,40}", all in any::<bool>()) {
         let masker = masker(&[&secret]);
-        let encoded = if all {
-            percent_encode(&secret)
+        let encoded: String = if all {
+            secret.bytes().map(|byte| format!("%{byte:02x}")).collect()
         } else {
             url::form_urlencoded::byte_serialize(secret.as_bytes()).collect()
         };
@@ -169,4 +171,168 @@ proptest! {
         let masker = masker(&["sk-\u{1}-never-in-text"]);
         prop_assert_eq!(masker.mask(&text).into_owned(), text);
     }
+}
+
+/// Ways to spell a text, as common software has them.
+fn spellings(text: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let each = |spell: &dyn Fn(char) -> String| text.chars().map(spell).collect::<String>();
+    let json = serde_json::to_string(text).unwrap();
+    let unreserved = |sign: char| sign.is_ascii_alphanumeric() || "-._~".contains(sign);
+    let percent = each(&|sign| {
+        let mut buffer = [0; 4];
+        let bytes = sign.encode_utf8(&mut buffer).bytes();
+        if unreserved(sign) {
+            sign.to_string()
+        } else {
+            bytes.map(|byte| format!("%{byte:02x}")).collect()
+        }
+    });
+    let base64 = STANDARD.encode(text);
+    let lines = |width: usize, end: &str| {
+        let lines: Vec<&str> = base64
+            .as_bytes()
+            .chunks(width)
+            .map(|line| std::str::from_utf8(line).unwrap())
+            .collect();
+        lines.join(end).into_bytes()
+    };
+    let hex = |pair: fn(u8) -> String| text.bytes().map(pair).collect::<String>().into_bytes();
+    vec![
+        ("as it is", text.as_bytes().to_vec()),
+        ("json", json.clone().into_bytes()),
+        ("json, slashes", json.replace('/', "\\/").into_bytes()),
+        (
+            "json, numbers",
+            each(&|sign| format!("\\u{:04X}", u32::from(sign))).into_bytes(),
+        ),
+        ("percent", percent.clone().into_bytes()),
+        ("percent, twice", percent.replace('%', "%25").into_bytes()),
+        (
+            "form",
+            url::form_urlencoded::byte_serialize(text.as_bytes())
+                .collect::<String>()
+                .into_bytes(),
+        ),
+        (
+            "html",
+            each(&|sign| match sign {
+                '&' => "&amp;".to_owned(),
+                '<' => "&lt;".to_owned(),
+                '>' => "&gt;".to_owned(),
+                '"' => "&quot;".to_owned(),
+                '\'' => "&#39;".to_owned(),
+                sign => sign.to_string(),
+            })
+            .into_bytes(),
+        ),
+        (
+            "html, numbers",
+            each(&|sign| format!("&#{};", u32::from(sign))).into_bytes(),
+        ),
+        (
+            "html, hex",
+            each(&|sign| format!("&#x{:X};", u32::from(sign))).into_bytes(),
+        ),
+        ("hex", hex(|byte| format!("{byte:02x}"))),
+        ("HEX", hex(|byte| format!("{byte:02X}"))),
+        ("base64", base64.clone().into_bytes()),
+        ("base64 for URLs", URL_SAFE.encode(text).into_bytes()),
+        (
+            "base64 in a URL",
+            base64.replace('+', "%2B").replace('/', "%2F").into_bytes(),
+        ),
+        ("base64 in lines", lines(64, "\r\n")),
+        ("base64 in indented lines", lines(20, "\n    ")),
+        ("base64 in lines in json", lines(76, "\\r\\n")),
+        (
+            "utf-16le",
+            text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        ),
+        (
+            "utf-16be",
+            text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+        ),
+    ]
+}
+
+/// The characters of keys and passwords. Without those that begin an escape: what reads a text
+/// twice reads such a secret otherwise than whoever wrote it.
+const KEYS: &str = "[A-Za-z0-9_+/=.:@$!#*()<>'~ -]{8,60}";
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn no_reading_of_what_is_masked_has_the_secret(
+        secret in KEYS,
+        before in "[ -~]{0,20}",
+        after in "[ -~]{0,20}",
+        within in any::<bool>(),
+    ) {
+        let secret = secret.trim().to_owned();
+        prop_assume!(secret.len() >= SHORTEST_MASKED);
+        prop_assume!(!format!("{before}|{after}").contains(&secret));
+        let masker = masker(&[&secret]);
+        // Once the secret alone is spelled so, once all that it stands in.
+        let texts: Vec<(&str, Vec<u8>)> = if within {
+            spellings(&format!("{before}{secret}{after}"))
+        } else {
+            let around = |(name, form): (&'static str, Vec<u8>)| {
+                (name, [before.as_bytes(), b"|", &form, b"|", after.as_bytes()].concat())
+            };
+            spellings(&secret).into_iter().map(around).collect()
+        };
+        for (name, text) in texts {
+            prop_assert!(readings(&text).iter().any(|reading| contains(reading, secret.as_bytes())), "{name} is not read");
+            let masked = masker.mask_bytes(&text);
+            for reading in readings(&masked) {
+                prop_assert!(!contains(&reading, secret.as_bytes()), "{name}: {}", String::from_utf8_lossy(&masked));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_usual_libraries_make_of_odd_characters_is_masked() {
+    let masker = masker(&["a<b>&'\"+/=\u{e9}z"]);
+    let cases = [
+        // Python's json, PHP's, Go's, Gson's, .NET's.
+        "a<b>&'\\\"+/=\\u00e9z",
+        "a<b>&'\\\"+\\/=\\u00e9z",
+        "a\\u003cb\\u003e\\u0026'\\\"+/=\u{e9}z",
+        "a\\u003cb\\u003e\\u0026\\u0027\\\"+/\\u003d\u{e9}z",
+        "a\\u003Cb\\u003E\\u0026\\u0027\\u0022\\u002B/=\\u00E9z",
+        // JavaScript's encodeURI and encodeURIComponent.
+        "a%3Cb%3E&'%22+/=%C3%A9z",
+        "a%3Cb%3E%26'%22%2B%2F%3D%C3%A9z",
+        // HTML of Python, Go, PHP, and XML.
+        "a&lt;b&gt;&amp;&#x27;&quot;+/=\u{e9}z",
+        "a&lt;b&gt;&amp;&#39;&#34;&#43;/=\u{e9}z",
+        "a&lt;b&gt;&amp;&#039;&quot;+/=\u{e9}z",
+        "a&lt;b&gt;&amp;&apos;&quot;+/=\u{e9}z",
+        "a&lt;b&gt;&amp;'\"+/=\u{e9}z",
+    ];
+    for text in cases {
+        assert_eq!(masker.mask(&format!("<{text}>")), "<[masked]>");
+    }
+}
+
+#[test]
+fn a_form_of_utf_16_that_begins_within_a_character_leaves_text() {
+    let secret = "\u{4ea9}bcdefgh";
+    // The last byte of an é, and then the secret in UTF-16.
+    let mut bytes = "\u{e9}".as_bytes().to_vec();
+    bytes.extend(secret.encode_utf16().flat_map(u16::to_le_bytes).skip(1));
+    let text = String::from_utf8(bytes).unwrap();
+    assert_eq!(masker(&[secret]).mask(&text), "\u{fffd}[masked]");
+}
+
+#[test]
+fn as_many_matches_as_there_are_bytes_need_no_memory_for_each() {
+    let masker = masker(&["aaaaaaaa", "aaaaaaaaa"]);
+    assert_eq!(masker.mask(&"a".repeat(1 << 16)), "[masked]");
+    assert_eq!(
+        masker.mask("aaaaaaaa_aaaaaaaaaa_aaaaaaa"),
+        "[masked]_[masked]_aaaaaaa"
+    );
 }

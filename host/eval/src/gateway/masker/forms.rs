@@ -1,0 +1,160 @@
+//! The spellings of a secret: what software makes of a text that it was given.
+//!
+//! A form is a text that is searched for as it is, whatever the case of its ASCII letters. So
+//! there is one for each way in which a *whole* value is commonly spelled, and none for what
+//! somebody would have to make by hand: every second letter escaped, say.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+/// Every spelling of a secret that is looked for.
+pub(super) fn forms(value: &str) -> BTreeSet<Vec<u8>> {
+    let texts = [json(value), percent(value), html(value), base64(value)];
+    let mut forms: BTreeSet<Vec<u8>> = texts
+        .into_iter()
+        .flatten()
+        .map(String::into_bytes)
+        .collect();
+    forms.insert(value.as_bytes().to_vec());
+    forms.insert(hex(value, "").into_bytes());
+    forms.insert(hex(value, "\\x").into_bytes());
+    forms.insert(value.encode_utf16().flat_map(u16::to_le_bytes).collect());
+    forms.insert(value.encode_utf16().flat_map(u16::to_be_bytes).collect());
+    forms
+}
+
+/// In strings of JSON, JavaScript and their like.
+fn json(value: &str) -> Vec<String> {
+    let plain = serde_json::Value::from(value).to_string();
+    let plain = &plain[1..plain.len() - 1];
+    let beyond_ascii = |sign: char| !sign.is_ascii();
+    vec![
+        plain.to_owned(),
+        plain.replace('/', "\\/"),
+        // Python's.
+        escaped(plain, beyond_ascii),
+        // PHP's.
+        escaped(&plain.replace('/', "\\/"), beyond_ascii),
+        // Go's, Gson's.
+        escaped(plain, |sign| "<>&\u{2028}\u{2029}".contains(sign)),
+        escaped(plain, |sign| "<>&='".contains(sign)),
+        // .NET's, which writes its quotes so, too.
+        escaped(&plain.replace("\\\"", "\""), |sign| {
+            "<>&+'`\"".contains(sign) || !sign.is_ascii()
+        }),
+        escaped(value, |_| true),
+    ]
+}
+
+/// With `\uXXXX` for these characters.
+fn escaped(text: &str, which: impl Fn(char) -> bool) -> String {
+    let mut out = String::new();
+    for sign in text.chars() {
+        if which(sign) {
+            for unit in sign.encode_utf16(&mut [0; 2]) {
+                write!(out, "\\u{unit:04x}").expect("a string takes everything");
+            }
+        } else {
+            out.push(sign);
+        }
+    }
+    out
+}
+
+/// In URLs and forms, once and twice.
+fn percent(value: &str) -> Vec<String> {
+    /// What `encodeURI` leaves as it is beside letters and digits; what
+    /// `encodeURIComponent` does; the unreserved characters of RFC 3986; none.
+    const LEFT: [&str; 4] = ["-._~!*'();/?:@&=+$,#", "-._~!*'()", "-._~", ""];
+    let mut forms: Vec<String> = LEFT
+        .iter()
+        .map(|left| {
+            percent_encoded(value, |byte| {
+                byte.is_ascii_alphanumeric() || left.as_bytes().contains(&byte)
+            })
+        })
+        .collect();
+    forms.push(url::form_urlencoded::byte_serialize(value.as_bytes()).collect());
+    forms.push(percent_encoded(value, |_| false));
+    let twice: Vec<String> = forms.iter().map(|form| form.replace('%', "%25")).collect();
+    forms.extend(twice);
+    forms
+}
+
+fn percent_encoded(value: &str, stays: impl Fn(u8) -> bool) -> String {
+    let mut out = String::new();
+    for byte in value.bytes() {
+        if stays(byte) {
+            out.push(char::from(byte));
+        } else {
+            write!(out, "%{byte:02X}").expect("a string takes everything");
+        }
+    }
+    out
+}
+
+/// In HTML and XML.
+fn html(value: &str) -> Vec<String> {
+    let text = value
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    let quoted = text.replace('"', "&quot;");
+    let numbered = |number: fn(u32) -> String| {
+        let signs = value.chars().map(|sign| number(u32::from(sign)));
+        signs.collect::<String>()
+    };
+    vec![
+        quoted.replace('\'', "&#x27;"),
+        quoted.replace('\'', "&#39;"),
+        quoted.replace('\'', "&#039;"),
+        quoted.replace('\'', "&apos;"),
+        // Go's two.
+        text.replace('"', "&#34;").replace('\'', "&#39;"),
+        text.replace('"', "&#34;")
+            .replace('\'', "&#39;")
+            .replace('+', "&#43;"),
+        numbered(|sign| format!("&#{sign};")),
+        numbered(|sign| format!("&#x{sign:x};")),
+        text,
+        quoted,
+    ]
+}
+
+/// Two digits for each byte, each with this before it.
+fn hex(value: &str, before: &str) -> String {
+    value.bytes().fold(String::new(), |mut out, byte| {
+        write!(out, "{before}{byte:02x}").expect("a string takes everything");
+        out
+    })
+}
+
+/// In base64 text, also where that stands in a URL or in JSON.
+fn base64(value: &str) -> Vec<String> {
+    (0..3)
+        .flat_map(|offset| {
+            let core = core(&STANDARD_NO_PAD, value, offset);
+            [
+                core.replace('+', "%2B").replace('/', "%2F"),
+                core.replace('/', "\\/"),
+                core.replace('+', "\\u002b"),
+                core,
+                self::core(&URL_SAFE_NO_PAD, value, offset),
+            ]
+        })
+        .collect()
+}
+
+/// The characters that a base64 text must contain when `value` stands in it at a byte
+/// position ≡ `offset` (mod 3): all that depend on no neighbouring byte.
+fn core(alphabet: &impl Engine, value: &str, offset: usize) -> String {
+    let mut bytes = vec![0; offset];
+    bytes.extend_from_slice(value.as_bytes());
+    let encoded = alphabet.encode(&bytes);
+    let first = (offset * 8).div_ceil(6);
+    let end = bytes.len() * 8 / 6;
+    encoded[first..end].to_owned()
+}

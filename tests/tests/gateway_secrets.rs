@@ -1,0 +1,153 @@
+//! Whole runs against a server that repeats the key that it was given, spelled in every way that
+//! software does: no file of the run and nothing that is shown has it, however it is read.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use miniz_oxide::deflate::compress_to_vec;
+use runner_tests::{Answer, Finished, ModelApi, Run, inflated, readings};
+use serde_json::json;
+
+const KEY: &str = "sk-test/0123456789+very=secret";
+
+/// The key as servers repeat it, in a text.
+fn spelled() -> String {
+    let mut text = format!("{KEY} |");
+    for byte in KEY.bytes() {
+        write!(text, "{byte:02x}").expect("a string");
+    }
+    for byte in KEY.bytes() {
+        write!(text, "%{byte:02X}").expect("a string");
+    }
+    for byte in KEY.bytes() {
+        write!(text, "&#x{byte:x};").expect("a string");
+    }
+    for before in ["user:", "me:", "x"] {
+        let encoded = STANDARD.encode(format!("{before}{KEY}{KEY}"));
+        let (first, second) = encoded.split_at(40);
+        write!(text, "| {encoded} | {first}\r\n{second}").expect("a string");
+    }
+    let wide: Vec<u8> = KEY.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    text + &String::from_utf8(wide).expect("ASCII and zeros")
+}
+
+fn gzip(plain: &[u8]) -> Vec<u8> {
+    let mut member = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+    member.extend(compress_to_vec(plain, 6));
+    member.extend([0; 8]);
+    member
+}
+
+fn completion(text: &str) -> Vec<u8> {
+    let message = json!({ "role": "assistant", "content": text });
+    let choice = json!({ "index": 0, "message": message, "finish_reason": "stop" });
+    json!({ "id": "1", "model": "m", "choices": [choice] })
+        .to_string()
+        .into_bytes()
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    paths
+        .flat_map(|path| {
+            if path.is_dir() {
+                files(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
+}
+
+/// Nothing that the run wrote or said has the key in it.
+fn has_no_key(finished: &Finished) {
+    let mut written: Vec<(String, Vec<u8>)> = vec![
+        ("stdout".to_owned(), finished.stdout.clone().into_bytes()),
+        ("stderr".to_owned(), finished.stderr.clone().into_bytes()),
+    ];
+    let run = finished.again();
+    for path in [run.home(), run.project()].into_iter().flat_map(files) {
+        // What plugins were compiled to is large and older than the key.
+        if path.extension().is_none_or(|kind| kind != "component") {
+            let bytes = std::fs::read(&path).expect("a file");
+            written.extend(
+                inflated(&bytes)
+                    .into_iter()
+                    .map(|it| (format!("in {}", path.display()), it)),
+            );
+            written.push((path.display().to_string(), bytes));
+        }
+    }
+    assert!(
+        written.iter().any(|(name, _)| name.starts_with("in ")),
+        "the cache was looked into"
+    );
+    for (name, bytes) in written {
+        for reading in readings(&bytes) {
+            let found = reading
+                .windows(KEY.len())
+                .any(|window| window.eq_ignore_ascii_case(KEY.as_bytes()));
+            assert!(!found, "{name} has the key");
+        }
+    }
+}
+
+fn run(api: &ModelApi) -> Finished {
+    Run::new()
+        .config("prompts: ['Say {{w}}']\nproviders: ['openai:m']\ntests: [{ vars: { w: a } }, { vars: { w: b } }]\n")
+        .env("OPENAI_BASE_URL", api.url())
+        .env("OPENAI_API_KEY", KEY)
+        .args(["eval", "--record", "tape.jsonl"])
+        .args(["-o", "o.json", "-o", "o.html", "-o", "o.csv", "-o", "o.yaml", "-o", "o.xml"])
+        .finish()
+}
+
+#[test]
+fn a_server_that_repeats_the_key_in_every_spelling_puts_it_nowhere() {
+    let api = ModelApi::start();
+    let body = completion(&spelled());
+    assert!(
+        readings(&body)
+            .iter()
+            .any(|it| it.windows(KEY.len()).any(|it| it == KEY.as_bytes()))
+    );
+    api.always(
+        Answer::raw(gzip(&body))
+            .header("content-type", "application/json")
+            .header("content-encoding", "gzip")
+            .header("x-echo", KEY),
+    );
+    let finished = run(&api);
+    finished.expect_code(0);
+    assert!(finished.stdout.contains("[masked]"), "{}", finished.stdout);
+    has_no_key(&finished);
+}
+
+#[test]
+fn what_can_not_be_looked_through_is_an_error_of_its_row() {
+    let api = ModelApi::start();
+    let plain = Answer::text("well").header("x-echo", KEY);
+    let brotli = Answer::raw(completion(KEY)).header("content-encoding", "br");
+    api.rule(move |seen| {
+        let asks_b = seen.last_user_message() == Some("Say b");
+        Some(if asks_b {
+            brotli.clone()
+        } else {
+            plain.clone()
+        })
+    });
+    let finished = run(&api);
+    finished.expect_code(100);
+    assert!(
+        finished
+            .stdout
+            .contains("is compressed though the request asks"),
+        "{}",
+        finished.stdout
+    );
+    has_no_key(&finished);
+}

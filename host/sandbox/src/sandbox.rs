@@ -17,7 +17,10 @@ use crate::call::{CallState, Ready};
 use crate::compiled::{self, Cache};
 use crate::engine::{self, Engine};
 use crate::inspect::Inspection;
-use crate::limits::{COMPILE_TIMEOUT, DEFAULT_MEMORY_BYTES, MAX_FILE_BYTES, MAX_MEMORY_BYTES};
+use crate::limits::{
+    COMPILE_TIMEOUT, DEFAULT_MEMORY_BYTES, MAX_FILE_BYTES, MAX_MEMORIES, MAX_MEMORY_BYTES,
+    MAX_TABLES,
+};
 use crate::notice::{Code, Finding, Label, LoadError, bytes};
 use crate::plugin::{self, Plugin};
 use crate::preflight::{self, Outline};
@@ -195,7 +198,8 @@ impl Sandbox {
         let outline = looked.outline?;
         preflight::admit(&outline, memory.min(MAX_MEMORY_BYTES))?;
         let component = self.component(looked.file, &looked.sha256)?;
-        let ready = self.link(&component)?;
+        let core_instances = u32::try_from(outline.instances.core).unwrap_or(u32::MAX);
+        let ready = self.link(&component, core_instances)?;
         plugin::Parts {
             label: label.clone(),
             named: alias.is_some(),
@@ -229,7 +233,7 @@ impl Sandbox {
         })
     }
 
-    fn link(&self, component: &Component) -> Result<Ready, Finding> {
+    fn link(&self, component: &Component, core_instances: u32) -> Result<Ready, Finding> {
         let engine = self.engine.wasmtime();
         if let Some(departure) = v0_1::signatures::departure(&component.component_type(), engine) {
             return Err(departed(departure));
@@ -242,14 +246,17 @@ impl Sandbox {
                 "rebuild the plugin with a toolchain for WASI 0.2",
             )
         })?;
-        let needs = component.resources_required();
-        let places = needs.map_or(1, |needs| {
-            engine::places(needs.num_memories, needs.num_tables)
-        });
+        // None: it takes modules from outside, which nothing that is linked here gives.
+        let (memories, tables) = component
+            .resources_required()
+            .map_or((MAX_MEMORIES, MAX_TABLES), |needs| {
+                (needs.num_memories, needs.num_tables)
+            });
+        preflight::has_place(memories, tables)?;
         Ok(Ready {
             engine: Arc::clone(&self.engine),
             pre,
-            places,
+            places: engine::places(memories, tables, core_instances),
         })
     }
 }

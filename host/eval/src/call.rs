@@ -28,12 +28,14 @@ use crate::script::exchange;
 
 mod guest_host;
 mod limit;
+mod log_room;
 mod meter;
 mod words;
 
 pub(crate) use guest_host::case;
 use guest_host::{Asks, GuestHost};
 pub(crate) use limit::WorkLimit;
+pub(crate) use log_room::LogRoom;
 pub(crate) use words::OVER_BUDGET;
 use words::code_word;
 

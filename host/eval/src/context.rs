@@ -8,6 +8,7 @@ use runner_config::plan::{Case, JudgeId};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+use crate::call::LogRoom;
 use crate::event::Event;
 use crate::gateway::{Gateway, Masker, Till};
 use crate::plugins::{Grader, Interpreter, Target};
@@ -41,8 +42,10 @@ pub(crate) struct RunContext {
     pub(crate) case_timeout: Option<Duration>,
     /// Cancelled when the run lets nothing new begin: pauses that the user asked for end.
     pub(crate) draining: CancellationToken,
-    /// Where guests' log lines and the gateway's news go. Unbounded: what one call may send
-    /// is limited by the sandbox, and the loop reads this channel first.
+    /// Room for guests' log lines until they are read.
+    pub(crate) log_room: LogRoom,
+    /// Where guests' log lines and the gateway's news go. Unbounded, but lines need room, and the
+    /// loop reads this channel first.
     pub(crate) events: UnboundedSender<Event>,
 }
 
@@ -56,6 +59,13 @@ impl RunContext {
     /// How long a case may work.
     pub(crate) fn timeout(&self, case: &Case) -> Option<Duration> {
         case.test.timeout.or(self.case_timeout)
+    }
+
+    /// An event has been read by everybody.
+    pub(crate) fn heard(&self, event: &Event) {
+        if let Event::Log(line) = event {
+            self.log_room.give_back(&line.message);
+        }
     }
 
     /// Sends an event; after the end of the run nobody listens, and that is fine.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
-use crate::call::case;
+use crate::call::{LogRoom, case};
 use crate::context::RunContext;
 use crate::event::{Consumer, Event, Stage};
 use crate::gateway::{
@@ -241,6 +241,7 @@ impl Prepared {
             assertion_concurrency: plan.options.assertion_concurrency,
             case_timeout: plan.options.case_timeout,
             draining: CancellationToken::new(),
+            log_room: LogRoom::default(),
             events: sender,
         });
         let run = Loop {

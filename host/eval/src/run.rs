@@ -206,7 +206,7 @@ impl Loop {
                 () = interrupts.next() => Signal::Interrupt,
                 () = at(deadline) => { deadline = None; Signal::TimeLimit }
                 () = at(progress.grace_over) => { progress.grace_over = None; Signal::GraceOver }
-                Some(event) = self.events.recv() => { self.tell(&mut progress, &event); continue }
+                Some(event) = self.events.recv() => { self.tell(&mut progress, &event); self.context.heard(&event); continue }
                 Some(ended) = progress.cases.join_next_with_id() => match self.ended(&mut progress, ended) {
                     Some(signal) => signal,
                     None => continue,

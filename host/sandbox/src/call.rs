@@ -219,7 +219,7 @@ where
     let mut store = store(ready, call);
     let meter = Arc::clone(&store.data().meter);
     let result = meter
-        .inside(async {
+        .inside(call.limits.guest_time, async {
             let instance = ready.pre.instantiate_async(&mut store).await?;
             let function = instance.get_typed_func::<P, R>(&mut store, export)?;
             function.call_async(&mut store, params).await
@@ -238,9 +238,11 @@ fn store(ready: &Ready, call: &Call) -> Store<CallState> {
     store.set_epoch_deadline(1);
     let limit = call.limits.guest_time;
     store.epoch_deadline_callback(move |context| {
-        if context.data().meter.spent() > limit {
+        let meter = &context.data().meter;
+        if meter.spent() > limit {
             return Err(OverGuestTime.into());
         }
+        meter.yields();
         Ok(UpdateDeadline::Yield(1))
     });
     store

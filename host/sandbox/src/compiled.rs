@@ -1,15 +1,14 @@
 //! Compiled components on disk, so that a plugin is compiled once on a machine.
 //!
 //! Loading compiled code is running it: the engine checks little. So only files are loaded
-//! that this program wrote, in a directory that only its user can enter (mode 0700), under a
-//! name that holds the digest of the plugin's bytes and of everything in the engine that
+//! that this program wrote, from a folder that only its user can change ([`crate::private`]),
+//! under a name that holds the digest of the plugin's bytes and of everything in the engine that
 //! changes the code. The engine's own cache is not used: it takes 50 times as long on a large
 //! guest, since it compresses.
 
-use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, Read};
+use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
@@ -17,41 +16,51 @@ use wasmtime::component::Component;
 
 use crate::notice::{Code, Finding};
 use crate::preflight;
+use crate::private::PrivateFolder;
+
+/// Largest description that is read back: what crosses from a guest, escaped as JSON.
+const MAX_DESCRIPTION_BYTES: u64 = 8 * crate::limits::MAX_CROSSING_BYTES as u64;
 
 /// Where compiled components are, for one engine configuration.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    directory: PathBuf,
+    folder: PrivateFolder,
     engine: u64,
 }
 
 impl Cache {
     /// A cache in `directory`, which is made and closed to others if need be.
     pub(crate) fn open(directory: &Path, engine: &wasmtime::Engine) -> io::Result<Self> {
-        fs::create_dir_all(directory)?;
-        only_ours(directory)?;
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
         Ok(Self {
-            directory: directory.to_owned(),
+            folder: PrivateFolder::open(directory)?,
             engine: hasher.finish(),
         })
     }
 
     /// The compiled component of a plugin with this digest, if there is one.
-    pub(crate) fn get(&self, engine: &wasmtime::Engine, sha256: &str) -> Option<Component> {
-        let path = self.path(sha256);
-        if !path.is_file() {
-            return None;
-        }
+    ///
+    /// # Errors
+    /// If there is one that others can change.
+    pub(crate) fn get(
+        &self,
+        engine: &wasmtime::Engine,
+        sha256: &str,
+    ) -> io::Result<Option<Component>> {
+        let name = self.name(sha256);
+        let Some(opened) = self.folder.read(&name)? else {
+            return Ok(None);
+        };
         #[expect(unsafe_code, reason = "loads compiled code; see the safety comment")]
         // SAFETY: the file was written by `put` of a process of this user: its name ends in
         // the digest of this engine's configuration, it appears by rename only when complete,
-        // and no other user can write to the directory (`only_ours`).
-        let loaded = unsafe { Component::deserialize_file(engine, &path) };
-        loaded
-            .inspect_err(|error| tracing::debug!(?error, ?path, "compiled component not usable"))
-            .ok()
+        // and no other user can write to it or to its folder (`PrivateFolder::read`). The path
+        // leads to the very file of which that was found.
+        let loaded = unsafe { Component::deserialize_file(engine, &opened.path) };
+        Ok(loaded
+            .inspect_err(|error| tracing::debug!(?error, name, "compiled component not usable"))
+            .ok())
     }
 
     /// Keeps a compiled component. Failure only costs the next run a compilation.
@@ -59,7 +68,7 @@ impl Cache {
         let written = component
             .serialize()
             .map_err(io::Error::other)
-            .and_then(|code| self.write(&self.path(sha256), &code));
+            .and_then(|code| self.folder.write(&self.name(sha256), &code));
         if let Err(error) = written {
             tracing::debug!(%error, "compiled component not kept");
         }
@@ -67,62 +76,30 @@ impl Cache {
 
     /// What `describe` said last time, as [`Self::put_description`] was given it.
     pub(crate) fn description(&self, sha256: &str, track: &str) -> Option<String> {
-        fs::read_to_string(self.description_path(sha256, track)).ok()
+        let opened = self.folder.read(&description_name(sha256, track)).ok()??;
+        let mut text = String::new();
+        let read = opened
+            .file
+            .take(MAX_DESCRIPTION_BYTES)
+            .read_to_string(&mut text);
+        read.is_ok().then_some(text)
     }
 
     /// Keeps a description.
     pub(crate) fn put_description(&self, sha256: &str, track: &str, text: &str) {
-        let path = self.description_path(sha256, track);
-        if let Err(error) = self.write(&path, text.as_bytes()) {
+        let name = description_name(sha256, track);
+        if let Err(error) = self.folder.write(&name, text.as_bytes()) {
             tracing::debug!(%error, "description not kept");
         }
     }
 
-    /// Writes beside and renames, so that nobody ever sees half a file.
-    fn write(&self, path: &Path, content: &[u8]) -> io::Result<()> {
-        let beside = self
-            .directory
-            .join(format!(".{}-{:x}", std::process::id(), unique()));
-        let result = (|| {
-            let mut file = File::create_new(&beside)?;
-            file.write_all(content)?;
-            file.sync_data()?;
-            fs::rename(&beside, path)
-        })();
-        if result.is_err() {
-            // It may not exist; what matters has been reported.
-            let _ = fs::remove_file(&beside);
-        }
-        result
-    }
-
-    fn path(&self, sha256: &str) -> PathBuf {
-        self.directory
-            .join(format!("{sha256}-{:016x}.component", self.engine))
-    }
-
-    fn description_path(&self, sha256: &str, track: &str) -> PathBuf {
-        self.directory.join(format!("{sha256}-{track}.json"))
+    fn name(&self, sha256: &str) -> String {
+        format!("{sha256}-{:016x}.component", self.engine)
     }
 }
 
-/// A number that no other call in this process gets.
-fn unique() -> u64 {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed)
-}
-
-/// Closes the directory to others. Fails if it belongs to another user.
-#[cfg(unix)]
-fn only_ours(directory: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(directory, fs::Permissions::from_mode(0o700))
-}
-
-#[cfg(not(unix))]
-fn only_ours(_: &Path) -> io::Result<()> {
-    Ok(())
+fn description_name(sha256: &str, track: &str) -> String {
+    format!("{sha256}-{track}.json")
 }
 
 /// Compiles a component, for at most `timeout`.

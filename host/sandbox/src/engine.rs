@@ -16,19 +16,9 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use wasmtime::{Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
 
 use crate::limits::{
-    EPOCH_TICK, HOST_STACK_BYTES, MAX_INSTANCES, MAX_MEMORY_BYTES, MAX_TABLE_ELEMENTS,
-    WASM_STACK_BYTES,
+    CORE_INSTANCES_PER_PLACE, EPOCH_TICK, HOST_STACK_BYTES, MAX_INSTANCES, MAX_MEMORY_BYTES,
+    MAX_PLACES, MAX_TABLE_ELEMENTS, TABLES_PER_PLACE, WASM_STACK_BYTES,
 };
-
-/// Core instances that one place in the pool has room for: main module, the adapters of a
-/// toolchain, and shims.
-const CORE_INSTANCES_PER_PLACE: u32 = 16;
-
-/// Tables that one place has room for.
-const TABLES_PER_PLACE: u32 = 4;
-
-/// Places for nested calls in the smallest pool: a component of several memories fits.
-const NESTED_AT_LEAST: u32 = 4;
 
 /// The engine and the places in its pool.
 pub(crate) struct Engine {
@@ -38,8 +28,6 @@ pub(crate) struct Engine {
     /// For calls that a suspended guest waits for. Apart, so that guests which hold all of
     /// `outer` cannot wait for each other; one level is all there is, so this cannot either.
     nested: Semaphore,
-    outer_places: u32,
-    nested_places: u32,
     _ticker: Ticker,
 }
 
@@ -59,8 +47,6 @@ impl Engine {
             wasmtime,
             outer: Semaphore::new(outer_places as usize),
             nested: Semaphore::new(nested_places as usize),
-            outer_places,
-            nested_places,
             _ticker: ticker,
         }))
     }
@@ -69,28 +55,27 @@ impl Engine {
         &self.wasmtime
     }
 
-    /// Waits until the pool has room. `places` is clamped to what there is in all.
+    /// Waits until the pool has room for `places`, at most [`MAX_PLACES`].
     pub(crate) async fn place(&self, places: u32, nested: bool) -> Place<'_> {
-        let (semaphore, all) = if nested {
-            (&self.nested, self.nested_places)
-        } else {
-            (&self.outer, self.outer_places)
-        };
+        let semaphore = if nested { &self.nested } else { &self.outer };
         Place {
-            _permit: semaphore.acquire_many(places.min(all)).await.ok(),
+            _permit: semaphore.acquire_many(places).await.ok(),
         }
     }
 }
 
 /// Places in the pool that an instance with these needs takes.
-pub(crate) fn places(memories: u32, tables: u32) -> u32 {
-    memories.max(tables.div_ceil(TABLES_PER_PLACE)).max(1)
+pub(crate) fn places(memories: u32, tables: u32, core_instances: u32) -> u32 {
+    memories
+        .max(tables.div_ceil(TABLES_PER_PLACE))
+        .max(core_instances.div_ceil(CORE_INSTANCES_PER_PLACE))
+        .max(1)
 }
 
-/// Outer and nested places for a wish.
+/// Outer and nested places for a wish. Each has room for the largest plugin.
 fn shares(instances: u32) -> (u32, u32) {
-    let outer = instances.clamp(1, MAX_INSTANCES - MAX_INSTANCES / 5);
-    (outer, (outer / 4).max(NESTED_AT_LEAST))
+    let outer = instances.clamp(MAX_PLACES, MAX_INSTANCES - MAX_INSTANCES / 5);
+    (outer, (outer / 4).max(MAX_PLACES))
 }
 
 fn config(places: u32) -> Config {
@@ -164,11 +149,12 @@ impl Drop for Ticker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::{MAX_CORE_INSTANCES, MAX_MEMORIES, MAX_TABLES};
 
     #[test]
     fn the_pool_stays_within_what_the_system_can_map() {
         for (wish, shares_of_it) in [
-            (0, (1, 4)),
+            (0, (4, 4)),
             (4, (4, 4)),
             (100, (100, 25)),
             (9_999, (3_200, 800)),
@@ -181,16 +167,21 @@ mod tests {
 
     #[test]
     fn large_components_take_several_places() {
-        assert_eq!(places(1, 2), 1);
-        assert_eq!(places(0, 0), 1);
-        assert_eq!(places(3, 2), 3);
-        assert_eq!(places(1, 9), 3);
+        assert_eq!(places(1, 2, 16), 1);
+        assert_eq!(places(0, 0, 0), 1);
+        assert_eq!(places(3, 2, 5), 3);
+        assert_eq!(places(1, 9, 5), 3);
+        assert_eq!(places(1, 2, 17), 2);
+        assert_eq!(
+            places(MAX_MEMORIES, MAX_TABLES, MAX_CORE_INSTANCES),
+            MAX_PLACES
+        );
     }
 
     #[tokio::test]
     async fn a_nested_call_does_not_wait_for_its_caller() {
         let engine = Engine::new(1).expect("an engine");
-        let _caller = engine.place(1, false).await;
+        let _caller = engine.place(MAX_PLACES, false).await;
         let _nested = engine.place(1, true).await;
         assert_eq!(engine.outer.available_permits(), 0);
         assert_eq!(engine.nested.available_permits(), 3);

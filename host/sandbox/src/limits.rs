@@ -28,6 +28,31 @@ pub const MAX_MEMORY_BYTES: u64 = 1 << 30;
 /// 8 bytes an element once touched.
 pub const MAX_TABLE_ELEMENTS: usize = 100_000;
 
+/// Places of the pool that one instance of a plugin may take. Each has room for one memory, for
+/// [`CORE_INSTANCES_PER_PLACE`] and [`TABLES_PER_PLACE`]; the smallest pool has this many, so that
+/// every plugin that loads finds room, and none takes what others count on.
+pub const MAX_PLACES: u32 = 4;
+
+/// Core instances that one place in the pool has room for: main module, the adapters of a
+/// toolchain, and shims.
+pub const CORE_INSTANCES_PER_PLACE: u32 = 16;
+
+/// Tables that one place in the pool has room for.
+pub const TABLES_PER_PLACE: u32 = 4;
+
+/// Core instances of one plugin: CPython has 38, one for each of its libraries.
+pub const MAX_CORE_INSTANCES: u32 = MAX_PLACES * CORE_INSTANCES_PER_PLACE;
+
+/// Memories of one plugin. Toolchains make one.
+pub const MAX_MEMORIES: u32 = MAX_PLACES;
+
+/// Tables of one plugin. Toolchains make two or three.
+pub const MAX_TABLES: u32 = MAX_PLACES * TABLES_PER_PLACE;
+
+/// Components that are instantiated inside one plugin: toolchains make one for each interface.
+/// Compiling copies each in place.
+pub const MAX_COMPONENT_INSTANCES: u32 = 256;
+
 /// Stack that WebAssembly may use. JavaScript engines check their own depth against 512 KiB
 /// to 1 MiB and throw; with less than this below them they would trap instead.
 pub const WASM_STACK_BYTES: usize = 2 << 20;
@@ -66,6 +91,32 @@ pub const DESCRIBE_MEMORY_BYTES: u64 = 16 << 20;
 /// Wall time of `describe`, for a guest that sleeps instead of working.
 pub const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Text of one JSON Schema. The largest of ours has 10 KiB; a schema that was made from types by a
+/// tool may have several times that.
+pub const MAX_SCHEMA_BYTES: usize = 64 << 10;
+
+/// Text of all schemas of a plugin.
+pub const MAX_SCHEMAS_BYTES: usize = 512 << 10;
+
+/// JSON values in a schema. Each becomes about a kilobyte of compiled checks.
+pub const MAX_SCHEMA_VALUES: usize = 8_192;
+
+/// References in a schema.
+pub const MAX_SCHEMA_REFS: usize = 512;
+
+/// Patterns in a schema.
+pub const MAX_SCHEMA_PATTERNS: usize = 64;
+
+/// Text of one pattern in a schema.
+pub const MAX_PATTERN_BYTES: usize = 1_024;
+
+/// What one pattern may compile to, and what it may remember while it runs.
+pub const MAX_PATTERN_PROGRAM_BYTES: usize = 256 << 10;
+
+/// Steps of holding one value against one schema: a list of 100,000 texts fits, and no value takes
+/// more than about a second.
+pub const MAX_SCHEMA_STEPS: u64 = 1_000_000;
+
 /// HTTP requests in one call. Polling an asynchronous API every second for a minute fits.
 pub const MAX_HTTP_CALLS: u32 = 64;
 
@@ -80,6 +131,9 @@ pub const MAX_LOG_LINES: u32 = 256;
 
 /// Log bytes of one call.
 pub const MAX_LOG_BYTES: usize = 256 << 10;
+
+/// Fields of a log line; more are counted and left out.
+pub const MAX_LOG_FIELDS: usize = 32;
 
 /// Lines of standard error or error log that are kept for the message about a crash.
 pub const LAST_LINES: usize = 3;

@@ -4,11 +4,15 @@
 //! standard output and error of virtual WASI. Both count against the same limits.
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::abi::{Level, LogLine};
 use crate::host::Host;
-use crate::limits::{LAST_LINES, MAX_LOG_BYTES, MAX_LOG_LINE_BYTES, MAX_LOG_LINES};
+use crate::limits::{LAST_LINES, MAX_LOG_BYTES, MAX_LOG_FIELDS, MAX_LOG_LINE_BYTES, MAX_LOG_LINES};
+
+/// What a field takes in a line beside its words: a blank and an equals sign.
+const FIELD_MARKS: usize = 2;
 
 /// The sink of one call. Shared between the store and its WASI streams.
 #[derive(Clone)]
@@ -34,8 +38,18 @@ impl LogSink {
     }
 
     /// Passes a line on, cut to its limit, unless the call's limits are used up.
-    pub(crate) fn line(&self, level: Level, message: &str, fields: Vec<(String, String)>) {
-        let message = cut(message);
+    pub(crate) fn line(&self, level: Level, message: &str, mut fields: Vec<(String, String)>) {
+        let mut message = cut(message);
+        if let Some(more) = fields
+            .len()
+            .checked_sub(MAX_LOG_FIELDS)
+            .filter(|more| *more > 0)
+        {
+            fields.truncate(MAX_LOG_FIELDS);
+            // Who keeps the line keeps no room for those.
+            fields.shrink_to_fit();
+            write!(message, " ({more} more fields dropped)").expect("a string takes any text");
+        }
         let mut counted = self.counted();
         if matches!(level, Level::Warn | Level::Error) {
             if counted.last.len() == LAST_LINES {
@@ -43,8 +57,11 @@ impl LogSink {
             }
             counted.last.push_back(message.clone());
         }
-        let size: usize =
-            message.len() + fields.iter().map(|(k, v)| k.len() + v.len()).sum::<usize>();
+        let size: usize = message.len()
+            + fields
+                .iter()
+                .map(|(k, v)| k.len() + v.len() + FIELD_MARKS)
+                .sum::<usize>();
         if counted.lines >= MAX_LOG_LINES || counted.bytes + size > MAX_LOG_BYTES {
             counted.dropped += 1;
             return;

@@ -2,14 +2,18 @@
 //!
 //! A call is a future. Its time is the time inside its polls, minus the time inside the polls
 //! of host calls; so neither waiting for a server, nor for a turn on a busy executor, nor
-//! the host's own work counts. Wall clock inside a poll, not the thread's CPU clock, which
+//! the host's own work counts. A guest that waits while no host call is under way sleeps, and
+//! that time is its own: it holds an instance that others wait for. Wall clock inside a poll, not the thread's CPU clock, which
 //! costs a system call on each side; on a machine with more threads than cores the figure is
 //! therefore an upper bound. Fuel is the measure that does not depend on the machine.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::{Duration, Instant};
+
+use crate::trap::OverGuestTime;
 
 /// Stopwatch of one call. Shared between the call's future and its store, which are always
 /// on the same thread at any one moment, so relaxed atomics are enough.
@@ -20,6 +24,8 @@ pub(crate) struct Meter {
     spent: AtomicU64,
     /// Nanoseconds since `origin` when the current stretch began, plus one; 0: stopped.
     since: AtomicU64,
+    /// What the guest waits for is the host, or its next turn.
+    excused: AtomicBool,
 }
 
 impl Meter {
@@ -28,6 +34,7 @@ impl Meter {
             origin: Instant::now(),
             spent: AtomicU64::new(0),
             since: AtomicU64::new(0),
+            excused: AtomicBool::new(false),
         }
     }
 
@@ -41,34 +48,61 @@ impl Meter {
         Duration::from_nanos(spent + running)
     }
 
-    /// Counts the time inside the polls of `future`.
-    pub(crate) async fn inside<F: Future>(&self, future: F) -> F::Output {
-        self.while_polling(future, Self::resume, Self::pause).await
-    }
-
-    /// Leaves out the time inside the polls of `future`, which runs within [`Self::inside`].
-    pub(crate) async fn outside<F: Future>(&self, future: F) -> F::Output {
-        self.while_polling(future, Self::pause, Self::resume).await
-    }
-
-    async fn while_polling<F: Future>(
+    /// Counts the time inside the polls of `future`, and between them where it sleeps; ends it
+    /// with [`OverGuestTime`] when it has slept beyond `limit`. Needs a runtime with a clock.
+    pub(crate) async fn inside<T>(
         &self,
-        future: F,
-        before: fn(&Self),
-        after: fn(&Self),
-    ) -> F::Output {
+        limit: Duration,
+        future: impl Future<Output = wasmtime::Result<T>>,
+    ) -> wasmtime::Result<T> {
+        let mut future = pin!(future);
+        let mut alarm = None;
+        poll_fn(|context| {
+            self.resume();
+            let poll = future.as_mut().poll(context);
+            if poll.is_ready() || self.excused.swap(false, Ordering::Relaxed) {
+                self.pause();
+                return poll;
+            }
+            let left = limit.saturating_sub(self.spent());
+            if left.is_zero() {
+                return Poll::Ready(Err(OverGuestTime.into()));
+            }
+            // Its time may be up before anything else wakes it.
+            let alarm = alarm.insert(Box::pin(tokio::time::sleep(left)));
+            match alarm.as_mut().poll(context) {
+                Poll::Ready(()) => Poll::Ready(Err(OverGuestTime.into())),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// The guest waits next for its turn, not for the time.
+    pub(crate) fn yields(&self) {
+        self.excused.store(true, Ordering::Relaxed);
+    }
+
+    /// Leaves out `future`, which runs within [`Self::inside`].
+    pub(crate) async fn outside<F: Future>(&self, future: F) -> F::Output {
         let mut future = pin!(future);
         poll_fn(|context| {
-            before(self);
+            self.pause();
             let poll = future.as_mut().poll(context);
-            after(self);
+            self.resume();
+            if poll.is_pending() {
+                self.excused.store(true, Ordering::Relaxed);
+            }
             poll
         })
         .await
     }
 
+    /// Starts the current stretch, or goes on with it.
     fn resume(&self) {
-        self.since.store(self.now() + 1, Ordering::Relaxed);
+        if self.since.load(Ordering::Relaxed) == 0 {
+            self.since.store(self.now() + 1, Ordering::Relaxed);
+        }
     }
 
     fn pause(&self) {
@@ -98,14 +132,15 @@ mod tests {
     async fn only_time_inside_counts() {
         let meter = Meter::new();
         let unit = Duration::from_millis(2);
-        meter
-            .inside(async {
-                work(unit);
-                meter.outside(async { work(unit * 20) }).await;
-                tokio::task::yield_now().await;
-                work(unit);
-            })
-            .await;
+        let call = meter.inside(unit * 40, async {
+            work(unit);
+            meter.outside(async { work(unit * 20) }).await;
+            meter.yields();
+            tokio::task::yield_now().await;
+            work(unit);
+            Ok(())
+        });
+        call.await.expect("it ends in time");
         work(unit * 20);
         let spent = meter.spent();
         assert!(spent >= unit * 2, "{spent:?}");
@@ -114,5 +149,21 @@ mod tests {
             spent + unit * 40 < meter.origin.elapsed(),
             "{spent:?} includes time outside"
         );
+    }
+    #[tokio::test]
+    async fn who_sleeps_spends_and_who_waits_for_the_host_does_not() {
+        let limit = Duration::from_millis(5);
+        let meter = Meter::new();
+        let call = meter.inside(limit, async {
+            meter.outside(tokio::time::sleep(limit * 10)).await;
+            Ok(())
+        });
+        call.await.expect("the host's time");
+        let call = meter.inside(limit, async {
+            tokio::time::sleep(Duration::from_hours(5)).await;
+            Ok(())
+        });
+        let error = call.await.expect_err("the guest's time");
+        assert!(error.is::<OverGuestTime>(), "{error}");
     }
 }

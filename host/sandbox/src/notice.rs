@@ -42,7 +42,7 @@ pub enum Code {
     P012,
     /// A config or value does not pass the plugin's schema. Raised by the embedder.
     P013,
-    /// Needs more memory at start than the limit.
+    /// Needs more at start than the limit: memory, instances, tables.
     P014,
     /// The file cannot be read.
     P015,
@@ -185,6 +185,26 @@ impl Finding {
     }
 }
 
+/// A guest's words as part of a message: on one line, so that they cannot pass for a line of ours,
+/// with what is not printable escaped, and at most `most` characters of them.
+pub(crate) fn one_line(words: &str, most: usize) -> String {
+    let mut line = String::new();
+    for (at, character) in words.chars().enumerate() {
+        if at == most {
+            line.push('…');
+            break;
+        }
+        // After another, since a mark that goes with one would be escaped alone.
+        let pair = format!("x{character}");
+        if "\"'\\".contains(character) || pair.escape_debug().eq(pair.chars()) {
+            line.push(character);
+        } else {
+            line.extend(character.escape_debug());
+        }
+    }
+    line
+}
+
 /// A number of bytes for people: `62.5 MiB`, `900 KiB`, `12 bytes`.
 pub(crate) fn bytes(count: u64) -> String {
     let scaled = |unit: u64, name: &str| {
@@ -215,6 +235,22 @@ mod tests {
             notice.to_string(),
             "plugin 'acme' (./plugins/acme.wasm, sha256 9f2c41aa…): P002 damaged\nhelp: build it again"
         );
+    }
+
+    #[test]
+    fn words_of_a_guest_stay_on_one_line() {
+        for (words, line) in [
+            ("it's \"fine\" \\o/", "it's \"fine\" \\o/"),
+            ("naïve हिन्दी 日本 🦀", "naïve हिन्दी 日本 🦀"),
+            ("a\r\nhelp: b", "a\\r\\nhelp: b"),
+            (
+                "\u{1b}[2K\u{202e}x\u{2028}",
+                "\\u{1b}[2K\\u{202e}x\\u{2028}",
+            ),
+        ] {
+            assert_eq!(one_line(words, 40), line);
+        }
+        assert_eq!(one_line("abcd", 3), "abc…");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::compiled::Cache;
 use crate::describe::{self, Exported, Problem, Schemas};
 use crate::host::Nothing;
 use crate::limits::{CallLimits, DESCRIBE_TIMEOUT, MAX_CRASHES_IN_A_ROW};
-use crate::notice::{CallError, Code, Finding, Label};
+use crate::notice::{CallError, Code, Finding, Label, one_line};
 use crate::purity::{Capabilities, Purity};
 use crate::script::{self, ScriptLanguage};
 use crate::v0_1::check::{self, Checked, Violation};
@@ -148,6 +148,20 @@ fn quiet(start_memory: u64) -> Call {
         nested: false,
     }
 }
+
+/// Problems that a guest found, as far as anybody reads them.
+fn told(problems: &[Problem]) -> Vec<Problem> {
+    let plain = |text: &str| one_line(text, MOST_TOLD_CHARACTERS);
+    let told = problems.iter().take(MOST_TOLD);
+    told.map(|(pointer, message)| (plain(pointer), plain(message)))
+        .collect()
+}
+
+/// Problems of a config that are told.
+const MOST_TOLD: usize = 32;
+
+/// Characters of each.
+const MOST_TOLD_CHARACTERS: usize = 1_000;
 
 fn overslept() -> String {
     format!("it did not end within {} s", DESCRIBE_TIMEOUT.as_secs())
@@ -310,7 +324,7 @@ impl Plugin {
         let export = self.0.exports.check_config.as_ref();
         let asked = self.call(&call, export, (config_json,), |_: &Vec<Problem>| Ok(()));
         match tokio::time::timeout(DESCRIBE_TIMEOUT, asked).await {
-            Ok(called) => called.result,
+            Ok(called) => called.result.map(|problems| told(&problems)),
             Err(_) => Err(self.error(Finding::new(
                 Code::C104,
                 format!("its `check-config`: {}", overslept()),

@@ -9,6 +9,7 @@ mod outline;
 
 pub(crate) use outline::{Outline, Version, invalid};
 
+use crate::limits::{MAX_COMPONENT_INSTANCES, MAX_CORE_INSTANCES, MAX_MEMORIES, MAX_TABLES};
 use crate::notice::{Code, Finding, bytes};
 use crate::v0_1;
 use crate::wasi;
@@ -148,20 +149,44 @@ fn is_plugin(outline: &Outline) -> Result<(), Finding> {
     ))
 }
 
-/// P014: what it asks for at start must be below the limit.
+/// P014: what it asks for at start must be below the limits.
 fn fits(outline: &Outline, memory: u64) -> Result<(), Finding> {
-    if outline.start_memory <= memory {
+    if outline.start_memory > memory {
+        return Err(needs(
+            &bytes(outline.start_memory),
+            &bytes(memory),
+            "raise `limits.memory_mb` of the plugin, or build it with a smaller stack and heap",
+        ));
+    }
+    let instances = outline.instances;
+    at_most(instances.core, MAX_CORE_INSTANCES, "core instances")?;
+    at_most(
+        instances.components,
+        MAX_COMPONENT_INSTANCES,
+        "components inside it",
+    )
+}
+
+/// P014 for memories and tables, which are known once it is compiled.
+pub(crate) fn has_place(memories: u32, tables: u32) -> Result<(), Finding> {
+    at_most(memories.into(), MAX_MEMORIES, "memories")?;
+    at_most(tables.into(), MAX_TABLES, "tables")
+}
+
+fn at_most(count: u64, limit: u32, what: &str) -> Result<(), Finding> {
+    if count <= limit.into() {
         return Ok(());
     }
-    Err(Finding::new(
-        Code::P014,
-        format!(
-            "needs {} at start, limit is {}",
-            bytes(outline.start_memory),
-            bytes(memory)
-        ),
-        "raise `limits.memory_mb` of the plugin, or build it with a smaller stack and heap",
+    Err(needs(
+        &format!("{count} {what}"),
+        &limit.to_string(),
+        "build it as one module with a current toolchain",
     ))
+}
+
+fn needs(what: &str, limit: &str, help: &str) -> Finding {
+    let message = format!("needs {what} at start, limit is {limit}");
+    Finding::new(Code::P014, message, help)
 }
 
 /// Up to five names in backquotes.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
@@ -17,10 +17,14 @@ use crate::call::{CallState, Ready};
 use crate::compiled::{self, Cache};
 use crate::engine::{self, Engine};
 use crate::inspect::Inspection;
-use crate::limits::{COMPILE_TIMEOUT, DEFAULT_MEMORY_BYTES, MAX_FILE_BYTES, MAX_MEMORY_BYTES};
+use crate::limits::{
+    COMPILE_TIMEOUT, DEFAULT_MEMORY_BYTES, MAX_FILE_BYTES, MAX_MEMORIES, MAX_MEMORY_BYTES,
+    MAX_TABLES,
+};
 use crate::notice::{Code, Finding, Label, LoadError, bytes};
 use crate::plugin::{self, Plugin};
 use crate::preflight::{self, Outline};
+use crate::private::is_untrusted;
 use crate::v0_1::{self, signatures::Departure};
 use crate::wasi;
 
@@ -36,6 +40,8 @@ pub struct Options {
     pub compile_timeout: Duration,
     /// Called before a compilation that somebody who waits would notice.
     pub on_long_compile: OnLongCompile,
+    /// Called once if compiled code is not used because others can change it.
+    pub on_untrusted_code: OnUntrustedCode,
 }
 
 /// What is done before a compilation that somebody who waits would notice; by default nothing.
@@ -61,6 +67,30 @@ impl fmt::Debug for OnLongCompile {
     }
 }
 
+/// What is done if compiled code is not used because others can change it, with why; by default
+/// nothing.
+#[derive(Clone)]
+pub struct OnUntrustedCode(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl OnUntrustedCode {
+    /// Calls this.
+    pub fn new(call: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(call))
+    }
+}
+
+impl Default for OnUntrustedCode {
+    fn default() -> Self {
+        Self::new(|_| ())
+    }
+}
+
+impl fmt::Debug for OnUntrustedCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OnUntrustedCode")
+    }
+}
+
 /// Bytes of a component from which compiling it takes seconds: CPython has 25 MB and takes 8 s of
 /// two cores, the largest other plugin 3 MB and a second.
 const LONG_COMPILE_BYTES: usize = 8 << 20;
@@ -72,6 +102,7 @@ impl Default for Options {
             instances: 64,
             compile_timeout: COMPILE_TIMEOUT,
             on_long_compile: OnLongCompile::default(),
+            on_untrusted_code: OnUntrustedCode::default(),
         }
     }
 }
@@ -104,6 +135,8 @@ pub struct Sandbox {
     cache: Option<Arc<Cache>>,
     compile_timeout: Duration,
     on_long_compile: OnLongCompile,
+    on_untrusted_code: OnUntrustedCode,
+    told_untrusted: Once,
 }
 
 /// A file that has been read and looked at.
@@ -130,20 +163,31 @@ impl Sandbox {
         wasi::link(&mut linker)
             .and_then(|()| v0_1::link(&mut linker))
             .expect("each interface is linked once");
-        let cache = match options.cache_dir {
-            None => None,
-            Some(directory) => match Cache::open(&directory, engine.wasmtime()) {
-                Ok(cache) => Some(Arc::new(cache)),
-                Err(source) => return Err(SandboxError::Cache { directory, source }),
-            },
-        };
-        Ok(Self {
+        let mut sandbox = Self {
             engine,
             linker,
-            cache,
+            cache: None,
             compile_timeout: options.compile_timeout,
             on_long_compile: options.on_long_compile,
-        })
+            on_untrusted_code: options.on_untrusted_code,
+            told_untrusted: Once::new(),
+        };
+        if let Some(directory) = options.cache_dir {
+            match Cache::open(&directory, sandbox.engine.wasmtime()) {
+                Ok(cache) => sandbox.cache = Some(Arc::new(cache)),
+                Err(error) if is_untrusted(&error) => {
+                    sandbox.untrusted(&error);
+                }
+                Err(source) => return Err(SandboxError::Cache { directory, source }),
+            }
+        }
+        Ok(sandbox)
+    }
+
+    /// Tells that compiled code is not used, once.
+    fn untrusted(&self, error: &io::Error) {
+        self.told_untrusted
+            .call_once(|| (self.on_untrusted_code.0)(&error.to_string()));
     }
 
     /// Loads a plugin with the default memory limit. Blocks for as long as compiling takes,
@@ -195,7 +239,8 @@ impl Sandbox {
         let outline = looked.outline?;
         preflight::admit(&outline, memory.min(MAX_MEMORY_BYTES))?;
         let component = self.component(looked.file, &looked.sha256)?;
-        let ready = self.link(&component)?;
+        let core_instances = u32::try_from(outline.instances.core).unwrap_or(u32::MAX);
+        let ready = self.link(&component, core_instances)?;
         plugin::Parts {
             label: label.clone(),
             named: alias.is_some(),
@@ -210,12 +255,10 @@ impl Sandbox {
 
     fn component(&self, file: Vec<u8>, sha256: &str) -> Result<Component, Finding> {
         let engine = self.engine.wasmtime();
-        if let Some(cached) = self
-            .cache
-            .as_ref()
-            .and_then(|cache| cache.get(engine, sha256))
-        {
-            return Ok(cached);
+        match self.cache.as_ref().map(|cache| cache.get(engine, sha256)) {
+            Some(Ok(Some(cached))) => return Ok(cached),
+            Some(Err(error)) => self.untrusted(&error),
+            Some(Ok(None)) | None => {}
         }
         if file.len() >= LONG_COMPILE_BYTES {
             (self.on_long_compile.0)();
@@ -229,7 +272,7 @@ impl Sandbox {
         })
     }
 
-    fn link(&self, component: &Component) -> Result<Ready, Finding> {
+    fn link(&self, component: &Component, core_instances: u32) -> Result<Ready, Finding> {
         let engine = self.engine.wasmtime();
         if let Some(departure) = v0_1::signatures::departure(&component.component_type(), engine) {
             return Err(departed(departure));
@@ -242,14 +285,17 @@ impl Sandbox {
                 "rebuild the plugin with a toolchain for WASI 0.2",
             )
         })?;
-        let needs = component.resources_required();
-        let places = needs.map_or(1, |needs| {
-            engine::places(needs.num_memories, needs.num_tables)
-        });
+        // None: it takes modules from outside, which nothing that is linked here gives.
+        let (memories, tables) = component
+            .resources_required()
+            .map_or((MAX_MEMORIES, MAX_TABLES), |needs| {
+                (needs.num_memories, needs.num_tables)
+            });
+        preflight::has_place(memories, tables)?;
         Ok(Ready {
             engine: Arc::clone(&self.engine),
             pre,
-            places,
+            places: engine::places(memories, tables, core_instances),
         })
     }
 }

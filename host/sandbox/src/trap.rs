@@ -6,11 +6,12 @@
 
 use std::fmt;
 
+use wasmtime::component::ResourceTableError;
 use wasmtime::{PoolConcurrencyLimitError, Trap};
 use wasmtime_wasi::I32Exit;
 
-use crate::limits::{CallLimits, MAX_CROSSING_BYTES};
-use crate::notice::{Code, Finding, bytes};
+use crate::limits::{CallLimits, MAX_CROSSING_BYTES, MAX_LOG_LINE_BYTES};
+use crate::notice::{Code, Finding, bytes, one_line};
 
 /// Raised at an epoch when the guest time is used up.
 #[derive(Debug)]
@@ -48,6 +49,12 @@ pub(crate) fn finding(error: &wasmtime::Error, around: &Circumstances) -> Findin
     }
     if let Some(exit) = error.downcast_ref::<I32Exit>() {
         return crashed(&format!("exited with status {}", exit.0), around);
+    }
+    if error.is::<ResourceTableError>() {
+        return crashed(
+            "crashed: used a stream or timer that it has not, or opened too many",
+            around,
+        );
     }
     match error.downcast_ref::<Trap>() {
         Some(trap) => of_trap(*trap, around),
@@ -96,7 +103,7 @@ fn over_time(around: &Circumstances) -> Finding {
     Finding::new(
         Code::C104,
         format!(
-            "ran longer than {} s, waiting not counted",
+            "ran or slept longer than {} s, waiting for answers not counted",
             limit.as_secs_f64()
         ),
         "the plugin may loop on this input; raise `limits.cpu_ms` of the plugin if it needs more",
@@ -121,7 +128,7 @@ fn crashed(how: &str, around: &Circumstances) -> Finding {
         message.push_str("; its last words:");
         for line in &around.last_words {
             message.push_str("\n  ");
-            message.push_str(line);
+            message.push_str(&one_line(line, MAX_LOG_LINE_BYTES));
         }
     }
     Finding::new(

@@ -18,7 +18,7 @@ use runner_eval::plugins::{PluginSet, PluginSources};
 use runner_eval::run::Interrupts;
 use runner_eval::summary::Summary;
 use runner_eval::{Ahead, RunError, RunRequest, prepare};
-use runner_sandbox::{OnLongCompile, Options, Sandbox};
+use runner_sandbox::{OnLongCompile, OnUntrustedCode, Options, Sandbox};
 use runner_store::{Store, StoreError};
 use tokio::runtime::Runtime;
 
@@ -203,9 +203,13 @@ fn sandbox(options: &RunOptions, setting: &Setting) -> Result<Sandbox, Failure> 
         .saturating_mul(options.assertion_concurrency);
     setting.home.make()?;
     let talk = setting.talk.clone();
+    let warned = setting.talk.clone();
     let sandbox = Sandbox::new(Options {
         on_long_compile: OnLongCompile::new(move || {
             talk.note("compiling a large plugin, once for this machine: some seconds");
+        }),
+        on_untrusted_code: OnUntrustedCode::new(move |why| {
+            warned.warning(&format!("{why}, so plugins are compiled anew"));
         }),
         cache_dir: Some(setting.home.compiled_plugins()),
         instances: instances.try_into().unwrap_or(u32::MAX),

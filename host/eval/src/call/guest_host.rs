@@ -168,6 +168,13 @@ impl Host for GuestHost {
             write!(message, " {key}={value}").expect("a string takes everything");
         }
         let message = self.grants.masker().mask(&message).into_owned();
+        let Some(dropped) = self.scope.context.log_room.take(&message) else {
+            return;
+        };
+        if dropped > 0 {
+            let message = format!("{dropped} log lines of plugins came too fast and were dropped");
+            self.scope.context.emit(Event::Notice { message });
+        }
         self.scope.context.emit(Event::Log(LogLine {
             plugin: self.plugin.alias.clone(),
             case: self.scope.case,

@@ -398,14 +398,14 @@ fn missing(plugin: &LoadedPlugin, granted: &Permissions) -> Option<BindError> {
     })
 }
 
-/// The entry under `plugins:` that grants `permissions`. Every value is quoted as JSON, which
-/// YAML reads as it is.
+/// The entry under `plugins:` that grants `permissions`. Every key and value is quoted as JSON,
+/// which YAML reads as it is.
 fn entry_yaml(plugin: &LoadedPlugin, permissions: &Permissions) -> String {
     use std::fmt::Write as _;
     let quoted = |text: &str| Value::from(text).to_string();
     let mut yaml = format!(
         "plugins:\n  {}:\n    source: {}\n    permissions:\n",
-        plugin.alias,
+        quoted(&plugin.alias),
         quoted(&plugin.component.path().display().to_string())
     );
     let list = |items: &[String]| Value::from(items.to_vec()).to_string();
@@ -418,7 +418,8 @@ fn entry_yaml(plugin: &LoadedPlugin, permissions: &Permissions) -> String {
         for (name, grant) in &permissions.credentials {
             writeln!(
                 yaml,
-                "        {name}: {{ env: {}, scheme: {}, hosts: {} }}",
+                "        {}: {{ env: {}, scheme: {}, hosts: {} }}",
+                quoted(name),
                 quoted(&grant.env),
                 quoted(&grant.scheme),
                 list(&grant.hosts)

@@ -5,10 +5,16 @@
 
 use std::cmp::Ordering;
 
-use wasmparser::{Chunk, ComponentTypeRef, Encoding, Import, Parser, Payload, TypeRef};
+use wasmparser::{
+    Chunk, ComponentInstance, ComponentTypeRef, Encoding, Import, Instance, Parser, Payload,
+    TypeRef,
+};
 
 use crate::notice::{Code, Finding};
 use crate::v0_1;
+
+/// Components inside each other. Reading them takes memory for each that is open.
+const MAX_NESTING: usize = 32;
 
 /// WebAssembly's page size.
 const PAGE: u64 = 64 << 10;
@@ -22,6 +28,30 @@ pub(crate) struct Outline {
     pub(crate) exports: Vec<String>,
     /// Minimum size of its own memories together, in bytes.
     pub(crate) start_memory: u64,
+    /// What it instantiates to begin with.
+    pub(crate) instances: Instances,
+}
+
+/// What a component instantiates, with the components inside it: an upper bound, since which of
+/// those an instantiation means is not followed, the largest before it is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Instances {
+    /// Core modules.
+    pub(crate) core: u64,
+    /// Components inside.
+    pub(crate) components: u64,
+}
+
+impl Instances {
+    fn add(&mut self, more: Self) {
+        self.core = self.core.saturating_add(more.core);
+        self.components = self.components.saturating_add(more.components);
+    }
+
+    fn or_larger(&mut self, other: Self) {
+        self.core = self.core.max(other.core);
+        self.components = self.components.max(other.components);
+    }
 }
 
 /// One import of a component.
@@ -142,7 +172,7 @@ pub(super) fn read(file: &[u8]) -> Result<Outline, Finding> {
         match payload {
             Payload::End(_) => {
                 parsers.pop();
-                reading.depth -= 1;
+                reading.end();
             }
             Payload::ModuleSection {
                 parser,
@@ -151,7 +181,12 @@ pub(super) fn read(file: &[u8]) -> Result<Outline, Finding> {
             | Payload::ComponentSection {
                 parser,
                 unchecked_range,
-            } => parsers.push((parser, unchecked_range.end)),
+            } => {
+                if parsers.len() == MAX_NESTING {
+                    return Err(too_deep());
+                }
+                parsers.push((parser, unchecked_range.end));
+            }
             Payload::CodeSectionStart { size, .. } => {
                 at += size as usize;
                 if at > file.len() {
@@ -166,6 +201,14 @@ pub(super) fn read(file: &[u8]) -> Result<Outline, Finding> {
         }
     }
     reading.finish()
+}
+
+fn too_deep() -> Finding {
+    Finding::new(
+        Code::P016,
+        format!("has components inside each other deeper than {MAX_NESTING} levels"),
+        "toolchains nest two or three; build the plugin with a current one",
+    )
 }
 
 pub(super) fn damaged(end: u64) -> Finding {
@@ -189,7 +232,10 @@ pub(crate) fn invalid(offset: u64) -> Finding {
 #[derive(Default)]
 struct Reading {
     outline: Outline,
-    depth: usize,
+    /// For each module or component that is open, what it instantiates.
+    open: Vec<Instances>,
+    /// The most that any component instantiates which has ended.
+    largest: Instances,
     is_module: bool,
     /// Modules that the core module at the outermost level imports from, and what.
     core_imports: Vec<(String, String)>,
@@ -198,11 +244,11 @@ struct Reading {
 
 impl Reading {
     fn take(&mut self, payload: &Payload<'_>) -> wasmparser::Result<()> {
-        let outermost = self.depth <= 1;
+        let outermost = self.open.len() <= 1;
         match payload {
             Payload::Version { encoding, .. } => {
-                self.depth += 1;
-                if self.depth == 1 {
+                self.open.push(Instances::default());
+                if self.open.len() == 1 {
                     self.is_module = *encoding == Encoding::Module;
                 }
             }
@@ -237,9 +283,41 @@ impl Reading {
             Payload::CustomSection(section) if outermost => {
                 self.has_component_type |= section.name().starts_with("component-type");
             }
-            _ => {}
+            other => self.instances(other)?,
         }
         Ok(())
+    }
+
+    fn instances(&mut self, payload: &Payload<'_>) -> wasmparser::Result<()> {
+        let mut more = Instances::default();
+        match payload {
+            Payload::InstanceSection(section) => {
+                for instance in section.clone() {
+                    let is_new = matches!(instance?, Instance::Instantiate { .. });
+                    more.core += u64::from(is_new);
+                }
+            }
+            Payload::ComponentInstanceSection(section) => {
+                for instance in section.clone() {
+                    if matches!(instance?, ComponentInstance::Instantiate { .. }) {
+                        more.add(self.largest);
+                        more.components = more.components.saturating_add(1);
+                    }
+                }
+            }
+            _ => {}
+        }
+        if let Some(open) = self.open.last_mut() {
+            open.add(more);
+        }
+        Ok(())
+    }
+
+    /// A module or component has ended.
+    fn end(&mut self) {
+        let ended = self.open.pop().unwrap_or_default();
+        self.largest.or_larger(ended);
+        self.outline.instances = ended;
     }
 
     fn core_import(&mut self, import: &Import<'_>) {

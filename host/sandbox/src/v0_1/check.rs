@@ -12,6 +12,10 @@ use crate::limits::EXCERPT_BYTES;
 /// Deepest JSON that readers further on accept (`serde_json` stops at 128).
 const MAX_DEPTH: usize = 100;
 
+/// Values in one JSON text. A value takes up to a hundred bytes more than its text, so this is what
+/// keeps a text of some megabytes from becoming a gigabyte.
+const MAX_VALUES: usize = 200_000;
+
 /// One broken rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Violation {
@@ -64,7 +68,7 @@ pub(crate) fn completion(answer: &Result<Completion, Error>) -> Checked {
     )?;
     answer
         .cost_usd
-        .map_or(Ok(()), |cost| finite("completion.cost-usd", cost))
+        .map_or(Ok(()), |cost| price("completion.cost-usd", cost))
 }
 
 /// Checks a grader's answer.
@@ -116,7 +120,7 @@ pub(crate) fn embeddings(answer: &Result<Embeddings, Error>, asked: usize) -> Ch
     }
     answer
         .cost_usd
-        .map_or(Ok(()), |cost| finite("embeddings.cost-usd", cost))
+        .map_or(Ok(()), |cost| price("embeddings.cost-usd", cost))
 }
 
 /// Checks what a program came to.
@@ -157,46 +161,59 @@ fn finite(field: &str, value: f64) -> Checked {
     })
 }
 
+/// What something cost. Less than nothing would give a budget back.
+fn price(field: &str, value: f64) -> Checked {
+    finite(field, value)?;
+    if value >= 0.0 {
+        return Ok(());
+    }
+    Err(Violation {
+        field: field.into(),
+        what: format!("is {value}, which is less than nothing"),
+        excerpt: String::new(),
+    })
+}
+
 fn optional(field: &str, text: Option<&String>, shape: Shape) -> Checked {
     text.map_or(Ok(()), |text| json(field, text, shape))
 }
 
 fn json(field: &str, text: &str, shape: Shape) -> Checked {
+    let broken = |what: String| {
+        Err(Violation {
+            field: field.into(),
+            what,
+            excerpt: excerpt(text).to_owned(),
+        })
+    };
+    // Before it is parsed: that is what takes memory.
+    let (depth, values) = extent(text);
+    if values > MAX_VALUES {
+        return broken(format!("has more than {MAX_VALUES} values"));
+    }
+    if depth > MAX_DEPTH {
+        return broken(format!("is nested deeper than {MAX_DEPTH} levels"));
+    }
     // `IgnoredAny` would pass over numbers that no `f64` holds, which nobody could read afterwards.
     if let Err(error) = serde_json::from_str::<Value>(text) {
         let offset = offset(text, error.line(), error.column());
         let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
-        let what = if is_json {
+        return broken(if is_json {
             format!("has a number that is too large, at byte {offset}")
         } else {
             format!("is not JSON at byte {offset}")
-        };
-        return Err(Violation {
-            field: field.into(),
-            what,
-            excerpt: excerpt(text).to_owned(),
-        });
-    }
-    if depth(text) > MAX_DEPTH {
-        return Err(Violation {
-            field: field.into(),
-            what: format!("is nested deeper than {MAX_DEPTH} levels"),
-            excerpt: excerpt(text).to_owned(),
         });
     }
     if shape == Shape::Object && !text.trim_start().starts_with('{') {
-        return Err(Violation {
-            field: field.into(),
-            what: "is not a JSON object".into(),
-            excerpt: excerpt(text).to_owned(),
-        });
+        return broken("is not a JSON object".into());
     }
     Ok(())
 }
 
-/// Levels of arrays and objects in a JSON text.
-fn depth(text: &str) -> usize {
-    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+/// Levels of arrays and objects in a JSON text, and about how many values it has.
+fn extent(text: &str) -> (usize, usize) {
+    let (mut depth, mut deepest, mut values) = (0_usize, 0, 1);
+    let (mut in_string, mut escaped) = (false, false);
     for byte in text.bytes() {
         match byte {
             _ if escaped => escaped = false,
@@ -205,13 +222,15 @@ fn depth(text: &str) -> usize {
             _ if in_string => {}
             b'[' | b'{' => {
                 depth += 1;
+                values += 1;
                 deepest = deepest.max(depth);
             }
             b']' | b'}' => depth = depth.saturating_sub(1),
+            b',' => values += 1,
             _ => {}
         }
     }
-    deepest
+    (deepest, values)
 }
 
 /// Byte offset of a parser's line and column, both from 1; column 0 is the line's start.

@@ -1,0 +1,190 @@
+//! The JSON Schemas of a plugin, compiled, and values held against them.
+//!
+//! This is the one place where a stranger's words decide how long the host itself computes, so
+//! everything is bounded before the library sees it: the schema's text, parts, references and
+//! patterns when it is read, and the work that a value makes of it each time ([`super::bounds`]).
+//! Patterns run in linear time, which costs them backreferences and look-around.
+
+use std::collections::BTreeMap;
+
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use jsonschema::{Draft, JsonType, PatternOptions, ValidationError, Validator};
+use serde_json::Value;
+
+use super::bounds::{self, Work};
+use crate::abi::Info;
+use crate::limits::{MAX_PATTERN_PROGRAM_BYTES, MAX_SCHEMA_BYTES, MAX_SCHEMAS_BYTES};
+use crate::notice::{Code, Finding, bytes, one_line};
+
+/// A place in a JSON value, as a JSON Pointer (RFC 6901; empty: the whole), and what is wrong
+/// there. The value itself is not quoted: it may be a secret.
+pub type Problem = (String, String);
+
+/// Problems of one value that are told; nobody reads more.
+const MOST_PROBLEMS: usize = 16;
+
+/// Characters of the library's words that a message repeats: it quotes the schema.
+const MOST_WORDS: usize = 200;
+
+/// The compiled schemas of a plugin.
+#[derive(Debug, Default)]
+pub(crate) struct Schemas {
+    config: Option<Schema>,
+    values: BTreeMap<String, Schema>,
+}
+
+#[derive(Debug)]
+struct Schema {
+    text: Value,
+    validator: Validator,
+}
+
+impl Schemas {
+    /// Reads what a plugin brings. `P012`.
+    pub(super) fn read(info: &Info) -> Result<Self, Finding> {
+        let mut schemas = Self::default();
+        let mut room = MAX_SCHEMAS_BYTES;
+        let mut schema = |field: &str, text: &str| {
+            let read = Schema::read(field, text)?;
+            let left = room.checked_sub(text.len());
+            room = left.ok_or_else(|| {
+                let all = bytes(MAX_SCHEMAS_BYTES as u64);
+                too_much(
+                    field,
+                    &format!("is, with those before it, larger than {all}"),
+                )
+            })?;
+            Ok(read)
+        };
+        if let Some(text) = &info.config_schema_json {
+            schemas.config = Some(schema("config-schema-json", text)?);
+        }
+        for assertion in &info.assertion_types {
+            if let Some(text) = &assertion.value_schema_json {
+                let field = format!("value-schema-json of `{}`", assertion.name);
+                let read = schema(&field, text)?;
+                schemas.values.insert(assertion.name.clone(), read);
+            }
+        }
+        Ok(schemas)
+    }
+
+    /// Problems of a provider's config.
+    pub(crate) fn config(&self, config: &Value) -> Vec<Problem> {
+        self.config
+            .as_ref()
+            .map_or_else(Vec::new, |schema| schema.problems(config))
+    }
+
+    /// Problems of an assertion's value.
+    pub(crate) fn value(&self, assertion_type: &str, value: &Value) -> Vec<Problem> {
+        self.values
+            .get(assertion_type)
+            .map_or_else(Vec::new, |schema| schema.problems(value))
+    }
+}
+
+impl Schema {
+    fn read(field: &str, text: &str) -> Result<Self, Finding> {
+        if text.len() > MAX_SCHEMA_BYTES {
+            let limit = bytes(MAX_SCHEMA_BYTES as u64);
+            return Err(too_much(field, &format!("is larger than {limit}")));
+        }
+        let bad = |what: String| {
+            Finding::new(
+                Code::P012,
+                format!("its {field} is no JSON Schema: {what}"),
+                "report this to the plugin's author",
+            )
+        };
+        let schema: Value = serde_json::from_str(text).map_err(|error| {
+            bad(format!(
+                "not JSON at line {}, column {}",
+                error.line(),
+                error.column()
+            ))
+        })?;
+        bounds::admit(&schema).map_err(|what| too_much(field, &what))?;
+        // Nothing is fetched: a reference to elsewhere is an error here, not a request.
+        let patterns = PatternOptions::regex()
+            .size_limit(MAX_PATTERN_PROGRAM_BYTES)
+            .dfa_size_limit(MAX_PATTERN_PROGRAM_BYTES);
+        let validator = jsonschema::options()
+            .with_draft(Draft::Draft202012)
+            .with_pattern_options(patterns)
+            .offline()
+            .build(&schema)
+            .map_err(|error| {
+                let said = one_line(&error.to_string(), MOST_WORDS);
+                let at = one_line(&error.instance_path().to_string(), MOST_WORDS);
+                bad(format!("{said} (at `{at}`)"))
+            })?;
+        Ok(Self {
+            text: schema,
+            validator,
+        })
+    }
+
+    fn problems(&self, value: &Value) -> Vec<Problem> {
+        let whole = |what: &str| vec![(String::new(), what.to_owned())];
+        let work = bounds::work(&self.text, value);
+        if work == Work::TooMuch {
+            return whole("is too large to be held against the plugin's schema");
+        }
+        if self.validator.is_valid(value) {
+            return Vec::new();
+        }
+        // All errors of a value are collected at once, and each takes memory.
+        if work == Work::Much {
+            return whole("does not fit the plugin's schema");
+        }
+        let errors = self.validator.iter_errors(value).take(MOST_PROBLEMS);
+        errors
+            .map(|error| (error.instance_path().to_string(), said(&error)))
+            .collect()
+    }
+}
+
+fn too_much(field: &str, what: &str) -> Finding {
+    Finding::new(
+        Code::P012,
+        format!("its {field} {what}"),
+        "a schema is for people's mistakes; the plugin can check the rest itself",
+    )
+}
+
+/// What is wrong with a value, which is not quoted. The most frequent mistake is said in the words
+/// of somebody who writes YAML.
+fn said(error: &ValidationError<'_>) -> String {
+    let ValidationErrorKind::Type { kind } = error.kind() else {
+        return one_line(&error.masked().to_string(), MOST_WORDS);
+    };
+    let wanted = match kind {
+        TypeKind::Single(wanted) => type_word(*wanted).to_owned(),
+        TypeKind::Multiple(wanted) => {
+            let words: Vec<&str> = wanted.iter().map(type_word).collect();
+            words.join(" or ")
+        }
+    };
+    let given = match error.instance().as_ref() {
+        Value::Null => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a map",
+    };
+    format!("must be {wanted}, not {given}")
+}
+
+fn type_word(wanted: JsonType) -> &'static str {
+    match wanted {
+        JsonType::Null => "nothing",
+        JsonType::Boolean => "true or false",
+        JsonType::Integer => "a whole number",
+        JsonType::Number => "a number",
+        JsonType::String => "a text",
+        JsonType::Array => "a list",
+        JsonType::Object => "a map",
+    }
+}

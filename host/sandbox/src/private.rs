@@ -1,0 +1,310 @@
+//! A folder that nobody but this user can change, and the files in it.
+//!
+//! Whoever can write a file of compiled code decides what this program runs. So a file is only
+//! handed out if what was opened is a regular file of this user that others cannot write, found
+//! without following a link, in a folder of which the same is true; and the folders above it are
+//! this user's or the system's, and closed to others, as `ssh` asks of its keys. What is looked at
+//! is what is used: the folder stays open, names are looked up in it, and files are judged after
+//! they are opened.
+//!
+//! Elsewhere than on Unix there are no such owners and modes, and the folder of a user's profile is
+//! closed by the system.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[cfg(not(unix))]
+use by_path as system;
+#[cfg(unix)]
+use unix as system;
+
+/// A file that is ours alone, open.
+#[derive(Debug)]
+pub(crate) struct PrivateFile {
+    /// To read it.
+    pub(crate) file: File,
+    /// Leads to what was opened as long as it is open, whatever its name means by then: for
+    /// libraries that map files by path.
+    pub(crate) path: PathBuf,
+}
+
+/// A folder that is ours alone, open.
+#[derive(Debug)]
+pub(crate) struct PrivateFolder(system::Folder);
+
+impl PrivateFolder {
+    /// Opens a folder, which is made and closed to others if need be.
+    ///
+    /// # Errors
+    /// [`is_untrusted`] if others can change it or what leads to it.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        system::Folder::open(path).map(Self)
+    }
+
+    /// Opens a file to read it; `None`: there is none.
+    ///
+    /// # Errors
+    /// [`is_untrusted`] if others can change it, or it is no file.
+    pub(crate) fn read(&self, name: &str) -> io::Result<Option<PrivateFile>> {
+        match self.0.read(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            read => {
+                let file = read?;
+                let path = system::path_of(&self.0, &file, name);
+                Ok(Some(PrivateFile { file, path }))
+            }
+        }
+    }
+
+    /// Writes a file beside and renames it, so that nobody ever sees half of it.
+    pub(crate) fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let unique = NEXT.fetch_add(1, Ordering::Relaxed);
+        let beside = format!(".{}-{unique:x}", std::process::id());
+        let written = self.0.create(&beside).and_then(|mut file| {
+            file.write_all(content)?;
+            file.sync_data()?;
+            self.0.rename(&beside, name)
+        });
+        if written.is_err() {
+            // It may not exist; what matters is reported.
+            drop(self.0.remove(&beside));
+        }
+        written
+    }
+}
+
+/// Whether an error says that others can change a file or folder, rather than that the system did
+/// not give it.
+pub(crate) fn is_untrusted(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::fs::{DirBuilder, File};
+    use std::io;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    use std::path::{Path, PathBuf};
+
+    use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+    use rustix::process::geteuid;
+
+    /// Set on folders in which only a file's owner may replace it.
+    const STICKY: u32 = 0o1000;
+
+    /// Write permission of group and others.
+    const OTHERS_WRITE: u32 = 0o022;
+
+    #[derive(Debug)]
+    pub(super) struct Folder(File);
+
+    impl Folder {
+        pub(super) fn open(path: &Path) -> io::Result<Self> {
+            DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+            let whole = path.canonicalize()?;
+            for above in whole.ancestors().skip(1) {
+                let its = std::fs::symlink_metadata(above)?;
+                let closed = its.mode() & OTHERS_WRITE == 0 || its.mode() & STICKY != 0;
+                if !closed || ![0, geteuid().as_raw()].contains(&its.uid()) {
+                    return Err(others(above));
+                }
+            }
+            let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let folder = File::from(rustix::fs::open(&whole, how, Mode::empty())?);
+            if folder.metadata()?.uid() != geteuid().as_raw() {
+                return Err(others(&whole));
+            }
+            rustix::fs::fchmod(&folder, Mode::RWXU)?;
+            Ok(Self(folder))
+        }
+
+        pub(super) fn read(&self, name: &str) -> io::Result<File> {
+            // Without waiting for whoever opens the other end of what is no file.
+            let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+            let opened = rustix::fs::openat(&self.0, name, how, Mode::empty());
+            let file = match opened {
+                Err(rustix::io::Errno::LOOP | rustix::io::Errno::MLINK) => {
+                    return Err(others(Path::new(name)));
+                }
+                opened => opened?,
+            };
+            if !is_ours(&rustix::fs::fstat(&file)?) {
+                return Err(others(Path::new(name)));
+            }
+            Ok(File::from(file))
+        }
+
+        pub(super) fn create(&self, name: &str) -> io::Result<File> {
+            let how = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            let mode = Mode::RUSR | Mode::WUSR;
+            Ok(File::from(rustix::fs::openat(&self.0, name, how, mode)?))
+        }
+
+        pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+            Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
+        }
+
+        pub(super) fn remove(&self, name: &str) -> io::Result<()> {
+            Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
+        }
+    }
+
+    pub(super) fn path_of(_: &Folder, file: &File, _: &str) -> PathBuf {
+        let handles = if cfg!(target_os = "linux") {
+            "/proc/self/fd"
+        } else {
+            "/dev/fd"
+        };
+        Path::new(handles).join(file.as_raw_fd().to_string())
+    }
+
+    fn is_ours(file: &Stat) -> bool {
+        FileType::from_raw_mode(file.st_mode) == FileType::RegularFile
+            && file.st_uid == geteuid().as_raw()
+            && !Mode::from_raw_mode(file.st_mode).intersects(Mode::WGRP | Mode::WOTH)
+    }
+
+    fn others(path: &Path) -> io::Error {
+        io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            format!("other users can change {}", path.display()),
+        )
+    }
+}
+
+#[cfg(not(unix))]
+mod by_path {
+    use std::fs::{self, File};
+    use std::io;
+    use std::path::{Path, PathBuf};
+
+    #[derive(Debug)]
+    pub(super) struct Folder(PathBuf);
+
+    impl Folder {
+        pub(super) fn open(path: &Path) -> io::Result<Self> {
+            fs::create_dir_all(path)?;
+            Ok(Self(path.to_owned()))
+        }
+
+        pub(super) fn read(&self, name: &str) -> io::Result<File> {
+            File::open(self.0.join(name))
+        }
+
+        pub(super) fn create(&self, name: &str) -> io::Result<File> {
+            File::create_new(self.0.join(name))
+        }
+
+        pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+            fs::rename(self.0.join(from), self.0.join(to))
+        }
+
+        pub(super) fn remove(&self, name: &str) -> io::Result<()> {
+            fs::remove_file(self.0.join(name))
+        }
+    }
+
+    pub(super) fn path_of(folder: &Folder, _: &File, name: &str) -> PathBuf {
+        folder.0.join(name)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::io::Read;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).expect("there").permissions().mode() & 0o777
+    }
+
+    fn set(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+    }
+
+    fn denied<T: std::fmt::Debug>(result: io::Result<T>) {
+        let error = result.expect_err("refused");
+        assert!(is_untrusted(&error), "{error}");
+    }
+
+    #[test]
+    fn everything_is_closed_from_the_first_moment() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let path = temp.path().join("home/cache/plugins");
+        let folder = PrivateFolder::open(&path).expect("made");
+        for made in ["home", "home/cache", "home/cache/plugins"] {
+            assert_eq!(mode(&temp.path().join(made)), 0o700, "{made}");
+        }
+        folder.write("code", b"one").expect("written");
+        folder.write("code", b"two").expect("replaced");
+        assert_eq!(mode(&path.join("code")), 0o600);
+        let mut text = String::new();
+        let mut opened = folder.read("code").expect("ours").expect("there");
+        opened.file.read_to_string(&mut text).expect("reads");
+        assert_eq!(text, "two");
+        folder.write("code", b"three").expect("replaced");
+        let mapped = fs::read(&opened.path).expect("what was opened");
+        assert_eq!(mapped, b"two", "not what has its name by now");
+        assert!(folder.read("other").expect("no harm").is_none());
+        assert_eq!(
+            fs::read_dir(&path).expect("there").count(),
+            1,
+            "nothing is left beside"
+        );
+    }
+
+    #[test]
+    fn files_that_others_can_change_are_not_handed_out() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let folder = PrivateFolder::open(temp.path()).expect("ours");
+        let at = |name: &str| temp.path().join(name);
+        for (name, loose) in [("group", 0o620), ("all", 0o606)] {
+            folder.write(name, b"code").expect("written");
+            set(&at(name), loose);
+            denied(folder.read(name));
+        }
+        symlink(at("group"), at("link")).expect("a link");
+        denied(folder.read("link"));
+        fs::create_dir(at("folder")).expect("a folder");
+        denied(folder.read("folder"));
+    }
+
+    /// Needs a user to give files to, so it says nothing unless it runs as root.
+    #[test]
+    fn what_belongs_to_another_user_is_not_trusted() {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let temp = tempfile::tempdir().expect("a folder");
+        let me = fs::metadata(temp.path()).expect("there").uid();
+        if me != 0 {
+            return;
+        }
+        let path = temp.path().join("plugins");
+        let folder = PrivateFolder::open(&path).expect("ours");
+        folder.write("code", b"code").expect("written");
+        chown(path.join("code"), Some(65_534), None).expect("root may");
+        denied(folder.read("code"));
+        chown(&path, Some(65_534), None).expect("root may");
+        denied(PrivateFolder::open(&path));
+    }
+
+    #[test]
+    fn a_loose_folder_is_closed_and_a_loose_way_to_it_refused() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let path = temp.path().join("above/plugins");
+        PrivateFolder::open(&path).expect("made");
+        set(&path, 0o777);
+        PrivateFolder::open(&path).expect("it is ours to close");
+        assert_eq!(mode(&path), 0o700);
+        set(&temp.path().join("above"), 0o770);
+        denied(PrivateFolder::open(&path));
+        set(&temp.path().join("above"), 0o1777);
+        PrivateFolder::open(&path).expect("in a sticky folder nobody else can replace it");
+    }
+}

@@ -59,7 +59,7 @@ mod tape;
 mod tokens;
 mod wire;
 
-pub use address::{Place, Reach};
+pub use address::{Place, Reach, needs_agreement, place};
 pub(crate) use budget::UsedTokens;
 pub use budget::{AccountId, Exceeded, Measure, Owner, Price, Statement, Tab, Till};
 pub(crate) use budget::{Bill, Said};

@@ -1,7 +1,7 @@
 //! From a plan to a run that can start: everything that can be found wrong is found here,
 //! before anything is spent, and all of it together.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -286,6 +286,7 @@ fn gateway(
     let cache = cache.map(|cache| DiskCache::new(cache, masker.clone()));
     Gateway::new(Settings {
         client: client(plan),
+        private: BTreeSet::new(),
         timeout: plan.options.exchange_timeout.unwrap_or(DEFAULT_TIMEOUT),
         seed,
         tape: exchanges.tape(masker.clone()),

@@ -73,7 +73,8 @@ pub(super) struct Clients {
     settings: ClientSettings,
     matcher: Matcher,
     public: Pair,
-    local: Pair,
+    loopback: Pair,
+    private: Pair,
     proxied: OnceLock<Result<Client, String>>,
 }
 
@@ -96,7 +97,8 @@ impl Clients {
             settings,
             matcher,
             public: Pair::default(),
-            local: Pair::default(),
+            loopback: Pair::default(),
+            private: Pair::default(),
             proxied: OnceLock::new(),
         }
     }
@@ -108,7 +110,8 @@ impl Clients {
         } else {
             let pair = match reach {
                 Reach::Public => &self.public,
-                Reach::Local => &self.local,
+                Reach::Loopback => &self.loopback,
+                Reach::Private => &self.private,
             };
             if url.scheme() == "https" {
                 pair.https

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 use url::Url;
 
-use super::address::{Place, Reach};
+use super::address::Place;
 use super::masker::Masker;
-use super::origin::{self, Origin, OriginPattern};
+use super::origin::{self, Naming, Origin, OriginPattern};
 use super::secret::{Scheme, Secret};
 
 #[cfg(test)]
@@ -96,11 +96,8 @@ pub enum Refusal {
         /// Whose it is.
         reason: &'static str,
     },
-    /// The name leads to an address that its grant does not cover.
-    #[error(
-        "plugin '{plugin}' may not reach {origin}, which leads to {place}; to allow it, put \
-         this under `plugins.{plugin}.permissions`: {line}"
-    )]
+    /// It leads to an address that its grant does not cover.
+    #[error("plugin '{plugin}' may not reach {origin}, which leads to {place}; {way_out}")]
     Address {
         /// Alias of the plugin.
         plugin: String,
@@ -108,8 +105,8 @@ pub enum Refusal {
         origin: String,
         /// Where its addresses lie.
         place: Place,
-        /// The line of YAML that allows it.
-        line: String,
+        /// What would allow it.
+        way_out: String,
     },
     /// The server answered with a redirect to somewhere else.
     #[error(
@@ -160,15 +157,13 @@ impl Grants {
         &self.masker
     }
 
-    /// Whether the plugin may reach `origin`, and how far its name may lead.
-    pub fn check(&self, origin: &Origin) -> Result<Reach, Refusal> {
-        origin::naming(&self.hosts, origin)
-            .map(Reach::of)
-            .ok_or_else(|| Refusal::Host {
-                plugin: self.plugin.clone(),
-                origin: origin.to_string(),
-                line: hosts_line(&self.hosts, origin),
-            })
+    /// Whether the plugin may reach `origin`, and by what kind of grant.
+    pub fn check(&self, origin: &Origin) -> Result<Naming, Refusal> {
+        origin::naming(&self.hosts, origin).ok_or_else(|| Refusal::Host {
+            plugin: self.plugin.clone(),
+            origin: origin.to_string(),
+            line: hosts_line(&self.hosts, origin),
+        })
     }
 
     /// The credential of that name, if it may go to `origin`.
@@ -199,8 +194,27 @@ impl Grants {
             plugin: self.plugin.clone(),
             origin: origin.to_string(),
             place,
-            line: hosts_line(&self.hosts, origin),
+            way_out: self.way_out(origin, place),
         }
+    }
+
+    /// What the user can do about `origin` leading to `place`.
+    fn way_out(&self, origin: &Origin, place: Place) -> String {
+        if origin.address().is_none() && matches!(place, Place::Metadata | Place::Nowhere) {
+            return "no name may lead there".to_owned();
+        }
+        let mut steps = Vec::new();
+        if place != Place::Loopback {
+            steps.push("agree to this address with `runner trust`".to_owned());
+        }
+        if origin::naming(&self.hosts, origin) != Some(Naming::Exact) {
+            let line = hosts_line(&self.hosts, origin);
+            steps.push(format!(
+                "put this under `plugins.{}.permissions`: {line}",
+                self.plugin
+            ));
+        }
+        format!("to allow it, {}", steps.join(", and "))
     }
 
     /// What to say about a redirect that leaves `from`.

@@ -9,6 +9,7 @@
 //! origin, and `http://2130706433` is the loopback address that it is.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use url::{Host, Url};
 
@@ -64,6 +65,15 @@ impl Origin {
     /// Name or address, without port.
     pub fn host(&self) -> &Host<String> {
         &self.host
+    }
+
+    /// The address that stands in place of a name.
+    pub fn address(&self) -> Option<IpAddr> {
+        match self.host {
+            Host::Domain(_) => None,
+            Host::Ipv4(v4) => Some(v4.into()),
+            Host::Ipv6(v6) => Some(v6.into()),
+        }
     }
 
     /// Whether the transport is encrypted and authenticated.

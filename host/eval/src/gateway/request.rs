@@ -5,6 +5,8 @@
 //! and a secret never exists in one. The credential is kept apart from the request until
 //! the moment of sending, and is put in anew for each hop of a redirect.
 
+use std::collections::BTreeSet;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -12,7 +14,7 @@ use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
-use super::address::Reach;
+use super::address::{self, Reach};
 use super::exchange::{Exchange, REQUEST_LIMIT};
 use super::fault::Fault;
 use super::grants::{Credential, Grants, Refusal};
@@ -80,22 +82,36 @@ pub(super) struct Signature<'a> {
     secret: &'a Secret,
 }
 
-/// Checks an exchange against the grants.
-pub(super) fn prepare(grants: &Grants, exchange: Exchange) -> Result<Prepared<'_>, Fault> {
-    checked(grants, exchange, true)
+/// Checks an exchange against the grants, and against the private addresses to which the person
+/// `agreed`.
+pub(super) fn prepare<'a>(
+    grants: &'a Grants,
+    agreed: &BTreeSet<Origin>,
+    exchange: Exchange,
+) -> Result<Prepared<'a>, Fault> {
+    checked(grants, agreed, exchange, true)
 }
 
 /// The same for an exchange that is never sent: its credential needs no value.
-pub(super) fn prepare_offline(grants: &Grants, exchange: Exchange) -> Result<Prepared<'_>, Fault> {
-    checked(grants, exchange, false)
+pub(super) fn prepare_offline<'a>(
+    grants: &'a Grants,
+    agreed: &BTreeSet<Origin>,
+    exchange: Exchange,
+) -> Result<Prepared<'a>, Fault> {
+    checked(grants, agreed, exchange, false)
 }
 
-fn checked(grants: &Grants, exchange: Exchange, sign: bool) -> Result<Prepared<'_>, Fault> {
+fn checked<'a>(
+    grants: &'a Grants,
+    agreed: &BTreeSet<Origin>,
+    exchange: Exchange,
+    sign: bool,
+) -> Result<Prepared<'a>, Fault> {
     let method = method(&exchange.method)?;
     let url = url(&exchange.url)?;
     let origin = Origin::of(&url)
         .ok_or_else(|| Fault::Invalid(format!("'{}' is neither https nor http", url.scheme())))?;
-    let reach = grants.check(&origin)?;
+    let reach = reach(grants, agreed, &origin)?;
     let body = exchange.body.map(Bytes::from);
     if let Some(size) = body
         .as_ref()
@@ -134,6 +150,18 @@ fn checked(grants: &Grants, exchange: Exchange, sign: bool) -> Result<Prepared<'
         signature,
         lane,
     })
+}
+
+/// How far `origin` may lead. An address in its URL never reaches the resolver, so that it is
+/// checked here.
+fn reach(grants: &Grants, agreed: &BTreeSet<Origin>, origin: &Origin) -> Result<Reach, Refusal> {
+    let reach = Reach::of(grants.check(origin)?, origin, agreed);
+    match origin.address() {
+        Some(address) if !reach.allows_literal(address) => {
+            Err(grants.refuse_address(origin, address::place(address)))
+        }
+        _ => Ok(reach),
+    }
 }
 
 fn method(text: &str) -> Result<Method, Fault> {

@@ -108,26 +108,34 @@ mod tests {
 
     #[tokio::test]
     async fn only_addresses_within_reach_are_told() {
-        let mixed = ["10.0.0.1", "1.1.1.1", "169.254.169.254"];
+        let mixed = ["10.0.0.1", "::1", "1.1.1.1", "169.254.169.254"];
         assert_eq!(resolve(Reach::Public, &mixed).await, Ok(told(&["1.1.1.1"])));
         assert_eq!(
-            resolve(Reach::Local, &mixed).await,
-            Ok(told(&["10.0.0.1", "1.1.1.1"]))
+            resolve(Reach::Loopback, &mixed).await,
+            Ok(told(&["::1", "1.1.1.1"]))
         );
-        assert_eq!(resolve(Reach::Local, &["::1"]).await, Ok(told(&["::1"])));
+        assert_eq!(
+            resolve(Reach::Private, &mixed).await,
+            Ok(told(&["10.0.0.1", "::1", "1.1.1.1"]))
+        );
     }
 
     #[tokio::test]
     async fn a_name_without_any_is_an_error_that_says_where_it_leads() {
         let cases = [
-            (Reach::Public, "127.0.0.1", "a private or local address"),
-            (Reach::Local, "169.254.169.254", "a cloud metadata address"),
-            (Reach::Local, "0.0.0.0", "not the address of a host"),
+            (Reach::Public, "127.0.0.1", "this machine"),
+            (Reach::Loopback, "10.0.0.1", "a private address"),
+            (
+                Reach::Private,
+                "169.254.169.254",
+                "a link-local or cloud metadata address",
+            ),
+            (Reach::Private, "224.0.0.1", "not the address of a host"),
         ];
         for (reach, address, place) in cases {
             let error = resolve(reach, &[address]).await.expect_err("out of reach");
             assert!(error.contains(place), "{error}");
         }
-        assert!(resolve(Reach::Local, &[]).await.is_err());
+        assert!(resolve(Reach::Private, &[]).await.is_err());
     }
 }

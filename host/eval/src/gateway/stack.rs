@@ -5,6 +5,7 @@
 //! passage, so that no queue, pause or transfer outlives them, and no stage has to think
 //! of them.
 
+use std::collections::BTreeSet;
 use std::future::pending;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -27,6 +28,7 @@ use super::lanes::{Entrant, LaneSummary, Lanes, Turn};
 use super::ledger::Ledger;
 use super::memory::{Cue, Ending, Envelope, Held, NoTape, Remembered, ResponseCache, Take, Tape};
 use super::observer::{Event, Notice, Observer, Unobserved};
+use super::origin::Origin;
 use super::request::{self, Prepared};
 use super::tokens::{self, Guess};
 use super::wire;
@@ -35,6 +37,9 @@ use super::wire;
 pub struct Settings {
     /// How requests reach the network.
     pub client: ClientSettings,
+    /// Where the person agreed to private addresses (and to one that stands in the origin itself,
+    /// whatever it is). The word of a config is not enough for that.
+    pub private: BTreeSet<Origin>,
     /// Longest time an exchange may spend on the wire.
     pub timeout: Duration,
     /// Seed of the scheduler: its pauses are drawn from it.
@@ -52,6 +57,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             client: ClientSettings::default(),
+            private: BTreeSet::new(),
             timeout: DEFAULT_TIMEOUT,
             seed: 0,
             tape: Box::new(NoTape),
@@ -68,6 +74,7 @@ pub struct Gateway(Arc<Stack>);
 
 struct Stack {
     clients: Clients,
+    private: BTreeSet<Origin>,
     timeout: Duration,
     tape: Box<dyn Tape>,
     cache: Option<Box<dyn ResponseCache>>,
@@ -101,6 +108,7 @@ impl Gateway {
         let observer: Arc<dyn Observer> = settings.observer.into();
         Self(Arc::new(Stack {
             clients: Clients::new(settings.client),
+            private: settings.private,
             timeout: settings.timeout,
             tape: settings.tape,
             cache: settings.cache,
@@ -166,9 +174,9 @@ impl Stack {
         let budget = exchange.timeout.unwrap_or(self.timeout).min(self.timeout);
         let shared = self.is_shared(&exchange).then(|| exchange.clone());
         let prepared = if self.tape.is_offline() {
-            request::prepare_offline(grants, exchange)?
+            request::prepare_offline(grants, &self.private, exchange)?
         } else {
-            request::prepare(grants, exchange)?
+            request::prepare(grants, &self.private, exchange)?
         };
         let passage = Passage {
             grants,
@@ -305,7 +313,7 @@ impl Stack {
                 ..reply(response, class, None)
             });
         }
-        let prepared = request::prepare(&flight.grants, flight.exchange)?;
+        let prepared = request::prepare(&flight.grants, &self.private, flight.exchange)?;
         let passage = Passage {
             grants: &flight.grants,
             scope: &flight.scope,

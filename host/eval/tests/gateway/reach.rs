@@ -135,7 +135,7 @@ async fn a_wildcard_does_not_lead_into_the_local_network() {
         .expect_err("the name leads to this machine");
     assert_eq!(denied.code, Code::Denied);
     let expected = format!(
-        "leads to a private or local address; to allow it, put this under \
+        "leads to this machine; to allow it, put this under \
          `plugins.acme.permissions`: hosts: [\"http://*.acme.test:{0}\", \
          \"http://rebound.acme.test:{0}\"]",
         api.port()
@@ -199,9 +199,33 @@ async fn a_metadata_service_is_out_of_reach_of_any_name() {
         .expect_err("a metadata address");
     assert_eq!(denied.code, Code::Denied);
     assert!(
-        denied.message.contains("a cloud metadata address"),
+        denied
+            .message
+            .contains("cloud metadata address; no name may lead there"),
         "{denied}"
     );
+}
+
+#[tokio::test]
+async fn a_private_address_needs_the_persons_word_by_name_and_in_the_url() {
+    let lookup = Arc::new(Pointing::to([10, 0, 0, 1]));
+    let hosts = [
+        "http://llm.acme.test",
+        "http://10.0.0.1",
+        "http://169.254.169.254",
+        "http://[fd00::1]",
+        "http://0x0a000001",
+    ];
+    for host in hosts {
+        let denied = by_name(&lookup)
+            .send(&grants("bearer", &[host]), post(host), &scope())
+            .await
+            .expect_err(host);
+        assert_eq!(denied.code, Code::Denied, "{host}");
+        let way_out = "; to allow it, agree to this address with `runner trust`";
+        assert!(denied.message.ends_with(way_out), "{denied}");
+    }
+    assert_eq!(lookup.asked(), 1, "the name alone is looked up");
 }
 
 #[tokio::test]

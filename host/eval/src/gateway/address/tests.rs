@@ -23,21 +23,30 @@ fn every_special_range_is_known() {
             "198.17.1.1 198.20.0.1 223.255.255.255 2606:4700::1111 2a00::1 2001:200::1",
         ),
         (
-            Place::Local,
-            "10.0.0.0 10.255.255.255 127.0.0.1 127.255.255.254 100.64.0.1 100.127.255.255",
+            Place::Loopback,
+            "127.0.0.1 127.255.255.254 ::1 0.0.0.0 :: ::ffff:127.0.0.1 ::ffff:0.0.0.0 ::127.0.0.1",
+        ),
+        (Place::Loopback, "2002:7f00:1:: 64:ff9b::7f00:1"),
+        (
+            Place::Private,
+            "10.0.0.0 10.255.255.255 100.64.0.1 100.127.255.255 172.16.0.1 172.31.255.255",
         ),
         (
-            Place::Local,
-            "169.254.0.1 172.16.0.1 172.31.255.255 192.168.1.1 192.0.0.8 192.0.2.1 198.18.0.1",
+            Place::Private,
+            "192.168.1.1 192.0.0.8 192.0.2.1 198.18.0.1 198.51.100.7 203.0.113.7",
         ),
         (
-            Place::Local,
-            "198.51.100.7 203.0.113.7 ::1 fe80::1 fec0::1 fc00::1 fdff::1 2001:db8::1 2001::1 3fff::1",
+            Place::Private,
+            "fec0::1 fc00::1 fdff::1 2001:db8::1 2001::1 3fff::1 64:ff9b:1::1 100::1 4000::1",
         ),
-        (Place::Local, "64:ff9b:1::1 100::1 4000::1"),
+        (Place::Private, "::ffff:10.0.0.1 ::ffff:0:10.0.0.1"),
         (
             Place::Metadata,
-            "169.254.169.254 169.254.170.2 169.254.170.23 168.63.129.16 100.100.100.200",
+            "169.254.169.254 169.254.170.2 169.254.0.23 169.254.42.42 169.254.0.0 169.254.255.255",
+        ),
+        (
+            Place::Metadata,
+            "168.63.129.16 100.100.100.200 192.0.0.192 fe80::1 fe80::a9fe:a9fe febf::1",
         ),
         (
             Place::Metadata,
@@ -45,15 +54,11 @@ fn every_special_range_is_known() {
         ),
         (
             Place::Nowhere,
-            "0.0.0.0 0.1.2.3 224.0.0.1 239.1.1.1 240.0.0.1 255.255.255.255 :: ff02::1 ::ffff:0.0.0.0",
-        ),
-        (
-            Place::Local,
-            "::ffff:127.0.0.1 ::ffff:10.0.0.1 ::127.0.0.1 2002:7f00:1:: 64:ff9b::7f00:1 ::ffff:0:10.0.0.1",
+            "0.1.2.3 224.0.0.1 239.1.1.1 240.0.0.1 255.255.255.255 ff02::1",
         ),
         (
             Place::Public,
-            "::ffff:1.1.1.1 2002:101:101:: 64:ff9b::101:101",
+            "::ffff:1.1.1.1 2002:101:101:: 64:ff9b::101:101 168.63.129.17 192.0.1.192",
         ),
     ];
     for (expected, addresses) in cases {
@@ -63,28 +68,71 @@ fn every_special_range_is_known() {
     }
 }
 
+fn origin(url: &str) -> Origin {
+    Origin::of(&url.parse().unwrap()).unwrap()
+}
+
 #[test]
-fn only_a_name_granted_as_such_leads_into_the_local_network() {
+fn how_far_a_host_leads_depends_on_its_grant_and_on_what_the_person_agreed_to() {
+    let (host, other) = (origin("http://llm.test"), origin("http://other.test"));
+    let reach =
+        |naming, agreed: &Origin| Reach::of(naming, &host, &BTreeSet::from([agreed.clone()]));
+    assert_eq!(reach(Naming::Wildcard, &other), Reach::Public);
+    assert_eq!(reach(Naming::Exact, &other), Reach::Loopback);
+    assert_eq!(reach(Naming::Exact, &host), Reach::Private);
+    assert_eq!(reach(Naming::Wildcard, &host), Reach::Public);
+}
+
+#[test]
+fn each_reach_leads_to_its_places_and_metadata_services_have_no_name() {
+    // By wildcard, written out, agreed to; and the last two for an address in the URL.
     let cases = [
-        ("1.1.1.1", true, true),
-        ("127.0.0.1", false, true),
-        ("192.168.0.9", false, true),
-        ("fe80::1", false, true),
-        ("169.254.169.254", false, false),
-        ("fd00:ec2::254", false, false),
-        ("0.0.0.0", false, false),
-        ("224.0.0.1", false, false),
+        ("1.1.1.1", [true, true, true], [true, true]),
+        ("127.0.0.1", [false, true, true], [true, true]),
+        ("0.0.0.0", [false, true, true], [true, true]),
+        ("192.168.0.9", [false, false, true], [false, true]),
+        ("fe80::1", [false, false, false], [false, true]),
+        ("169.254.169.254", [false, false, false], [false, true]),
+        ("fd00:ec2::254", [false, false, false], [false, true]),
+        ("240.0.0.1", [false, false, false], [false, true]),
     ];
-    for (address, by_wildcard, by_name) in cases {
+    for (address, by_name, literal) in cases {
+        let allowed =
+            [Reach::Public, Reach::Loopback, Reach::Private].map(|it| it.allows(at(address)));
+        assert_eq!(allowed, by_name, "{address}");
+        let allowed = [Reach::Loopback, Reach::Private].map(|it| it.allows_literal(at(address)));
+        assert_eq!(allowed, literal, "{address}");
+    }
+}
+
+#[test]
+fn what_the_person_has_to_agree_to() {
+    let cases = [
+        ("https://api.acme.com", vec!["1.1.1.1"], None),
+        ("https://api.acme.com", vec![], None),
+        ("http://localhost:1", vec!["127.0.0.1", "::1"], None),
+        (
+            "http://llm.test",
+            vec!["1.1.1.1", "10.0.0.1"],
+            Some(Place::Private),
+        ),
+        ("http://llm.test", vec!["169.254.169.254"], None),
+        ("http://127.0.0.1:1", vec![], None),
+        ("http://2130706433", vec![], None),
+        ("http://[::1]:1", vec![], None),
+        ("http://1.1.1.1", vec!["10.0.0.1"], None),
+        ("http://10.1", vec![], Some(Place::Private)),
+        ("http://[fd00::1]", vec![], Some(Place::Private)),
+        ("http://0xa9fea9fe", vec![], Some(Place::Metadata)),
+        ("http://[fe80::1]", vec![], Some(Place::Metadata)),
+        ("http://224.0.0.1", vec![], Some(Place::Nowhere)),
+    ];
+    for (url, found, expected) in cases {
+        let found: Vec<IpAddr> = found.into_iter().map(at).collect();
         assert_eq!(
-            Reach::of(Naming::Wildcard).allows(at(address)),
-            by_wildcard,
-            "{address}"
-        );
-        assert_eq!(
-            Reach::of(Naming::Exact).allows(at(address)),
-            by_name,
-            "{address}"
+            needs_agreement(&origin(url), &found),
+            expected,
+            "{url} {found:?}"
         );
     }
 }

@@ -29,15 +29,15 @@ fn grants() -> Grants {
 }
 
 #[test]
-fn reach_follows_the_way_a_host_was_named() {
+fn a_grant_says_how_a_host_was_named() {
     let grants = grants();
     assert_eq!(
         grants.check(&origin("https://api.acme.com")),
-        Ok(Reach::Local)
+        Ok(Naming::Exact)
     );
     assert_eq!(
         grants.check(&origin("https://eu.acme.org")),
-        Ok(Reach::Public)
+        Ok(Naming::Wildcard)
     );
     assert!(
         Grants::none("x")
@@ -114,4 +114,30 @@ fn both_the_pair_and_the_password_of_basic_are_masked() {
 #[test]
 fn nothing_shows_a_secret_by_debug() {
     assert!(!format!("{:?}", grants()).contains("horse"));
+}
+
+#[test]
+fn a_refused_address_says_what_would_allow_it() {
+    let exact = "https://api.acme.com";
+    let wide = "https://eu.acme.org";
+    let line = "put this under `plugins.acme.permissions`: hosts: [\"https://api.acme.com\", \
+                \"https://*.acme.org\", \"https://eu.acme.org\"]";
+    let agree = "to allow it, agree to this address with `runner trust`";
+    let cases = [
+        (exact, Place::Private, agree.to_owned()),
+        (wide, Place::Private, format!("{agree}, and {line}")),
+        (wide, Place::Loopback, format!("to allow it, {line}")),
+        (exact, Place::Metadata, "no name may lead there".to_owned()),
+        ("https://10.0.0.1", Place::Private, {
+            let line = line.replace("https://eu.acme.org", "https://10.0.0.1");
+            format!("{agree}, and {line}")
+        }),
+    ];
+    for (url, place, way_out) in cases {
+        let refusal = grants().refuse_address(&origin(url), place);
+        assert_eq!(
+            refusal.to_string(),
+            format!("plugin 'acme' may not reach {url}, which leads to {place}; {way_out}")
+        );
+    }
 }

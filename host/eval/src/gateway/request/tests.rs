@@ -1,7 +1,7 @@
 //! What is refused before anything is sent, and what a credential adds.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::exchange::Spent;
 use super::super::fault::Code;
@@ -41,7 +41,7 @@ fn with_header(name: &str, value: &str) -> Exchange {
 }
 
 fn refused(grants: &Grants, exchange: Exchange) -> (Code, String) {
-    let error = prepare(grants, exchange)
+    let error = prepare(grants, &BTreeSet::new(), exchange)
         .unwrap_err()
         .into_error(grants, Spent::default());
     (error.code, error.message)
@@ -72,7 +72,10 @@ fn the_hosts_own_headers_are_refused_in_any_case() {
         assert!(message.contains(&name.to_ascii_lowercase()), "{message}");
     }
     for name in ["content-type", "accept", "x-api-key", "anthropic-version"] {
-        assert!(prepare(&grants, with_header(name, "x")).is_ok(), "{name}");
+        assert!(
+            prepare(&grants, &BTreeSet::new(), with_header(name, "x")).is_ok(),
+            "{name}"
+        );
     }
 }
 
@@ -149,7 +152,7 @@ fn a_body_has_its_limit() {
         ..exchange()
     };
     let grants = grants("bearer", None);
-    assert!(prepare(&grants, sized(REQUEST_LIMIT)).is_ok());
+    assert!(prepare(&grants, &BTreeSet::new(), sized(REQUEST_LIMIT)).is_ok());
     assert_eq!(
         refused(&grants, sized(REQUEST_LIMIT + 1)).0,
         Code::InvalidRequest
@@ -185,7 +188,7 @@ fn each_scheme_puts_the_credential_into_its_place() {
             credential: Some("key".to_owned()),
             ..exchange()
         };
-        let prepared = prepare(&grants, exchange).unwrap();
+        let prepared = prepare(&grants, &BTreeSet::new(), exchange).unwrap();
         let (mut url, mut headers) = (prepared.draft.url.clone(), prepared.draft.headers.clone());
         prepared.signature.unwrap().sign(&mut url, &mut headers);
         let shown: Vec<String> = pairs(&headers)
@@ -208,7 +211,7 @@ fn signing_a_target_that_repeats_the_parameter_replaces_it() {
         credential: Some("key".to_owned()),
         ..exchange()
     };
-    let prepared = prepare(&grants, exchange).unwrap();
+    let prepared = prepare(&grants, &BTreeSet::new(), exchange).unwrap();
     let mut url = Url::parse("https://api.acme.com/v2?key=sk-old&b=2&key=").unwrap();
     prepared
         .signature
@@ -225,7 +228,7 @@ fn what_may_be_remembered_has_no_secret_in_it() {
         bucket: Some("gpt".to_owned()),
         ..with_header("openai-organization", "org-1")
     };
-    let prepared = prepare(&grants, exchange).unwrap();
+    let prepared = prepare(&grants, &BTreeSet::new(), exchange).unwrap();
     let envelope = prepared.draft.envelope(prepared.signature, 3);
     let everything = format!(
         "{:?}{}{:?}{:?}",

@@ -4,7 +4,7 @@
 //! plugins there are stands in the config: [`load`] reads the files, `env` and `plugins`;
 //! [`Config::plan`](crate::Config::plan), in `planning`, the rest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -94,6 +94,8 @@ pub struct Loaded {
 pub struct Config {
     /// The (first) file, as the user would write it.
     pub path: PathBuf,
+    /// The folders of its files; the current folder without any. Absolute, in no order.
+    pub folders: BTreeSet<PathBuf>,
     /// `plugins`, in the order written.
     pub plugins: Vec<PluginEntry>,
     /// `env`, templates rendered; may hold secrets.
@@ -136,6 +138,7 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
         warnings: Vec::new(),
     })?;
     let findings = Findings::default();
+    let folders = folders(&paths, &request.cwd);
     let given = &request.overrides.given;
     let sources = paths
         .into_iter()
@@ -182,6 +185,7 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
     }
     let config = Config {
         path: sources[0].path.clone(),
+        folders,
         plugins,
         env: (*declared.values).clone(),
         sources,
@@ -193,6 +197,14 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
     let declared = config.declared.clone();
     let (config, warnings) = declared.without_secrets(findings.verdict(config))?;
     Ok(Loaded { config, warnings })
+}
+
+fn folders(files: &[PathBuf], cwd: &Path) -> BTreeSet<PathBuf> {
+    if files.is_empty() {
+        return [cwd.to_owned()].into();
+    }
+    let folder = |file: &PathBuf| cwd.join(file).parent().unwrap_or(cwd).to_owned();
+    files.iter().map(folder).collect()
 }
 
 /// One file; `None` if it was reported.

@@ -21,6 +21,7 @@ mod over;
 mod persistence;
 mod replacing;
 mod spending;
+mod trust;
 
 pub(crate) use cache::{Cache, ClearCache, ListCache};
 pub(crate) use filtering::{Filtering, Wanted};
@@ -28,6 +29,7 @@ pub(crate) use kept::{Check, Config, Diff, Export, Import, Init};
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
 pub(crate) use replacing::Replacing;
 pub(crate) use spending::Spending;
+pub(crate) use trust::{Trust, TrustFlags};
 
 use crate::exit::USAGE;
 use crate::failure::Failure;
@@ -53,7 +55,8 @@ pub(crate) struct Global {
     pub(crate) verbose: bool,
     /// Read environment variables from FILE (NAME=value lines); they win over the process's own
     ///
-    /// Repeatable. A `.env` is read only when it is named here.
+    /// Repeatable. Of a `.env` that is not named here only keys are read (names that end in _KEY,
+    /// _TOKEN or _SECRET), where they are not set.
     #[arg(long, value_name = "FILE", global = true, value_delimiter = ',')]
     pub(crate) env_file: Vec<PathBuf>,
 }
@@ -80,6 +83,8 @@ pub(crate) enum Command {
     /// Check a config, or print its schema
     #[command(subcommand)]
     Config(Config),
+    /// Agree to what a config asks for beyond its rights, and look at what was agreed to
+    Trust(Box<Trust>),
     /// Look at plugins
     #[command(subcommand)]
     Plugin(Plugin),
@@ -170,6 +175,10 @@ pub(crate) struct Eval {
     /// What it may spend
     #[command(flatten)]
     pub(crate) spending: Spending,
+
+    /// What may be done that texts of others ask for
+    #[command(flatten)]
+    pub(crate) trust: TrustFlags,
 
     /// Load a plugin (.wasm), or every plugin of a folder; repeatable
     #[arg(long, value_name = "FILE|DIR", help_heading = "Plugins")]
@@ -309,6 +318,7 @@ pub(crate) fn parse_eval(words: impl Iterator<Item = OsString>) -> Option<Eval> 
         | Command::Init(_)
         | Command::Config(_)
         | Command::Plugin(_)
+        | Command::Trust(_)
         | Command::Cache(_) => None,
     }
 }

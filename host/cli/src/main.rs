@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 mod arguments;
 mod commands;
+mod consent;
 mod detail;
 mod env_file;
 mod environment;

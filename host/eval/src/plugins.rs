@@ -22,8 +22,10 @@ mod bounds;
 mod budgets;
 mod bundle;
 mod extras;
+mod foreign;
 mod interpreter;
 mod loading;
+mod ways;
 
 pub use bind_error::BindError;
 pub(crate) use bind_error::place;
@@ -31,8 +33,10 @@ pub(crate) use binding::{Binder, Grader, Target};
 pub(crate) use budgets::Budgets;
 use bundle::{Names, Waiting};
 pub use bundle::{Optional, Served, bundle, optional};
+pub(crate) use foreign::interpreters;
 pub(crate) use interpreter::Interpreter;
 use loading::{Loading, canonical, collision, duplicate};
+pub(crate) use ways::{Noted, Ways};
 
 /// Where to look for components.
 #[derive(Debug, Default)]
@@ -359,6 +363,12 @@ impl PluginSet {
     pub(crate) fn by_type(&self, assertion_type: &str) -> Option<&Arc<LoadedPlugin>> {
         self.types
             .get(assertion_type)
+            .map(|index| &self.plugins[*index])
+    }
+
+    pub(crate) fn by_language(&self, language: &str) -> Option<&Arc<LoadedPlugin>> {
+        self.languages
+            .get(language)
             .map(|index| &self.plugins[*index])
     }
 

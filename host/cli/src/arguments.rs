@@ -29,7 +29,7 @@ pub(crate) use kept::{Check, Config, Diff, Export, Import, Init};
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
 pub(crate) use replacing::Replacing;
 pub(crate) use spending::Spending;
-pub(crate) use trust::{Trust, TrustFlags};
+pub(crate) use trust::{Lock, Trust, TrustFlags};
 
 use crate::exit::USAGE;
 use crate::failure::Failure;
@@ -85,7 +85,7 @@ pub(crate) enum Command {
     Config(Config),
     /// Agree to what a config asks for beyond its rights, and look at what was agreed to
     Trust(Box<Trust>),
-    /// Look at plugins
+    /// Look at plugins, or write down which ones a config uses
     #[command(subcommand)]
     Plugin(Plugin),
     /// Look at the answers that are remembered, or forget them
@@ -255,6 +255,8 @@ pub(crate) struct Show {
 pub(crate) enum Plugin {
     /// Say what a component is, what it wants and whether it can be loaded
     Inspect(Inspect),
+    /// Write runner.lock beside the config: which components it uses, and what each may do
+    Lock(Box<Lock>),
 }
 
 /// `runner plugin inspect`

@@ -130,5 +130,6 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Cache(cache) => cache::run(&cache, &setting),
         Command::Trust(trust) => trust::run(*trust, &setting),
         Command::Plugin(Plugin::Inspect(inspect)) => inspect::run(&inspect, &setting),
+        Command::Plugin(Plugin::Lock(lock)) => eval::lock(&lock.eval, &setting),
     }
 }

@@ -180,6 +180,7 @@ mod tests {
         let flags = |trust_config, trust_data| TrustFlags {
             trust_config,
             trust_data,
+            locked: false,
         };
         let table = [
             (flags(false, false), None, Level::Nothing),

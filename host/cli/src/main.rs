@@ -21,6 +21,7 @@ mod findings;
 mod former;
 mod home;
 mod listing;
+mod lock;
 mod logging;
 mod output;
 mod progress;

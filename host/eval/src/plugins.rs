@@ -33,6 +33,7 @@ pub(crate) use binding::{Binder, Grader, Target};
 pub(crate) use budgets::Budgets;
 use bundle::{Names, Waiting};
 pub use bundle::{Optional, Served, bundle, optional};
+pub use foreign::ThirdParty;
 pub(crate) use foreign::interpreters;
 pub(crate) use interpreter::Interpreter;
 use loading::{Loading, canonical, collision, duplicate};
@@ -349,6 +350,15 @@ impl PluginSet {
                 })
             })
             .collect()
+    }
+
+    /// The components that the config names.
+    pub fn third_party(&self) -> impl Iterator<Item = ThirdParty> {
+        let plugins = self.plugins.iter();
+        plugins.filter_map(|plugin| match &plugin.trust {
+            Trust::Foreign(Some(entry)) => Some(ThirdParty::new(plugin, entry)),
+            Trust::Foreign(None) | Trust::Bundled => None,
+        })
     }
 
     /// The entry that grants something to a component of the bundle.

@@ -7,7 +7,7 @@
 mod guess;
 mod outline;
 
-pub(crate) use outline::{Outline, Version, invalid};
+pub(crate) use outline::{Outline, Version, highest, invalid};
 
 use crate::notice::{Code, Finding, bytes};
 use crate::v0_1;

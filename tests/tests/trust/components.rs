@@ -1,4 +1,4 @@
-//! Components that a config names.
+//! Components that a config names, and the file that pins them.
 
 use std::path::PathBuf;
 
@@ -102,4 +102,56 @@ fn one_yes_covers_trust_and_grants() {
     assert!(asked.contains("may not reach"), "{asked}");
     assert!(api.requests().is_empty());
     assert!(!run.finish().stderr.contains("P009"));
+}
+
+#[test]
+fn a_lock_file_pins_components_and_grants() {
+    let grader = std::fs::read(outside("grader")).expect("it was built");
+    let run = Run::new()
+        .env("RUNNER_TRUST", "config")
+        .file("grader.wasm", &grader)
+        .config(&with_grader(""));
+    let missing = run.clone().args(["eval", "--locked"]).finish();
+    missing.expect_code(2);
+    assert!(
+        missing.stderr.contains("runner.lock: is not there"),
+        "{}",
+        missing.stderr
+    );
+    run.clone().arg("eval").finish().expect_code(0);
+    let written = run.clone().args(["plugin", "lock"]).finish();
+    written.expect_code(0);
+    let lock = written.json("runner.lock");
+    assert_eq!(lock["plugins"]["loud"]["source"], "grader.wasm");
+    assert_eq!(lock["plugins"]["loud"]["api"], "0.1.1");
+    let locked = run.clone().args(["eval", "--locked"]).finish();
+    locked.expect_code(0);
+    assert!(!locked.stderr.contains("warning"), "{}", locked.stderr);
+
+    let wider = run.clone().config(&with_grader(
+        "    permissions: { hosts: ['https://a.example'] }\n",
+    ));
+    for command in [&["eval", "--locked"][..], &["config", "check", "--locked"]] {
+        let refused = wider.clone().args(command.iter().copied()).finish();
+        refused.expect_code(2);
+        assert!(
+            refused
+                .stderr
+                .contains("plugin 'loud': the digest of its grants is "),
+            "{}",
+            refused.stderr
+        );
+    }
+    let warned = wider.arg("eval").finish();
+    warned.expect_code(0);
+    assert!(
+        warned.stderr.contains("warning: ") && warned.stderr.contains("the digest of its grants"),
+        "{}",
+        warned.stderr
+    );
+    // It is no trust.
+    let untrusted = run.env("RUNNER_TRUST", "").config(&with_grader(""));
+    let untrusted = untrusted.args(["eval", "--locked"]).finish();
+    untrusted.expect_code(2);
+    assert!(untrusted.stderr.contains("use the component 'loud'"));
 }

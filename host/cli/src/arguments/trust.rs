@@ -16,6 +16,9 @@ pub(crate) struct TrustFlags {
     /// Allow what the config and the rows of its data files ask for, unseen
     #[arg(long, help_heading = "Trust")]
     pub(crate) trust_data: bool,
+    /// Refuse to run if the config's plugins are not exactly those of runner.lock
+    #[arg(long, help_heading = "Plugins")]
+    pub(crate) locked: bool,
 }
 
 /// `runner trust`
@@ -35,6 +38,14 @@ pub(crate) struct Trust {
     #[arg(long, conflicts_with = "yes")]
     pub(crate) revoke: bool,
     /// The run that it is about.
+    #[command(flatten)]
+    pub(crate) eval: Eval,
+}
+
+/// `runner plugin lock`: the flags of `eval`, so that exactly that config is read.
+#[derive(Debug, Args)]
+pub(crate) struct Lock {
+    /// The run whose components are written down.
     #[command(flatten)]
     pub(crate) eval: Eval,
 }

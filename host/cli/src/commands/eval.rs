@@ -44,7 +44,7 @@ mod planned;
 mod session;
 mod watch;
 
-pub(super) use check::{agree, check};
+pub(super) use check::{agree, check, lock};
 use planned::consented;
 use session::Session;
 use watch::Touched;

@@ -9,11 +9,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use runner_config::plan::{Plan, Position, Provider};
 use runner_config::{
     CredentialGrant, Origin as Author, Permissions, PluginEntry, TrustRequest, TrustSubject,
 };
+use runner_sandbox::abi::{CredentialWant, Wants};
 use serde_json::{Map, Value, json};
 
 use super::binding::{Bound, digest, patterns, reads, scheme};
@@ -92,6 +94,56 @@ impl Binder<'_> {
         takes.retain(|name| *name != grant.env);
         (Some(found.value), takes)
     }
+}
+
+/// A component that the config names, as it is pinned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThirdParty {
+    /// What the config calls it.
+    pub alias: String,
+    /// Its file.
+    pub source: PathBuf,
+    /// The digest of its bytes.
+    pub sha256: String,
+    /// The version of the plugin API that it was built for.
+    pub api: String,
+    /// The digest of what it asks for.
+    pub wants: String,
+    /// The digest of what the config grants.
+    pub grants: String,
+}
+
+impl ThirdParty {
+    pub(super) fn new(plugin: &LoadedPlugin, entry: &PluginEntry) -> Self {
+        Self {
+            alias: plugin.alias.clone(),
+            source: entry.source.clone(),
+            sha256: plugin.component.sha256().to_owned(),
+            api: plugin.component.api().unwrap_or_default().to_owned(),
+            wants: digest(&wants_json(&plugin.component.info().wants)),
+            grants: digest(&granted_json(&entry.permissions)),
+        }
+    }
+}
+
+fn wants_json(wants: &Wants) -> Value {
+    let credential = |want: &CredentialWant| {
+        json!([
+            want.name,
+            want.env,
+            want.env_config_key,
+            want.value_config_key,
+            want.scheme
+        ])
+    };
+    let settings = wants.settings.iter();
+    json!({
+        "hosts": wants.hosts,
+        "hostConfigKey": wants.host_config_key,
+        "credentials": wants.credentials.iter().map(credential).collect::<Value>(),
+        "settings": settings.map(|want| json!([want.env, want.config_key])).collect::<Value>(),
+        "llm": wants.llm.iter().map(|(alias, _)| alias.as_str()).collect::<Value>(),
+    })
 }
 
 /// What components that run code of the plan need: nothing binds them.

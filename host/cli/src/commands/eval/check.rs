@@ -1,4 +1,4 @@
-//! All of a run but the run: what `runner config check` and `runner trust` do.
+//! All of a run but the run: what `runner config check`, `runner trust` and `runner plugin lock` do.
 
 use runner_eval::gateway::Exchanges;
 use serde_json::Value;
@@ -12,8 +12,10 @@ use crate::arguments::{Beginning, Eval, Exchanges as Asked};
 use crate::consent::{self, Consent, How, Unseen};
 use crate::exit::{Policy, SUCCESS};
 use crate::failure::Failure;
+use crate::lock as lock_file;
 use crate::output::Output;
 use crate::stdout;
+use crate::visible;
 
 /// Finds all that `eval` with these flags would find before its first case; gives the plan as
 /// it was understood. Nothing is sent, recorded or evaluated.
@@ -83,5 +85,18 @@ pub(in crate::commands) fn agree(
         text.push('\n');
     }
     stdout::print(&text)?;
+    Ok(SUCCESS)
+}
+
+/// Writes down the components of a config; gives the exit code.
+///
+/// # Errors
+/// When the config or one of them can't be used.
+pub(in crate::commands) fn lock(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
+    let session = Session::new(arguments, &Beginning::New, setting)?;
+    let planned = plan(&session, setting, &Touched::default().read)?;
+    let file = lock_file::write(&planned.folders, &planned.plugins)?;
+    let shown = file.display().to_string();
+    stdout::print(&format!("written: {}\n", visible::line(&shown)))?;
     Ok(SUCCESS)
 }

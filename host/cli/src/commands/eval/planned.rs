@@ -16,6 +16,7 @@ use super::{overrides, refused, sandbox, warn};
 use crate::consent::{self, Consent, How, Unseen};
 use crate::failure::Failure;
 use crate::home;
+use crate::lock;
 use crate::output::Output;
 
 /// A plan with the components that it runs on.
@@ -56,6 +57,12 @@ pub(super) fn consented(
 ) -> Result<Settled, Failure> {
     let unseen = Unseen::of(&session.eval.trust, setting.trusted.as_deref())?;
     let planned = plan(session, setting, files_read)?;
+    lock::check(
+        &planned.folders,
+        &planned.plugins,
+        session.eval.trust.locked,
+        &setting.talk,
+    )?;
     let folders = planned.folders.clone();
     let prepared = planned.prepare(setting, runtime, offline)?;
     let consent = Consent {

@@ -113,12 +113,12 @@ fn what_was_exported_is_imported_as_it_was() {
     imported.expect_code(0);
     assert_eq!(
         imported.stdout,
-        format!("imported: {id}, 2 results\nnext: runner show {id}\n")
+        format!("imported: import-{id}, 2 results\nnext: runner show import-{id}\n")
     );
     let shown = imported.again().args(["show", "--json"]).finish();
     let (old, new) = (finished.json("kept.json"), shown.stdout_json());
+    assert_eq!(new["evalId"], format!("import-{id}"));
     for part in [
-        "/evalId",
         "/config",
         "/results/results",
         "/results/prompts",
@@ -224,7 +224,7 @@ fn results_of_promptfoo_are_imported_and_what_is_broken_leaves_nothing() {
     assert_eq!(
         json!(facts),
         json!([
-            "eval-abc-2024-11-20T12:00:00",
+            "import-eval-abc-2024-11-20T12:00:00",
             "From elsewhere",
             "2024-11-20T12:00:00.000Z",
             "finished",
@@ -236,7 +236,7 @@ fn results_of_promptfoo_are_imported_and_what_is_broken_leaves_nothing() {
     );
     let shown = imported
         .again()
-        .args(["show", "eval-abc", "--test", "1"])
+        .args(["show", "import-eval-abc", "--test", "1"])
         .finish();
     assert!(shown.stdout.contains("as it was"), "{}", shown.stdout);
 

@@ -3,6 +3,7 @@
 //! Stages go from seconds to minutes, so that the cheap mistake is found first. They use
 //! the release profile as everything here does: the libraries are looked at once.
 
+use crate::deny;
 use crate::house;
 use crate::place::Place;
 use crate::pure;
@@ -21,10 +22,19 @@ pub(crate) enum Stage {
     Docs,
     /// The scheduler imports nothing.
     Pure,
+    /// What the dependencies are.
+    Deny,
 }
 
 impl Stage {
-    const ALL: [Self; 5] = [Self::Form, Self::House, Self::Pure, Self::Lints, Self::Docs];
+    const ALL: [Self; 6] = [
+        Self::Form,
+        Self::House,
+        Self::Pure,
+        Self::Deny,
+        Self::Lints,
+        Self::Docs,
+    ];
 
     /// The name on the command line.
     fn name(self) -> &'static str {
@@ -34,6 +44,7 @@ impl Stage {
             Self::Lints => "clippy",
             Self::Docs => "docs",
             Self::Pure => "pure",
+            Self::Deny => "deny",
         }
     }
 
@@ -59,6 +70,7 @@ pub(crate) fn run_stage(place: &Place, stage: Stage) -> Result<(), Failure> {
         Stage::Lints => lints(place),
         Stage::Docs => docs(place),
         Stage::Pure => pure::run(place),
+        Stage::Deny => deny::run(place),
     };
     result.map_err(|failure| failure.again(again))
 }

@@ -8,7 +8,10 @@
 mod bench;
 mod check;
 mod compat;
+mod deny;
+mod fuzz;
 mod house;
+mod nightly;
 mod nunjucks;
 mod place;
 mod plugins;
@@ -32,8 +35,9 @@ usage: cargo xtask <command>
 
   quickstart          build everything and run examples/quickstart
   test                build everything, check, run all tests
-  check [STAGE]       fmt, clippy, docs, house (sizes, names, who may depend on whom) and
-                      pure (the scheduler needs no system); with a stage: that one alone
+  check [STAGE]       fmt, clippy, docs, house (sizes, names, who may depend on whom), pure (the
+                      scheduler needs no system) and deny (licences, sources and versions of
+                      the dependencies); with a stage: that one alone
   bench               measure what admission costs, and whole runs of the program: CPU a
                       case, distance to the ideal, use of a quota
   sim [FILTER] [--seeds N] | --write | --check | --trace NAME SEED
@@ -42,6 +46,10 @@ usage: cargo xtask <command>
   soak [--cycles N] [--seed S]
                       kill the program at random moments and let it go on, 2000 times
                       unless told otherwise, and look each time at what it left
+  fuzz [TARGET] [--seconds N] [--seed S]
+                      inputs that nobody would write, against everything that reads what
+                      strangers wrote; each target for a minute unless told otherwise
+  nightly [--hours N] fuzz for so long, one unless told otherwise, and soak
   nunjucks [--write]  the table of templates against the real nunjucks, which npm brings
   compat [--stored] [--write] [NAME…]
                       the configs of tests/compat by promptfoo, which npm brings, and by the
@@ -84,6 +92,15 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
         ["soak", ref rest @ ..] => {
             let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
             Box::new(move |place| soak::run(place, &words))
+        }
+        ["fuzz", ref rest @ ..] => {
+            let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
+            Box::new(move |place| fuzz::run(place, &words))
+        }
+        ["nightly"] => Box::new(|place| nightly::run(place, "1")),
+        ["nightly", "--hours", hours] => {
+            let hours = hours.to_owned();
+            Box::new(move |place| nightly::run(place, &hours))
         }
         ["check"] => Box::new(check::run),
         ["check", stage] => {

@@ -55,8 +55,10 @@ pub(crate) struct Global {
     pub(crate) verbose: bool,
     /// Read environment variables from FILE (NAME=value lines); they win over the process's own
     ///
-    /// Repeatable. Of a `.env` that is not named here only keys are read (names that end in _KEY,
-    /// _TOKEN or _SECRET), where they are not set.
+    /// Repeatable. Without it, a `.env` in this folder gives its keys alone (names that end in
+    /// _KEY, _TOKEN or _SECRET), where the environment has none; a line says which. Whoever wrote
+    /// that file then has the account on which prompts and answers are seen and paid for: in a
+    /// folder that a stranger made, set keys of your own. With it, `.env` is read only if named.
     #[arg(long, value_name = "FILE", global = true, value_delimiter = ',')]
     pub(crate) env_file: Vec<PathBuf>,
 }
@@ -187,6 +189,9 @@ pub(crate) struct Eval {
     /// Write the results to FILE: .json, .jsonl (also while the run goes on), .csv, .yaml, .txt, .html or .junit.xml; repeatable
     #[arg(short, long, value_name = "FILE", help_heading = "Results")]
     pub(crate) output: Vec<PathBuf>,
+    /// Write CSV cells that a spreadsheet would take for formulas (=, +, -, @ first) as they are, without an apostrophe before them
+    #[arg(long, help_heading = "Results")]
+    pub(crate) csv_raw: bool,
     /// Write what happens to FILE as it happens, one JSON object per line: cases, and each lane's slots, limits and retries
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) events: Option<PathBuf>,

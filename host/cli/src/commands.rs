@@ -90,6 +90,7 @@ impl Setting {
         let options = OpenOptions {
             wal: !self.environment.flag("DISABLE_WAL_MODE")?,
         };
+        self.home.make()?;
         let store = Store::open(&self.home.runs(), options).map_err(anyhow::Error::new)?;
         Ok(match self.environment.seconds("LOCK_TIMEOUT")? {
             Some(patience) => store.with_patience(patience),

@@ -116,8 +116,9 @@ impl Environment {
     }
 
     /// Adds the keys of a `.env` that nobody named, where they are not set, and says which. It
-    /// may be a stranger's: a key of theirs harms nobody, but an address of theirs would be sent
-    /// the user's key. None if there is no such file, or it is no text of that form.
+    /// may be a stranger's. An address of theirs would be sent the user's key, so it gives none;
+    /// with a key of theirs, prompts and answers are seen in their account, which is why it is
+    /// told. None if there is no such file, or it is no text of that form.
     pub(crate) fn read_keys(&mut self, path: &Path) -> Vec<String> {
         let text = std::fs::read_to_string(path).unwrap_or_default();
         let mut taken = Vec::new();

@@ -9,7 +9,7 @@
 //! `>(…)`, is written to as well, by a thread that may wait for its reader. Standard output is
 //! refused, as it is for results: it belongs to the table and the summary.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +22,7 @@ mod line;
 mod pipe;
 
 use crate::failure::Failure;
+use crate::folder::Folder;
 use crate::output::{Output, check_place};
 use crate::talk::Talk;
 use pipe::Pipe;
@@ -72,7 +73,7 @@ impl EventsFile {
             check_place(path)?;
         }
         if path.is_file() {
-            let opened = OpenOptions::new().append(true).open(path);
+            let opened = ordinary(path);
             opened.map_err(|error| Failure::usage(format!("can't write {shown}: {error}")))?;
         }
         Ok(Some(Self {
@@ -119,7 +120,9 @@ impl Place {
         if path.exists() && !path.is_file() {
             return Pipe::open(path.to_owned()).map(Self::Pipe);
         }
-        File::create(path).map(Self::File)
+        let file = ordinary(path)?;
+        file.set_len(0)?;
+        Ok(Self::File(file))
     }
 
     fn write(&mut self, line: String) -> io::Result<()> {
@@ -134,6 +137,20 @@ impl Place {
             Self::File(_) => Ok(()),
             Self::Pipe(pipe) => pipe.close(PATIENCE),
         }
+    }
+}
+
+/// Opens an ordinary file, not through a link, or makes it and its folder.
+fn ordinary(path: &Path) -> io::Result<File> {
+    let path = std::path::absolute(path)?;
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    fs::create_dir_all(folder)?;
+    let folder = Folder::make(&folder.canonicalize()?)?;
+    match folder.open(name)? {
+        Some(file) => Ok(file),
+        None => folder.create(name),
     }
 }
 

@@ -4,10 +4,17 @@
 //! point it at an empty one. Without it, results are data and compiled plugins are a cache, and
 //! each goes where the platform wants such things.
 
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+
+use runner_eval::plugins::{Bundled, Known};
 
 use crate::environment::Environment;
 use crate::failure::Failure;
+
+/// sha256 of the plugins that the program was built with; see `build.rs`.
+const DIGESTS: &str = env!("RUNNER_BUNDLE");
 
 /// The folders of this command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +46,26 @@ impl Home {
         })
     }
 
+    /// Makes the folders, which nobody else may look into, before anything is put there. One that
+    /// is there and that the user named keeps its rights; what is made in it is private all the
+    /// same.
+    ///
+    /// # Errors
+    /// When a folder can't be made.
+    pub(crate) fn make(&self) -> Result<(), Failure> {
+        for folder in [&self.data, &self.cache] {
+            private(folder).map_err(|error| {
+                let shown = folder.display();
+                Failure::usage(format!("the folder {shown} can't be made: {error}"))
+                    .help("set RUNNER_HOME to a folder that can be written to")
+            })?;
+        }
+        // Earlier versions let others look into this one.
+        #[cfg(unix)]
+        close_to_others(&self.cache);
+        Ok(())
+    }
+
     /// The database of runs.
     pub(crate) fn runs(&self) -> PathBuf {
         self.data.join("runs.db")
@@ -60,7 +87,30 @@ impl Home {
     }
 }
 
-/// The folder of the bundled plugins: `RUNNER_BUNDLED_PLUGINS`, or `plugins` beside `program`.
+fn private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Takes the rights of others from a folder, if it is the user's; if it isn't, what is in it is
+/// private all the same.
+#[cfg(unix)]
+fn close_to_others(folder: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |metadata: fs::Metadata| metadata.permissions().mode();
+    if fs::metadata(folder).is_ok_and(|metadata| mode(metadata) & 0o077 != 0) {
+        drop(fs::set_permissions(
+            folder,
+            PermissionsExt::from_mode(0o700),
+        ));
+    }
+}
+
+/// The bundled plugins: in `RUNNER_BUNDLED_PLUGINS`, whatever they are, or those that this program
+/// was built with, in `plugins` beside `program`.
 ///
 /// # Errors
 /// When there is none: nearly every config needs them.
@@ -68,23 +118,30 @@ pub(crate) fn bundled_plugins(
     environment: &Environment,
     cwd: &Path,
     program: &Path,
-) -> Result<PathBuf, Failure> {
+) -> Result<Bundled, Failure> {
     if let Some(folder) = environment.get("RUNNER_BUNDLED_PLUGINS") {
-        let folder = cwd.join(folder);
-        return if folder.is_dir() {
-            Ok(folder)
+        let directory = cwd.join(folder);
+        return if directory.is_dir() {
+            Ok(Bundled {
+                directory,
+                known: Known::Folder,
+            })
         } else {
-            let shown = folder.display();
+            let shown = directory.display();
             Err(Failure::usage(format!(
                 "RUNNER_BUNDLED_PLUGINS names {shown}, which is no folder"
             )))
         };
     }
-    let folder = program.parent().unwrap_or(cwd).join("plugins");
-    if folder.is_dir() {
-        return Ok(folder);
+    let directory = program.parent().unwrap_or(cwd).join("plugins");
+    if directory.is_dir() {
+        let digests = DIGESTS.split(',').map(str::to_owned);
+        return Ok(Bundled {
+            directory,
+            known: Known::Digests(digests.collect()),
+        });
     }
-    let shown = folder.display();
+    let shown = directory.display();
     Err(Failure::usage(format!(
         "the bundled plugins are missing: there is no folder {shown}"
     ))
@@ -106,6 +163,28 @@ mod tests {
             home.compiled_plugins(),
             Path::new("/project/state/cache/plugins")
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_looks_into_its_folders() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let named = folder.path().to_str().expect("a path in UTF-8");
+        fs::create_dir_all(folder.path().join("old/cache")).expect("made");
+        let mode = |path: &Path| {
+            let metadata = fs::metadata(path).expect("it is there");
+            metadata.permissions().mode() & 0o777
+        };
+        for (name, outer) in [("new/er", 0o700), ("old", 0o755)] {
+            let home = format!("{named}/{name}");
+            let _ = fs::set_permissions(&home, PermissionsExt::from_mode(0o755));
+            let environment = Environment::from_pairs(&[("RUNNER_HOME", &home)]);
+            let done = Home::find(&environment, Path::new("/")).and_then(|home| home.make());
+            done.map_err(|failure| failure.render()).expect("made");
+            assert_eq!(mode(Path::new(&home)), outer, "{name}");
+            assert_eq!(mode(&Path::new(&home).join("cache")), 0o700, "{name}");
+        }
     }
 
     #[test]
@@ -130,7 +209,9 @@ mod tests {
                 Path::new("/x"),
             )
         };
-        assert!(found(here).is_ok_and(|folder| folder == Path::new(here)));
+        assert!(found(here).is_ok_and(
+            |found| found.directory == Path::new(here) && matches!(found.known, Known::Folder)
+        ));
         assert!(found("nonexistent").is_err());
     }
 }

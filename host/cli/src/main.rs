@@ -18,6 +18,7 @@ mod exit;
 mod failure;
 mod figures;
 mod findings;
+mod folder;
 mod former;
 mod home;
 mod listing;

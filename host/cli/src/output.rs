@@ -3,15 +3,20 @@
 //! They are written from the store at the end of a run, record by record in index order, in
 //! memory that doesn't grow with the run, to a file beside the target that then takes its name:
 //! a reader never sees half a file, and a failed write leaves the old one. jsonl is besides
-//! streamed while the run goes on. Every problem with a path that can be found is found before
-//! anything is spent. Files for programs hold texts as they are; files for people (txt, html,
-//! junit.xml) have what could mislead a reader replaced by `visible`, as a terminal has.
+//! streamed while the run goes on. Every problem with a path that can be found without making
+//! anything is found before anything is spent; a folder is made when its file is written.
+//!
+//! Files for programs hold texts as they are, but for formulas in CSV; files for people (txt,
+//! html, junit.xml) have what could mislead a reader replaced by `visible`, as a terminal has.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context;
+use runner_config::Origin;
+use runner_config::plan::OutputPath;
 use runner_eval::record::CaseRecord;
 use runner_eval::summary::Summary;
 use serde::{Deserialize, Serialize};
@@ -22,6 +27,8 @@ mod html;
 mod json;
 mod jsonl;
 mod junit;
+mod known;
+mod place;
 mod replacement;
 mod txt;
 mod yaml;
@@ -31,7 +38,9 @@ pub(crate) use jsonl::Stream;
 pub(crate) use yaml::block as yaml_block;
 
 use crate::failure::Failure;
+use crate::folder;
 use crate::stored::StoredRun;
+use place::Place;
 use replacement::Replacement;
 
 /// What a results file can be.
@@ -70,8 +79,10 @@ const FORMATS: [(&str, Format); 9] = [
 /// A results file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Output {
-    path: PathBuf,
+    path: OutputPath,
     format: Format,
+    /// Whether cells of CSV may be formulas.
+    raw_cells: bool,
 }
 
 /// A run as the files tell it.
@@ -148,9 +159,14 @@ impl Output {
     ///
     /// # Errors
     /// When there is no such format.
-    pub(crate) fn at(path: &Path) -> Result<Self, Failure> {
-        let shown = path.display();
-        let extension = path
+    pub(crate) fn at(path: OutputPath) -> Result<Self, Failure> {
+        let shown = path.path.display();
+        // What a config calls a link says nothing about what it leads to.
+        let named = match path.origin {
+            Origin::Person => &path.path,
+            Origin::Config | Origin::Data(_) => &path.place,
+        };
+        let extension = named
             .extension()
             .and_then(OsStr::to_str)
             .unwrap_or_default()
@@ -161,24 +177,31 @@ impl Output {
             ))
             .help("use .json, .jsonl, .csv, .yaml, .txt, .html or .junit.xml"));
         };
+        let format = *format;
+        let raw_cells = false;
         Ok(Self {
-            path: path.to_owned(),
-            format: *format,
+            path,
+            format,
+            raw_cells,
         })
     }
 
-    /// Several files, each named once and each in a place where it can be written.
+    /// Several files, each named once and each in a place where it can be written; `raw_cells`:
+    /// cells of CSV may be formulas. Nothing is made.
     ///
     /// # Errors
     /// The first problem found.
-    pub(crate) fn prepare(paths: &[PathBuf]) -> Result<Vec<Self>, Failure> {
+    pub(crate) fn prepare(paths: &[OutputPath], raw_cells: bool) -> Result<Vec<Self>, Failure> {
         let mut outputs: Vec<Self> = Vec::new();
         for path in paths {
-            let output = Self::at(path)?;
-            if outputs.contains(&output) {
+            let output = Self {
+                raw_cells,
+                ..Self::at(path.clone())?
+            };
+            if outputs.iter().any(|other| other.path() == output.path()) {
                 return Err(Failure::usage(format!(
                     "{} is named twice as a results file",
-                    path.display()
+                    path.path.display()
                 )));
             }
             output.check()?;
@@ -189,12 +212,33 @@ impl Output {
 
     /// Whether a file can be put there.
     fn check(&self) -> Result<(), Failure> {
-        check_place(&self.path)
+        check_place(self.path())?;
+        if self.path.origin == Origin::Person {
+            return Ok(());
+        }
+        // A folder that is not there has no file, and is not made for the question.
+        let exists = self.path.place.symlink_metadata().is_ok();
+        let place = exists.then(|| Place::of(&self.path, self.format));
+        place.transpose().map(drop).map_err(|error| {
+            let shown = self.path().display();
+            Failure::usage(format!("can't write {shown}: {error}")).help(
+                "the config's outputPath replaces results only: name another file there, \
+                 remove this one, or name it yourself with -o",
+            )
+        })
     }
 
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
-        &self.path
+        &self.path.path
+    }
+
+    /// Opens it for what is written bit by bit: what was in it is gone.
+    ///
+    /// # Errors
+    /// When it can't be written there, or must not.
+    fn emptied(&self) -> io::Result<File> {
+        Place::of(&self.path, self.format)?.emptied()
     }
 
     /// What it is.
@@ -208,11 +252,12 @@ impl Output {
     /// When the records can't be read or the file can't be written; what was there stays.
     pub(crate) fn write(&self, run: &Run<'_>) -> anyhow::Result<()> {
         let replace = || -> anyhow::Result<()> {
-            let mut file = BufWriter::new(Replacement::create(&self.path)?);
+            let place = Place::of(&self.path, self.format)?;
+            let mut file = BufWriter::new(Replacement::create(place)?);
             match self.format {
                 Format::Json => json::write(&mut file, run)?,
                 Format::Jsonl => jsonl::write(&mut file, run)?,
-                Format::Csv => csv::write(&mut file, run)?,
+                Format::Csv => csv::write(&mut file, run, self.raw_cells)?,
                 Format::Yaml => yaml::write(&mut file, run)?,
                 Format::Txt => txt::write(&mut file, run)?,
                 Format::Html => html::write(&mut file, run)?,
@@ -221,11 +266,11 @@ impl Output {
             let replacement = file.into_inner().map_err(io::IntoInnerError::into_error)?;
             Ok(replacement.commit()?)
         };
-        replace().with_context(|| format!("can't write {}", self.path.display()))
+        replace().with_context(|| format!("can't write {}", self.path().display()))
     }
 }
 
-/// Whether a file can be put at `path`; leaves nothing behind but the folder, which is made.
+/// Whether a file can be put at `path`; nothing is made.
 ///
 /// # Errors
 /// When it can't, with what to do.
@@ -236,24 +281,15 @@ pub(crate) fn check_place(path: &Path) -> Result<(), Failure> {
             "can't write {shown}: it is a folder"
         )));
     }
-    let folder = folder(path);
-    std::fs::create_dir_all(folder).map_err(|error| {
-        let folder = folder.display();
-        Failure::usage(format!(
-            "can't write {shown}: the folder {folder} can't be made: {error}"
-        ))
-    })?;
-    // The only test that knows read-only mounts, quotas and access lists is to do it.
-    Replacement::create(path)
-        .map(drop)
-        .map_err(|error| Failure::usage(format!("can't write {shown}: {error}")))
-}
-
-/// The folder that holds `path`.
-fn folder(path: &Path) -> &Path {
-    path.parent()
-        .filter(|folder| !folder.as_os_str().is_empty())
-        .unwrap_or(Path::new("."))
+    folder::try_place(path).map_err(|error| {
+        let folder = path.parent().unwrap_or(path);
+        let why = if folder.is_dir() {
+            error.to_string()
+        } else {
+            format!("the folder {} can't be made: {error}", folder.display())
+        };
+        Failure::usage(format!("can't write {shown}: {why}"))
+    })
 }
 
 #[cfg(test)]

@@ -6,6 +6,9 @@
 use std::io::{self, BufWriter, Write};
 
 use anyhow::Context;
+use serde_json::Value;
+
+use crate::visible;
 
 /// Writes `text` and flushes.
 ///
@@ -14,6 +17,41 @@ use anyhow::Context;
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     tolerate(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// Writes JSON in lines, with what a terminal would obey escaped.
+///
+/// # Errors
+/// As [`print`].
+pub(crate) fn json(value: &Value) -> anyhow::Result<()> {
+    print(&visible::json(&format!("{value:#}\n")))
+}
+
+/// As [`stream`] for JSON, with what a terminal would obey escaped.
+///
+/// # Errors
+/// As [`stream`].
+pub(crate) fn stream_json(
+    write: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    stream(|out| write(&mut Escaping(out)))
+}
+
+/// Escapes JSON on its way; whoever writes it writes whole characters.
+struct Escaping<'a>(&'a mut dyn Write);
+
+impl Write for Escaping<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.0.write_all(visible::json(text).as_bytes())?,
+            Err(error) => return Err(io::Error::new(io::ErrorKind::InvalidData, error)),
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Lets `write` write to a buffer in front of standard output, and flushes it.

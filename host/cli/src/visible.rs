@@ -4,10 +4,12 @@
 //! otherwise: an escape sequence can rename the window, hide what follows, or write to the
 //! clipboard; a bidirectional override can make a message read as another. Everything that is
 //! printed for people goes through here. Nothing is dropped silently: a character that can't
-//! be shown is replaced by a visible one, so that a strange output looks strange. Files (`-o`)
-//! are not for here: they hold the text as it is.
+//! be shown is replaced by a visible one, so that a strange output looks strange. JSON on standard
+//! output keeps its meaning: such characters are escaped. Files (`-o`) are not for here: they hold
+//! the text as it is.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 /// `text` on one line: line breaks and tabs become spaces.
 pub(crate) fn line(text: &str) -> Cow<'_, str> {
@@ -32,6 +34,31 @@ pub(crate) fn block(text: &str) -> Cow<'_, str> {
         Cow::Borrowed(text) => shown(text, keep),
         Cow::Owned(text) => Cow::Owned(shown(&text, keep).into_owned()),
     }
+}
+
+/// JSON that means the same and holds no character that a terminal would obey: they stand in
+/// texts only, and there as `\uXXXX`. Below a space JSON escapes all of them itself.
+pub(crate) fn json(json: &str) -> Cow<'_, str> {
+    if !json.contains(is_obeyed) {
+        return Cow::Borrowed(json);
+    }
+    let mut text = String::with_capacity(json.len() + 8);
+    for c in json.chars() {
+        if is_obeyed(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a string can't fail.
+                let _ = write!(text, "\\u{unit:04x}");
+            }
+        } else {
+            text.push(c);
+        }
+    }
+    Cow::Owned(text)
+}
+
+/// Whether a terminal obeys a character that is no control of ASCII's first 32.
+pub(crate) fn is_obeyed(c: char) -> bool {
+    c > ' ' && stand_in(c).is_some()
 }
 
 /// The first `max` characters of `text`, with `…` where something was cut off.
@@ -121,6 +148,21 @@ mod tests {
     #[test]
     fn text_cannot_be_made_to_read_backwards() {
         assert_eq!(block("a\u{202e}b\u{2066}c"), "a\u{fffd}b\u{fffd}c");
+    }
+
+    #[test]
+    fn json_keeps_its_meaning_and_loses_what_a_terminal_obeys() {
+        let texts = "\u{1b}[31m \u{7f}\u{9b}2J \u{202e}cba\u{2066} \u{e0041} \u{2028} ä 👩‍👩‍👧\n";
+        let told = serde_json::json!({ texts: [texts] });
+        for written in [told.to_string(), format!("{told:#}")] {
+            let shown = json(&written);
+            let is_tame = |c: char| c == '\n' || stand_in(c).is_none();
+            assert!(shown.chars().all(is_tame), "{shown}");
+            let read: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+            assert_eq!(read, told);
+        }
+        assert!(json("\u{e0041}") == "\\udb40\\udc41");
+        assert!(matches!(json("{\"ä\": 1}"), Cow::Borrowed(_)));
     }
 
     #[test]

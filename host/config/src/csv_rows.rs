@@ -3,7 +3,12 @@
 //! Lenient as promptfoo is in the end: quotes inside unquoted cells are text, rows may be short
 //! or long, blank lines are nothing. Headers are trimmed, quoted cells are not; what counts of the
 //! blanks around other cells is [`Blanks`].
+//!
+//! Memory: the text, and one row beside it. The whole text is looked through first, so that what
+//! is wrong on the last line is said before the first row is used; then rows are made one by one,
+//! each without what lies beyond the last header.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -22,11 +27,13 @@ pub(crate) enum Blanks {
     Trimmed,
 }
 
-/// A file's rows.
-#[derive(Debug)]
-pub(crate) struct Table {
+/// How many columns are read: what spreadsheets can have.
+const MAX_COLUMNS: usize = 16_384;
+
+/// A file's rows, the first of them apart.
+pub(crate) struct Table<'a> {
     pub(crate) headers: Vec<String>,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Box<dyn Iterator<Item = Row> + 'a>,
 }
 
 /// A row that isn't blank.
@@ -60,7 +67,12 @@ pub(crate) fn delimiter(env: &BTreeMap<String, String>, findings: &Findings) -> 
 }
 
 /// Reads a file's text; what is wrong is reported.
-pub(crate) fn read(path: &Path, text: &str, blanks: Blanks, reading: Reading<'_>) -> Option<Table> {
+pub(crate) fn read<'a>(
+    path: &Path,
+    text: &'a str,
+    blanks: Blanks,
+    reading: Reading<'_>,
+) -> Option<Table<'a>> {
     let at = |line| Position {
         file: path.to_owned(),
         line,
@@ -69,142 +81,219 @@ pub(crate) fn read(path: &Path, text: &str, blanks: Blanks, reading: Reading<'_>
     };
     let delimiter = char::from(delimiter(reading.process, reading.findings));
     let strict = environment::flag(reading.process, environment::CSV_STRICT, reading.findings);
-    let mut rows = match rows(text, delimiter, strict, blanks) {
-        Ok(rows) => rows,
+    let format = Format {
+        delimiter,
+        strict,
+        blanks,
+    };
+    let header = match format.look_through(text) {
+        Ok(header) => header,
         Err((line, fault)) => {
-            let message = match fault {
-                Fault::Open => "not valid CSV: the quote that opens here is never closed",
-                Fault::Stray => "not valid CSV: a quote inside a cell, and CSV_STRICT is on",
-            };
-            reading.findings.error(at(line), message);
+            let (message, help) = fault.said();
+            reading.findings.error_perhaps(at(line), message, help);
             return None;
         }
     };
-    rows.retain(|row| row.cells.iter().any(|cell| !cell.trim().is_empty()));
-    let is_too_long = |row: &&Row| row.cells.iter().any(|cell| cell.len() > MAX_RENDERED);
-    if let Some(row) = rows.iter().find(is_too_long) {
-        let message = format!("a cell of more than {} MiB", MAX_RENDERED >> 20);
-        let help = "no prompt may be that long; name a file of the text, or cut it";
-        reading.findings.error_help(at(row.line), message, help);
-        return None;
-    }
-    if rows.is_empty() {
+    let Some(header) = header else {
         reading.findings.error(at(0), "has no header line");
         return None;
-    }
-    let headers = rows
-        .remove(0)
-        .cells
-        .iter()
-        .map(|header| header.trim().to_owned())
-        .collect();
-    Some(Table { headers, rows })
+    };
+    let headers = header.cells.iter().map(|header| header.trim().to_owned());
+    let headers: Vec<String> = headers.collect();
+    let rows = format.rows(text, headers.len()).skip(1);
+    Some(Table {
+        headers,
+        rows: Box::new(rows),
+    })
 }
 
 /// The cells of a text that is one row, without empty ones.
 pub(crate) fn split(text: &str, delimiter: char) -> Vec<String> {
-    match rows(text, delimiter, false, Blanks::Trimmed) {
-        Ok(rows) => rows
-            .into_iter()
-            .flat_map(|row| row.cells)
-            .filter(|cell| !cell.is_empty())
-            .collect(),
+    let format = Format {
+        delimiter,
+        strict: false,
+        blanks: Blanks::Trimmed,
+    };
+    let cells: Result<Vec<_>, _> = format.cells(text).collect();
+    let kept = |cell: &str| Some(cell.to_owned()).filter(|cell| !cell.is_empty());
+    match cells {
+        Ok(cells) => cells.iter().filter_map(|cell| kept(&cell.text)).collect(),
         Err(_) => text
             .split(delimiter)
-            .map(|cell| cell.trim().to_owned())
-            .filter(|cell| !cell.is_empty())
+            .filter_map(|cell| kept(cell.trim()))
             .collect(),
     }
 }
 
-/// What is wrong with a quote.
+/// What is wrong with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
-    /// It opens a cell that never ends.
+    /// A quote opens a cell that never ends.
     Open,
-    /// It stands in a cell that doesn't begin with one, or before the end of one that does.
+    /// One stands in a cell that doesn't begin with one, or before the end of one that does.
     Stray,
+    /// A cell that no prompt may hold.
+    Long,
+    /// A row of headers that no spreadsheet has.
+    Wide,
 }
 
-/// All rows, blank ones too; or what is wrong and on which line. Stray quotes are wrong only to
-/// the `strict`.
-fn rows(
-    text: &str,
-    delimiter: char,
-    strict: bool,
-    blanks: Blanks,
-) -> Result<Vec<Row>, (u32, Fault)> {
-    let mut rows = Vec::new();
-    let mut row = Row {
-        cells: Vec::new(),
-        line: 1,
-    };
-    let (mut rest, mut line) = (text, 1);
-    loop {
-        let (cell, len) = cell(rest, delimiter, strict, blanks).map_err(|fault| (line, fault))?;
-        line += rest[..len].matches('\n').count() as u32;
-        row.cells.push(cell);
-        rest = &rest[len..];
-        if let Some(more) = rest.strip_prefix(delimiter) {
-            rest = more;
-            continue;
-        }
-        rows.push(std::mem::replace(
-            &mut row,
-            Row {
-                cells: Vec::new(),
-                line: line + 1,
-            },
-        ));
-        let Some(more) = rest
-            .strip_prefix("\r\n")
-            .or_else(|| rest.strip_prefix(['\n', '\r']))
-        else {
-            return Ok(rows);
+impl Fault {
+    /// What is said about it, and what to do.
+    fn said(self) -> (String, Option<String>) {
+        let long = "no prompt may be that long; name a file of the text, or cut it";
+        let (message, help) = match self {
+            Self::Open => (
+                "not valid CSV: the quote that opens here is never closed",
+                None,
+            ),
+            Self::Stray => (
+                "not valid CSV: a quote inside a cell, and CSV_STRICT is on",
+                None,
+            ),
+            Self::Long => ("a cell of more than 16 MiB", Some(long.to_owned())),
+            Self::Wide => ("more than 16384 columns", None),
         };
-        (rest, line) = (more, line + 1);
+        (message.to_owned(), help)
     }
 }
 
-/// The cell that `rest` begins with and its length.
-fn cell(
-    rest: &str,
+/// How cells are told apart.
+#[derive(Debug, Clone, Copy)]
+struct Format {
     delimiter: char,
+    /// Whether stray quotes are wrong.
     strict: bool,
     blanks: Blanks,
-) -> Result<(String, usize), Fault> {
-    let ends = |c: char| c == delimiter || c == '\n' || c == '\r';
-    let unquoted = rest.trim_start_matches(|c: char| c == ' ' && c != delimiter);
-    let Some(mut inside) = unquoted.strip_prefix('"') else {
-        let len = rest.find(ends).unwrap_or(rest.len());
-        if strict && rest[..len].contains('"') {
-            return Err(Fault::Stray);
-        }
-        let cell = match blanks {
-            Blanks::Kept => &rest[..len],
-            Blanks::Trimmed => rest[..len].trim(),
+}
+
+/// A cell on its way into a row.
+#[derive(Debug)]
+struct Cell<'a> {
+    text: Cow<'a, str>,
+    /// Line it begins on, from 1.
+    line: u32,
+    /// Whether it is the last of its row.
+    is_last: bool,
+}
+
+/// The cells of a text, in order; ends at the first fault.
+struct Cells<'a> {
+    format: Format,
+    rest: Option<&'a str>,
+    line: u32,
+}
+
+impl<'a> Iterator for Cells<'a> {
+    type Item = Result<Cell<'a>, (u32, Fault)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.rest.take()?;
+        let line = self.line;
+        let (text, len) = match self.format.cell(rest) {
+            Ok(cell) => cell,
+            Err(fault) => return Some(Err((line, fault))),
         };
-        return Ok((cell.to_owned(), len));
-    };
-    let mut cell = String::new();
-    loop {
-        let quote = inside.find('"').ok_or(Fault::Open)?;
-        cell.push_str(&inside[..quote]);
-        inside = &inside[quote + 1..];
-        if let Some(more) = inside.strip_prefix('"') {
-            cell.push('"');
-            inside = more;
-            continue;
+        self.line += rest[..len].matches('\n').count() as u32;
+        let rest = &rest[len..];
+        let next = rest.strip_prefix(self.format.delimiter);
+        let is_last = next.is_none();
+        self.rest = next.or_else(|| {
+            self.line += 1;
+            let more = rest.strip_prefix("\r\n");
+            more.or_else(|| rest.strip_prefix(['\n', '\r']))
+        });
+        Some(Ok(Cell {
+            text,
+            line,
+            is_last,
+        }))
+    }
+}
+
+impl Format {
+    fn cells(self, text: &str) -> Cells<'_> {
+        Cells {
+            format: self,
+            rest: Some(text),
+            line: 1,
         }
-        let after = inside.trim_start_matches(|c: char| c == ' ' && c != delimiter);
-        if after.is_empty() || after.starts_with(ends) {
-            return Ok((cell, rest.len() - after.len()));
+    }
+
+    /// The row of headers, if there is one; or what is wrong anywhere and on which line.
+    fn look_through(self, text: &str) -> Result<Option<Row>, (u32, Fault)> {
+        for cell in self.cells(text) {
+            let cell = cell?;
+            if cell.text.len() > MAX_RENDERED {
+                return Err((cell.line, Fault::Long));
+            }
         }
-        if strict {
-            return Err(Fault::Stray);
+        let header = self.rows(text, MAX_COLUMNS + 1).next();
+        match header {
+            Some(row) if row.cells.len() > MAX_COLUMNS => Err((row.line, Fault::Wide)),
+            header => Ok(header),
         }
-        // A quote in the middle of a quoted cell: text.
-        cell.push('"');
+    }
+
+    /// The rows that aren't blank, each without what lies beyond `width`; up to the first fault.
+    fn rows(self, text: &str, width: usize) -> impl Iterator<Item = Row> {
+        let mut cells = self.cells(text).map_while(Result::ok);
+        let rows = std::iter::from_fn(move || {
+            let mut row: Option<Row> = None;
+            let mut is_blank = true;
+            for cell in cells.by_ref() {
+                is_blank &= cell.text.trim().is_empty();
+                let (cells, line) = (Vec::new(), cell.line);
+                let row = row.get_or_insert(Row { cells, line });
+                if row.cells.len() < width {
+                    row.cells.push(cell.text.into_owned());
+                }
+                if cell.is_last {
+                    break;
+                }
+            }
+            Some((row?, is_blank))
+        });
+        let filled = |(row, is_blank): (Row, bool)| Some(row).filter(|_| !is_blank);
+        rows.filter_map(filled)
+    }
+
+    /// The cell that `rest` begins with and its length.
+    fn cell(self, rest: &str) -> Result<(Cow<'_, str>, usize), Fault> {
+        let delimiter = self.delimiter;
+        let ends = |c: char| c == delimiter || c == '\n' || c == '\r';
+        let unquoted = rest.trim_start_matches(|c: char| c == ' ' && c != delimiter);
+        let Some(mut inside) = unquoted.strip_prefix('"') else {
+            let len = rest.find(ends).unwrap_or(rest.len());
+            if self.strict && rest[..len].contains('"') {
+                return Err(Fault::Stray);
+            }
+            let cell = match self.blanks {
+                Blanks::Kept => &rest[..len],
+                Blanks::Trimmed => rest[..len].trim(),
+            };
+            return Ok((Cow::Borrowed(cell), len));
+        };
+        let mut cell = Cow::Borrowed("");
+        loop {
+            let quote = inside.find('"').ok_or(Fault::Open)?;
+            cell += &inside[..quote];
+            inside = &inside[quote + 1..];
+            if let Some(more) = inside.strip_prefix('"') {
+                cell.to_mut().push('"');
+                inside = more;
+                continue;
+            }
+            let after = inside.trim_start_matches(|c: char| c == ' ' && c != delimiter);
+            if after.is_empty() || after.starts_with(ends) {
+                return Ok((cell, rest.len() - after.len()));
+            }
+            if self.strict {
+                return Err(Fault::Stray);
+            }
+            // A quote in the middle of a quoted cell: text.
+            cell.to_mut().push('"');
+        }
     }
 }
 
@@ -212,12 +301,20 @@ fn cell(
 mod tests {
     use super::*;
 
+    const TRIMMED: Format = Format {
+        delimiter: ',',
+        strict: false,
+        blanks: Blanks::Trimmed,
+    };
+
     fn cells(text: &str) -> Vec<(u32, Vec<String>)> {
-        rows(text, ',', false, Blanks::Trimmed)
-            .expect("quotes close")
-            .into_iter()
-            .map(|row| (row.line, row.cells))
-            .collect()
+        TRIMMED.look_through(text).expect("quotes close");
+        let rows = TRIMMED.rows(text, MAX_COLUMNS);
+        rows.map(|row| (row.line, row.cells)).collect()
+    }
+
+    fn fault(text: &str, strict: bool) -> Option<(u32, Fault)> {
+        Format { strict, ..TRIMMED }.look_through(text).err()
     }
 
     #[test]
@@ -229,7 +326,7 @@ mod tests {
             ("\"say \"\"hi\"\"\",x", &["say \"hi\"", "x"]),
             ("say \"hi\",x", &["say \"hi\"", "x"]),
             ("\"a \"b\" c\",x", &["a \"b\" c", "x"]),
-            (",,", &["", "", ""]),
+            (",,x", &["", "", "x"]),
             ("é,\"ü,ö\"", &["é", "ü,ö"]),
         ];
         for (text, expected) in cases {
@@ -239,15 +336,18 @@ mod tests {
 
     #[test]
     fn blanks_around_unquoted_cells_may_count() {
-        let rows = rows("a, b ,\" c \", \"d\" ", ',', false, Blanks::Kept).expect("quotes close");
-        assert_eq!(rows[0].cells, ["a", " b ", " c ", "d"]);
+        let blanks = Blanks::Kept;
+        let format = Format { blanks, ..TRIMMED };
+        let mut rows = format.rows("a, b ,\" c \", \"d\" ", 9);
+        let row = rows.next().expect("a row");
+        assert_eq!(row.cells, ["a", " b ", " c ", "d"]);
     }
 
     #[test]
     fn rows_know_their_lines_also_after_cells_of_several_lines() {
         let rows = cells("h1,h2\r\n\"a\nb\",c\n\nlast,row");
         let lines: Vec<u32> = rows.iter().map(|(line, _)| *line).collect();
-        assert_eq!(lines, [1, 2, 4, 5]);
+        assert_eq!(lines, [1, 2, 5]);
         assert_eq!(rows[1].1, ["a\nb", "c"]);
     }
 
@@ -255,22 +355,33 @@ mod tests {
     fn a_quote_that_never_closes_is_known_by_its_line() {
         let text = "a,b\n\"c,d\ne,f";
         for strict in [false, true] {
-            let rows = rows(text, ',', strict, Blanks::Kept);
-            assert_eq!(rows.err(), Some((2, Fault::Open)));
+            assert_eq!(fault(text, strict), Some((2, Fault::Open)));
         }
     }
 
     #[test]
     fn a_stray_quote_is_text_unless_it_has_to_be_right() {
         for text in ["a\nsay \"hi\"", "a\n\"say \"hi\" now\""] {
-            assert!(rows(text, ',', false, Blanks::Kept).is_ok(), "{text}");
-            assert_eq!(
-                rows(text, ',', true, Blanks::Kept).err(),
-                Some((2, Fault::Stray)),
-                "{text}"
-            );
+            assert_eq!(fault(text, false), None, "{text}");
+            assert_eq!(fault(text, true), Some((2, Fault::Stray)), "{text}");
         }
-        assert!(rows("a\n\"say \"\"hi\"\"\"", ',', true, Blanks::Kept).is_ok());
+        assert_eq!(fault("a\n\"say \"\"hi\"\"\"", true), None);
+    }
+
+    #[test]
+    fn what_is_too_long_or_wide_is_refused() {
+        let long = format!("a\nb\n{}", "x".repeat(MAX_RENDERED + 1));
+        assert_eq!(fault(&long, false), Some((3, Fault::Long)));
+        let wide = |columns: usize| format!("a{}\n{}", ",".repeat(columns - 1), ",".repeat(99_999));
+        assert_eq!(fault(&wide(MAX_COLUMNS), false), None);
+        assert_eq!(fault(&wide(MAX_COLUMNS + 1), false), Some((1, Fault::Wide)));
+    }
+
+    #[test]
+    fn cells_beyond_the_last_header_only_make_a_row_one() {
+        let rows: Vec<Row> = TRIMMED.rows("a,b\n,,\n,,c\n\"\n\"\nd,e,f", 2).collect();
+        let rows: Vec<(u32, usize)> = rows.iter().map(|row| (row.line, row.cells.len())).collect();
+        assert_eq!(rows, [(1, 2), (3, 2), (6, 2)]);
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub(crate) const MAX_FILE: u64 = 256 << 20;
 /// The largest YAML or JSON file, whose tree takes many times its size.
 pub(crate) const MAX_TREE_FILE: u64 = 32 << 20;
 
+/// What a value of a tree takes in memory, as long as it is kept.
+const VALUE: usize = 200;
+
 /// How many files one pattern may match.
 pub(crate) const MAX_MATCHES: usize = 100_000;
 
@@ -122,7 +125,15 @@ impl Files {
         if bytes.len() as u64 > max {
             return Err(too_large());
         }
+        self.take(bytes.len())?;
         Ok(bytes)
+    }
+
+    fn take(&self, bytes: usize) -> Result<(), String> {
+        let gib = read::MAX_TAKEN >> 30;
+        let refused =
+            || format!("all files of the config together take more than {gib} GiB of memory");
+        self.read.take(bytes).then_some(()).ok_or_else(refused)
     }
 
     /// The text of a file, without a byte order mark.
@@ -166,7 +177,10 @@ impl Files {
         match self.read(shown, MAX_TREE_FILE) {
             Err(reason) => findings.error(at.clone(), about(shown, at, &reason)),
             Ok(text) => match parse_tree(&text, has_extension(shown, &["json"])) {
-                Ok(node) => return Some(node),
+                Ok(node) => match self.take(node.values() * VALUE) {
+                    Ok(()) => return Some(node),
+                    Err(reason) => findings.error(at.clone(), about(shown, at, &reason)),
+                },
                 Err(malformed) => findings.problem(malformed_at(shown, malformed)),
             },
         }

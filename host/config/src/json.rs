@@ -3,12 +3,13 @@
 //! Why not the YAML reader, JSON being almost YAML: escapes of characters beyond the basic plane
 //! (`"\ud83d\ude00"`, which Python writes for every emoji) are legal in JSON alone. The walk
 //! here finds where each token ends; `serde_json` says what the token means.
-
-use std::collections::HashSet;
+//!
+//! Memory: at most 128 times the text, and that only where each value is one character; a text of
+//! more than [`MAX_VALUES`] values is refused.
 
 use serde_json::Number;
 
-use crate::node::{Key, Kind, MAX_DEPTH, Malformed, Mark, Node};
+use crate::node::{Key, Kind, MAX_DEPTH, MAX_VALUES, Malformed, Mark, Node};
 
 /// Reads one JSON text; `first_line` is the line it begins on in its file.
 pub(crate) fn parse(text: &str, first_line: u32) -> Result<Node, Malformed> {
@@ -20,6 +21,7 @@ pub(crate) fn parse(text: &str, first_line: u32) -> Result<Node, Malformed> {
             column: 1,
         },
         depth: 0,
+        values: 0,
     };
     walk.space();
     let node = walk.value()?;
@@ -35,6 +37,8 @@ struct Walk<'a> {
     rest: &'a str,
     mark: Mark,
     depth: usize,
+    /// How many were read.
+    values: usize,
 }
 
 impl<'a> Walk<'a> {
@@ -77,6 +81,10 @@ impl<'a> Walk<'a> {
 
     fn value(&mut self) -> Result<Node, Malformed> {
         let mark = self.mark;
+        self.values += 1;
+        if self.values > MAX_VALUES {
+            return Err(Malformed::too_many_values(mark));
+        }
         let kind = match self.rest.bytes().next() {
             Some(b'{') => self.nested(Self::map)?,
             Some(b'[') => self.nested(Self::list)?,
@@ -112,6 +120,7 @@ impl<'a> Walk<'a> {
         loop {
             items.push(self.value()?);
             if self.eat(']') {
+                items.shrink_to_fit();
                 return Ok(Kind::List(items));
             }
             if !self.eat(',') {
@@ -123,7 +132,6 @@ impl<'a> Walk<'a> {
     fn map(&mut self) -> Result<Kind, Malformed> {
         self.eat('{');
         let mut fields: Vec<(Key, Node)> = Vec::new();
-        let mut seen = HashSet::new();
         if self.eat('}') {
             return Ok(Kind::Map(fields));
         }
@@ -133,21 +141,13 @@ impl<'a> Walk<'a> {
                 return Err(self.fail("expected a key in double quotes"));
             }
             let name = self.string()?;
-            if !seen.insert(name.clone()) {
-                let first = fields
-                    .iter()
-                    .find(|(key, _)| key.name == name)
-                    .map_or(0, |(key, _)| key.mark.line);
-                return Err(Malformed::new(
-                    format!("the key '{name}' is already on line {first}"),
-                    mark,
-                ));
-            }
             if !self.eat(':') {
                 return Err(self.fail("expected ':'"));
             }
             fields.push((Key { name, mark }, self.value()?));
             if self.eat('}') {
+                Malformed::of_equal_keys(&fields)?;
+                fields.shrink_to_fit();
                 return Ok(Kind::Map(fields));
             }
             if !self.eat(',') {

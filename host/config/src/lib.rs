@@ -42,6 +42,7 @@ mod scripts;
 mod several;
 mod template;
 mod trust;
+mod weight;
 mod yaml;
 
 pub use catalog::{AbsentLanguage, Catalog};

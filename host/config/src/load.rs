@@ -171,18 +171,7 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
         })
         .reduce(Declared::and)
         .unwrap_or_default();
-    let mut plugins = Vec::new();
-    for Source {
-        path,
-        root,
-        files,
-        origin,
-    } in sources.iter_mut().filter(|source| !source.origin.is_data())
-    {
-        declared.fill_config(root, path, &findings);
-        let more = plugins::read(&Entry::root(root, path, origin), files, &findings);
-        plugins::add(&mut plugins, more);
-    }
+    let plugins = read_plugins(&mut sources, &declared, &findings);
     let config = Config {
         path: sources[0].path.clone(),
         folders,
@@ -197,6 +186,27 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
     let declared = config.declared.clone();
     let (config, warnings) = declared.without_secrets(findings.verdict(config))?;
     Ok(Loaded { config, warnings })
+}
+
+/// `plugins` of every file that is no data, which have `env` filled in before that.
+fn read_plugins(
+    sources: &mut [Source],
+    declared: &Declared,
+    findings: &Findings,
+) -> Vec<PluginEntry> {
+    let mut plugins = Vec::new();
+    for Source {
+        path,
+        root,
+        files,
+        origin,
+    } in sources.iter_mut().filter(|source| !source.origin.is_data())
+    {
+        declared.fill_config(root, path, findings);
+        let more = plugins::read(&Entry::root(root, path, origin), files, findings);
+        plugins::add(&mut plugins, more);
+    }
+    plugins
 }
 
 fn folders(files: &[PathBuf], cwd: &Path) -> BTreeSet<PathBuf> {

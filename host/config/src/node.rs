@@ -8,6 +8,10 @@ use serde_json::{Map, Number, Value};
 /// How deep values may nest. Deeper than any config; shallow enough for every recursion here.
 pub(crate) const MAX_DEPTH: usize = 64;
 
+/// How many values one tree may hold. A value takes up to 300 bytes while it is read, and as
+/// little as two in its file.
+pub(crate) const MAX_VALUES: usize = 4_000_000;
+
 /// A line and a column, both from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Mark {
@@ -61,6 +65,32 @@ impl Malformed {
             message: message.into(),
             mark,
             help: None,
+        }
+    }
+
+    /// A tree of more than [`MAX_VALUES`].
+    pub(crate) fn too_many_values(mark: Mark) -> Self {
+        Self {
+            message: format!("more than {MAX_VALUES} values in one file"),
+            mark,
+            help: Some("split the file; rows of CSV and JSONL files are read one by one"),
+        }
+    }
+
+    /// Refuses two equal keys in one map, since one of them would be lost. The names are sorted
+    /// rather than put into a set: a set would take more memory than the map itself.
+    pub(crate) fn of_equal_keys(fields: &[(Key, Node)]) -> Result<(), Self> {
+        let mut keys: Vec<&Key> = fields.iter().map(|(key, _)| key).collect();
+        keys.sort_by(|one, other| one.name.cmp(&other.name));
+        let pairs = keys.windows(2).filter(|pair| pair[0].name == pair[1].name);
+        match pairs.min_by_key(|pair| (pair[1].mark.line, pair[1].mark.column)) {
+            None => Ok(()),
+            Some(pair) => {
+                let Key { name, mark } = pair[1];
+                let first = pair[0].mark.line;
+                let message = format!("the key '{name}' is already on line {first}");
+                Err(Self::new(message, *mark))
+            }
         }
     }
 }
@@ -124,6 +154,15 @@ impl Node {
             Kind::List(items) => items.iter().for_each(|item| item.each_filled(each)),
             Kind::Map(fields) => fields.iter().for_each(|(_, value)| value.each_filled(each)),
             Kind::Text(_) | Kind::Null | Kind::Bool(_) | Kind::Number(_) => {}
+        }
+    }
+
+    /// How many values it is.
+    pub(crate) fn values(&self) -> usize {
+        1 + match &self.kind {
+            Kind::List(items) => items.iter().map(Self::values).sum(),
+            Kind::Map(fields) => fields.iter().map(|(_, value)| value.values()).sum(),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => 0,
         }
     }
 

@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +44,7 @@ pub use question::{PlannedTask, Question, QuestionBudget};
 pub use script::{Code, CodeFile, CodeFiles, ProviderCode, Script};
 pub(crate) use variables::{Axes, VarFiles};
 
+pub use crate::elements::output_path::OutputPath;
 pub use crate::template::FilterCall;
 use crate::template::{Prepared, RenderError, Results};
 
@@ -72,8 +72,8 @@ pub struct Plan {
     pub prices: Prices,
     /// How the run is carried out.
     pub options: RunOptions,
-    /// `outputPath`, relative paths resolved.
-    pub output_paths: Vec<PathBuf>,
+    /// `outputPath`, or the flags in its place.
+    pub output_paths: Vec<OutputPath>,
     /// The config as one JSON value with environment templates *unrendered*, for the
     /// results file: it can't hold a secret that came from the environment. Values of `env`
     /// and of keys named like secrets are left out.

@@ -3,7 +3,6 @@
 //! Each key is read by its own file under `elements`; here they are put in order: prompts and
 //! providers make the columns, which the filters of tests choose from.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -26,7 +25,7 @@ use crate::entry::Entry;
 use crate::filters::Filters;
 use crate::load::{Config, Given, Overrides, Source};
 use crate::node::Kind;
-use crate::plan::{Column, Extension, Order, Plan, Prompt, RunOptions, Test};
+use crate::plan::{Column, Extension, Order, OutputPath, Plan, Prompt, RunOptions, Test};
 use crate::prices;
 use crate::problem::{ConfigError, Findings, Warning};
 use crate::scripts::{NoScripts, Scripts};
@@ -94,6 +93,9 @@ struct Books {
 
 /// Rows of a run: the results count them with 32 bits.
 const MAX_ROWS: u64 = u32::MAX as u64;
+
+/// Columns of a run: a few lines of providers and prompts make billions.
+const MAX_COLUMNS: usize = 100_000;
 
 impl Config {
     /// How the run will be carried out, for whoever must size something before the plan is
@@ -307,7 +309,7 @@ impl Config {
         flag.or_else(|| last(documents, "description")?.want_text(findings))
     }
 
-    fn output_paths(&self, documents: &[Document<'_>], findings: &Findings) -> Vec<PathBuf> {
+    fn output_paths(&self, documents: &[Document<'_>], findings: &Findings) -> Vec<OutputPath> {
         let has = |one: &&Document<'_>| one.root.get("outputPath").is_some();
         let source = documents.iter().rev().find(has).or(documents.first());
         let flags = &self.overrides.output_paths;
@@ -403,6 +405,12 @@ fn columns(prompts: &[Arc<Prompt>], listed: &[Listed], findings: &Findings) -> V
             None => true,
         });
         for prompt in allowed {
+            if columns.len() == MAX_COLUMNS {
+                let message = format!("providers and prompts make more than {MAX_COLUMNS} columns");
+                let help = "run them in parts";
+                findings.stop(provider.at.clone(), message, help);
+                return columns;
+            }
             let prompt_idx = columns.len() as u32;
             columns.push(Arc::new(Column {
                 prompt_idx,

@@ -72,6 +72,8 @@ pub(crate) struct Findings {
     warnings: RefCell<Vec<Warning>>,
     unkept_problems: Cell<usize>,
     unkept_warnings: Cell<usize>,
+    /// Whether there is no use in reading on.
+    stopped: Cell<bool>,
     /// Lists of names that stand in a help already.
     listed: RefCell<BTreeSet<String>>,
     trust_requests: RefCell<Vec<TrustRequest>>,
@@ -123,6 +125,19 @@ impl Findings {
         } else {
             self.unkept_problems.set(self.unkept_problems.get() + 1);
         }
+    }
+
+    /// Reports what reading on would only make worse: too much of something. Readers of many
+    /// things look whether they go on.
+    pub(crate) fn stop(&self, at: Position, message: impl Into<String>, help: impl Into<String>) {
+        if !self.stopped.replace(true) {
+            self.error_help(at, message, help);
+        }
+    }
+
+    /// Whether somebody said so.
+    pub(crate) fn has_stopped(&self) -> bool {
+        self.stopped.get()
     }
 
     /// Reports something odd.

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::files::Files;
-use crate::node::{Kind, Mark, Node, Text};
+use crate::node::{Key, Kind, Mark, Node, Text};
 use crate::plan::Position;
 use crate::problem::Findings;
 use crate::trust::Origin;
@@ -35,8 +35,11 @@ const PERHAPS_SCHEMAS: [&str; 2] = ["value", "config"];
 /// References that lead to references.
 const MAX_CHAIN: usize = 16;
 
-/// Values that all references together may bring; a few lines of them can ask for billions.
-const MAX_BROUGHT: usize = 1 << 20;
+/// What all references together may bring, in bytes; a few lines of them can ask for gigabytes.
+const MAX_BROUGHT: usize = 64 << 20;
+
+/// What a value costs beside its text.
+const VALUE: usize = 64;
 
 /// Replaces every reference in `root`, which is the file `path`.
 pub(crate) fn resolve(
@@ -145,7 +148,7 @@ impl Resolver<'_> {
         }
         self.brought += size(&found);
         if self.brought > MAX_BROUGHT {
-            let reason = "brings more than a million values with those before it";
+            let reason = "brings more than 64 MiB with those before it";
             return self.refuse(target, reason, mark, &place);
         }
         place.chain.push(target.to_owned());
@@ -249,11 +252,16 @@ fn look_up<'a>(root: &'a Node, pointer: &str) -> Result<&'a Node, String> {
 }
 
 fn size(node: &Node) -> usize {
-    1 + match &node.kind {
-        Kind::List(items) => items.iter().map(size).sum(),
-        Kind::Map(fields) => fields.iter().map(|(_, value)| size(value)).sum(),
-        Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => 0,
-    }
+    VALUE
+        + match &node.kind {
+            Kind::Text(text) => text.written.len(),
+            Kind::List(items) => items.iter().map(size).sum(),
+            Kind::Map(fields) => {
+                let field = |(key, value): &(Key, Node)| key.name.len() + size(value);
+                fields.iter().map(field).sum()
+            }
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) => 0,
+        }
 }
 
 fn remark(node: &mut Node, mark: Mark) {

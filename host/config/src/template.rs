@@ -6,10 +6,13 @@
 //! (`methods`). Macros and includes don't exist: nothing in a prompt needs them. What a stranger's
 //! template can cost is bounded: steps by [`FUEL`], output by [`MAX_RENDERED`], what expressions
 //! make by `effort` and `growth`.
+//!
+//! Memory: at most 80 times the text for a template that is compiled, and a text of more than
+//! [`MAX_RENDERED`] is refused.
 
 use std::collections::BTreeSet;
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::{Environment, UndefinedBehavior, Value};
@@ -79,22 +82,27 @@ const NAME: &str = "t";
 
 impl Template {
     /// Compiles `text`; `env` is what `env.X` reads.
-    pub(crate) fn new(text: &str, env: Option<&Map<String, Json>>) -> Result<Self, RenderError> {
+    pub(crate) fn new(
+        text: &str,
+        env: Option<&Arc<Map<String, Json>>>,
+    ) -> Result<Self, RenderError> {
         let mut template = Self {
             engine: engine(),
             excerpt: excerpt(text),
             odd_names: BTreeSet::new(),
             custom: BTreeSet::new(),
         };
+        if text.len() > MAX_RENDERED {
+            let limit = MAX_RENDERED >> 20;
+            return Err(template.error(format!("is longer than {limit} MiB")));
+        }
         let translated = growth::check_tags(text).and_then(|()| nunjucks::translate(text));
         let translated = translated.map_err(|reason| template.error(reason))?;
         growth::check(&translated.source).map_err(|reason| template.error(reason))?;
         template.odd_names = translated.odd_names;
         template.custom = translated.custom;
         if let Some(env) = env {
-            template
-                .engine
-                .add_global("env", values::value(&Json::Object(env.clone())));
+            template.engine.add_global("env", environment(env));
         }
         let added = template.engine.add_template_owned(NAME, translated.source);
         added.map_err(|error| template.error(reason(&error)))?;
@@ -186,6 +194,22 @@ pub(crate) fn render_once(
     } else {
         Template::new(text, None)?.render_with(vars, results)
     }
+}
+
+/// The value of `env`, made once for all templates that see the same one: a copy for each would
+/// be gigabytes where both are many.
+fn environment(env: &Arc<Map<String, Json>>) -> Value {
+    type Made = (Weak<Map<String, Json>>, Value);
+    static LAST: Mutex<Option<Made>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((of, value)) = &*last
+        && of.as_ptr() == Arc::as_ptr(env)
+    {
+        return value.clone();
+    }
+    let value = values::value(&Json::Object((**env).clone()));
+    *last = Some((Arc::downgrade(env), value.clone()));
+    value
 }
 
 /// An engine without templates. A clone shares the tables.

@@ -4,13 +4,17 @@
 //! keys (`<<`) work. Built on the parser's events rather than on a loader because a loader gives
 //! no limits: here depth is bounded, and what aliases copy is too, so that ten lines can't
 //! become gigabytes. Two equal keys in one map are an error, since one of them would be lost.
+//!
+//! Memory: at most 128 times the text, and that only where each value is one character, with
+//! [`MAX_ALIASED`] beside it; a text of more than [`MAX_VALUES`] values is refused. A value is
+//! kept for its anchor only where an alias will ask for it.
 
 use std::collections::{HashMap, HashSet};
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, StrInput, Tag};
 use serde_json::Number;
 
-use crate::node::{Key, Kind, MAX_DEPTH, Malformed, Mark, Node, Text};
+use crate::node::{Key, Kind, MAX_DEPTH, MAX_VALUES, Malformed, Mark, Node, Text};
 
 /// What aliases may copy in all, in bytes of text plus [`NODE_WEIGHT`] a value: some thousand
 /// times what shared blocks in real configs come to.
@@ -25,17 +29,39 @@ pub(crate) fn parse(text: &str) -> Result<Node, Malformed> {
     Reader {
         parser: Parser::new_from_str(text),
         stack: Vec::new(),
+        asked: aliases(text),
         anchors: HashMap::new(),
         aliased: 0,
+        values: 0,
     }
     .document()
+}
+
+/// How many aliases ask for each anchor.
+fn aliases(text: &str) -> HashMap<usize, usize> {
+    let mut asked = HashMap::new();
+    if text.contains('&') && text.contains('*') {
+        // An error is met again by whoever reads the values.
+        let events = Parser::new_from_str(text).map_while(Result::ok);
+        for (event, _) in events {
+            if let Event::Alias(id) = event {
+                *asked.entry(id).or_default() += 1;
+            }
+        }
+    }
+    asked
 }
 
 struct Reader<'a> {
     parser: Parser<'a, StrInput<'a>>,
     stack: Vec<Open>,
+    /// How many aliases will still ask for each anchor.
+    asked: HashMap<usize, usize>,
+    /// What they will ask for, with its weight.
     anchors: HashMap<usize, (Node, usize)>,
     aliased: usize,
+    /// How many were read.
+    values: usize,
 }
 
 /// A list or map that has begun.
@@ -51,7 +77,6 @@ enum OpenKind {
         fields: Vec<(Key, Node)>,
         merges: Vec<Node>,
         key: Option<Key>,
-        seen: HashSet<String>,
     },
 }
 
@@ -94,7 +119,7 @@ impl Reader<'_> {
                 });
             }
             Event::MappingStart(anchor, _) => {
-                let (fields, merges, seen) = (Vec::new(), Vec::new(), HashSet::new());
+                let (fields, merges) = (Vec::new(), Vec::new());
                 return self.open(Open {
                     anchor,
                     mark,
@@ -102,7 +127,6 @@ impl Reader<'_> {
                         fields,
                         merges,
                         key: None,
-                        seen,
                     },
                 });
             }
@@ -111,7 +135,10 @@ impl Reader<'_> {
                     return Ok(None);
                 };
                 let kind = match open.kind {
-                    OpenKind::List(items) => Kind::List(items),
+                    OpenKind::List(mut items) => {
+                        items.shrink_to_fit();
+                        Kind::List(items)
+                    }
                     OpenKind::Map { fields, merges, .. } => Kind::Map(merged(fields, merges)?),
                 };
                 (
@@ -124,11 +151,26 @@ impl Reader<'_> {
             }
             _ => return Ok(None),
         };
-        if anchor > 0 {
+        self.values += 1;
+        if self.values > MAX_VALUES {
+            return Err(Malformed::too_many_values(mark));
+        }
+        if self.asked.contains_key(&anchor) {
             let weight = weight(&node);
+            self.copied(weight, mark)?;
             self.anchors.insert(anchor, (node.clone(), weight));
         }
         self.add(node)
+    }
+
+    /// Counts a copy that is about to be made.
+    fn copied(&mut self, weight: usize, mark: Mark) -> Result<(), Malformed> {
+        self.aliased += weight;
+        if self.aliased > MAX_ALIASED {
+            let message = format!("aliases copy more than {} MiB", MAX_ALIASED >> 20);
+            return Err(Malformed::new(message, mark));
+        }
+        Ok(())
     }
 
     fn open(&mut self, open: Open) -> Result<Option<Node>, Malformed> {
@@ -143,23 +185,22 @@ impl Reader<'_> {
     }
 
     fn alias(&mut self, id: usize, mark: Mark) -> Result<Node, Malformed> {
-        let Some((node, weight)) = self.anchors.get(&id) else {
+        let Some((node, weight)) = self.anchors.remove(&id) else {
             return Err(Malformed::new("an alias inside its own anchor", mark));
         };
-        self.aliased += weight;
-        if self.aliased > MAX_ALIASED {
-            return Err(Malformed::new(
-                format!("aliases copy more than {} MiB", MAX_ALIASED >> 20),
-                mark,
-            ));
-        }
-        if self.stack.len() + depth(node) > MAX_DEPTH {
+        if self.stack.len() + depth(&node) > MAX_DEPTH {
             return Err(Malformed::new(
                 format!("nested deeper than {MAX_DEPTH} levels"),
                 mark,
             ));
         }
-        Ok(node.clone())
+        let still_asked = self.asked.entry(id).or_default();
+        *still_asked = still_asked.saturating_sub(1);
+        if *still_asked > 0 {
+            self.copied(weight, mark)?;
+            self.anchors.insert(id, (node.clone(), weight));
+        }
+        Ok(node)
     }
 
     /// Puts a finished value where it belongs.
@@ -173,22 +214,10 @@ impl Reader<'_> {
                 fields,
                 merges,
                 key,
-                seen,
             } => match key.take() {
                 None => {
-                    let name = key_name(&node)?;
-                    if name != "<<" && !seen.insert(name.clone()) {
-                        let first = fields
-                            .iter()
-                            .find(|(key, _)| key.name == name)
-                            .map_or(0, |(key, _)| key.mark.line);
-                        return Err(Malformed::new(
-                            format!("the key '{name}' is already on line {first}"),
-                            node.mark,
-                        ));
-                    }
                     *key = Some(Key {
-                        name,
+                        name: key_name(&node)?,
                         mark: node.mark,
                     });
                 }
@@ -216,6 +245,12 @@ fn key_name(node: &Node) -> Result<String, Malformed> {
 
 /// `fields` and, under them, what `<<` brings in.
 fn merged(mut fields: Vec<(Key, Node)>, merges: Vec<Node>) -> Result<Vec<(Key, Node)>, Malformed> {
+    Malformed::of_equal_keys(&fields)?;
+    fields.shrink_to_fit();
+    if merges.is_empty() {
+        return Ok(fields);
+    }
+    let mut known: HashSet<String> = fields.iter().map(|(key, _)| key.name.clone()).collect();
     for source in merges {
         let mark = source.mark;
         let sources = match source.kind {
@@ -226,11 +261,8 @@ fn merged(mut fields: Vec<(Key, Node)>, merges: Vec<Node>) -> Result<Vec<(Key, N
             let Kind::Map(more) = source.kind else {
                 return Err(Malformed::new("'<<' takes a map or a list of maps", mark));
             };
-            let known: HashSet<String> = fields.iter().map(|(key, _)| key.name.clone()).collect();
-            fields.extend(
-                more.into_iter()
-                    .filter(|(key, _)| !known.contains(&key.name)),
-            );
+            let new = more.into_iter();
+            fields.extend(new.filter(|(key, _)| known.insert(key.name.clone())));
         }
     }
     Ok(fields)

@@ -40,6 +40,7 @@ mod masking;
 mod order;
 pub mod plugins;
 mod prepare;
+mod private;
 pub mod question;
 pub mod record;
 mod recorder;
@@ -53,6 +54,7 @@ mod strands;
 pub mod summary;
 pub mod trust;
 
+pub use masking::without_secrets;
 pub use prepare::{
     Preparation, PrepareErrors, Prepared, RunError, RunRequest, Settled, Unsettled, prepare,
 };

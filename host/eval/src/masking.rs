@@ -1,18 +1,21 @@
-//! A finished record without secrets.
+//! What a run tells and keeps, without secrets: finished records, and what the config calls things.
 //!
 //! The gateway has masked what servers sent. What is left is a secret that a config put into a
-//! prompt or a variable itself. Only texts are masked, never the record's own structure: a key
+//! prompt, a variable or a name itself. Only texts are masked, never the record's own structure: a key
 //! such as `provider` or `00000000` would otherwise take its fields and numbers apart.
 
 use std::borrow::Cow;
 
+use runner_config::plan::Plan;
 use serde_json::{Map, Value};
 
 use crate::gateway::Masker;
+use crate::prepare::declared;
 use crate::record::CaseRecord;
+use crate::summary::Summary;
 
 /// Fields whose objects have keys that a user or a server chose.
-const FREE: [&str; 8] = [
+const FREE: [&str; 9] = [
     "vars",
     "testCase",
     "metadata",
@@ -21,6 +24,7 @@ const FREE: [&str; 8] = [
     "assertion",
     "config",
     "namedScores",
+    "namedScoreWeights",
 ];
 
 /// The record without secrets, and its JSON.
@@ -42,6 +46,36 @@ pub(crate) fn masked(record: CaseRecord, masker: &Masker) -> (CaseRecord, String
     let record: CaseRecord = serde_json::from_value(value).expect("only texts were masked");
     let json = to_json(&record);
     (record, json)
+}
+
+/// JSON without secrets in its texts, and in its keys if the user chose them.
+pub(crate) fn masked_json(mut value: Value, user_keys: bool, masker: &Masker) -> Value {
+    walk(&mut value, masker, user_keys);
+    value
+}
+
+/// What a plan says of itself, without the secrets that its config declares.
+pub fn without_secrets(plan: &Plan, told: Value) -> Value {
+    masked_json(told, false, &declared(plan))
+}
+
+/// Takes secrets out of the names in a summary. What comes from records has none.
+pub(crate) fn mask_summary(summary: &mut Summary, masker: &Masker) {
+    let clean = |name: &mut String| {
+        if let Cow::Owned(masked) = masker.mask(name) {
+            *name = masked;
+        }
+    };
+    for (_, tally) in &mut summary.columns {
+        tally.derived.iter_mut().for_each(|(name, _)| clean(name));
+    }
+    let budgets = summary.budgets.iter_mut();
+    budgets.for_each(|statement| clean(&mut statement.owner));
+    for lane in &mut summary.lanes {
+        if let Cow::Owned(masked) = masker.mask(&lane.lane) {
+            lane.lane = masked.into();
+        }
+    }
 }
 
 fn to_json(record: &CaseRecord) -> String {

@@ -7,7 +7,7 @@
 //!
 //! What a plugin may do is decided in `binding`; this module only knows who there is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -42,12 +42,47 @@ pub(crate) use ways::{Noted, Ways};
 /// Where to look for components.
 #[derive(Debug, Default)]
 pub struct PluginSources {
-    /// Directory of the bundled components.
-    pub bundled: Option<PathBuf>,
+    /// The bundled components.
+    pub bundled: Option<Bundled>,
     /// `--plugin`: files and directories.
     pub paths: Vec<PathBuf>,
     /// The config's `plugins:`.
     pub entries: Vec<PluginEntry>,
+}
+
+/// Where the components are that came with the program, and how they are told from others.
+#[derive(Debug, Clone)]
+pub struct Bundled {
+    /// Their directory.
+    pub directory: PathBuf,
+    /// Who says that they are.
+    pub known: Known,
+}
+
+/// How a component is known to have come with the program.
+#[derive(Debug, Clone)]
+pub enum Known {
+    /// By its digest, one of these: a folder beside the program may be anybody's.
+    Digests(BTreeSet<String>),
+    /// By its folder, which the user named.
+    Folder,
+}
+
+impl Known {
+    /// Whether a component with this digest came with the program.
+    fn vouches(&self, sha256: &str) -> bool {
+        match self {
+            Self::Digests(digests) => digests.contains(sha256),
+            Self::Folder => true,
+        }
+    }
+}
+
+/// Nothing came with it.
+impl Default for Known {
+    fn default() -> Self {
+        Self::Digests(BTreeSet::new())
+    }
 }
 
 /// Who vouches for a component.
@@ -97,6 +132,8 @@ pub struct PluginSet {
     plugins: Vec<Arc<LoadedPlugin>>,
     /// Components of the bundle that are not loaded.
     waiting: Vec<Waiting>,
+    /// How components of the bundle are known.
+    known: Known,
     /// Components that could be beside the bundle and are not.
     absent: Vec<Optional>,
     prefixes: BTreeMap<String, usize>,
@@ -149,7 +186,7 @@ pub enum PluginError {
         actual: String,
     },
     /// A component of the bundle serves other names than the program knows of it.
-    #[error("{}: this component is of another version than the program\nhelp: install program and plugins together, or build both with `cargo xtask quickstart`", .path.display())]
+    #[error("{}: this component is of another version than the program\nhelp: install program and plugins together, or build both with `cargo xtask quickstart`; RUNNER_BUNDLED_PLUGINS names the folder of others that you trust", .path.display())]
     OtherBundle {
         /// The file.
         path: PathBuf,
@@ -197,8 +234,8 @@ impl PluginSet {
             warnings: Vec::new(),
             errors: Vec::new(),
         };
-        if let Some(directory) = &sources.bundled {
-            loading.bundle(directory);
+        if let Some(bundled) = sources.bundled {
+            loading.bundle(bundled);
         }
         let named: Vec<PathBuf> = sources
             .entries
@@ -249,7 +286,7 @@ impl PluginSet {
         {
             match sandbox.load(&one.path, None) {
                 Ok(component) if Served::by(&component) == one.served => {
-                    loading.add(component, None, Trust::Bundled);
+                    loading.bundled(component, one.is_optional);
                 }
                 Ok(_) => loading
                     .errors
@@ -442,7 +479,7 @@ impl PluginSet {
                 ));
             }
         }
-        for Waiting { served, path } in &self.waiting {
+        for Waiting { served, path, .. } in &self.waiting {
             if let Some((what, claim)) = collision(&plugin, served) {
                 claims.push(duplicate(&plugin, what, claim, path));
             }

@@ -129,7 +129,7 @@ struct Targets {
 }
 
 /// Knows the secrets that the config declares, or fills into providers.
-fn declared(plan: &Plan) -> Masker {
+pub(crate) fn declared(plan: &Plan) -> Masker {
     let secrets: Vec<Secret> = plan.secrets().map(Secret::new).collect();
     Masker::new(&secrets)
 }
@@ -199,7 +199,7 @@ impl Settled {
         } = request;
         let (sender, events) = mpsc::unbounded_channel();
         let seed = uuid::Uuid::new_v4().as_u64_pair().0;
-        let head = Arc::new(head(&plan, &beginning));
+        let head = Arc::new(head(&plan, &beginning, &masker));
         let options = options(&plan, &head, &invocation, &masker);
         let new = new_run(&plan, &plugins, &head, seed, &masker, options);
         let identities = Identities::new(&plan, masker.clone());

@@ -2,16 +2,21 @@
 //!
 //! A full disk or a locked database ends a run, but answers that are in memory were paid for.
 //! They are written as one record per line, in the shape of a `.jsonl` results file, beside the
-//! database; or, since the disk may be the trouble, in the folder for temporary files.
+//! database; or, since the disk may be the trouble, in the folder for temporary files. Others
+//! can't read it.
 
-use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use uuid::Uuid;
+
+use crate::private::replace;
 use crate::record::CaseRecord;
 
-/// Writes `records` beside `database`, or else among the temporary files; says where.
+/// Writes `records` beside `database`, or else among the temporary files; says where. One from a
+/// rescue of the same run before is replaced: its rows were not stored, so their cases were run
+/// again.
 ///
 /// # Errors
 /// When neither takes them: what the second one said.
@@ -21,39 +26,25 @@ pub(crate) fn rescue(
     records: &[Arc<CaseRecord>],
 ) -> io::Result<PathBuf> {
     let beside = database.parent().unwrap_or(Path::new("."));
-    write(beside, run_id, records).or_else(|_| write(&std::env::temp_dir(), run_id, records))
+    let beside = beside.join(format!("{run_id}.rescue.jsonl"));
+    // Everybody may write there, so nobody may foresee the name.
+    let name = format!("{run_id}.{}.rescue.jsonl", Uuid::new_v4().simple());
+    let elsewhere = std::env::temp_dir().join(name);
+    write(beside, records).or_else(|_| write(elsewhere, records))
 }
 
-fn write(folder: &Path, run_id: &str, records: &[Arc<CaseRecord>]) -> io::Result<PathBuf> {
-    let path = folder.join(format!("{run_id}.rescue.jsonl"));
-    let written = create(&path).and_then(|file| {
-        let mut out = BufWriter::new(file);
+fn write(path: PathBuf, records: &[Arc<CaseRecord>]) -> io::Result<PathBuf> {
+    replace(&path, |file| {
+        let mut out = BufWriter::new(&mut *file);
         for record in records {
             serde_json::to_writer(&mut out, &**record)?;
             out.write_all(b"\n")?;
         }
-        out.into_inner()
-            .map_err(io::IntoInnerError::into_error)?
-            .sync_all()
-    });
-    match written {
-        Ok(()) => Ok(path),
-        Err(error) => {
-            // Half of it would only mislead; when it can't be removed, nothing more can be done.
-            drop(std::fs::remove_file(&path));
-            Err(error)
-        }
-    }
-}
-
-/// A file that only the user can read, as the database is. One from a rescue of the same run
-/// before is replaced: its rows were not stored, so their cases were run again.
-fn create(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+        out.flush()?;
+        drop(out);
+        file.sync_all()
+    })?;
+    Ok(path)
 }
 
 #[cfg(test)]
@@ -78,7 +69,7 @@ mod tests {
     #[test]
     fn where_the_database_is_cannot_be_written_to_another_place_is_found() {
         let nowhere = Path::new("/dev/null/no folder/runs.db");
-        let id = format!("run-{}", uuid::Uuid::new_v4());
+        let id = format!("run-{}", Uuid::new_v4());
         let path = rescue(nowhere, &id, &[Arc::new(record(0))]).expect("written");
         assert!(path.starts_with(std::env::temp_dir()), "{}", path.display());
         std::fs::remove_file(path).expect("it was there");

@@ -7,6 +7,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::future::pending;
+use std::iter::zip;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +26,7 @@ use crate::context::RunContext;
 use crate::dispatch::{Dispatch, Order, Signal};
 use crate::event::{Consumer, Event, LaneMetrics, RunHead, Stage};
 use crate::identity::Identities;
-use crate::masking::masked;
+use crate::masking::{mask_summary, masked};
 use crate::prepare::RunError;
 use crate::question::{self, QuestionEnd, Tasks};
 use crate::record::CaseRecord;
@@ -420,27 +421,23 @@ impl Loop {
         let sum = |count: fn(&LaneMetrics) -> u64| {
             lanes.iter().map(|lane| count(&lane.metrics)).sum::<u64>()
         };
-        let summary = Arc::new(Summary {
+        let mut summary = Summary {
             run_id: self.head.run_id.clone(),
             end: progress.dispatch.end(),
             total: self.head.total,
             duration,
             concurrency: self.head.concurrency,
             all: progress.all,
-            columns: self
-                .head
-                .columns
-                .iter()
-                .cloned()
-                .zip(progress.columns)
-                .collect(),
+            columns: zip(self.head.columns.iter().cloned(), progress.columns).collect(),
             repeats: progress.repeats,
             tasks: progress.tasks,
             throttled: sum(|metrics| metrics.rate_limit_hits),
             retries: sum(|metrics| metrics.retried_requests),
             lanes,
             budgets: self.context.till.statements(),
-        });
+        };
+        mask_summary(&mut summary, &self.context.masker);
+        let summary = Arc::new(summary);
         if let Err(Unsaved { error, records }) = self.recorder.finish(&summary) {
             let place = rescue(&self.database, &summary.run_id, &records);
             return Err(RunError::Unsaved {

@@ -12,7 +12,7 @@ use crate::step::Failure;
 
 /// The rooms: what a package of the house may use of the house, and what its tests may use
 /// besides. Plugins and guests have rules by folder, further down.
-const ROOMS: [Room; 10] = [
+const ROOMS: [Room; 11] = [
     Room {
         name: "runner-scheduler",
         uses: &[],
@@ -68,6 +68,17 @@ const ROOMS: [Room; 10] = [
         // What a killed program left is looked at through the store: nobody else knows SQL.
         uses: &["runner-store"],
         tests_use: &["runner-config", "runner-plugin", "runner-sandbox"],
+    },
+    Room {
+        name: "runner-fuzz",
+        // It stands where the stranger stands, before each of them.
+        uses: &[
+            "runner-config",
+            "runner-eval",
+            "runner-sandbox",
+            "runner-scheduler",
+        ],
+        tests_use: &[],
     },
     Room {
         name: "xtask",

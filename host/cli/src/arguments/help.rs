@@ -81,7 +81,7 @@ Examples:
   runner import results.json                what `runner eval -o` or promptfoo wrote
   runner import results.jsonl               rows alone: the run gets a new id
 
-An imported run can be shown, compared, exported and filtered by; it can't be gone on with.";
+Its id is import- and the one in the file. An imported run can be shown, compared, exported and filtered by; it can't be gone on with.";
 
 /// Below the help of `diff`.
 pub(super) const DIFF: &str = "\

@@ -17,6 +17,9 @@ pub(crate) struct Export {
     /// Write to FILE: .json, .jsonl, .csv, .yaml, .txt, .html or .junit.xml; repeatable [default: JSON on standard output]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Vec<PathBuf>,
+    /// Write CSV cells that a spreadsheet would take for formulas (=, +, -, @ first) as they are, without an apostrophe before them
+    #[arg(long)]
+    pub(crate) csv_raw: bool,
 }
 
 impl Export {
@@ -112,6 +115,7 @@ mod tests {
             let export = Export {
                 names: names.iter().map(ToString::to_string).collect(),
                 output: Vec::new(),
+                csv_raw: false,
             };
             assert_eq!(export.run().map_err(|_| ()), expected, "{names:?}");
         }

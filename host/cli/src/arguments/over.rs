@@ -33,6 +33,7 @@ impl Eval {
             persistence: self.persistence.over(before.persistence),
             plugin: list(self.plugin, before.plugin),
             output: list(self.output, before.output),
+            csv_raw: self.csv_raw || before.csv_raw,
             ..self
         }
     }

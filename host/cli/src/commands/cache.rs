@@ -69,6 +69,7 @@ pub(super) fn run(arguments: &Cache, setting: &Setting) -> Result<u8, Failure> {
 /// # Errors
 /// When the file can't be used, or a variable makes no sense.
 pub(super) fn open(setting: &Setting) -> Result<Answers, Failure> {
+    setting.home.make()?;
     let mut options = CacheOptions {
         open: OpenOptions {
             wal: !setting.environment.flag("DISABLE_WAL_MODE")?,

@@ -81,7 +81,7 @@ pub(super) fn shown(
             "cache": options.cache,
         },
         "plugins": plugins.provenance(),
-        "outputPath": paths.map(|path| path.display().to_string()).collect::<Vec<_>>(),
+        "outputPath": paths.map(|output| output.path.display().to_string()).collect::<Vec<_>>(),
         "config": plan.config_json,
     })
 }

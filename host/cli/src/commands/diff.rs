@@ -40,7 +40,7 @@ pub(super) fn run(arguments: &Diff, setting: &Setting) -> Result<u8, Failure> {
     }
     let comparison = Comparison::new(&store, &before, &after)?;
     if arguments.json {
-        stdout::stream(|out| json(out, &comparison))?;
+        stdout::stream_json(|out| json(out, &comparison))?;
     } else {
         let text = told::text(&comparison, arguments.rows, setting.terminal.width)?;
         stdout::print(&text)?;

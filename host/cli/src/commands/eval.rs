@@ -79,17 +79,17 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     if let (Asked::Record(file), false) = (&persistence.exchanges, goes_on)
         && std::fs::metadata(file).is_ok_and(|older| older.len() > 0)
     {
-        let shown = file.display();
-        let message = format!("the older recording in {shown} is replaced");
+        let message = format!("the older recording in {} is replaced", file.display());
         setting.talk.note(&message);
     }
     let (exchanges, recording) = exchanges(&persistence.exchanges, goes_on, touched)?;
     let events = arguments.events.iter().map(|path| setting.cwd.join(path));
-    for path in plan.output_paths.iter().cloned().chain(events) {
+    let files = plan.output_paths.iter().map(|it| it.path.clone());
+    for path in files.chain(events) {
         spare_inputs(&path, &touched.read)?;
         touched.writes(&path);
     }
-    let outputs = Output::prepare(&plan.output_paths)?;
+    let outputs = Output::prepare(&plan.output_paths, arguments.csv_raw)?;
     let events = EventsFile::prepare(arguments.events.as_deref(), &outputs, &setting.talk)?;
     let store = setting.store()?;
     let gatherer = Gatherer::new(Limits {
@@ -140,6 +140,7 @@ fn sandbox(options: &RunOptions, setting: &Setting) -> Result<Sandbox, Failure> 
     let instances = options
         .max_concurrency
         .saturating_mul(options.assertion_concurrency);
+    setting.home.make()?;
     let talk = setting.talk.clone();
     let sandbox = Sandbox::new(Options {
         on_long_compile: OnLongCompile::new(move || {
@@ -270,7 +271,7 @@ fn consumers(
         .iter()
         .filter(|output| output.format() == Format::Jsonl)
     {
-        consumers.push(Box::new(Stream::new(output.path(), talk.clone())));
+        consumers.push(Box::new(Stream::new(output.clone(), talk.clone())));
     }
     if let Some(events) = events {
         consumers.push(Box::new(events.consumer()));

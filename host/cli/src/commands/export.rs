@@ -9,6 +9,8 @@ use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::output::{Output, Run};
 use crate::stored::{self, StoredRun};
+use runner_config::Origin;
+use runner_config::plan::OutputPath;
 use runner_store::{RunState, StoreError};
 
 /// Exports a run.
@@ -17,10 +19,10 @@ pub(super) fn run(arguments: &Export, setting: &Setting) -> Result<u8, Failure> 
     let paths: Vec<_> = arguments
         .output
         .iter()
-        .map(|path| setting.cwd.join(path))
+        .map(|path| OutputPath::new(setting.cwd.join(path), Origin::Person))
         .collect();
     // Before the database is looked at: a wrong name is wrong whatever is in there.
-    let outputs = Output::prepare(&paths)?;
+    let outputs = Output::prepare(&paths, arguments.csv_raw)?;
     let Some(store) = setting.existing_store()? else {
         return Err(stored::unfound(StoreError::NoRuns));
     };

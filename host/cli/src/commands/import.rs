@@ -33,6 +33,8 @@ mod row;
 
 use file::{ResultsFile, Unreadable};
 
+/// What the id of every imported run begins with.
+const IMPORTED: &str = "import-";
 /// Characters of an id.
 const ID_CHARS: usize = 100;
 /// Columns: what no run has, and what a file can't make us hold memory for.
@@ -71,7 +73,7 @@ pub(super) fn run(arguments: &Import, setting: &Setting) -> Result<u8, Failure> 
     }
     let store = setting.store()?;
     let id = match file.id.as_deref().filter(|id| is_id(id)) {
-        Some(id) if !arguments.new_id => id.to_owned(),
+        Some(id) if !arguments.new_id => imported(id),
         _ => new_id(&path),
     };
     if arguments.force {
@@ -236,6 +238,15 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= ID_CHARS && id != NEWEST && id.chars().all(plain)
 }
 
+/// The id of an imported run, which is none that a run of this machine can have: a file must not
+/// say which of those is deleted, or be taken for one.
+fn imported(id: &str) -> String {
+    if id.starts_with(IMPORTED) {
+        return id.to_owned();
+    }
+    format!("{IMPORTED}{id}")
+}
+
 /// `import-20261120-4f3a21`: the day, and digits that no other import has.
 fn new_id(path: &Path) -> String {
     let now = SystemTime::now();
@@ -243,7 +254,7 @@ fn new_id(path: &Path) -> String {
     let digest = Sha256::digest(seed);
     let day = Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
     format!(
-        "import-{day}-{:02x}{:02x}{:02x}",
+        "{IMPORTED}{day}-{:02x}{:02x}{:02x}",
         digest[0], digest[1], digest[2]
     )
 }
@@ -285,5 +296,20 @@ mod tests {
             assert!(!is_id(id), "{id}");
         }
         assert!(is_id(&new_id(Path::new("x"))));
+        assert!(new_id(Path::new("x")).starts_with(IMPORTED));
+    }
+
+    #[test]
+    fn an_imported_run_is_never_called_as_one_of_this_machine_or_as_a_flag() {
+        for (id, kept) in [
+            (
+                "run-20261120-155854-c4a0c7",
+                "import-run-20261120-155854-c4a0c7",
+            ),
+            ("--json", "import---json"),
+            ("import-a", "import-a"),
+        ] {
+            assert_eq!(imported(id), kept);
+        }
     }
 }

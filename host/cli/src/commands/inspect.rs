@@ -22,6 +22,7 @@ use crate::visible;
 
 /// Inspects a file.
 pub(super) fn run(arguments: &Inspect, setting: &Setting) -> Result<u8, Failure> {
+    setting.home.make()?;
     let options = Options {
         cache_dir: Some(setting.home.compiled_plugins()),
         instances: 1,
@@ -29,12 +30,11 @@ pub(super) fn run(arguments: &Inspect, setting: &Setting) -> Result<u8, Failure>
     };
     let sandbox = Sandbox::new(options).map_err(anyhow::Error::new)?;
     let inspection = sandbox.inspect(&arguments.file);
-    let text = if arguments.json {
-        format!("{:#}\n", as_json(&inspection))
+    if arguments.json {
+        stdout::json(&as_json(&inspection))?;
     } else {
-        as_text(&inspection)
-    };
-    stdout::print(&text)?;
+        stdout::print(&as_text(&inspection))?;
+    }
     Ok(if inspection.problem.is_none() {
         SUCCESS
     } else {

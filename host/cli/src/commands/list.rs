@@ -24,18 +24,16 @@ pub(super) fn run(arguments: &List, setting: &Setting) -> Result<u8, Failure> {
         Some(store) => store.runs(arguments.limit).map_err(anyhow::Error::new)?,
         None => Vec::new(),
     };
-    let text = if arguments.json {
-        let runs: Value = runs.iter().map(run_json).collect();
-        format!("{runs:#}\n")
+    if arguments.json {
+        stdout::json(&runs.iter().map(run_json).collect())?;
     } else if runs.is_empty() {
         setting
             .talk
             .line("no runs yet: make one with `runner eval`");
-        String::new()
     } else {
-        table(&runs, &TimeZone::system(), setting.terminal.width)
-    };
-    stdout::print(&text)?;
+        let width = setting.terminal.width;
+        stdout::print(&table(&runs, &TimeZone::system(), width))?;
+    }
     Ok(SUCCESS)
 }
 

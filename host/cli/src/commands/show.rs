@@ -97,7 +97,7 @@ fn head(run: &StoredRun, zone: &TimeZone) -> String {
 /// The run as a results file in JSON.
 pub(super) fn json(run: &StoredRun) -> anyhow::Result<()> {
     let summary = run.sum_up(|_| {})?;
-    stdout::stream(|out| output::write_json(out, &Run::of(run, &summary)))
+    stdout::stream_json(|out| output::write_json(out, &Run::of(run, &summary)))
 }
 
 fn test(arguments: &Show, run: &StoredRun, test_idx: u32) -> Result<(), Failure> {
@@ -113,17 +113,12 @@ fn test(arguments: &Show, run: &StoredRun, test_idx: u32) -> Result<(), Failure>
         ))
         .help("tests are counted from 0, as in the first column of the table"));
     }
-    let text = if arguments.json {
+    if arguments.json {
         let cases: Value = cases.iter().map(|case| serde_json::json!(case)).collect();
-        format!("{cases:#}\n")
-    } else {
-        cases
-            .iter()
-            .map(detail::render)
-            .collect::<Vec<_>>()
-            .join("\n")
-    };
-    Ok(stdout::print(&text)?)
+        return Ok(stdout::json(&cases)?);
+    }
+    let texts: Vec<String> = cases.iter().map(detail::render).collect();
+    Ok(stdout::print(&texts.join("\n"))?)
 }
 
 #[cfg(test)]

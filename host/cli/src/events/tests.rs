@@ -3,7 +3,8 @@
 use std::fs;
 use std::time::Duration;
 
-use runner_config::plan::CaseId;
+use runner_config::Origin;
+use runner_config::plan::{CaseId, OutputPath};
 use runner_eval::event::{
     ColumnHead, Dimension, LaneEvent, LaneNotice, LaneStanding, LaneTime, LaneWait, LogLine,
     RunHead, Why,
@@ -296,7 +297,8 @@ fn a_place_that_cannot_be_written_is_refused_before_the_run() -> anyhow::Result<
         assert_eq!((failure.render(), failure.code()), (message, USAGE));
     }
     let results = folder.path().join("out.jsonl");
-    let outputs = Output::prepare(std::slice::from_ref(&results)).expect("it can be written");
+    let outputs = Output::prepare(&[OutputPath::new(results.clone(), Origin::Person)], false)
+        .expect("it can be written");
     let both = EventsFile::prepare(Some(&results), &outputs, &Talk::new(false));
     let failure = both.err().expect("one file can't be both");
     assert!(failure.render().contains("both results and events"));
@@ -315,6 +317,7 @@ fn a_file_that_goes_away_is_told_and_remembered() -> anyhow::Result<()> {
     fs::create_dir(folder.path().join("later"))?;
     let events = prepared(&path).expect("it can be written");
     fs::remove_dir_all(folder.path().join("later"))?;
+    fs::write(folder.path().join("later"), "a file")?;
     let mut consumer = events.consumer();
     consumer.on_event(&started());
     consumer.on_event(&Event::CaseStarted { id: ID });

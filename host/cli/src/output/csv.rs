@@ -1,9 +1,12 @@
 //! One line per test: variables, then per column the answer and how it was judged.
 //!
 //! The headings are those of promptfoo. Which variables and metrics exist is known only at the
-//! last record, so the records are read twice: once for the headings, once for the lines. Cells
-//! hold texts as they are; one that begins with `=` is a formula to a spreadsheet, so import
-//! as text what a model wrote.
+//! last record, so the records are read twice: once for the headings, once for the lines.
+//!
+//! A spreadsheet takes a cell for a formula that begins with `=` and its like, and a formula can
+//! send the others away. Answers and reasons are a model's or a server's words, and variables may
+//! hold earlier answers, so such a cell gets an apostrophe, which spreadsheets don't show. Who
+//! reads the file with a program asks for the texts as they are.
 
 use std::io::Write;
 
@@ -14,14 +17,20 @@ use serde_json::{Map, Value};
 use super::{ColumnRecord, RecordTexts, Run};
 use crate::findings::text_of;
 
-/// Writes the lines.
+/// Writes the lines; `raw`: also what a spreadsheet takes for formulas, as it is.
 ///
 /// # Errors
 /// When records can't be read, or bytes can't be written.
-pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
+pub(super) fn write(out: &mut dyn Write, run: &Run<'_>, raw: bool) -> anyhow::Result<()> {
     let headings = Headings::read(run)?;
     let mut lines = csv::Writer::from_writer(out);
-    lines.write_record(headings.line(run.columns))?;
+    let mut write = |mut line: Vec<String>| {
+        if !raw {
+            line.iter_mut().for_each(defuse);
+        }
+        lines.write_record(line)
+    };
+    write(headings.line(run.columns))?;
     let mut test: Vec<CaseRecord> = Vec::new();
     for record in records(run.records.open()?) {
         let record = record?;
@@ -29,13 +38,13 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
             .first()
             .is_some_and(|first| first.test_idx != record.test_idx)
         {
-            lines.write_record(headings.test(&test))?;
+            write(headings.test(&test))?;
             test.clear();
         }
         test.push(record);
     }
     if !test.is_empty() {
-        lines.write_record(headings.test(&test))?;
+        write(headings.test(&test))?;
     }
     lines.flush()?;
     Ok(())
@@ -105,6 +114,19 @@ impl Headings {
     }
 }
 
+/// Puts an apostrophe before what a spreadsheet takes for a formula; a number is none.
+fn defuse(cell: &mut String) {
+    let is_formula =
+        cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
+    let is_number = || {
+        let figures = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
+        cell.chars().all(figures) && cell.parse::<f64>().is_ok()
+    };
+    if is_formula && !is_number() {
+        cell.insert(0, '\'');
+    }
+}
+
 /// The cells of one case; empty ones where it was not run.
 fn cells(line: &mut Vec<String>, record: Option<&CaseRecord>, metrics: &[String]) {
     let Some(record) = record else {
@@ -160,6 +182,37 @@ fn add_names(names: &mut Vec<String>, map: &Map<String, Value>) {
     for name in map.keys() {
         if !names.contains(name) {
             names.push(name.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_spreadsheet_takes_for_a_formula_is_text() {
+        let cases = [
+            ("=HYPERLINK(\"http://x\")", "'=HYPERLINK(\"http://x\")"),
+            ("+1+cmd|' /C calc'!A0", "'+1+cmd|' /C calc'!A0"),
+            ("-2+3", "'-2+3"),
+            ("@SUM(1)", "'@SUM(1)"),
+            ("\t=1", "'\t=1"),
+            ("\r=1", "'\r=1"),
+            ("\n=1", "'\n=1"),
+            ("－1", "'－1"),
+            ("- a list", "'- a list"),
+            ("-5", "-5"),
+            ("+1.5e-3", "+1.5e-3"),
+            ("-inf", "'-inf"),
+            ("", ""),
+            ("a=1", "a=1"),
+            ("'=1", "'=1"),
+        ];
+        for (text, written) in cases {
+            let mut cell = text.to_owned();
+            defuse(&mut cell);
+            assert_eq!(cell, written);
         }
     }
 }

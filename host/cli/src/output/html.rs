@@ -18,6 +18,7 @@ use runner_eval::record::{CaseRecord, ComponentRecord};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::known::PAGE_MARK;
 use super::{ColumnRecord, Run, instant};
 use crate::figures;
 use crate::findings::text_of;
@@ -45,6 +46,7 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n\
+         {PAGE_MARK}\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n<style>{STYLE}</style>\n</head>",
         policy(),

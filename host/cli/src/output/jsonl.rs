@@ -2,12 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 
 use runner_eval::event::{Consumer, Event};
 use runner_eval::record::CaseRecord;
 
-use super::Run;
+use super::{Output, Run};
 use crate::talk::Talk;
 
 /// Writes the records in index order.
@@ -24,24 +23,24 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
 /// Appends each case to a file as it ends, so that `tail -f` shows a run and a killed one
 /// leaves whole lines. What was there is gone once the run starts, not before.
 pub(crate) struct Stream {
-    path: PathBuf,
+    output: Output,
     /// `None` before the run, and after a failed write, which was told.
     file: Option<File>,
     talk: Talk,
 }
 
 impl Stream {
-    /// Will write to `path`.
-    pub(crate) fn new(path: &Path, talk: Talk) -> Self {
+    /// Will write to `output`.
+    pub(crate) fn new(output: Output, talk: Talk) -> Self {
         Self {
-            path: path.to_owned(),
+            output,
             file: None,
             talk,
         }
     }
 
     fn begin(&mut self) {
-        match File::create(&self.path) {
+        match self.output.emptied() {
             Ok(file) => self.file = Some(file),
             Err(error) => self.give_up(&error),
         }
@@ -56,7 +55,7 @@ impl Stream {
 
     /// The end of the run tries again, with all records.
     fn give_up(&mut self, error: &io::Error) {
-        let path = self.path.display();
+        let path = self.output.path().display();
         self.talk.warning(&format!(
             "{path} can't be written while the run goes on: {error}"
         ));

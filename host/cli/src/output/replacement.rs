@@ -1,37 +1,37 @@
 //! A file that takes another's place when it is complete.
+//!
+//! It is made new beside the other, under a name that nobody can have foreseen, in a folder that
+//! is held open; see [`Folder`].
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+
+use uuid::Uuid;
+
+use super::place::Place;
 
 /// A file being written beside its target. Dropped before [`Self::commit`], it is removed.
 pub(super) struct Replacement {
     file: File,
-    temporary: PathBuf,
-    target: PathBuf,
+    temporary: OsString,
+    place: Place,
 }
 
 impl Replacement {
-    /// Starts a file that will be `target`; through a symbolic link, what the link names.
+    /// Starts a file that will be at `place`.
     ///
     /// # Errors
     /// When no file can be made there.
-    pub(super) fn create(target: &Path) -> io::Result<Self> {
-        let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
-        let mut name = OsString::from(".");
-        name.push(target.file_name().unwrap_or_default());
-        name.push(format!(".{}.part", std::process::id()));
-        let temporary = target.with_file_name(name);
-        let file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .open(&temporary)?;
+    pub(super) fn create(place: Place) -> io::Result<Self> {
+        let mut temporary = OsString::from(".");
+        temporary.push(&place.name);
+        temporary.push(format!(".{}.part", Uuid::new_v4().simple()));
+        let file = place.folder.create(&temporary)?;
         Ok(Self {
             file,
             temporary,
-            target,
+            place,
         })
     }
 
@@ -41,7 +41,8 @@ impl Replacement {
     /// When it can't be brought to disk or renamed; the target is as it was.
     pub(super) fn commit(self) -> io::Result<()> {
         self.file.sync_all()?;
-        fs::rename(&self.temporary, &self.target)
+        let Place { folder, name } = &self.place;
+        folder.rename(&self.temporary, name)
     }
 }
 
@@ -58,6 +59,6 @@ impl Write for Replacement {
 impl Drop for Replacement {
     fn drop(&mut self) {
         // After a commit there is nothing left to remove.
-        let _ = fs::remove_file(&self.temporary);
+        let _ = self.place.folder.remove(&self.temporary);
     }
 }

@@ -1,6 +1,7 @@
 //! Results files as exact text, and what happens when they can't be written.
 
 use std::fs;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,8 +18,15 @@ use crate::exit::USAGE;
 use crate::findings::tests::record;
 use crate::report::tests::lane;
 use crate::talk::Talk;
+use places::put;
 
+mod places;
 mod read_by_people;
+
+/// A path that a person named.
+fn named(path: PathBuf) -> OutputPath {
+    OutputPath::new(path, Origin::Person)
+}
 
 struct Kept(Vec<CaseRecord>);
 
@@ -111,7 +119,7 @@ fn written(name: &str, records: &dyn Records) -> anyhow::Result<String> {
         config: &config,
         records,
     };
-    Output::at(&path)
+    Output::at(named(path.clone()))
         .map_err(|failure| anyhow::anyhow!(failure.render()))?
         .write(&run)?;
     assert_eq!(
@@ -226,7 +234,8 @@ fn a_write_that_fails_leaves_the_old_file() -> anyhow::Result<()> {
         config: &Value::Null,
         records: &Broken(kept()),
     };
-    let output = Output::at(&path).map_err(|failure| anyhow::anyhow!(failure.render()))?;
+    let output =
+        Output::at(named(path.clone())).map_err(|failure| anyhow::anyhow!(failure.render()))?;
     let error = output.write(&run).expect_err("the records can't be read");
     assert_eq!(
         format!("{error:#}"),
@@ -238,11 +247,15 @@ fn a_write_that_fails_leaves_the_old_file() -> anyhow::Result<()> {
 }
 
 #[test]
-fn a_folder_that_is_not_there_is_made() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let inner = folder.path().join("new/er");
-    assert!(Output::prepare(&[inner.join("out.csv")]).is_ok());
-    assert_eq!(fs::read_dir(inner).expect("it was made").count(), 0);
+fn a_folder_that_is_not_there_is_made_when_the_file_is_written() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = named(folder.path().join("new/er/out.csv"));
+    let outputs = Output::prepare(std::slice::from_ref(&path), false);
+    let outputs = outputs.map_err(|failure| anyhow::anyhow!(failure.render()))?;
+    assert_eq!(fs::read_dir(folder.path())?.count(), 0);
+    put(&outputs[0])?;
+    assert_eq!(fs::read_dir(folder.path().join("new/er"))?.count(), 1);
+    Ok(())
 }
 
 #[test]
@@ -271,11 +284,11 @@ fn a_path_that_cannot_work_is_refused_before_the_run() -> anyhow::Result<()> {
         ),
     ];
     for (name, message) in table {
-        let failure = Output::prepare(&[base.join(name)]).expect_err(name);
+        let failure = Output::prepare(&[named(base.join(name))], false).expect_err(name);
         assert_eq!((failure.render(), failure.code()), (message, USAGE));
     }
-    let twice = [base.join("a.json"), base.join("a.json")];
-    assert!(Output::prepare(&twice).is_err());
+    let twice = [named(base.join("a.json")), named(base.join("a.json"))];
+    assert!(Output::prepare(&twice, false).is_err());
     let names = [
         "a.JSON",
         "a.jsonl",
@@ -286,7 +299,8 @@ fn a_path_that_cannot_work_is_refused_before_the_run() -> anyhow::Result<()> {
         "a.junit.xml",
         "b.xml",
     ];
-    let outputs = Output::prepare(&names.map(|name| base.join(name))).expect("all can be written");
+    let outputs = Output::prepare(&names.map(|name| named(base.join(name))), false)
+        .expect("all can be written");
     assert_eq!(
         outputs.iter().map(Output::format).collect::<Vec<_>>(),
         [
@@ -313,7 +327,9 @@ fn the_stream_has_whole_lines_as_cases_end() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("out.jsonl");
     fs::write(&path, "of an earlier run")?;
-    let mut stream = Stream::new(&path, Talk::new(false));
+    let output =
+        Output::at(named(path.clone())).map_err(|failure| anyhow::anyhow!(failure.render()))?;
+    let mut stream = Stream::new(output, Talk::new(false));
     assert_eq!(fs::read_to_string(&path)?, "of an earlier run");
     stream.on_event(&Event::RunStarted(Arc::new(RunHead {
         run_id: "run-1".to_owned(),

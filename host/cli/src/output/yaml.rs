@@ -11,6 +11,7 @@ use std::io::Write;
 use serde_json::{Value, json};
 
 use super::{Run, instant, json};
+use crate::visible;
 
 /// Words that some reader takes for a truth value or nothing.
 const RESERVED: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
@@ -173,9 +174,11 @@ fn scalar(string: &str) -> String {
     })
 }
 
-/// Whether YAML allows the character in a text and no reader takes it for a line's end.
+/// Whether YAML allows the character in a text, no reader takes it for a line's end, and no
+/// terminal obeys it.
 fn printable(c: char) -> bool {
     !c.is_control()
+        && !visible::is_obeyed(c)
         && !matches!(
             c,
             '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'

@@ -103,6 +103,9 @@ fn scenario(
         return findings.error_help(entry.at(), "a scenario needs `tests`", help);
     };
     for mut part in parts {
+        if findings.has_stopped() {
+            return;
+        }
         // As in promptfoo, every part is a conversation of its own.
         let id = format!("__scenario_{number}__");
         *number += 1;

@@ -13,6 +13,7 @@ use crate::entry::Entry;
 use crate::environment;
 use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Position, Script, Test};
 use crate::redacted::redacted;
+use crate::weight;
 
 pub(crate) const KNOWN: [&str; 11] = [
     "description",
@@ -316,7 +317,7 @@ impl<'a> TestReader<'a> {
         let json = merged.json();
         let (comparisons, assertions) = compared::split(merged.checks, self.reading);
         when::check(&assertions, self.reading.findings);
-        Test {
+        let test = Test {
             json,
             repeat: test_options::repeat(&merged.options).unwrap_or(self.repeat),
             columns,
@@ -338,7 +339,17 @@ impl<'a> TestReader<'a> {
             scoring: merged.code.scoring,
             question: None,
             at: merged.at,
+        };
+        if !self.vars.has_room(&test) {
+            let message = format!(
+                "the tests take more than {} GiB of memory",
+                weight::MAX_TESTS >> 30
+            );
+            let help = "run them in parts; variables that are large may be files";
+            let findings = self.reading.findings;
+            findings.stop(test.at.clone(), message, help);
         }
+        test
     }
 
     /// The columns that a test's filters leave.

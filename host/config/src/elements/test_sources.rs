@@ -135,7 +135,9 @@ pub(crate) fn of_config(
     default: &Draft,
 ) -> Vec<Arc<Test>> {
     let mut found = Vec::new();
+    let findings = tests.reading.findings;
     walk(entry, tests.reading, &mut |one| match one {
+        _ if findings.has_stopped() => {}
         Found::Test(entry, form) => {
             if let Some(draft) = tests.read(entry, form) {
                 found.push(Arc::new(tests.finish(default, draft)));
@@ -170,6 +172,9 @@ pub(crate) fn walk(entry: &Entry<'_>, reading: Reading<'_>, each: &mut dyn FnMut
 impl Sources<'_, '_> {
     /// An item of the list: a test, or the name of a file.
     fn one(&mut self, entry: &Entry<'_>) {
+        if self.reading.findings.has_stopped() {
+            return;
+        }
         match entry.text() {
             Some(text) => self.named(text, entry, &Extra::default()),
             None if entry.get("path").is_some() && entry.get("vars").is_none() => {
@@ -271,6 +276,9 @@ impl Sources<'_, '_> {
         for (number, line) in (1..).zip(text.lines()) {
             if line.trim().is_empty() {
                 continue;
+            }
+            if self.reading.findings.has_stopped() {
+                return;
             }
             match json::parse(line, number) {
                 Ok(node) => self.test(&Entry::root(&node, path, origin), Form::Test),

@@ -15,8 +15,9 @@ use super::{Reading, code, program};
 use crate::entry::Entry;
 use crate::files::{has_extension, is_pattern, without_scheme};
 use crate::node::{Kind, Node};
-use crate::plan::{Position, VarFiles};
+use crate::plan::{Position, Test, VarFiles};
 use crate::trust::Origin;
+use crate::weight;
 
 mod media;
 
@@ -31,6 +32,8 @@ const DOCUMENTS: [&str; 4] = ["pdf", "docx", "pptx", "xlsx"];
 pub(crate) struct VarCollector {
     files: RefCell<VarFiles>,
     size: Cell<usize>,
+    /// What the tests weigh that were made so far.
+    tests: Cell<usize>,
 }
 
 impl VarCollector {
@@ -54,6 +57,13 @@ impl<'a> VarReader<'a> {
     /// The files that were named so far.
     pub(crate) fn files(&self) -> std::cell::Ref<'_, VarFiles> {
         self.collector.files.borrow()
+    }
+
+    /// Whether the tests that were made so far leave room for this one.
+    pub(crate) fn has_room(&self, test: &Test) -> bool {
+        let weight = self.collector.tests.get() + weight::of_test(test);
+        self.collector.tests.set(weight);
+        weight <= weight::MAX_TESTS
     }
 
     /// What a `file://` value is called: as written, but with its whole path where another

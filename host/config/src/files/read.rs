@@ -8,14 +8,23 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use super::{has_extension, matches};
 
+/// What all files of a config may take in memory. Some are read anew each time that they are
+/// named, and become part of what names them.
+pub(super) const MAX_TAKEN: usize = 2 << 30;
+
 /// The files that a config names, as they were when they were read. Copies share the record.
 #[derive(Debug, Clone, Default)]
-pub struct FilesRead(Arc<Mutex<FilesState>>);
+pub struct FilesRead {
+    state: Arc<Mutex<FilesState>>,
+    /// What they took so far, in bytes of memory.
+    taken: Arc<AtomicUsize>,
+}
 
 /// How files are, or were, at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,6 +42,11 @@ struct Stamp {
 }
 
 impl FilesRead {
+    /// Counts memory that a file takes; `false` when all of them took too much.
+    pub(super) fn take(&self, bytes: usize) -> bool {
+        self.taken.fetch_add(bytes, Ordering::Relaxed) + bytes <= MAX_TAKEN
+    }
+
     /// Notes a file that is about to be read, there or not.
     pub(super) fn note(&self, path: &Path) {
         let stamp = stamp(path);
@@ -77,7 +91,7 @@ impl FilesRead {
     }
 
     fn lock(&self) -> MutexGuard<'_, FilesState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

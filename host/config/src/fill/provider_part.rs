@@ -80,6 +80,7 @@ impl Declared {
             // Warns of what is declared and not set.
             self.check(template, at, findings);
         }
+        let seen = Arc::new(seen);
         let template = Template::new(tag, Some(&seen)).ok()?;
         let filled = template.render(&Arc::default()).ok()?;
         if secret || names.iter().any(|name| is_secret_variable(name)) {

@@ -13,7 +13,8 @@ fn a_whole_config_becomes_a_plan() {
     let plan = folder.plan();
     assert_eq!(plan.description.as_deref(), Some("d"));
     assert_eq!(json!(plan.tags), json!({"team": "a"}));
-    assert_eq!(plan.output_paths, [folder.path().join("out/r.json")]);
+    assert_eq!(plan.output_paths[0].path, folder.path().join("out/r.json"));
+    assert_eq!(plan.output_paths.len(), 1);
     assert_eq!(
         (plan.columns.len(), plan.tests.len(), plan.case_count()),
         (4, 1, 8)

@@ -100,7 +100,7 @@ fn a_few_lines_cannot_ask_for_billions_of_values() {
     let bomb = folder(&format!("{}x12: end\n", lines.concat()));
     let problems = bomb.problems();
     assert!(
-        problems[0].contains("brings more than a million values"),
+        problems[0].contains("brings more than 64 MiB"),
         "{:?}",
         problems.first()
     );

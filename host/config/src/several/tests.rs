@@ -62,7 +62,8 @@ fn the_later_config_decides_what_does_not_add_up() {
     let plan = folder.plan();
     assert_eq!(plan.description.as_deref(), Some("b"));
     assert_eq!(json!(plan.tags), json!({ "x": 1, "y": 2 }));
-    assert_eq!(plan.output_paths, [folder.path().join("sub/o.json")]);
+    assert_eq!(plan.output_paths[0].path, folder.path().join("sub/o.json"));
+    assert_eq!(plan.output_paths.len(), 1);
     assert_eq!((plan.options.max_concurrency, plan.options.repeat), (5, 2));
     assert_eq!(
         (plan.options.budget.tokens, plan.options.budget.requests),

@@ -103,7 +103,8 @@ fn text_literal(text: &str) -> String {
 
 /// A tag's code: without delimiters and the dashes that trim.
 fn code(tag: &str) -> &str {
-    let inner = &tag[2..tag.len() - 2];
+    // A `raw` that never ends is a tag without its delimiter, and may end in any character.
+    let inner = tag.get(2..tag.len() - 2).unwrap_or_default();
     let inner = inner.strip_prefix('-').unwrap_or(inner);
     inner.strip_suffix('-').unwrap_or(inner)
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json};
 
 use super::filters::{indented, plain_numbers};
-use super::{RenderError, Results, Template, apart, is_plain};
+use super::{MAX_RENDERED, RenderError, Results, Template, apart, is_plain};
 use crate::yaml;
 
 /// A text, cut up and compiled.
@@ -71,7 +71,7 @@ impl Prepared {
     /// Compiles `text` without regard to what it is: values go into it as they are.
     pub(crate) fn unescaped(
         text: &str,
-        env: Option<&Map<String, Json>>,
+        env: Option<&Arc<Map<String, Json>>>,
     ) -> Result<Self, RenderError> {
         if is_plain(text) {
             return Ok(Self::Plain(text.to_owned()));
@@ -81,8 +81,12 @@ impl Prepared {
     }
 
     /// Compiles `text`; `env` is what `env.X` reads.
-    pub(crate) fn new(text: &str, env: Option<&Map<String, Json>>) -> Result<Self, RenderError> {
-        if text.trim_start().starts_with(['{', '['])
+    pub(crate) fn new(
+        text: &str,
+        env: Option<&Arc<Map<String, Json>>>,
+    ) -> Result<Self, RenderError> {
+        if text.len() <= MAX_RENDERED
+            && text.trim_start().starts_with(['{', '['])
             && let Ok(json) = serde_json::from_str::<Json>(text)
         {
             return Ok(Self::Json(Part::new(plain_numbers(json), env)?));
@@ -136,7 +140,7 @@ impl Prepared {
 }
 
 impl Part {
-    fn new(json: Json, env: Option<&Map<String, Json>>) -> Result<Self, RenderError> {
+    fn new(json: Json, env: Option<&Arc<Map<String, Json>>>) -> Result<Self, RenderError> {
         let part = match json {
             Json::String(text) if !is_plain(&text) => {
                 Self::Text(Box::new(Template::new(&text, env)?))

@@ -106,8 +106,9 @@ fn openings_that_nobody_closes_are_text() {
 #[test]
 fn only_what_env_declares_is_seen() {
     let env = json!({"HOME_PAGE": "example.com"});
+    let env = Arc::new(env.as_object().expect("a map").clone());
     let template =
-        Template::new("[{{ env.HOME_PAGE }}{{ env.PATH }}]", env.as_object()).expect("a template");
+        Template::new("[{{ env.HOME_PAGE }}{{ env.PATH }}]", Some(&env)).expect("a template");
     assert_eq!(template.render(&vars()), Ok("[example.com]".to_owned()));
     assert_eq!(render("[{{ env.PATH }}]"), Ok("[]".to_owned()));
 }

@@ -12,7 +12,7 @@
 //! that was cut off by its case's timeout has no end and so no line.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -23,6 +23,7 @@ use super::cache::{anonymous_key, masked_pairs};
 use super::fault::Code;
 use super::masker::Masker;
 use super::memory::{Cue, Ending, Envelope, NoTape, Take, Tape};
+use crate::private;
 
 mod line;
 mod nearest;
@@ -104,7 +105,7 @@ impl Recording {
     /// Begins a recording, readable by the user alone; one that is there is replaced.
     ///
     /// # Errors
-    /// When the file can't be written, or holds something else than a recording.
+    /// When the file can't be written, is a link, or holds something else than a recording.
     pub fn create(path: &Path) -> Result<Self, TapeError> {
         Self::open(path, false)
     }
@@ -123,27 +124,27 @@ impl Recording {
             path: path.to_owned(),
             source,
         };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(path).map_err(failed)?;
-        let mut first = String::new();
-        let known = BufReader::new(&file).take(HEAD.len() as u64 + 1);
-        let is_text = { known }.read_line(&mut first).is_ok();
-        if !is_text || !(first.is_empty() || is_head(&first)) {
-            return Err(TapeError::Foreign {
-                path: path.to_owned(),
-            });
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(failed)?;
         }
-        let begun = if keeps && !first.is_empty() {
-            cut_to_lines(&mut file)
-        } else {
-            file.set_len(0)
-                .and_then(|()| file.seek(SeekFrom::Start(0)))
-                .and_then(|_| writeln!(file, "{HEAD}"))
+        let older = private::open(path).map_err(failed)?;
+        let mut first = String::new();
+        if let Some(older) = &older {
+            let known = BufReader::new(older).take(HEAD.len() as u64 + 1);
+            let is_text = { known }.read_line(&mut first).is_ok();
+            if !is_text || !(first.is_empty() || is_head(&first)) {
+                return Err(TapeError::Foreign {
+                    path: path.to_owned(),
+                });
+            }
+        }
+        let begun = match older {
+            Some(mut older) if keeps && !first.is_empty() => private::close_to_others(&older)
+                .and_then(|()| cut_to_lines(&mut older))
+                .map(|()| older),
+            _ => private::replace(path, |file| writeln!(file, "{HEAD}")),
         };
-        begun.map_err(failed)?;
+        let file = begun.map_err(failed)?;
         let failure = None;
         Ok(Self(Arc::new(Mutex::new(Reel { file, failure }))))
     }

@@ -44,6 +44,8 @@ pub struct Optional {
 pub(super) struct Waiting {
     pub(super) served: Served,
     pub(super) path: PathBuf,
+    /// Whether it may be missing.
+    pub(super) is_optional: bool,
 }
 
 impl Served {

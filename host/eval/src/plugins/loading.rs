@@ -10,7 +10,7 @@ use runner_sandbox::limits::DEFAULT_MEMORY_BYTES;
 use runner_sandbox::{Plugin, Sandbox};
 
 use super::bundle::{Served, Waiting, bundle, optional};
-use super::{LoadedPlugin, PluginError, PluginSet, Trust};
+use super::{Bundled, LoadedPlugin, PluginError, PluginSet, Trust};
 
 /// A set in the making.
 pub(super) struct Loading<'a> {
@@ -22,18 +22,26 @@ pub(super) struct Loading<'a> {
 
 impl Loading<'_> {
     /// The bundle: what the program knows of waits until somebody needs it.
-    pub(super) fn bundle(&mut self, directory: &Path) {
+    pub(super) fn bundle(&mut self, Bundled { directory, known }: Bundled) {
+        self.set.known = known;
         for served in bundle() {
             let path = directory.join(format!("{}.wasm", served.name));
             if path.is_file() {
-                self.set.waiting.push(Waiting { served, path });
+                self.set.waiting.push(Waiting {
+                    served,
+                    path,
+                    is_optional: false,
+                });
             }
         }
         for option in optional() {
             let path = directory.join(format!("{}.wasm", option.served.name));
             if path.is_file() {
-                let served = option.served;
-                self.set.waiting.push(Waiting { served, path });
+                self.set.waiting.push(Waiting {
+                    served: option.served,
+                    path,
+                    is_optional: true,
+                });
             } else {
                 self.set.absent.push(option);
             }
@@ -45,7 +53,21 @@ impl Loading<'_> {
             .map(|one| one.path.clone())
             .collect();
         let known: Vec<PathBuf> = known.iter().filter_map(|path| canonical(path)).collect();
-        self.directory_except(directory, &Trust::Bundled, &known);
+        self.directory_except(&directory, &Trust::Bundled, &known);
+    }
+
+    /// A component that stands in the bundle's place for it. One that is not of this program's
+    /// making is an error, or, where there may be none, somebody else's.
+    pub(super) fn bundled(&mut self, component: Plugin, is_optional: bool) {
+        if self.set.known.vouches(component.sha256()) {
+            self.add(component, None, Trust::Bundled);
+        } else if is_optional {
+            self.add(component, None, Trust::Foreign(None));
+        } else {
+            self.errors.push(PluginError::OtherBundle {
+                path: component.path().to_owned(),
+            });
+        }
     }
 
     /// Every `*.wasm` directly inside, sorted.
@@ -78,6 +100,16 @@ impl Loading<'_> {
                 continue;
             }
             match self.sandbox.load(&file, None) {
+                Ok(component)
+                    if matches!(trust, Trust::Bundled)
+                        && !self.set.known.vouches(component.sha256()) =>
+                {
+                    self.warnings.push(format!(
+                        "{shown}: this component did not come with the program and is left out: \
+                         to use it, name it: --plugin {shown}",
+                        shown = file.display()
+                    ));
+                }
                 Ok(component) => self.add(component, None, trust.clone()),
                 Err(error) => self.warnings.push(error.to_string()),
             }

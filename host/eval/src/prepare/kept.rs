@@ -8,11 +8,13 @@ use serde_json::{Value, json};
 
 use crate::event::{ColumnHead, RunHead};
 use crate::gateway::Masker;
+use crate::masking::masked_json;
 use crate::plugins::PluginSet;
 use crate::question::Tasks;
 use crate::resume::Beginning;
 
-pub(super) fn head(plan: &Plan, beginning: &Beginning) -> RunHead {
+pub(super) fn head(plan: &Plan, beginning: &Beginning, masker: &Masker) -> RunHead {
+    let clean = |text: &str| masker.mask(text).into_owned();
     let now = jiff::Timestamp::now();
     let run_id = match beginning {
         Beginning::Again(again) => again.run_id.clone(),
@@ -23,16 +25,12 @@ pub(super) fn head(plan: &Plan, beginning: &Beginning) -> RunHead {
         }
     };
     let head = |column: &Arc<Column>| ColumnHead {
-        provider: column
-            .provider
-            .label
-            .clone()
-            .unwrap_or_else(|| column.provider.id.clone()),
-        prompt: column.prompt.label.clone(),
+        provider: clean(named(column)),
+        prompt: clean(&column.prompt.label),
     };
     RunHead {
         run_id,
-        description: plan.description.clone(),
+        description: plan.description.as_deref().map(clean),
         total: plan.case_count(),
         columns: plan.columns.iter().map(head).collect(),
         concurrency: plan.options.max_concurrency,
@@ -53,26 +51,29 @@ pub(super) fn new_run(
             "id": column.prompt.id,
             "raw": column.prompt.raw,
             "label": column.prompt.label,
-            "provider": column.provider.label.as_ref().unwrap_or(&column.provider.id),
+            "provider": named(column),
             "config": column.prompt.config,
         })
     };
+    let ours = |value: Value| masked_json(value, false, masker).to_string();
+    let users = |value: Value| masked_json(value, true, masker).to_string();
     NewRun {
         id: head.run_id.clone(),
         created_at_ms: head.started_at_ms,
-        description: plan.description.clone(),
-        tags_json: Value::Object(plan.tags.clone()).to_string(),
-        config_json: masker.mask(&plan.config_json.to_string()).into_owned(),
-        columns_json: plan
-            .columns
-            .iter()
-            .map(column)
-            .collect::<Value>()
-            .to_string(),
-        plugins_json: plugins.provenance().to_string(),
+        description: head.description.clone(),
+        tags_json: users(Value::Object(plan.tags.clone())),
+        config_json: users(plan.config_json.clone()),
+        columns_json: ours(plan.columns.iter().map(column).collect()),
+        plugins_json: ours(plugins.provenance()),
         options_json,
         seed,
     }
+}
+
+/// What the user calls a column's provider.
+fn named(column: &Column) -> &str {
+    let provider = &column.provider;
+    provider.label.as_ref().unwrap_or(&provider.id)
 }
 
 /// How the run is carried out, and how it was asked for.
@@ -85,5 +86,5 @@ pub(super) fn options(plan: &Plan, head: &RunHead, invocation: &Value, masker: &
         "tasks": Tasks::planned(&plan.tasks()).to_keep(),
         "invocation": invocation,
     });
-    masker.mask(&options.to_string()).into_owned()
+    masked_json(options, false, masker).to_string()
 }

@@ -41,11 +41,11 @@ impl Claim {
         let path = sign(database, run);
         let create = || {
             private_folder(path.parent().expect("a sign lies in a folder"))?;
-            OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(&path)
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(false);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            options.open(&path)
         };
         for _ in 0..ATTEMPTS {
             let file = create().map_err(|source| StoreError::Create {

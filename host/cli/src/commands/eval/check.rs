@@ -36,13 +36,14 @@ pub(in crate::commands) fn check(arguments: &Eval, setting: &Setting) -> Result<
     let is_offline = exchanges.is_offline();
     let settled = consented(&session, setting, &touched.read, &runtime, is_offline)?;
     let plan = settled.plan();
-    for path in &plan.output_paths {
-        super::spare_inputs(path, &touched.read)?;
+    for output in &plan.output_paths {
+        super::spare_inputs(&output.path, &touched.read)?;
     }
-    Output::prepare(&plan.output_paths)?;
+    Output::prepare(&plan.output_paths, session.eval.csv_raw)?;
     // A database that is there is tried, too; none is made.
     setting.existing_store()?;
-    Ok(config::shown(plan, settled.plugins()))
+    let shown = config::shown(plan, settled.plugins());
+    Ok(runner_eval::without_secrets(plan, shown))
 }
 
 /// Gets the person's agreement to what a run with these flags would need; says what it is.

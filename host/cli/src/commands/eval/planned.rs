@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
-use runner_config::plan::Plan;
-use runner_config::{FilesRead, LoadRequest};
+use runner_config::plan::{OutputPath, Plan};
+use runner_config::{FilesRead, LoadRequest, Origin};
 use runner_eval::plugins::{PluginSet, PluginSources};
 use runner_eval::{Ahead, Preparation, Prepared, Settled, prepare};
 use tokio::runtime::Runtime;
@@ -89,7 +89,7 @@ pub(super) fn plan(
     let arguments = &session.eval;
     // Known from the arguments alone, so said before anything is read.
     for path in &arguments.output {
-        Output::at(path)?;
+        Output::at(OutputPath::new(path.clone(), Origin::Person))?;
     }
     let loaded = runner_config::load(&LoadRequest {
         config_files: arguments.config.clone(),

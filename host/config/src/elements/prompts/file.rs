@@ -127,7 +127,7 @@ fn csv(path: &Path, text: &str, reading: Reading<'_>) -> Vec<(String, Option<Str
         return Vec::new();
     };
     let label = column("label");
-    let row = |row: &crate::csv_rows::Row| {
+    let row = |row: crate::csv_rows::Row| {
         let label = label
             .and_then(|label| row.cells.get(label))
             .filter(|label| !label.is_empty());
@@ -135,7 +135,6 @@ fn csv(path: &Path, text: &str, reading: Reading<'_>) -> Vec<(String, Option<Str
     };
     table
         .rows
-        .iter()
         .filter_map(row)
         .filter(|(prompt, ..)| !prompt.is_empty())
         .collect()

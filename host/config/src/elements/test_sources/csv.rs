@@ -4,6 +4,7 @@
 //! `__metric`, `__threshold`, `__metadata:key` (`key[]` for a list) and
 //! `__config:__expected2:threshold` say the rest.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use crate::assertion_text::{self, Content, PROMPTFOO_TYPES};
@@ -45,7 +46,12 @@ pub(super) fn read(path: &Path, text: &str, reading: Reading<'_>, mut each: impl
 }
 
 /// Gives each test of a table, its first row the names of the columns.
-pub(super) fn tests(path: &Path, table: Table, reading: Reading<'_>, each: &mut impl FnMut(Node)) {
+pub(super) fn tests(
+    path: &Path,
+    table: Table<'_>,
+    reading: Reading<'_>,
+    each: &mut impl FnMut(Node),
+) {
     let at = Position {
         file: path.to_owned(),
         line: 1,
@@ -57,8 +63,9 @@ pub(super) fn tests(path: &Path, table: Table, reading: Reading<'_>, each: &mut 
         .iter()
         .map(|header| column(header, &at, reading))
         .collect();
-    for (index, header) in table.headers.iter().enumerate() {
-        if !header.is_empty() && table.headers[..index].contains(header) {
+    let mut known = HashSet::new();
+    for header in &table.headers {
+        if !header.is_empty() && !known.insert(header) {
             reading
                 .findings
                 .error(at, format!("two columns have the name '{header}'"));
@@ -71,6 +78,9 @@ pub(super) fn tests(path: &Path, table: Table, reading: Reading<'_>, each: &mut 
         reading,
     };
     for (number, row) in (1..).zip(table.rows) {
+        if reading.findings.has_stopped() {
+            return;
+        }
         each(file.test(number, row));
     }
 }

@@ -5,9 +5,12 @@
 //! name, or with `#2` the second. What is calculated counts as it was when the file was saved.
 //!
 //! The file is anybody's, and so it is read by little code of our own, every step of it bounded:
-//! `archive` unpacks no more than fits, `book` keeps cells one by one and never a rectangle, which
-//! two cells can make a billion large. Of the formats before 2007 (`.xls`) and of others nothing
-//! is read; promptfoo doesn't either.
+//! `archive` unpacks no more than fits, `xml` makes no tree, `book` keeps cells one by one and
+//! never a rectangle, which two cells can make a billion large. Of the formats before 2007
+//! (`.xls`) and of others nothing is read; promptfoo doesn't either.
+//!
+//! Memory: at most four times what the parts hold that are read, which is 128 MiB at most, and
+//! 500 MB where there are as many cells as there may be.
 
 use std::path::Path;
 
@@ -19,6 +22,7 @@ use crate::trust::Origin;
 
 mod archive;
 mod book;
+mod xml;
 
 use archive::Archive;
 use book::Cell;
@@ -46,7 +50,7 @@ pub(super) fn read(
     at: &Position,
     origin: &Origin,
     reading: Reading<'_>,
-) -> Option<Table> {
+) -> Option<Table<'static>> {
     let (file, sheet) = split(path);
     let refuse = |why: &str| {
         let message = format!("'{}': {why}", path.display());
@@ -64,7 +68,7 @@ pub(super) fn read(
 }
 
 /// The table of a sheet of a file with these bytes.
-fn table(bytes: &[u8], sheet: Option<&str>) -> Result<Table, String> {
+fn table(bytes: &[u8], sheet: Option<&str>) -> Result<Table<'static>, String> {
     let mut archive = Archive::new(bytes)?;
     let (name, cells) = book::cells(&mut archive, sheet)?;
     let mut rows: Vec<Row> = Vec::new();
@@ -90,7 +94,10 @@ fn table(bytes: &[u8], sheet: Option<&str>) -> Result<Table, String> {
         return Err(format!("sheet '{name}' is empty"));
     }
     let headers = rows.remove(0).cells;
-    Ok(Table { headers, rows })
+    Ok(Table {
+        headers,
+        rows: Box::new(rows.into_iter()),
+    })
 }
 
 #[cfg(test)]

@@ -100,6 +100,7 @@ fn a_tag_in_a_prompt_that_is_no_template_is_said_at_load_with_a_way_out() {
         "{{{q}}",
         "\\frac{{1}{2}}",
         "{% raw %}{{q}}",
+        "{% raw %}{{q}}é\n",
         "{{ a && b }}",
         "{% if q %}x",
     ] {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
-/// What all parts that are read may hold together; as trees they take some times as much.
+/// What all parts that are read may hold together.
 const MAX_UNPACKED: usize = 128 << 20;
 
 /// How far from the end the list of parts may be announced: a comment may follow.
@@ -64,12 +64,14 @@ impl<'a> Archive<'a> {
         let packed = self
             .packed(part)
             .ok_or_else(|| format!("is damaged: '{name}' is not where the list says"))?;
+        let too_much = || {
+            let mib = MAX_UNPACKED >> 20;
+            format!("'{name}' is damaged, or more than {mib} MiB when it is unpacked")
+        };
         let bytes = match part.method {
-            0 => packed.to_vec(),
-            8 => decompress_to_vec_with_limit(packed, self.left).map_err(|_| {
-                let mib = MAX_UNPACKED >> 20;
-                format!("'{name}' is damaged, or more than {mib} MiB when it is unpacked")
-            })?,
+            0 if packed.len() <= self.left => packed.to_vec(),
+            0 => return Err(too_much()),
+            8 => decompress_to_vec_with_limit(packed, self.left).map_err(|_| too_much())?,
             _ => return Err(format!("'{name}' is packed in a way that is not known")),
         };
         self.left = self.left.saturating_sub(bytes.len());

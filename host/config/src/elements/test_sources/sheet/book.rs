@@ -1,12 +1,13 @@
 //! A workbook: its sheets, and the cells of one of them.
 //!
 //! What is read of Office Open XML is what decides the text of a cell: the list of sheets, the
-//! shared texts, which formats are dates, and the sheet. XML with a document type is refused, so
-//! nothing in it can grow.
+//! shared texts, which formats are dates, and the sheet.
 
-use roxmltree::{Document, Node, ParsingOptions};
+use std::collections::HashSet;
 
+use super::MAX_CELLS;
 use super::archive::Archive;
+use super::xml::{Attributes, Token, walk};
 
 /// A cell with something in it. `row` counts from 1, `column` from 0.
 #[derive(Debug, PartialEq)]
@@ -16,11 +17,12 @@ pub(super) struct Cell {
     pub(super) text: String,
 }
 
+/// What the cells of a sheet may say in all: as much as may be unpacked. Cells that share a text
+/// have a copy each, and each becomes a variable of its own.
+const MAX_TEXT: usize = 128 << 20;
+
 /// Columns that a sheet can have.
 const MAX_COLUMN: usize = 16_384;
-
-/// Elements and texts of one part.
-const MAX_NODES: u32 = 8_000_000;
 
 /// Numbers of formats that show a day, a time or both, by the standard.
 const DATES: [std::ops::RangeInclusive<u32>; 2] = [14..=22, 45..=47];
@@ -37,7 +39,7 @@ const DAY: f64 = 86_400.0;
 
 /// What the cells of all sheets share.
 struct Shared {
-    texts: Vec<String>,
+    texts: Vec<Box<str>>,
     /// Whether the n-th format of cells is one of dates.
     is_date: Vec<bool>,
     epoch: i64,
@@ -51,84 +53,146 @@ pub(super) fn cells(
     let missing = |part: &str| format!("is no spreadsheet: it has no '{part}'");
     let part = "xl/workbook.xml";
     let text = archive.text(part)?.ok_or_else(|| missing(part))?;
-    let book = parse(part, &text)?;
-    let sheets: Vec<(&str, &str)> = named(book.root(), "sheet")
-        .filter_map(|sheet| {
-            let mut ids = sheet.attributes().filter(|one| one.name() == "id");
-            Some((sheet.attribute("name")?, ids.next()?.value()))
-        })
-        .collect();
+    let Book { sheets, is_1904 } = book(part, &text)?;
     let (name, id) = chosen(&sheets, sheet)?;
     let part = "xl/_rels/workbook.xml.rels";
     let text = archive.text(part)?.ok_or_else(|| missing(part))?;
-    let relations = parse(part, &text)?;
-    let target = named(relations.root(), "Relationship")
-        .find(|one| one.attribute("Id") == Some(id))
-        .and_then(|one| one.attribute("Target"))
-        .ok_or_else(|| format!("sheet '{name}' is not in the file"))?;
+    let target =
+        target(part, &text, id)?.ok_or_else(|| format!("sheet '{name}' is not in the file"))?;
     let part = match target.strip_prefix('/') {
         Some(absolute) => absolute.to_owned(),
         None => format!("xl/{target}"),
     };
-    let is_1904 = named(book.root(), "workbookPr")
-        .any(|one| matches!(one.attribute("date1904"), Some("1" | "true")));
     let shared = Shared {
         texts: texts(archive)?,
         is_date: dates(archive)?,
         epoch: if is_1904 { EPOCH_1904 } else { EPOCH },
     };
     let text = archive.text(&part)?.ok_or_else(|| missing(&part))?;
-    let cells = shared.cells(&parse(&part, &text)?);
+    let mut sheet = Sheet {
+        name,
+        shared: &shared,
+        cells: Vec::new(),
+        len: 0,
+        row: 0,
+        next: 0,
+        open: None,
+        words: Words::default(),
+        is_value: false,
+    };
+    walk(&part, &text, |_, token| sheet.token(token))?;
+    let mut cells = sheet.cells;
+    cells.sort_by_key(|cell| (cell.row, cell.column));
     Ok((name.to_owned(), cells))
+}
+
+/// What is read of the workbook itself.
+#[derive(Default)]
+struct Book {
+    /// Name and id of each sheet.
+    sheets: Vec<(String, String)>,
+    is_1904: bool,
+}
+
+fn book(part: &str, text: &str) -> Result<Book, String> {
+    let mut book = Book::default();
+    walk(part, text, |_, token| {
+        match token {
+            Token::Open("sheet", of) => {
+                book.sheets.extend(of.get("name").zip(of.get("id")));
+            }
+            Token::Open("workbookPr", of) => {
+                let set = of.get("date1904");
+                book.is_1904 |= matches!(set.as_deref(), Some("1" | "true"));
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(book)
 }
 
 /// Name and id of the sheet that is meant.
 fn chosen<'a>(
-    sheets: &[(&'a str, &'a str)],
+    sheets: &'a [(String, String)],
     wanted: Option<&str>,
 ) -> Result<(&'a str, &'a str), String> {
-    let Some(wanted) = wanted else {
-        return sheets.first().copied().ok_or("has no sheets".to_owned());
+    let found = match wanted {
+        None => Some(sheets.first().ok_or("has no sheets")?),
+        Some(wanted) => {
+            let by_name = sheets.iter().find(|(name, _)| *name == wanted);
+            let number = || wanted.parse::<usize>().ok()?.checked_sub(1);
+            by_name.or_else(|| sheets.get(number()?))
+        }
     };
-    let by_name = sheets.iter().find(|(name, _)| *name == wanted);
-    let number = || wanted.parse::<usize>().ok()?.checked_sub(1);
-    let found = by_name.or_else(|| sheets.get(number()?));
-    found.copied().ok_or_else(|| {
-        let names: Vec<&str> = sheets.iter().map(|(name, _)| *name).collect();
+    found.map(|(name, id)| (&**name, &**id)).ok_or_else(|| {
+        let names: Vec<&str> = sheets.iter().map(|(name, _)| &**name).collect();
+        let wanted = wanted.unwrap_or_default();
         format!("has no sheet '{wanted}'; there are: {}", names.join(", "))
     })
 }
 
-fn parse<'a>(part: &str, text: &'a str) -> Result<Document<'a>, String> {
-    let options = ParsingOptions {
-        nodes_limit: MAX_NODES,
-        ..ParsingOptions::default()
-    };
-    Document::parse_with_options(text, options)
-        .map_err(|error| format!("'{part}' is damaged: {error}"))
-}
-
-/// Every element of this name, whatever its namespace: Excel has two sets of them.
-fn named<'a, 'i>(root: Node<'a, 'i>, name: &'static str) -> impl Iterator<Item = Node<'a, 'i>> {
-    root.descendants()
-        .filter(move |node| node.tag_name().name() == name)
+/// Where the sheet of that id is.
+fn target(part: &str, text: &str, id: &str) -> Result<Option<String>, String> {
+    let mut target = None;
+    walk(part, text, |_, token| {
+        if let Token::Open("Relationship", of) = token
+            && target.is_none()
+            && of.get("Id").as_deref() == Some(id)
+        {
+            target = of.get("Target");
+        }
+        Ok(())
+    })?;
+    Ok(target)
 }
 
 /// The texts that cells refer to by number.
-fn texts(archive: &mut Archive<'_>) -> Result<Vec<String>, String> {
+fn texts(archive: &mut Archive<'_>) -> Result<Vec<Box<str>>, String> {
     let part = "xl/sharedStrings.xml";
     let Some(text) = archive.text(part)? else {
         return Ok(Vec::new());
     };
-    let document = parse(part, &text)?;
-    Ok(named(document.root(), "si").map(words).collect())
+    let mut texts = Vec::new();
+    let mut words = Words::default();
+    walk(part, &text, |depth, token| {
+        words.token(&token);
+        match token {
+            // The children of the list alone: what nests deeper would be counted again and again.
+            Token::Open("si", _) if depth == 1 => words.text.clear(),
+            Token::Close("si") if depth == 1 && texts.len() == MAX_CELLS => {
+                return Err(format!("has more than {MAX_CELLS} shared texts"));
+            }
+            Token::Close("si") if depth == 1 => {
+                texts.push(std::mem::take(&mut words.text).trim().into());
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(texts)
 }
 
-/// The text of an element, without hints on how to say it aloud.
-fn words(of: Node<'_, '_>) -> String {
-    let is_hint = |node: &Node<'_, '_>| node.ancestors().any(|one| one.tag_name().name() == "rPh");
-    let words = named(of, "t").filter(|node| !is_hint(node));
-    words.filter_map(|node| node.text()).collect()
+/// Collects the text of an element, without hints on how to say it aloud.
+#[derive(Default)]
+struct Words {
+    text: String,
+    is_text: bool,
+    /// How many hints there are around.
+    hints: usize,
+}
+
+impl Words {
+    fn token(&mut self, token: &Token<'_>) {
+        match token {
+            Token::Open("rPh", _) => self.hints += 1,
+            Token::Close("rPh") => self.hints -= 1,
+            Token::Open(name, _) => self.is_text = *name == "t" && self.hints == 0,
+            Token::Close(_) => self.is_text = false,
+            Token::Text(text) if self.is_text => self.text.push_str(text),
+            Token::Text(_) => {}
+        }
+    }
 }
 
 /// Whether the formats of cells are those of dates.
@@ -137,22 +201,28 @@ fn dates(archive: &mut Archive<'_>) -> Result<Vec<bool>, String> {
     let Some(text) = archive.text(part)? else {
         return Ok(Vec::new());
     };
-    let document = parse(part, &text)?;
-    let number = |node: &Node<'_, '_>| node.attribute("numFmtId")?.parse::<u32>().ok();
-    let own: Vec<u32> = named(document.root(), "numFmt")
-        .filter(|node| node.attribute("formatCode").is_some_and(shows_date))
-        .filter_map(|node| number(&node))
-        .collect();
+    let number = |of: &Attributes<'_>| of.get("numFmtId")?.parse::<u32>().ok();
+    let mut own = HashSet::new();
+    let mut formats = Vec::new();
+    // How deep the list of formats is.
+    let mut list = None;
+    walk(part, &text, |depth, token| {
+        match token {
+            Token::Open("numFmt", of) if of.get("formatCode").is_some_and(|it| shows_date(&it)) => {
+                own.extend(number(of));
+            }
+            Token::Open("cellXfs", _) => list = Some(depth),
+            Token::Close("cellXfs") => list = None,
+            Token::Open("xf", of) if list.is_some_and(|list| list + 1 == depth) => {
+                formats.push(number(of));
+            }
+            _ => {}
+        }
+        Ok(())
+    })?;
     let is_date = |id: u32| own.contains(&id) || DATES.iter().any(|dates| dates.contains(&id));
-    let Some(formats) = named(document.root(), "cellXfs").next() else {
-        return Ok(Vec::new());
-    };
-    let formats = formats
-        .children()
-        .filter(|node| node.tag_name().name() == "xf");
-    Ok(formats
-        .map(|node| number(&node).is_some_and(is_date))
-        .collect())
+    let formats = formats.into_iter();
+    Ok(formats.map(|format| format.is_some_and(is_date)).collect())
 }
 
 /// Whether a format code shows days or times: it has one of their letters outside of quotes,
@@ -174,48 +244,101 @@ fn shows_date(code: &str) -> bool {
     false
 }
 
-impl Shared {
-    fn cells(&self, sheet: &Document<'_>) -> Vec<Cell> {
-        let mut cells = Vec::new();
-        let mut last_row = 0;
-        for row in named(sheet.root(), "row") {
-            let number = row.attribute("r").and_then(|text| text.parse().ok());
-            last_row = number.unwrap_or(last_row + 1);
-            let mut next = 0;
-            for cell in row.children().filter(|node| node.tag_name().name() == "c") {
-                let column = cell.attribute("r").and_then(column).unwrap_or(next);
-                next = column + 1;
-                let text = self.text(cell);
-                if !text.is_empty() && column < MAX_COLUMN {
-                    cells.push(Cell {
-                        row: last_row,
-                        column,
-                        text,
-                    });
+/// A sheet while it is read.
+struct Sheet<'a> {
+    name: &'a str,
+    shared: &'a Shared,
+    cells: Vec<Cell>,
+    /// Bytes of all texts.
+    len: usize,
+    row: u32,
+    /// Where a cell stands that doesn't say it.
+    next: usize,
+    open: Option<OpenCell>,
+    words: Words,
+    /// Whether the value of the open cell is being read.
+    is_value: bool,
+}
+
+/// A cell whose end has not come yet.
+struct OpenCell {
+    column: usize,
+    kind: Option<String>,
+    format: Option<usize>,
+    value: String,
+}
+
+impl Sheet<'_> {
+    fn token(&mut self, token: Token<'_>) -> Result<(), String> {
+        self.words.token(&token);
+        match token {
+            Token::Open("row", of) => {
+                let number = of.get("r").and_then(|text| text.parse().ok());
+                self.row = number.unwrap_or(self.row.saturating_add(1));
+                self.next = 0;
+            }
+            Token::Open("c", of) if self.open.is_none() => {
+                let column = of.get("r").and_then(|name| column(&name));
+                let column = column.unwrap_or(self.next);
+                self.next = column + 1;
+                self.words.text.clear();
+                self.open = Some(OpenCell {
+                    column,
+                    kind: of.get("t"),
+                    format: of.get("s").and_then(|text| text.parse().ok()),
+                    value: String::new(),
+                });
+            }
+            Token::Close("c") => {
+                if let Some(cell) = self.open.take() {
+                    return self.cell(&cell);
+                }
+            }
+            Token::Open(name, _) => self.is_value = name == "v",
+            Token::Close(_) => self.is_value = false,
+            Token::Text(text) => {
+                if let Some(cell) = self.open.as_mut().filter(|_| self.is_value) {
+                    cell.value.push_str(text);
                 }
             }
         }
-        cells.sort_by_key(|cell| (cell.row, cell.column));
-        cells
+        Ok(())
     }
 
-    /// What a cell says.
-    fn text(&self, cell: Node<'_, '_>) -> String {
-        let value = named(cell, "v").next().and_then(|node| node.text());
-        let value = value.unwrap_or_default().trim();
-        match cell.attribute("t").unwrap_or("n") {
+    /// Keeps a cell that says something.
+    fn cell(&mut self, cell: &OpenCell) -> Result<(), String> {
+        let text = self.shared.text(cell, self.words.text.trim());
+        if text.is_empty() || cell.column >= MAX_COLUMN {
+            return Ok(());
+        }
+        let (name, column, row) = (self.name, cell.column, self.row);
+        self.len += text.len();
+        self.cells.push(Cell { row, column, text });
+        if self.cells.len() > MAX_CELLS {
+            return Err(format!("sheet '{name}' has more than {MAX_CELLS} cells"));
+        }
+        if self.len > MAX_TEXT {
+            let mib = MAX_TEXT >> 20;
+            return Err(format!("sheet '{name}' has more than {mib} MiB of text"));
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// What a cell says; `words` is the text that it holds itself.
+    fn text(&self, cell: &OpenCell, words: &str) -> String {
+        let value = cell.value.trim();
+        match cell.kind.as_deref().unwrap_or("n") {
             "s" => {
-                let text = value
-                    .parse()
-                    .ok()
-                    .and_then(|index: usize| self.texts.get(index));
-                text.map(|text| text.trim().to_owned()).unwrap_or_default()
+                let index = value.parse::<usize>().ok();
+                let text = index.and_then(|index| self.texts.get(index));
+                text.map(ToString::to_string).unwrap_or_default()
             }
-            "inlineStr" => words(cell).trim().to_owned(),
+            "inlineStr" => words.to_owned(),
             "b" => if value == "1" { "true" } else { "false" }.to_owned(),
             "n" => {
-                let format = cell.attribute("s").and_then(|text| text.parse().ok());
-                let is_date = format.and_then(|format: usize| self.is_date.get(format));
+                let is_date = cell.format.and_then(|format| self.is_date.get(format));
                 self.number(value, is_date == Some(&true))
             }
             _ => value.to_owned(),

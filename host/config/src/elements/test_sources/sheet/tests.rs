@@ -85,11 +85,7 @@ const HEAD: &str = r#"<row r="1"><c r="A1" t="s"><v>0</v></c><c r="C1" t="s"><v>
 /// The first column of what follows the head.
 fn column(cells: &str) -> Vec<String> {
     let table = table(&book(&format!("{HEAD}{cells}"), true), None).expect("a table");
-    table
-        .rows
-        .into_iter()
-        .map(|row| row.cells[0].clone())
-        .collect()
+    table.rows.map(|row| row.cells[0].clone()).collect()
 }
 
 #[test]
@@ -127,11 +123,7 @@ fn rows_and_columns_are_where_they_say_and_gaps_are_empty() {
     let cells = r#"<row r="4"><c r="C4"><v>3</v></c><c r="A4"><v>1</v></c></row><row r="9"><c r="B9"><v>2</v></c></row>"#;
     let table = table(&book(&format!("{HEAD}{cells}"), false), None).expect("a table");
     assert_eq!(table.headers, ["q", "", "__expected"]);
-    let rows: Vec<(u32, Vec<String>)> = table
-        .rows
-        .into_iter()
-        .map(|row| (row.line, row.cells))
-        .collect();
+    let rows: Vec<(u32, Vec<String>)> = table.rows.map(|row| (row.line, row.cells)).collect();
     let text = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect();
     assert_eq!(rows, [(4, text(&["1", "", "3"])), (9, text(&["", "2"]))]);
 }
@@ -206,7 +198,7 @@ fn two_million_cells_are_the_limit_whatever_the_file_holds() {
         write!(rows, r#"<row r="{row}"><c r="XFD{row}"><v>1</v></c></row>"#).expect("a string");
         rows
     });
-    let why = table(&book(&rows, true), None).expect_err("too many");
+    let why = table(&book(&rows, true), None).err().expect("too many");
     assert_eq!(why, "sheet 'First' has more than 2000000 cells");
 }
 

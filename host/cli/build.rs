@@ -1,0 +1,42 @@
+//! Writes the digests of the bundled plugins into the program.
+//!
+//! The program grants its own plugins what they ask for, so it has to know them by what they
+//! are: a folder of that name beside it may be anybody's. They are read where `cargo xtask plugins`
+//! puts them, which is where the built program looks for them. Without them the program is built
+//! all the same and knows none: it then says that both have to be built.
+//!
+//! No table in the sources, since components differ with the compiler that builds them.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use sha2::{Digest as _, Sha256};
+
+fn main() {
+    let out = std::env::var_os("OUT_DIR").expect("cargo sets it for build scripts");
+    // target/release/build/runner-0123456789abcdef/out
+    let out = PathBuf::from(out);
+    let profile = out
+        .ancestors()
+        .nth(3)
+        .expect("cargo's folders are that deep");
+    let plugins = profile.join("plugins");
+    println!("cargo::rerun-if-changed={}", plugins.display());
+    println!("cargo::rerun-if-changed=build.rs");
+    let entries = fs::read_dir(&plugins).into_iter().flatten().flatten();
+    let files = entries.map(|entry| entry.path());
+    let components = files.filter(|path| path.extension().is_some_and(|it| it == "wasm"));
+    let read = components.filter_map(|path| fs::read(path).ok());
+    let mut digests: Vec<String> = read.map(|bytes| hex(&Sha256::digest(bytes))).collect();
+    digests.sort();
+    println!("cargo::rustc-env=RUNNER_BUNDLE={}", digests.join(","));
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string can't fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

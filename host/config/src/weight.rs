@@ -1,0 +1,108 @@
+//! What tests take in memory, so that small files can't make gigabytes of them.
+//!
+//! A test in two bytes of CSV takes 2 KB, and one row of a thousand headers, or one
+//! `defaultTest` of a thousand assertions, makes every test of a file large. So no single reader
+//! can promise anything about the whole: it is weighed here, and reading stops when there is too
+//! much of it. Weights are estimates, from the sizes of the parts and what an allocation costs.
+
+use serde_json::{Map, Value};
+
+use crate::plan::{Assertion, Check, Position, Test};
+
+/// What all tests of a plan may weigh: a million rows of a few cells have room.
+pub(crate) const MAX_TESTS: usize = 4 << 30;
+
+/// What an allocation costs beside its bytes.
+const ALLOCATION: usize = 16;
+
+/// What a map costs beside its fields, if it has any.
+const MAP: usize = 256;
+
+/// What a key costs beside its text and its value.
+const FIELD: usize = 64;
+
+/// The weight of a test.
+pub(crate) fn of_test(test: &Test) -> usize {
+    let Test {
+        description,
+        vars,
+        assertions,
+        comparisons,
+        metadata,
+        options,
+        output,
+        columns,
+        json,
+        at,
+        ..
+    } = test;
+    let compared = comparisons.iter().map(|one| of_assertion(&one.assertion));
+    size_of::<Test>()
+        + description.as_deref().map_or(0, of_text)
+        + of_fields(vars)
+        + assertions.iter().map(of_check).sum::<usize>()
+        + compared.sum::<usize>()
+        + of_fields(metadata)
+        + of_fields(options)
+        + output.as_ref().map_or(0, of_value)
+        + columns
+            .as_ref()
+            .map_or(0, |columns| ALLOCATION + 4 * columns.len())
+        + of_value(json)
+        + of_position(at)
+}
+
+fn of_check(check: &Check) -> usize {
+    let json = match check {
+        Check::One(_) => 0,
+        Check::Set { json, .. } => of_value(json),
+    };
+    size_of::<Check>() + json + check.members().iter().map(of_assertion).sum::<usize>()
+}
+
+fn of_assertion(assertion: &Assertion) -> usize {
+    let Assertion {
+        kind,
+        value,
+        metric,
+        config,
+        knobs,
+        json,
+        at,
+        value_at,
+        ..
+    } = assertion;
+    size_of::<Assertion>()
+        + of_text(kind)
+        + value.as_ref().map_or(0, of_value)
+        + metric.as_deref().map_or(0, of_text)
+        + config.as_ref().map_or(0, of_fields)
+        + of_fields(knobs)
+        + of_value(json)
+        + of_position(at)
+        + of_position(value_at)
+}
+
+fn of_position(at: &Position) -> usize {
+    2 * ALLOCATION + at.file.as_os_str().len() + at.key.len()
+}
+
+fn of_fields(fields: &Map<String, Value>) -> usize {
+    let field = |(key, value): (&String, &Value)| FIELD + of_text(key) + of_value(value);
+    let map = if fields.is_empty() { 0 } else { MAP };
+    map + fields.iter().map(field).sum::<usize>()
+}
+
+fn of_value(value: &Value) -> usize {
+    let more = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => of_text(text),
+        Value::Array(items) => items.iter().map(of_value).sum(),
+        Value::Object(fields) => of_fields(fields),
+    };
+    size_of::<Value>() + more
+}
+
+fn of_text(text: &str) -> usize {
+    ALLOCATION + text.len()
+}

@@ -1,0 +1,121 @@
+//! The masker: no decoding of what it lets through gives the secret.
+//!
+//! The input is the secret's length and the way in which it is written, what stands before the
+//! secret, the secret and what stands after it.
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE};
+use runner_eval::gateway::{Masker, SHORTEST_MASKED, Secret};
+
+/// What surrounds secrets.
+pub(super) const WORDS: &[&str] = &[
+    "[masked]", "masked", "Bearer ", "user:", "%", "%25", "%41", "\\u0041", "\\/", "=", "==", "+",
+    "/", "sk-", "\"", "\\", "&amp;", "\n", "é",
+];
+
+pub(super) fn run(input: &[u8]) -> String {
+    let [len, way, before_len, rest @ ..] = input else {
+        return String::new();
+    };
+    let before_len = usize::from(*before_len).min(rest.len());
+    let (before, rest) = rest.split_at(before_len);
+    let text: String = String::from_utf8_lossy(rest).trim_start().to_owned();
+    let count = SHORTEST_MASKED + usize::from(*len) % 40;
+    let secret: String = text
+        .chars()
+        .filter(char::is_ascii_graphic)
+        .take(count)
+        .collect();
+    if secret.len() < SHORTEST_MASKED {
+        return String::new();
+    }
+    let after = &rest[rest.len().min(count)..];
+    let masker = Masker::new(&[Secret::new(secret.clone())]);
+    let said = [before, secret.as_bytes(), after].concat();
+    let way = way % 6;
+    let written: Vec<u8> = match way {
+        0 => said,
+        1 => percent_where_needed(&said),
+        2 => serde_json::to_string(&String::from_utf8_lossy(&said))
+            .expect("a text is JSON")
+            .into_bytes(),
+        3 => STANDARD.encode(&said).into_bytes(),
+        4 => URL_SAFE.encode(&said).into_bytes(),
+        _ => format!(
+            "{}{}",
+            String::from_utf8_lossy(before),
+            STANDARD_NO_PAD.encode(&said)
+        )
+        .into_bytes(),
+    };
+    let cleaned = masker.mask_bytes(&written);
+    let secret = secret.to_ascii_lowercase();
+    let is_in = |bytes: &[u8]| {
+        bytes
+            .to_ascii_lowercase()
+            .windows(secret.len())
+            .any(|it| it == secret.as_bytes())
+    };
+    for (how, decoded) in decoded(&cleaned) {
+        assert!(
+            !is_in(&decoded),
+            "{how} of {:?} gives {secret}",
+            String::from_utf8_lossy(&cleaned)
+        );
+    }
+    let text = String::from_utf8_lossy(&written);
+    let as_text = masker.mask(&text);
+    assert!(!is_in(as_text.as_bytes()), "{as_text} has {secret}");
+    let is_masked = matches!(cleaned, std::borrow::Cow::Owned(_));
+    format!("{} {is_masked}", char::from(b'a' + way))
+}
+
+/// As a form encodes: what is no letter or digit.
+fn percent_where_needed(bytes: &[u8]) -> Vec<u8> {
+    let one = |byte: &u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => vec![*byte],
+        _ => format!("%{byte:02x}").into_bytes(),
+    };
+    bytes.iter().flat_map(one).collect()
+}
+
+/// What a reader could make of it.
+fn decoded(bytes: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut all = vec![
+        ("the text", bytes.to_vec()),
+        ("percent-decoding", percent_decoded(bytes)),
+    ];
+    if let Ok(value) = serde_json::from_slice::<String>(bytes) {
+        all.push(("reading JSON", value.into_bytes()));
+    }
+    let is_base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_');
+    for run in text
+        .split(|c: char| !is_base64(c))
+        .filter(|run| run.len() >= SHORTEST_MASKED)
+    {
+        let run = run.replace('-', "+").replace('_', "/");
+        for start in 0..4 {
+            let Some(part) = run.get(start..) else {
+                continue;
+            };
+            let part = &part[..part.len() - part.len() % 4];
+            if let Ok(bytes) = STANDARD.decode(part) {
+                all.push(("base64", bytes));
+            }
+        }
+    }
+    all
+}
+
+fn percent_decoded(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let digits = bytes.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
+        let byte = digits.and_then(|it| u8::from_str_radix(std::str::from_utf8(it).ok()?, 16).ok());
+        out.push(byte.unwrap_or(bytes[at]));
+        at += if byte.is_some() { 3 } else { 1 };
+    }
+    out
+}

@@ -1,0 +1,164 @@
+//! `cargo xtask check deny`: what the dependencies are, held against `deny.toml` by cargo-deny.
+//!
+//! cargo-deny is built from crates.io into the target directory, once, without optimisation: that
+//! takes a minute, and its run a second. Licences, sources and doubled versions need no network.
+//! What is withdrawn is asked of crates.io's index, and the published weaknesses of a repository
+//! at GitHub; where that can't be reached it is said loudly, and the rest is checked all the same.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::place::Place;
+use crate::step::{self, Failure};
+
+/// The release of cargo-deny.
+const VERSION: &str = "0.20.2";
+
+/// Where published weaknesses are kept.
+const DATABASE: &str = "https://github.com/RustSec/advisory-db";
+
+/// How long it is waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// An entry for a database that has none: cargo-deny takes an empty one for a damaged one.
+const NO_ADVISORY: &str = "```toml
+[advisory]
+id = \"RUSTSEC-2000-0000\"
+package = \"no-such-package-anywhere\"
+date = \"2000-01-01\"
+
+[versions]
+patched = []
+```
+
+# Nothing
+
+Stands for a database that can't be reached.
+";
+
+/// Runs every check.
+pub(crate) fn run(place: &Place) -> Result<(), Failure> {
+    let tools = place.target.join("tools");
+    let program = installed(place, &tools)?;
+    let mut deny = denying(place, &program);
+    deny.args(["-D", "unnecessary-skip", "-D", "unmatched-skip"]);
+    deny.args(["licenses", "sources", "bans"]);
+    step::run("checking licences, sources and doubled versions", &mut deny)?;
+    // A workspace of its own, whose lock no other check reads.
+    let mut deny = Command::new(&program);
+    deny.current_dir(&place.root).arg("--locked");
+    deny.args(["--manifest-path", "xtask/preinitialise/Cargo.toml"]);
+    deny.args(["--config", "deny.toml", "check"]);
+    deny.args(["-A", "license-not-encountered"]);
+    deny.args(["-A", "license-exception-not-encountered"]);
+    deny.args(["licenses", "sources"]);
+    step::run("checking those of xtask/preinitialise", &mut deny)?;
+    if is_reachable(place) {
+        let mut deny = denying(place, &program);
+        deny.arg("advisories");
+        return step::run("checking for weak and withdrawn versions", &mut deny);
+    }
+    step::say("!!! NOT CHECKED: published weaknesses of the dependencies");
+    step::say(&format!("!!! their database can't be reached: {DATABASE}"));
+    if Command::new("git").arg("--version").output().is_err() {
+        step::say("!!! NOT CHECKED: withdrawn versions; that needs git");
+        return Ok(());
+    }
+    withdrawn(place, &program, &tools)
+}
+
+fn denying(place: &Place, program: &Path) -> Command {
+    let mut deny = Command::new(program);
+    deny.current_dir(&place.root).args(["--locked", "check"]);
+    deny
+}
+
+/// cargo-deny of our version, built if it isn't there.
+fn installed(place: &Place, tools: &Path) -> Result<PathBuf, Failure> {
+    let name = format!("bin/cargo-deny{}", std::env::consts::EXE_SUFFIX);
+    let program = tools.join(name);
+    let version = Command::new(&program).arg("--version").output();
+    let wanted = format!("cargo-deny {VERSION}");
+    if version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim() == wanted) {
+        return Ok(program);
+    }
+    let build = tools.join("build");
+    let mut cargo = step::cargo(&place.root);
+    cargo.args(["install", "cargo-deny", "--version", VERSION, "--locked"]);
+    cargo.args(["--no-default-features", "--profile", "dev", "--force"]);
+    cargo.arg("--root").arg(tools);
+    cargo.env("CARGO_TARGET_DIR", &build);
+    cargo.env("CARGO_PROFILE_DEV_DEBUG", "0");
+    step::run("building cargo-deny (a minute, once)", &mut cargo)?;
+    // Half a gigabyte that nobody needs again.
+    fs::remove_dir_all(&build).map_err(|error| not_written(&build, &error))?;
+    Ok(program)
+}
+
+/// Whether the database of weaknesses answers.
+fn is_reachable(place: &Place) -> bool {
+    let mut git = Command::new("git");
+    git.current_dir(&place.root);
+    git.args(["ls-remote", "--quiet", "--exit-code", DATABASE, "HEAD"]);
+    git.env("GIT_TERMINAL_PROMPT", "0");
+    step::run_within("looking for the database of weaknesses", &mut git, PATIENCE).is_ok()
+}
+
+/// Checks for withdrawn versions, with a database of weaknesses that has none.
+fn withdrawn(place: &Place, program: &Path, tools: &Path) -> Result<(), Failure> {
+    let folder = tools.join("no-advisories");
+    let database = folder.join("database");
+    if database.exists() {
+        fs::remove_dir_all(&folder).map_err(|error| not_written(&folder, &error))?;
+    }
+    let package = database.join("crates/no-such-package-anywhere");
+    let write = |path: PathBuf, text: &str| {
+        fs::write(&path, text).map_err(|error| not_written(&path, &error))
+    };
+    fs::create_dir_all(&package).map_err(|error| not_written(&package, &error))?;
+    write(package.join("RUSTSEC-2000-0000.md"), NO_ADVISORY)?;
+    for words in [
+        &["init", "--quiet", "--initial-branch", "main"][..],
+        &["add", "--all"],
+        &[
+            "-c",
+            "user.name=xtask",
+            "-c",
+            "user.email=xtask@localhost",
+            "commit",
+            "--quiet",
+            "--message",
+            "none",
+        ],
+    ] {
+        let mut git = Command::new("git");
+        git.current_dir(&database).args(words);
+        step::read("making a database without weaknesses", &mut git)?;
+    }
+    let config = folder.join("deny.toml");
+    let clones = folder.join("clones");
+    let text = format!(
+        "[advisories]\nyanked = \"deny\"\ndb-path = '{}'\n",
+        clones.display()
+    );
+    write(config.clone(), &text)?;
+    let mut deny = Command::new(program);
+    deny.current_dir(&place.root).arg("--locked");
+    deny.arg("--config")
+        .arg(&config)
+        .args(["check", "advisories"]);
+    // git fetches the one where cargo-deny names the other.
+    deny.env("GIT_CONFIG_COUNT", "1");
+    deny.env(
+        "GIT_CONFIG_KEY_0",
+        format!("url.file://{}.insteadOf", database.display()),
+    );
+    deny.env("GIT_CONFIG_VALUE_0", DATABASE);
+    step::run("checking for withdrawn versions alone", &mut deny)
+}
+
+fn not_written(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(format!("{}: {error}", path.display()))
+}

@@ -6,7 +6,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::io::Read;
+use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -39,6 +39,7 @@ pub struct Run {
     folder: Option<PathBuf>,
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
+    terminal: bool,
 }
 
 impl Default for Run {
@@ -58,6 +59,7 @@ impl Run {
             folder: None,
             arguments: Vec::new(),
             environment: Vec::new(),
+            terminal: false,
         }
     }
 
@@ -152,6 +154,36 @@ impl Run {
         self
     }
 
+    /// Runs in a terminal, which [`Running::types`] types into. What the program writes to either
+    /// stream, and what is typed, is its stdout.
+    #[must_use]
+    pub fn in_terminal(mut self) -> Self {
+        self.terminal = true;
+        self
+    }
+
+    /// The program and its arguments; in a terminal, the one that gives it one.
+    fn command(&self) -> Command {
+        let program = self.program.clone().map_or_else(built_program, found);
+        if !self.terminal {
+            let mut command = Command::new(program);
+            command.args(&self.arguments).stdin(Stdio::null());
+            return command;
+        }
+        let words = std::iter::once(program.as_os_str()).chain(self.arguments.iter().map(|a| &**a));
+        let words = words.map(|word| word.to_str().expect("the tests' words are Unicode"));
+        let words: Vec<String> = words
+            .map(|word| format!("'{}'", word.replace('\'', r"'\''")))
+            .collect();
+        let mut command = Command::new("/usr/bin/script");
+        command
+            .args(["--quiet", "--return", "--command"])
+            .arg(format!("exec {}", words.join(" ")))
+            .arg("/dev/null")
+            .stdin(Stdio::piped());
+        command
+    }
+
     /// Runs to the end.
     pub fn finish(self) -> Finished {
         self.start().finish()
@@ -159,15 +191,12 @@ impl Run {
 
     /// Starts the program and returns while it runs.
     pub fn start(self) -> Running {
-        let program = self.program.clone().map_or_else(built_program, found);
-        let mut command = Command::new(program);
+        let mut command = self.command();
         command
-            .args(&self.arguments)
             .current_dir(self.folder.as_deref().unwrap_or(self.project()))
             .env_clear()
             .env("RUNNER_HOME", self.home())
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let mut child = command
@@ -256,6 +285,13 @@ impl Running {
         assert!(sent.success(), "SIG{name} could not be sent");
     }
 
+    /// Types into its terminal.
+    pub fn types(&mut self, text: &str) {
+        let terminal = self.child.stdin.as_mut().expect("it runs in a terminal");
+        let typed = terminal.write_all(text.as_bytes());
+        typed.and_then(|()| terminal.flush()).expect("it is there");
+    }
+
     /// Waits until the text has appeared on stderr.
     pub fn wait_for_stderr(&self, text: &str) {
         self.stderr.wait_for(text);
@@ -293,6 +329,7 @@ impl Running {
             stderr: self.stderr.join(),
             run: Run {
                 arguments: Vec::new(),
+                terminal: false,
                 ..self.run.clone()
             },
         }

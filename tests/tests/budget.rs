@@ -237,6 +237,7 @@ fn a_plugins_budget_in_dollars_counts_what_its_answers_state() {
     api.always(Answer::json(&json!({ "answer": "fine", "cost": 0.25 })));
     let finished = run(&api, &acme(&api, 20, "{ cost: 1 }"))
         .env("KEY", "acme-secret-value")
+        .env("RUNNER_TRUST", "config")
         .args(["-j", "8"])
         .finish();
     finished.expect_code(100);
@@ -258,7 +259,10 @@ fn a_budget_that_ends_while_grading_keeps_the_answer() {
          plugins: {{ agreed: {{ source: '{}', permissions: {{ llm: [judge] }} }} }}\n",
         judge.display()
     );
-    let first = run(&api, &config).args(["--max-requests", "1"]).finish();
+    let first = run(&api, &config)
+        .env("RUNNER_TRUST", "config")
+        .args(["--max-requests", "1"])
+        .finish();
     first.expect_code(100);
     assert_eq!(passed_and_kept_back(&first), (0, 1));
     let row = &rows(&first)[0];

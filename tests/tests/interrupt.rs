@@ -110,7 +110,7 @@ fn judged(api: &ModelApi) -> Run {
          plugins: {{ agreed: {{ source: '{}', permissions: {{ llm: [judge] }} }} }}\n",
         judge.display()
     );
-    run(api).config(&config)
+    run(api).config(&config).env("RUNNER_TRUST", "config")
 }
 
 /// Requests about the answer itself, and about the grade.
@@ -250,7 +250,11 @@ fn what_a_case_has_on_the_wire_ends_before_the_case_is_stopped() {
         judge.display()
     );
     // Equal questions are one request where answers are remembered.
-    let running = run(&api).config(&config).args(["--no-cache"]).start();
+    let running = run(&api)
+        .config(&config)
+        .env("RUNNER_TRUST", "config")
+        .args(["--no-cache"])
+        .start();
     api.wait_until(|view| view.requests == 2 && view.in_flight == 1);
     running.interrupt();
     running.wait_for_stderr("Ctrl-C");

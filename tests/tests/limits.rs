@@ -166,6 +166,7 @@ fn a_plugins_budget_of_requests_ends_its_cases_as_budget_exceeded() {
     let finished = Run::new()
         .config(&config)
         .env("KEY", "acme-secret-value")
+        .env("RUNNER_TRUST", "config")
         .args(["eval", "-o", "out.json", "-j", "1"])
         .finish();
     finished.expect_code(100);

@@ -73,11 +73,14 @@ fn a_provider_from_outside_runs_with_the_grants_that_the_message_says() {
         .take_while(|line| !line.starts_with("help:"))
         .collect();
     let yaml = yaml.join("\n");
-    let pasted = refused
-        .again()
-        .config(&format!("{config}{yaml}\n"))
-        .args(["eval", "-o", "out.json"])
-        .finish();
+    let granted = refused.again().config(&format!("{config}{yaml}\n"));
+    // What the config grants is asked for once.
+    let asked = granted.clone().arg("eval").finish();
+    asked.expect_code(2);
+    assert!(asked.stderr.contains("use the component 'acme'"));
+    let agreed = granted.clone().args(["trust", "--yes"]).finish();
+    agreed.expect_code(0);
+    let pasted = granted.args(["eval", "-o", "out.json"]).finish();
     pasted.expect_code(100);
     assert_eq!(rows(&pasted)[0]["errorCode"], "denied");
     assert!(api.requests().is_empty());
@@ -100,7 +103,7 @@ fn a_provider_from_outside_runs_with_the_grants_that_the_message_says() {
     let finished = pasted
         .again()
         .config(&format!("{config}{wider}\n"))
-        .args(["eval", "-o", "out.json"])
+        .args(["eval", "--trust-config", "-o", "out.json"])
         .finish();
     finished.expect_code(0);
     let requests = api.requests();

@@ -17,6 +17,8 @@ fn over(api: &ModelApi, config: &str) -> Run {
         .config(config)
         .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
         .env("OPENAI_BASE_URL", api.url())
+        // Some name components of the tests.
+        .env("RUNNER_TRUST", "config")
         .args(["eval", "-o", "out.json"])
 }
 
@@ -158,7 +160,7 @@ fn a_provider_that_computes_for_ever_uses_its_time_up() {
     );
     let finished = Run::new()
         .config(&config)
-        .args(["eval", "-o", "out.json"])
+        .args(["eval", "-o", "out.json", "--trust-config"])
         .finish();
     finished.expect_code(100);
     let rows = rows(&finished);
@@ -206,7 +208,16 @@ fn the_instance_of_a_case_that_ran_out_of_time_is_gone() {
     );
     let finished = Run::new()
         .config(&config)
-        .args(["eval", "-o", "out.json", "-j", "1", "--timeout-ms", "500"])
+        .args([
+            "eval",
+            "-o",
+            "out.json",
+            "--trust-config",
+            "-j",
+            "1",
+            "--timeout-ms",
+            "500",
+        ])
         .finish();
     finished.expect_code(100);
     let rows = rows(&finished);

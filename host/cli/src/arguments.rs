@@ -21,6 +21,7 @@ mod over;
 mod persistence;
 mod replacing;
 mod spending;
+mod trust;
 
 pub(crate) use cache::{Cache, ClearCache, ListCache};
 pub(crate) use filtering::{Filtering, Wanted};
@@ -28,6 +29,7 @@ pub(crate) use kept::{Check, Config, Diff, Export, Import, Init};
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
 pub(crate) use replacing::Replacing;
 pub(crate) use spending::Spending;
+pub(crate) use trust::{Lock, Trust, TrustFlags};
 
 use crate::exit::USAGE;
 use crate::failure::Failure;
@@ -83,7 +85,9 @@ pub(crate) enum Command {
     /// Check a config, or print its schema
     #[command(subcommand)]
     Config(Config),
-    /// Look at plugins
+    /// Agree to what a config asks for beyond its rights, and look at what was agreed to
+    Trust(Box<Trust>),
+    /// Look at plugins, or write down which ones a config uses
     #[command(subcommand)]
     Plugin(Plugin),
     /// Look at the answers that are remembered, or forget them
@@ -174,6 +178,10 @@ pub(crate) struct Eval {
     #[command(flatten)]
     pub(crate) spending: Spending,
 
+    /// What may be done that texts of others ask for
+    #[command(flatten)]
+    pub(crate) trust: TrustFlags,
+
     /// Load a plugin (.wasm), or every plugin of a folder; repeatable
     #[arg(long, value_name = "FILE|DIR", help_heading = "Plugins")]
     pub(crate) plugin: Vec<PathBuf>,
@@ -252,6 +260,8 @@ pub(crate) struct Show {
 pub(crate) enum Plugin {
     /// Say what a component is, what it wants and whether it can be loaded
     Inspect(Inspect),
+    /// Write runner.lock beside the config: which components it uses, and what each may do
+    Lock(Box<Lock>),
 }
 
 /// `runner plugin inspect`
@@ -315,6 +325,7 @@ pub(crate) fn parse_eval(words: impl Iterator<Item = OsString>) -> Option<Eval> 
         | Command::Init(_)
         | Command::Config(_)
         | Command::Plugin(_)
+        | Command::Trust(_)
         | Command::Cache(_) => None,
     }
 }

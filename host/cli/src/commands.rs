@@ -6,6 +6,7 @@ use anyhow::Context as _;
 use runner_store::{OpenOptions, Store};
 
 use crate::arguments::{self, Arguments, Command, Global, Plugin};
+use crate::consent::{Remembered, TRUST_VARIABLE};
 use crate::environment::Environment;
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
@@ -25,6 +26,7 @@ mod init;
 mod inspect;
 mod list;
 mod show;
+mod trust;
 
 /// What every command knows.
 struct Setting {
@@ -34,6 +36,10 @@ struct Setting {
     terminal: Terminal,
     talk: Talk,
     verbose: bool,
+    /// `RUNNER_TRUST` of the process itself.
+    trusted: Option<String>,
+    /// What the person agreed to.
+    remembered: Remembered,
     /// What a `.env` gave that nobody named.
     found_keys: Vec<String>,
 }
@@ -41,10 +47,13 @@ struct Setting {
 impl Setting {
     fn new(global: &Global) -> Result<Self, Failure> {
         let mut environment = Environment::of_process();
+        let cwd = std::env::current_dir().context("the current folder can't be found")?;
+        // Before any file is read: a file must not say that it is trusted.
+        let trusted = environment.get(TRUST_VARIABLE).map(str::to_owned);
+        let remembered = Remembered::at(Home::find(&environment, &cwd)?.agreements());
         for file in &global.env_file {
             environment.read_file(file)?;
         }
-        let cwd = std::env::current_dir().context("the current folder can't be found")?;
         let found_keys = if global.env_file.is_empty() {
             environment.read_keys(&cwd.join(".env"))
         } else {
@@ -61,6 +70,8 @@ impl Setting {
             terminal,
             talk,
             verbose: global.verbose,
+            trusted,
+            remembered,
             found_keys,
         })
     }
@@ -118,6 +129,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Init(init) => init::run(&init, &setting),
         Command::Config(config) => config::run(&config, &setting),
         Command::Cache(cache) => cache::run(&cache, &setting),
+        Command::Trust(trust) => trust::run(*trust, &setting),
         Command::Plugin(Plugin::Inspect(inspect)) => inspect::run(&inspect, &setting),
+        Command::Plugin(Plugin::Lock(lock)) => eval::lock(&lock.eval, &setting),
     }
 }

@@ -31,6 +31,10 @@ pub(crate) const VARIABLES: &[Variable] = &[
         about: "folder of the bundled plugins (default: plugins/ beside the program)",
     },
     Variable {
+        name: "RUNNER_TRUST",
+        about: "config or data: allow what the config, or also its data, asks for beyond its rights; only from the process's own environment",
+    },
+    Variable {
         name: "RUNNER_LOG",
         about: "diagnostics on standard error, for example debug or runner_eval=trace",
     },

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 
-use crate::exit::{INTERNAL, USAGE};
+use crate::exit::{INTERNAL, INTERRUPTED, USAGE};
 use crate::visible;
 
 /// Why a command ended early.
@@ -39,6 +39,14 @@ impl Failure {
         Self {
             others: messages.collect(),
             ..Self::usage(first)
+        }
+    }
+
+    /// The person stopped it before anything was done.
+    pub(crate) fn interrupted(message: impl Display) -> Self {
+        Self {
+            code: INTERRUPTED,
+            ..Self::usage(message)
         }
     }
 

@@ -71,6 +71,11 @@ impl Home {
         self.data.join("runs.db")
     }
 
+    /// What the person agreed to.
+    pub(crate) fn agreements(&self) -> PathBuf {
+        self.data.join("trust.json")
+    }
+
     /// The cache of answers; deleting it costs money and loses no result.
     pub(crate) fn answers(&self) -> PathBuf {
         self.cache.join("cache.db")

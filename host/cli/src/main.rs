@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 mod arguments;
 mod commands;
+mod consent;
 mod detail;
 mod env_file;
 mod environment;
@@ -21,6 +22,7 @@ mod folder;
 mod former;
 mod home;
 mod listing;
+mod lock;
 mod logging;
 mod output;
 mod progress;

@@ -15,6 +15,7 @@ const MIN_WIDTH: u16 = 40;
 /// What is known of the streams and the environment.
 #[derive(Debug, Clone, Default)]
 struct Facts {
+    stdin_is_terminal: bool,
     stdout_is_terminal: bool,
     stderr_is_terminal: bool,
     /// Columns of the terminal that standard output is.
@@ -37,6 +38,8 @@ pub(crate) struct Terminal {
     pub(crate) color_talk: bool,
     /// A bar that redraws itself on standard error, instead of plain lines.
     pub(crate) bar: bool,
+    /// Whether somebody can be asked: on standard error, who answers on standard input.
+    pub(crate) can_ask: bool,
 }
 
 impl Terminal {
@@ -44,6 +47,7 @@ impl Terminal {
     pub(crate) fn detect(environment: &Environment) -> Self {
         let stdout_is_terminal = std::io::stdout().is_terminal();
         decide(&Facts {
+            stdin_is_terminal: std::io::stdin().is_terminal(),
             stdout_is_terminal,
             stderr_is_terminal: std::io::stderr().is_terminal(),
             // The table library asks the terminal; `None` if it is none. A terminal
@@ -69,6 +73,7 @@ fn decide(facts: &Facts) -> Terminal {
         color: color && facts.stdout_is_terminal,
         color_talk: color && facts.stderr_is_terminal,
         bar: facts.stderr_is_terminal && !facts.dumb && !facts.ci,
+        can_ask: facts.stdin_is_terminal && facts.stderr_is_terminal,
     }
 }
 
@@ -78,6 +83,7 @@ mod tests {
 
     fn terminal() -> Facts {
         Facts {
+            stdin_is_terminal: true,
             stdout_is_terminal: true,
             stderr_is_terminal: true,
             width: Some(80),
@@ -92,6 +98,7 @@ mod tests {
             color: false,
             color_talk: false,
             bar: false,
+            can_ask: false,
         };
         assert_eq!(decide(&Facts::default()), plain);
         assert_eq!(
@@ -120,7 +127,8 @@ mod tests {
                 width: 80,
                 color: true,
                 color_talk: true,
-                bar: true
+                bar: true,
+                can_ask: true
             }
         );
     }
@@ -151,7 +159,12 @@ mod tests {
             width: None,
             ..terminal()
         });
-        assert!(!piped.color && piped.color_talk && piped.bar);
+        assert!(!piped.color && piped.color_talk && piped.bar && piped.can_ask);
+        let fed = decide(&Facts {
+            stdin_is_terminal: false,
+            ..terminal()
+        });
+        assert!(!fed.can_ask);
         assert_eq!(piped.width, 120);
     }
 }

@@ -4,7 +4,7 @@
 //! plugins there are stands in the config: [`load`] reads the files, `env` and `plugins`;
 //! [`Config::plan`](crate::Config::plan), in `planning`, the rest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -94,6 +94,8 @@ pub struct Loaded {
 pub struct Config {
     /// The (first) file, as the user would write it.
     pub path: PathBuf,
+    /// The folders of its files; the current folder without any. Absolute, in no order.
+    pub folders: BTreeSet<PathBuf>,
     /// `plugins`, in the order written.
     pub plugins: Vec<PluginEntry>,
     /// `env`, templates rendered; may hold secrets.
@@ -136,6 +138,7 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
         warnings: Vec::new(),
     })?;
     let findings = Findings::default();
+    let folders = folders(&paths, &request.cwd);
     let given = &request.overrides.given;
     let sources = paths
         .into_iter()
@@ -168,20 +171,10 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
         })
         .reduce(Declared::and)
         .unwrap_or_default();
-    let mut plugins = Vec::new();
-    for Source {
-        path,
-        root,
-        files,
-        origin,
-    } in sources.iter_mut().filter(|source| !source.origin.is_data())
-    {
-        declared.fill_config(root, path, &findings);
-        let more = plugins::read(&Entry::root(root, path, origin), files, &findings);
-        plugins::add(&mut plugins, more);
-    }
+    let plugins = read_plugins(&mut sources, &declared, &findings);
     let config = Config {
         path: sources[0].path.clone(),
+        folders,
         plugins,
         env: (*declared.values).clone(),
         sources,
@@ -193,6 +186,35 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
     let declared = config.declared.clone();
     let (config, warnings) = declared.without_secrets(findings.verdict(config))?;
     Ok(Loaded { config, warnings })
+}
+
+/// `plugins` of every file that is no data, which have `env` filled in before that.
+fn read_plugins(
+    sources: &mut [Source],
+    declared: &Declared,
+    findings: &Findings,
+) -> Vec<PluginEntry> {
+    let mut plugins = Vec::new();
+    for Source {
+        path,
+        root,
+        files,
+        origin,
+    } in sources.iter_mut().filter(|source| !source.origin.is_data())
+    {
+        declared.fill_config(root, path, findings);
+        let more = plugins::read(&Entry::root(root, path, origin), files, findings);
+        plugins::add(&mut plugins, more);
+    }
+    plugins
+}
+
+fn folders(files: &[PathBuf], cwd: &Path) -> BTreeSet<PathBuf> {
+    if files.is_empty() {
+        return [cwd.to_owned()].into();
+    }
+    let folder = |file: &PathBuf| cwd.join(file).parent().unwrap_or(cwd).to_owned();
+    files.iter().map(folder).collect()
 }
 
 /// One file; `None` if it was reported.

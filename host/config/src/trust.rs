@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::elements::plugins::Permissions;
 use crate::plan::Position;
 
 /// Who wrote a text.
@@ -96,8 +97,8 @@ pub enum TrustSubject {
         alias: String,
         /// Which component: the digest of its bytes.
         sha256: String,
-        /// What it is granted, as JSON: hosts, credentials, models.
-        grants: String,
+        /// What it is granted.
+        grants: Permissions,
     },
     /// A provider or judge that a row brings instead of naming one of the config's.
     Provider {
@@ -129,16 +130,18 @@ impl fmt::Display for TrustSubject {
             Self::Variable { name, to } => {
                 write!(f, "send the environment variable {name} to {to}")
             }
-            Self::Address { origin } => write!(f, "connect to {origin}, a private address"),
+            Self::Address { origin } => {
+                write!(f, "connect to {origin}, a private or link-local address")
+            }
             Self::Component {
                 alias,
                 sha256,
                 grants,
-            } => write!(
-                f,
-                "use the component '{alias}' (sha256 {}) with {grants}",
-                sha256.get(..12).unwrap_or(sha256)
-            ),
+            } => {
+                let sha256 = sha256.get(..12).unwrap_or(sha256);
+                write!(f, "use the component '{alias}' (sha256 {sha256}…)")?;
+                granted(grants, f)
+            }
             Self::Provider { id, .. } => write!(f, "ask the provider '{id}'"),
             Self::RequestOption { name, value } => {
                 write!(f, "set `{name}` of its request to {value}")
@@ -146,6 +149,28 @@ impl fmt::Display for TrustSubject {
             Self::Code { path } => write!(f, "run the code of {} in the sandbox", path.display()),
         }
     }
+}
+
+/// What comes with a component.
+fn granted(grants: &Permissions, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut abilities = Vec::new();
+    if !grants.hosts.is_empty() {
+        abilities.push(format!("reach {}", grants.hosts.join(", ")));
+    }
+    for grant in grants.credentials.values() {
+        let hosts = grant.hosts.join(", ");
+        abilities.push(format!(
+            "send the environment variable {} to {hosts}",
+            grant.env
+        ));
+    }
+    if !grants.llm.is_empty() {
+        abilities.push(format!("ask the providers {}", grants.llm.join(", ")));
+    }
+    if abilities.is_empty() {
+        return Ok(());
+    }
+    write!(f, ", which may {}", abilities.join("; "))
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@
 //! | [`event`] | the stream that every consumer reads: recorder, reporters, viewer |
 //! | [`record`] | a finished case as it is stored and exported |
 //! | [`question`] | what became of a question, and what a task adds up to |
+//! | [`trust`] | what a run needs the person's agreement for |
 //! | [`summary`], [`repeats`] | what a run adds up to, in bounded memory |
 //!
 //! Decisions are synchronous and pure ([`dispatch`], [`grading`], the gateway's grants, the
@@ -51,7 +52,10 @@ pub mod run;
 mod script;
 mod strands;
 pub mod summary;
+pub mod trust;
 
 pub use masking::without_secrets;
-pub use prepare::{PrepareErrors, Prepared, RunError, RunRequest, check, prepare};
+pub use prepare::{
+    Preparation, PrepareErrors, Prepared, RunError, RunRequest, Settled, Unsettled, prepare,
+};
 pub use script::Ahead;

@@ -22,8 +22,10 @@ mod bounds;
 mod budgets;
 mod bundle;
 mod extras;
+mod foreign;
 mod interpreter;
 mod loading;
+mod ways;
 
 pub use bind_error::BindError;
 pub(crate) use bind_error::place;
@@ -31,8 +33,11 @@ pub(crate) use binding::{Binder, Grader, Target};
 pub(crate) use budgets::Budgets;
 use bundle::{Names, Waiting};
 pub use bundle::{Optional, Served, bundle, optional};
+pub use foreign::ThirdParty;
+pub(crate) use foreign::interpreters;
 pub(crate) use interpreter::Interpreter;
 use loading::{Loading, canonical, collision, duplicate};
+pub(crate) use ways::{Noted, Ways};
 
 /// Where to look for components.
 #[derive(Debug, Default)]
@@ -384,6 +389,15 @@ impl PluginSet {
             .collect()
     }
 
+    /// The components that the config names.
+    pub fn third_party(&self) -> impl Iterator<Item = ThirdParty> {
+        let plugins = self.plugins.iter();
+        plugins.filter_map(|plugin| match &plugin.trust {
+            Trust::Foreign(Some(entry)) => Some(ThirdParty::new(plugin, entry)),
+            Trust::Foreign(None) | Trust::Bundled => None,
+        })
+    }
+
     /// The entry that grants something to a component of the bundle.
     pub(crate) fn granted(&self, name: &str) -> Option<&PluginEntry> {
         self.granted.get(name)
@@ -396,6 +410,12 @@ impl PluginSet {
     pub(crate) fn by_type(&self, assertion_type: &str) -> Option<&Arc<LoadedPlugin>> {
         self.types
             .get(assertion_type)
+            .map(|index| &self.plugins[*index])
+    }
+
+    pub(crate) fn by_language(&self, language: &str) -> Option<&Arc<LoadedPlugin>> {
+        self.languages
+            .get(language)
             .map(|index| &self.plugins[*index])
     }
 

@@ -17,10 +17,10 @@ use crate::context::RunContext;
 use crate::event::{Consumer, Event, Stage};
 use crate::gateway::{
     ClientSettings, DEFAULT_TIMEOUT, DiskCache, Event as Moment, Exchanges, Gateway, LaneNotice,
-    LaneStanding, Masker, Notice, Observer, Secret, Settings, Till,
+    LaneStanding, Masker, Notice, Observer, Origin, Secret, Settings, Till,
 };
 use crate::identity::Identities;
-use crate::plugins::{BindError, Binder, Budgets, Grader, PluginSet, Target};
+use crate::plugins::{BindError, Binder, Budgets, Grader, Noted, PluginSet, Target};
 use crate::recorder::Recorder;
 use crate::resume::{Beginning, Resumed, Resumption, reopen};
 use crate::run::{Interrupts, Loop};
@@ -29,18 +29,26 @@ use crate::summary::Summary;
 
 mod bind;
 mod kept;
+mod settle;
 
 use bind::{Bound, bind_asked, bind_graders, bind_judges};
 use kept::{head, new_run, options};
+pub use settle::{Prepared, Settled, Unsettled};
 
-/// What a run needs.
-pub struct RunRequest {
+/// What is to be run.
+pub struct Preparation {
     /// What to run.
     pub plan: Plan,
     /// The components.
     pub plugins: PluginSet,
     /// The environment that credentials are read from.
     pub env: BTreeMap<String, String>,
+    /// Whether nothing will be sent, so that credentials need no values and addresses no trust.
+    pub offline: bool,
+}
+
+/// What a run needs besides.
+pub struct RunRequest {
     /// Where results go.
     pub store: Store,
     /// Where answers are remembered; `None`: nowhere, and equal requests are sent each for itself.
@@ -55,12 +63,6 @@ pub struct RunRequest {
     pub beginning: Beginning,
     /// How the run was asked for: kept with it as it is, but for secrets, for who resumes it.
     pub invocation: Value,
-}
-
-/// A run that can start.
-pub struct Prepared {
-    request: RunRequest,
-    targets: Targets,
 }
 
 /// Why a run can't start: everything that was found.
@@ -106,26 +108,14 @@ pub enum RunError {
 /// Binds every provider and assertion type of the plan to its component, under its grants.
 ///
 /// # Errors
-/// Missing grants and secrets, and configs that a plugin refuses.
-pub async fn prepare(request: RunRequest) -> Result<Prepared, PrepareErrors> {
-    let RunRequest {
-        plan, plugins, env, ..
-    } = &request;
-    let targets = bind(plan, plugins, env, request.exchanges.is_offline()).await?;
-    Ok(Prepared { request, targets })
-}
-
-/// Finds what [`prepare`] would find, for a run that won't be carried out.
-///
-/// # Errors
-/// As [`prepare`].
-pub async fn check(
-    plan: &Plan,
-    plugins: &PluginSet,
-    env: &BTreeMap<String, String>,
-    offline: bool,
-) -> Result<(), PrepareErrors> {
-    bind(plan, plugins, env, offline).await.map(drop)
+/// Missing secrets, and configs that a plugin refuses.
+pub async fn prepare(what: Preparation) -> Result<Prepared, PrepareErrors> {
+    let masker = declared(&what.plan);
+    let (targets, noted) = bind(&what).await.map_err(|PrepareErrors(errors)| {
+        let safe = errors.into_iter().map(|error| error.masked(&masker));
+        PrepareErrors(safe.collect())
+    })?;
+    Ok(Prepared::new(what, targets, noted, masker))
 }
 
 /// Everything that a plan calls.
@@ -138,43 +128,26 @@ struct Targets {
     till: Arc<Till>,
 }
 
-/// [`unmasked`], its errors without the secrets of the config.
-async fn bind(
-    plan: &Plan,
-    plugins: &PluginSet,
-    env: &BTreeMap<String, String>,
-    offline: bool,
-) -> Result<Targets, PrepareErrors> {
-    let bound = unmasked(plan, plugins, env, offline).await;
-    bound.map_err(|PrepareErrors(errors)| {
-        let masker = declared(plan);
-        let safe = errors.into_iter().map(|error| error.masked(&masker));
-        PrepareErrors(safe.collect())
-    })
-}
-
 /// Knows the secrets that the config declares, or fills into providers.
 pub(crate) fn declared(plan: &Plan) -> Masker {
     let secrets: Vec<Secret> = plan.secrets().map(Secret::new).collect();
     Masker::new(&secrets)
 }
 
-async fn unmasked(
-    plan: &Plan,
-    plugins: &PluginSet,
-    env: &BTreeMap<String, String>,
-    offline: bool,
-) -> Result<Targets, PrepareErrors> {
+async fn bind(what: &Preparation) -> Result<(Targets, Noted), PrepareErrors> {
+    let plan = &what.plan;
     let budgets = Budgets::new(plan.options.budget);
     let binder = Binder {
-        set: plugins,
-        env,
+        set: &what.plugins,
+        env: &what.env,
         config_env: &plan.env,
+        env_sources: &plan.env_sources,
         delay: plan.options.delay,
         adaptive: plan.options.adaptive,
-        offline,
+        offline: what.offline,
         budgets: &budgets,
         prices: &plan.prices,
+        noted: Noted::default(),
     };
     let mut errors = Vec::new();
     let mut bound = Bound::new(&binder);
@@ -191,25 +164,31 @@ async fn unmasked(
     if !errors.is_empty() {
         return Err(PrepareErrors(errors));
     }
-    Ok(Targets {
+    let targets = Targets {
         columns,
         asked: targets,
         judges,
         graders,
         till: budgets.till(),
-    })
+    };
+    Ok((targets, binder.noted))
 }
 
-impl Prepared {
+impl Settled {
     /// Carries the run out: every case ends, every row is stored.
     ///
     /// # Errors
     /// When the results can't be stored.
-    pub async fn run(self) -> Result<Arc<Summary>, RunError> {
+    pub async fn run(self, request: RunRequest) -> Result<Arc<Summary>, RunError> {
         let masker = self.masker();
-        let RunRequest {
+        let Self {
             plan,
             plugins,
+            targets,
+            private,
+            ..
+        } = self;
+        let RunRequest {
             store,
             cache,
             exchanges,
@@ -217,8 +196,7 @@ impl Prepared {
             interrupts,
             beginning,
             invocation,
-            ..
-        } = self.request;
+        } = request;
         let (sender, events) = mpsc::unbounded_channel();
         let seed = uuid::Uuid::new_v4().as_u64_pair().0;
         let head = Arc::new(head(&plan, &beginning, &masker));
@@ -228,15 +206,15 @@ impl Prepared {
         let (writer, resumed) = open(&store, &beginning, &plan, &identities, new)?;
         let seed = resumed.as_ref().map_or(seed, |resumed| resumed.seed);
         let context = Arc::new(RunContext {
-            columns: self.targets.columns,
-            targets: self.targets.asked,
-            judges: self.targets.judges,
-            graders: self.targets.graders,
+            columns: targets.columns,
+            targets: targets.asked,
+            judges: targets.judges,
+            graders: targets.graders,
             interpreters: plugins.interpreters().collect(),
             hooks: Hooks::new(plan.extensions.clone()),
             started_at_ms: u64::try_from(head.started_at_ms).unwrap_or_default(),
-            till: self.targets.till,
-            gateway: gateway(&plan, seed, exchanges, cache, &masker, &sender),
+            till: targets.till,
+            gateway: gateway(&plan, private, seed, exchanges, cache, &masker, &sender),
             masker,
             assertion_concurrency: plan.options.assertion_concurrency,
             case_timeout: plan.options.case_timeout,
@@ -270,7 +248,7 @@ impl Prepared {
         let targets = columns.iter().chain(asked.values()).chain(judges.values());
         let graders = graders.values().map(|grader| &grader.grants);
         let grants = targets.map(|target| &target.grants).chain(graders);
-        let declared = declared(&self.request.plan);
+        let declared = declared(&self.plan);
         Masker::union(grants.map(|grants| grants.masker()).chain([&declared]))
     }
 }
@@ -278,6 +256,7 @@ impl Prepared {
 /// The way out, with what this run puts into it.
 fn gateway(
     plan: &Plan,
+    private: BTreeSet<Origin>,
     seed: u64,
     exchanges: Exchanges,
     cache: Option<Cache>,
@@ -287,7 +266,7 @@ fn gateway(
     let cache = cache.map(|cache| DiskCache::new(cache, masker.clone()));
     Gateway::new(Settings {
         client: client(plan),
-        private: BTreeSet::new(),
+        private,
         timeout: plan.options.exchange_timeout.unwrap_or(DEFAULT_TIMEOUT),
         seed,
         tape: exchanges.tape(masker.clone()),

@@ -17,6 +17,7 @@ use crate::describe::{self, Exported, Problem, Schemas};
 use crate::host::Nothing;
 use crate::limits::{CallLimits, DESCRIBE_TIMEOUT, MAX_CRASHES_IN_A_ROW};
 use crate::notice::{CallError, Code, Finding, Label, one_line};
+use crate::preflight;
 use crate::purity::{Capabilities, Purity};
 use crate::script::{self, ScriptLanguage};
 use crate::v0_1::check::{self, Checked, Violation};
@@ -35,6 +36,7 @@ struct Inner {
     ready: Ready,
     exports: Exports,
     capabilities: Capabilities,
+    api: Option<String>,
     info: abi::Info,
     schemas: Schemas,
     languages: Vec<ScriptLanguage>,
@@ -58,10 +60,12 @@ impl Parts {
     /// Lets it describe itself, or remembers what it said. `P011`, `P012`.
     pub(crate) fn plugin(self) -> Result<Plugin, Finding> {
         let exports = Exports::of(&self.component);
-        let capabilities = Capabilities::of(
-            &self.component.component_type(),
-            self.ready.engine.wasmtime(),
-        );
+        let engine = self.ready.engine.wasmtime();
+        let outside = self.component.component_type();
+        let capabilities = Capabilities::of(&outside, engine);
+        let exported = outside.exports(engine).map(|(name, _)| name);
+        let imported = outside.imports(engine).map(|(name, _)| name);
+        let api = preflight::highest(imported.chain(exported)).map(|version| version.to_string());
         let info = self.info(&exports)?;
         let exported = Exported {
             provider: exports.complete.is_some(),
@@ -80,6 +84,7 @@ impl Parts {
             ready: self.ready,
             exports,
             capabilities,
+            api,
             info,
             schemas,
             languages,
@@ -168,6 +173,11 @@ fn overslept() -> String {
 }
 
 impl Plugin {
+    /// The version of the contract that it was built for: the highest that it names.
+    pub fn api(&self) -> Option<&str> {
+        self.0.api.as_deref()
+    }
+
     /// What it says of itself, checked.
     pub fn info(&self) -> &abi::Info {
         &self.0.info

@@ -7,7 +7,7 @@
 mod guess;
 mod outline;
 
-pub(crate) use outline::{Outline, Version, invalid};
+pub(crate) use outline::{Outline, Version, highest, invalid};
 
 use crate::limits::{MAX_COMPONENT_INSTANCES, MAX_CORE_INSTANCES, MAX_MEMORIES, MAX_TABLES};
 use crate::notice::{Code, Finding, bytes};

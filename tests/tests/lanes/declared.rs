@@ -66,7 +66,9 @@ fn a_grader_that_asks_through_its_own_cases_lane_comes_to_an_end() {
             "plugins: {{ agreed: {{ source: '{}', permissions: {{ llm: [judge] }} }} }}\n",
             target_folder().join("guests/outside/judge.wasm").display()
         );
-    let finished = over(server.api(), &config, 12).arg("--no-cache").finish();
+    let finished = over(server.api(), &config, 12)
+        .args(["--no-cache", "--trust-config"])
+        .finish();
     finished.expect_code(0);
     assert_eq!(passed(&rows(&finished)), 12);
     let requests = server.api().requests();

@@ -39,6 +39,25 @@ or `cost` (for a token) in the provider's config.
 Exit codes: 0 all passed, 1 internal error, 2 usage or config error (nothing was run),
 100 pass rate below the threshold, 130 interrupted.";
 
+/// Below the help of `trust`.
+pub(super) const TRUST: &str = "\
+A config may send a vendor's key to that vendor, use this machine's own servers, and read and write
+files below its folder. What it asks for beyond that needs your agreement: a variable of the
+environment for any other address, an address of a private network, a file outside, a component
+that somebody else built. Rows of data files give values; whatever else they ask for is a question
+of its own.
+
+Examples:
+  runner trust                      show what the config of this folder asks for, and ask
+  runner trust ci.yaml --yes        agree to all of it
+  runner trust --list               what was agreed to, by folder
+  runner trust --revoke             forget what was agreed to for this folder
+
+What you agree to is remembered in trust.json in the data folder, for configs of the same folder
+and for exactly that: a config that asks for more asks again. Where no one can be asked, the run
+ends with exit code 2 and nothing is sent. A workflow whose owner trusts what it checks out sets
+RUNNER_TRUST=config (or data, which includes the config); nothing else trusts, CI=true neither.";
+
 /// Below the help of `show`.
 pub(super) const SHOW: &str = "\
 Examples:
@@ -117,14 +136,14 @@ Examples:
 Exit codes:
   0    all cases passed, or enough of them (RUNNER_PASS_RATE_THRESHOLD)
   1    internal error; also a results or events file that could not be written
-  2    usage or config error: nothing was run
+  2    usage or config error, or something was not agreed to: nothing was run
   100  pass rate below the threshold; failed, errored and not-run cases count against it
   130  interrupted; what was done is kept
 
 Where things are kept:
   Results in runs.db in the platform's data folder, compiled plugins in its cache folder; on
   Linux ~/.local/share/runner and ~/.cache/runner. With RUNNER_HOME everything is below that
-  one folder: runs.db and cache/. Nothing is sent anywhere but to the providers you name.
+  one folder: runs.db, trust.json and cache/. Nothing is sent anywhere but to the providers you name.
 
 Environment variables:
 ";

@@ -10,14 +10,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use runner_config::plan::{OutputPath, Plan, RunOptions};
-use runner_config::{ConfigError, FilesRead, LoadRequest, Origin, Overrides, Warning};
+use runner_config::plan::RunOptions;
+use runner_config::{ConfigError, FilesRead, Overrides, Warning};
 use runner_eval::event::{ColumnHead, Consumer};
 use runner_eval::gateway::{Exchanges, Playback, Recording, TapeError};
-use runner_eval::plugins::{PluginSet, PluginSources};
 use runner_eval::run::Interrupts;
 use runner_eval::summary::Summary;
-use runner_eval::{Ahead, RunError, RunRequest, prepare};
+use runner_eval::{RunError, RunRequest, Settled};
 use runner_sandbox::{OnLongCompile, OnUntrustedCode, Options, Sandbox};
 use runner_store::{Store, StoreError};
 use tokio::runtime::Runtime;
@@ -30,7 +29,6 @@ use crate::failure::Failure;
 use crate::figures;
 use crate::findings::{Findings, Gatherer, Limits};
 use crate::former;
-use crate::home;
 use crate::output::{Format, Output, Run, Stream};
 use crate::progress::{Progress, Style};
 use crate::report;
@@ -42,10 +40,12 @@ use crate::talk::Talk;
 use crate::terminal::Terminal;
 
 mod check;
+mod planned;
 mod session;
 mod watch;
 
-pub(super) use check::check;
+pub(super) use check::{agree, check, lock};
+use planned::consented;
 use session::Session;
 use watch::Touched;
 
@@ -69,7 +69,10 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     let session = Session::new(arguments, &beginning, setting)?;
     let arguments = &session.eval;
     let persistence = arguments.persistence.persistence(&setting.cwd)?;
-    let (plan, plugins) = plan(&session, setting, &touched.read)?;
+    let runtime = runtime()?;
+    let is_offline = matches!(persistence.exchanges, Asked::Replay(_));
+    let consented = consented(&session, setting, &touched.read, &runtime, is_offline)?;
+    let plan = consented.plan();
     let cache = (persistence.cache && plan.options.cache).then(|| super::cache::open(setting));
     let cache = cache.transpose()?;
     let goes_on = beginning != Beginning::New;
@@ -96,9 +99,6 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     });
     let interrupts = Interrupts::new();
     let request = RunRequest {
-        plan,
-        plugins,
-        env: setting.environment.map().clone(),
         store: store.clone(),
         cache,
         exchanges,
@@ -107,9 +107,8 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
         beginning: session.beginning.clone(),
         invocation: session.invocation.clone(),
     };
-    let runtime = runtime()?;
     // It lives as long as the results are shown: they may be cut short, also where nobody reads.
-    let (summary, _watch) = carry_out(&runtime, request, interrupts, &setting.talk)?;
+    let (summary, _watch) = carry_out(&runtime, consented, request, interrupts, &setting.talk)?;
     let verdict = policy.verdict(Facts::from(&*summary));
     let table = !arguments.no_table;
     stdout::print(
@@ -123,66 +122,6 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     } else {
         INTERNAL
     })
-}
-
-/// The plan and the components that it runs on; warnings are told.
-fn plan(
-    session: &Session,
-    setting: &Setting,
-    files_read: &FilesRead,
-) -> Result<(Plan, PluginSet), Failure> {
-    let arguments = &session.eval;
-    // Known from the arguments alone, so said before anything is read.
-    for path in &arguments.output {
-        Output::at(OutputPath::new(path.clone(), Origin::Person))?;
-    }
-    let loaded = runner_config::load(&LoadRequest {
-        config_files: arguments.config.clone(),
-        cwd: session.cwd.clone(),
-        env: setting.environment.map().clone(),
-        overrides: overrides(arguments, setting, files_read)?,
-        files_read: files_read.clone(),
-    })
-    .map_err(|error| refused(error, setting))?;
-    warn(&loaded.warnings, setting);
-    let components = loaded.config.plugins.iter().map(|plugin| &plugin.source);
-    let components = components.filter(|source| !source.as_os_str().is_empty());
-    for path in arguments.plugin.iter().chain(components) {
-        files_read.add(&setting.cwd.join(path));
-    }
-    let program = std::env::current_exe().context("the program's own file can't be found")?;
-    let sandbox = sandbox(&loaded.config.run_options(), setting)?;
-    let sources = PluginSources {
-        bundled: Some(home::bundled_plugins(
-            &setting.environment,
-            &setting.cwd,
-            &program,
-        )?),
-        paths: arguments.plugin.clone(),
-        entries: loaded.config.plugins.clone(),
-    };
-    let (plugins, warnings) =
-        PluginSet::load(&sandbox, sources).map_err(|errors| Failure::usage_all(errors.0))?;
-    for warning in warnings {
-        setting.talk.warning(&warning);
-    }
-    let said = |line: &str| {
-        if setting.verbose {
-            setting.talk.line(line);
-        }
-    };
-    let (plan, warnings) = loaded
-        .config
-        .plan_with(&plugins.catalog(), &Ahead::new(&plugins, &sandbox, &said))
-        .map_err(|error| refused(error, setting))?;
-    warn(&warnings, setting);
-    for narrowing in &plan.narrowings {
-        setting.talk.note(&narrowing.to_string());
-    }
-    let plugins = plugins
-        .load_needed(&sandbox, &plan)
-        .map_err(|errors| Failure::usage_all(errors.0))?;
-    Ok((plan, plugins))
 }
 
 /// Refuses to write over what the run was read from.
@@ -347,18 +286,16 @@ fn consumers(
 /// Runs to the end, or until the user stops it.
 fn carry_out(
     runtime: &Runtime,
+    settled: Settled,
     request: RunRequest,
     interrupts: Interrupts,
     talk: &Talk,
 ) -> Result<(Arc<Summary>, Watch), Failure> {
     runtime.block_on(async {
-        let prepared = prepare(request)
-            .await
-            .map_err(|errors| Failure::usage_all(errors.0))?;
         // Until here nothing was spent and Ctrl-C simply ends the process.
         let watch = Watch::start(interrupts, talk.clone());
         let watch = watch.context("signals can't be listened for")?;
-        let summary = prepared.run().await.map_err(unfinished)?;
+        let summary = settled.run(request).await.map_err(unfinished)?;
         watch.all_is_stored();
         Ok((summary, watch))
     })

@@ -134,6 +134,7 @@ mod tests {
         color: false,
         color_talk: false,
         bar: false,
+        can_ask: false,
     };
 
     fn arguments() -> Show {

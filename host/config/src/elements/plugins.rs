@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
+
 use super::budget;
 use crate::entry::Entry;
 use crate::files::Files;
@@ -31,7 +33,8 @@ pub struct PluginEntry {
 }
 
 /// `permissions`: nothing unless written.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Permissions {
     /// Origins it may call, as written.
     pub hosts: Vec<String>,
@@ -42,7 +45,8 @@ pub struct Permissions {
 }
 
 /// A credential that the host adds to a plugin's requests.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CredentialGrant {
     /// The environment variable that holds the value.
     pub env: String,

@@ -162,6 +162,11 @@ impl OriginPattern {
         }
     }
 
+    /// The one origin that it names; `None` for a wildcard.
+    pub fn exact(&self) -> Option<&Origin> {
+        (self.naming == Naming::Exact).then_some(&self.origin)
+    }
+
     /// How the pattern names `origin`; `None` when it does not cover it.
     pub fn covers(&self, origin: &Origin) -> Option<Naming> {
         if self.origin.scheme != origin.scheme || self.origin.port != origin.port {

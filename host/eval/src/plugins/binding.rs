@@ -2,18 +2,17 @@
 //!
 //! Made once per provider and type, before anything is spent. A bundled plugin is granted what
 //! it asks for: its stated origins, or the one that the user configured as its base address. A
-//! foreign one gets what its entry under `plugins:` says; if it asks for more, the run is
-//! refused with the YAML that would allow it, and nothing has happened yet.
+//! foreign one gets what `foreign` says.
 //!
 //! Secrets are taken out of the config and the environment here. The guest gets the config
 //! without them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use runner_config::plan::{Position, Provider, ProviderCode};
-use runner_config::{Permissions, PluginEntry, Prices};
+use runner_config::plan::{EnvRead, Position, Provider, ProviderCode};
+use runner_config::{Origin as Author, Prices};
 use runner_sandbox::CallLimits;
 use runner_sandbox::abi::{self, CredentialWant, Inputs, Wants};
 use serde_json::{Map, Value, json};
@@ -23,6 +22,8 @@ use url::Url;
 use super::bind_error::{BindError, place};
 use super::bounds::{call_limits, scheduling};
 use super::extras::{Extras, WITHOUT, take, without};
+use super::foreign::granted_json;
+use super::ways::{Named, Noted, Way};
 use super::{Budgets, LoadedPlugin, PluginSet, Trust};
 use crate::gateway::{
     Bill, Credential, Grants, Origin, OriginPattern, Price, Scheduling, Scheme, Secret,
@@ -74,6 +75,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) env: &'a BTreeMap<String, String>,
     /// The config's `env`, which wins over it.
     pub(crate) config_env: &'a Map<String, Value>,
+    /// Which variables of the process's environment the config's were made of.
+    pub(crate) env_sources: &'a BTreeMap<String, BTreeSet<String>>,
     /// The run's `delay`.
     pub(crate) delay: Option<Duration>,
     /// The run's `adaptive`.
@@ -82,13 +85,30 @@ pub(crate) struct Binder<'a> {
     pub(crate) offline: bool,
     pub(crate) budgets: &'a Budgets,
     pub(crate) prices: &'a Prices,
+    /// What binding finds out about agreements that are needed.
+    pub(crate) noted: Noted,
 }
 
 /// What one use of a plugin may do.
-struct Bound {
-    grants: Grants,
-    digest: String,
-    llm: Vec<String>,
+pub(super) struct Bound {
+    pub(super) grants: Grants,
+    pub(super) digest: String,
+    pub(super) llm: Vec<String>,
+}
+
+/// A variable that was found.
+pub(super) struct Found {
+    pub(super) value: String,
+    /// The variables of the process's environment that it was made of, as far as the provider
+    /// does not say so itself.
+    pub(super) takes: Vec<String>,
+}
+
+/// Where a provider's requests go.
+struct Address {
+    patterns: Vec<OriginPattern>,
+    named: Named,
+    at: Position,
 }
 
 impl Binder<'_> {
@@ -106,12 +126,14 @@ impl Binder<'_> {
         exchange::tell(&mut config, &provider.code);
         let extras = Extras::of(&plugin);
         let wants = &extras.wants_of(&provider.prefix, &plugin.component.info().wants);
+        let mut takes = provider.env_reads.clone();
         for setting in &wants.settings {
             if matches!(plugin.trust, Trust::Bundled)
                 && !config.contains_key(&setting.config_key)
-                && let Some(value) = self.variable(provider, &setting.env)
+                && let Some(found) = self.variable(provider, &setting.env)
             {
-                config.insert(setting.config_key.clone(), Value::String(value));
+                takes.extend(reads(found.takes, &provider.at));
+                config.insert(setting.config_key.clone(), Value::String(found.value));
             }
         }
         // An id that is itself an address (`https://api.example.com/chat`) is the one meant.
@@ -122,7 +144,7 @@ impl Binder<'_> {
             config.insert(key.clone(), Value::String(provider.id.clone()));
         }
         let bound = match &plugin.trust {
-            Trust::Bundled => self.bundled(&plugin, wants, provider, &mut config)?,
+            Trust::Bundled => self.bundled(&plugin, wants, provider, &mut config, takes)?,
             Trust::Foreign(entry) => self.foreign(&plugin, entry.as_deref(), Some(provider))?,
         };
         let config = Value::Object(config);
@@ -193,6 +215,9 @@ impl Binder<'_> {
             Some(entry) => patterns(&entry.permissions.hosts, &entry.at)?,
             None => Vec::new(),
         };
+        if let Some(entry) = entry {
+            self.granted_ways(&hosts, &entry.at, &[]);
+        }
         let granted = entry.map(|entry| granted_json(&entry.permissions));
         let asks = plugin.component.info().wants.llm.iter();
         Ok(Bound {
@@ -203,13 +228,21 @@ impl Binder<'_> {
     }
 
     /// A variable: the provider's own `env`, the config's, the process's.
-    fn variable(&self, provider: &Provider, name: &str) -> Option<String> {
+    pub(super) fn variable(&self, provider: &Provider, name: &str) -> Option<Found> {
         let written =
             |map: &Map<String, Value>| map.get(name).and_then(Value::as_str).map(str::to_owned);
-        written(&provider.env)
-            .or_else(|| written(self.config_env))
-            .or_else(|| self.env.get(name).cloned())
-            .filter(|value| !value.is_empty())
+        let (value, takes) = if let Some(value) = written(&provider.env) {
+            (value, Vec::new())
+        } else if let Some(value) = written(self.config_env) {
+            let sources = self.env_sources.get(name).into_iter().flatten();
+            (value, sources.cloned().collect())
+        } else {
+            (self.env.get(name)?.clone(), vec![name.to_owned()])
+        };
+        if value.is_empty() {
+            return None;
+        }
+        Some(Found { value, takes })
     }
 
     fn bundled(
@@ -218,18 +251,15 @@ impl Binder<'_> {
         wants: &Wants,
         provider: &Provider,
         config: &mut Map<String, Value>,
+        mut takes: Vec<EnvRead>,
     ) -> Result<Bound, BindError> {
-        let configured = wants
-            .host_config_key
-            .as_ref()
-            .and_then(|key| Some((key, config.get(key)?)));
-        let hosts = match configured {
-            Some((key, address)) => vec![configured_origin(provider, key, address)?],
-            None => patterns(&wants.hosts, &provider.at)?,
-        };
+        let address = self.address(wants, provider, config)?;
+        let hosts = &address.patterns;
         let mut credentials = BTreeMap::new();
         let keyless = config.get("apiKeyRequired") == Some(&Value::Bool(false));
         let extras = Extras::of(plugin);
+        let settings = wants.settings.iter().map(|setting| setting.env.clone());
+        let mut own: BTreeSet<String> = settings.collect();
         config.remove(WITHOUT);
         for want in &wants.credentials {
             let if_set = extras.if_set(&want.name);
@@ -238,8 +268,10 @@ impl Binder<'_> {
                 .into_iter()
                 .chain(extras.further_envs(&want.name))
                 .collect();
-            let credential =
-                self.wanted_credential(provider, want, &envs, config, &hosts, needed)?;
+            let (credential, taken) =
+                self.wanted_credential(provider, want, &envs, config, hosts, needed)?;
+            takes.extend(reads(taken, &address.at));
+            own.extend(envs.into_iter().map(str::to_owned));
             if if_set && credential.secret.is_none() {
                 without(config, &want.name);
             }
@@ -249,11 +281,79 @@ impl Binder<'_> {
             "hosts": hosts.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "credentials": credentials.keys().collect::<Vec<_>>(),
         }));
+        for to in hosts {
+            self.noted.way(Way {
+                to: to.clone(),
+                named: address.named,
+                author: provider.origin.clone(),
+                at: address.at.clone(),
+                own: own.clone(),
+                takes: takes.clone(),
+            });
+        }
         Ok(Bound {
-            grants: Grants::new(plugin.alias.clone(), hosts, credentials),
+            grants: Grants::new(plugin.alias.clone(), address.patterns, credentials),
             digest,
             llm: Vec::new(),
         })
+    }
+
+    /// Where a provider of the bundle sends its requests, and who says so: what the plugin
+    /// states, or what was configured.
+    fn address(
+        &self,
+        wants: &Wants,
+        provider: &Provider,
+        config: &Map<String, Value>,
+    ) -> Result<Address, BindError> {
+        let stated = patterns(&wants.hosts, &provider.at)?;
+        let key = wants.host_config_key.as_ref();
+        let Some((key, address)) = key.and_then(|key| Some((key, config.get(key)?))) else {
+            return Ok(Address {
+                patterns: stated,
+                named: Named::Vendor,
+                at: provider.at.clone(),
+            });
+        };
+        let to = configured_origin(provider, key, address)?;
+        let is_stated = to
+            .exact()
+            .is_some_and(|to| stated.iter().any(|pattern| pattern.covers(to).is_some()));
+        // The person's own environment names it: a config that says the same adds nothing.
+        let mut settings = wants.settings.iter();
+        let is_persons = settings.any(|setting| {
+            setting.config_key == *key
+                && self.env.get(&setting.env).map(String::as_str) == address.as_str()
+        });
+        let is_written = provider.config.contains_key(key) || address == &provider.id;
+        let by_flag = provider.origin == Author::Person && is_written;
+        let named = if is_stated {
+            Named::Vendor
+        } else if is_persons || by_flag {
+            Named::Person
+        } else {
+            Named::Text
+        };
+        let at = provider.places.of(&format!("/{key}"));
+        Ok(Address {
+            patterns: vec![to],
+            named,
+            at: at.unwrap_or(&provider.at).clone(),
+        })
+    }
+
+    /// Notes what a config lets a plugin reach.
+    pub(super) fn granted_ways(&self, hosts: &[OriginPattern], at: &Position, takes: &[EnvRead]) {
+        for to in hosts {
+            self.noted.way(Way {
+                to: to.clone(),
+                named: Named::Text,
+                author: Author::Config,
+                at: at.clone(),
+                own: BTreeSet::new(),
+                takes: takes.to_vec(),
+            });
+        }
     }
 
     fn wanted_credential(
@@ -264,7 +364,7 @@ impl Binder<'_> {
         config: &mut Map<String, Value>,
         hosts: &[OriginPattern],
         needed: bool,
-    ) -> Result<Credential, BindError> {
+    ) -> Result<(Credential, Vec<String>), BindError> {
         let named = want.env_config_key.as_ref();
         let named = named.and_then(|key| config.get(key)?.as_str());
         let mut envs = named
@@ -280,18 +380,24 @@ impl Binder<'_> {
             .value_config_key
             .as_ref()
             .and_then(|key| take(config, key));
-        let value = match written {
-            Some(Value::String(value)) if !value.is_empty() => Some(value),
-            _ => self.variable(provider, &env),
+        let (value, takes) = match written {
+            Some(Value::String(value)) if !value.is_empty() => (Some(value), Vec::new()),
+            _ => match self.variable(provider, &env) {
+                Some(found) => (Some(found.value), found.takes),
+                None => (None, Vec::new()),
+            },
+        };
+        let credential = |value: Option<String>| {
+            Ok(Credential {
+                scheme: scheme(&want.scheme, &provider.at)?,
+                secret: value.map(Secret::new),
+                env: env.clone(),
+                hosts: hosts.to_vec(),
+            })
         };
         if value.is_none() && !needed {
             // A request that names it after all is refused by the gateway.
-            return Ok(Credential {
-                scheme: scheme(&want.scheme, &provider.at)?,
-                secret: None,
-                env,
-                hosts: hosts.to_vec(),
-            });
+            return Ok((credential(None)?, takes));
         }
         let Some(value) = value.or_else(|| self.offline.then(String::new)) else {
             let elsewhere = match &want.env_config_key {
@@ -308,147 +414,16 @@ impl Binder<'_> {
                 elsewhere,
             });
         };
-        Ok(Credential {
-            scheme: scheme(&want.scheme, &provider.at)?,
-            secret: Some(Secret::new(value)),
-            env,
-            hosts: hosts.to_vec(),
-        })
-    }
-
-    fn foreign(
-        &self,
-        plugin: &LoadedPlugin,
-        entry: Option<&PluginEntry>,
-        provider: Option<&Provider>,
-    ) -> Result<Bound, BindError> {
-        let none = Permissions::default();
-        let granted = entry.map_or(&none, |entry| &entry.permissions);
-        if let Some(error) = missing(plugin, granted) {
-            return Err(error);
-        }
-        let at = entry.map_or_else(Position::default, |entry| entry.at.clone());
-        let hosts = patterns(&granted.hosts, &at)?;
-        let mut credentials = BTreeMap::new();
-        for (name, grant) in &granted.credentials {
-            let value = provider
-                .and_then(|provider| self.variable(provider, &grant.env))
-                .or_else(|| self.env.get(&grant.env).cloned())
-                .filter(|value| !value.is_empty());
-            let Some(value) = value.or_else(|| self.offline.then(String::new)) else {
-                let provider = format!("credential '{name}' of plugin '{}'", plugin.alias);
-                let (env, elsewhere) = (grant.env.clone(), String::new());
-                return Err(BindError::NoSecret {
-                    at: place(&at),
-                    provider,
-                    env,
-                    elsewhere,
-                });
-            };
-            let credential = Credential {
-                scheme: scheme(&grant.scheme, &at)?,
-                secret: Some(Secret::new(value)),
-                env: grant.env.clone(),
-                hosts: patterns(&grant.hosts, &at)?,
-            };
-            credentials.insert(name.clone(), credential);
-        }
-        let digest = digest(&granted_json(granted));
-        let llm = granted.llm.clone();
-        Ok(Bound {
-            grants: Grants::new(plugin.alias.clone(), hosts, credentials),
-            digest,
-            llm,
-        })
+        Ok((credential(Some(value))?, takes))
     }
 }
 
-/// What the plugin wants and the user did not grant.
-fn missing(plugin: &LoadedPlugin, granted: &Permissions) -> Option<BindError> {
-    let wants = &plugin.component.info().wants;
-    let mut missing = Vec::new();
-    let mut wide = granted.clone();
-    for host in &wants.hosts {
-        if !granted.hosts.contains(host) {
-            missing.push(format!("the address {host}"));
-            wide.hosts.push(host.clone());
-        }
-    }
-    for want in &wants.credentials {
-        if !granted.credentials.contains_key(&want.name) {
-            missing.push(format!("the credential '{}' ({})", want.name, want.reason));
-            let grant = runner_config::CredentialGrant {
-                env: want.env.clone(),
-                scheme: want.scheme.clone(),
-                hosts: wants.hosts.clone(),
-            };
-            wide.credentials.insert(want.name.clone(), grant);
-        }
-    }
-    for (alias, reason) in &wants.llm {
-        if !granted.llm.contains(alias) {
-            missing.push(format!("to ask the provider '{alias}' ({reason})"));
-            wide.llm.push(alias.clone());
-        }
-    }
-    (!missing.is_empty()).then(|| BindError::NotGranted {
-        plugin: plugin.named(),
-        missing: missing.join(", "),
-        yaml: entry_yaml(plugin, &wide),
+/// Variables that are taken at a place.
+pub(super) fn reads(names: Vec<String>, at: &Position) -> impl Iterator<Item = EnvRead> {
+    names.into_iter().map(|name| EnvRead {
+        name,
+        at: at.clone(),
     })
-}
-
-/// The entry under `plugins:` that grants `permissions`. Every key and value is quoted as JSON,
-/// which YAML reads as it is.
-fn entry_yaml(plugin: &LoadedPlugin, permissions: &Permissions) -> String {
-    use std::fmt::Write as _;
-    let quoted = |text: &str| Value::from(text).to_string();
-    let mut yaml = format!(
-        "plugins:\n  {}:\n    source: {}\n    permissions:\n",
-        quoted(&plugin.alias),
-        quoted(&plugin.component.path().display().to_string())
-    );
-    let list = |items: &[String]| Value::from(items.to_vec()).to_string();
-    if !permissions.hosts.is_empty() {
-        writeln!(yaml, "      hosts: {}", list(&permissions.hosts))
-            .expect("a string takes everything");
-    }
-    if !permissions.credentials.is_empty() {
-        yaml.push_str("      credentials:\n");
-        for (name, grant) in &permissions.credentials {
-            writeln!(
-                yaml,
-                "        {}: {{ env: {}, scheme: {}, hosts: {} }}",
-                quoted(name),
-                quoted(&grant.env),
-                quoted(&grant.scheme),
-                list(&grant.hosts)
-            )
-            .expect("a string takes everything");
-        }
-    }
-    if !permissions.llm.is_empty() {
-        writeln!(yaml, "      llm: {}", list(&permissions.llm)).expect("a string takes everything");
-    }
-    yaml.trim_end().to_owned()
-}
-
-fn granted_json(granted: &Permissions) -> Value {
-    let credentials: Map<String, Value> = granted
-        .credentials
-        .iter()
-        .map(|(name, grant)| {
-            (
-                name.clone(),
-                json!({ "env": grant.env, "scheme": grant.scheme, "hosts": grant.hosts }),
-            )
-        })
-        .collect();
-    json!({ "hosts": granted.hosts, "credentials": credentials, "llm": granted.llm })
-}
-
-fn digest(granted: &Value) -> String {
-    hex(&Sha256::digest(granted.to_string()))
 }
 
 /// The origin of an address that the user configured: granted because the user wrote it.
@@ -470,7 +445,7 @@ fn configured_origin(
         })
 }
 
-fn patterns(hosts: &[String], at: &Position) -> Result<Vec<OriginPattern>, BindError> {
+pub(super) fn patterns(hosts: &[String], at: &Position) -> Result<Vec<OriginPattern>, BindError> {
     let parse = |host: &String| {
         OriginPattern::parse(host).map_err(|error| BindError::Config {
             at: place(at),
@@ -480,9 +455,13 @@ fn patterns(hosts: &[String], at: &Position) -> Result<Vec<OriginPattern>, BindE
     hosts.iter().map(parse).collect()
 }
 
-fn scheme(text: &str, at: &Position) -> Result<Scheme, BindError> {
+pub(super) fn scheme(text: &str, at: &Position) -> Result<Scheme, BindError> {
     Scheme::parse(text).map_err(|error| BindError::Config {
         at: place(at),
         problem: error.to_string(),
     })
+}
+
+pub(super) fn digest(granted: &Value) -> String {
+    hex(&Sha256::digest(granted.to_string()))
 }

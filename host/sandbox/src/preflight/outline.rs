@@ -84,6 +84,16 @@ impl Outline {
     }
 }
 
+/// The highest version of our package among names of imports and exports.
+pub(crate) fn highest<'a>(names: impl Iterator<Item = &'a str>) -> Option<Version> {
+    let ours = names.filter_map(|name| {
+        let (interface, version) = split(name);
+        interface.strip_prefix(v0_1::PACKAGE)?.strip_prefix('/')?;
+        Version::of(version?)
+    });
+    ours.max()
+}
+
 fn is_ours(name: &str, interface: &str) -> bool {
     split(name)
         .0

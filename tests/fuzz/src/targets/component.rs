@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use runner_sandbox::{OnLongCompile, Options, Sandbox};
+use runner_sandbox::{Options, Sandbox};
 
 struct World {
     sandbox: Sandbox,
@@ -15,7 +15,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| World {
         cache_dir: None,
         instances: 1,
         compile_timeout: Duration::from_secs(20),
-        on_long_compile: OnLongCompile::default(),
+        ..Options::default()
     })
     .expect("a sandbox"),
     folder: tempfile::tempdir().expect("a temporary folder"),

@@ -1,0 +1,51 @@
+//! The arguments about trust: what the texts of others may do.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Eval, help};
+
+/// The flags of a run. They hold for the session that they are given to, and are not taken over by
+/// one that goes on with it.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct TrustFlags {
+    /// Allow what the config asks for beyond its rights, unseen; see `runner trust --help`
+    #[arg(long, help_heading = "Trust")]
+    pub(crate) trust_config: bool,
+    /// Allow what the config and the rows of its data files ask for, unseen
+    #[arg(long, help_heading = "Trust")]
+    pub(crate) trust_data: bool,
+    /// Refuse to run if the config's plugins are not exactly those of runner.lock
+    #[arg(long, help_heading = "Plugins")]
+    pub(crate) locked: bool,
+}
+
+/// `runner trust`
+#[derive(Debug, Args)]
+#[command(after_help = help::TRUST)]
+pub(crate) struct Trust {
+    /// The config [default: promptfooconfig.yaml in this folder]
+    #[arg(value_name = "CONFIG")]
+    pub(crate) path: Option<PathBuf>,
+    /// Agree without a question
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// List what was agreed to, for all folders
+    #[arg(long, conflicts_with_all = ["yes", "revoke", "path"])]
+    pub(crate) list: bool,
+    /// Forget what was agreed to for the folder of CONFIG
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) revoke: bool,
+    /// The run that it is about.
+    #[command(flatten)]
+    pub(crate) eval: Eval,
+}
+
+/// `runner plugin lock`: the flags of `eval`, so that exactly that config is read.
+#[derive(Debug, Args)]
+pub(crate) struct Lock {
+    /// The run whose components are written down.
+    #[command(flatten)]
+    pub(crate) eval: Eval,
+}

@@ -1,0 +1,146 @@
+//! From flags to a run that was agreed to: the plan, its components, its needs.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use runner_config::plan::{OutputPath, Plan};
+use runner_config::{FilesRead, LoadRequest, Origin};
+use runner_eval::plugins::{PluginSet, PluginSources};
+use runner_eval::{Ahead, Preparation, Prepared, Settled, prepare};
+use tokio::runtime::Runtime;
+
+use super::super::Setting;
+use super::session::Session;
+use super::{overrides, refused, sandbox, warn};
+use crate::consent::{self, Consent, How, Unseen};
+use crate::failure::Failure;
+use crate::home;
+use crate::lock;
+use crate::output::Output;
+
+/// A plan with the components that it runs on.
+pub(super) struct Planned {
+    plan: Plan,
+    pub(super) plugins: PluginSet,
+    /// The folders of the config's files.
+    pub(super) folders: BTreeSet<PathBuf>,
+}
+
+impl Planned {
+    /// Binds it; finds everything that a run would be refused for.
+    pub(super) fn prepare(
+        self,
+        setting: &Setting,
+        runtime: &Runtime,
+        offline: bool,
+    ) -> Result<Prepared, Failure> {
+        let what = Preparation {
+            plan: self.plan,
+            plugins: self.plugins,
+            env: setting.environment.map().clone(),
+            offline,
+        };
+        let prepared = runtime.block_on(prepare(what));
+        prepared.map_err(|errors| Failure::usage_all(errors.0))
+    }
+}
+
+/// A run that was agreed to. Until then nothing is sent, and nothing written but what the person
+/// answered.
+pub(super) fn consented(
+    session: &Session,
+    setting: &Setting,
+    files_read: &FilesRead,
+    runtime: &Runtime,
+    offline: bool,
+) -> Result<Settled, Failure> {
+    let unseen = Unseen::of(&session.eval.trust, setting.trusted.as_deref())?;
+    let planned = plan(session, setting, files_read)?;
+    lock::check(
+        &planned.folders,
+        &planned.plugins,
+        session.eval.trust.locked,
+        &setting.talk,
+    )?;
+    let folders = planned.folders.clone();
+    let prepared = planned.prepare(setting, runtime, offline)?;
+    let consent = Consent {
+        unseen,
+        folders: &folders,
+        remembered: setting.remembered.clone(),
+        how: if setting.terminal.can_ask {
+            How::Question
+        } else {
+            How::Nobody
+        },
+        command: consent::command(&session.eval),
+        talk: &setting.talk,
+    };
+    consent.settle(prepared, runtime)
+}
+
+/// The plan and the components that it runs on; warnings are told.
+pub(super) fn plan(
+    session: &Session,
+    setting: &Setting,
+    files_read: &FilesRead,
+) -> Result<Planned, Failure> {
+    let arguments = &session.eval;
+    // Known from the arguments alone, so said before anything is read.
+    for path in &arguments.output {
+        Output::at(OutputPath::new(path.clone(), Origin::Person))?;
+    }
+    let loaded = runner_config::load(&LoadRequest {
+        config_files: arguments.config.clone(),
+        cwd: session.cwd.clone(),
+        env: setting.environment.map().clone(),
+        overrides: overrides(arguments, setting, files_read)?,
+        files_read: files_read.clone(),
+    })
+    .map_err(|error| refused(error, setting))?;
+    warn(&loaded.warnings, setting);
+    let components = loaded.config.plugins.iter().map(|plugin| &plugin.source);
+    let components = components.filter(|source| !source.as_os_str().is_empty());
+    for path in arguments.plugin.iter().chain(components) {
+        files_read.add(&setting.cwd.join(path));
+    }
+    let program = std::env::current_exe().context("the program's own file can't be found")?;
+    let sandbox = sandbox(&loaded.config.run_options(), setting)?;
+    let sources = PluginSources {
+        bundled: Some(home::bundled_plugins(
+            &setting.environment,
+            &setting.cwd,
+            &program,
+        )?),
+        paths: arguments.plugin.clone(),
+        entries: loaded.config.plugins.clone(),
+    };
+    let (plugins, warnings) =
+        PluginSet::load(&sandbox, sources).map_err(|errors| Failure::usage_all(errors.0))?;
+    for warning in warnings {
+        setting.talk.warning(&warning);
+    }
+    let said = |line: &str| {
+        if setting.verbose {
+            setting.talk.line(line);
+        }
+    };
+    let folders = loaded.config.folders.clone();
+    let (plan, warnings) = loaded
+        .config
+        .plan_with(&plugins.catalog(), &Ahead::new(&plugins, &sandbox, &said))
+        .map_err(|error| refused(error, setting))?;
+    warn(&warnings, setting);
+    for narrowing in &plan.narrowings {
+        setting.talk.note(&narrowing.to_string());
+    }
+    let plugins = plugins
+        .load_needed(&sandbox, &plan)
+        .map_err(|errors| Failure::usage_all(errors.0))?;
+    Ok(Planned {
+        plan,
+        plugins,
+        folders,
+    })
+}

@@ -1,0 +1,203 @@
+//! The person's agreement to what a run needs: what they said before, what they say unseen, and
+//! what they answer now.
+//!
+//! Which needs there are and what covers them is `runner-eval`'s business, which lets no run begin
+//! without; here the person is asked. What the config asks for is one question, what rows of data
+//! ask for is another. Where nobody can be asked, the answer is no.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use runner_eval::trust::{Agreements, Level, Need};
+use runner_eval::{Prepared, Settled, Unsettled};
+use tokio::runtime::Runtime;
+
+use crate::arguments::TrustFlags;
+use crate::failure::Failure;
+use crate::talk::Talk;
+
+mod question;
+mod remembered;
+mod words;
+
+use question::Answer;
+pub(crate) use remembered::{Folders, Remembered, canonical};
+pub(crate) use words::{command, lines};
+
+/// The variable that trusts unseen.
+pub(crate) const TRUST_VARIABLE: &str = "RUNNER_TRUST";
+
+/// What is trusted unseen, and who says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Unseen {
+    level: Level,
+    said_by: &'static str,
+}
+
+impl Unseen {
+    /// By the flags of a run and the variable of the process.
+    ///
+    /// # Errors
+    /// When the variable says what it can't.
+    pub(crate) fn of(flags: &TrustFlags, variable: Option<&str>) -> Result<Self, Failure> {
+        let by_variable = match variable {
+            None => Self::default(),
+            Some("config") => Self::new(Level::Config, "RUNNER_TRUST=config"),
+            Some("data") => Self::new(Level::Data, "RUNNER_TRUST=data"),
+            Some(other) => {
+                let message = format!("{TRUST_VARIABLE} must be config or data, not '{other}'");
+                return Err(Failure::usage(message));
+            }
+        };
+        let by_flag = if flags.trust_data {
+            Self::new(Level::Data, "--trust-data")
+        } else if flags.trust_config {
+            Self::new(Level::Config, "--trust-config")
+        } else {
+            Self::default()
+        };
+        Ok(if by_flag.level > by_variable.level {
+            by_flag
+        } else {
+            by_variable
+        })
+    }
+
+    fn new(level: Level, said_by: &'static str) -> Self {
+        Self { level, said_by }
+    }
+}
+
+/// How a person is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// By a question in the terminal.
+    Question,
+    /// They said yes already.
+    Yes,
+    /// They can't be.
+    Nobody,
+}
+
+/// Gets the agreement that a run needs.
+#[derive(Debug)]
+pub(crate) struct Consent<'a> {
+    /// What is trusted unseen.
+    pub(crate) unseen: Unseen,
+    /// The folders of the config's files.
+    pub(crate) folders: &'a BTreeSet<PathBuf>,
+    /// What was agreed to before.
+    pub(crate) remembered: Remembered,
+    /// How the person is asked.
+    pub(crate) how: How,
+    /// The command that asks them.
+    pub(crate) command: String,
+    /// Where the question is.
+    pub(crate) talk: &'a Talk,
+}
+
+impl Consent<'_> {
+    /// The run, once everything that it needs is agreed to.
+    ///
+    /// # Errors
+    /// When something is not. Nothing was sent then, and nothing written but what was agreed to.
+    pub(crate) fn settle(&self, prepared: Prepared, runtime: &Runtime) -> Result<Settled, Failure> {
+        let mut prepared = prepared;
+        let mut agreements = Agreements {
+            level: self.unseen.level,
+            agreed: BTreeSet::new(),
+        };
+        // Read when it is needed: it may be damaged, and most runs need nothing.
+        let mut is_read = false;
+        loop {
+            let unsettled = match runtime.block_on(prepared.settle(&agreements)) {
+                Ok(settled) => {
+                    self.tell(&settled);
+                    return Ok(settled);
+                }
+                Err(unsettled) => unsettled,
+            };
+            let Unsettled {
+                prepared: same,
+                open,
+            } = unsettled;
+            if is_read {
+                self.agree(&open)?;
+                agreements.agreed.extend(open.iter().map(Need::agreed));
+            } else {
+                agreements.agreed = self.remembered.of(self.folders)?;
+                is_read = true;
+            }
+            prepared = *same;
+        }
+    }
+
+    /// Says what was trusted unseen, if that made a difference.
+    fn tell(&self, settled: &Settled) {
+        let agreed = self.remembered.of(self.folders).unwrap_or_default();
+        let needs = settled.needs().iter();
+        let unseen: Vec<&Need> = needs
+            .filter(|need| !need.is_persons() && !agreed.contains(&need.agreed()))
+            .collect();
+        if !unseen.is_empty() {
+            let what = words::counted(&unseen);
+            let said_by = self.unseen.said_by;
+            self.talk.note(&format!("trusted by {said_by}: {what}"));
+        }
+    }
+
+    /// Gets agreement to all of `open`, one question for each kind of author.
+    fn agree(&self, open: &[Need]) -> Result<(), Failure> {
+        if self.how == How::Nobody {
+            return Err(words::refusal(open, &self.command));
+        }
+        for needs in words::by_author(open) {
+            if self.how == How::Question {
+                let question = words::question(&needs, self.folders, &self.command)?;
+                match question::ask(&question)? {
+                    Answer::Yes => {}
+                    Answer::No => {
+                        return Err(Failure::usage("not agreed to, so nothing was sent")
+                            .help(format!("`{}` asks again", self.command)));
+                    }
+                    Answer::Interrupted => {
+                        return Err(Failure::interrupted("interrupted; nothing was sent"));
+                    }
+                }
+            }
+            self.remembered.add(self.folders, &needs)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_and_the_variable_trust_what_they_name_and_no_other_word_does() {
+        let flags = |trust_config, trust_data| TrustFlags {
+            trust_config,
+            trust_data,
+            locked: false,
+        };
+        let table = [
+            (flags(false, false), None, Level::Nothing),
+            (flags(false, false), Some("config"), Level::Config),
+            (flags(false, false), Some("data"), Level::Data),
+            (flags(true, false), None, Level::Config),
+            (flags(true, false), Some("data"), Level::Data),
+            (flags(false, true), Some("config"), Level::Data),
+        ];
+        for (flags, variable, expected) in table {
+            let unseen = Unseen::of(&flags, variable).map_err(|failure| failure.render());
+            assert_eq!(unseen.map(|unseen| unseen.level), Ok(expected), "{flags:?}");
+        }
+        for other in ["true", "1", "Config", "all", "config,data"] {
+            let refused = Unseen::of(&flags(false, false), Some(other)).expect_err(other);
+            let told = format!("error: RUNNER_TRUST must be config or data, not '{other}'");
+            assert_eq!(refused.render(), told);
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! What was agreed to before, in a file of the person's: by the folder of the config, and exactly
+//! what.
+//!
+//! It is kept with the results and never in the folder itself, which a stranger may have written.
+//! A file that can't be understood agrees to nothing and is not written over: it may be a newer
+//! program's. Changes are made under a lock, to a new file that takes the old one's place, so that
+//! two processes lose nothing and none sees half of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+#[cfg(unix)]
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use runner_eval::trust::{Agreed, Need};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+
+/// What this program writes.
+const VERSION: u32 = 1;
+
+/// The file.
+#[derive(Debug, Clone)]
+pub(crate) struct Remembered(PathBuf);
+
+/// What is in it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Book {
+    version: u32,
+    folders: Folders,
+}
+
+/// What was agreed to, by folder.
+pub(crate) type Folders = BTreeMap<PathBuf, Vec<Entry>>;
+
+/// One agreement.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Entry {
+    /// The day, in UTC.
+    pub(crate) on: String,
+    /// To what.
+    pub(crate) agreed: Agreed,
+}
+
+impl Remembered {
+    /// Kept in this file, which need not be there.
+    pub(crate) fn at(file: PathBuf) -> Self {
+        Self(file)
+    }
+
+    /// All of it.
+    ///
+    /// # Errors
+    /// When the file can't be read or understood, or others may write it.
+    pub(crate) fn all(&self) -> Result<Folders, Failure> {
+        let shown = self.0.display();
+        let bad = |why: &dyn std::fmt::Display| {
+            Failure::usage(format!("can't take agreements from {shown}: {why}")).help(format!(
+                "nothing is trusted until that is mended; without the file you are asked again: mv {shown} {shown}.old"
+            ))
+        };
+        let file = match File::open(&self.0) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Folders::new()),
+            Err(error) => return Err(bad(&error)),
+        };
+        if others_may_write(&file).map_err(|error| bad(&error))? {
+            return Err(bad(&"others may write to it"));
+        }
+        let text = io::read_to_string(file).map_err(|error| bad(&error))?;
+        let book: Book = serde_json::from_str(&text).map_err(|error| bad(&error))?;
+        if book.version == VERSION {
+            Ok(book.folders)
+        } else {
+            Err(bad(&"another version of the program wrote it"))
+        }
+    }
+
+    /// What was agreed to for every one of these folders.
+    ///
+    /// # Errors
+    /// As [`Self::all`].
+    pub(crate) fn of(&self, folders: &BTreeSet<PathBuf>) -> Result<BTreeSet<Agreed>, Failure> {
+        let all = self.all()?;
+        let of_folder = |folder: &PathBuf| {
+            let entries = all.get(&canonical(folder)).into_iter().flatten();
+            entries.map(|entry| entry.agreed.clone()).collect()
+        };
+        let each = folders.iter().map(of_folder);
+        let common = each.reduce(|a: BTreeSet<Agreed>, b| a.intersection(&b).cloned().collect());
+        Ok(common.unwrap_or_default())
+    }
+
+    /// Adds agreements, for each of these folders.
+    ///
+    /// # Errors
+    /// When they can't be kept.
+    pub(crate) fn add(&self, folders: &BTreeSet<PathBuf>, needs: &[&Need]) -> Result<(), Failure> {
+        let on = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
+        self.change(|all| {
+            for folder in folders {
+                let entries = all.entry(canonical(folder)).or_default();
+                for agreed in needs.iter().map(|need| need.agreed()) {
+                    if entries.iter().all(|entry| entry.agreed != agreed) {
+                        let on = on.clone();
+                        entries.push(Entry { on, agreed });
+                    }
+                }
+            }
+        })
+    }
+
+    /// Forgets a folder's; says how many there were.
+    ///
+    /// # Errors
+    /// When that can't be kept.
+    pub(crate) fn forget(&self, folder: &Path) -> Result<usize, Failure> {
+        let folder = canonical(folder);
+        if !self.all()?.contains_key(&folder) {
+            return Ok(0);
+        }
+        let mut forgotten = 0;
+        self.change(|all| forgotten = all.remove(&folder).map_or(0, |entries| entries.len()))?;
+        Ok(forgotten)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Folders)) -> Result<(), Failure> {
+        let folder = self.0.parent().unwrap_or(Path::new("/"));
+        let cannot = || format!("can't keep agreements in {}", self.0.display());
+        private_folder().create(folder).with_context(cannot)?;
+        let lock = private_file()
+            .create(true)
+            .open(self.0.with_extension("lock"));
+        let lock = lock.with_context(cannot)?;
+        lock.lock().with_context(cannot)?;
+        let mut folders = self.all()?;
+        change(&mut folders);
+        let version = VERSION;
+        let text = serde_json::to_string_pretty(&Book { version, folders });
+        self.replace(&text.with_context(cannot)?)
+            .with_context(cannot)?;
+        // The lock goes with its file handle.
+        drop(lock);
+        Ok(())
+    }
+
+    /// Under the lock.
+    fn replace(&self, text: &str) -> io::Result<()> {
+        let new = self.0.with_extension("new");
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {} // left by a program that was killed
+        }
+        let mut file = private_file().create_new(true).open(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, &self.0)
+    }
+}
+
+fn others_may_write(file: &File) -> io::Result<bool> {
+    let metadata = file.metadata()?;
+    #[cfg(unix)]
+    let others = metadata.permissions().mode() & 0o022 != 0;
+    #[cfg(not(unix))]
+    let others = !metadata.is_file();
+    Ok(others)
+}
+
+/// Makes folders that are the person's alone.
+fn private_folder() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    builder.mode(0o700);
+    builder
+}
+
+/// Opens files for writing; one that it makes is the person's alone.
+fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    options.mode(0o600);
+    options
+}
+
+/// The folder as every path to it names it.
+pub(crate) fn canonical(folder: &Path) -> PathBuf {
+    fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use runner_config::plan::Position;
+    use runner_config::{Origin, TrustRequest, TrustSubject};
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn need(name: &str) -> Need {
+        Need {
+            request: TrustRequest {
+                subject: TrustSubject::Variable {
+                    name: name.to_owned(),
+                    to: "https://a.example".to_owned(),
+                },
+                origin: Origin::Config,
+                at: Position::default(),
+            },
+            not_granted: None,
+        }
+    }
+
+    fn book() -> (TempDir, Remembered) {
+        let home = TempDir::new().expect("a folder");
+        let book = Remembered::at(home.path().join("data/trust.json"));
+        (home, book)
+    }
+
+    fn folders(names: &[&Path]) -> BTreeSet<PathBuf> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    fn of(book: &Remembered, names: &[&Path]) -> usize {
+        let found = book.of(&folders(names)).map_err(|failure| failure.render());
+        found.expect("it can be read").len()
+    }
+
+    #[test]
+    fn it_holds_for_the_folder_by_any_path_and_for_no_other() {
+        let (home, book) = book();
+        let [here, there] = ["here", "there"].map(|name| home.path().join(name));
+        fs::create_dir(&here).expect("made");
+        fs::create_dir(&there).expect("made");
+        let link = home.path().join("link");
+        std::os::unix::fs::symlink(&here, &link).expect("made");
+        assert_eq!(of(&book, &[&here]), 0);
+        book.add(&folders(&[&link]), &[&need("A"), &need("B")])
+            .expect("kept");
+        book.add(&folders(&[&here]), &[&need("B")]).expect("kept");
+        assert_eq!(of(&book, &[&here]), 2);
+        assert_eq!(of(&book, &[&there]), 0);
+        // A config of two folders has what both have.
+        book.add(&folders(&[&there]), &[&need("B"), &need("C")])
+            .expect("kept");
+        assert_eq!(of(&book, &[&here, &there]), 1);
+        assert_eq!(book.forget(&here).expect("kept"), 2);
+        assert_eq!(book.forget(&here).expect("kept"), 0);
+        assert_eq!((of(&book, &[&here]), of(&book, &[&there])), (0, 2));
+    }
+
+    #[test]
+    fn it_is_the_persons_alone() {
+        let (home, book) = book();
+        book.add(&folders(&[home.path()]), &[&need("A")])
+            .expect("kept");
+        let mode = |name: &str| {
+            let metadata = fs::metadata(home.path().join(name)).expect("it is there");
+            metadata.permissions().mode() & 0o777
+        };
+        assert_eq!([mode("data"), mode("data/trust.json")], [0o700, 0o600]);
+        let writable = fs::Permissions::from_mode(0o666);
+        fs::set_permissions(home.path().join("data/trust.json"), writable).expect("ours");
+        let refused = book.all().expect_err("anybody may have written it");
+        assert!(refused.render().contains("others may write to it"));
+    }
+
+    #[test]
+    fn a_file_that_is_none_of_ours_trusts_nothing_and_stays() {
+        let (home, book) = book();
+        fs::create_dir(home.path().join("data")).expect("made");
+        for text in [
+            "",
+            "{",
+            "[]",
+            r#"{"version":2,"folders":{}}"#,
+            r#"{"version":1,"folders":{"/":[{"agreed":"all"}]}}"#,
+        ] {
+            fs::write(&book.0, text).expect("written");
+            fs::set_permissions(&book.0, fs::Permissions::from_mode(0o600)).expect("ours");
+            let refused = book.of(&folders(&[home.path()])).expect_err(text).render();
+            assert!(
+                refused.contains("nothing is trusted until that is mended"),
+                "{refused}"
+            );
+            assert!(book.add(&folders(&[home.path()]), &[&need("A")]).is_err());
+            assert_eq!(fs::read_to_string(&book.0).expect("there"), text);
+        }
+    }
+
+    #[test]
+    fn those_who_agree_at_the_same_time_lose_nothing() {
+        let (home, book) = book();
+        let folders = folders(&[home.path()]);
+        std::thread::scope(|scope| {
+            for n in 0..8 {
+                let (book, folders) = (&book, &folders);
+                scope.spawn(move || {
+                    for m in 0..8 {
+                        let need = need(&format!("N{n}_{m}"));
+                        book.add(folders, &[&need]).expect("kept");
+                    }
+                });
+            }
+        });
+        assert_eq!(of(&book, &[home.path()]), 64);
+    }
+}

@@ -1,0 +1,261 @@
+//! What needs agreement, in words: the question, and the refusal where nobody can be asked.
+//!
+//! A question is only worth something if it can be read. Everything in it that texts of others
+//! made stands on its line, with nothing that a terminal would obey; a list that is too long is
+//! refused as a whole, since what is cut off would be agreed to unread.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use runner_config::{Origin, Permissions, TrustSubject};
+use runner_eval::trust::{Author, Need};
+
+use crate::arguments::Eval;
+use crate::failure::Failure;
+use crate::figures;
+use crate::visible;
+
+/// Lines of a question.
+const MOST_LINES: usize = 50;
+/// Characters of one of them.
+const LONGEST_LINE: usize = 600;
+
+/// The needs of configs, and those of data.
+pub(super) fn by_author(needs: &[Need]) -> Vec<Vec<&Need>> {
+    let of = |author| {
+        let needs = needs.iter().filter(|need| need.agreed().author == author);
+        needs.collect::<Vec<_>>()
+    };
+    let mut groups = vec![of(Author::Config), of(Author::Data)];
+    groups.retain(|group| !group.is_empty());
+    groups
+}
+
+/// A line for each need: where, and what.
+pub(crate) fn lines(needs: &[&Need]) -> Vec<String> {
+    let line = |need: &&Need| {
+        let unwritten = match (&need.not_granted, &need.request.subject) {
+            (Some(_), TrustSubject::Component { grants, .. })
+                if *grants != Permissions::default() =>
+            {
+                " (not all of it is written in the config)"
+            }
+            _ => "",
+        };
+        let text = format!("  {}: {}{unwritten}", need.request.at, need.request.subject);
+        visible::line(&text).into_owned()
+    };
+    needs.iter().map(line).collect()
+}
+
+/// The question for needs of one kind of author.
+///
+/// # Errors
+/// When it is too long to be read.
+pub(super) fn question(
+    needs: &[&Need],
+    folders: &BTreeSet<PathBuf>,
+    command: &str,
+) -> Result<String, Failure> {
+    let lines = lines(needs);
+    if lines.len() > MOST_LINES || lines.iter().any(|line| line.chars().count() > LONGEST_LINE) {
+        let message = format!("{}: more than can be read in a question", heading(needs));
+        let help = format!(
+            "look at all of it with `{command} < /dev/null`, or trust it unseen: {}",
+            unseen(needs)
+        );
+        return Err(Failure::usage(message).help(help));
+    }
+    let folders: Vec<String> = folders.iter().map(|it| it.display().to_string()).collect();
+    let folders = visible::line(&folders.join(", ")).into_owned();
+    Ok(format!(
+        "{}:\n{}\nAllow this, and remember it for configs in {folders}? [y/N] ",
+        heading(needs),
+        lines.join("\n")
+    ))
+}
+
+/// Why a run can't start where nobody can be asked.
+pub(super) fn refusal(open: &[Need], command: &str) -> Failure {
+    let mut messages: Vec<String> = Vec::new();
+    messages.extend(open.iter().filter_map(|need| need.not_granted.clone()));
+    for needs in by_author(open) {
+        let needs: Vec<&Need> = needs
+            .into_iter()
+            .filter(|need| need.not_granted.is_none())
+            .collect();
+        if needs.is_empty() {
+            continue;
+        }
+        let mut lines = lines(&needs);
+        if lines.len() > MOST_LINES {
+            let more = figures::count((lines.len() - MOST_LINES) as u64);
+            lines.truncate(MOST_LINES);
+            lines.push(format!("  and {more} more"));
+        }
+        messages.push(format!(
+            "{}; nothing was sent:\n{}\nhelp: if you trust it with that, run `{}` once; a workflow that trusts what it checks out says so with {}",
+            heading(&needs),
+            lines.join("\n"),
+            visible::line(command),
+            unseen(&needs)
+        ));
+    }
+    Failure::usage_all(messages)
+}
+
+/// Who asks.
+fn heading(needs: &[&Need]) -> String {
+    let files: BTreeSet<String> = needs
+        .iter()
+        .filter_map(|need| match &need.request.origin {
+            Origin::Data(file) => Some(visible::line(&file.display().to_string()).into_owned()),
+            Origin::Config | Origin::Person => None,
+        })
+        .collect();
+    if files.is_empty() {
+        return "the config asks for what needs your agreement".to_owned();
+    }
+    let shown: Vec<&str> = files.iter().map(String::as_str).take(3).collect();
+    let more = match files.len().saturating_sub(shown.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more files"),
+    };
+    format!(
+        "rows of {}{more} ask for what needs your agreement, since data gives values only",
+        shown.join(", ")
+    )
+}
+
+/// How to trust such needs unseen.
+fn unseen(needs: &[&Need]) -> &'static str {
+    let is_data = needs
+        .iter()
+        .any(|need| need.agreed().author == Author::Data);
+    if is_data {
+        "RUNNER_TRUST=data"
+    } else {
+        "RUNNER_TRUST=config"
+    }
+}
+
+/// How many needs there are, and of whom.
+pub(super) fn counted(needs: &[&Need]) -> String {
+    let data = needs
+        .iter()
+        .filter(|need| need.agreed().author == Author::Data);
+    let data = data.count() as u64;
+    let config = needs.len() as u64 - data;
+    let things = |count, whose| {
+        let things = figures::counted(count, "thing", "things");
+        format!("{things} that {whose} beyond its rights")
+    };
+    match (config, data) {
+        (_, 0) => things(config, "the config asks for"),
+        (0, _) => things(data, "data asks for"),
+        _ => format!(
+            "{} and {}",
+            things(config, "the config asks for"),
+            things(data, "data asks for")
+        ),
+    }
+}
+
+/// The command that asks for what a run with these flags needs.
+pub(crate) fn command(eval: &Eval) -> String {
+    let mut command = "runner trust".to_owned();
+    for config in &eval.config {
+        let config = config.display().to_string();
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%".contains(c);
+        if config.chars().all(is_plain) {
+            command += &format!(" -c {config}");
+        } else {
+            command += &format!(" -c '{}'", config.replace('\'', r"'\''"));
+        }
+    }
+    if eval.replacing != crate::arguments::Replacing::default() || !eval.plugin.is_empty() {
+        command += " …";
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use runner_config::TrustRequest;
+    use runner_config::plan::Position;
+
+    use super::*;
+
+    fn need(name: &str, origin: Origin) -> Need {
+        Need {
+            request: TrustRequest {
+                subject: TrustSubject::Variable {
+                    name: name.to_owned(),
+                    to: "https://a.example".to_owned(),
+                },
+                origin,
+                at: Position {
+                    file: "c.yaml".into(),
+                    line: 3,
+                    column: 5,
+                    key: "providers[0]".to_owned(),
+                },
+            },
+            not_granted: None,
+        }
+    }
+
+    fn folders() -> BTreeSet<PathBuf> {
+        [PathBuf::from("/work")].into()
+    }
+
+    fn asked(needs: &[Need]) -> Result<String, String> {
+        let needs: Vec<&Need> = needs.iter().collect();
+        question(&needs, &folders(), "runner trust").map_err(|failure| failure.render())
+    }
+
+    #[test]
+    fn a_question_names_each_thing_with_its_place_and_what_yes_means() {
+        assert_eq!(
+            asked(&[need("KEY", Origin::Config)]),
+            Ok("the config asks for what needs your agreement:\n  \
+                c.yaml:3:5: send the environment variable KEY to https://a.example\n\
+                Allow this, and remember it for configs in /work? [y/N] "
+                .to_owned())
+        );
+    }
+
+    #[test]
+    fn rows_are_a_group_of_their_own_that_names_their_files() {
+        let data = Origin::data(Path::new("rows\u{1b}.csv"));
+        let needs = [need("A", data), need("B", Origin::Config)];
+        let groups = by_author(&needs);
+        assert_eq!(groups.len(), 2);
+        assert_eq!(
+            heading(&groups[1]),
+            "rows of rows␛.csv ask for what needs your agreement, since data gives values only"
+        );
+    }
+
+    #[test]
+    fn words_of_others_can_not_write_lines_or_obey() {
+        let question = asked(&[need("K\nAllow nothing\u{202e}\u{1b}[2J", Origin::Config)]);
+        let question = question.expect("it is short");
+        assert_eq!(question.lines().count(), 3, "{question}");
+        assert!(!question.contains(['\u{1b}', '\u{202e}']), "{question}");
+    }
+
+    #[test]
+    fn what_is_too_long_to_be_read_is_not_asked() {
+        let many: Vec<Need> = (0..=MOST_LINES)
+            .map(|n| need(&format!("N{n}"), Origin::Config))
+            .collect();
+        for needs in [many.as_slice(), &[need(&"N".repeat(1000), Origin::Config)]] {
+            let refused = asked(needs).expect_err("too long");
+            assert!(refused.contains("more than can be read"), "{refused}");
+        }
+        assert!(asked(&many[1..]).is_ok());
+    }
+}

@@ -1,0 +1,355 @@
+//! What a component that somebody else built may do: what its entry under `plugins:` says.
+//!
+//! Using it at all is the person's to agree to, with everything that it is granted; one that a
+//! flag names is agreed to. Where it wants more than it is granted, the same agreement grants the
+//! rest; without one the run is refused with the YAML that would grant it.
+//!
+//! Names and reasons are the component's own words. They are shown on one line and quoted, so
+//! that what is pasted grants what was read and nothing else.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use runner_config::plan::{Plan, Position, Provider};
+use runner_config::{
+    CredentialGrant, Origin as Author, Permissions, PluginEntry, TrustRequest, TrustSubject,
+};
+use runner_sandbox::abi::{CredentialWant, Wants};
+use serde_json::{Map, Value, json};
+
+use super::binding::{Bound, digest, patterns, reads, scheme};
+use super::{BindError, Binder, LoadedPlugin, PluginSet, Trust, place};
+use crate::gateway::{Credential, Grants, Secret};
+use crate::trust::Need;
+
+/// Characters of a component's own words in a message.
+const MOST_SAID: usize = 200;
+
+impl Binder<'_> {
+    pub(super) fn foreign(
+        &self,
+        plugin: &LoadedPlugin,
+        entry: Option<&PluginEntry>,
+        provider: Option<&Provider>,
+    ) -> Result<Bound, BindError> {
+        let none = Permissions::default();
+        let written = entry.map_or(&none, |entry| &entry.permissions);
+        let (granted, missing) = widened(plugin, written);
+        let refusal = (!missing.is_empty()).then(|| BindError::NotGranted {
+            plugin: plugin.named(),
+            missing: missing.join(", "),
+            yaml: entry_yaml(plugin, &granted),
+        });
+        let at = entry.map_or_else(Position::default, |entry| entry.at.clone());
+        let hosts = patterns(&granted.hosts, &at)?;
+        let mut takes = provider.map_or_else(Vec::new, |provider| provider.env_reads.clone());
+        let mut credentials = BTreeMap::new();
+        for (name, grant) in &granted.credentials {
+            let (value, taken) = self.granted_value(grant, provider);
+            takes.extend(reads(taken, &at));
+            let Some(value) = value.or_else(|| self.offline.then(String::new)) else {
+                // What it may have is the first question.
+                return Err(refusal.unwrap_or_else(|| BindError::NoSecret {
+                    at: place(&at),
+                    provider: format!("credential '{name}' of plugin '{}'", plugin.alias),
+                    env: grant.env.clone(),
+                    elsewhere: String::new(),
+                }));
+            };
+            let credential = Credential {
+                scheme: scheme(&grant.scheme, &at)?,
+                secret: Some(Secret::new(value)),
+                env: grant.env.clone(),
+                hosts: patterns(&grant.hosts, &at)?,
+            };
+            credentials.insert(name.clone(), credential);
+        }
+        if entry.is_some() || refusal.is_some() {
+            let refusal = refusal.map(|refusal| refusal.to_string());
+            self.noted
+                .need(component(plugin, entry, granted.clone(), refusal));
+        }
+        self.granted_ways(&hosts, &at, &takes);
+        Ok(Bound {
+            grants: Grants::new(plugin.alias.clone(), hosts, credentials),
+            digest: digest(&granted_json(&granted)),
+            llm: granted.llm,
+        })
+    }
+
+    /// The value of a granted variable, with the variables that it was made of. One of the
+    /// process's environment is part of the grant.
+    fn granted_value(
+        &self,
+        grant: &CredentialGrant,
+        provider: Option<&Provider>,
+    ) -> (Option<String>, Vec<String>) {
+        let found = provider.and_then(|provider| self.variable(provider, &grant.env));
+        let Some(found) = found else {
+            let value = self.env.get(&grant.env).cloned();
+            return (value.filter(|value| !value.is_empty()), Vec::new());
+        };
+        let mut takes = found.takes;
+        takes.retain(|name| *name != grant.env);
+        (Some(found.value), takes)
+    }
+}
+
+/// A component that the config names, as it is pinned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThirdParty {
+    /// What the config calls it.
+    pub alias: String,
+    /// Its file.
+    pub source: PathBuf,
+    /// The digest of its bytes.
+    pub sha256: String,
+    /// The version of the plugin API that it was built for.
+    pub api: String,
+    /// The digest of what it asks for.
+    pub wants: String,
+    /// The digest of what the config grants.
+    pub grants: String,
+}
+
+impl ThirdParty {
+    pub(super) fn new(plugin: &LoadedPlugin, entry: &PluginEntry) -> Self {
+        Self {
+            alias: plugin.alias.clone(),
+            source: entry.source.clone(),
+            sha256: plugin.component.sha256().to_owned(),
+            api: plugin.component.api().unwrap_or_default().to_owned(),
+            wants: digest(&wants_json(&plugin.component.info().wants)),
+            grants: digest(&granted_json(&entry.permissions)),
+        }
+    }
+}
+
+fn wants_json(wants: &Wants) -> Value {
+    let credential = |want: &CredentialWant| {
+        json!([
+            want.name,
+            want.env,
+            want.env_config_key,
+            want.value_config_key,
+            want.scheme
+        ])
+    };
+    let settings = wants.settings.iter();
+    json!({
+        "hosts": wants.hosts,
+        "hostConfigKey": wants.host_config_key,
+        "credentials": wants.credentials.iter().map(credential).collect::<Value>(),
+        "settings": settings.map(|want| json!([want.env, want.config_key])).collect::<Value>(),
+        "llm": wants.llm.iter().map(|(alias, _)| alias.as_str()).collect::<Value>(),
+    })
+}
+
+/// What components that run code of the plan need: nothing binds them.
+pub(crate) fn interpreters(plan: &Plan, set: &PluginSet) -> Vec<Need> {
+    let plugins = plan
+        .languages
+        .iter()
+        .filter_map(|name| set.by_language(name));
+    let needs = plugins.filter_map(|plugin| match &plugin.trust {
+        Trust::Foreign(Some(entry)) => {
+            let granted = entry.permissions.clone();
+            Some(component(plugin, Some(entry), granted, None))
+        }
+        Trust::Foreign(None) | Trust::Bundled => None,
+    });
+    needs.collect()
+}
+
+fn component(
+    plugin: &LoadedPlugin,
+    entry: Option<&PluginEntry>,
+    grants: Permissions,
+    not_granted: Option<String>,
+) -> Need {
+    let named_by_flag = || Position {
+        file: plugin.component.path().to_owned(),
+        ..Position::default()
+    };
+    Need {
+        request: TrustRequest {
+            subject: TrustSubject::Component {
+                alias: plugin.alias.clone(),
+                sha256: plugin.component.sha256().to_owned(),
+                grants,
+            },
+            origin: match entry {
+                Some(_) => Author::Config,
+                None => Author::Person,
+            },
+            at: entry.map_or_else(named_by_flag, |entry| entry.at.clone()),
+        },
+        not_granted,
+    }
+}
+
+/// What is granted together with what the plugin wants beyond it, and that in words.
+fn widened(plugin: &LoadedPlugin, granted: &Permissions) -> (Permissions, Vec<String>) {
+    let wants = &plugin.component.info().wants;
+    let mut missing = Vec::new();
+    let mut wide = granted.clone();
+    for host in &wants.hosts {
+        if !granted.hosts.contains(host) {
+            missing.push(format!("the address {}", said(host)));
+            wide.hosts.push(host.clone());
+        }
+    }
+    for want in &wants.credentials {
+        if !granted.credentials.contains_key(&want.name) {
+            let (name, reason) = (said(&want.name), said(&want.reason));
+            missing.push(format!("the credential '{name}' ({reason})"));
+            let grant = CredentialGrant {
+                env: want.env.clone(),
+                scheme: want.scheme.clone(),
+                hosts: wants.hosts.clone(),
+            };
+            wide.credentials.insert(want.name.clone(), grant);
+        }
+    }
+    for (alias, reason) in &wants.llm {
+        if !granted.llm.contains(alias) {
+            let (alias_said, reason) = (said(alias), said(reason));
+            missing.push(format!("to ask the provider '{alias_said}' ({reason})"));
+            wide.llm.push(alias.clone());
+        }
+    }
+    (wide, missing)
+}
+
+/// A component's own words, on one line.
+fn said(text: &str) -> String {
+    let line: String = text
+        .chars()
+        .map(|c| {
+            if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+                ' '
+            } else {
+                c
+            }
+        })
+        .take(MOST_SAID)
+        .collect();
+    if line.chars().count() < text.chars().count() {
+        line + "…"
+    } else {
+        line
+    }
+}
+
+/// The entry under `plugins:` that grants `permissions`.
+fn entry_yaml(plugin: &LoadedPlugin, permissions: &Permissions) -> String {
+    let source = plugin.component.path().display().to_string();
+    yaml(&plugin.alias, &source, permissions)
+}
+
+fn yaml(alias: &str, source: &str, permissions: &Permissions) -> String {
+    let list = |items: &[String]| {
+        let items: Vec<String> = items.iter().map(|item| quoted(item)).collect();
+        format!("[{}]", items.join(", "))
+    };
+    let mut lines = vec![
+        "plugins:".to_owned(),
+        format!("  {}:", quoted(alias)),
+        format!("    source: {}", quoted(source)),
+        "    permissions:".to_owned(),
+    ];
+    if !permissions.hosts.is_empty() {
+        lines.push(format!("      hosts: {}", list(&permissions.hosts)));
+    }
+    if !permissions.credentials.is_empty() {
+        lines.push("      credentials:".to_owned());
+        lines.extend(permissions.credentials.iter().map(|(name, grant)| {
+            let (name, env, scheme) = (quoted(name), quoted(&grant.env), quoted(&grant.scheme));
+            let hosts = list(&grant.hosts);
+            format!("        {name}: {{ env: {env}, scheme: {scheme}, hosts: {hosts} }}")
+        }));
+    }
+    if !permissions.llm.is_empty() {
+        lines.push(format!("      llm: {}", list(&permissions.llm)));
+    }
+    lines.join("\n")
+}
+
+/// A text in YAML's double quotes: printable ASCII as it is, anything else by its number.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            ' '..='~' => quoted.push(c),
+            _ => write!(quoted, "\\U{:08x}", u32::from(c)).expect("a string takes everything"),
+        }
+    }
+    quoted + "\""
+}
+
+pub(super) fn granted_json(granted: &Permissions) -> Value {
+    let credentials: Map<String, Value> = granted
+        .credentials
+        .iter()
+        .map(|(name, grant)| {
+            (
+                name.clone(),
+                json!({ "env": grant.env, "scheme": grant.scheme, "hosts": grant.hosts }),
+            )
+        })
+        .collect();
+    json!({ "hosts": granted.hosts, "credentials": credentials, "llm": granted.llm })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_pasted_holds_what_was_wanted_and_nothing_else() {
+        let nasty = "k\": { env: X }\n    limits: { memory_mb: 4096 }\n#\u{202e}\u{85}ä🦀\\";
+        let permissions = Permissions {
+            hosts: vec![format!("https://{nasty}"), "https://a.example".to_owned()],
+            credentials: [(
+                nasty.to_owned(),
+                CredentialGrant {
+                    env: nasty.to_owned(),
+                    scheme: "bearer".to_owned(),
+                    hosts: vec![nasty.to_owned()],
+                },
+            )]
+            .into(),
+            llm: vec![nasty.to_owned()],
+        };
+        let text = yaml(nasty, nasty, &permissions);
+        assert!(
+            text.lines().count() == 8
+                && text
+                    .bytes()
+                    .all(|b| b.is_ascii_graphic() || b" \n".contains(&b)),
+            "{text}"
+        );
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let file = folder.path().join("c.yaml");
+        std::fs::write(&file, format!("{text}\nprompts: [x]\n")).expect("written");
+        let loaded = runner_config::load(&runner_config::LoadRequest {
+            config_files: vec![file],
+            cwd: folder.path().to_owned(),
+            ..runner_config::LoadRequest::default()
+        });
+        let plugins = loaded.expect("a config").config.plugins;
+        assert_eq!(plugins.len(), 1);
+        assert_eq!(plugins[0].alias, nasty);
+        assert_eq!(plugins[0].permissions, permissions);
+        assert_eq!(plugins[0].limits, runner_config::PluginLimits::default());
+    }
+
+    #[test]
+    fn a_components_words_stay_on_their_line() {
+        let words = "fine\nhelp: run curl\u{2028}x\u{1b}[2J";
+        assert_eq!(said(words), "fine help: run curl x [2J");
+        assert_eq!(said(&"a".repeat(500)).chars().count(), MOST_SAID + 1);
+    }
+}

@@ -1,0 +1,215 @@
+//! Where a run may send what: each origin that something bound may reach, who named it, and the
+//! variables of the environment that go there.
+//!
+//! Rights follow from who wrote the address. The addresses that a plugin of the bundle states
+//! are its vendor's own, and the vendor's own variables go there unasked. An address of the
+//! person's is as good. For one that a config or data wrote, every variable is asked for, and so
+//! is the address itself where it leads into a private network.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use runner_config::plan::{EnvRead, Position};
+use runner_config::{Origin as Author, TrustRequest, TrustSubject};
+use url::Host;
+
+use crate::gateway::{Lookup, Masker, Origin, OriginPattern, needs_agreement};
+use crate::trust::{Agreements, Need, each_once};
+
+/// How long the addresses of a name may be waited for before a run. One that takes longer is
+/// taken for public; if it is not, the gateway refuses it.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Who named an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    /// The plugin of the bundle: its vendor's own.
+    Vendor,
+    /// The person, by a flag or in their own environment.
+    Person,
+    /// A text of the config or of data.
+    Text,
+}
+
+/// An origin that may be reached.
+#[derive(Debug, Clone)]
+pub(super) struct Way {
+    pub(super) to: OriginPattern,
+    pub(super) named: Named,
+    /// Who wrote what goes there.
+    pub(super) author: Author,
+    pub(super) at: Position,
+    /// Variables that are the vendor's own.
+    pub(super) own: BTreeSet<String>,
+    /// Variables of the process's environment that go there.
+    pub(super) takes: Vec<EnvRead>,
+}
+
+/// What is noted while a plan is bound.
+#[derive(Debug, Default)]
+pub(crate) struct Noted {
+    ways: RefCell<Vec<Way>>,
+    needs: RefCell<Vec<Need>>,
+}
+
+/// Everything that a run may reach, and what it needs for that.
+#[derive(Debug)]
+pub(crate) struct Ways {
+    ways: Vec<Way>,
+    /// Variables that any of them may see.
+    everywhere: Vec<EnvRead>,
+    /// Whether each name was looked up, with the need that came of it.
+    looked_up: Vec<(Origin, Option<Need>)>,
+    /// Takes secrets out of addresses.
+    masker: Masker,
+}
+
+impl Noted {
+    pub(super) fn way(&self, way: Way) {
+        self.ways.borrow_mut().push(way);
+    }
+
+    pub(super) fn need(&self, need: Need) {
+        self.needs.borrow_mut().push(need);
+    }
+
+    /// The needs of components, and the ways; variables that texts of no provider take may go
+    /// any of them.
+    pub(crate) fn take(self, everywhere: &[EnvRead], masker: Masker) -> (Vec<Need>, Ways) {
+        let ways = Ways {
+            ways: self.ways.into_inner(),
+            everywhere: everywhere.to_vec(),
+            looked_up: Vec::new(),
+            masker,
+        };
+        (self.needs.into_inner(), ways)
+    }
+}
+
+impl Ways {
+    /// None: nothing will be sent.
+    pub(crate) fn none() -> Self {
+        Noted::default().take(&[], Masker::default()).1
+    }
+
+    /// What has to be agreed to, as far as it is known.
+    pub(crate) fn needs(&self) -> Vec<Need> {
+        let mut needs = Vec::new();
+        for way in &self.ways {
+            needs.extend(way.takes.iter().filter_map(|read| self.sends(way, read)));
+            let everywhere = self.everywhere.iter();
+            needs.extend(everywhere.filter_map(|read| {
+                let author = Author::Config;
+                let way = Way {
+                    author,
+                    ..way.clone()
+                };
+                let at = read.at.clone();
+                let mut need = self.sends(&way, read)?;
+                need.request.at = at;
+                Some(need)
+            }));
+        }
+        needs.extend(self.looked_up.iter().filter_map(|(_, need)| need.clone()));
+        each_once(needs)
+    }
+
+    /// Looks up the names that were not looked up yet. One that may hold the value of a variable
+    /// waits until that may be sent there: looking it up tells it.
+    pub(crate) async fn look_up(&mut self, lookup: &dyn Lookup, agreements: &Agreements) {
+        let may_go = |way: &Way| {
+            let mut needs = way.takes.iter().filter_map(|read| self.sends(way, read));
+            needs.all(|need| agreements.cover(&need))
+        };
+        let mut wanted: Vec<(Origin, &Way)> = Vec::new();
+        for way in &self.ways {
+            let Some(origin) = way.to.exact().filter(|_| way.named == Named::Text) else {
+                continue;
+            };
+            let mut known = self.looked_up.iter().map(|(known, _)| known);
+            let is_known = known.any(|known| known == origin);
+            let is_wanted = wanted.iter().any(|(known, _)| known == origin);
+            if !is_known && !is_wanted && !is_loopback(origin) && may_go(way) {
+                wanted.push((origin.clone(), way));
+            }
+        }
+        let found = join_all(wanted.into_iter().map(async |(origin, way)| {
+            let need = leads_inside(&origin, lookup).await;
+            let need = need.then(|| self.connects(way, &origin));
+            (origin, need)
+        }));
+        let found = found.await;
+        self.looked_up.extend(found);
+    }
+
+    /// Origins that may be private addresses, once every need is agreed to: those that were asked
+    /// for, the person's, and the vendors' own, which a network may serve from inside.
+    pub(crate) fn private(&self) -> BTreeSet<Origin> {
+        let unasked = self.ways.iter().filter(|way| way.named != Named::Text);
+        let unasked = unasked.filter_map(|way| way.to.exact().cloned());
+        let asked = self.looked_up.iter().filter(|(_, need)| need.is_some());
+        unasked
+            .chain(asked.map(|(origin, _)| origin.clone()))
+            .collect()
+    }
+
+    /// What it needs to send a variable there.
+    fn sends(&self, way: &Way, read: &EnvRead) -> Option<Need> {
+        let is_persons = way.named != Named::Text
+            && (way.author == Author::Person || way.own.contains(&read.name));
+        if is_persons || way.to.exact().is_some_and(is_loopback) {
+            return None;
+        }
+        let name = read.name.clone();
+        let to = self.shown(&way.to.to_string());
+        Some(self.need(way, TrustSubject::Variable { name, to }))
+    }
+
+    fn connects(&self, way: &Way, origin: &Origin) -> Need {
+        let origin = self.shown(&origin.to_string());
+        self.need(way, TrustSubject::Address { origin })
+    }
+
+    fn need(&self, way: &Way, subject: TrustSubject) -> Need {
+        Need::of(TrustRequest {
+            subject,
+            // A text that a flag names may still lead where a config says.
+            origin: match &way.author {
+                Author::Person => Author::Config,
+                author => author.clone(),
+            },
+            at: way.at.clone(),
+        })
+    }
+
+    fn shown(&self, origin: &str) -> String {
+        self.masker.mask(origin).into_owned()
+    }
+}
+
+/// Whether an origin is this machine by its very name.
+pub(super) fn is_loopback(origin: &Origin) -> bool {
+    match origin.host() {
+        Host::Domain(name) => name == "localhost",
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.to_canonical().is_loopback(),
+    }
+}
+
+/// Whether an origin is, or its name leads to, an address that has to be agreed to. A name that
+/// can't be looked up leads nowhere.
+async fn leads_inside(origin: &Origin, lookup: &dyn Lookup) -> bool {
+    let found = match origin.host() {
+        Host::Domain(name) => {
+            let found = tokio::time::timeout(PATIENCE, lookup.addresses(name)).await;
+            found.ok().and_then(Result::ok).unwrap_or_default()
+        }
+        Host::Ipv4(_) | Host::Ipv6(_) => Vec::new(),
+    };
+    needs_agreement(origin, &found).is_some()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+use std::io;
+use std::net::IpAddr;
+use std::sync::Mutex;
+
+use async_trait::async_trait;
+
+use super::*;
+use crate::gateway::Secret;
+use crate::trust::{Agreements, Level};
+
+fn read(name: &str) -> EnvRead {
+    EnvRead {
+        name: name.to_owned(),
+        at: Position::default(),
+    }
+}
+
+fn way(to: &str, named: Named, takes: &[&str]) -> Way {
+    Way {
+        to: OriginPattern::parse(to).expect("an origin"),
+        named,
+        author: Author::Config,
+        at: Position::default(),
+        own: ["KEY".to_owned()].into(),
+        takes: takes.iter().map(|name| read(name)).collect(),
+    }
+}
+
+fn ways(ways: Vec<Way>) -> Ways {
+    let noted = Noted::default();
+    ways.into_iter().for_each(|way| noted.way(way));
+    noted.take(&[], Masker::default()).1
+}
+
+/// What is needed, in words.
+fn needs(ways: &Ways) -> Vec<String> {
+    let needs = ways.needs().into_iter();
+    needs.map(|need| need.request.subject.to_string()).collect()
+}
+
+/// Names and where they lead; notes who was looked up.
+#[derive(Default)]
+struct Names(Mutex<Vec<String>>);
+
+#[async_trait]
+impl Lookup for Names {
+    async fn addresses(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+        self.0.lock().expect("no panic").push(host.to_owned());
+        let address = match host {
+            "inside.example" => "10.0.0.7",
+            "half.example" => "192.168.1.1",
+            "metadata.example" => "169.254.169.254",
+            "here.example" => "127.0.0.1",
+            "public.example" => "1.1.1.1",
+            _ => return Err(io::Error::other("no such name")),
+        };
+        Ok(vec!["1.1.1.1", address]
+            .into_iter()
+            .map(|address| address.parse().expect("an address"))
+            .collect())
+    }
+}
+
+#[test]
+fn who_named_the_address_decides_what_may_go_there_unasked() {
+    let sends = |name: &str, to: &str| format!("send the environment variable {name} to {to}");
+    let theirs = "https://evil.example";
+    let table = [
+        // The vendor's own key to the vendor, by wildcard as well, and to the person's address.
+        (way("https://api.example", Named::Vendor, &["KEY"]), None),
+        (way("https://*.api.example", Named::Vendor, &["KEY"]), None),
+        (way("https://proxy.example", Named::Person, &["KEY"]), None),
+        // Anything else of the environment is asked for wherever it goes.
+        (
+            way("https://api.example", Named::Vendor, &["KEY", "AWS"]),
+            Some(sends("AWS", "https://api.example")),
+        ),
+        (
+            way("https://*.api.example", Named::Vendor, &["AWS"]),
+            Some(sends("AWS", "https://*.api.example")),
+        ),
+        (
+            way("https://proxy.example", Named::Person, &["AWS"]),
+            Some(sends("AWS", "https://proxy.example")),
+        ),
+        (
+            way(theirs, Named::Text, &["KEY"]),
+            Some(sends("KEY", theirs)),
+        ),
+        // This machine.
+        (
+            way("http://localhost:8080", Named::Text, &["KEY", "AWS"]),
+            None,
+        ),
+        (way("http://127.9.9.9", Named::Text, &["AWS"]), None),
+        (way("http://[::1]:1", Named::Text, &["AWS"]), None),
+        (
+            way("http://[::ffff:127.0.0.1]", Named::Text, &["AWS"]),
+            None,
+        ),
+        (
+            way("http://localhost.evil.example", Named::Text, &["KEY"]),
+            Some(sends("KEY", "http://localhost.evil.example")),
+        ),
+    ];
+    for (way, expected) in table {
+        let shown = format!("{way:?}");
+        assert_eq!(needs(&ways(vec![way])), Vec::from_iter(expected), "{shown}");
+    }
+}
+
+#[test]
+fn a_flag_is_the_persons_word_but_not_for_an_address_of_the_config() {
+    let by_flag = |named| Way {
+        author: Author::Person,
+        ..way("https://a.example", named, &["AWS"])
+    };
+    assert!(needs(&ways(vec![by_flag(Named::Vendor)])).is_empty());
+    assert!(needs(&ways(vec![by_flag(Named::Person)])).is_empty());
+    let asked = ways(vec![by_flag(Named::Text)]).needs();
+    assert_eq!(asked.len(), 1);
+    assert!(!Agreements::default().cover(&asked[0]));
+}
+
+#[test]
+fn what_texts_of_no_provider_take_may_go_everywhere() {
+    let noted = Noted::default();
+    noted.way(way("https://api.example", Named::Vendor, &["KEY"]));
+    noted.way(way("https://other.example", Named::Text, &[]));
+    noted.way(way("http://localhost", Named::Text, &[]));
+    let (_, ways) = noted.take(&[read("KEY"), read("NAME")], Masker::default());
+    assert_eq!(
+        needs(&ways),
+        [
+            "send the environment variable NAME to https://api.example",
+            "send the environment variable KEY to https://other.example",
+            "send the environment variable NAME to https://other.example",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn an_address_that_is_or_leads_inside_is_asked_for() {
+    let table = [
+        ("http://10.1.2.3", Named::Text, true),
+        ("http://169.254.169.254", Named::Text, true),
+        ("http://[fe80::1]", Named::Text, true),
+        ("http://[::ffff:10.0.0.1]", Named::Text, true),
+        ("http://0.0.0.0", Named::Text, false),
+        ("http://127.0.0.1", Named::Text, false),
+        ("http://[::1]", Named::Text, false),
+        ("http://localhost", Named::Text, false),
+        ("https://1.1.1.1", Named::Text, false),
+        ("https://inside.example", Named::Text, true),
+        ("https://half.example", Named::Text, true),
+        // No agreement opens these to a name: the gateway refuses it.
+        ("https://metadata.example", Named::Text, false),
+        ("https://here.example", Named::Text, false),
+        ("https://public.example", Named::Text, false),
+        ("https://unknown.example", Named::Text, false),
+        ("https://*.inside.example", Named::Text, false),
+        ("https://inside.example", Named::Person, false),
+        ("https://inside.example", Named::Vendor, false),
+    ];
+    for (to, named, expected) in table {
+        let mut ways = ways(vec![way(to, named, &[])]);
+        ways.look_up(&Names::default(), &Agreements::default())
+            .await;
+        let asked: Vec<String> = needs(&ways);
+        assert_eq!(asked.len(), usize::from(expected), "{to} {asked:?}");
+        let is_private = ways.private().len() == 1;
+        let is_wildcard = to.contains('*');
+        assert_eq!(
+            is_private,
+            !is_wildcard && (expected || named != Named::Text),
+            "{to}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_holds_a_variable_is_looked_up_when_that_may_be_told() {
+    let mut ways = ways(vec![way("https://inside.example", Named::Text, &["AWS"])]);
+    let names = Names::default();
+    ways.look_up(&names, &Agreements::default()).await;
+    assert!(names.0.lock().expect("no panic").is_empty());
+    let first = ways.needs();
+    assert_eq!(first.len(), 1);
+    let agreed = Agreements {
+        level: Level::Nothing,
+        agreed: first.iter().map(Need::agreed).collect(),
+    };
+    ways.look_up(&names, &agreed).await;
+    ways.look_up(&names, &agreed).await;
+    assert_eq!(*names.0.lock().expect("no panic"), ["inside.example"]);
+    assert_eq!(ways.needs().len(), 2);
+}
+
+#[test]
+fn a_secret_in_an_address_is_not_told() {
+    let noted = Noted::default();
+    noted.way(way(
+        "https://sk-abcdefgh.evil.example",
+        Named::Text,
+        &["AWS"],
+    ));
+    let masker = Masker::new(&[Secret::new("SK-abcdefgh")]);
+    let (_, ways) = noted.take(&[], masker);
+    assert_eq!(
+        needs(&ways),
+        ["send the environment variable AWS to https://[masked].evil.example"]
+    );
+}

@@ -1,0 +1,127 @@
+//! Between what was prepared and the run stands the person's agreement.
+//!
+//! A run is carried out by [`Settled`] alone, and the one way to that is [`Prepared::settle`]:
+//! there is no run whose needs were not covered, and nothing to remember for who writes another
+//! command. What is asked and how is the command's business; it may take more than one round,
+//! since a name that holds the value of a variable is looked up only when that may be sent.
+
+use std::collections::BTreeSet;
+
+use runner_config::plan::Plan;
+
+use super::{Preparation, Targets};
+use crate::gateway::{Lookup, Masker, Origin, SystemLookup};
+use crate::plugins::{Noted, PluginSet, Ways, interpreters};
+use crate::trust::{Agreements, Need, each_once};
+
+/// A run that can start once its needs are agreed to.
+pub struct Prepared {
+    plan: Plan,
+    plugins: PluginSet,
+    targets: Targets,
+    /// What is needed whatever names lead to.
+    needs: Vec<Need>,
+    ways: Ways,
+}
+
+/// A run that may start.
+pub struct Settled {
+    pub(super) plan: Plan,
+    pub(super) plugins: PluginSet,
+    pub(super) targets: Targets,
+    needs: Vec<Need>,
+    /// Origins that may be private addresses.
+    pub(super) private: BTreeSet<Origin>,
+}
+
+/// A run that may not start.
+pub struct Unsettled {
+    /// The run.
+    pub prepared: Box<Prepared>,
+    /// What is not agreed to, as far as it is known; never empty.
+    pub open: Vec<Need>,
+}
+
+impl Prepared {
+    pub(super) fn new(what: Preparation, targets: Targets, noted: Noted, masker: Masker) -> Self {
+        let Preparation {
+            plan,
+            plugins,
+            offline,
+            ..
+        } = what;
+        let (components, ways) = noted.take(&plan.env_reads, masker);
+        let of_texts = plan.trust_requests.iter().cloned().map(Need::of);
+        let needs = of_texts.chain(interpreters(&plan, &plugins));
+        Self {
+            needs: needs.chain(components).collect(),
+            ways: if offline { Ways::none() } else { ways },
+            plan,
+            plugins,
+            targets,
+        }
+    }
+
+    /// What will be run.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The components.
+    pub fn plugins(&self) -> &PluginSet {
+        &self.plugins
+    }
+
+    /// All that has to be agreed to, as far as it is known.
+    fn needs(&self) -> Vec<Need> {
+        let known = self.needs.iter().cloned();
+        each_once(known.chain(self.ways.needs()).collect())
+    }
+
+    /// The run, if everything that it needs is agreed to.
+    ///
+    /// # Errors
+    /// What is not.
+    pub async fn settle(self, agreements: &Agreements) -> Result<Settled, Unsettled> {
+        self.settle_by(&SystemLookup, agreements).await
+    }
+
+    async fn settle_by(
+        mut self,
+        lookup: &dyn Lookup,
+        agreements: &Agreements,
+    ) -> Result<Settled, Unsettled> {
+        self.ways.look_up(lookup, agreements).await;
+        let needs = self.needs();
+        let open = needs.iter().filter(|need| !agreements.cover(need));
+        let open: Vec<Need> = open.cloned().collect();
+        if !open.is_empty() {
+            let prepared = Box::new(self);
+            return Err(Unsettled { prepared, open });
+        }
+        Ok(Settled {
+            needs,
+            private: self.ways.private(),
+            plan: self.plan,
+            plugins: self.plugins,
+            targets: self.targets,
+        })
+    }
+}
+
+impl Settled {
+    /// All that was agreed to.
+    pub fn needs(&self) -> &[Need] {
+        &self.needs
+    }
+
+    /// What will be run.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The components.
+    pub fn plugins(&self) -> &PluginSet {
+        &self.plugins
+    }
+}

@@ -1,0 +1,157 @@
+//! Components that a config names, and the file that pins them.
+
+use std::path::PathBuf;
+
+use runner_tests::{ModelApi, Run, target_folder};
+
+use super::terminal::answered;
+
+/// A component that `cargo xtask plugins` builds from `tests/outside`.
+fn outside(name: &str) -> PathBuf {
+    let guests = target_folder().join("guests/outside");
+    guests.join(name).with_extension("wasm")
+}
+
+fn with_grader(permissions: &str) -> String {
+    format!(
+        "prompts: [HI]\nproviders: [echo]\ntests: [{{ assert: [{{ type: shouting }}] }}]\n\
+         plugins:\n  loud:\n    source: grader.wasm\n{permissions}"
+    )
+}
+
+#[test]
+fn a_component_of_a_config_is_asked_for_by_its_bytes_and_its_grants() {
+    let grader = std::fs::read(outside("grader")).expect("it was built");
+    let run = Run::new()
+        .file("grader.wasm", &grader)
+        .config(&with_grader(""))
+        .arg("eval");
+    let refused = run.finish();
+    refused.expect_code(2);
+    assert!(
+        refused
+            .stderr
+            .contains("promptfooconfig.yaml:6:5: use the component 'loud' (sha256 "),
+        "{}",
+        refused.stderr
+    );
+    refused
+        .again()
+        .args(["trust", "--yes"])
+        .finish()
+        .expect_code(0);
+    refused.again().arg("eval").finish().expect_code(0);
+    // Other grants, and other bytes, are other questions.
+    let wider = with_grader("    permissions: { hosts: ['https://a.example'] }\n");
+    let wider = refused.again().config(&wider).arg("eval").finish();
+    wider.expect_code(2);
+    assert!(wider.stderr.contains("which may reach https://a.example"));
+    let mut other = grader.clone();
+    // A custom section with nothing in it.
+    other.extend([0, 2, 1, b'x']);
+    let other = refused
+        .again()
+        .config(&with_grader(""))
+        .file("grader.wasm", &other)
+        .arg("eval")
+        .finish();
+    other.expect_code(2);
+    assert!(
+        other.stderr.contains("use the component 'loud'"),
+        "{}",
+        other.stderr
+    );
+    // A flag is the person's word.
+    let by_flag = refused
+        .again()
+        .config("prompts: [HI]\nproviders: [echo]\ntests: [{ assert: [{ type: shouting }] }]\n")
+        .args(["eval", "--plugin", "grader.wasm"]);
+    by_flag.finish().expect_code(0);
+}
+
+#[test]
+fn one_yes_covers_trust_and_grants() {
+    let api = ModelApi::start();
+    let config = format!(
+        "prompts: [hi]\nproviders: [{{ id: 'acme:one', config: {{ url: '{}' }} }}]\n\
+         plugins: {{ acme: {{ source: '{}' }} }}\n",
+        api.url(),
+        outside("provider").display()
+    );
+    let run = Run::new()
+        .config(&config)
+        .env("ACME_API_KEY", "acme-secret-value")
+        .arg("eval");
+    let refused = run.clone().finish();
+    refused.expect_code(2);
+    assert!(refused.stderr.contains("P009"), "{}", refused.stderr);
+    // What nobody wrote down is not trusted unseen.
+    let unseen = run.clone().env("RUNNER_TRUST", "data").finish();
+    unseen.expect_code(2);
+    assert!(unseen.stderr.contains("P009"), "{}", unseen.stderr);
+    let yes = answered(run.clone(), "y\n");
+    let asked = yes.stdout.replace('\r', "");
+    assert!(
+        asked.contains(
+            "which may reach https://api.acme.com; send the environment variable ACME_API_KEY to https://api.acme.com (not all of it is written in the config)"
+        ),
+        "{asked}"
+    );
+    // It has what it asked for, and no more: the test's own address is not granted.
+    yes.expect_code(100);
+    assert!(asked.contains("may not reach"), "{asked}");
+    assert!(api.requests().is_empty());
+    assert!(!run.finish().stderr.contains("P009"));
+}
+
+#[test]
+fn a_lock_file_pins_components_and_grants() {
+    let grader = std::fs::read(outside("grader")).expect("it was built");
+    let run = Run::new()
+        .env("RUNNER_TRUST", "config")
+        .file("grader.wasm", &grader)
+        .config(&with_grader(""));
+    let missing = run.clone().args(["eval", "--locked"]).finish();
+    missing.expect_code(2);
+    assert!(
+        missing.stderr.contains("runner.lock: is not there"),
+        "{}",
+        missing.stderr
+    );
+    run.clone().arg("eval").finish().expect_code(0);
+    let written = run.clone().args(["plugin", "lock"]).finish();
+    written.expect_code(0);
+    let lock = written.json("runner.lock");
+    assert_eq!(lock["plugins"]["loud"]["source"], "grader.wasm");
+    assert_eq!(lock["plugins"]["loud"]["api"], "0.1.1");
+    let locked = run.clone().args(["eval", "--locked"]).finish();
+    locked.expect_code(0);
+    assert!(!locked.stderr.contains("warning"), "{}", locked.stderr);
+
+    let wider = run.clone().config(&with_grader(
+        "    permissions: { hosts: ['https://a.example'] }\n",
+    ));
+    for command in [&["eval", "--locked"][..], &["config", "check", "--locked"]] {
+        let refused = wider.clone().args(command.iter().copied()).finish();
+        refused.expect_code(2);
+        assert!(
+            refused
+                .stderr
+                .contains("plugin 'loud': the digest of its grants is "),
+            "{}",
+            refused.stderr
+        );
+    }
+    let warned = wider.arg("eval").finish();
+    warned.expect_code(0);
+    assert!(
+        warned.stderr.contains("warning: ") && warned.stderr.contains("the digest of its grants"),
+        "{}",
+        warned.stderr
+    );
+    // It is no trust.
+    let untrusted = run.env("RUNNER_TRUST", "").config(&with_grader(""));
+    let untrusted = untrusted.args(["eval", "--locked"]).finish();
+    untrusted.expect_code(2);
+    assert!(untrusted.stderr.contains("use the component 'loud'"));
+}

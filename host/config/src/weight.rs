@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 
 use crate::plan::{Assertion, Check, Position, Test};
 
-/// What all tests of a plan may weigh.
-pub(crate) const MAX_TESTS: usize = 2 << 30;
+/// What all tests of a plan may weigh: a million rows of a few cells have room.
+pub(crate) const MAX_TESTS: usize = 4 << 30;
 
 /// What an allocation costs beside its bytes.
 const ALLOCATION: usize = 16;

@@ -235,8 +235,8 @@ fn rows() {
         write!(all, ",v{n}").expect("a string");
         all
     });
-    let full = "the tests take more than 2 GiB of memory";
-    let bound = 2700 * MIB;
+    let full = "the tests take more than 4 GiB of memory";
+    let bound = 5000 * MIB;
     let wide = tests("t.csv", format!("{header}\n{}", "a\n".repeat(10_000)));
     wide.takes_at_most("CSV of many headers", bound, full);
     let named = "{ id: echo, config: { a: file://big.yaml } }, ".repeat(500);

@@ -28,7 +28,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "RUNNER_BUNDLED_PLUGINS",
-        about: "folder of the bundled plugins (default: plugins/ beside the program)",
+        about: "folder of the bundled plugins, trusted as they are (default: plugins/ beside the program, known by their digests)",
     },
     Variable {
         name: "RUNNER_TRUST",

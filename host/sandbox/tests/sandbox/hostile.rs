@@ -8,7 +8,11 @@ use crate::world::{Recorder, call, hostile, sandbox};
 use runner_sandbox::{Call, CallLimits, Called, Code, Plugin, abi, limits};
 
 /// Calls the assertion `kind` of the hostile guest.
-async fn grade(plugin: &Plugin, call: Call, kind: &str) -> Called<Result<abi::Grade, abi::Error>> {
+pub(crate) async fn grade(
+    plugin: &Plugin,
+    call: Call,
+    kind: &str,
+) -> Called<Result<abi::Grade, abi::Error>> {
     let input = abi::Input::new(kind, "an answer");
     plugin
         .evaluate(call, input, abi::CallContext::new("case-1"))
@@ -16,7 +20,7 @@ async fn grade(plugin: &Plugin, call: Call, kind: &str) -> Called<Result<abi::Gr
 }
 
 /// The text of a call that must succeed.
-async fn reason(plugin: &Plugin, call: Call, kind: &str) -> String {
+pub(crate) async fn reason(plugin: &Plugin, call: Call, kind: &str) -> String {
     let called = grade(plugin, call, kind).await;
     let answer = called.result.unwrap_or_else(|error| panic!("{error}"));
     answer.expect("it grades").reason
@@ -147,7 +151,7 @@ async fn a_provider_that_spins_ends_after_its_guest_time() {
     assert_eq!(called.result.expect_err("it spins").code(), Code::C104);
 }
 
-async fn complete(
+pub(crate) async fn complete(
     plugin: &Plugin,
     call: Call,
     name: &str,
@@ -172,6 +176,7 @@ async fn a_provider_is_checked_as_a_grader_is() {
         ("bad-json", "completion.raw-json is not JSON at byte 7"),
         ("no-object", "completion.metadata-json is not a JSON object"),
         ("nan", "completion.cost-usd is NaN"),
+        ("negative-cost", "completion.cost-usd is -1"),
     ] {
         let error = complete(&plugin, call(&host), name)
             .await

@@ -63,7 +63,7 @@ fn grader(memory: u32, describe: &str) -> String {
 }
 
 /// Loads a file that must be refused, and gives code and text.
-fn refusal(sandbox: &Sandbox, path: &Path) -> (Code, String) {
+pub(crate) fn refusal(sandbox: &Sandbox, path: &Path) -> (Code, String) {
     let error = sandbox.load(path, Some("acme")).expect_err("refused");
     let text = error.to_string();
     let head = format!("plugin 'acme' ({}", path.display());
@@ -293,7 +293,7 @@ fn a_good_plugin_says_what_it_is() {
     assert!(plugin.is_provider() && plugin.is_assertion());
     assert!(plugin.embeds() && plugin.grades_batches());
     let capabilities = plugin.capabilities();
-    assert!(capabilities.log && capabilities.http && capabilities.llm && !capabilities.wasi);
+    assert!(capabilities.log && capabilities.http && capabilities.llm && capabilities.wasi);
     assert_eq!(plugin.validate_config(&serde_json::json!({})), []);
     assert_eq!(plugin.validate_config(&serde_json::json!(1)).len(), 1);
     let alias = sandbox

@@ -4,7 +4,12 @@
 //! `cargo xtask plugins`; without them the tests fail and say so.
 
 mod code;
+mod crowd;
+mod descriptions;
+mod exhaustion;
 mod hostile;
+mod inventory;
 mod load;
+mod shapes;
 mod virtual_wasi;
 mod world;

@@ -1,9 +1,12 @@
 //! The world of the tests: finds guests, records what a call did, answers what it asks.
 
+use std::fs;
 use std::future::pending;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use runner_sandbox::{Call, CallLimits, Host, Options, Plugin, Sandbox, abi};
@@ -116,13 +119,32 @@ impl Host for Recorder {
     }
 }
 
-/// A sandbox without a cache.
-pub(crate) fn sandbox() -> Sandbox {
-    Sandbox::new(Options {
+/// A sandbox without a cache, and the right to be measured: one test at a time has it.
+pub(crate) struct Alone {
+    sandbox: Sandbox,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Deref for Alone {
+    type Target = Sandbox;
+
+    fn deref(&self) -> &Sandbox {
+        &self.sandbox
+    }
+}
+
+/// Waits for its turn.
+pub(crate) fn sandbox() -> Alone {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let options = Options {
         instances: 8,
         ..Options::default()
-    })
-    .expect("an engine for eight instances")
+    };
+    Alone {
+        sandbox: Sandbox::new(options).expect("an engine for eight instances"),
+        _turn: turn,
+    }
 }
 
 /// The hostile guest, loaded.
@@ -171,4 +193,64 @@ pub(crate) fn call(host: &Arc<Recorder>) -> Call {
         call_id: "case-1".into(),
         nested: false,
     }
+}
+
+/// The hostile guest that describes itself as `kind`: the word in its data is overwritten.
+pub(crate) fn describing(kind: &str) -> Vec<u8> {
+    const MARK: &[u8] = b"hostile-describes:";
+    let mut file = fs::read(guest("hostile")).expect("the guest is built");
+    let mut places = file.windows(MARK.len()).enumerate();
+    let (at, _) = places
+        .find(|(_, bytes)| *bytes == MARK)
+        .expect("the word is in its data");
+    let word = &mut file[at + MARK.len()..at + 48];
+    word.fill(b'.');
+    word[..kind.len()].copy_from_slice(kind.as_bytes());
+    file
+}
+
+/// What this process takes from now on.
+pub(crate) struct Measured {
+    memory: u64,
+    cpu: Duration,
+}
+
+impl Measured {
+    /// Begins. The system forgets the peak so far.
+    pub(crate) fn begin() -> Self {
+        // Fails where there is no such file; then nothing is measured.
+        drop(fs::write("/proc/self/clear_refs", "5"));
+        Self {
+            memory: status("VmRSS:"),
+            cpu: cpu(),
+        }
+    }
+
+    /// Asserts that no more than this was taken.
+    #[track_caller]
+    pub(crate) fn within(&self, mebibytes: u64, time: Duration) {
+        let memory = status("VmHWM:").saturating_sub(self.memory) >> 10;
+        let spent = cpu().saturating_sub(self.cpu);
+        println!("measured: {memory} MiB at most, {spent:?} of CPU");
+        assert!(memory <= mebibytes, "{memory} MiB, at most {mebibytes}");
+        assert!(spent <= time, "{spent:?} of CPU, at most {time:?}");
+    }
+}
+
+/// A figure of this process in KiB; 0 where the system doesn't tell.
+fn status(name: &str) -> u64 {
+    let text = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    number.unwrap_or_default()
+}
+
+/// CPU time of this process, of all its threads.
+fn cpu() -> Duration {
+    let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // What stands before the bracket is the program's name, which may hold anything.
+    let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let ticks = fields.split_whitespace().skip(11).take(2);
+    let ticks: u64 = ticks.filter_map(|field| field.parse::<u64>().ok()).sum();
+    Duration::from_millis(ticks * 10)
 }

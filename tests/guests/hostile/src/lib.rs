@@ -1,8 +1,9 @@
 //! A plugin that does everything a plugin must not do, one misbehaviour per name.
 //!
-//! As an assertion it misbehaves by its type, as a provider by the name after `hostile:`. The
-//! tests of `host/sandbox` call each and expect exactly one message. Built on the raw bindings,
-//! since half of these could not be written with the SDK.
+//! As an assertion it misbehaves by its type, as a provider by the name after `hostile:`; and as
+//! it describes itself by a word in its data that the tests overwrite (`describe.rs`). The list is
+//! `README.md`, with what each meets and the test that runs it. Built on the raw bindings, since
+//! half of these could not be written with the SDK.
 
 #![expect(
     unsafe_code,
@@ -10,16 +11,20 @@
     reason = "generated bindings, and misbehaviours that safe code cannot express"
 )]
 
+mod describe;
 mod misbehaviour;
+mod world;
 
 use bindings::exports::runner::plugin::assertion::{Grade, Input};
-use bindings::exports::runner::plugin::meta::{AssertionType, Info, Inputs, Wants};
+use bindings::exports::runner::plugin::meta::Info;
 use bindings::exports::runner::plugin::provider::{Request, Target};
 use bindings::exports::runner::plugin::provider_embed::Embeddings;
 use bindings::exports::runner::plugin::{
     assertion, assertion_batch, meta, provider, provider_embed,
 };
-use bindings::runner::plugin::types::{CallContext, Completion, Error, Message, Part, Role, Usage};
+use bindings::runner::plugin::types::{
+    CallContext, Completion, Error, ErrorCode, Message, Part, Role, Usage,
+};
 
 mod bindings {
     wit_bindgen::generate!({
@@ -30,11 +35,68 @@ mod bindings {
                 import runner:plugin/log@0.1.1;
                 import runner:plugin/http@0.1.1;
                 import runner:plugin/llm@0.1.1;
+                import wasi:cli/environment@0.2.0;
+                import wasi:cli/exit@0.2.0;
+                import wasi:cli/stdin@0.2.0;
+                import wasi:cli/stdout@0.2.0;
+                import wasi:clocks/monotonic-clock@0.2.0;
+                import wasi:filesystem/preopens@0.2.0;
+                import wasi:random/random@0.2.0;
                 export runner:plugin/meta@0.1.1;
                 export runner:plugin/provider@0.1.1;
                 export runner:plugin/provider-embed@0.1.1;
                 export runner:plugin/assertion@0.1.1;
                 export runner:plugin/assertion-batch@0.1.1;
+            }
+            package wasi:io@0.2.0 {
+                interface error { resource error; }
+                interface poll {
+                    resource pollable { block: func(); }
+                    poll: func(in: list<borrow<pollable>>) -> list<u32>;
+                }
+                interface streams {
+                    use error.{error};
+                    variant stream-error { last-operation-failed(error), closed }
+                    resource input-stream {
+                        blocking-read: func(len: u64) -> result<list<u8>, stream-error>;
+                    }
+                    resource output-stream {
+                        blocking-write-and-flush: func(contents: list<u8>) -> result<_, stream-error>;
+                        write-zeroes: func(len: u64) -> result<_, stream-error>;
+                    }
+                }
+            }
+            package wasi:cli@0.2.0 {
+                interface environment {
+                    get-environment: func() -> list<tuple<string, string>>;
+                    get-arguments: func() -> list<string>;
+                }
+                interface exit { exit: func(status: result); }
+                interface stdin {
+                    use wasi:io/streams@0.2.0.{input-stream};
+                    get-stdin: func() -> input-stream;
+                }
+                interface stdout {
+                    use wasi:io/streams@0.2.0.{output-stream};
+                    get-stdout: func() -> output-stream;
+                }
+            }
+            package wasi:clocks@0.2.0 {
+                interface monotonic-clock {
+                    use wasi:io/poll@0.2.0.{pollable};
+                    type duration = u64;
+                    subscribe-duration: func(when: duration) -> pollable;
+                }
+            }
+            package wasi:filesystem@0.2.0 {
+                interface types { resource descriptor; }
+                interface preopens {
+                    use types.{descriptor};
+                    get-directories: func() -> list<tuple<descriptor, string>>;
+                }
+            }
+            package wasi:random@0.2.0 {
+                interface random { get-random-bytes: func(len: u64) -> list<u8>; }
             }
         ",
         world: "hostile:guest/hostile",
@@ -47,36 +109,18 @@ struct Hostile;
 
 impl meta::Guest for Hostile {
     fn describe() -> Info {
-        Info {
-            name: "hostile".into(),
-            version: env!("CARGO_PKG_VERSION").into(),
-            description: "misbehaves by name".into(),
-            homepage: None,
-            license: None,
-            provider_prefixes: vec!["hostile".into()],
-            assertion_types: misbehaviour::NAMES
-                .iter()
-                .map(|name| AssertionType {
-                    name: (*name).into(),
-                    value_schema_json: None,
-                    reads: Inputs::empty(),
-                })
-                .collect(),
-            wants: Wants {
-                hosts: vec![],
-                host_config_key: None,
-                credentials: vec![],
-                settings: vec![],
-                llm: vec![],
-            },
-            config_schema_json: Some(r#"{"type": "object"}"#.into()),
-            metadata_json: None,
-        }
+        describe::info()
     }
 
     fn check_config(config_json: String) -> Vec<(String, String)> {
-        if config_json.contains("spin") {
-            misbehaviour::by_name("spin");
+        for name in ["spin", "sleep", "hog", "flood"] {
+            if config_json.contains(name) {
+                misbehaviour::by_name(name);
+            }
+        }
+        if config_json.contains("many-problems") {
+            let line = "nonsense\nhelp: all is well".repeat(10);
+            return vec![("/a\nhelp: all is well".into(), line); 10_000];
         }
         // So that it can be a provider of a whole run.
         if config_json.contains("agreeable") {
@@ -93,6 +137,9 @@ impl provider::Guest for Hostile {
         _context: CallContext,
     ) -> Result<Completion, Error> {
         let text = misbehaviour::by_name(&target.name);
+        if target.name == "deep-error" {
+            return Err(deep_error());
+        }
         Ok(Completion {
             message: Message {
                 role: Role::Assistant,
@@ -102,9 +149,16 @@ impl provider::Guest for Hostile {
             output_json: None,
             finish_reason: None,
             usage: usage(),
-            cost_usd: (target.name == "nan").then_some(f64::NAN),
+            cost_usd: match target.name.as_str() {
+                "nan" => Some(f64::NAN),
+                "negative-cost" => Some(-1.0),
+                _ => None,
+            },
             model: None,
-            raw_json: (target.name == "bad-json").then(|| "{\"a\": nope}".into()),
+            raw_json: match target.name.as_str() {
+                "bad-json" => Some("{\"a\": nope}".into()),
+                name => misbehaviour::json(name),
+            },
             metadata_json: (target.name == "no-object").then(|| "[1]".into()),
         })
     }
@@ -131,6 +185,9 @@ impl provider_embed::Guest for Hostile {
 impl assertion::Guest for Hostile {
     fn evaluate(input: Input, _context: CallContext) -> Result<Grade, Error> {
         let reason = misbehaviour::by_name(&input.type_);
+        if input.type_ == "deep-error" {
+            return Err(deep_error());
+        }
         let named_scores = match input.type_.as_str() {
             "twice" => vec![("tone".into(), 1.0), ("tone".into(), 0.5)],
             _ => vec![],
@@ -145,8 +202,13 @@ impl assertion::Guest for Hostile {
             reason,
             named_scores,
             components: vec![],
-            metadata_json: (input.type_ == "bad-json")
-                .then(|| format!("{{\"text\": \"{}\", \"n\": nope}}", "x".repeat(200))),
+            metadata_json: match input.type_.as_str() {
+                "bad-json" => Some(format!(
+                    "{{\"text\": \"{}\", \"n\": nope}}",
+                    "x".repeat(200)
+                )),
+                name => misbehaviour::json(name),
+            },
         })
     }
 }
@@ -162,6 +224,17 @@ impl assertion_batch::Guest for Hostile {
             grades.pop();
         }
         grades
+    }
+}
+
+/// An error whose details nobody can read.
+fn deep_error() -> Error {
+    Error {
+        code: ErrorCode::Other,
+        message: "details follow".into(),
+        status: None,
+        retry_after_ms: None,
+        detail_json: misbehaviour::json("deep-json"),
     }
 }
 

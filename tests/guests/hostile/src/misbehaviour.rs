@@ -6,9 +6,11 @@ use crate::bindings::runner::plugin::http::{self, CacheMode};
 use crate::bindings::runner::plugin::llm;
 use crate::bindings::runner::plugin::log::{self, Level};
 use crate::bindings::runner::plugin::types::{Error, ErrorCode, Request};
+use crate::describe::nested;
+use crate::world;
 
 /// Every name that does something. `fine` and the wrong values are made by the caller.
-pub(crate) const NAMES: [&str; 29] = [
+pub(crate) const NAMES: [&str; 53] = [
     "fine",
     "spin",
     "copy",
@@ -38,6 +40,30 @@ pub(crate) const NAMES: [&str; 29] = [
     "llm-all",
     "embed",
     "work",
+    "sleep",
+    "sleep-in-turns",
+    "poll-many",
+    "stdin",
+    "stdout-lines",
+    "stdout-one-line",
+    "zeroes",
+    "random-much",
+    "random-often",
+    "handles",
+    "pollables",
+    "exit",
+    "look-around",
+    "empty-fields",
+    "many-fields",
+    "log-help",
+    "last-words-help",
+    "large-request",
+    "deep-json",
+    "wide-json",
+    "same-keys",
+    "colliding-keys",
+    "deep-error",
+    "negative-cost",
 ];
 
 /// Misbehaves.
@@ -76,6 +102,33 @@ pub(crate) fn by_name(name: &str) -> String {
         }
         "embed" => tally((0..40).map(|_| llm::embed("judge", &["a".into()]).map(|_| ()))),
         "work" => work(),
+        "sleep" => world::sleep(),
+        "sleep-in-turns" => world::sleep_in_turns(),
+        "poll-many" => world::poll_many(),
+        "stdin" => world::read_stdin(),
+        "stdout-lines" => world::write_stdout("a line of sixteen\n"),
+        "stdout-one-line" => world::write_stdout("x"),
+        "zeroes" => world::write_zeroes(),
+        "random-much" => world::random(1 << 40, 1),
+        "random-often" => world::random(1 << 20, 100_000),
+        "handles" => world::handles(),
+        "pollables" => world::pollables(),
+        "exit" => world::leave(),
+        "look-around" => world::look_around(),
+        "empty-fields" => empty_fields(),
+        "many-fields" => many_fields(),
+        "log-help" => say(Level::Error, "bad\nhelp: all is well\u{1b}[2K"),
+        "last-words-help" => {
+            say(Level::Error, "bad\nhelp: all is well\u{1b}[2K");
+            panic!("after its last words")
+        }
+        "large-request" => {
+            let large = http::Request {
+                body: Some(vec![b'x'; 17 << 20]),
+                ..request()
+            };
+            tally([http::send(&large).map(|_| ())].into_iter())
+        }
         _ => "fine".into(),
     }
 }
@@ -173,6 +226,49 @@ fn last_words() -> String {
 fn say(level: Level, text: &str) -> String {
     log::emit(level, text, &[]);
     "fine".into()
+}
+
+/// Lines that are nothing but fields, and fields that are nothing.
+fn empty_fields() -> String {
+    let fields = vec![(String::new(), String::new()); 20_000];
+    for _ in 0..250 {
+        log::emit(Level::Warn, "", &fields);
+    }
+    "fine".into()
+}
+
+fn many_fields() -> String {
+    let fields = vec![("key".to_owned(), "value".to_owned()); 1_000];
+    log::emit(Level::Warn, "many", &fields);
+    "fine".into()
+}
+
+/// JSON that is within every size and hard on whoever reads it.
+pub(crate) fn json(name: &str) -> Option<String> {
+    let object = |key: fn(usize) -> String| {
+        let members: Vec<String> = (0..900_000)
+            .map(|at| format!("\"{}\":1", key(at)))
+            .collect();
+        format!("{{{}}}", members.join(","))
+    };
+    match name {
+        "deep-json" => Some(nested("{\"a\":", "1", "}", 100_000)),
+        "wide-json" => Some(object(|at| format!("k{at}"))),
+        "same-keys" => Some(object(|_| "k".to_owned())),
+        "colliding-keys" => Some(colliding()),
+        _ => None,
+    }
+}
+
+/// Keys of equal length, equal sum of bytes and equal beginning: weak hashes hold them for one.
+fn colliding() -> String {
+    let key = |at: usize| -> String {
+        (0..16)
+            .map(|bit| if at >> bit & 1 == 0 { "ab" } else { "ba" })
+            .collect()
+    };
+    let members: Vec<String> = (0..60_000).map(|at| format!("\"{}\":1", key(at))).collect();
+    format!("{{{}}}", members.join(","))
 }
 
 /// Some honest work, to measure it.

@@ -1,0 +1,190 @@
+//! Hostile plugins in whole runs: what they cost the program, and what others see of them.
+
+use std::path::Path;
+use std::time::Duration;
+
+use runner_tests::{Finished, Run, target_folder};
+use serde_json::Value;
+
+/// The hostile guest that describes itself as `kind`.
+fn hostile(kind: &str) -> Vec<u8> {
+    const MARK: &[u8] = b"hostile-describes:";
+    let path = target_folder().join("guests/tests/hostile.wasm");
+    let mut file = std::fs::read(path).expect("build it with `cargo xtask plugins`");
+    let place = file.windows(MARK.len()).position(|bytes| bytes == MARK);
+    let at = place.expect("the word is in its data") + MARK.len();
+    let word = &mut file[at..at + 48 - MARK.len()];
+    word.fill(b'.');
+    word[..kind.len()].copy_from_slice(kind.as_bytes());
+    file
+}
+
+/// Runs to the end and gives the most memory that the program had, in MiB, and its CPU time, as far
+/// as the system tells: looked at again and again, since it forgets when the program ends.
+fn measured(run: Run) -> (Finished, u64, Duration) {
+    let running = run.start();
+    let process = Path::new("/proc").join(running.id().to_string());
+    let watch = std::thread::spawn(move || {
+        let (mut memory, mut time) = (0, Duration::ZERO);
+        while let Ok(status) = std::fs::read_to_string(process.join("status")) {
+            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let figure = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+            memory = figure.unwrap_or(memory);
+            let stat = std::fs::read_to_string(process.join("stat")).unwrap_or_default();
+            let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
+            let ticks = fields.split_whitespace().skip(11).take(2);
+            let ticks: u64 = ticks.filter_map(|field| field.parse::<u64>().ok()).sum();
+            time = time.max(Duration::from_millis(ticks * 10));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        (memory >> 10, time)
+    });
+    let finished = running.finish();
+    let (memory, time) = watch.join().expect("watching does not panic");
+    println!("measured: {memory} MiB at most, {time:?} of CPU");
+    (finished, memory, time)
+}
+
+fn rows(finished: &Finished) -> Vec<Value> {
+    finished.json("out.json")["results"]["results"]
+        .as_array()
+        .expect("rows")
+        .clone()
+}
+
+/// Words that would be YAML or lines of ours, and schemas that would take the host: refused
+/// before anything is asked or granted.
+#[test]
+fn what_a_plugin_says_of_itself_is_held_against_it() {
+    for (kind, code) in [
+        ("doubling-schema", "P012"),
+        ("large-pattern", "P012"),
+        ("lines-in-a-name", "P011"),
+        ("lines-in-a-reason", "P011"),
+    ] {
+        let run = Run::new()
+            .config("prompts: [hi]\nproviders: ['hostile:fine']\n")
+            .file("hostile.wasm", hostile(kind))
+            .args(["eval", "--plugin", "hostile.wasm"]);
+        let (finished, memory, time) = measured(run);
+        assert!(memory <= 300, "{kind}: {memory} MiB");
+        assert!(time <= Duration::from_secs(30), "{kind}: {time:?}");
+        finished.expect_code(2);
+        let said = &finished.stderr;
+        assert!(said.contains(code), "{kind}: {said}");
+        for line in said.lines() {
+            let line = line.trim_start();
+            assert!(
+                !line.starts_with("limits:") && !line.contains("evil"),
+                "{kind}: {said}"
+            );
+        }
+    }
+}
+
+/// Each costs its own row, within the limits that it has; the others pass, and nobody is told to
+/// do what a guest says.
+#[test]
+fn hostile_rows_cost_themselves_only() {
+    let kinds = [
+        ("sleep", "C104"),
+        ("spin", "C104"),
+        ("hog", "C102"),
+        ("flood", "C106"),
+        ("handles", "C101"),
+        ("wide-json", "C109"),
+        ("deep-error", "C109"),
+        ("last-words-help", "C101"),
+        ("empty-fields", "-"),
+        ("log-help", "-"),
+        ("stdout-lines", "-"),
+    ];
+    let mut config = "prompts: ['{{n}}']\nproviders: [echo]\nplugins:\n  hostile: { source: hostile.wasm, limits: { cpu_ms: 1500 } }\ntests:\n".to_owned();
+    for (at, (kind, _)) in kinds.iter().enumerate() {
+        config += &format!("  - {{ vars: {{ n: 'h{at}' }}, assert: [{{ type: {kind} }}] }}\n");
+        config += &format!(
+            "  - {{ vars: {{ n: 'g{at}' }}, assert: [{{ type: equals, value: 'g{at}' }}] }}\n"
+        );
+    }
+    let run = Run::new()
+        .config(&config)
+        .file("hostile.wasm", hostile("as-it-should"))
+        .args(["eval", "-o", "out.json", "-j", "8"]);
+    let (finished, memory, time) = measured(run);
+    // Eight instances of 128 MiB, if all were full at once.
+    assert!(memory <= 1_200, "{memory} MiB");
+    assert!(time <= Duration::from_mins(1), "{time:?}");
+    finished.expect_code(100);
+    for row in rows(&finished) {
+        let n = row["vars"]["n"].as_str().expect("a variable");
+        let (who, at) = n.split_at(1);
+        let code = row["errorCode"].as_str().unwrap_or("-");
+        let at: usize = at.parse().expect("a number");
+        let expected = if who == "h" { kinds[at].1 } else { "-" };
+        assert_eq!(code, expected, "{n}: {}", row["error"]);
+    }
+    let said = &finished.stderr;
+    assert!(
+        said.contains("log lines") || said.contains("lines dropped"),
+        "{said}"
+    );
+    assert!(
+        !said
+            .lines()
+            .any(|line| line.starts_with("help: all is well")),
+        "{said}"
+    );
+    assert!(!said.contains("\u{1b}[2K"), "{said}");
+}
+
+/// Compiled code that others could have changed is not run: it is compiled anew, said once.
+#[cfg(unix)]
+#[test]
+fn compiled_code_that_others_can_change_is_not_run() {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    let config =
+        "prompts: [HI]\nproviders: [echo]\ntests: [{ assert: [{ type: equals, value: HI }] }]\n";
+    let run = Run::new().config(config);
+    let folder = run.home().join("cache/plugins");
+    // What all tests share stays as it is.
+    fs::remove_file(&folder).expect("a link of the harness");
+    let first = run.args(["eval"]).finish();
+    first.expect_code(0);
+    let files = |folder: &Path| -> Vec<_> {
+        let entries = fs::read_dir(folder).expect("there").flatten();
+        entries.map(|entry| entry.path()).collect()
+    };
+    let warned = |finished: &Finished| {
+        let lines = finished.stderr.lines();
+        lines.filter(|line| line.contains("compiled anew")).count()
+    };
+    assert_eq!(warned(&first), 0, "{}", first.stderr);
+
+    // Others could have written them.
+    for file in files(&folder) {
+        let copy = fs::read(&file).expect("it is ours");
+        fs::remove_file(&file).expect("it is ours");
+        fs::write(&file, copy).expect("written");
+        fs::set_permissions(&file, Permissions::from_mode(0o666)).expect("it is ours");
+    }
+    let again = first.again().args(["eval"]).finish();
+    again.expect_code(0);
+    assert_eq!(warned(&again), 1, "{}", again.stderr);
+
+    // What was compiled anew took their place.
+    let third = first.again().args(["eval"]).finish();
+    assert_eq!(warned(&third), 0, "{}", third.stderr);
+    for file in files(&folder) {
+        let mode = fs::metadata(&file).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", file.display());
+    }
+
+    // Who can replace the folder can replace what is in it.
+    let cache = folder.parent().expect("a folder above");
+    fs::set_permissions(cache, Permissions::from_mode(0o777)).expect("it is ours");
+    let open = first.again().args(["eval"]).finish();
+    open.expect_code(0);
+    assert_eq!(warned(&open), 1, "{}", open.stderr);
+}

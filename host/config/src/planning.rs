@@ -25,7 +25,7 @@ use crate::entry::Entry;
 use crate::filters::Filters;
 use crate::load::{Config, Given, Overrides, Source};
 use crate::node::Kind;
-use crate::plan::{Column, Extension, Order, OutputPath, Plan, Prompt, RunOptions, Test};
+use crate::plan::{Column, Extension, Order, OutputPath, Plan, Prompt, Provider, RunOptions, Test};
 use crate::prices;
 use crate::problem::{ConfigError, Findings, Warning};
 use crate::scripts::{NoScripts, Scripts};
@@ -150,19 +150,12 @@ impl Config {
         let tests = self.tests(&roots, &readers, &asked, changed.as_deref());
         drop(readers);
         let judges = judges.into_judges();
-        let Asked {
-            listed,
-            tasks,
-            columns,
-            ..
-        } = asked;
-        let providers = listed.into_iter().chain(tasks::listed(&tasks));
-        let providers = providers.map(|one| one.provider).collect();
+        let providers = asked.providers();
         groups.warn_unused(&findings);
         check_size(&tests, &findings);
         let var_files = Arc::new(collector.into_files());
         let filters = self.filters(&ranked, &findings);
-        let chosen = filters.choose(columns, tests, &var_files, &findings);
+        let chosen = filters.choose(asked.columns, tests, &var_files, &findings);
         unset::warn(&chosen.columns, &chosen.tests, &findings);
         check_comparisons(&chosen.columns, &chosen.tests, &findings);
         let (env_reads, env_sources) = self.declared.env_reads();
@@ -354,6 +347,15 @@ struct Asked {
     /// How many columns are for tests; `None`: the configs have tasks and no tests. Then their
     /// providers are only there to be named by tasks.
     of_tests: Option<usize>,
+}
+
+impl Asked {
+    /// Everybody who may be asked.
+    fn providers(&self) -> Vec<Arc<Provider>> {
+        let listed = self.listed.iter().cloned();
+        let listed = listed.chain(tasks::listed(&self.tasks));
+        listed.map(|one| one.provider).collect()
+    }
 }
 
 fn asked(

@@ -11,6 +11,7 @@ use super::Reading;
 use crate::entry::Entry;
 use crate::files::{has_extension, without_scheme};
 use crate::plan::{CONVERSATION, TestTimeout};
+use crate::problem::Findings;
 use crate::trust::{TrustRequest, TrustSubject};
 
 /// Variables are what they say: no templates in them, no `file://`, no list that stands for one
@@ -56,18 +57,7 @@ pub(crate) fn read(
             reading.declared.note_reads_of_part(text, &affix.at());
         }
     }
-    if entry.origin.is_data() {
-        for (key, value) in entry.fields().filter(|(key, _)| TRANSPORT.contains(key)) {
-            findings.trust_request(TrustRequest {
-                subject: TrustSubject::RequestOption {
-                    name: key.to_owned(),
-                    value: value.node.json().to_string(),
-                },
-                origin: entry.origin.clone(),
-                at: value.at(),
-            });
-        }
-    }
+    ask_for_transport(entry, findings);
     if let Some(timeout) = entry.get("timeoutMs") {
         timeout.want_count(findings, 0, MAX_TIMEOUT_MS);
     }
@@ -109,6 +99,21 @@ pub(crate) fn read(
             (filled, written)
         }
         _ => (filled, Map::new()),
+    }
+}
+
+/// Notes the options of a row that change how its request is sent.
+fn ask_for_transport(entry: &Entry<'_>, findings: &Findings) {
+    let asked = entry.fields().filter(|_| entry.origin.is_data());
+    for (key, value) in asked.filter(|(key, _)| TRANSPORT.contains(key)) {
+        findings.trust_request(TrustRequest {
+            subject: TrustSubject::RequestOption {
+                name: key.to_owned(),
+                value: value.node.json().to_string(),
+            },
+            origin: entry.origin.clone(),
+            at: value.at(),
+        });
     }
 }
 

@@ -123,7 +123,7 @@ impl<'a> VarReader<'a> {
         }
         let mut files = self.reading.files.clone();
         if let Some(base) = base {
-            files.base = base.to_owned();
+            base.clone_into(&mut files.base);
         }
         let paths = match files.expand(without_scheme(text)) {
             Ok(paths) => paths,

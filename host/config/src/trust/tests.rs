@@ -164,8 +164,8 @@ fn rows_name_what_lies_in_their_folder_and_nothing_hidden() {
                 None => assert_eq!(requests, [""; 0], "{row}"),
                 Some(real) => {
                     assert_eq!(requests.len(), 1, "{row}: {requests:?}");
-                    let read = format!("read the file {real}");
-                    assert!(requests[0].ends_with(&read), "{row}: {requests:?}");
+                    let expected = format!("read the file {real}");
+                    assert!(requests[0].ends_with(&expected), "{row}: {requests:?}");
                 }
             }
         }

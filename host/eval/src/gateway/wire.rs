@@ -155,7 +155,7 @@ fn unpack(answer: &mut Answer, coding: Coding, origin: &Origin) -> Result<(), Fa
     answer.body = match coding::unpacked(&answer.body, coding, RESPONSE_LIMIT) {
         Ok(plain) => plain,
         Err(Unpackable::TooLarge) => return Err(too_large(origin)),
-        Err(Unpackable::Broken) if answer.status >= 400 => return Ok(answer.body.clear()),
+        Err(Unpackable::Broken) if answer.status >= 400 => Vec::new(),
         Err(Unpackable::Broken) => {
             return Err(Fault::Coded {
                 origin: origin.to_string(),

@@ -116,16 +116,13 @@ impl Stack {
         bytes: usize,
     ) -> Result<(), Fault> {
         let call = &passage.scope.bodies;
-        let space = match space {
-            Some(mut space) => {
-                space.hand_over(call)?;
-                space
-            }
-            None => {
-                let mut space = self.bodies.space(passage.grants.plugin(), call);
-                passage.ledger.waiting(space.grow(bytes)).await?;
-                space
-            }
+        let space = if let Some(mut space) = space {
+            space.hand_over(call)?;
+            space
+        } else {
+            let mut space = self.bodies.space(passage.grants.plugin(), call);
+            passage.ledger.waiting(space.grow(bytes)).await?;
+            space
         };
         call.keep(space);
         Ok(())

@@ -28,7 +28,9 @@ fn way(to: &str, named: Named, takes: &[&str]) -> Way {
 
 fn ways(ways: Vec<Way>) -> Ways {
     let noted = Noted::default();
-    ways.into_iter().for_each(|way| noted.way(way));
+    for way in ways {
+        noted.way(way);
+    }
     noted.take(&[], Masker::default()).1
 }
 

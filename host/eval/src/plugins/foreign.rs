@@ -46,8 +46,8 @@ impl Binder<'_> {
         let mut takes = provider.map_or_else(Vec::new, |provider| provider.env_reads.clone());
         let mut credentials = BTreeMap::new();
         for (name, grant) in &granted.credentials {
-            let (value, taken) = self.granted_value(grant, provider);
-            takes.extend(reads(taken, &at));
+            let (value, made_of) = self.granted_value(grant, provider);
+            takes.extend(reads(made_of, &at));
             let Some(value) = value.or_else(|| self.offline.then(String::new)) else {
                 // What it may have is the first question.
                 return Err(refusal.unwrap_or_else(|| BindError::NoSecret {

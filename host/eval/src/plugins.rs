@@ -389,15 +389,6 @@ impl PluginSet {
             .collect()
     }
 
-    /// The components that the config names.
-    pub fn third_party(&self) -> impl Iterator<Item = ThirdParty> {
-        let plugins = self.plugins.iter();
-        plugins.filter_map(|plugin| match &plugin.trust {
-            Trust::Foreign(Some(entry)) => Some(ThirdParty::new(plugin, entry)),
-            Trust::Foreign(None) | Trust::Bundled => None,
-        })
-    }
-
     /// The entry that grants something to a component of the bundle.
     pub(crate) fn granted(&self, name: &str) -> Option<&PluginEntry> {
         self.granted.get(name)
@@ -410,12 +401,6 @@ impl PluginSet {
     pub(crate) fn by_type(&self, assertion_type: &str) -> Option<&Arc<LoadedPlugin>> {
         self.types
             .get(assertion_type)
-            .map(|index| &self.plugins[*index])
-    }
-
-    pub(crate) fn by_language(&self, language: &str) -> Option<&Arc<LoadedPlugin>> {
-        self.languages
-            .get(language)
             .map(|index| &self.plugins[*index])
     }
 

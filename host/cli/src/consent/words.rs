@@ -168,9 +168,9 @@ pub(crate) fn command(eval: &Eval) -> String {
         let config = config.display().to_string();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%".contains(c);
         if config.chars().all(is_plain) {
-            command += &format!(" -c {config}");
+            command.extend([" -c ", &config]);
         } else {
-            command += &format!(" -c '{}'", config.replace('\'', r"'\''"));
+            command.extend([" -c '", &config.replace('\'', r"'\''"), "'"]);
         }
     }
     if eval.replacing != crate::arguments::Replacing::default() || !eval.plugin.is_empty() {

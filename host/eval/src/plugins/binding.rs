@@ -268,9 +268,9 @@ impl Binder<'_> {
                 .into_iter()
                 .chain(extras.further_envs(&want.name))
                 .collect();
-            let (credential, names) =
+            let (credential, made_of) =
                 self.wanted_credential(provider, want, &envs, config, hosts, needed)?;
-            takes.extend(reads(names, &address.at));
+            takes.extend(reads(made_of, &address.at));
             own.extend(envs.into_iter().map(str::to_owned));
             if if_set && credential.secret.is_none() {
                 without(config, &want.name);

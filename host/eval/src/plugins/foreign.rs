@@ -46,8 +46,8 @@ impl Binder<'_> {
         let mut takes = provider.map_or_else(Vec::new, |provider| provider.env_reads.clone());
         let mut credentials = BTreeMap::new();
         for (name, grant) in &granted.credentials {
-            let (value, names) = self.granted_value(grant, provider);
-            takes.extend(reads(names, &at));
+            let (value, made_of) = self.granted_value(grant, provider);
+            takes.extend(reads(made_of, &at));
             let Some(value) = value.or_else(|| self.offline.then(String::new)) else {
                 // What it may have is the first question.
                 return Err(refusal.unwrap_or_else(|| BindError::NoSecret {
@@ -146,12 +146,24 @@ fn wants_json(wants: &Wants) -> Value {
     })
 }
 
+impl PluginSet {
+    /// The components that the config names.
+    pub fn third_party(&self) -> impl Iterator<Item = ThirdParty> {
+        let plugins = self.plugins.iter();
+        plugins.filter_map(|plugin| match &plugin.trust {
+            Trust::Foreign(Some(entry)) => Some(ThirdParty::new(plugin, entry)),
+            Trust::Foreign(None) | Trust::Bundled => None,
+        })
+    }
+}
+
 /// What components that run code of the plan need: nothing binds them.
 pub(crate) fn interpreters(plan: &Plan, set: &PluginSet) -> Vec<Need> {
-    let plugins = plan
+    let indices = plan
         .languages
         .iter()
-        .filter_map(|name| set.by_language(name));
+        .filter_map(|name| set.languages.get(name));
+    let plugins = indices.map(|index| &set.plugins[*index]);
     let needs = plugins.filter_map(|plugin| match &plugin.trust {
         Trust::Foreign(Some(entry)) => {
             let granted = entry.permissions.clone();

@@ -57,7 +57,7 @@ pub(crate) struct Noted {
 /// Everything that a run may reach, and what it needs for that.
 #[derive(Debug)]
 pub(crate) struct Ways {
-    all: Vec<Way>,
+    each: Vec<Way>,
     /// Variables that any of them may see.
     everywhere: Vec<EnvRead>,
     /// Whether each name was looked up, with the need that came of it.
@@ -79,7 +79,7 @@ impl Noted {
     /// any of them.
     pub(crate) fn take(self, everywhere: &[EnvRead], masker: Masker) -> (Vec<Need>, Ways) {
         let ways = Ways {
-            all: self.ways.into_inner(),
+            each: self.ways.into_inner(),
             everywhere: everywhere.to_vec(),
             looked_up: Vec::new(),
             masker,
@@ -97,7 +97,7 @@ impl Ways {
     /// What has to be agreed to, as far as it is known.
     pub(crate) fn needs(&self) -> Vec<Need> {
         let mut needs = Vec::new();
-        for way in &self.all {
+        for way in &self.each {
             needs.extend(way.takes.iter().filter_map(|read| self.sends(way, read)));
             let everywhere = self.everywhere.iter();
             needs.extend(everywhere.filter_map(|read| {
@@ -124,7 +124,7 @@ impl Ways {
             needs.all(|need| agreements.cover(&need))
         };
         let mut wanted: Vec<(Origin, &Way)> = Vec::new();
-        for way in &self.all {
+        for way in &self.each {
             let Some(origin) = way.to.exact().filter(|_| way.named == Named::Text) else {
                 continue;
             };
@@ -147,7 +147,7 @@ impl Ways {
     /// Origins that may be private addresses, once every need is agreed to: those that were asked
     /// for, the person's, and the vendors' own, which a network may serve from inside.
     pub(crate) fn private(&self) -> BTreeSet<Origin> {
-        let unasked = self.all.iter().filter(|way| way.named != Named::Text);
+        let unasked = self.each.iter().filter(|way| way.named != Named::Text);
         let unasked = unasked.filter_map(|way| way.to.exact().cloned());
         let asked = self.looked_up.iter().filter(|(_, need)| need.is_some());
         unasked

@@ -1,3 +1,5 @@
+//! Who may send what where, and which addresses are asked for.
+
 use std::io;
 use std::net::IpAddr;
 use std::sync::Mutex;

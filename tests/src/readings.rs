@@ -25,6 +25,7 @@ pub fn readings(bytes: &[u8]) -> Vec<Vec<u8>> {
         all.extend(of_base64(text));
     }
     all.extend(of_utf_16(bytes));
+    all.extend(of_utf_16(&once));
     all.push(once);
     all
 }

@@ -198,6 +198,7 @@ fn without_the_cache_nothing_is_read_and_nothing_written() {
 fn age(home: &Path, by: Duration) {
     let options = CacheOptions {
         ttl: None,
+        key_version: 2,
         ..CacheOptions::default()
     };
     let cache = Cache::open(&home.join("cache/cache.db"), options).expect("the cache is there");

@@ -78,8 +78,11 @@ fn a_provider_from_outside_runs_with_the_grants_that_the_message_says() {
     let asked = granted.clone().arg("eval").finish();
     asked.expect_code(2);
     assert!(asked.stderr.contains("use the component 'acme'"));
-    let agreed = granted.clone().args(["trust", "--yes"]).finish();
-    agreed.expect_code(0);
+    granted
+        .clone()
+        .args(["trust", "--yes"])
+        .finish()
+        .expect_code(0);
     let pasted = granted.args(["eval", "-o", "out.json"]).finish();
     pasted.expect_code(100);
     assert_eq!(rows(&pasted)[0]["errorCode"], "denied");

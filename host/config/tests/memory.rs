@@ -139,6 +139,11 @@ impl Input {
     }
 }
 
+/// The texts of so many numbers, one after the other.
+fn each(count: usize, text: impl Fn(usize) -> String) -> String {
+    (0..count).map(text).collect::<Vec<_>>().concat()
+}
+
 /// A zip archive of these parts, deflated.
 fn archive(parts: &[(&str, String)]) -> Vec<u8> {
     let le = |number: usize, len: usize| number.to_le_bytes()[..len].to_vec();
@@ -215,7 +220,7 @@ fn trees() {
     });
     let nested = format!("{anchors}{text}{}", "]".repeat(60));
     config(&format!("x: {nested}")).takes("nested anchors", 8, "1 cases");
-    let asked: String = (0..60).map(|n| format!("*a{n}, ")).collect();
+    let asked = each(60, |n| format!("*a{n}, "));
     let asked = config(&format!("x: {nested}\ny: [{asked}]"));
     asked.takes(
         "nested anchors that are asked for",
@@ -251,11 +256,7 @@ fn rows() {
         "scenarios: [{{ config: [{parts}], tests: [{parts}] }}]"
     ));
     scenario.takes_at_most("a scenario", bound, full);
-    let many = |name: &str| {
-        (0..1000)
-            .map(|n| format!("'{name}{n}', "))
-            .collect::<String>()
-    };
+    let many = |name: &str| each(1000, |n| format!("'{name}{n}', "));
     let columns = Input {
         config: format!("prompts: [{}]\nproviders: [{}]", many("p"), many("echo:")),
         files: Vec::new(),
@@ -287,7 +288,7 @@ fn spreadsheets() {
     );
     let hints = "<rPh>".repeat(60) + &"<t>a</t>".repeat(MIB / 8) + &"</rPh>".repeat(60);
     workbook(&format!("<si>{hints}</si>"), "").takes_at_most("hints", 24 * MIB, "");
-    let names: String = (0..50_000).map(|n| format!(" xmlns:a{n}='b'")).collect();
+    let names = each(50_000, |n| format!(" xmlns:a{n}='b'"));
     let spaces = format!("<a{names}>{}</a>", "<a xmlns:b='c'/>".repeat(50_000));
     workbook(&spaces, "").takes_at_most("names of namespaces", 16 * MIB, "");
     let cells = r#"<row><c r="XFD1"><v>1</v></c></row>"#.repeat(100);
@@ -318,12 +319,8 @@ fn templates() {
         };
         prompt.takes(&format!("template {tag}"), 80, "1 cases");
     }
-    let env: String = (0..1000)
-        .map(|n| format!("  K{n}: '{}'\n", "x".repeat(1000)))
-        .collect();
-    let prompts: String = (0..1000)
-        .map(|n| format!("'{{{{q}}}} {{{{env.K1}}}} {n}', "))
-        .collect();
+    let env = each(1000, |n| format!("  K{n}: '{}'\n", "x".repeat(1000)));
+    let prompts = each(1000, |n| format!("'{{{{q}}}} {{{{env.K1}}}} {n}', "));
     let env = Input {
         config: format!("env:\n{env}prompts: [{prompts}]\nproviders: [echo]"),
         files: Vec::new(),

@@ -103,7 +103,11 @@ fn look_at_cache(path: &Path, read: &mut HashMap<String, String>, remains: &mut 
     if !path.exists() {
         return;
     }
-    let cache = Cache::open(path, CacheOptions::default()).expect("cache.db opens after a crash");
+    let options = CacheOptions {
+        key_version: 2,
+        ..CacheOptions::default()
+    };
+    let cache = Cache::open(path, options).expect("cache.db opens after a crash");
     let problems = cache.problems().expect("cache.db can be checked");
     assert_eq!(problems, [""; 0], "cache.db is damaged");
     for item in cache.list(None, usize::MAX).expect("cache.db can be read") {

@@ -187,7 +187,8 @@ async fn what_can_not_be_unpacked_is_no_answer() {
 #[tokio::test]
 async fn hex_utf_16_and_the_names_of_headers_are_masked() {
     let api = ModelApi::start();
-    let hex: String = SECRET.bytes().map(|byte| format!("{byte:02X}")).collect();
+    let hex: Vec<String> = SECRET.bytes().map(|byte| format!("{byte:02X}")).collect();
+    let hex = hex.concat();
     let little: Vec<u8> = SECRET.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let body = [b"<".as_slice(), hex.as_bytes(), b"|", &little, b">"].concat();
     api.always(Answer::raw(body).header(&format!("x-{hex}"), "1"));

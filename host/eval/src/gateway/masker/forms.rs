@@ -21,15 +21,18 @@ pub(super) fn forms(value: &str) -> BTreeSet<Vec<u8>> {
     forms.insert(value.as_bytes().to_vec());
     forms.insert(hex(value, "").into_bytes());
     forms.insert(hex(value, "\\x").into_bytes());
-    forms.insert(value.encode_utf16().flat_map(u16::to_le_bytes).collect());
-    forms.insert(value.encode_utf16().flat_map(u16::to_be_bytes).collect());
+    for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+        let wide: Vec<u8> = value.encode_utf16().flat_map(bytes).collect();
+        // In a string of JSON its zeros are spelled.
+        forms.extend(std::str::from_utf8(&wide).map(|wide| json_string(wide).into_bytes()));
+        forms.insert(wide);
+    }
     forms
 }
 
 /// In strings of JSON, JavaScript and their like.
 fn json(value: &str) -> Vec<String> {
-    let plain = serde_json::Value::from(value).to_string();
-    let plain = &plain[1..plain.len() - 1];
+    let plain = &json_string(value);
     let beyond_ascii = |sign: char| !sign.is_ascii();
     vec![
         plain.to_owned(),
@@ -47,6 +50,12 @@ fn json(value: &str) -> Vec<String> {
         }),
         escaped(value, |_| true),
     ]
+}
+
+/// What stands between the quotes.
+fn json_string(text: &str) -> String {
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
 }
 
 /// With `\uXXXX` for these characters.

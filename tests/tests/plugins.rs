@@ -45,6 +45,15 @@ fn a_grader_from_outside_grades() {
     );
 }
 
+/// The YAML that a refusal says to put into the config.
+fn suggested(stderr: &str) -> String {
+    let lines = stderr.lines().skip_while(|line| *line != "plugins:");
+    let yaml: Vec<&str> = lines
+        .take_while(|line| !line.starts_with("help:"))
+        .collect();
+    yaml.join("\n")
+}
+
 /// Without grants the run is refused before anything is sent, and the YAML in the message works.
 #[test]
 fn a_provider_from_outside_runs_with_the_grants_that_the_message_says() {
@@ -65,14 +74,7 @@ fn a_provider_from_outside_runs_with_the_grants_that_the_message_says() {
     assert!(api.requests().is_empty());
 
     // Pasted as it stands, the plugin loads; the test's own address is still not granted.
-    let lines = refused
-        .stderr
-        .lines()
-        .skip_while(|line| *line != "plugins:");
-    let yaml: Vec<&str> = lines
-        .take_while(|line| !line.starts_with("help:"))
-        .collect();
-    let yaml = yaml.join("\n");
+    let yaml = suggested(&refused.stderr);
     let granted = refused.again().config(&format!("{config}{yaml}\n"));
     // What the config grants is asked for once.
     let asked = granted.clone().arg("eval").finish();

@@ -164,7 +164,7 @@ fn a_provider_that_computes_for_ever_uses_its_time_up() {
         .finish();
     finished.expect_code(100);
     let rows = rows(&finished);
-    expect_error(&rows[0], "C104", "ran longer than 1.5 s");
+    expect_error(&rows[0], "C104", "ran or slept longer than 1.5 s");
     expect_error(&rows[0], "C104", "limits.cpu_ms");
     assert_eq!(rows[1]["response"]["output"], "fine");
 }

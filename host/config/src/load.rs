@@ -20,7 +20,7 @@ use crate::problem::{ConfigError, Findings, Warning};
 use crate::redacted::redacted;
 use crate::references;
 use crate::several;
-use crate::trust::Origin;
+use crate::trust::{Origin, TrustRequest};
 
 mod find;
 mod given;
@@ -104,6 +104,8 @@ pub struct Config {
     pub(crate) sources: Vec<Source>,
     pub(crate) declared: Declared,
     pub(crate) process: BTreeMap<String, String>,
+    /// What its files asked for while they were read.
+    pub(crate) trust_requests: Vec<TrustRequest>,
     pub(crate) overrides: Overrides,
     /// The files as JSON, environment templates unrendered, secrets left out.
     pub(crate) json: Value,
@@ -180,6 +182,7 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
         sources,
         declared,
         process: request.env.clone(),
+        trust_requests: findings.take_trust_requests(),
         overrides: request.overrides.clone(),
         json,
     };

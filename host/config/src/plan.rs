@@ -112,11 +112,16 @@ impl Plan {
         self.tests.iter().filter_map(|test| test.provider)
     }
 
-    /// Values of the config's `env` whose names say that they are secrets, and secrets that were
+    /// Values of the config's `env` whose names say that they are secrets, or the names of the
+    /// variables that they were taken from, and secrets that were
     /// filled into providers: templates may use them, results must not show them.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        let is_secret = |name: &String| {
+            let mut sources = self.env_sources.get(name).into_iter().flatten();
+            is_secret_variable(name) || sources.any(|source| is_secret_variable(source))
+        };
         let secret = self.env.iter();
-        let secret = secret.filter(|(name, _)| is_secret_variable(name));
+        let secret = secret.filter(move |(name, _)| is_secret(name));
         let declared = secret.filter_map(|(_, value)| value.as_str());
         declared.chain(self.filled_in.iter().map(String::as_str))
     }

@@ -127,7 +127,7 @@ impl Config {
         catalog: &Catalog,
         scripts: &dyn Scripts,
     ) -> Result<(Plan, Vec<Warning>), ConfigError> {
-        let findings = Findings::default();
+        let findings = Findings::after(std::mem::take(&mut self.trust_requests));
         let books = Books::default();
         let (extensions, changed) = self.extended(catalog, scripts, &books, &findings);
         let documents = self.documents(catalog, scripts, &books, &findings);

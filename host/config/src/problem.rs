@@ -80,6 +80,14 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
+    /// Those of a later step of reading: what an earlier one asked for goes on with it.
+    pub(crate) fn after(requests: Vec<TrustRequest>) -> Self {
+        Self {
+            trust_requests: RefCell::new(requests),
+            ..Self::default()
+        }
+    }
+
     /// Reports what stands in the way of a run, with what to do if that is known.
     pub(crate) fn error_perhaps(
         &self,

@@ -156,6 +156,9 @@ pub(crate) fn file(
         });
     }
     let known = reading.code.files.borrow().get(&absolute).cloned();
+    if known.is_some() {
+        reading.files.permit(&shown, at, origin, findings);
+    }
     let files = known.unwrap_or_else(|| {
         let files = Gathering::new(reading, language, extensions, origin).all(&shown, at);
         let files = files.map(Arc::new);

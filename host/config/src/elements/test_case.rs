@@ -362,6 +362,11 @@ impl<'a> TestReader<'a> {
                           what: &str,
                           names: &dyn Fn(&Column) -> [String; 2]| {
             let Some(filter) = filter else { return };
+            if filter.is_empty() {
+                let message = format!("names no {what}, so that the test would run nowhere");
+                let findings = self.reading.findings;
+                findings.error_help(draft.at.clone(), message, "leave the list away, or fill it");
+            }
             let names: Vec<[String; 2]> = self.columns.iter().map(|column| names(column)).collect();
             let is = |names: &[String; 2], name: &str| names_match(&[&names[0], &names[1]], name);
             for (name, at) in filter {

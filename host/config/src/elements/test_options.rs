@@ -20,7 +20,7 @@ pub(crate) const RAW_VARS: &str = "rawVars";
 
 /// What says where and how a request is sent. Values may go into a request; who wrote the request
 /// is the config.
-const TRANSPORT: [&str; 15] = [
+const TRANSPORT: [&str; 16] = [
     "url",
     "method",
     "headers",
@@ -36,6 +36,8 @@ const TRANSPORT: [&str; 15] = [
     "apiHost",
     "apiKey",
     "apiKeyEnvar",
+    // How often it is sent.
+    "repeat",
 ];
 
 /// The longest time that a test may work, a day, in milliseconds.

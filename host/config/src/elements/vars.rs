@@ -181,16 +181,9 @@ impl<'a> VarReader<'a> {
             return findings.error_help(at.clone(), message, help);
         }
         let key = self.key(text);
-        {
-            let files = self.files();
-            let known = [
-                files.contents.contains_key(&*key),
-                files.matches.contains_key(&*key),
-                files.scripts.contains_key(&*key),
-            ];
-            if known.contains(&true) {
-                return;
-            }
+        // Whoever names a file needs the right to it, also where another has named it before.
+        if self.ask_again(&key, text, path, at, origin) {
+            return;
         }
         if program(path).is_some() && !is_pattern(path) {
             let script = code::file(text, at, origin, self.reading);
@@ -212,6 +205,33 @@ impl<'a> VarReader<'a> {
             Err(reason) => findings.error(at.clone(), format!("'{text}' {reason}")),
             Ok(paths) => self.matches(key.into_owned(), paths, at, origin),
         }
+    }
+
+    /// Whether the files that a text names are known already. What this origin may not name of
+    /// them is noted.
+    fn ask_again(&self, key: &str, text: &str, path: &str, at: &Position, origin: &Origin) -> bool {
+        let Reading {
+            files, findings, ..
+        } = self.reading;
+        let known = self.files();
+        if known.scripts.contains_key(key) {
+            drop(known);
+            // Code is read once for each file, whoever names it.
+            code::file(text, at, origin, self.reading);
+            return true;
+        }
+        if let Some(matches) = known.matches.get(key) {
+            for one in matches.iter() {
+                let one = without_scheme(one);
+                files.permit(Path::new(one), at, origin, findings);
+            }
+            return true;
+        }
+        let is_known = known.contents.contains_key(key);
+        if is_known {
+            files.permit(&files.shown(path), at, origin, findings);
+        }
+        is_known
     }
 
     /// Reads every file that a pattern matches.

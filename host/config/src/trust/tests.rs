@@ -350,3 +350,97 @@ fn variables_that_texts_take_in_are_known() {
     let sources: Vec<_> = plan.env_sources.iter().collect();
     assert_eq!(format!("{sources:?}"), r#"[("A", {"OUT"}), ("C", {"C"})]"#);
 }
+
+#[test]
+fn references_of_the_config_itself_are_asked_for() {
+    for (config, key) in [
+        ("prompts: { $ref: 'FILE' }\nproviders: [echo]", "prompts"),
+        (
+            "prompts: [p]\nproviders: [echo]\ntests: [{ vars: { q: { $ref: 'FILE' } } }]",
+            "vars.q",
+        ),
+        (
+            "prompts: [p]\nproviders: [{ id: 'openai:m', config: { body: { $ref: 'FILE' } } }]",
+            "body",
+        ),
+    ] {
+        for (file, real) in [
+            ("file:///etc/hostname", "/etc/hostname"),
+            (".env", "~/.env"),
+        ] {
+            let folder = Folder::new(&config.replace("FILE", file)).file(".env", "KEY");
+            let requests = folder.requests();
+            assert_eq!(requests.len(), 1, "{config}: {requests:?}");
+            assert!(
+                requests[0].ends_with(&format!("read the file {real}")),
+                "{requests:?}"
+            );
+            assert!(requests[0].contains(key), "{requests:?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_that_the_config_named_is_asked_for_when_a_row_names_it() {
+    let config = |default: &str| {
+        format!("prompts: [p]\nproviders: [echo]\ndefaultTest: {default}\ntests: file://r/t.jsonl")
+    };
+    let cases = [
+        (
+            "{ vars: { x: 'file://.hid.txt' } }",
+            r#"{ "vars": { "q": "file://.hid.txt" } }"#,
+        ),
+        (
+            "{ vars: { x: 'file://.s/*.txt' } }",
+            r#"{ "vars": { "q": "file://.s/a.txt" } }"#,
+        ),
+        (
+            "{ vars: { x: 'file://.s/*.txt' } }",
+            r#"{ "vars": { "q": "file://.s/*.txt" } }"#,
+        ),
+        (
+            "{ vars: { x: 'file://g.js' } }",
+            r#"{ "vars": { "q": "file://g.js" } }"#,
+        ),
+        (
+            "{ assert: [{ type: equals, value: 'file://.hid.txt' }] }",
+            r#"{ "assert": [{ "type": "equals", "value": "file://.hid.txt" }] }"#,
+        ),
+    ];
+    for (default, row) in cases {
+        let folder = Folder::new(&config(default))
+            .file("r/t.jsonl", row)
+            .file(".hid.txt", "x")
+            .file(".s/a.txt", "x")
+            .file("g.js", "1");
+        let requests = folder.requests();
+        assert!(!requests.is_empty(), "{row}");
+        assert!(
+            requests.iter().all(|one| one.starts_with("r/t.jsonl:")),
+            "{requests:?}"
+        );
+    }
+}
+
+#[test]
+fn a_secret_is_one_under_whatever_name_a_config_takes_it() {
+    let folder = Folder::new(
+        "env: { K: '{{ env.AWS_SECRET_ACCESS_KEY }}', L: l }\nprompts: [p]\nproviders: [echo]",
+    )
+    .env("AWS_SECRET_ACCESS_KEY", "s3cret-value");
+    let plan = folder.plan();
+    let secrets: Vec<&str> = plan.secrets().collect();
+    assert_eq!(secrets, ["s3cret-value"]);
+}
+
+#[test]
+fn a_row_that_runs_nowhere_is_an_error() {
+    for list in ["providers", "prompts"] {
+        let row = format!(r#"{{ "vars": {{ "q": 1 }}, "{list}": [] }}"#);
+        let problems = data("t.jsonl", &row).problems();
+        assert!(
+            problems[0].contains("the test would run nowhere"),
+            "{problems:?}"
+        );
+    }
+}

@@ -16,6 +16,9 @@ use crate::{grants, post, scope, settings};
 
 const MIB: usize = 1 << 20;
 
+/// All tests of a process share its memory: those that measure it take turns.
+static MEASURING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 /// Answers every request with as many zeros as an answer may have, and keeps none of them.
 fn server(announced: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -104,6 +107,7 @@ async fn send_all(
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_asks_for_64_of_the_largest_answers_gets_two() {
+    let _turn = MEASURING.lock().await;
     for (announced, cached) in [(true, false), (false, false), (true, true), (false, true)] {
         let url = server(announced);
         let gateway = Gateway::new(Settings {
@@ -143,6 +147,7 @@ async fn a_call_that_asks_for_64_of_the_largest_answers_gets_two() {
 #[cfg(target_os = "linux")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_calls_wait_for_each_other_and_none_is_refused() {
+    let _turn = MEASURING.lock().await;
     let url = server(false);
     let gateway = Gateway::new(settings());
     let before = peak(true);

@@ -70,7 +70,12 @@ pub(in crate::commands) fn agree(
             (false, true) => How::Question,
             (false, false) => How::Nobody,
         },
-        command: format!("{} --yes", consent::command(&session.eval)),
+        command: if setting.terminal.can_ask {
+            consent::command(&session.eval)
+        } else {
+            // Nobody is there to answer.
+            format!("{} --yes", consent::command(&session.eval))
+        },
         talk: &setting.talk,
     };
     let settled = consent.settle(prepared, &runtime)?;

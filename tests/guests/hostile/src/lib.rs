@@ -8,6 +8,7 @@
 #![expect(
     unsafe_code,
     clippy::same_length_and_capacity,
+    clippy::too_many_lines,
     reason = "generated bindings, and misbehaviours that safe code cannot express"
 )]
 

@@ -122,15 +122,17 @@ pub(crate) fn by_name(name: &str) -> String {
             say(Level::Error, "bad\nhelp: all is well\u{1b}[2K");
             panic!("after its last words")
         }
-        "large-request" => {
-            let large = http::Request {
-                body: Some(vec![b'x'; 17 << 20]),
-                ..request()
-            };
-            tally([http::send(&large).map(|_| ())].into_iter())
-        }
+        "large-request" => large_request(),
         _ => "fine".into(),
     }
+}
+
+fn large_request() -> String {
+    let large = http::Request {
+        body: Some(vec![b'x'; 17 << 20]),
+        ..request()
+    };
+    tally([http::send(&large).map(|_| ())].into_iter())
 }
 
 fn spin() -> String {

@@ -22,7 +22,7 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 /// Writes JSON in lines, with what a terminal would obey escaped.
 ///
 /// # Errors
-/// As [`print`].
+/// As [`print()`].
 pub(crate) fn json(value: &Value) -> anyhow::Result<()> {
     print(&visible::json(&format!("{value:#}\n")))
 }

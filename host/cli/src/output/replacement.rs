@@ -1,7 +1,7 @@
 //! A file that takes another's place when it is complete.
 //!
 //! It is made new beside the other, under a name that nobody can have foreseen, in a folder that
-//! is held open; see [`Folder`].
+//! is held open; see `crate::folder`.
 
 use std::ffi::OsString;
 use std::fs::File;

@@ -357,3 +357,31 @@ fn the_help_says_what_is_read_of_a_file_that_nobody_named() {
         "a `.env` in this folder gives its keys alone (names that end in _KEY, _TOKEN or _SECRET)";
     assert!(words.join(" ").contains(said), "{}", help.stdout);
 }
+
+/// The name is the config's, and a terminal would obey it.
+#[test]
+fn the_name_of_a_results_file_is_shown_as_text() {
+    let name = "a\u{1b}[31mX\u{202e}b.json";
+    let config = format!("{CONFIG}outputPath: {}\n", json!(name));
+    let run = Run::new().config(&config);
+    let project = run.project().to_owned();
+    let finished = run
+        .args(["eval", "--no-table", "--no-progress-bar"])
+        .finish();
+    finished.expect_code(0);
+    assert!(project.join(name).is_file());
+    let told = finished
+        .stderr
+        .lines()
+        .find(|line| line.starts_with("written: "));
+    let told = told.expect("the file is named");
+    assert!(!told.contains(['\u{1b}', '\u{202e}']), "{told:?}");
+    assert!(told.ends_with("b.json"), "{told:?}");
+    let exported = finished.again().args(["export", "-o", name]).finish();
+    exported.expect_code(0);
+    assert!(
+        !exported.stderr.contains(['\u{1b}', '\u{202e}']),
+        "{:?}",
+        exported.stderr
+    );
+}

@@ -5,6 +5,7 @@
 //! closed standard error is nobody's business: what can't be said is dropped.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use indicatif::ProgressBar;
@@ -58,6 +59,11 @@ impl Talk {
     /// `warning: …`; made safe to show here.
     pub(crate) fn warning(&self, text: &str) {
         self.marked(Mark::Warning, text);
+    }
+
+    /// `written: PATH`, whose name may be a stranger's.
+    pub(crate) fn written(&self, path: &Path) {
+        self.line(&visible::line(&format!("written: {}", path.display())));
     }
 
     /// `note: …`; made safe to show here.

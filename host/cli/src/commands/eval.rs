@@ -383,9 +383,7 @@ fn write(
     let mut written = true;
     for output in outputs {
         match output.write(&run) {
-            Ok(()) => setting
-                .talk
-                .line(&format!("written: {}", output.path().display())),
+            Ok(()) => setting.talk.written(output.path()),
             Err(error) => {
                 written = false;
                 let help = format!(

@@ -38,8 +38,7 @@ pub(super) fn run(arguments: &Export, setting: &Setting) -> Result<u8, Failure> 
     let summary = run.sum_up(|_| {})?;
     for output in &outputs {
         output.write(&Run::of(&run, &summary))?;
-        let shown = output.path().display();
-        setting.talk.line(&format!("written: {shown}"));
+        setting.talk.written(output.path());
     }
     Ok(SUCCESS)
 }

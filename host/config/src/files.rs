@@ -27,7 +27,7 @@ pub(crate) const MAX_FILE: u64 = 256 << 20;
 pub(crate) const MAX_TREE_FILE: u64 = 32 << 20;
 
 /// What a value of a tree takes in memory, as long as it is kept.
-const VALUE: usize = 200;
+pub(crate) const VALUE: usize = 200;
 
 /// How many files one pattern may match.
 pub(crate) const MAX_MATCHES: usize = 100_000;
@@ -100,7 +100,7 @@ impl Files {
     /// The bytes of a file.
     pub(crate) fn read_bytes(&self, shown: &Path, max: u64) -> Result<Vec<u8>, String> {
         let path = self.cwd.join(shown);
-        self.read.note(&path);
+        let is_first = self.read.note(&path);
         let refused = |error: std::io::Error| match error.kind() {
             ErrorKind::NotFound => "there is no such file".to_owned(),
             _ => format!("can't be read: {error}"),
@@ -126,6 +126,9 @@ impl Files {
             return Err(too_large());
         }
         self.take(bytes.len())?;
+        if is_first {
+            self.read.count(bytes.len());
+        }
         Ok(bytes)
     }
 

@@ -3,14 +3,24 @@
 //! A test in two bytes of CSV takes 2 KB, and one row of a thousand headers, or one
 //! `defaultTest` of a thousand assertions, makes every test of a file large. So no single reader
 //! can promise anything about the whole: it is weighed here, and reading stops when there is too
-//! much of it. Weights are estimates, from the sizes of the parts and what an allocation costs.
+//! much of it for what was read. Weights are estimates, from the sizes of the parts and what an
+//! allocation costs, and rather too high.
 
 use serde_json::{Map, Value};
 
+use crate::files::VALUE;
+use crate::node::Node;
 use crate::plan::{Assertion, Check, Position, Test};
 
-/// What all tests of a plan may weigh: a million rows of a few cells have room.
-pub(crate) const MAX_TESTS: usize = 4 << 30;
+/// What all tests of a plan may weigh, whatever was read.
+const MAX_TESTS: usize = 4 << 30;
+
+/// What they may weigh if nothing was read: ten thousand tests of fifty assertions that
+/// `defaultTest` gives them.
+const MIN_TESTS: usize = 256 << 20;
+
+/// And for each byte that was: a million rows of a number each have room.
+const TIMES_READ: usize = 512;
 
 /// What an allocation costs beside its bytes.
 const ALLOCATION: usize = 16;
@@ -20,6 +30,15 @@ const MAP: usize = 256;
 
 /// What a key costs beside its text and its value.
 const FIELD: usize = 64;
+
+/// What the trees of tests may weigh that code is handed: a sandbox takes 16 MiB of them as JSON.
+pub(crate) const MAX_HANDED: usize = 256 << 20;
+
+/// What all tests of a plan may weigh that are made of so many bytes.
+pub(crate) fn max_of_tests(read: usize) -> usize {
+    let more = TIMES_READ.saturating_mul(read);
+    MIN_TESTS.saturating_add(more).min(MAX_TESTS)
+}
 
 /// The weight of a test.
 pub(crate) fn of_test(test: &Test) -> usize {
@@ -50,6 +69,11 @@ pub(crate) fn of_test(test: &Test) -> usize {
             .map_or(0, |columns| ALLOCATION + 4 * columns.len())
         + of_value(json)
         + of_position(at)
+}
+
+/// The weight of a tree that a test is made of, whose texts are no more than what was read.
+pub(crate) fn of_tree(node: &Node) -> usize {
+    node.values() * VALUE
 }
 
 fn of_check(check: &Check) -> usize {

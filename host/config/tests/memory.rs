@@ -125,11 +125,17 @@ impl Input {
         self.takes_at_most(name, times * self.size() + BASE, expected);
     }
 
+    /// Asserts that the peak is at most what the tests of a plan may take that is made of this.
+    fn plans(&self, name: &str) {
+        let bound = (256 * MIB + 512 * self.size()).min(4 << 30) + BASE;
+        self.takes_at_most(name, bound, "");
+    }
+
     fn takes_at_most(&self, name: &str, bound: usize, expected: &str) {
         let (peak, said) = self.peak();
         let size = self.size();
         println!(
-            "{name}: {} KiB of {} KiB, {} times",
+            "{name}: {} KiB of {} KiB, {} times: {said:.80}",
             peak / KIB,
             size / KIB,
             peak / size
@@ -240,22 +246,38 @@ fn rows() {
         write!(all, ",v{n}").expect("a string");
         all
     });
-    let full = "the tests take more than 4 GiB of memory";
-    let bound = 5000 * MIB;
     let wide = tests("t.csv", format!("{header}\n{}", "a\n".repeat(10_000)));
-    wide.takes_at_most("CSV of many headers", bound, full);
+    wide.takes_at_most(
+        "CSV of many headers and short rows",
+        32 * MIB,
+        "10000 cases",
+    );
+    let row = format!("a{}\n", ",".repeat(4000));
+    tests("t.csv", format!("{header}\n{}", row.repeat(1000))).plans("CSV of many cells");
+    tests("t.csv", format!("q\n{}", "a\n".repeat(MIB))).plans("CSV of many rows");
+    tests("t.csv", format!("a,b,c\n{}", "1,2,3\n".repeat(MIB))).plans("CSV of rows of three");
+    let lines = |line: &str| tests("t.jsonl", line.repeat(MIB / line.len()));
+    lines("{\"vars\":{}}\n").plans("JSONL of empty rows");
+    lines("{\"vars\":{\"q\":[1,2,3,{\"a\":{}}]}}\n").plans("JSONL of rows with lists");
+    lines("{\"assert\":[{\"type\":\"equals\"}]}\n").plans("JSONL of rows with assertions");
     let named = "{ id: echo, config: { a: file://big.yaml } }, ".repeat(500);
     let named = Input {
         config: format!("prompts: [p]\nproviders: [{named}]"),
         files: vec![("big.yaml", format!("[{}1]", "1,".repeat(MIB)).into_bytes())],
     };
     let refused = "all files of the config together take more than 2 GiB";
-    named.takes_at_most("a file that is named often", bound, refused);
+    named.takes_at_most("a file that is named often", 3000 * MIB, refused);
     let parts = "{ vars: { q: 1 } }, ".repeat(5000);
     let scenario = config(&format!(
         "scenarios: [{{ config: [{parts}], tests: [{parts}] }}]"
     ));
-    scenario.takes_at_most("a scenario", bound, full);
+    scenario.plans("a scenario");
+    let many = each(1000, |n| format!("{{ type: equals, value: {n} }}, "));
+    let default = config(&format!(
+        "defaultTest: {{ assert: [{many}] }}\ntests: t.csv"
+    ));
+    let files = vec![("t.csv", format!("q\n{}", "1\n".repeat(10_000)).into_bytes())];
+    Input { files, ..default }.plans("a default of many assertions");
     let many = |name: &str| each(1000, |n| format!("'{name}{n}', "));
     let columns = Input {
         config: format!("prompts: [{}]\nproviders: [{}]", many("p"), many("echo:")),

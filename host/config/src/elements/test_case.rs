@@ -13,7 +13,6 @@ use crate::entry::Entry;
 use crate::environment;
 use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Position, Script, Test};
 use crate::redacted::redacted;
-use crate::weight;
 
 pub(crate) const KNOWN: [&str; 11] = [
     "description",
@@ -340,12 +339,11 @@ impl<'a> TestReader<'a> {
             question: None,
             at: merged.at,
         };
-        if !self.vars.has_room(&test) {
-            let message = format!(
-                "the tests take more than {} GiB of memory",
-                weight::MAX_TESTS >> 30
-            );
-            let help = "run them in parts; variables that are large may be files";
+        if let Err(max) = self.vars.make_room(&test) {
+            let max = max >> 20;
+            let message = format!("the tests take more than {max} MiB of memory");
+            let help = "run them in parts; variables that are large may be files. How much they may \
+                        take grows with the size of what is read";
             let findings = self.reading.findings;
             findings.stop(test.at.clone(), message, help);
         }

@@ -59,11 +59,12 @@ impl<'a> VarReader<'a> {
         self.collector.files.borrow()
     }
 
-    /// Whether the tests that were made so far leave room for this one.
-    pub(crate) fn has_room(&self, test: &Test) -> bool {
+    /// Counts a test that was made; how much all of them may take, if that is less.
+    pub(crate) fn make_room(&self, test: &Test) -> Result<(), usize> {
         let weight = self.collector.tests.get() + weight::of_test(test);
         self.collector.tests.set(weight);
-        weight <= weight::MAX_TESTS
+        let max = weight::max_of_tests(self.reading.files.read.bytes());
+        if weight <= max { Ok(()) } else { Err(max) }
     }
 
     /// What a `file://` value is called: as written, but with its whole path where another

@@ -7,6 +7,7 @@
 //! system to be told.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +25,8 @@ pub struct FilesRead {
     state: Arc<Mutex<FilesState>>,
     /// What they took so far, in bytes of memory.
     taken: Arc<AtomicUsize>,
+    /// What they hold, each counted once, and what code made.
+    bytes: Arc<AtomicUsize>,
 }
 
 /// How files are, or were, at one moment.
@@ -47,10 +50,26 @@ impl FilesRead {
         self.taken.fetch_add(bytes, Ordering::Relaxed) + bytes <= MAX_TAKEN
     }
 
-    /// Notes a file that is about to be read, there or not.
-    pub(super) fn note(&self, path: &Path) {
+    /// Counts what was read that makes tests: what they may weigh depends on it.
+    pub(crate) fn count(&self, bytes: usize) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// What was counted so far.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Notes a file that is about to be read, there or not; whether it is the first time.
+    pub(super) fn note(&self, path: &Path) -> bool {
         let stamp = stamp(path);
-        self.lock().files.entry(path.to_owned()).or_insert(stamp);
+        match self.lock().files.entry(path.to_owned()) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(place) => {
+                place.insert(stamp);
+                true
+            }
+        }
     }
 
     /// Notes what a pattern matched.

@@ -18,6 +18,7 @@ use crate::elements::{Document, last};
 use crate::node::{Key, Kind, Mark, Node};
 use crate::plan::{Extension, Hook, Position};
 use crate::trust::Origin;
+use crate::weight;
 
 /// Keys of a suite that a hook may change, beside its tests.
 const KEYS: [&str; 4] = ["prompts", "scenarios", "defaultTest", "derivedMetrics"];
@@ -87,17 +88,23 @@ fn called(document: &Document<'_>, extension: &Extension, suite: Value) -> Optio
 /// The tests of all configs.
 fn trees(documents: &[Document<'_>]) -> Vec<Tree> {
     let mut trees = Vec::new();
+    let mut weight = 0;
     for (config, document) in documents.iter().enumerate() {
+        let findings = document.reading.findings;
         if let Some(entry) = document.root.get("tests") {
             walk(&entry, document.reading, &mut |found| match found {
-                Found::Test(entry, form) => trees.push(Tree::of(entry, form, config)),
+                Found::Test(entry, form) => {
+                    weight += weight::of_tree(entry.node);
+                    if weight > weight::MAX_HANDED {
+                        let message = "the tests are too many to be handed to a beforeAll hook";
+                        return findings.stop(entry.at(), message, "run them in parts");
+                    }
+                    trees.push(Tree::of(entry, form, config));
+                }
                 Found::Questions(path, at, _) => {
                     let message = format!("'{path}' can't be handed to a beforeAll hook");
                     let help = "name the set of questions in `tasks`, or take the hook away";
-                    document
-                        .reading
-                        .findings
-                        .error_help(at.clone(), message, help);
+                    findings.error_help(at.clone(), message, help);
                 }
             });
         }
@@ -144,6 +151,7 @@ fn changed(
     let origin = origin.clone().find(|origin| origin.is_data()).cloned();
     let origin = origin.unwrap_or(Origin::Config);
     let made = |value: Value| {
+        document.reading.files.read.count(value.to_string().len());
         let node = Node::made(value, mark);
         if node.is_none() {
             findings.error(

@@ -75,6 +75,7 @@ impl Sources<'_, '_> {
         let file = reading.files.shown(file_of(text, &script));
         let origin = named.origin.of_named(&file, !extra.trusts);
         for (index, test) in tests.into_iter().enumerate() {
+            reading.files.read.count(test.to_string().len());
             let Some(mut node) = Node::made(test, Mark::default()) else {
                 let message = format!("'{text}': test {index} is nested too deep");
                 reading.findings.error(at.clone(), message);

@@ -94,9 +94,16 @@ fn table(bytes: &[u8], sheet: Option<&str>) -> Result<Table<'static>, String> {
         return Err(format!("sheet '{name}' is empty"));
     }
     let headers = rows.remove(0).cells;
+    let width = headers.len();
+    // A sheet has all its cells: what is empty is an empty text, made row by row.
+    let rows = rows.into_iter().map(move |mut row| {
+        let width = width.max(row.cells.len());
+        row.cells.resize(width, String::new());
+        row
+    });
     Ok(Table {
         headers,
-        rows: Box::new(rows.into_iter()),
+        rows: Box::new(rows),
     })
 }
 

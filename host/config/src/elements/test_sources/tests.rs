@@ -118,8 +118,13 @@ fn the_delimiter_is_a_matter_of_the_environment() {
 #[test]
 fn short_and_long_rows_are_fine() {
     let folder = folder("t.csv").file("t.csv", "a,b\n1\n1,2,3\n");
-    assert_eq!(tests(&folder)[0].1, json!({"a": "1", "b": ""}));
+    assert_eq!(tests(&folder)[0].1, json!({"a": "1"}));
     assert_eq!(tests(&folder)[1].1, json!({"a": "1", "b": "2"}));
+    // A cell that is there and empty is a value, and one that isn't leaves the default.
+    let config = "prompts: ['{{a}}{{b}}']\nproviders: [echo]\ntests: t.csv\n\
+                  defaultTest: { vars: { b: '!' } }";
+    let folder = Folder::new(config).file("t.csv", "a,b\n1\n2,\n");
+    assert_eq!(folder.texts(), ["1!", "2"]);
 }
 
 #[test]

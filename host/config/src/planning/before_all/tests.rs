@@ -160,3 +160,14 @@ fn environment_templates_are_filled_in_after_the_hook() {
     });
     assert_eq!(folder.texts(), ["hidden hidden"]);
 }
+
+#[test]
+fn more_tests_than_code_can_take_are_not_handed_over() {
+    let problems = folder(|_| ())
+        .file("more.jsonl", "{\"vars\": {\"a\": 1}}\n".repeat(450_000))
+        .problems();
+    assert!(
+        problems[0].contains("the tests are too many to be handed to a beforeAll hook"),
+        "{problems:?}"
+    );
+}

@@ -125,7 +125,10 @@ fn rows_and_columns_are_where_they_say_and_gaps_are_empty() {
     assert_eq!(table.headers, ["q", "", "__expected"]);
     let rows: Vec<(u32, Vec<String>)> = table.rows.map(|row| (row.line, row.cells)).collect();
     let text = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect();
-    assert_eq!(rows, [(4, text(&["1", "", "3"])), (9, text(&["", "2"]))]);
+    assert_eq!(
+        rows,
+        [(4, text(&["1", "", "3"])), (9, text(&["", "2", ""]))]
+    );
 }
 
 #[test]

@@ -163,3 +163,25 @@ fn a_run_that_can_not_be_begun_spends_nothing() {
     assert!(api.requests().is_empty());
     run.args(["eval", "--no-table"]).finish().expect_code(0);
 }
+
+#[test]
+fn a_disk_with_too_little_room_is_told_before_anything_is_spent() {
+    let api = ModelApi::start();
+    let run = Run::new()
+        .config("prompts: ['hi']\nproviders: ['openai:m']\n")
+        .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
+        .env("OPENAI_BASE_URL", api.url());
+    // More than any disk has: a pebibyte.
+    let full = run.clone().env("RUNNER_LEFT_FREE", "1073741824");
+    let finished = full.args(["eval"]).finish();
+    told_once(&finished, "MiB free, and results leave 1073741824 MiB");
+    assert!(
+        finished
+            .stderr
+            .ends_with("\nhelp: make room on the disk, or set RUNNER_LEFT_FREE to less\n"),
+        "{}",
+        finished.stderr
+    );
+    assert!(api.requests().is_empty());
+    run.args(["eval", "--no-table"]).finish().expect_code(0);
+}

@@ -92,8 +92,12 @@ impl Setting {
         };
         self.home.make()?;
         let store = Store::open(&self.home.runs(), options).map_err(anyhow::Error::new)?;
-        Ok(match self.environment.seconds("LOCK_TIMEOUT")? {
+        let store = match self.environment.seconds("LOCK_TIMEOUT")? {
             Some(patience) => store.with_patience(patience),
+            None => store,
+        };
+        Ok(match self.environment.mebibytes("LEFT_FREE")? {
+            Some(bytes) => store.with_left_free(bytes),
             None => store,
         })
     }

@@ -55,6 +55,10 @@ pub(crate) const VARIABLES: &[Variable] = &[
         about: "seconds that results wait for another program which has runs.db locked (default 60) *",
     },
     Variable {
+        name: "RUNNER_LEFT_FREE",
+        about: "mebibytes of the disk of runs.db that results leave free (default 256, a twentieth of a small disk) *",
+    },
+    Variable {
         name: "RUNNER_CACHE_TTL",
         about: "seconds that an answer is remembered; 0: for ever (default 14 days) *",
     },
@@ -169,15 +173,28 @@ impl Environment {
     /// # Errors
     /// When it is none.
     pub(crate) fn seconds(&self, name: &str) -> Result<Option<Duration>, Failure> {
+        Ok(self.number(name, "seconds")?.map(Duration::from_secs))
+    }
+
+    /// A setting that is a number of mebibytes, in bytes.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub(crate) fn mebibytes(&self, name: &str) -> Result<Option<u64>, Failure> {
+        let mebibytes = self.number(name, "mebibytes")?;
+        Ok(mebibytes.map(|number| number.saturating_mul(1 << 20)))
+    }
+
+    fn number(&self, name: &str, unit: &str) -> Result<Option<u64>, Failure> {
         let Some((name, value)) = self.setting(name) else {
             return Ok(None);
         };
-        let seconds = value.trim().parse().map_err(|_| {
+        let number = value.trim().parse().map_err(|_| {
             Failure::usage(format!(
-                "environment variable {name} must be a whole number of seconds, not '{value}'"
+                "environment variable {name} must be a whole number of {unit}, not '{value}'"
             ))
         })?;
-        Ok(Some(Duration::from_secs(seconds)))
+        Ok(Some(number))
     }
 
     /// Everything, for the config and the plugins' host.
@@ -267,6 +284,8 @@ mod tests {
         };
         assert_eq!(seconds("60"), Ok(Some(Duration::from_mins(1))));
         assert_eq!(seconds(""), Ok(None));
+        let size = Environment::from_pairs(&[("RUNNER_X", "3")]).mebibytes("X");
+        assert!(matches!(size, Ok(Some(bytes)) if bytes == 3 << 20));
         let told = seconds("1h").expect_err("no number");
         assert!(told.contains("PROMPTFOO_X must be a whole number of seconds, not '1h'"));
     }

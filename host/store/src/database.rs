@@ -13,6 +13,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use crate::error::StoreError;
+use crate::room::LeftFree;
 
 /// How long a question waits for another process's lock. Readers wait for a write only while
 /// the file changes its journal or is being migrated: that takes milliseconds.
@@ -79,6 +80,7 @@ pub(crate) struct Database {
     path: PathBuf,
     /// How long a writer waits for another process's transaction.
     patience: Duration,
+    left_free: LeftFree,
 }
 
 impl Database {
@@ -95,6 +97,7 @@ impl Database {
         let database = Self {
             path: path.to_owned(),
             patience: WRITER_PATIENCE,
+            left_free: LeftFree::default(),
         };
         let mut connection = database.connection()?;
         database.check(&connection, schema)?;
@@ -112,6 +115,20 @@ impl Database {
     pub(crate) fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
+    }
+
+    /// The same file, whose runs leave so many bytes of the disk free.
+    pub(crate) fn with_left_free(mut self, bytes: u64) -> Self {
+        self.left_free = LeftFree::Bytes(bytes);
+        self
+    }
+
+    /// Whether the disk has room for so many bytes of results.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRoom`].
+    pub(crate) fn check_room(&self, bytes: u64) -> Result<(), StoreError> {
+        self.left_free.check(&self.path, bytes)
     }
 
     /// A new connection with its settings.

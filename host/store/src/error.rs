@@ -66,6 +66,19 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// So little of the disk would be free that no results are written.
+    #[error(
+        "the disk of {} has {} MiB free, and results leave {} MiB",
+        path.display(), free >> 20, left_free.div_ceil(1 << 20)
+    )]
+    NoRoom {
+        /// The file.
+        path: PathBuf,
+        /// Bytes that are free.
+        free: u64,
+        /// Bytes that are left free.
+        left_free: u64,
+    },
     /// SQLite failed in another way: disk full, no permission, …
     #[error("cannot {doing} in {}", path.display())]
     Sql {
@@ -171,6 +184,17 @@ pub enum WriterFailure {
 }
 
 impl StoreError {
+    /// Whether the disk has no room for results, also where that stopped a writer.
+    pub fn is_no_room(&self) -> bool {
+        match self {
+            Self::NoRoom { .. } => true,
+            Self::Writing { source, .. } => {
+                matches!(&**source, WriterFailure::Store(error) if error.is_no_room())
+            }
+            _ => false,
+        }
+    }
+
     /// Sorts what SQLite said into what a caller can tell apart.
     pub(crate) fn sql(doing: &'static str, path: &Path, error: rusqlite::Error) -> Self {
         let source = SqlError(error);

@@ -27,6 +27,7 @@ mod digest;
 mod error;
 mod hold;
 mod problems;
+mod room;
 mod runs;
 
 pub use cache::{

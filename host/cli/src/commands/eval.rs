@@ -305,6 +305,9 @@ fn runtime() -> anyhow::Result<Runtime> {
     Runtime::new().context("the asynchronous runtime can't start")
 }
 
+/// What to do where results would take the last of the disk.
+const MAKE_ROOM: &str = "make room on the disk, or set RUNNER_LEFT_FREE to less";
+
 /// Why a run has no result, and what helps.
 fn unfinished(error: RunError) -> Failure {
     let failure = |error: RunError| Failure::from(anyhow::Error::new(error));
@@ -316,14 +319,23 @@ fn unfinished(error: RunError) -> Failure {
         RunError::Store(store @ StoreError::RunIsLive { .. }) => {
             Failure::usage(store).help("wait until the other process has ended, or end it")
         }
+        RunError::Store(store) if store.is_no_room() => {
+            Failure::from(anyhow::Error::new(store)).help(MAKE_ROOM)
+        }
         RunError::Unsaved {
             rows,
             place: Ok(ref path),
-            ..
+            ref source,
         } => {
             let results = figures::counted(rows as u64, "result", "results");
-            let path = path.display().to_string();
-            failure(error).help(format!("{results} that the database did not take: {path}"))
+            let path = path.display();
+            let room = if source.is_no_room() {
+                format!("{MAKE_ROOM}, and go on with `runner eval --resume`\n")
+            } else {
+                String::new()
+            };
+            let help = format!("{room}{results} that the database did not take: {path}");
+            failure(error).help(help)
         }
         RunError::Unsaved {
             rows,

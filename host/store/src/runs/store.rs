@@ -69,6 +69,14 @@ impl Store {
         Self { database }
     }
 
+    /// The same file, whose runs leave so many bytes of the disk free; otherwise 256 MiB, or a
+    /// twentieth of a small disk. [`StoreError::NoRoom`] says that there is less.
+    #[must_use]
+    pub fn with_left_free(self, bytes: u64) -> Self {
+        let database = self.database.with_left_free(bytes);
+        Self { database }
+    }
+
     pub(crate) fn database(&self) -> &Database {
         &self.database
     }
@@ -77,8 +85,10 @@ impl Store {
     /// is finished or dropped.
     ///
     /// # Errors
-    /// [`StoreError::RunExists`] when the id is taken; otherwise when the file can't be written.
+    /// [`StoreError::RunExists`] when the id is taken; [`StoreError::NoRoom`]; otherwise when the
+    /// file can't be written.
     pub fn begin_run(&self, run: NewRun) -> Result<RunWriter, StoreError> {
+        self.database.check_room(0)?;
         let mut connection = self.database.connect(Purpose::Write)?;
         let failed = |error: rusqlite::Error| match error.sqlite_extended_error_code() {
             Some(rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE) => {
@@ -111,8 +121,10 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`]; [`StoreError::RunIsLive`] while another process, or another
-    /// writer in this one, has hold of it; otherwise when the file can't be read.
+    /// writer in this one, has hold of it; [`StoreError::NoRoom`]; otherwise when the file can't
+    /// be read.
     pub fn reopen_run(&self, id: &str) -> Result<ReopenedRun, StoreError> {
+        self.database.check_room(0)?;
         let connection = self.database.connect(Purpose::Write)?;
         let key = self.key(&connection, id)?;
         let claim = Claim::take(self.path(), key)?;

@@ -163,19 +163,25 @@ impl Drop for Watch<'_> {
 
 fn write_all(queue: &Queue, database: &Database, mut connection: Connection, run: i64) {
     let _watch = Watch(queue);
-    let outcome = write_groups(queue, &mut connection, run)
-        .map_err(|error| database.failed("write results", error))
-        .and_then(|()| {
-            end(queue, &connection, run).map_err(|error| database.failed("end the run", error))
-        });
+    let outcome = write_groups(queue, database, &mut connection, run).and_then(|()| {
+        end(queue, &connection, run).map_err(|error| database.failed("end the run", error))
+    });
     if let Err(error) = outcome {
         queue.fail(WriterFailure::Store(error));
     }
 }
 
-fn write_groups(queue: &Queue, connection: &mut Connection, run: i64) -> rusqlite::Result<()> {
+fn write_groups(
+    queue: &Queue,
+    database: &Database,
+    connection: &mut Connection,
+    run: i64,
+) -> Result<(), StoreError> {
     while let Some(group) = queue.take_group() {
-        write_group(connection, run, &group)?;
+        let bytes: usize = group.iter().map(Row::weight).sum();
+        database.check_room(bytes as u64)?;
+        write_group(connection, run, &group)
+            .map_err(|error| database.failed("write results", error))?;
         queue.commit(group.len() as u64);
     }
     Ok(())

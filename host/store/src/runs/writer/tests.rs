@@ -10,7 +10,7 @@ use std::thread;
 use proptest::prelude::*;
 
 use super::*;
-use crate::database::OpenOptions;
+use crate::database::{OpenOptions, Purpose};
 use crate::runs::samples::{Fresh, end, identity, new_run, row};
 use crate::runs::{Outcome, RunState};
 
@@ -303,4 +303,24 @@ fn a_writer_that_panics_is_reported() {
         *queue.push(row(0, 0)).unwrap_err(),
         WriterFailure::Panicked
     ));
+}
+
+#[test]
+fn a_group_that_would_leave_too_little_of_the_disk_is_not_written() {
+    let fresh = Fresh::new();
+    let queue = Queue::default();
+    queue.push(row(0, 0)).unwrap();
+    queue.close(None);
+    let database = fresh.store.database().clone().with_left_free(u64::MAX);
+    let mut connection = database.connect(Purpose::Write).unwrap();
+    let error = write_groups(&queue, &database, &mut connection, 1).unwrap_err();
+    assert!(error.is_no_room(), "{error}");
+    assert_eq!(queue.counts().committed, 0);
+    let stopped = StoreError::Writing {
+        id: "a".to_owned(),
+        committed: 0,
+        pushed: 1,
+        source: Arc::new(WriterFailure::Store(error)),
+    };
+    assert!(stopped.is_no_room());
 }

@@ -43,7 +43,13 @@ fn said() -> String {
     for secret in [KEY, TOKEN] {
         said.push(secret.to_owned());
         said.push(percent_encoded(secret));
-        said.push(json!({ "json": secret }).to_string());
+        let json = json!({ "json": secret }).to_string();
+        said.push(json!(json).to_string());
+        said.push(json);
+        said.push(each(secret, |byte| format!("{byte:02x}")));
+        said.push(each(secret, |byte| format!("\\u{byte:04X}")));
+        said.push(each(secret, |byte| format!("{}\0", char::from(byte))));
+        said.push(each(secret, |byte| format!("\0{}", char::from(byte))));
         for before in ["", "a", "ab"] {
             let text = format!("{before}{secret} and more");
             said.push(STANDARD.encode(&text));
@@ -51,6 +57,11 @@ fn said() -> String {
         }
     }
     format!("raw {}", said.join(" "))
+}
+
+/// Every byte of a text, spelled so.
+fn each(text: &str, spelled: impl Fn(u8) -> String) -> String {
+    text.bytes().map(spelled).collect()
 }
 
 /// As it stands in a query.
@@ -149,7 +160,8 @@ impl Told {
         finished
     }
 
-    /// All files below a folder but for what the test wrote itself and what is compiled.
+    /// All files below a folder, those of the cache and compiled code too, but for what the test
+    /// wrote itself.
     fn look(&mut self, when: &str, folder: &Path) {
         for entry in fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("read").path();
@@ -434,13 +446,8 @@ fn utf16(bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn the_search_finds_what_it_looks_for() {
-    let each = |before: &str, digits: usize| {
-        KEY.bytes().fold(String::new(), |mut text, byte| {
-            write!(text, "{before}{byte:0digits$x}").expect("a string takes everything");
-            text
-        })
-    };
-    let (hex, escaped) = (each("", 2), each("\\u", 4));
+    let hex = each(KEY, |byte| format!("{byte:02x}"));
+    let escaped = each(KEY, |byte| format!("\\u{byte:04x}"));
     let wide: Vec<u8> = TOKEN.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let wrapped = format!("│ {} ┆\n│ {} │", &TOKEN[..9], &TOKEN[9..]);
     let deflated =

@@ -6,7 +6,8 @@
 //!
 //! - as it is, whatever the case of its letters, and in UTF-16 of either order;
 //! - percent-encoded, in part or whole, once or twice;
-//! - escaped for JSON, HTML and XML, as the usual libraries do, or letter by letter;
+//! - escaped for JSON, HTML and XML, as the usual libraries do, or letter by letter; in JSON also
+//!   twice, as it stands in a text of JSON within JSON, and in a body that has such a text;
 //! - in hex, and inside any base64 text whatever its alignment (so `Basic` headers and encoded
 //!   logs count), both also across the ends of lines.
 //!

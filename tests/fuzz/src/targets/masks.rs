@@ -32,22 +32,8 @@ pub(super) fn run(input: &[u8]) -> String {
     let after = &rest[rest.len().min(count)..];
     let masker = Masker::new(&[Secret::new(secret.clone())]);
     let said = [before, secret.as_bytes(), after].concat();
-    let way = way % 6;
-    let written: Vec<u8> = match way {
-        0 => said,
-        1 => percent_where_needed(&said),
-        2 => serde_json::to_string(&String::from_utf8_lossy(&said))
-            .expect("a text is JSON")
-            .into_bytes(),
-        3 => STANDARD.encode(&said).into_bytes(),
-        4 => URL_SAFE.encode(&said).into_bytes(),
-        _ => format!(
-            "{}{}",
-            String::from_utf8_lossy(before),
-            STANDARD_NO_PAD.encode(&said)
-        )
-        .into_bytes(),
-    };
+    let way = way % 9;
+    let written = written(way, before, said);
     let cleaned = masker.mask_bytes(&written);
     let secret = secret.to_ascii_lowercase();
     let is_in = |bytes: &[u8]| {
@@ -70,6 +56,29 @@ pub(super) fn run(input: &[u8]) -> String {
     format!("{} {is_masked}", char::from(b'a' + way))
 }
 
+/// What is said, written in one of the ways; `before` is its beginning.
+fn written(way: u8, before: &[u8], said: Vec<u8>) -> Vec<u8> {
+    let text = String::from_utf8_lossy(&said);
+    let json = |text: &str| serde_json::Value::from(text).to_string();
+    match way {
+        1 => percent_where_needed(&said),
+        2 => json(&text).into_bytes(),
+        3 => STANDARD.encode(&said).into_bytes(),
+        4 => URL_SAFE.encode(&said).into_bytes(),
+        5 => {
+            let before = String::from_utf8_lossy(before);
+            format!("{before}{}", STANDARD_NO_PAD.encode(&said)).into_bytes()
+        }
+        6 => json(&json(&text)).into_bytes(),
+        7 => {
+            let pair = |byte: &u8| format!("{byte:02x}").into_bytes();
+            said.iter().flat_map(pair).collect()
+        }
+        8 => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        _ => said,
+    }
+}
+
 /// As a form encodes: what is no letter or digit.
 fn percent_where_needed(bytes: &[u8]) -> Vec<u8> {
     let one = |byte: &u8| match byte {
@@ -87,7 +96,27 @@ fn decoded(bytes: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
         ("percent-decoding", percent_decoded(bytes)),
     ];
     if let Ok(value) = serde_json::from_slice::<String>(bytes) {
+        if let Ok(inner) = serde_json::from_str::<String>(&value) {
+            all.push(("reading JSON twice", inner.into_bytes()));
+        }
         all.push(("reading JSON", value.into_bytes()));
+    }
+    for start in 0..2.min(bytes.len()) {
+        let pairs = bytes[start..].chunks_exact(2);
+        let units: Vec<u16> = pairs
+            .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
+            .collect();
+        all.push(("UTF-16", String::from_utf16_lossy(&units).into_bytes()));
+    }
+    let hex = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    for run in text
+        .split(|c: char| !c.is_ascii_hexdigit())
+        .filter(|run| run.len() >= 2)
+    {
+        for start in 0..2 {
+            let pairs = run.as_bytes()[start..].chunks_exact(2);
+            all.push(("hex", pairs.filter_map(hex).collect()));
+        }
     }
     let is_base64 = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '-' | '_');
     for run in text

@@ -12,26 +12,45 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
 /// Every spelling of a secret that is looked for.
 pub(super) fn forms(value: &str) -> BTreeSet<Vec<u8>> {
-    let texts = [json(value), percent(value), html(value), base64(value)];
-    let mut forms: BTreeSet<Vec<u8>> = texts
+    let wide: Vec<Vec<u8>> = [u16::to_le_bytes, u16::to_be_bytes]
         .into_iter()
-        .flatten()
-        .map(String::into_bytes)
+        .map(|bytes| value.encode_utf16().flat_map(bytes).collect())
         .collect();
-    forms.insert(value.as_bytes().to_vec());
-    forms.insert(hex(value, "").into_bytes());
-    forms.insert(hex(value, "\\x").into_bytes());
-    for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
-        let wide: Vec<u8> = value.encode_utf16().flat_map(bytes).collect();
-        // In a string of JSON its zeros are spelled.
-        forms.extend(std::str::from_utf8(&wide).map(|wide| json_string(wide).into_bytes()));
-        forms.insert(wide);
-    }
-    forms
+    let mut texts = vec![value.to_owned(), hex(value, "")];
+    texts.extend([json(value), percent(value), html(value), base64(value)].concat());
+    texts.extend(within_json(&hex(value, "\\x")));
+    // In a string of JSON its zeros are spelled.
+    let spelled = wide
+        .iter()
+        .filter_map(|wide| std::str::from_utf8(wide).ok());
+    texts.extend(spelled.flat_map(|wide| within_json(&json_string(wide))));
+    // A text with any of these may stand in the JSON of a body, or of a record of ours.
+    let in_body: Vec<String> = texts.iter().map(|text| json_string(text)).collect();
+    let texts = texts.into_iter().chain(in_body);
+    texts.map(String::into_bytes).chain(wide).collect()
 }
 
-/// In strings of JSON, JavaScript and their like.
+/// A text, and the same where what it stands in is a string of JSON.
+fn within_json(text: &str) -> Vec<String> {
+    let mut all = usual_json(text);
+    all.push(text.to_owned());
+    all
+}
+
+/// In strings of JSON, JavaScript and their like, and in those of JSON that is such a string: the
+/// arguments of a tool, the logged body of a response. What is deeper is not looked for.
 fn json(value: &str) -> Vec<String> {
+    let whole = |text: &str| escaped(text, |_| true);
+    let usual = usual_json(value);
+    let twice = usual.iter().flat_map(|inner| usual_json(inner));
+    let mut all: Vec<String> = twice.chain(usual.iter().map(|text| whole(text))).collect();
+    all.extend(within_json(&whole(value)));
+    all.extend(usual);
+    all
+}
+
+/// As the usual libraries spell it.
+fn usual_json(value: &str) -> Vec<String> {
     let plain = &json_string(value);
     let beyond_ascii = |sign: char| !sign.is_ascii();
     vec![
@@ -48,7 +67,6 @@ fn json(value: &str) -> Vec<String> {
         escaped(&plain.replace("\\\"", "\""), |sign| {
             "<>&+'`\"".contains(sign) || !sign.is_ascii()
         }),
-        escaped(value, |_| true),
     ]
 }
 
@@ -149,7 +167,10 @@ fn base64(value: &str) -> Vec<String> {
             [
                 core.replace('+', "%2B").replace('/', "%2F"),
                 core.replace('/', "\\/"),
+                core.replace('/', "\\\\/"),
+                core.replace('/', "\\\\\\/"),
                 core.replace('+', "\\u002b"),
+                core.replace('+', "\\\\u002b"),
                 core,
                 self::core(&URL_SAFE_NO_PAD, value, offset),
             ]

@@ -203,7 +203,12 @@ fn escaped(text: &str) -> Vec<(&'static str, String)> {
     vec![
         ("as it is", text.to_owned()),
         ("json, slashes", json.replace('/', "\\/")),
+        ("json twice", serde_json::to_string(&json).unwrap()),
         ("json", json),
+        (
+            "json twice, numbers",
+            each(&|it| format!("\\\\u{:04x}", number(it))),
+        ),
         (
             "json, numbers",
             each(&|it| format!("\\u{:04X}", number(it))),
@@ -229,6 +234,10 @@ fn encoded(text: &str) -> Vec<(&'static str, Vec<u8>)> {
         |bytes: fn(u16) -> [u8; 2]| -> Vec<u8> { text.encode_utf16().flat_map(bytes).collect() };
     vec![
         ("hex", hex(|byte| format!("{byte:02x}"))),
+        (
+            "escaped hex in json",
+            hex(|byte| format!("\\\\x{byte:02x}")),
+        ),
         ("HEX", hex(|byte| format!("{byte:02X}"))),
         ("base64", base64.clone().into_bytes()),
         ("base64 for URLs", URL_SAFE.encode(text).into_bytes()),
@@ -272,8 +281,11 @@ proptest! {
             };
             spellings(&secret).into_iter().map(around).collect()
         };
+        // What begins an escape before it takes the first characters of a secret along.
+        let is_whole = !before.contains(['%', '\\', '&']);
         for (name, text) in texts {
-            prop_assert!(readings(&text).iter().any(|reading| contains(reading, secret.as_bytes())), "{name} is not read");
+            let is_read = readings(&text).iter().any(|reading| contains(reading, secret.as_bytes()));
+            prop_assert!(is_read || !is_whole, "{name} is not read");
             let masked = masker.mask_bytes(&text);
             for reading in readings(&masked) {
                 prop_assert!(!contains(&reading, secret.as_bytes()), "{name}: {}", String::from_utf8_lossy(&masked));
@@ -305,6 +317,36 @@ fn what_the_usual_libraries_make_of_odd_characters_is_masked() {
     for text in cases {
         assert_eq!(masker.mask(&format!("<{text}>")), "<[masked]>");
     }
+}
+
+#[test]
+fn a_secret_in_json_within_json_is_masked_whoever_wrote_either() {
+    let secret = "a<\"+/\\\u{e9}z";
+    let masker = masker(&[secret]);
+    let wide: Vec<u8> = "sk-12345"
+        .encode_utf16()
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let wide = String::from_utf8(wide).unwrap();
+    let twice = |text: &str| serde_json::to_string(&serde_json::to_string(text).unwrap()).unwrap();
+    let cases = [
+        // Both JavaScript's, Python's, PHP's; Python's within Go's; letter by letter, either way.
+        r#"a<\\\"+/\\\\éz"#,
+        r#"a<\\\"+/\\\\\\u00e9z"#,
+        r#"a<\\\"+\\\/\\\\\\u00e9z"#,
+        r#"a\u003c\\\"+/\\\\\\u00e9z"#,
+        r"\\u0061\\u003c\\u0022\\u002b\\u002f\\u005c\\u00e9\\u007a",
+        r"\u0061\u003c\u005c\u0022\u002b\u002f\u005c\u005c\u00e9\u007a",
+        // And where those stand in a body of JSON.
+        r#"a<\\\\\\\"+/\\\\\\\\éz"#,
+        r"\\\\u0061\\\\u003c\\\\u0022\\\\u002b\\\\u002f\\\\u005c\\\\u00e9\\\\u007a",
+    ];
+    for text in cases {
+        assert_eq!(masker.mask(&format!("<{text}>")), "<[masked]>");
+    }
+    assert_eq!(masker.mask(&twice(secret)), r#""\"[masked]\"""#);
+    let masker = self::masker(&["sk-12345"]);
+    assert_eq!(masker.mask(&twice(&wide)), r#""\"[masked]\"""#);
 }
 
 #[test]

@@ -3,7 +3,8 @@
 //! Both are real. [`ModelApi`] is an HTTP server on the loopback interface that answers
 //! as it is told and remembers what it saw; [`QuotaServer`] is one that enforces a limit in
 //! real time and keeps the books; a [`Client`] speaks to either; [`readings`] are all that bytes can
-//! be taken for. [`Run`] starts the built
+//! be taken for; [`peak`] is what something takes in memory, an [`archive`] what it may have
+//! to read. [`Run`] starts the built
 //! program in an empty home with nothing in its environment but what the test gives it. What
 //! is tested is therefore what a user gets, sockets and signals included. [`crash_cycles`]
 //! kills it again and again and looks at what is left.
@@ -13,19 +14,23 @@
 //! panics: the harness has no errors to handle.
 
 mod answer;
+mod archive;
 mod chance;
 mod client;
 pub mod compat;
 mod crash;
+mod memory;
 mod model_api;
 mod quota;
 mod readings;
 mod run;
 
 pub use answer::{Answer, Gate};
+pub use archive::{Packing, archive};
 pub use chance::Chance;
 pub use client::{Client, Reply};
 pub use crash::{CrashTally, crash_cycles, crash_storm};
+pub use memory::{Counting, peak};
 pub use model_api::{ModelApi, Seen, View};
 pub use quota::{Limit, Phase, Quota, QuotaServer, Says, Traffic, TrafficCall};
 pub use readings::{inflated, readings};

@@ -16,6 +16,7 @@
 
 mod assertion_text;
 mod assertions;
+pub mod bounds;
 mod catalog;
 mod chat;
 mod csv_rows;

@@ -11,6 +11,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use crate::bounds::REFERENCES;
 use crate::files::Files;
 use crate::node::{Key, Kind, Mark, Node, Text};
 use crate::plan::Position;
@@ -36,7 +37,7 @@ const PERHAPS_SCHEMAS: [&str; 2] = ["value", "config"];
 const MAX_CHAIN: usize = 16;
 
 /// What all references together may bring, in bytes; a few lines of them can ask for gigabytes.
-const MAX_BROUGHT: usize = 64 << 20;
+const MAX_BROUGHT: usize = REFERENCES.base;
 
 /// What a value costs beside its text.
 const VALUE: usize = 64;

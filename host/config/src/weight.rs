@@ -8,19 +8,10 @@
 
 use serde_json::{Map, Value};
 
+use crate::bounds::{MAX_TESTS, TESTS};
 use crate::files::VALUE;
 use crate::node::Node;
 use crate::plan::{Assertion, Check, Position, Test};
-
-/// What all tests of a plan may weigh, whatever was read.
-const MAX_TESTS: usize = 4 << 30;
-
-/// What they may weigh if nothing was read: ten thousand tests of fifty assertions that
-/// `defaultTest` gives them.
-const MIN_TESTS: usize = 256 << 20;
-
-/// And for each byte that was: a million rows of a number each have room.
-const TIMES_READ: usize = 512;
 
 /// What an allocation costs beside its bytes.
 const ALLOCATION: usize = 16;
@@ -36,8 +27,7 @@ pub(crate) const MAX_HANDED: usize = 256 << 20;
 
 /// What all tests of a plan may weigh that are made of so many bytes.
 pub(crate) fn max_of_tests(read: usize) -> usize {
-    let more = TIMES_READ.saturating_mul(read);
-    MIN_TESTS.saturating_add(more).min(MAX_TESTS)
+    TESTS.of(read).min(MAX_TESTS)
 }
 
 /// The weight of a test.

@@ -14,11 +14,12 @@ use std::collections::{HashMap, HashSet};
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, StrInput, Tag};
 use serde_json::Number;
 
+use crate::bounds::TREE;
 use crate::node::{Key, Kind, MAX_DEPTH, MAX_VALUES, Malformed, Mark, Node, Text};
 
 /// What aliases may copy in all, in bytes of text plus [`NODE_WEIGHT`] a value: some thousand
 /// times what shared blocks in real configs come to.
-const MAX_ALIASED: usize = 16 << 20;
+const MAX_ALIASED: usize = TREE.base;
 
 /// What a value costs beside its text.
 const NODE_WEIGHT: usize = 64;

@@ -4,57 +4,29 @@
 //! An allocator that counts stands in for the system's, so that the numbers are the same on every
 //! machine. One test alone, since all threads share the counters.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use miniz_oxide::deflate::compress_to_vec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use runner_config::bounds::{self, Bound};
 use runner_config::{Catalog, LoadRequest, load};
-
-/// The system's allocator, with the sum of what lives.
-struct Counting;
-
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
+use runner_tests::{Counting, Packing, archive};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
-
-fn count(size: usize) {
-    let live = LIVE.fetch_add(size, Ordering::Relaxed) + size;
-    PEAK.fetch_max(live, Ordering::Relaxed);
-}
-
-#[expect(unsafe_code, reason = "counts and hands everything on as it is")]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(place, layout) }
-    }
-
-    unsafe fn realloc(&self, place: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Both are there while one is copied to the other.
-        count(size);
-        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.realloc(place, layout, size) }
-    }
-}
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
 /// What planning takes that has nothing to do with the files.
 const BASE: usize = 8 * MIB;
+
+/// The bound of trees where nothing in them is copied.
+const TREE: Bound = multiple(bounds::TREE.times);
+
+const fn multiple(times: usize) -> Bound {
+    Bound { times, base: 0 }
+}
 
 /// A config with its files.
 struct Input {
@@ -109,10 +81,8 @@ impl Input {
             cwd: folder.path().to_owned(),
             ..LoadRequest::default()
         };
-        let before = LIVE.load(Ordering::Relaxed);
-        PEAK.store(before, Ordering::Relaxed);
-        let planned = load(&request).and_then(|loaded| loaded.config.plan(&catalog));
-        let peak = PEAK.load(Ordering::Relaxed) - before;
+        let plan = || load(&request).and_then(|loaded| loaded.config.plan(&catalog));
+        let (planned, peak) = runner_tests::peak(plan);
         let said = match planned {
             Ok((plan, _)) => format!("{} cases", plan.case_count()),
             Err(error) => error.to_string(),
@@ -120,15 +90,15 @@ impl Input {
         (peak, said)
     }
 
-    /// Asserts that the peak is at most `times` the size.
-    fn takes(&self, name: &str, times: usize, expected: &str) {
-        self.takes_at_most(name, times * self.size() + BASE, expected);
+    /// Asserts that the peak is within a bound.
+    fn takes(&self, name: &str, bound: Bound, expected: &str) {
+        self.takes_at_most(name, bound.of(self.size()) + BASE, expected);
     }
 
     /// Asserts that the peak is at most what the tests of a plan may take that is made of this.
     fn plans(&self, name: &str) {
-        let bound = (256 * MIB + 512 * self.size()).min(4 << 30) + BASE;
-        self.takes_at_most(name, bound, "");
+        let bound = bounds::TESTS.of(self.size()).min(bounds::MAX_TESTS);
+        self.takes_at_most(name, bound + BASE, "");
     }
 
     fn takes_at_most(&self, name: &str, bound: usize, expected: &str) {
@@ -150,54 +120,21 @@ fn each(count: usize, text: impl Fn(usize) -> String) -> String {
     (0..count).map(text).collect::<Vec<_>>().concat()
 }
 
-/// A zip archive of these parts, deflated.
-fn archive(parts: &[(&str, String)]) -> Vec<u8> {
-    let le = |number: usize, len: usize| number.to_le_bytes()[..len].to_vec();
-    let (mut bytes, mut list) = (Vec::new(), Vec::new());
-    for (name, text) in parts {
-        let content = compress_to_vec(text.as_bytes(), 6);
-        let sizes = [le(0, 4), le(content.len(), 4), le(text.len(), 4)].concat();
-        let lengths = [le(name.len(), 2), le(0, 2)].concat();
-        let head = [le(20, 2), le(0, 2), le(8, 2), le(0, 4), sizes, lengths].concat();
-        let offset = le(bytes.len(), 4);
-        bytes.extend([&b"PK\x03\x04"[..], &head, name.as_bytes(), &content].concat());
-        list.extend(
-            [
-                &b"PK\x01\x02"[..],
-                &le(20, 2),
-                &head,
-                &[0; 10],
-                &offset,
-                name.as_bytes(),
-            ]
-            .concat(),
-        );
-    }
-    let (count, offset) = (le(parts.len(), 2), le(bytes.len(), 4));
-    let end = [
-        b"PK\x05\x06\0\0\0\0".to_vec(),
-        count.clone(),
-        count,
-        le(list.len(), 4),
-        offset,
-        le(0, 2),
-    ];
-    [bytes, list, end.concat()].concat()
-}
-
 /// A workbook of one sheet with these shared texts and cells.
 fn workbook(texts: &str, rows: &str) -> Input {
     let book = r#"<workbook xmlns:r="r"><sheets><sheet name="S" r:id="a"/></sheets></workbook>"#;
     let relations = r#"<Relationships><Relationship Id="a" Target="s.xml"/></Relationships>"#;
     let head = r#"<row><c t="inlineStr"><is><t>q</t></is></c></row>"#;
     let sheet = format!("<worksheet><sheetData>{head}{rows}</sheetData></worksheet>");
+    let texts = format!("<sst>{texts}</sst>");
     let parts = [
-        ("xl/workbook.xml", book.to_owned()),
-        ("xl/_rels/workbook.xml.rels", relations.to_owned()),
-        ("xl/sharedStrings.xml", format!("<sst>{texts}</sst>")),
-        ("xl/s.xml", sheet),
+        ("xl/workbook.xml", book),
+        ("xl/_rels/workbook.xml.rels", relations),
+        ("xl/sharedStrings.xml", &texts),
+        ("xl/s.xml", &sheet),
     ];
-    tests("t.xlsx", archive(&parts))
+    let parts = parts.map(|(name, text)| (name, text.as_bytes()));
+    tests("t.xlsx", archive(&parts, Packing::Deflated))
 }
 
 /// Files of YAML and JSON: what a value costs, and what copies values.
@@ -205,14 +142,14 @@ fn trees() {
     let flow = |value: &str| format!("[{}1]", value.repeat(MIB / value.len()));
     for value in ["1,", "{},", "[1],", "a,", "{a: 1},", "\"\","] {
         let yaml = config(&format!("x: {}", flow(value)));
-        yaml.takes(&format!("YAML {value}"), 128, "1 cases");
+        yaml.takes(&format!("YAML {value}"), TREE, "1 cases");
         if value != "a," && value != "{a: 1}," {
             let json = format!(r#"[{{"vars":{{"q":{{"x":{}}}}}}}]"#, flow(value));
-            tests("t.json", json).takes(&format!("JSON {value}"), 128, "1 cases");
+            tests("t.json", json).takes(&format!("JSON {value}"), TREE, "1 cases");
         }
     }
     let block = "- a\n".repeat(MIB / 4);
-    config(&format!("x:\n{block}")).takes("YAML, a list in lines", 128, "1 cases");
+    config(&format!("x:\n{block}")).takes("YAML, a list in lines", TREE, "1 cases");
     let too_many = config(&format!("x: {}", flow("1,").repeat(9).replace("][", ",")));
     too_many.takes_at_most(
         "YAML of too many values",
@@ -225,23 +162,35 @@ fn trees() {
         all
     });
     let nested = format!("{anchors}{text}{}", "]".repeat(60));
-    config(&format!("x: {nested}")).takes("nested anchors", 8, "1 cases");
+    config(&format!("x: {nested}")).takes("nested anchors", multiple(8), "1 cases");
     let asked = each(60, |n| format!("*a{n}, "));
     let asked = config(&format!("x: {nested}\ny: [{asked}]"));
     asked.takes(
         "nested anchors that are asked for",
-        40,
+        bounds::TREE,
         "aliases copy more than 16 MiB",
     );
     let references = "{ $ref: '#/x' }, ".repeat(1000);
     let references = config(&format!("x: {text}\ny: [{references}]"));
-    references.takes("references to a long text", 140, "brings more than 64 MiB");
+    references.takes(
+        "references to a long text",
+        TREE.and(bounds::REFERENCES),
+        "brings more than 64 MiB",
+    );
 }
 
 /// Rows: what a test costs, and what multiplies it.
 fn rows() {
-    tests("t.csv", format!("q\n{}", ",".repeat(MIB))).takes("CSV of delimiters", 8, "0 cases");
-    tests("t.csv", format!("q\n{}", "\n".repeat(MIB))).takes("CSV of line breaks", 8, "0 cases");
+    tests("t.csv", format!("q\n{}", ",".repeat(MIB))).takes(
+        "CSV of delimiters",
+        multiple(8),
+        "0 cases",
+    );
+    tests("t.csv", format!("q\n{}", "\n".repeat(MIB))).takes(
+        "CSV of line breaks",
+        multiple(8),
+        "0 cases",
+    );
     let header = (0..4000).fold("q".to_owned(), |mut all, n| {
         write!(all, ",v{n}").expect("a string");
         all
@@ -339,7 +288,7 @@ fn templates() {
             ),
             files: Vec::new(),
         };
-        prompt.takes(&format!("template {tag}"), 80, "1 cases");
+        prompt.takes(&format!("template {tag}"), bounds::TEMPLATE, "1 cases");
     }
     let env = each(1000, |n| format!("  K{n}: '{}'\n", "x".repeat(1000)));
     let prompts = each(1000, |n| format!("'{{{{q}}}} {{{{env.K1}}}} {n}', "));
@@ -347,7 +296,11 @@ fn templates() {
         config: format!("env:\n{env}prompts: [{prompts}]\nproviders: [echo]"),
         files: Vec::new(),
     };
-    env.takes("a large env and many prompts", 80, "1000 cases");
+    env.takes(
+        "a large env and many prompts",
+        bounds::TEMPLATE,
+        "1000 cases",
+    );
 }
 
 /// Texts of no plan at all, some of them long.
@@ -395,17 +348,10 @@ fn chance() {
         for name in ["t.yaml", "t.json", "t.jsonl", "t.csv"] {
             let input = tests(name, text.clone());
             let (peak, _) = input.peak();
-            // A row of a few bytes is a test: `rows` looks at those.
-            let times = if name.ends_with('l') || name == "t.json" {
-                400
-            } else {
-                1500
-            };
-            prop_assert!(
-                peak <= times * input.size() + BASE,
-                "{name}: {peak} of {}",
-                input.size()
-            );
+            let size = input.size();
+            // What aliases copy is far below what they may.
+            let bound = bounds::TREE.and(multiple(bounds::TESTS.times)).of(size);
+            prop_assert!(peak <= bound, "{name}: {peak} of {size}");
         }
         Ok(())
     });

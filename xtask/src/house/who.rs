@@ -21,7 +21,7 @@ const ROOMS: [Room; 11] = [
     Room {
         name: "runner-config",
         uses: &[],
-        tests_use: &[],
+        tests_use: &["runner-tests"],
     },
     Room {
         name: "runner-sandbox",
@@ -77,6 +77,7 @@ const ROOMS: [Room; 11] = [
             "runner-eval",
             "runner-sandbox",
             "runner-scheduler",
+            "runner-tests",
         ],
         tests_use: &[],
     },

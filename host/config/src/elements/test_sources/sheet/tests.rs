@@ -1,7 +1,7 @@
 //! Spreadsheets as programs write them, and as strangers do.
 
-use miniz_oxide::deflate::compress_to_vec;
 use proptest::prelude::*;
+use runner_tests::Packing;
 use serde_json::{Value, json};
 
 use super::*;
@@ -9,54 +9,16 @@ use crate::fixture::Folder;
 
 /// A zip archive of these parts; `packed`: deflated, else stored.
 fn archive(parts: &[(&str, &str)], packed: bool) -> Vec<u8> {
-    let le = |number: usize, len: usize| number.to_le_bytes()[..len].to_vec();
-    let (mut bytes, mut list) = (Vec::new(), Vec::new());
-    for (name, text) in parts {
-        let content = if packed {
-            compress_to_vec(text.as_bytes(), 6)
-        } else {
-            text.as_bytes().to_vec()
-        };
-        let method = if packed { 8 } else { 0 };
-        let offset = bytes.len();
-        // Version, flags, method, time, checksum (which nobody asks for), sizes, lengths.
-        let head = [
-            le(20, 2),
-            le(0, 2),
-            le(method, 2),
-            le(0, 4),
-            le(0, 4),
-            le(content.len(), 4),
-            le(text.len(), 4),
-            le(name.len(), 2),
-            le(0, 2),
-        ]
-        .concat();
-        bytes.extend(b"PK\x03\x04");
-        bytes.extend(&head);
-        bytes.extend(name.as_bytes());
-        bytes.extend(content);
-        list.extend(b"PK\x01\x02");
-        list.extend(le(20, 2));
-        list.extend(&head);
-        list.extend([le(0, 2), le(0, 2), le(0, 2), le(0, 4), le(offset, 4)].concat());
-        list.extend(name.as_bytes());
-    }
-    let offset = bytes.len();
-    bytes.extend(&list);
-    bytes.extend(b"PK\x05\x06\0\0\0\0");
-    let count = le(parts.len(), 2);
-    bytes.extend(
-        [
-            count.clone(),
-            count,
-            le(list.len(), 4),
-            le(offset, 4),
-            le(0, 2),
-        ]
-        .concat(),
-    );
-    bytes
+    let parts: Vec<(&str, &[u8])> = parts
+        .iter()
+        .map(|(name, text)| (*name, text.as_bytes()))
+        .collect();
+    let packing = if packed {
+        Packing::Deflated
+    } else {
+        Packing::Stored
+    };
+    runner_tests::archive(&parts, packing)
 }
 
 const BOOK: &str = r#"<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="First" sheetId="1" r:id="rId1"/><sheet name="More" sheetId="2" r:id="rId2"/></sheets></workbook>"#;

@@ -1,0 +1,54 @@
+//! What is promised of the memory: how much a reader may take for each byte that it reads, and
+//! besides.
+//!
+//! The README repeats these figures; `tests/memory.rs` and the fuzzer hold the readers to them.
+
+/// A bound that grows with what is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bound {
+    /// Bytes for each byte that is read.
+    pub times: usize,
+    /// Bytes besides.
+    pub base: usize,
+}
+
+impl Bound {
+    /// What so many bytes may take.
+    pub const fn of(self, read: usize) -> usize {
+        self.base.saturating_add(self.times.saturating_mul(read))
+    }
+
+    /// Both together.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self {
+            times: self.times + other.times,
+            base: self.base + other.base,
+        }
+    }
+}
+
+/// A tree of YAML or JSON, with what aliases copy.
+pub const TREE: Bound = Bound {
+    times: 128,
+    base: 16 << 20,
+};
+
+/// What references of a tree bring.
+pub const REFERENCES: Bound = Bound {
+    times: 0,
+    base: 64 << 20,
+};
+
+/// A template.
+pub const TEMPLATE: Bound = Bound { times: 80, base: 0 };
+
+/// All tests of a plan: ten thousand tests of fifty assertions that `defaultTest` gives them have
+/// room whatever was read, and so does a million rows of a number each.
+pub const TESTS: Bound = Bound {
+    times: 512,
+    base: 256 << 20,
+};
+
+/// And however much was read.
+pub const MAX_TESTS: usize = 4 << 30;

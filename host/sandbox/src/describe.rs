@@ -11,8 +11,8 @@ mod words;
 use crate::abi::Info;
 use crate::notice::{Code, Finding};
 
-pub use schema::Problem;
 pub(crate) use schema::Schemas;
+pub use schema::{Problem, problems_of};
 
 /// What the binary exports; `describe` must claim neither more nor less.
 #[derive(Debug, Clone, Copy)]

@@ -37,7 +37,7 @@ mod v0_1;
 mod wasi;
 
 pub use call::{Call, CallUsage, Called};
-pub use describe::Problem;
+pub use describe::{Problem, problems_of};
 pub use host::{Host, Nothing};
 pub use inspect::Inspection;
 pub use limits::CallLimits;

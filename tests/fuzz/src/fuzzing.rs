@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::corpus;
-use crate::memory;
 use crate::mutation::{Chance, change};
 use crate::targets::Target;
 
@@ -146,7 +145,7 @@ impl<'a> Fuzzing<'a> {
             Found { what, file }
         };
         let run = AssertUnwindSafe(|| (self.target.run)(input));
-        let (result, peak) = memory::peak(|| panic::catch_unwind(run));
+        let (result, peak) = runner_tests::peak(|| panic::catch_unwind(run));
         let outcome = result.map_err(|panicked| {
             let text = panicked.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panicked.downcast_ref::<&str>().map(ToString::to_string));

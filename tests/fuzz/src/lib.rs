@@ -5,16 +5,18 @@
 //! it knows by what the target says of it. What breaks is written to a file before it can break
 //! the process.
 //!
-//! Why not cargo-fuzz: its guidance by coverage needs a nightly compiler and compiles the engine
-//! once more with other flags. On a stable compiler bolero and proptest only draw inputs. What
-//! stands here instead of them is a page, and runs in the build that the tests use.
+//! Why not cargo-fuzz or bolero stands in `README.md`. What stands here instead of them is a page,
+//! and runs in the build that the tests use.
 
 mod corpus;
 mod fuzzing;
-mod memory;
 mod mutation;
 mod targets;
 
 pub use corpus::{folder, kept};
 pub use fuzzing::{Found, Fuzzing};
 pub use targets::{TARGETS, Target};
+
+/// So that a target can promise a bound and hold it.
+#[global_allocator]
+static ALLOCATOR: runner_tests::Counting = runner_tests::Counting;

@@ -1,12 +1,16 @@
 //! What is tried. Each says what came out, so that the loop sees what is new, and panics where a
 //! promise is broken.
 
+use runner_config::bounds::{self, Bound};
+
 mod component;
 mod files;
 mod gateway;
 mod headers;
+mod imports;
 mod machines;
 mod masks;
+mod schema;
 
 /// A reader of bytes, and what it promises.
 pub struct Target {
@@ -27,38 +31,47 @@ pub struct Target {
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 
+/// A config with its files, and the plan of it.
+const PLAN: Bound = bounds::TREE
+    .and(bounds::REFERENCES)
+    .and(bounds::TESTS)
+    .and(Bound {
+        times: 0,
+        base: files::BASE,
+    });
+
 /// Everything that is tried.
 pub const TARGETS: &[Target] = &[
     Target {
         name: "yaml",
         words: files::YAML,
         longest: 64 * KIB,
-        times: 400,
-        base: 256 * MIB,
+        times: PLAN.times,
+        base: PLAN.base,
         run: files::yaml,
     },
     Target {
         name: "json",
         words: files::JSON,
         longest: 64 * KIB,
-        times: 400,
-        base: 64 * MIB,
+        times: PLAN.times,
+        base: PLAN.base,
         run: files::json,
     },
     Target {
         name: "jsonl",
         words: files::JSON,
         longest: 64 * KIB,
-        times: 3000,
-        base: 64 * MIB,
+        times: PLAN.times,
+        base: PLAN.base,
         run: files::jsonl,
     },
     Target {
         name: "csv",
         words: files::CSV,
         longest: 4 * KIB,
-        times: 3000,
-        base: 512 * MIB,
+        times: PLAN.times,
+        base: PLAN.base,
         run: files::csv,
     },
     Target {
@@ -108,6 +121,22 @@ pub const TARGETS: &[Target] = &[
         times: 4000,
         base: 512 * MIB,
         run: component::run,
+    },
+    Target {
+        name: "imports",
+        words: imports::WORDS,
+        longest: 64 * KIB,
+        times: 4000,
+        base: 512 * MIB,
+        run: imports::run,
+    },
+    Target {
+        name: "schema",
+        words: schema::WORDS,
+        longest: 64 * KIB,
+        times: 4000,
+        base: 64 * MIB,
+        run: schema::run,
     },
     Target {
         name: "scheduler",

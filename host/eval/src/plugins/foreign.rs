@@ -317,11 +317,36 @@ pub(super) fn granted_json(granted: &Permissions) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
     fn what_is_pasted_holds_what_was_wanted_and_nothing_else() {
-        let nasty = "k\": { env: X }\n    limits: { memory_mb: 4096 }\n#\u{202e}\u{85}ä🦀\\";
+        pasted("k\": { env: X }\n    limits: { memory_mb: 4096 }\n#\u{202e}\u{85}ä🦀\\");
+    }
+
+    /// What means something in YAML, and anything.
+    fn words() -> impl Strategy<Value = String> {
+        let sign = prop::sample::select(vec![
+            "\n", "\r\n", "  ", "- ", ": ", "\"", "'", "\\", "{", "}", "[", "]", "&a ", "*a",
+            "<<: ", "!!str ", "#", "|", ">-", "%", "? ", "---\n", "limits: ", "\\u0022", "\t",
+            "\u{2028}",
+        ]);
+        let any = any::<char>().prop_map(String::from);
+        prop::collection::vec(prop_oneof![sign.prop_map(str::to_owned), any], 1..40)
+            .prop_map(|words| words.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_component_says_is_pasted_as_it_is(nasty in words()) {
+            pasted(&nasty);
+        }
+    }
+
+    /// Asserts that these words are read again where they were written, and nowhere else.
+    fn pasted(nasty: &str) {
         let permissions = Permissions {
             hosts: vec![format!("https://{nasty}"), "https://a.example".to_owned()],
             credentials: [(

@@ -84,6 +84,15 @@ impl Schemas {
     }
 }
 
+/// Problems of a value by a JSON Schema that a plugin could bring, within the same bounds.
+///
+/// # Errors
+/// Why the schema is none.
+pub fn problems_of(schema: &str, value: &Value) -> Result<Vec<Problem>, String> {
+    let schema = Schema::read("schema", schema).map_err(|finding| finding.message)?;
+    Ok(schema.problems(value))
+}
+
 impl Schema {
     fn read(field: &str, text: &str) -> Result<Self, Finding> {
         if text.len() > MAX_SCHEMA_BYTES {

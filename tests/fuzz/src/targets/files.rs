@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use runner_config::plan::Check;
-use runner_config::{Catalog, LoadRequest, load};
+use runner_config::{Catalog, LoadRequest, bounds, load};
+use runner_tests::{Packing, archive, peak};
 use serde_json::json;
 
 /// YAML, and what configs say in it.
@@ -236,6 +237,9 @@ fn catalog() -> Catalog {
 }
 
 /// Loads the config with this file beside it, and does with it what a run does, for some cases.
+/// What reading takes that has nothing to do with the files.
+pub(super) const BASE: usize = 8 << 20;
+
 fn loaded(config: &[u8], name: &str, content: &[u8]) -> String {
     let folder: &Path = FOLDER.0.path();
     let write = |name: &str, bytes: &[u8]| {
@@ -250,7 +254,13 @@ fn loaded(config: &[u8], name: &str, content: &[u8]) -> String {
         env: [("HOME".to_owned(), "/root".to_owned())].into(),
         ..LoadRequest::default()
     };
-    let plan = match load(&request).and_then(|loaded| loaded.config.plan(&catalog())) {
+    let (read, peak) = peak(|| load(&request));
+    let bound = bounds::TREE.and(bounds::REFERENCES).of(config.len()) + BASE;
+    assert!(
+        peak <= bound,
+        "{peak} bytes of memory to read it, of {bound}"
+    );
+    let plan = match read.and_then(|loaded| loaded.config.plan(&catalog())) {
         Ok((plan, _)) => plan,
         Err(error) => return error.to_string(),
     };
@@ -314,41 +324,7 @@ pub(super) fn xlsx(input: &[u8]) -> String {
         ("xl/styles.xml", part()),
         ("xl/s.xml", part()),
     ];
-    data("t.xlsx", &archive(&parts))
-}
-
-/// A zip archive of these parts, stored as they are.
-fn archive(parts: &[(&str, &[u8])]) -> Vec<u8> {
-    let le = |number: usize, len: usize| number.to_le_bytes()[..len].to_vec();
-    let (mut bytes, mut list) = (Vec::new(), Vec::new());
-    for (name, content) in parts {
-        let sizes = [le(0, 4), le(content.len(), 4), le(content.len(), 4)].concat();
-        let lengths = [le(name.len(), 2), le(0, 2)].concat();
-        let head = [le(20, 2), le(0, 2), le(0, 2), le(0, 4), sizes, lengths].concat();
-        let offset = le(bytes.len(), 4);
-        bytes.extend([&b"PK\x03\x04"[..], &head, name.as_bytes(), content].concat());
-        list.extend(
-            [
-                &b"PK\x01\x02"[..],
-                &le(20, 2),
-                &head,
-                &[0; 10],
-                &offset,
-                name.as_bytes(),
-            ]
-            .concat(),
-        );
-    }
-    let (count, offset) = (le(parts.len(), 2), le(bytes.len(), 4));
-    let end = [
-        b"PK\x05\x06\0\0\0\0".to_vec(),
-        count.clone(),
-        count,
-        le(list.len(), 4),
-        offset,
-        le(0, 2),
-    ];
-    [bytes, list, end.concat()].concat()
+    data("t.xlsx", &archive(&parts, Packing::Stored))
 }
 
 /// A prompt, with variables of every kind.

@@ -14,6 +14,7 @@
 
 mod describe;
 mod misbehaviour;
+mod told;
 mod world;
 
 use bindings::exports::runner::plugin::assertion::{Grade, Input};
@@ -134,10 +135,13 @@ impl meta::Guest for Hostile {
 impl provider::Guest for Hostile {
     fn complete(
         target: Target,
-        _request: Request,
+        request: Request,
         _context: CallContext,
     ) -> Result<Completion, Error> {
-        let text = misbehaviour::by_name(&target.name);
+        let text = match target.name.as_str() {
+            "as-told" => told::follow(&request.prompt),
+            name => misbehaviour::by_name(name),
+        };
         if target.name == "deep-error" {
             return Err(deep_error());
         }

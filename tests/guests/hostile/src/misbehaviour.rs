@@ -280,7 +280,7 @@ fn work() -> String {
 }
 
 /// `3 ok, 2 budget, 1 denied, 0 other`.
-fn tally(results: impl Iterator<Item = Result<(), Error>>) -> String {
+pub(crate) fn tally(results: impl Iterator<Item = Result<(), Error>>) -> String {
     let (mut ok, mut budget, mut denied, mut other) = (0, 0, 0, 0);
     for result in results {
         match result.map_err(|error| error.code) {
@@ -293,7 +293,7 @@ fn tally(results: impl Iterator<Item = Result<(), Error>>) -> String {
     format!("{ok} ok, {budget} budget, {denied} denied, {other} other")
 }
 
-fn request() -> http::Request {
+pub(crate) fn request() -> http::Request {
     http::Request {
         method: "GET".into(),
         url: "https://example.com/".into(),
@@ -306,7 +306,7 @@ fn request() -> http::Request {
     }
 }
 
-fn prompt() -> Request {
+pub(crate) fn prompt() -> Request {
     Request {
         messages: vec![],
         prompt: String::new(),

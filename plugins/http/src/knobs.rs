@@ -36,20 +36,6 @@ const KNOWN: [&str; 18] = [
     "vars",
 ];
 
-/// Keys that say where a request goes and what is in it. They are the provider's config's alone:
-/// the options of a test may be a stranger's, and the key goes along.
-const TRANSPORT: [&str; 9] = [
-    "basePath",
-    "body",
-    "headers",
-    "method",
-    "queryParams",
-    "request",
-    "transformRequest",
-    "url",
-    "useHttps",
-];
-
 /// Keys that cannot be honoured, and what to do instead.
 const REFUSED: [(&str, &str); 9] = [
     (
@@ -196,12 +182,6 @@ impl Knobs {
         let unknown = config.keys().filter(|key| !known(key)).cloned().collect();
         if let Some(options) = &request.options_json {
             let options = json::read::<Map<String, Value>>("options", options)?;
-            if let Some(key) = TRANSPORT.iter().find(|key| options.contains_key(**key)) {
-                return Err(Error::invalid_request(format!(
-                    "`{key}` can't be an option of a test or prompt; write it in the provider's \
-                     config, with templates for what differs"
-                )));
-            }
             config.extend(options);
         }
         let text = |key: &str| config.get(key).and_then(Value::as_str);

@@ -19,9 +19,12 @@ use crate::trust::{TrustRequest, TrustSubject};
 pub(crate) const RAW_VARS: &str = "rawVars";
 
 /// What says where and how a request is sent. Values may go into a request; who wrote the request
-/// is the config.
-const TRANSPORT: [&str; 16] = [
+/// is the config. The list is the host's own, whatever plugin reads such an option: a plugin may be
+/// a stranger's too, so it isn't asked which of its options are dangerous in a stranger's rows.
+const TRANSPORT: [&str; 18] = [
     "url",
+    "basePath",
+    "useHttps",
     "method",
     "headers",
     "body",

@@ -110,19 +110,30 @@ impl Declared {
         self.filled_in().secrets.clone()
     }
 
+    /// A text without the secrets that are known so far.
+    pub(crate) fn hide(&self, text: &str) -> String {
+        hide_in(text, &self.hidden())
+    }
+
+    /// Secrets that are left out of texts, the longest first: one may be a part of another.
+    fn hidden(&self) -> Vec<String> {
+        let declared = self.values.iter().filter(|(name, _)| {
+            let mut sources = self.sources.get(*name).into_iter().flatten();
+            is_secret_variable(name) || sources.any(|source| is_secret_variable(source))
+        });
+        let declared = declared.filter_map(|(_, value)| value.as_str().map(str::to_owned));
+        let mut secrets: Vec<String> = self.secrets().into_iter().chain(declared).collect();
+        secrets.retain(|secret| secret.len() >= SHORTEST_HIDDEN);
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets
+    }
+
     /// What readers found, without the secrets that they saw.
     pub(crate) fn without_secrets<T>(
         &self,
         verdict: Result<(T, Vec<Warning>), ConfigError>,
     ) -> Result<(T, Vec<Warning>), ConfigError> {
-        let mut secrets = self.secrets();
-        let declared = self.values.iter();
-        let declared = declared.filter(|(name, _)| is_secret_variable(name));
-        secrets.extend(declared.filter_map(|(_, value)| value.as_str().map(str::to_owned)));
-        let mut secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
-        secrets.retain(|secret| secret.len() >= SHORTEST_HIDDEN);
-        // One may be a part of another.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        let secrets = self.hidden();
         match verdict {
             Ok((value, mut warnings)) => {
                 let found = warnings.iter_mut().map(|Warning(problem)| problem);
@@ -139,14 +150,15 @@ impl Declared {
     }
 }
 
-fn hide(problem: &mut Problem, secrets: &[&str]) {
+fn hide(problem: &mut Problem, secrets: &[String]) {
     for text in [&mut problem.message].into_iter().chain(&mut problem.help) {
-        for secret in secrets {
-            if text.contains(secret) {
-                *text = text.replace(secret, HIDDEN);
-            }
-        }
+        *text = hide_in(text, secrets);
     }
+}
+
+fn hide_in(text: &str, secrets: &[String]) -> String {
+    let hide = |text: String, secret: &String| text.replace(secret, HIDDEN);
+    secrets.iter().fold(text.to_owned(), hide)
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ impl Files {
             Origin::Person => return,
             Origin::Config => self.cwd.join(&self.root),
             Origin::Data(file) => {
-                let file = self.cwd.join(file);
+                let file = self.cwd.join(&file.shown);
                 file.parent().map(Path::to_owned).unwrap_or_default()
             }
         };
@@ -85,6 +85,11 @@ impl Files {
             origin: origin.clone(),
             at: at.clone(),
         });
+    }
+
+    /// The rights of a data file.
+    pub(crate) fn data(&self, shown: &Path) -> Origin {
+        Origin::data(shown, real(&tidy(&self.cwd.join(shown))))
     }
 
     /// `written` relative to the config's folder, as the user would write it.

@@ -60,4 +60,4 @@ pub use problem::{ConfigError, Problem, Warning};
 pub use schema::schema;
 pub use scripts::Scripts;
 pub use template::RenderError;
-pub use trust::{Origin, TrustRequest, TrustSubject};
+pub use trust::{DataFile, Origin, TrustRequest, TrustSubject};

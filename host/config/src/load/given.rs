@@ -122,8 +122,8 @@ fn outputs(path: &Path, request: &LoadRequest, findings: &Findings) -> Option<So
     Some(Source {
         path: path.to_owned(),
         root,
+        origin: files.data(path),
         files,
-        origin: Origin::data(path),
     })
 }
 

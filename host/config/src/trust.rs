@@ -97,6 +97,11 @@ pub enum TrustSubject {
         /// The origin (scheme, host and port) that receives it.
         to: String,
     },
+    /// Putting a variable of the environment into what is kept, printed or quoted.
+    Keep {
+        /// Its name.
+        name: String,
+    },
     /// Connecting to an address that is private or link-local.
     Address {
         /// The origin, as granted.
@@ -134,6 +139,21 @@ pub enum TrustSubject {
     },
 }
 
+impl TrustSubject {
+    /// Whether what is said about a config may quote it: it was read before it was agreed to.
+    pub(crate) fn is_quoted(&self) -> bool {
+        match self {
+            Self::Read { .. } | Self::Keep { .. } | Self::Code { .. } => true,
+            Self::Write { .. }
+            | Self::Variable { .. }
+            | Self::Address { .. }
+            | Self::Component { .. }
+            | Self::Provider { .. }
+            | Self::RequestOption { .. } => false,
+        }
+    }
+}
+
 /// What the person agrees to, in words that end a sentence: "may …".
 impl fmt::Display for TrustSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -142,6 +162,9 @@ impl fmt::Display for TrustSubject {
             Self::Write { path } => write!(f, "write the file {}", path.display()),
             Self::Variable { name, to } => {
                 write!(f, "send the environment variable {name} to {to}")
+            }
+            Self::Keep { name } => {
+                write!(f, "write the environment variable {name} into the results")
             }
             Self::Address { origin } => {
                 write!(f, "connect to {origin}, a private or link-local address")

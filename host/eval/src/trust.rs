@@ -63,7 +63,7 @@ pub struct Agreements {
 
 impl Need {
     /// A need without more to say.
-    pub(crate) fn of(request: TrustRequest) -> Self {
+    pub fn of(request: TrustRequest) -> Self {
         Self {
             request,
             not_granted: None,

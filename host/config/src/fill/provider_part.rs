@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Declared, Part};
+use super::{Declared, Field, Part};
 use crate::plan::{EnvRead, Position};
 use crate::problem::{ConfigError, Findings, Problem, Warning, did_you_mean};
 use crate::redacted::{HIDDEN, is_secret_variable};
@@ -36,13 +36,22 @@ impl Part {
     pub(super) fn below(self, key: &str, name: &str) -> Self {
         match self {
             Self::Config if name == "provider" && ["options", "assert"].contains(&key) => {
-                Self::Provider { secret: false }
+                Self::PROVIDER
             }
             Self::Config if TO_TESTS.contains(&name) => Self::Config,
             Self::Strict | Self::Config => Self::Strict,
-            Self::Provider { secret } => Self::Provider {
-                secret: secret || name.eq_ignore_ascii_case("headers") || is_secret_variable(name),
-            },
+            Self::Provider { secret, field } => {
+                let is_credential =
+                    name.eq_ignore_ascii_case("headers") || is_secret_variable(name);
+                Self::Provider {
+                    secret: secret || is_credential,
+                    field: match field {
+                        Field::Own if ["config", "env"].contains(&name) => Field::Config,
+                        Field::Config if is_credential => Field::Credential,
+                        field => field,
+                    },
+                }
+            }
         }
     }
 }
@@ -53,7 +62,7 @@ impl Declared {
         &self,
         tag: &str,
         template: &Template,
-        secret: bool,
+        (secret, field): (bool, Field),
         at: &Position,
         findings: &Findings,
     ) -> Option<String> {
@@ -93,7 +102,12 @@ impl Declared {
             name,
             at: at.clone(),
         });
-        self.filled_in().by_providers.extend(reads);
+        let reads: Vec<EnvRead> = reads.collect();
+        let mut filled_in = self.filled_in();
+        if field != Field::Credential {
+            filled_in.shown_by_providers.extend(reads.iter().cloned());
+        }
+        filled_in.by_providers.extend(reads);
         Some(filled)
     }
 

@@ -5,6 +5,8 @@ use serde_json::json;
 use super::*;
 use crate::fixture::Folder;
 
+mod shown;
+
 /// A config with the tests of `name`, which holds `rows`.
 fn data(name: &str, rows: &str) -> Folder {
     Folder::new(&format!(

@@ -83,7 +83,7 @@ fn a_declared_secret_in_a_prompt_is_not_kept() {
     let finished = Run::new()
         .config(config)
         .env("MY_TOKEN", "tok-0123456789")
-        .args(["eval", "-o", "out.json"])
+        .args(["eval", "--trust-config", "-o", "out.json"])
         .finish();
     finished.expect_code(0);
     assert_eq!(rows(&finished)[0]["response"]["output"], "it is [masked]");

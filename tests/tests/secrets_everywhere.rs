@@ -187,6 +187,7 @@ fn a_secret_is_in_nothing_that_is_written_or_printed() {
         .config(&config())
         .env("OPENAI_API_KEY", KEY)
         .env("MY_TOKEN", TOKEN)
+        .env("RUNNER_TRUST", "config")
         .env("OPENAI_BASE_URL", api.url())
         .env("RUNNER_LOG", "trace")
         .env("COLUMNS", "2000");

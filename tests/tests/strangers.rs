@@ -39,13 +39,16 @@ fn asked(finished: &Finished, file: &str) -> Vec<String> {
         help,
         "if you trust it with that, run `runner trust` once; a workflow that trusts what it checks out says so with RUNNER_TRUST=data\n"
     );
+    // What a provider is shown with is a matter of its own.
+    let without_config = |subject: &str| match subject.split_once("' (") {
+        Some((provider, _)) if subject.starts_with("ask the provider") => format!("{provider}'"),
+        _ => subject.to_owned(),
+    };
     let subject = |line: &str| {
         let at = line
             .strip_prefix(&format!("  {file}:"))
             .unwrap_or_else(|| panic!("{line}"));
-        at.split_once(": ")
-            .map_or(at, |(_, subject)| subject)
-            .to_owned()
+        without_config(at.split_once(": ").map_or(at, |(_, subject)| subject))
     };
     let mut subjects: Vec<String> = lines.lines().map(subject).collect();
     subjects.sort();
@@ -165,6 +168,35 @@ fn rows_see_no_environment_wherever_their_words_stand() {
             "{kept}"
         );
     }
+}
+
+#[test]
+fn a_provider_of_a_row_is_shown_with_what_it_says_and_agreed_to_for_its_file_alone() {
+    let row = r#"{ "vars": { "q": "1" }, "provider": { "id": "http", "config": { "url": "http://127.0.0.1:9/x", "apiKey": "sk-of-the-row", "body": "LONG" } } }"#;
+    let row = row.replace("LONG", &"long ".repeat(100));
+    let first = victim("rows.jsonl", &row).finish();
+    first.expect_code(2);
+    let line = first.stderr.lines().nth(1).expect("a line");
+    let (shown, digest) = line.split_once("…; sha256 ").expect("it is cut");
+    let begins = "  rows.jsonl:1:37: ask the provider 'http' (url: http://127.0.0.1:9/x, apiKey: [hidden], body: long long ";
+    assert!(shown.starts_with(begins), "{line}");
+    assert_eq!(digest.len(), "0123456789ab…)".len(), "{line}");
+    let (_, config) = shown.split_once('(').expect("it has a config");
+    assert_eq!(config.chars().count(), 200);
+    first
+        .again()
+        .args(["trust", "--yes"])
+        .finish()
+        .expect_code(0);
+    // The same row in another file is another stranger's.
+    let config = "prompts: ['{{q}}']\nproviders: [echo]\ntests: file://other.jsonl\n";
+    let other = first.again().config(config).file("other.jsonl", &row);
+    let other = other.arg("eval").finish();
+    assert_eq!(asked(&other, "other.jsonl"), ["ask the provider 'http'"]);
+    let listed = first.again().args(["trust", "--list"]).finish();
+    let folder = first.again().project().canonicalize().expect("it is there");
+    let whose = format!(" rows of {}/rows.jsonl may ask", folder.display());
+    assert!(listed.stdout.contains(&whose), "{}", listed.stdout);
 }
 
 #[test]

@@ -16,10 +16,12 @@ use crate::arguments::TrustFlags;
 use crate::failure::Failure;
 use crate::talk::Talk;
 
+mod held;
 mod question;
 mod remembered;
 mod words;
 
+pub(crate) use held::{Held, Said};
 use question::Answer;
 pub(crate) use remembered::{Folders, Remembered, canonical};
 pub(crate) use words::{command, lines};

@@ -1,5 +1,6 @@
 //! `assert`: assertions and sets of them, with their values loaded.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,7 +15,8 @@ use crate::elements::{Reading, code, program};
 use crate::entry::Entry;
 use crate::files::{has_extension, without_scheme};
 use crate::plan::{Assertion, Check, Judges, SetRule};
-use crate::template::{Template, is_plain};
+use crate::problem::Findings;
+use crate::template::{Piece, Template, is_plain, pieces};
 
 pub(crate) mod compared;
 mod refused;
@@ -23,8 +25,8 @@ pub(crate) mod when;
 /// promptfoo's limit per test.
 const MAX_ASSERTIONS: usize = 10_000;
 
-/// Largest weight: means of scores stay numbers.
-const MAX_WEIGHT: f64 = 1e12;
+/// Largest weight: beyond it one assertion would be all that counts.
+const MAX_WEIGHT: f64 = 1e6;
 
 pub(crate) const KNOWN: [&str; 13] = [
     "type",
@@ -139,7 +141,7 @@ impl<'a> AssertionReader<'a> {
             rule,
             assertions,
             weight: self.weight(entry),
-            threshold: self.number(entry, "threshold"),
+            threshold: threshold(entry, self.reading.findings),
             metric: self.metric(entry),
             json: entry.node.json_as_written(),
         })
@@ -189,7 +191,7 @@ impl<'a> AssertionReader<'a> {
             context_transform: entry
                 .get("contextTransform")
                 .and_then(|it| code(&it, Use::Transform)),
-            threshold: self.number(entry, "threshold"),
+            threshold: threshold(entry, self.reading.findings),
             weight: self.weight(entry),
             metric: self.metric(entry),
             config: entry
@@ -298,7 +300,12 @@ impl<'a> AssertionReader<'a> {
     fn text_value(&self, text: &str, entry: &Entry<'_>) -> Option<Value> {
         let findings = self.reading.findings;
         if !text.starts_with("file://") {
-            self.check_template(text, entry);
+            let text = if entry.origin.is_data() {
+                without_env(text)
+            } else {
+                Cow::Borrowed(text)
+            };
+            self.check_template(&text, entry);
             return Some(Value::from(text));
         }
         if let Some(path) = program(text) {
@@ -340,7 +347,9 @@ impl<'a> AssertionReader<'a> {
                 findings.error_help(entry.at(), error.to_string(), help);
             }
             // Tags that read `env` alone were filled in, and there is no `env` later.
-            Ok(template) if template.names().any(|name| name == "env") => findings.error_help(
+            Ok(template)
+                if !entry.origin.is_data() && template.names().any(|name| name == "env") =>
+            findings.error_help(
                 entry.at(),
                 "`env` can't be mixed with other variables in one tag here",
                 "give it a tag of its own, {{ env.X }}, or a variable: vars: { x: \"{{ env.X }}\" }",
@@ -372,6 +381,48 @@ impl<'a> AssertionReader<'a> {
             .get("metric")
             .and_then(|metric| metric.want_text(self.reading.findings))
     }
+}
+
+/// A text of data, in which `{{ env.X }}` is text: such tags are put between `raw` and `endraw`.
+fn without_env(text: &str) -> Cow<'_, str> {
+    let reads_env = |tag: &str| {
+        let template = Template::new(tag, None);
+        tag.contains("env")
+            && !tag.contains("endraw")
+            && template.is_ok_and(|template| template.names().any(|name| name == "env"))
+    };
+    let mut changed = String::new();
+    let mut any = false;
+    for piece in pieces(text) {
+        match piece {
+            Piece::Expression(tag) if reads_env(tag) => {
+                any = true;
+                changed.extend(["{% raw %}", tag, "{% endraw %}"]);
+            }
+            Piece::Text(part)
+            | Piece::Stray(part)
+            | Piece::Expression(part)
+            | Piece::Statement(part)
+            | Piece::Comment(part) => changed.push_str(part),
+        }
+    }
+    if any {
+        Cow::Owned(changed)
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// `threshold` of a test, a set or an assertion. A negative one would pass whatever happens.
+pub(crate) fn threshold(entry: &Entry<'_>, findings: &Findings) -> Option<f64> {
+    let entry = entry.get("threshold")?;
+    let threshold = entry.want_number(findings)?;
+    if threshold.is_finite() && threshold >= 0.0 {
+        return Some(threshold);
+    }
+    let message = format!("must be a number from 0 on, not {threshold}");
+    findings.error(entry.at(), message);
+    None
 }
 
 /// The rule of a set; `None` if the entry is an assertion.

@@ -59,13 +59,13 @@ impl Files {
     /// Notes a file that a text names beyond its rights. The config may name what lies in its
     /// folder, but for `.env` files, which are the person's environment; data what lies in the
     /// data file's folder, but for everything whose name begins with a dot. Links count as what
-    /// they lead to.
+    /// they lead to. What is never read needs no agreement.
     pub(crate) fn permit(&self, shown: &Path, at: &Position, origin: &Origin, to: &Findings) {
         let folder = match origin {
             Origin::Person => return,
             Origin::Config => self.cwd.join(&self.root),
             Origin::Data(file) => {
-                let file = self.cwd.join(file);
+                let file = self.cwd.join(&file.shown);
                 file.parent().map(Path::to_owned).unwrap_or_default()
             }
         };
@@ -75,6 +75,9 @@ impl Files {
             Err(_) => false,
         };
         let real = real(&path);
+        if is_of_system(&real) {
+            return;
+        }
         // As written, too: a link called `.env` is one, wherever it leads.
         let name = path.file_name().map(Path::new);
         if within(&real) && name.is_none_or(|name| !is_hidden_path(name, origin)) {
@@ -85,6 +88,11 @@ impl Files {
             origin: origin.clone(),
             at: at.clone(),
         });
+    }
+
+    /// The rights of a data file.
+    pub(crate) fn data(&self, shown: &Path) -> Origin {
+        Origin::data(shown, real(&tidy(&self.cwd.join(shown))))
     }
 
     /// `written` relative to the config's folder, as the user would write it.
@@ -105,13 +113,12 @@ impl Files {
             ErrorKind::NotFound => "there is no such file".to_owned(),
             _ => format!("can't be read: {error}"),
         };
-        // Asked before opening: a pipe would wait for a writer.
+        if let Some(reason) = unreadable(&path) {
+            return Err(reason.to_owned());
+        }
         let metadata = std::fs::metadata(&path).map_err(refused)?;
         if metadata.is_dir() {
             return Err("is a folder, not a file".to_owned());
-        }
-        if !metadata.is_file() {
-            return Err("is not an ordinary file".to_owned());
         }
         let too_large = || format!("is larger than {} MiB", max >> 20);
         if metadata.len() > max {
@@ -240,6 +247,23 @@ pub(crate) fn real(path: &Path) -> PathBuf {
         (Some(parent), Some(name)) => real(parent).join(name),
         _ => path.to_owned(),
     }
+}
+
+/// Why a path must not even be opened, whoever names it: a pipe would wait for a writer, a device
+/// has no end, and what the system shows as files is about this machine.
+pub(crate) fn unreadable(path: &Path) -> Option<&'static str> {
+    if is_of_system(&real(path)) {
+        return Some("belongs to the system and is never read");
+    }
+    let metadata = std::fs::metadata(path).ok()?;
+    let is_special = !metadata.is_file() && !metadata.is_dir();
+    is_special.then_some("is not an ordinary file")
+}
+
+/// Whether a path, links resolved, is the system's: of `/dev`, files in shared memory are not.
+fn is_of_system(real: &Path) -> bool {
+    let is_below = |folder: &&str| real.starts_with(folder);
+    ["/dev", "/proc", "/sys"].iter().any(is_below) && !real.starts_with("/dev/shm")
 }
 
 /// Whether a part of a path is one that a text of this origin may not name.

@@ -23,10 +23,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::{Map, Value};
 
 use crate::entry::Entry;
+use crate::load::given::is_typed;
 use crate::node::{Kind, Node};
 use crate::plan::{EnvRead, Position};
 use crate::problem::{Findings, did_you_mean};
 use crate::template::{Piece, Template, is_plain, pieces};
+use crate::trust::{Origin, TrustRequest, TrustSubject};
 
 mod provider_part;
 
@@ -53,6 +55,8 @@ struct FilledIn {
     secrets: BTreeSet<String>,
     /// Variables in provider parts, each with the place of the text.
     by_providers: BTreeSet<EnvRead>,
+    /// Those of them that stand outside a credential.
+    shown_by_providers: BTreeSet<EnvRead>,
     /// Those in all other texts.
     by_others: BTreeSet<EnvRead>,
 }
@@ -68,7 +72,28 @@ enum Part {
     Provider {
         /// Whether what is filled in is a secret whatever the variable is called.
         secret: bool,
+        /// What the text is of the provider.
+        field: Field,
     },
+}
+
+/// What a text is of a provider.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Field {
+    /// Its name, its code: what stands in results, or makes them.
+    Own,
+    /// A part of its `config` or `env`, which its plugin reads and may quote.
+    Config,
+    /// A credential among them, which leaves the machine or is masked.
+    Credential,
+}
+
+impl Part {
+    /// A whole provider, or several.
+    const PROVIDER: Self = Self::Provider {
+        secret: false,
+        field: Field::Own,
+    };
 }
 
 impl Declared {
@@ -137,8 +162,7 @@ impl Declared {
 
     /// The same for a file of providers.
     pub(crate) fn fill_providers(&self, node: &mut Node, file: &Path, findings: &Findings) {
-        let part = Part::Provider { secret: false };
-        self.walk_root(node, part, file, findings);
+        self.walk_root(node, Part::PROVIDER, file, findings);
     }
 
     fn walk_root(&self, node: &mut Node, part: Part, file: &Path, findings: &Findings) {
@@ -148,7 +172,7 @@ impl Declared {
         for (key, value) in fields.iter_mut().filter(|(key, _)| key.name != "env") {
             let is_providers = ["providers", "targets"].contains(&key.name.as_str());
             let within = match part {
-                Part::Config if is_providers => Part::Provider { secret: false },
+                Part::Config if is_providers => Part::PROVIDER,
                 _ => part.below("", &key.name),
             };
             self.walk(value, within, &key.name, file, findings);
@@ -208,8 +232,8 @@ impl Declared {
         if names.len() != 1 || !names.contains("env") {
             return None;
         }
-        if let Part::Provider { secret } = part {
-            return self.tag_of_provider(tag, &template, secret, at, findings);
+        if let Part::Provider { secret, field } = part {
+            return self.tag_of_provider(tag, &template, (secret, field), at, findings);
         }
         self.check(&template, at, findings);
         self.note_reads(&template, at);
@@ -285,6 +309,26 @@ impl Declared {
     pub(crate) fn env_reads(&self) -> (Vec<EnvRead>, BTreeMap<String, BTreeSet<String>>) {
         let reads = self.filled_in().by_others.iter().cloned().collect();
         (reads, self.sources.clone())
+    }
+
+    /// Asks for every variable of the process's environment that a text takes in which is kept,
+    /// printed or quoted, at the first such text.
+    pub(crate) fn ask_to_keep(&self, findings: &Findings) {
+        let filled_in = self.filled_in();
+        let reads = filled_in
+            .by_others
+            .iter()
+            .chain(&filled_in.shown_by_providers);
+        let reads: BTreeSet<&EnvRead> = reads.collect();
+        for read in reads.into_iter().filter(|read| !is_typed(&read.at)) {
+            findings.trust_request(TrustRequest {
+                subject: TrustSubject::Keep {
+                    name: read.name.clone(),
+                },
+                origin: Origin::Config,
+                at: read.at.clone(),
+            });
+        }
     }
 
     fn filled_in(&self) -> MutexGuard<'_, FilledIn> {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::plan::{Case, Code, Plan, Script};
-use crate::{Catalog, ConfigError, LoadRequest, Overrides, Scripts, Warning, load};
+use crate::{Catalog, ConfigError, LoadRequest, Overrides, Scripts, Sealed, Warning, load};
 
 /// What a file of code does in a test: arguments in, value out.
 type Made = Box<dyn Fn(&[(&str, Value)]) -> Result<Option<Value>, String>>;
@@ -98,9 +98,11 @@ impl Folder {
     }
 
     pub(crate) fn try_plan(&self) -> Result<(Plan, Vec<Warning>), ConfigError> {
-        let loaded = load(&self.request())?;
-        let (plan, more) = loaded.config.plan_with(&self.catalog, self)?;
-        Ok((plan, loaded.warnings.into_iter().chain(more).collect()))
+        let loaded = load(&self.request()).map_err(opened)?;
+        let planned = loaded.config.plan_with(&self.catalog, self);
+        let (plan, more) = planned.map_err(opened)?;
+        let warnings = opened(loaded.warnings).into_iter().chain(opened(more));
+        Ok((plan, warnings.collect()))
     }
 
     /// The plan of a config that is fine.
@@ -153,6 +155,11 @@ impl Folder {
             .map(|case| case.render().unwrap().text)
             .collect()
     }
+}
+
+/// What is sealed, as after every agreement.
+pub(crate) fn opened<T: std::fmt::Debug>(sealed: Sealed<T>) -> T {
+    sealed.open(|_| true).unwrap()
 }
 
 /// What the tests' plugins serve.

@@ -19,11 +19,12 @@ use crate::plan::{Budget, Position};
 use crate::problem::{ConfigError, Findings, Warning};
 use crate::redacted::redacted;
 use crate::references;
+use crate::sealed::Sealed;
 use crate::several;
 use crate::trust::{Origin, TrustRequest};
 
 mod find;
-mod given;
+pub(crate) mod given;
 
 pub use find::DEFAULT_NAMES;
 pub use given::Given;
@@ -42,6 +43,21 @@ pub struct LoadRequest {
     pub overrides: Overrides,
     /// Where every file that is read is noted, also when the config turns out to be wrong.
     pub files_read: FilesRead,
+}
+
+impl LoadRequest {
+    /// The folders of the files; the current folder without any. Absolute, in no order.
+    pub fn folders(&self) -> BTreeSet<PathBuf> {
+        let files = find::files(self).unwrap_or_default();
+        if files.is_empty() {
+            return [self.cwd.clone()].into();
+        }
+        let folder = |file: &PathBuf| {
+            let path = self.cwd.join(file);
+            path.parent().unwrap_or(&self.cwd).to_owned()
+        };
+        files.iter().map(folder).collect()
+    }
 }
 
 /// What flags say; each wins over the config.
@@ -87,15 +103,13 @@ pub struct Loaded {
     /// The config.
     pub config: Config,
     /// What is odd about what was read so far.
-    pub warnings: Vec<Warning>,
+    pub warnings: Sealed<Vec<Warning>>,
 }
 
 /// A config whose plugins are known, and nothing else checked yet.
 pub struct Config {
     /// The (first) file, as the user would write it.
     pub path: PathBuf,
-    /// The folders of its files; the current folder without any. Absolute, in no order.
-    pub folders: BTreeSet<PathBuf>,
     /// `plugins`, in the order written.
     pub plugins: Vec<PluginEntry>,
     /// `env`, templates rendered; may hold secrets.
@@ -134,25 +148,37 @@ pub(crate) struct Source {
 ///
 /// # Errors
 /// When there is no config, it can't be read, or its `env` or `plugins` are wrong.
-pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
-    let paths = find::files(request).map_err(|problem| ConfigError {
-        problems: vec![problem],
-        warnings: Vec::new(),
-    })?;
+pub fn load(request: &LoadRequest) -> Result<Loaded, Sealed<ConfigError>> {
     let findings = Findings::default();
-    let folders = folders(&paths, &request.cwd);
+    let config = read(request, &findings);
+    let requests = findings.take_trust_requests();
+    let declared = config.as_ref().map(|config| config.declared.clone());
+    let verdict = declared
+        .unwrap_or_default()
+        .without_secrets(findings.verdict(config));
+    match verdict {
+        Ok((config, warnings)) => {
+            let mut config = config.expect("a file that can't be read was reported");
+            let warnings = Sealed::new(warnings, &requests);
+            config.trust_requests = requests;
+            Ok(Loaded { config, warnings })
+        }
+        Err(error) => Err(Sealed::new(error, &requests)),
+    }
+}
+
+/// The config; `None` if a file of it can't be read.
+fn read(request: &LoadRequest, findings: &Findings) -> Option<Config> {
+    let paths = find::files(request).map_err(|problem| findings.problem(problem));
+    let paths = paths.ok()?;
     let given = &request.overrides.given;
     let sources = paths
         .into_iter()
-        .map(|path| source(path, request, &findings));
+        .map(|path| source(path, request, findings));
     let sources: Vec<Option<Source>> = sources.collect();
     let sources: Option<Vec<Source>> = sources.into_iter().collect();
-    let made = given.sources(request, &findings);
-    let (Some(mut sources), Some(made)) = (sources, made) else {
-        return Err(findings
-            .verdict(())
-            .expect_err("a file that can't be read was reported"));
-    };
+    let made = given.sources(request, findings);
+    let (mut sources, made) = (sources?, made?);
     let replaced = given.replaced();
     for Source { root, .. } in &mut sources {
         if let Kind::Map(fields) = &mut root.kind {
@@ -169,26 +195,23 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
         .iter()
         .map(|source| {
             let root = Entry::root(&source.root, &source.path, &source.origin);
-            Declared::read(&root, &request.env, &findings)
+            Declared::read(&root, &request.env, findings)
         })
         .reduce(Declared::and)
         .unwrap_or_default();
-    let plugins = read_plugins(&mut sources, &declared, &findings);
-    let config = Config {
+    let plugins = read_plugins(&mut sources, &declared, findings);
+    declared.ask_to_keep(findings);
+    Some(Config {
         path: sources[0].path.clone(),
-        folders,
         plugins,
         env: (*declared.values).clone(),
         sources,
         declared,
         process: request.env.clone(),
-        trust_requests: findings.take_trust_requests(),
+        trust_requests: Vec::new(),
         overrides: request.overrides.clone(),
         json,
-    };
-    let declared = config.declared.clone();
-    let (config, warnings) = declared.without_secrets(findings.verdict(config))?;
-    Ok(Loaded { config, warnings })
+    })
 }
 
 /// `plugins` of every file that is no data, which have `env` filled in before that.
@@ -210,14 +233,6 @@ fn read_plugins(
         plugins::add(&mut plugins, more);
     }
     plugins
-}
-
-fn folders(files: &[PathBuf], cwd: &Path) -> BTreeSet<PathBuf> {
-    if files.is_empty() {
-        return [cwd.to_owned()].into();
-    }
-    let folder = |file: &PathBuf| cwd.join(file).parent().unwrap_or(cwd).to_owned();
-    files.iter().map(folder).collect()
 }
 
 /// One file; `None` if it was reported.

@@ -29,6 +29,7 @@ use crate::plan::{Column, Extension, Order, OutputPath, Plan, Prompt, Provider, 
 use crate::prices;
 use crate::problem::{ConfigError, Findings, Warning};
 use crate::scripts::{NoScripts, Scripts};
+use crate::sealed::Sealed;
 
 mod before_all;
 mod unset;
@@ -114,7 +115,10 @@ impl Config {
     ///
     /// # Errors
     /// All problems together.
-    pub fn plan(self, catalog: &Catalog) -> Result<(Plan, Vec<Warning>), ConfigError> {
+    pub fn plan(
+        self,
+        catalog: &Catalog,
+    ) -> Result<(Plan, Sealed<Vec<Warning>>), Sealed<ConfigError>> {
         self.plan_with(catalog, &NoScripts)
     }
 
@@ -126,17 +130,29 @@ impl Config {
         mut self,
         catalog: &Catalog,
         scripts: &dyn Scripts,
-    ) -> Result<(Plan, Vec<Warning>), ConfigError> {
+    ) -> Result<(Plan, Sealed<Vec<Warning>>), Sealed<ConfigError>> {
         let findings = Findings::after(std::mem::take(&mut self.trust_requests));
+        let mut plan = self.planned(catalog, scripts, &findings);
+        self.declared.ask_to_keep(&findings);
+        plan.trust_requests = findings.take_trust_requests();
+        let requests = plan.trust_requests.clone();
+        match self.declared.without_secrets(findings.verdict(plan)) {
+            Ok((plan, warnings)) => Ok((plan, Sealed::new(warnings, &requests))),
+            Err(error) => Err(Sealed::new(error, &requests)),
+        }
+    }
+
+    /// The plan, as far as it can be made; it has no requests yet.
+    fn planned(&mut self, catalog: &Catalog, scripts: &dyn Scripts, findings: &Findings) -> Plan {
         let books = Books::default();
-        let (extensions, changed) = self.extended(catalog, scripts, &books, &findings);
-        let documents = self.documents(catalog, scripts, &books, &findings);
+        let (extensions, changed) = self.extended(catalog, scripts, &books, findings);
+        let documents = self.documents(catalog, scripts, &books, findings);
         books.filters.read(&documents);
         let roots: Vec<Entry<'_>> = documents.iter().map(|one| one.root.clone()).collect();
         let ranked = self.ranked();
-        let options = options::read(&ranked, &self.overrides, &self.process, &findings);
+        let options = options::read(&ranked, &self.overrides, &self.process, findings);
         let prompts = questions::prompt(&documents).unwrap_or_else(|| prompts::read(&documents));
-        let groups = Groups::read(&roots, &findings);
+        let groups = Groups::read(&roots, findings);
         let asked = asked(&documents, &groups, &prompts, &self.overrides.given);
         let judges = JudgeBook::new(&asked.columns, &groups);
         let collector = VarCollector::default();
@@ -151,26 +167,26 @@ impl Config {
         drop(readers);
         let judges = judges.into_judges();
         let providers = asked.providers();
-        groups.warn_unused(&findings);
-        check_size(&tests, &findings);
+        groups.warn_unused(findings);
+        check_size(&tests, findings);
         let var_files = Arc::new(collector.into_files());
-        let filters = self.filters(&ranked, &findings);
-        let chosen = filters.choose(asked.columns, tests, &var_files, &findings);
-        unset::warn(&chosen.columns, &chosen.tests, &findings);
-        check_comparisons(&chosen.columns, &chosen.tests, &findings);
+        let filters = self.filters(&ranked, findings);
+        let chosen = filters.choose(asked.columns, tests, &var_files, findings);
+        unset::warn(&chosen.columns, &chosen.tests, findings);
+        check_comparisons(&chosen.columns, &chosen.tests, findings);
         let (env_reads, env_sources) = self.declared.env_reads();
-        let plan = Plan {
+        Plan {
             order: Order::new(&chosen.columns, &chosen.tests),
-            description: self.description(&documents, &findings),
-            tags: tags(&roots, &ranked, &self.overrides, &findings),
+            description: self.description(&documents, findings),
+            tags: tags(&roots, &ranked, &self.overrides, findings),
             columns: chosen.columns,
             tests: chosen.tests,
             providers,
             judges,
             narrowings: chosen.narrowings,
-            prices: prices::read(&documents, &findings),
+            prices: prices::read(&documents, findings),
             options,
-            output_paths: self.output_paths(&documents, &findings),
+            output_paths: self.output_paths(&documents, findings),
             config_json: self.json.clone(),
             env: self.env.clone(),
             extensions,
@@ -180,10 +196,9 @@ impl Config {
             languages: books.code.languages(),
             env_reads,
             env_sources,
-            trust_requests: findings.take_trust_requests(),
+            trust_requests: Vec::new(),
             filled_in: self.declared.secrets(),
-        };
-        self.declared.without_secrets(findings.verdict(plan))
+        }
     }
 
     /// The tests of every config, or those that hooks made of them, and those of the tasks.

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::elements::plugins::Permissions;
+use crate::files::Files;
 use crate::plan::Position;
 
 /// Who wrote a text.
@@ -26,23 +27,33 @@ pub enum Origin {
     /// The config: the file named by `-c`, YAML that it names, its `env`, its prompt files.
     #[default]
     Config,
-    /// A data file, by the path that messages call it, or the code that made the data: it gives
-    /// values, and chooses among what the config declares.
-    Data(Arc<Path>),
+    /// A data file, or the code that made the data: it gives values, and chooses among what the
+    /// config declares.
+    Data(Arc<DataFile>),
+}
+
+/// Where data comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct DataFile {
+    /// The path that messages call it.
+    pub shown: PathBuf,
+    /// Its absolute path, links resolved where it exists.
+    pub real: PathBuf,
 }
 
 impl Origin {
-    /// The rights of the data file `path`.
-    pub fn data(path: &Path) -> Self {
-        Self::Data(Arc::from(path))
+    /// The rights of the data file that messages call `shown`.
+    pub fn data(shown: &Path, real: PathBuf) -> Self {
+        let shown = shown.to_owned();
+        Self::Data(Arc::new(DataFile { shown, real }))
     }
 
     /// The rights of a file that a text of this origin names as a source of values: data stays
     /// data, and what the person names is at most the config's.
-    pub(crate) fn of_named(&self, path: &Path, holds_data: bool) -> Self {
+    pub(crate) fn of_named(&self, path: &Path, holds_data: bool, files: &Files) -> Self {
         match self {
             Self::Data(_) => self.clone(),
-            Self::Person | Self::Config if holds_data => Self::data(path),
+            Self::Person | Self::Config if holds_data => files.data(path),
             Self::Person | Self::Config => Self::Config,
         }
     }
@@ -86,6 +97,11 @@ pub enum TrustSubject {
         /// The origin (scheme, host and port) that receives it.
         to: String,
     },
+    /// Putting a variable of the environment into what is kept, printed or quoted.
+    Keep {
+        /// Its name.
+        name: String,
+    },
     /// Connecting to an address that is private or link-local.
     Address {
         /// The origin, as granted.
@@ -104,6 +120,8 @@ pub enum TrustSubject {
     Provider {
         /// Its id.
         id: String,
+        /// Its config in short, addresses first; may be empty.
+        config: String,
         /// The digest of everything that the row says of it.
         sha256: String,
     },
@@ -121,6 +139,21 @@ pub enum TrustSubject {
     },
 }
 
+impl TrustSubject {
+    /// Whether what is said about a config may quote it: it was read before it was agreed to.
+    pub(crate) fn is_quoted(&self) -> bool {
+        match self {
+            Self::Read { .. } | Self::Keep { .. } | Self::Code { .. } => true,
+            Self::Write { .. }
+            | Self::Variable { .. }
+            | Self::Address { .. }
+            | Self::Component { .. }
+            | Self::Provider { .. }
+            | Self::RequestOption { .. } => false,
+        }
+    }
+}
+
 /// What the person agrees to, in words that end a sentence: "may …".
 impl fmt::Display for TrustSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -129,6 +162,9 @@ impl fmt::Display for TrustSubject {
             Self::Write { path } => write!(f, "write the file {}", path.display()),
             Self::Variable { name, to } => {
                 write!(f, "send the environment variable {name} to {to}")
+            }
+            Self::Keep { name } => {
+                write!(f, "write the environment variable {name} into the results")
             }
             Self::Address { origin } => {
                 write!(f, "connect to {origin}, a private or link-local address")
@@ -142,7 +178,11 @@ impl fmt::Display for TrustSubject {
                 write!(f, "use the component '{alias}' (sha256 {sha256}…)")?;
                 granted(grants, f)
             }
-            Self::Provider { id, .. } => write!(f, "ask the provider '{id}'"),
+            Self::Provider { id, config, sha256 } => {
+                let sha256 = sha256.get(..12).unwrap_or(sha256);
+                let end = if config.is_empty() { "" } else { "; " };
+                write!(f, "ask the provider '{id}' ({config}{end}sha256 {sha256}…)")
+            }
             Self::RequestOption { name, value } => {
                 write!(f, "set `{name}` of its request to {value}")
             }

@@ -5,8 +5,9 @@
 //! such as `provider` or `00000000` would otherwise take its fields and numbers apart.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use runner_config::plan::Plan;
+use runner_config::plan::{Plan, PlannedTask, Question};
 use serde_json::{Map, Value};
 
 use crate::gateway::Masker;
@@ -75,6 +76,35 @@ pub(crate) fn mask_summary(summary: &mut Summary, masker: &Masker) {
         if let Cow::Owned(masked) = masker.mask(&lane.lane) {
             lane.lane = masked.into();
         }
+    }
+}
+
+/// A question as it is told.
+pub(crate) fn masked_question(question: &Question, masker: &Masker) -> Arc<Question> {
+    let clean = |text: &String| masker.mask(text).into_owned();
+    Arc::new(Question {
+        task: clean_name(&question.task, masker),
+        id: question.id.as_ref().map(clean),
+        text: clean(&question.text),
+        answers: question.answers.iter().map(clean).collect(),
+        correct_answers: question.correct_answers.iter().map(clean).collect(),
+        ..question.clone()
+    })
+}
+
+/// The tasks of a plan, by the names that their records have.
+pub(crate) fn masked_tasks(plan: &Plan, masker: &Masker) -> Vec<PlannedTask> {
+    let mut tasks = plan.tasks();
+    for task in &mut tasks {
+        task.task = clean_name(&task.task, masker);
+    }
+    tasks
+}
+
+fn clean_name(name: &Arc<str>, masker: &Masker) -> Arc<str> {
+    match masker.mask(name) {
+        Cow::Borrowed(_) => name.clone(),
+        Cow::Owned(masked) => masked.into(),
     }
 }
 
@@ -150,6 +180,24 @@ mod tests {
             assert_eq!(clean.test_idx, 12_345_678);
             assert!(!json.contains(&format!("it is {secret}")), "{json}");
         }
+    }
+
+    #[test]
+    fn a_question_is_told_without_secrets() {
+        let question = Question {
+            task: "of sk-0123456789".into(),
+            index: 1,
+            id: Some("sk-0123456789".to_owned()),
+            text: "what is sk-0123456789?".to_owned(),
+            answers: vec!["sk-0123456789".to_owned()],
+            correct_answers: vec!["sk-0123456789".to_owned()],
+            budget: runner_config::plan::QuestionBudget::default(),
+            in_turn: false,
+        };
+        let told = masked_question(&question, &Masker::new(&[Secret::new("sk-0123456789")]));
+        assert_eq!(&*told.task, "of [masked]");
+        assert!(!format!("{told:?}").contains("sk-0123456789"));
+        assert_eq!(*masked_question(&question, &Masker::default()), question);
     }
 
     proptest! {

@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use runner_config::Sealed;
 use runner_config::plan::{JudgeId, Plan};
 use runner_store::{Cache, NewRun, RunWriter, Store};
 use serde_json::Value;
@@ -108,14 +109,19 @@ pub enum RunError {
 /// Binds every provider and assertion type of the plan to its component, under its grants.
 ///
 /// # Errors
-/// Missing secrets, and configs that a plugin refuses.
-pub async fn prepare(what: Preparation) -> Result<Prepared, PrepareErrors> {
+/// Missing secrets, and configs that a plugin refuses. A plugin may quote what it refuses.
+pub async fn prepare(what: Preparation) -> Result<Prepared, Sealed<PrepareErrors>> {
     let masker = declared(&what.plan);
-    let (targets, noted) = bind(&what).await.map_err(|PrepareErrors(errors)| {
-        let safe = errors.into_iter().map(|error| error.masked(&masker));
-        PrepareErrors(safe.collect())
-    })?;
-    Ok(Prepared::new(what, targets, noted, masker))
+    match bind(&what).await {
+        (Ok(targets), noted) => Ok(Prepared::new(what, targets, noted, masker)),
+        (Err(PrepareErrors(errors)), noted) => {
+            let safe = errors.into_iter().map(|error| error.masked(&masker));
+            let errors = PrepareErrors(safe.collect());
+            let mut requests = what.plan.trust_requests.clone();
+            requests.extend(noted.requests());
+            Err(Sealed::new(errors, &requests))
+        }
+    }
 }
 
 /// Everything that a plan calls.
@@ -134,7 +140,7 @@ pub(crate) fn declared(plan: &Plan) -> Masker {
     Masker::new(&secrets)
 }
 
-async fn bind(what: &Preparation) -> Result<(Targets, Noted), PrepareErrors> {
+async fn bind(what: &Preparation) -> (Result<Targets, PrepareErrors>, Noted) {
     let plan = &what.plan;
     let budgets = Budgets::new(plan.options.budget);
     let binder = Binder {
@@ -149,14 +155,23 @@ async fn bind(what: &Preparation) -> Result<(Targets, Noted), PrepareErrors> {
         prices: &plan.prices,
         noted: Noted::default(),
     };
+    let targets = bind_all(plan, &binder, &budgets).await;
+    (targets, binder.noted)
+}
+
+async fn bind_all(
+    plan: &Plan,
+    binder: &Binder<'_>,
+    budgets: &Budgets,
+) -> Result<Targets, PrepareErrors> {
     let mut errors = Vec::new();
-    let mut bound = Bound::new(&binder);
+    let mut bound = Bound::new(binder);
     let mut columns = Vec::new();
     for column in &plan.columns {
         columns.extend(bound.target(&column.provider, &mut errors).await);
     }
     let judges = bind_judges(plan, &mut bound, &mut errors).await;
-    let graders = bind_graders(plan, &binder, &mut errors);
+    let graders = bind_graders(plan, binder, &mut errors);
     if !errors.is_empty() {
         return Err(PrepareErrors(errors));
     }
@@ -164,14 +179,13 @@ async fn bind(what: &Preparation) -> Result<(Targets, Noted), PrepareErrors> {
     if !errors.is_empty() {
         return Err(PrepareErrors(errors));
     }
-    let targets = Targets {
+    Ok(Targets {
         columns,
         asked: targets,
         judges,
         graders,
         till: budgets.till(),
-    };
-    Ok((targets, binder.noted))
+    })
 }
 
 impl Settled {

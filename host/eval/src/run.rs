@@ -26,7 +26,7 @@ use crate::context::RunContext;
 use crate::dispatch::{Dispatch, Order, Signal};
 use crate::event::{Consumer, Event, LaneMetrics, RunHead, Stage};
 use crate::identity::Identities;
-use crate::masking::{mask_summary, masked};
+use crate::masking::{mask_summary, masked, masked_question, masked_tasks};
 use crate::prepare::RunError;
 use crate::question::{self, QuestionEnd, Tasks};
 use crate::record::CaseRecord;
@@ -186,7 +186,7 @@ impl Loop {
                 .hooks
                 .has(Hook::AfterAll)
                 .then(AllRows::default),
-            tasks: Tasks::planned(&plan.tasks()),
+            tasks: Tasks::planned(&masked_tasks(plan, &self.context.masker)),
         };
         self.emit(&Event::RunStarted(self.head.clone()));
         if let Some(order) = plan.order.as_ref().filter(|_| self.head.concurrency > 1) {
@@ -289,7 +289,8 @@ impl Loop {
             Done::Case(record.map(Box::new))
         };
         let handle = progress.cases.spawn(run);
-        if let Some(question) = case.test.question.clone() {
+        if let Some(question) = &case.test.question {
+            let question = masked_question(question, &self.context.masker);
             progress.asking.insert(case.id);
             self.stage(case.id, Stage::Queued(question));
         }

@@ -5,6 +5,7 @@
 //! [`Need`] is covered by [`Agreements`], see [`Prepared::settle`](crate::Prepared::settle).
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use runner_config::{Origin, TrustRequest, TrustSubject};
 use serde::{Deserialize, Serialize};
@@ -20,13 +21,13 @@ pub struct Need {
 }
 
 /// Whose texts a person agrees to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Author {
     /// The config's, and components that a flag names.
     Config,
-    /// Those of data files.
-    Data,
+    /// Those of this data file; its absolute path, links resolved.
+    Data(PathBuf),
 }
 
 /// Something that was agreed to: exactly this, when this kind of text wants it.
@@ -62,7 +63,7 @@ pub struct Agreements {
 
 impl Need {
     /// A need without more to say.
-    pub(crate) fn of(request: TrustRequest) -> Self {
+    pub fn of(request: TrustRequest) -> Self {
         Self {
             request,
             not_granted: None,
@@ -77,9 +78,9 @@ impl Need {
     /// What agreeing to it means.
     pub fn agreed(&self) -> Agreed {
         Agreed {
-            author: match self.request.origin {
+            author: match &self.request.origin {
                 Origin::Person | Origin::Config => Author::Config,
-                Origin::Data(_) => Author::Data,
+                Origin::Data(file) => Author::Data(file.real.clone()),
             },
             subject: self.request.subject.clone(),
         }
@@ -98,10 +99,11 @@ impl Agreements {
     }
 }
 
-/// Each need once, at the first place that has it.
+/// Each need once, at the first place that has it, in the order of places.
 pub(crate) fn each_once(needs: Vec<Need>) -> Vec<Need> {
     let mut known = BTreeSet::new();
     let mut needs = needs;
+    needs.sort_by(|one, other| one.request.at.cmp(&other.request.at));
     needs.retain(|need| known.insert(need.agreed()));
     needs
 }
@@ -126,7 +128,7 @@ mod tests {
     }
 
     fn data() -> Origin {
-        Origin::data(Path::new("rows.csv"))
+        Origin::data(Path::new("rows.csv"), "/work/rows.csv".into())
     }
 
     #[test]
@@ -165,6 +167,18 @@ mod tests {
     }
 
     #[test]
+    fn what_rows_of_one_file_may_do_rows_of_another_may_not() {
+        let agreements = Agreements {
+            level: Level::Nothing,
+            agreed: [need("X", data()).agreed()].into(),
+        };
+        let named = |shown: &str, real: &str| Origin::data(Path::new(shown), real.into());
+        assert!(agreements.cover(&need("X", named("../rows.csv", "/work/rows.csv"))));
+        assert!(!agreements.cover(&need("X", named("rows.csv", "/work/more/rows.csv"))));
+        assert!(!agreements.cover(&need("X", Origin::Config)));
+    }
+
+    #[test]
     fn nothing_unseen_grants_what_nobody_wrote_down() {
         let mut ungranted = need("X", Origin::Person);
         ungranted.not_granted = Some("P009".to_owned());
@@ -185,5 +199,17 @@ mod tests {
             need("X", data()),
         ];
         assert_eq!(each_once(needs).len(), 2);
+    }
+
+    #[test]
+    fn needs_are_in_the_order_of_their_places() {
+        let at = |name: &str, line| {
+            let mut need = need(name, Origin::Config);
+            need.request.at.line = line;
+            need
+        };
+        let needs = each_once(vec![at("B", 9), at("A", 2), at("B", 1)]);
+        let lines: Vec<u32> = needs.iter().map(|need| need.request.at.line).collect();
+        assert_eq!(lines, [1, 2]);
     }
 }

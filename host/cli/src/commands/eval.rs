@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use runner_config::plan::RunOptions;
-use runner_config::{ConfigError, FilesRead, Overrides, Warning};
+use runner_config::{FilesRead, Overrides};
 use runner_eval::event::{ColumnHead, Consumer};
 use runner_eval::gateway::{Exchanges, Playback, Recording, TapeError};
 use runner_eval::run::Interrupts;
@@ -239,18 +239,6 @@ fn overrides(
         filters,
         budget: arguments.spending.budget(),
     })
-}
-
-/// What is wrong with a config. What is odd about it is told first: it may be the reason.
-fn refused(error: ConfigError, setting: &Setting) -> Failure {
-    warn(&error.warnings, setting);
-    Failure::usage_all(error.problems)
-}
-
-fn warn(warnings: &[Warning], setting: &Setting) {
-    for warning in warnings {
-        setting.talk.warning(&warning.to_string());
-    }
 }
 
 /// Who reads the run's events.

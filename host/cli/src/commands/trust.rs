@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+use runner_eval::trust::Author;
+
 use super::{Setting, eval};
 use crate::arguments::Trust;
 use crate::consent::{Folders, canonical};
@@ -48,9 +50,9 @@ fn listed(folders: &Folders) -> String {
     for (folder, entries) in folders {
         lines.push(format!("{}:", folder.display()));
         lines.extend(entries.iter().map(|entry| {
-            let author = match entry.agreed.author {
-                runner_eval::trust::Author::Config => "its config",
-                runner_eval::trust::Author::Data => "its data",
+            let author = match &entry.agreed.author {
+                Author::Config => "its config".to_owned(),
+                Author::Data(file) => format!("rows of {}", file.display()),
             };
             format!("  {} {author} may {}", entry.on, entry.agreed.subject)
         }));

@@ -16,11 +16,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use runner_eval::trust::{Agreed, Need};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::failure::Failure;
 
 /// What this program writes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// The file.
 #[derive(Debug, Clone)]
@@ -45,6 +46,27 @@ pub(crate) struct Entry {
     pub(crate) on: String,
     /// To what.
     pub(crate) agreed: Agreed,
+}
+
+impl Book {
+    /// What a file holds; `None`: it is of a version that is not known here. In version 1 what was
+    /// agreed to for data did not say for which file, so that is asked for again.
+    fn read(text: &str) -> Result<Option<Self>, serde_json::Error> {
+        let mut book: Value = serde_json::from_str(text)?;
+        match book["version"].as_u64() {
+            Some(1) => {
+                let folders = book["folders"].as_object_mut();
+                let entries = folders.into_iter().flat_map(|folders| folders.values_mut());
+                for entries in entries.filter_map(Value::as_array_mut) {
+                    entries.retain(|entry| entry["agreed"]["author"] != "data");
+                }
+                book["version"] = VERSION.into();
+            }
+            Some(version) if version != u64::from(VERSION) => return Ok(None),
+            Some(_) | None => {}
+        }
+        serde_json::from_value(book).map(Some)
+    }
 }
 
 impl Remembered {
@@ -73,11 +95,9 @@ impl Remembered {
             return Err(bad(&"others may write to it"));
         }
         let text = io::read_to_string(file).map_err(|error| bad(&error))?;
-        let book: Book = serde_json::from_str(&text).map_err(|error| bad(&error))?;
-        if book.version == VERSION {
-            Ok(book.folders)
-        } else {
-            Err(bad(&"another version of the program wrote it"))
+        match Book::read(&text).map_err(|error| bad(&error))? {
+            Some(book) => Ok(book.folders),
+            None => Err(bad(&"another version of the program wrote it")),
         }
     }
 
@@ -279,7 +299,8 @@ mod tests {
             "",
             "{",
             "[]",
-            r#"{"version":2,"folders":{}}"#,
+            r#"{"version":3,"folders":{}}"#,
+            r#"{"folders":{}}"#,
             r#"{"version":1,"folders":{"/":[{"agreed":"all"}]}}"#,
         ] {
             fs::write(&book.0, text).expect("written");
@@ -292,6 +313,32 @@ mod tests {
             assert!(book.add(&folders(&[home.path()]), &[&need("A")]).is_err());
             assert_eq!(fs::read_to_string(&book.0).expect("there"), text);
         }
+    }
+
+    #[test]
+    fn what_the_first_version_kept_of_configs_still_holds_and_that_of_data_is_asked_again() {
+        let (home, book) = book();
+        fs::create_dir(home.path().join("data")).expect("made");
+        let entry = |author: &str| {
+            format!(
+                r#"{{"on":"2026-11-22","agreed":{{"author":"{author}","subject":{{"variable":{{"name":"A","to":"https://a.example"}}}}}}}}"#
+            )
+        };
+        let folder = canonical(home.path()).display().to_string();
+        let text = format!(
+            r#"{{"version":1,"folders":{{"{folder}":[{},{}]}}}}"#,
+            entry("config"),
+            entry("data")
+        );
+        fs::write(&book.0, text).expect("written");
+        fs::set_permissions(&book.0, fs::Permissions::from_mode(0o600)).expect("ours");
+        let here = folders(&[home.path()]);
+        let held = book.of(&here).map_err(|failure| failure.render());
+        assert_eq!(held, Ok([need("A").agreed()].into()));
+        book.add(&here, &[&need("B")]).expect("kept");
+        let kept = fs::read_to_string(&book.0).expect("there");
+        assert!(kept.contains("\"version\": 2"), "{kept}");
+        assert_eq!(of(&book, &[home.path()]), 2);
     }
 
     #[test]

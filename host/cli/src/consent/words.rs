@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use runner_config::{Origin, Permissions, TrustSubject};
-use runner_eval::trust::{Author, Need};
+use runner_eval::trust::Need;
 
 use crate::arguments::Eval;
 use crate::failure::Failure;
@@ -22,11 +22,8 @@ const LONGEST_LINE: usize = 600;
 
 /// The needs of configs, and those of data.
 pub(super) fn by_author(needs: &[Need]) -> Vec<Vec<&Need>> {
-    let of = |author| {
-        let needs = needs.iter().filter(|need| need.agreed().author == author);
-        needs.collect::<Vec<_>>()
-    };
-    let mut groups = vec![of(Author::Config), of(Author::Data)];
+    let (data, config) = needs.iter().partition(|need| need.request.origin.is_data());
+    let mut groups: Vec<Vec<&Need>> = vec![config, data];
     groups.retain(|group| !group.is_empty());
     groups
 }
@@ -109,7 +106,9 @@ fn heading(needs: &[&Need]) -> String {
     let files: BTreeSet<String> = needs
         .iter()
         .filter_map(|need| match &need.request.origin {
-            Origin::Data(file) => Some(visible::line(&file.display().to_string()).into_owned()),
+            Origin::Data(file) => {
+                Some(visible::line(&file.shown.display().to_string()).into_owned())
+            }
             Origin::Config | Origin::Person => None,
         })
         .collect();
@@ -129,9 +128,7 @@ fn heading(needs: &[&Need]) -> String {
 
 /// How to trust such needs unseen.
 fn unseen(needs: &[&Need]) -> &'static str {
-    let is_data = needs
-        .iter()
-        .any(|need| need.agreed().author == Author::Data);
+    let is_data = needs.iter().any(|need| need.request.origin.is_data());
     if is_data {
         "RUNNER_TRUST=data"
     } else {
@@ -141,9 +138,7 @@ fn unseen(needs: &[&Need]) -> &'static str {
 
 /// How many needs there are, and of whom.
 pub(super) fn counted(needs: &[&Need]) -> String {
-    let data = needs
-        .iter()
-        .filter(|need| need.agreed().author == Author::Data);
+    let data = needs.iter().filter(|need| need.request.origin.is_data());
     let data = data.count() as u64;
     let config = needs.len() as u64 - data;
     let things = |count, whose| {
@@ -229,7 +224,7 @@ mod tests {
 
     #[test]
     fn rows_are_a_group_of_their_own_that_names_their_files() {
-        let data = Origin::data(Path::new("rows\u{1b}.csv"));
+        let data = Origin::data(Path::new("rows\u{1b}.csv"), "/rows.csv".into());
         let needs = [need("A", data), need("B", Origin::Config)];
         let groups = by_author(&needs);
         assert_eq!(groups.len(), 2);

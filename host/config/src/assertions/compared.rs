@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Reading;
+use super::{MAX_WEIGHT, Reading};
 use crate::plan::{Assertion, Check, Comparison, HighestScore, MAX_SCORE, Method, Winner};
 
 /// The type whose winner a model chooses.
@@ -116,18 +116,23 @@ fn highest(value: Option<&Value>) -> Result<HighestScore, String> {
                 };
             }
             "threshold" => {
-                let number = value.as_f64();
+                let number = value.as_f64().filter(|number| *number >= 0.0);
                 highest.threshold =
-                    Some(number.ok_or_else(|| format!("has a number as threshold, not {value}"))?);
+                    Some(number.ok_or_else(|| {
+                        format!("has a number from 0 on as threshold, not {value}")
+                    })?);
             }
             "weights" => {
                 let weights = value
                     .as_object()
                     .ok_or("has a map of types to numbers as weights")?;
                 for (kind, weight) in weights {
-                    let weight = weight.as_f64().filter(|weight| *weight >= 0.0);
-                    let weight = weight
-                        .ok_or_else(|| format!("has a weight of '{kind}' that is no number ≥ 0"))?;
+                    let is_one = |weight: &f64| (0.0..=MAX_WEIGHT).contains(weight);
+                    let weight = weight.as_f64().filter(is_one).ok_or_else(|| {
+                        format!(
+                            "has a weight of '{kind}' that is no number from 0 to {MAX_WEIGHT:e}"
+                        )
+                    })?;
                     highest.weights.insert(kind.clone(), weight);
                 }
             }

@@ -154,7 +154,7 @@ fn wrong_shapes_are_said() {
             "[{ type: equals, weight: -1 }]",
             44,
             ".weight",
-            "must be between 0 and 1e12, not -1",
+            "must be between 0 and 1e6, not -1",
         ),
         (
             "[{ type: assert-set }]",
@@ -316,4 +316,76 @@ fn an_assertion_knows_where_its_value_stands() {
     };
     assert_eq!(place(0), (43, "tests[0].assert[0].value".to_owned()));
     assert_eq!(place(1), (48, "tests[0].assert[1]".to_owned()));
+}
+
+#[test]
+fn no_grade_passes_by_a_number_that_makes_no_sense() {
+    let thresholds = [
+        ("threshold: -0.1", "tests[0].threshold"),
+        (
+            "assert: [{ type: contains, value: v, threshold: -1 }]",
+            "tests[0].assert[0].threshold",
+        ),
+        (
+            "assert: [{ type: assert-set, threshold: -1, assert: [{ type: contains, value: v }] }]",
+            "tests[0].assert[0].threshold",
+        ),
+        (
+            "assert: [{ type: contains, value: v, weight: 1000001 }]",
+            "tests[0].assert[0].weight",
+        ),
+        (
+            "assert: [{ type: contains, value: v, weight: -1 }]",
+            "tests[0].assert[0].weight",
+        ),
+    ];
+    for (test, key) in thresholds {
+        let config = format!("prompts: [p]\nproviders: [echo]\ntests: [{{ {test} }}]");
+        let problems = Folder::new(&config).problems();
+        assert_eq!(problems.len(), 1, "{test}: {problems:?}");
+        assert!(
+            problems[0].contains(&format!(": {key}: must be ")),
+            "{problems:?}"
+        );
+    }
+    for fine in [
+        "threshold: 0",
+        "assert: [{ type: contains, value: v, weight: 1000000, threshold: 0 }]",
+    ] {
+        let config = format!("prompts: [p]\nproviders: [echo]\ntests: [{{ {fine} }}]");
+        assert_eq!(Folder::new(&config).problems(), [""; 0], "{fine}");
+    }
+    let of_row = Folder::new("prompts: [p]\nproviders: [echo]\ntests: t.csv")
+        .file("t.csv", "a,__threshold\n1,-1\n");
+    let problems = of_row.problems();
+    assert!(problems[0].starts_with("t.csv:2:"), "{problems:?}");
+}
+
+#[test]
+fn what_reads_env_in_a_row_is_text() {
+    let config = "env: { A: a }\nprompts: [p]\nproviders: [echo]\ntests: t.jsonl";
+    for (value, expected) in [
+        ("{{ env.A }}", "{{ env.A }}"),
+        (
+            "{{q}} {{ env.A ~ q }} {{ env }}",
+            "1 {{ env.A ~ q }} {{ env }}",
+        ),
+        ("{% if env.A %}x{% endif %}{{q}}", "1"),
+        (
+            "{{ \\\"{% endraw %}\\\" ~ env.A }}",
+            "{% endraw %}undefined",
+        ),
+    ] {
+        let row = format!(
+            r#"{{ "vars": {{ "q": 1 }}, "assert": [{{ "type": "equals", "value": "{value}" }}] }}"#
+        );
+        let cases = Folder::new(config).file("t.jsonl", row).cases();
+        let Check::One(assertion) = &cases[0].test.assertions[0] else {
+            panic!("one assertion")
+        };
+        let value = cases[0]
+            .render_value(assertion)
+            .expect("it can be filled in");
+        assert_eq!(value, Some(expected.into()));
+    }
 }

@@ -11,6 +11,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::limits::Groups;
@@ -18,6 +19,7 @@ use super::prompts::hex;
 use super::{Reading, providers};
 use crate::entry::Entry;
 use crate::plan::{Column, JudgeId, Judges, Position, Provider};
+use crate::redacted::redacted;
 use crate::trust::{Origin, TrustRequest, TrustSubject};
 
 /// Kinds of questions, as a map under `provider` names them.
@@ -187,6 +189,7 @@ impl<'a> JudgeBook<'a> {
         reading.findings.trust_request(TrustRequest {
             subject: TrustSubject::Provider {
                 id,
+                config: in_short(&written),
                 sha256: hex(&Sha256::digest(written.to_string())),
             },
             origin: entry.origin.clone(),
@@ -330,6 +333,36 @@ impl Asks {
             classification: is(&["classifier"]),
             moderation: is(&["moderation"]),
         }
+    }
+}
+
+/// What is said of a provider beside its id, so that a person can judge it: where it leads first,
+/// no secrets, cut to size.
+fn in_short(written: &Value) -> String {
+    const ADDRESSES: [&str; 4] = ["url", "apiBaseUrl", "apiHost", "request"];
+    const CHARACTERS: usize = 200;
+    let Value::Object(said) = redacted(written.clone()) else {
+        return String::new();
+    };
+    // In the older form the only key is the id.
+    let inner = said.values().next().filter(|_| !said.contains_key("id"));
+    let said = inner.and_then(Value::as_object).unwrap_or(&said);
+    let config = said.get("config").and_then(Value::as_object);
+    let config = config.into_iter().flatten();
+    let (first, rest): (Vec<_>, Vec<_>) =
+        config.partition(|(key, _)| ADDRESSES.contains(&key.as_str()));
+    let others = said
+        .iter()
+        .filter(|(key, _)| !["id", "config"].contains(&key.as_str()));
+    let parts = first.into_iter().chain(rest).chain(others);
+    let parts = parts.map(|(key, value)| match value {
+        Value::String(text) => format!("{key}: {text}"),
+        other => format!("{key}: {other}"),
+    });
+    let whole = parts.collect::<Vec<_>>().join(", ");
+    match whole.char_indices().nth(CHARACTERS) {
+        Some((end, _)) => format!("{}…", &whole[..end]),
+        None => whole,
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget;
 use crate::entry::Entry;
-use crate::files::Files;
+use crate::files::{Files, unreadable};
 use crate::plan::Position;
 use crate::problem::Findings;
 
@@ -131,10 +131,16 @@ fn plugin(
         );
         return None;
     }
+    let file = files.absolute(&path);
+    files.permit(&files.shown(&path), &source.at(), entry.origin, findings);
+    if let Some(reason) = unreadable(&file) {
+        findings.error(source.at(), format!("'{path}' {reason}"));
+        return None;
+    }
     let alias = alias.to_owned();
     Some(PluginEntry {
         alias,
-        source: files.absolute(&path),
+        source: file,
         sha256,
         permissions,
         limits,

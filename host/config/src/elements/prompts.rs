@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
             Code::Inline { text } => text.clone(),
         };
         Arc::new(Prompt {
-            id: hex(&Sha256::digest(&label)),
+            id: id(&label, self.reading),
             label,
             raw,
             code: Some(script),
@@ -333,7 +333,7 @@ impl<'a> Reader<'a> {
                     .check(template, &at, self.reading.findings);
             }
         }
-        let id = hex(&Sha256::digest(&label));
+        let id = id(&label, self.reading);
         let (prepared, env) = (Arc::new(prepared), env.clone());
         Some(Arc::new(Prompt {
             id,
@@ -347,6 +347,11 @@ impl<'a> Reader<'a> {
             env,
         }))
     }
+}
+
+/// The id of the prompt with this label. It is kept, so it is no digest of a secret.
+fn id(label: &str, reading: Reading<'_>) -> String {
+    hex(&Sha256::digest(reading.declared.hide(label)))
 }
 
 /// Lower-case hex digits.

@@ -317,7 +317,7 @@ impl Reader<'_> {
                 .tree(&shown, &entry.at(), entry.origin, self.reading.findings)
         {
             let findings = self.reading.findings;
-            let origin = entry.origin.of_named(&shown, false);
+            let origin = entry.origin.of_named(&shown, false, self.reading.files);
             references::resolve(&mut node, &shown, &origin, self.reading.files, findings);
             if !origin.is_data() {
                 let declared = self.reading.declared;

@@ -8,7 +8,7 @@ use super::code::Use;
 use super::judges::{self, JudgeBook};
 use super::vars::{VarCollector, VarReader};
 use super::{Reading, code, names_match, prompts, providers, test_options};
-use crate::assertions::{AssertionReader, compared, when};
+use crate::assertions::{AssertionReader, compared, threshold, when};
 use crate::entry::Entry;
 use crate::environment;
 use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Position, Script, Test};
@@ -218,9 +218,7 @@ impl<'a> TestReader<'a> {
                 .get("assert")
                 .map(|list| self.assertions.list(&list))
                 .unwrap_or_default(),
-            threshold: entry
-                .get("threshold")
-                .and_then(|number| number.want_number(findings)),
+            threshold: threshold(entry, findings),
             metadata: metadata.unwrap_or_default(),
             options,
             options_written,

@@ -230,7 +230,7 @@ impl Sources<'_, '_> {
         let (at, files, findings) = (&named.at(), reading.files, reading.findings);
         let is_tree = has_extension(path, &["yaml", "yml", "json"]);
         let holds_data = !extra.trusts && !has_extension(path, &["yaml", "yml"]);
-        let origin = &named.origin.of_named(path, holds_data);
+        let origin = &named.origin.of_named(path, holds_data, files);
         if sheet::is_spreadsheet(path) {
             if let Some(table) = sheet::read(path, at, named.origin, reading) {
                 csv::tests(path, table, reading, &mut |test| {

@@ -137,7 +137,7 @@ impl<'a> VarReader<'a> {
             };
             let origin = entry
                 .origin
-                .of_named(&path, has_extension(&path, &["json"]));
+                .of_named(&path, has_extension(&path, &["json"]), &files);
             if !origin.is_data() {
                 self.reading.declared.fill(&mut node, &path, findings);
             }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Declared, Part};
+use super::{Declared, Field, Part};
 use crate::plan::{EnvRead, Position};
 use crate::problem::{ConfigError, Findings, Problem, Warning, did_you_mean};
 use crate::redacted::{HIDDEN, is_secret_variable};
@@ -36,13 +36,22 @@ impl Part {
     pub(super) fn below(self, key: &str, name: &str) -> Self {
         match self {
             Self::Config if name == "provider" && ["options", "assert"].contains(&key) => {
-                Self::Provider { secret: false }
+                Self::PROVIDER
             }
             Self::Config if TO_TESTS.contains(&name) => Self::Config,
             Self::Strict | Self::Config => Self::Strict,
-            Self::Provider { secret } => Self::Provider {
-                secret: secret || name.eq_ignore_ascii_case("headers") || is_secret_variable(name),
-            },
+            Self::Provider { secret, field } => {
+                let is_credential =
+                    name.eq_ignore_ascii_case("headers") || is_secret_variable(name);
+                Self::Provider {
+                    secret: secret || is_credential,
+                    field: match field {
+                        Field::Own if ["config", "env"].contains(&name) => Field::Config,
+                        Field::Config if is_credential => Field::Credential,
+                        field => field,
+                    },
+                }
+            }
         }
     }
 }
@@ -53,7 +62,7 @@ impl Declared {
         &self,
         tag: &str,
         template: &Template,
-        secret: bool,
+        (secret, field): (bool, Field),
         at: &Position,
         findings: &Findings,
     ) -> Option<String> {
@@ -93,7 +102,12 @@ impl Declared {
             name,
             at: at.clone(),
         });
-        self.filled_in().by_providers.extend(reads);
+        let reads: Vec<EnvRead> = reads.collect();
+        let mut filled_in = self.filled_in();
+        if field != Field::Credential {
+            filled_in.shown_by_providers.extend(reads.iter().cloned());
+        }
+        filled_in.by_providers.extend(reads);
         Some(filled)
     }
 
@@ -110,19 +124,30 @@ impl Declared {
         self.filled_in().secrets.clone()
     }
 
+    /// A text without the secrets that are known so far.
+    pub(crate) fn hide(&self, text: &str) -> String {
+        hide_in(text, &self.hidden())
+    }
+
+    /// Secrets that are left out of texts, the longest first: one may be a part of another.
+    fn hidden(&self) -> Vec<String> {
+        let declared = self.values.iter().filter(|(name, _)| {
+            let mut sources = self.sources.get(*name).into_iter().flatten();
+            is_secret_variable(name) || sources.any(|source| is_secret_variable(source))
+        });
+        let declared = declared.filter_map(|(_, value)| value.as_str().map(str::to_owned));
+        let mut secrets: Vec<String> = self.secrets().into_iter().chain(declared).collect();
+        secrets.retain(|secret| secret.len() >= SHORTEST_HIDDEN);
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets
+    }
+
     /// What readers found, without the secrets that they saw.
     pub(crate) fn without_secrets<T>(
         &self,
         verdict: Result<(T, Vec<Warning>), ConfigError>,
     ) -> Result<(T, Vec<Warning>), ConfigError> {
-        let mut secrets = self.secrets();
-        let declared = self.values.iter();
-        let declared = declared.filter(|(name, _)| is_secret_variable(name));
-        secrets.extend(declared.filter_map(|(_, value)| value.as_str().map(str::to_owned)));
-        let mut secrets: Vec<&str> = secrets.iter().map(String::as_str).collect();
-        secrets.retain(|secret| secret.len() >= SHORTEST_HIDDEN);
-        // One may be a part of another.
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        let secrets = self.hidden();
         match verdict {
             Ok((value, mut warnings)) => {
                 let found = warnings.iter_mut().map(|Warning(problem)| problem);
@@ -139,14 +164,15 @@ impl Declared {
     }
 }
 
-fn hide(problem: &mut Problem, secrets: &[&str]) {
+fn hide(problem: &mut Problem, secrets: &[String]) {
     for text in [&mut problem.message].into_iter().chain(&mut problem.help) {
-        for secret in secrets {
-            if text.contains(secret) {
-                *text = text.replace(secret, HIDDEN);
-            }
-        }
+        *text = hide_in(text, secrets);
     }
+}
+
+fn hide_in(text: &str, secrets: &[String]) -> String {
+    let hide = |text: String, secret: &String| text.replace(secret, HIDDEN);
+    secrets.iter().fold(text.to_owned(), hide)
 }
 
 #[cfg(test)]

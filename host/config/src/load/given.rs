@@ -18,6 +18,11 @@ use crate::trust::Origin;
 /// What messages call the config that flags make.
 const COMMAND_LINE: &str = "command line";
 
+/// Whether a text was typed by the person; what stands in a file has a line.
+pub(crate) fn is_typed(at: &Position) -> bool {
+    at.line == 0 && at.file.as_os_str() == COMMAND_LINE
+}
+
 /// Flags that stand for keys of a config; each replaces the config's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Given {
@@ -122,8 +127,8 @@ fn outputs(path: &Path, request: &LoadRequest, findings: &Findings) -> Option<So
     Some(Source {
         path: path.to_owned(),
         root,
+        origin: files.data(path),
         files,
-        origin: Origin::data(path),
     })
 }
 

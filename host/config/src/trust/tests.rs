@@ -5,6 +5,8 @@ use serde_json::json;
 use super::*;
 use crate::fixture::Folder;
 
+mod shown;
+
 /// A config with the tests of `name`, which holds `rows`.
 fn data(name: &str, rows: &str) -> Folder {
     Folder::new(&format!(
@@ -85,13 +87,14 @@ fn a_row_may_choose_among_what_the_config_declares() {
 fn a_provider_of_a_row_names_files_as_a_row_may() {
     let row = r#"{ "vars": { "q": "1" }, "provider": { "id": "openai:x", "config": { "a": "file:///etc/hostname" } } }"#;
     let requests = data("t.jsonl", row).requests();
+    assert_eq!(requests.len(), 2);
     assert_eq!(
-        requests,
-        [
-            "t.jsonl:1:74: provider.config.a: read the file /etc/hostname",
-            "t.jsonl:1:37: provider: ask the provider 'openai:x'",
-        ]
+        requests[0],
+        "t.jsonl:1:74: provider.config.a: read the file /etc/hostname"
     );
+    let asked =
+        "t.jsonl:1:37: provider: ask the provider 'openai:x' (a: file:///etc/hostname; sha256 ";
+    assert!(requests[1].starts_with(asked), "{}", requests[1]);
 }
 
 #[test]

@@ -426,7 +426,8 @@ pub(super) fn reads(names: Vec<String>, at: &Position) -> impl Iterator<Item = E
     })
 }
 
-/// The origin of an address that the user configured: granted because the user wrote it.
+/// The origin of an address that the user configured: granted because the user wrote it. What a
+/// case's variables fill in can be no part of it.
 fn configured_origin(
     provider: &Provider,
     key: &str,
@@ -436,6 +437,7 @@ fn configured_origin(
         .as_str()
         .and_then(|address| Origin::of(&Url::parse(address).ok()?));
     origin
+        .filter(|origin| !origin.to_string().contains(['{', '}']))
         .map(OriginPattern::exactly)
         .ok_or_else(|| BindError::Config {
             at: place(&provider.at),

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use runner_config::plan::{Plan, Position, Provider};
+use runner_config::plan::{EnvRead, Plan, Position, Provider};
 use runner_config::{
     CredentialGrant, Origin as Author, Permissions, PluginEntry, TrustRequest, TrustSubject,
 };
@@ -44,6 +44,9 @@ impl Binder<'_> {
         let at = entry.map_or_else(Position::default, |entry| entry.at.clone());
         let hosts = patterns(&granted.hosts, &at)?;
         let mut takes = provider.map_or_else(Vec::new, |provider| provider.env_reads.clone());
+        for read in &takes {
+            self.noted.need(keeps(read));
+        }
         let mut credentials = BTreeMap::new();
         for (name, grant) in &granted.credentials {
             let (value, made_of) = self.granted_value(grant, provider);
@@ -172,6 +175,17 @@ pub(crate) fn interpreters(plan: &Plan, set: &PluginSet) -> Vec<Need> {
         Trust::Foreign(None) | Trust::Bundled => None,
     });
     needs.collect()
+}
+
+/// A component of somebody else's may answer with whatever its config holds, credentials too.
+fn keeps(read: &EnvRead) -> Need {
+    Need::of(TrustRequest {
+        subject: TrustSubject::Keep {
+            name: read.name.clone(),
+        },
+        origin: Author::Config,
+        at: read.at.clone(),
+    })
 }
 
 fn component(

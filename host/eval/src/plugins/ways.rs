@@ -75,6 +75,12 @@ impl Noted {
         self.needs.borrow_mut().push(need);
     }
 
+    /// What the needs that were noted so far are about.
+    pub(crate) fn requests(&self) -> Vec<TrustRequest> {
+        let needs = self.needs.borrow();
+        needs.iter().map(|need| need.request.clone()).collect()
+    }
+
     /// The needs of components, and the ways; variables that texts of no provider take may go
     /// any of them.
     pub(crate) fn take(self, everywhere: &[EnvRead], masker: Masker) -> (Vec<Need>, Ways) {

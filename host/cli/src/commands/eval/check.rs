@@ -4,12 +4,12 @@ use runner_eval::gateway::Exchanges;
 use serde_json::Value;
 
 use super::super::{Setting, config};
-use super::planned::{consented, plan};
+use super::planned::{consent, consented, plan, request};
 use super::runtime;
 use super::session::Session;
 use super::watch::Touched;
 use crate::arguments::{Beginning, Eval, Exchanges as Asked};
-use crate::consent::{self, Consent, How, Unseen};
+use crate::consent::{Consent, How, Unseen, command, lines};
 use crate::exit::{Policy, SUCCESS};
 use crate::failure::Failure;
 use crate::lock as lock_file;
@@ -56,10 +56,8 @@ pub(in crate::commands) fn agree(
     setting: &Setting,
 ) -> Result<u8, Failure> {
     let session = Session::new(arguments, &Beginning::New, setting)?;
-    let planned = plan(&session, setting, &Touched::default().read)?;
-    let folders = planned.folders.clone();
-    let runtime = runtime()?;
-    let prepared = planned.prepare(setting, &runtime, false)?;
+    let request = request(&session, setting, &Touched::default().read)?;
+    let folders = request.folders();
     let consent = Consent {
         // What was said about one run is not what is remembered.
         unseen: Unseen::default(),
@@ -71,14 +69,18 @@ pub(in crate::commands) fn agree(
             (false, false) => How::Nobody,
         },
         command: if setting.terminal.can_ask {
-            consent::command(&session.eval)
+            command(&session.eval)
         } else {
             // Nobody is there to answer.
-            format!("{} --yes", consent::command(&session.eval))
+            format!("{} --yes", command(&session.eval))
         },
         talk: &setting.talk,
     };
+    let runtime = runtime()?;
+    let planned = plan(request, &session, setting, &consent)?;
+    let (prepared, held) = planned.prepare(setting, &consent, &runtime, false)?;
     let settled = consent.settle(prepared, &runtime)?;
+    held.tell(&consent)?;
     let needs: Vec<_> = settled.needs().iter().collect();
     let mut text = String::new();
     if needs.is_empty() {
@@ -86,7 +88,7 @@ pub(in crate::commands) fn agree(
     } else {
         text.push_str("agreed to:\n");
     }
-    for line in consent::lines(&needs) {
+    for line in lines(&needs) {
         text.push_str(&line);
         text.push('\n');
     }
@@ -100,8 +102,12 @@ pub(in crate::commands) fn agree(
 /// When the config or one of them can't be used.
 pub(in crate::commands) fn lock(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
     let session = Session::new(arguments, &Beginning::New, setting)?;
-    let planned = plan(&session, setting, &Touched::default().read)?;
-    let file = lock_file::write(&planned.folders, &planned.plugins)?;
+    let request = request(&session, setting, &Touched::default().read)?;
+    let folders = request.folders();
+    let consent = consent(&session, setting, &folders)?;
+    let planned = plan(request, &session, setting, &consent)?;
+    let file = lock_file::write(&folders, &planned.plugins)?;
+    planned.held.tell(&consent)?;
     let shown = file.display().to_string();
     stdout::print(&format!("written: {}\n", visible::line(&shown)))?;
     Ok(SUCCESS)

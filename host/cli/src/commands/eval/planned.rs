@@ -1,19 +1,20 @@
 //! From flags to a run that was agreed to: the plan, its components, its needs.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
 use runner_config::plan::{OutputPath, Plan};
-use runner_config::{FilesRead, LoadRequest, Origin};
+use runner_config::{Config, ConfigError, FilesRead, LoadRequest, Origin, Sealed};
 use runner_eval::plugins::{PluginSet, PluginSources};
 use runner_eval::{Ahead, Preparation, Prepared, Settled, prepare};
 use tokio::runtime::Runtime;
 
 use super::super::Setting;
 use super::session::Session;
-use super::{overrides, refused, sandbox, warn};
-use crate::consent::{self, Consent, How, Unseen};
+use super::{overrides, sandbox};
+use crate::consent::{self, Consent, Held, How, Said, Unseen};
 use crate::failure::Failure;
 use crate::home;
 use crate::lock;
@@ -23,8 +24,8 @@ use crate::output::Output;
 pub(super) struct Planned {
     plan: Plan,
     pub(super) plugins: PluginSet,
-    /// The folders of the config's files.
-    pub(super) folders: BTreeSet<PathBuf>,
+    /// What is to be said of it when that is agreed to.
+    pub(super) held: Held,
 }
 
 impl Planned {
@@ -32,17 +33,22 @@ impl Planned {
     pub(super) fn prepare(
         self,
         setting: &Setting,
+        consent: &Consent<'_>,
         runtime: &Runtime,
         offline: bool,
-    ) -> Result<Prepared, Failure> {
+    ) -> Result<(Prepared, Held), Failure> {
         let what = Preparation {
             plan: self.plan,
             plugins: self.plugins,
             env: setting.environment.map().clone(),
             offline,
         };
-        let prepared = runtime.block_on(prepare(what));
-        prepared.map_err(|errors| Failure::usage_all(errors.0))
+        match runtime.block_on(prepare(what)) {
+            Ok(prepared) => Ok((prepared, self.held)),
+            Err(errors) => Err(self
+                .held
+                .refuse(errors.map(|errors| told(errors.0)), consent)),
+        }
     }
 }
 
@@ -55,19 +61,31 @@ pub(super) fn consented(
     runtime: &Runtime,
     offline: bool,
 ) -> Result<Settled, Failure> {
-    let unseen = Unseen::of(&session.eval.trust, setting.trusted.as_deref())?;
-    let planned = plan(session, setting, files_read)?;
+    let request = request(session, setting, files_read)?;
+    let folders = request.folders();
+    let consent = consent(session, setting, &folders)?;
+    let planned = plan(request, session, setting, &consent)?;
     lock::check(
-        &planned.folders,
+        &folders,
         &planned.plugins,
         session.eval.trust.locked,
         &setting.talk,
     )?;
-    let folders = planned.folders.clone();
-    let prepared = planned.prepare(setting, runtime, offline)?;
-    let consent = Consent {
-        unseen,
-        folders: &folders,
+    let (prepared, held) = planned.prepare(setting, &consent, runtime, offline)?;
+    let settled = consent.settle(prepared, runtime)?;
+    held.tell(&consent)?;
+    Ok(settled)
+}
+
+/// How the person is asked about a run.
+pub(super) fn consent<'a>(
+    session: &Session,
+    setting: &'a Setting,
+    folders: &'a BTreeSet<PathBuf>,
+) -> Result<Consent<'a>, Failure> {
+    Ok(Consent {
+        unseen: Unseen::of(&session.eval.trust, setting.trusted.as_deref())?,
+        folders,
         remembered: setting.remembered.clone(),
         how: if setting.terminal.can_ask {
             How::Question
@@ -76,71 +94,115 @@ pub(super) fn consented(
         },
         command: consent::command(&session.eval),
         talk: &setting.talk,
-    };
-    consent.settle(prepared, runtime)
+    })
 }
 
-/// The plan and the components that it runs on; warnings are told.
-pub(super) fn plan(
+/// Which config is meant.
+pub(super) fn request(
     session: &Session,
     setting: &Setting,
     files_read: &FilesRead,
-) -> Result<Planned, Failure> {
+) -> Result<LoadRequest, Failure> {
     let arguments = &session.eval;
     // Known from the arguments alone, so said before anything is read.
     for path in &arguments.output {
         Output::at(OutputPath::new(path.clone(), Origin::Person))?;
     }
-    let loaded = runner_config::load(&LoadRequest {
+    Ok(LoadRequest {
         config_files: arguments.config.clone(),
         cwd: session.cwd.clone(),
         env: setting.environment.map().clone(),
         overrides: overrides(arguments, setting, files_read)?,
         files_read: files_read.clone(),
     })
-    .map_err(|error| refused(error, setting))?;
-    warn(&loaded.warnings, setting);
-    let components = loaded.config.plugins.iter().map(|plugin| &plugin.source);
+}
+
+/// The plan and the components that it runs on.
+pub(super) fn plan(
+    request: LoadRequest,
+    session: &Session,
+    setting: &Setting,
+    consent: &Consent<'_>,
+) -> Result<Planned, Failure> {
+    let mut held = Held::default();
+    let talk = &setting.talk;
+    let loaded = match runner_config::load(&request) {
+        Ok(loaded) => loaded,
+        Err(error) => return Err(refused(held, error, consent)),
+    };
+    let (config, asked) = (loaded.config, loaded.warnings.requests().to_vec());
+    held.say(loaded.warnings.map(Said::warnings), talk);
+    let sandbox = sandbox(&config.run_options(), setting)?;
+    let sources = sources(&config, &request.files_read, session, setting)?;
+    let plugins = match PluginSet::load(&sandbox, sources) {
+        Ok((plugins, warnings)) => {
+            held.say(Sealed::new(Said::warnings(warnings), &asked), talk);
+            plugins
+        }
+        Err(errors) => return Err(held.refuse(Sealed::new(told(errors.0), &asked), consent)),
+    };
+    let written = RefCell::new(Vec::new());
+    let write = |line: &str| {
+        if setting.verbose {
+            written.borrow_mut().push(Said::Line(line.to_owned()));
+        }
+    };
+    let planned = config.plan_with(&plugins.catalog(), &Ahead::new(&plugins, &sandbox, &write));
+    let (plan, warnings) = match planned {
+        Ok(planned) => planned,
+        Err(error) => {
+            held.say(error.clone().map(|_| written.take()), talk);
+            return Err(refused(held, error, consent));
+        }
+    };
+    held.say(warnings.clone().map(|_| written.take()), talk);
+    held.say(warnings.map(Said::warnings), talk);
+    for narrowing in &plan.narrowings {
+        talk.note(&narrowing.to_string());
+    }
+    match plugins.load_needed(&sandbox, &plan) {
+        Ok(plugins) => Ok(Planned {
+            plan,
+            plugins,
+            held,
+        }),
+        Err(errors) => {
+            let errors = Sealed::new(told(errors.0), &plan.trust_requests);
+            Err(held.refuse(errors, consent))
+        }
+    }
+}
+
+/// Where components come from; those that the user brings are noted as read.
+fn sources(
+    config: &Config,
+    files_read: &FilesRead,
+    session: &Session,
+    setting: &Setting,
+) -> Result<PluginSources, Failure> {
+    let flags = &session.eval.plugin;
+    let components = config.plugins.iter().map(|plugin| &plugin.source);
     let components = components.filter(|source| !source.as_os_str().is_empty());
-    for path in arguments.plugin.iter().chain(components) {
+    for path in flags.iter().chain(components) {
         files_read.add(&setting.cwd.join(path));
     }
     let program = std::env::current_exe().context("the program's own file can't be found")?;
-    let sandbox = sandbox(&loaded.config.run_options(), setting)?;
-    let sources = PluginSources {
-        bundled: Some(home::bundled_plugins(
-            &setting.environment,
-            &setting.cwd,
-            &program,
-        )?),
-        paths: arguments.plugin.clone(),
-        entries: loaded.config.plugins.clone(),
-    };
-    let (plugins, warnings) =
-        PluginSet::load(&sandbox, sources).map_err(|errors| Failure::usage_all(errors.0))?;
-    for warning in warnings {
-        setting.talk.warning(&warning);
-    }
-    let said = |line: &str| {
-        if setting.verbose {
-            setting.talk.line(line);
-        }
-    };
-    let folders = loaded.config.folders.clone();
-    let (plan, warnings) = loaded
-        .config
-        .plan_with(&plugins.catalog(), &Ahead::new(&plugins, &sandbox, &said))
-        .map_err(|error| refused(error, setting))?;
-    warn(&warnings, setting);
-    for narrowing in &plan.narrowings {
-        setting.talk.note(&narrowing.to_string());
-    }
-    let plugins = plugins
-        .load_needed(&sandbox, &plan)
-        .map_err(|errors| Failure::usage_all(errors.0))?;
-    Ok(Planned {
-        plan,
-        plugins,
-        folders,
+    let bundled = home::bundled_plugins(&setting.environment, &setting.cwd, &program)?;
+    Ok(PluginSources {
+        bundled: Some(bundled),
+        paths: flags.clone(),
+        entries: config.plugins.clone(),
     })
+}
+
+/// What is wrong with a config. What is odd about it is told first: it may be the reason.
+fn refused(mut held: Held, error: Sealed<ConfigError>, consent: &Consent<'_>) -> Failure {
+    let warnings = error.clone().map(|error| Said::warnings(error.warnings));
+    held.say(warnings, consent.talk);
+    held.refuse(error.map(|error| told(error.problems)), consent)
+}
+
+fn told(problems: impl IntoIterator<Item: ToString>) -> Vec<String> {
+    let problems = problems.into_iter();
+    problems.map(|problem| problem.to_string()).collect()
 }

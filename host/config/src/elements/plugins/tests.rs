@@ -137,6 +137,6 @@ fn an_entry_without_a_file_grants_hosts_and_nothing_else() {
     assert_eq!(entries[0].permissions.hosts, ["https://a.b"]);
     let more = "plugins: { webhook: { permissions: { hosts: ['https://a.b'] }, budget: { requests: 1 } } }";
     let error = load(&Folder::new(more).request()).expect_err("too much");
-    let message = error.problems[0].to_string();
+    let message = error.to_string();
     assert!(message.contains("and nothing else"), "{message}");
 }

@@ -39,10 +39,9 @@ pub(super) fn read(
     };
     let texts: Vec<(String, Option<String>, u32)> = if has_extension(path, &["json", "yaml", "yml"])
     {
-        tree(path, &text, &origin.of_named(path, false), reading)
-            .into_iter()
-            .map(|text| (text, None, 1))
-            .collect()
+        let origin = origin.of_named(path, false, reading.files);
+        let texts = tree(path, &text, &origin, reading).into_iter();
+        texts.map(|text| (text, None, 1)).collect()
     } else if has_extension(path, &["jsonl"]) {
         lines(&text)
     } else if has_extension(path, &["csv"]) {

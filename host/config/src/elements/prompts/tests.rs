@@ -1,7 +1,9 @@
 //! The forms of prompts.
 
 use serde_json::json;
+use sha2::{Digest, Sha256};
 
+use super::hex;
 use crate::fixture::Folder;
 
 fn prompts(folder: &Folder) -> Vec<(String, String)> {
@@ -250,4 +252,16 @@ fn an_opening_that_is_never_closed_is_warned_of() {
             .warnings()
             .is_empty()
     );
+}
+
+#[test]
+fn the_id_of_a_prompt_is_no_digest_of_a_secret() {
+    let id = |key: &str| {
+        let folder = Folder::new(
+            "env: { KEY: }\nprompts: [{ raw: hi, label: 'for {{ env.KEY }}' }]\nproviders: [echo]",
+        );
+        folder.env("KEY", key).plan().columns[0].prompt.id.clone()
+    };
+    assert_eq!(id("one-secret"), id("another-secret"));
+    assert_eq!(id("one-secret"), hex(&Sha256::digest("for [hidden]")));
 }

@@ -73,7 +73,7 @@ impl Sources<'_, '_> {
             return reading.findings.warn(at.clone(), message, None);
         }
         let file = reading.files.shown(file_of(text, &script));
-        let origin = named.origin.of_named(&file, !extra.trusts);
+        let origin = named.origin.of_named(&file, !extra.trusts, reading.files);
         for (index, test) in tests.into_iter().enumerate() {
             reading.files.read.count(test.to_string().len());
             let Some(mut node) = Node::made(test, Mark::default()) else {

@@ -1,0 +1,88 @@
+//! What is asked for before it shows in results or in what is said of a config.
+
+use crate::fixture::{Folder, catalog};
+use crate::load;
+
+#[test]
+fn variables_in_texts_are_asked_for_once_and_those_in_credentials_are_not() {
+    let folder = Folder::new(
+        "env: { A: '{{ env.OUT }}', B: b, C: }\n\
+         prompts: ['{{ env.A }}', '{{ env.A ~ x }}', '{{ env.B }}']\n\
+         providers:\n\
+         - { id: 'openai:m', config: { apiKey: '{{ env.K }}', headers: { x: '{{ env.H | reverse }}' } }, env: { OPENAI_API_KEY: '{{ env.L }}' } }\n\
+         - { id: 'openai:n', label: '{{ env.N }}', config: { user: '{{ env.U }}' } }\n\
+         - { 'openai:a-token': { label: '{{ env.T }}' } }\n\
+         tests: file://t.jsonl",
+    )
+    .file("t.jsonl", r#"{ "vars": { "x": "{{ env.C }}" } }"#);
+    let folder = ["OUT", "C", "K", "H", "L", "N", "U", "T"]
+        .iter()
+        .fold(folder, |folder, name| folder.env(name, "a value"));
+    let kept = |line_column: &str, name: &str| {
+        format!(
+            "promptfooconfig.yaml:{line_column}: : write the environment variable {name} into the results"
+        )
+    };
+    let mut requests = folder.requests();
+    requests.sort();
+    assert_eq!(
+        requests,
+        [
+            kept("2:11", "OUT"),
+            kept("5:28", "N"),
+            kept("5:59", "U"),
+            kept("6:32", "T"),
+        ]
+    );
+}
+
+#[test]
+fn what_the_system_shows_as_files_is_refused_and_never_asked_for() {
+    for text in ["/proc/self/environ", "/dev/stdin", "/sys/kernel/notes"] {
+        let folder = Folder::new(&format!("prompts: ['file://{text}']\nproviders: [echo]"));
+        let error = load(&folder.request()).and_then(|loaded| loaded.config.plan(&catalog()));
+        // Nothing has to be agreed to before it is told.
+        let error = error.expect_err("it is no file").to_string();
+        assert!(
+            error.contains("belongs to the system and is never read"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn what_is_wrong_with_what_nobody_agreed_to_read_is_sealed() {
+    let config = "prompts: [p]\nproviders: [echo]\ntests: { $ref: .env }";
+    let folder = Folder::new(config).file(".env", "hunter2");
+    let error = load(&folder.request()).and_then(|loaded| loaded.config.plan(&catalog()));
+    let error = error.expect_err("it holds no tests");
+    assert!(!format!("{error} {error:?}").contains("hunter2"));
+    assert_eq!(error.requests().len(), 1);
+    let told = error.open(|_| true).expect("agreed to").to_string();
+    assert!(told.contains("hunter2"), "{told}");
+}
+
+#[test]
+fn what_the_person_types_reads_variables_unasked_and_a_file_of_that_name_does_not() {
+    let mut folder = Folder::new("env: { A: }\nproviders: [echo]").env("A", "x");
+    folder.overrides.given.prompts = vec!["{{ env.A }}".to_owned()];
+    assert_eq!(folder.requests(), [""; 0]);
+    folder.overrides.given.prompts = vec!["file://command line".to_owned()];
+    let folder = folder.file("command line", "{{ env.A }}");
+    let kept = "command line:1:1: : write the environment variable A into the results";
+    assert_eq!(folder.requests(), [kept]);
+}
+
+#[test]
+fn a_component_outside_the_folder_is_a_file_like_any_other() {
+    let folder = Folder::new("").file(
+        "evals/c.yaml",
+        "prompts: [p]\nproviders: [echo]\nplugins: { a: { source: ../a.wasm }, b: { source: b.wasm } }",
+    );
+    let mut folder = folder;
+    folder.configs = vec!["evals/c.yaml".into()];
+    assert_eq!(
+        folder.requests(),
+        ["evals/c.yaml:3:25: plugins.a.source: read the file ~/a.wasm"]
+    );
+}

@@ -94,6 +94,8 @@ pub struct Loaded {
 pub struct Config {
     /// The (first) file, as the user would write it.
     pub path: PathBuf,
+    /// Its files, absolute, in the order named; none where flags say enough.
+    pub files: Vec<PathBuf>,
     /// The folders of its files; the current folder without any. Absolute, in no order.
     pub folders: BTreeSet<PathBuf>,
     /// `plugins`, in the order written.
@@ -141,6 +143,7 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
     })?;
     let findings = Findings::default();
     let folders = folders(&paths, &request.cwd);
+    let files = paths.iter().map(|path| request.cwd.join(path)).collect();
     let given = &request.overrides.given;
     let sources = paths
         .into_iter()
@@ -176,6 +179,7 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, ConfigError> {
     let plugins = read_plugins(&mut sources, &declared, &findings);
     let config = Config {
         path: sources[0].path.clone(),
+        files,
         folders,
         plugins,
         env: (*declared.values).clone(),

@@ -192,7 +192,7 @@ fn nothing_that_comes_with_the_files_trusts() {
     );
     let run = run(&config(&address))
         .file(".env", "RUNNER_TRUST=data\nCI=true\n")
-        .file("runner.lock", "{\"version\":1,\"plugins\":{}}\n");
+        .file("runner.lock", "{\"version\":2,\"configs\":[]}\n");
     let refused = [
         run.clone(),
         run.clone().args(["--env-file", ".env"]),

@@ -12,7 +12,6 @@ use crate::arguments::{Beginning, Eval, Exchanges as Asked};
 use crate::consent::{self, Consent, How, Unseen};
 use crate::exit::{Policy, SUCCESS};
 use crate::failure::Failure;
-use crate::lock as lock_file;
 use crate::output::Output;
 use crate::stdout;
 use crate::visible;
@@ -101,7 +100,7 @@ pub(in crate::commands) fn agree(
 pub(in crate::commands) fn lock(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
     let session = Session::new(arguments, &Beginning::New, setting)?;
     let planned = plan(&session, setting, &Touched::default().read)?;
-    let file = lock_file::write(&planned.folders, &planned.plugins)?;
+    let file = planned.lock.write(&planned.plugins)?;
     let shown = file.display().to_string();
     stdout::print(&format!("written: {}\n", visible::line(&shown)))?;
     Ok(SUCCESS)

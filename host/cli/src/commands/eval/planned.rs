@@ -25,6 +25,8 @@ pub(super) struct Planned {
     pub(super) plugins: PluginSet,
     /// The folders of the config's files.
     pub(super) folders: BTreeSet<PathBuf>,
+    /// Where its components are written down.
+    pub(super) lock: lock::Place,
 }
 
 impl Planned {
@@ -57,12 +59,10 @@ pub(super) fn consented(
 ) -> Result<Settled, Failure> {
     let unseen = Unseen::of(&session.eval.trust, setting.trusted.as_deref())?;
     let planned = plan(session, setting, files_read)?;
-    lock::check(
-        &planned.folders,
-        &planned.plugins,
-        session.eval.trust.locked,
-        &setting.talk,
-    )?;
+    let locked = session.eval.trust.locked;
+    planned
+        .lock
+        .check(&planned.plugins, locked, &setting.talk)?;
     let folders = planned.folders.clone();
     let prepared = planned.prepare(setting, runtime, offline)?;
     let consent = Consent {
@@ -127,6 +127,7 @@ pub(super) fn plan(
         }
     };
     let folders = loaded.config.folders.clone();
+    let lock = lock::Place::of(&loaded.config.files, &session.cwd);
     let (plan, warnings) = loaded
         .config
         .plan_with(&plugins.catalog(), &Ahead::new(&plugins, &sandbox, &said))
@@ -142,5 +143,6 @@ pub(super) fn plan(
         plan,
         plugins,
         folders,
+        lock,
     })
 }

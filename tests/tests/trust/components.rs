@@ -203,3 +203,27 @@ fn each_config_of_a_folder_has_its_own_components_in_the_lock_file() {
     damaged.expect_code(2);
     assert_eq!(damaged.read("runner.lock"), "<<<<<<< ours");
 }
+
+#[test]
+fn a_component_that_flags_name_is_agreed_to_by_the_command_that_is_told() {
+    let api = ModelApi::start();
+    let file = outside("provider").display().to_string();
+    let flags = ["-p", "hi", "-r", "acme:one", "--plugin", &file];
+    let run = Run::new()
+        .env("ACME_API_KEY", "acme-secret-value")
+        .arg("eval")
+        .args(flags);
+    let refused = run.clone().finish();
+    refused.expect_code(2);
+    let told = format!("help: or run `runner trust -p hi -r acme:one --plugin {file}` once");
+    assert!(
+        refused.stderr.contains("P009") && refused.stderr.contains(&told),
+        "{}",
+        refused.stderr
+    );
+    let agreed = run.clone().without_args().args(["trust", "--yes"]);
+    agreed.args(flags).finish().expect_code(0);
+    let shown = run.without_args().args(["trust", "--show"]).args(flags);
+    shown.finish().expect_code(0);
+    assert!(api.requests().is_empty());
+}

@@ -1,16 +1,18 @@
 //! All of a run but the run: what `runner config check`, `runner trust` and `runner plugin lock` do.
 
+use runner_config::FilesRead;
 use runner_eval::gateway::Exchanges;
+use runner_eval::trust::{Agreements, Level};
 use serde_json::Value;
 
 use super::super::{Setting, config};
-use super::planned::{consented, plan};
-use super::runtime;
+use super::planned::{Planned, consented, plan};
 use super::session::Session;
 use super::watch::Touched;
-use crate::arguments::{Beginning, Eval, Exchanges as Asked};
-use crate::consent::{self, Consent, How, Unseen};
-use crate::exit::{Policy, SUCCESS};
+use super::{inputs, runtime};
+use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs};
+use crate::consent::{self, Asking, Consent, How, Unseen};
+use crate::exit::{Policy, SUCCESS, USAGE};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::stdout;
@@ -50,12 +52,11 @@ pub(in crate::commands) fn check(arguments: &Eval, setting: &Setting) -> Result<
 /// # Errors
 /// Why such a run would be refused, and when something is not agreed to.
 pub(in crate::commands) fn agree(
-    arguments: &Eval,
+    arguments: &Inputs,
     is_agreed: bool,
     setting: &Setting,
 ) -> Result<u8, Failure> {
-    let session = Session::new(arguments, &Beginning::New, setting)?;
-    let planned = plan(&session, setting, &Touched::default().read)?;
+    let planned = planned(arguments, setting)?;
     let folders = planned.folders.clone();
     let runtime = runtime()?;
     let prepared = planned.prepare(setting, &runtime, false)?;
@@ -69,39 +70,56 @@ pub(in crate::commands) fn agree(
             (false, true) => How::Question,
             (false, false) => How::Nobody,
         },
-        command: if setting.terminal.can_ask {
-            consent::command(&session.eval)
-        } else {
-            // Nobody is there to answer.
-            format!("{} --yes", consent::command(&session.eval))
+        command: {
+            let command = Asking::of(arguments, &setting.cwd, setting);
+            if setting.terminal.can_ask {
+                command
+            } else {
+                command.without_question()
+            }
         },
         talk: &setting.talk,
     };
     let settled = consent.settle(prepared, &runtime)?;
-    let needs: Vec<_> = settled.needs().iter().collect();
-    let mut text = String::new();
-    if needs.is_empty() {
-        text.push_str("nothing here needs your agreement\n");
-    } else {
-        text.push_str("agreed to:\n");
-    }
-    for line in consent::lines(&needs) {
-        text.push_str(&line);
-        text.push('\n');
-    }
-    stdout::print(&text)?;
+    stdout::print(&consent::told(settled.needs(), &[]))?;
     Ok(SUCCESS)
+}
+
+/// Shows what a run with these flags would need, and asks nothing; gives the exit code.
+///
+/// # Errors
+/// Why such a run would be refused for other reasons.
+pub(in crate::commands) fn show(arguments: &Inputs, setting: &Setting) -> Result<u8, Failure> {
+    let planned = planned(arguments, setting)?;
+    let agreements = Agreements {
+        level: Level::Nothing,
+        agreed: setting.remembered.of(&planned.folders)?,
+    };
+    let runtime = runtime()?;
+    let prepared = planned.prepare(setting, &runtime, false)?;
+    let (needs, open) = match runtime.block_on(prepared.settle(&agreements)) {
+        Ok(settled) => (settled.needs().to_vec(), Vec::new()),
+        Err(unsettled) => (unsettled.prepared.needs(), unsettled.open),
+    };
+    stdout::print(&consent::told(&needs, &open))?;
+    Ok(if open.is_empty() { SUCCESS } else { USAGE })
 }
 
 /// Writes down the components of a config; gives the exit code.
 ///
 /// # Errors
 /// When the config or one of them can't be used.
-pub(in crate::commands) fn lock(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
-    let session = Session::new(arguments, &Beginning::New, setting)?;
-    let planned = plan(&session, setting, &Touched::default().read)?;
+pub(in crate::commands) fn lock(arguments: &Inputs, setting: &Setting) -> Result<u8, Failure> {
+    let planned = planned(arguments, setting)?;
     let file = planned.lock.write(&planned.plugins)?;
     let shown = file.display().to_string();
     stdout::print(&format!("written: {}\n", visible::line(&shown)))?;
     Ok(SUCCESS)
+}
+
+/// The plan of flags that say what is read, where nothing is run.
+fn planned(arguments: &Inputs, setting: &Setting) -> Result<Planned, Failure> {
+    let files_read = FilesRead::default();
+    let overrides = inputs(arguments, setting, &files_read)?;
+    plan(arguments, &setting.cwd, overrides, setting, &files_read)
 }

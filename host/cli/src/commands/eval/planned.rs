@@ -1,11 +1,11 @@
 //! From flags to a run that was agreed to: the plan, its components, its needs.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use runner_config::plan::{OutputPath, Plan};
-use runner_config::{FilesRead, LoadRequest, Origin};
+use runner_config::{FilesRead, LoadRequest, Origin, Overrides};
 use runner_eval::plugins::{PluginSet, PluginSources};
 use runner_eval::{Ahead, Preparation, Prepared, Settled, prepare};
 use tokio::runtime::Runtime;
@@ -13,7 +13,8 @@ use tokio::runtime::Runtime;
 use super::super::Setting;
 use super::session::Session;
 use super::{overrides, refused, sandbox, warn};
-use crate::consent::{self, Consent, How, Unseen};
+use crate::arguments::Inputs;
+use crate::consent::{Asking, Consent, How, Unseen};
 use crate::failure::Failure;
 use crate::home;
 use crate::lock;
@@ -48,6 +49,18 @@ impl Planned {
     }
 }
 
+impl Asking {
+    /// The command that asks for what a run of these flags needs; `cwd` is where its config is.
+    pub(super) fn of(inputs: &Inputs, cwd: &Path, setting: &Setting) -> Self {
+        let mut words = inputs.words();
+        if inputs.config.is_empty() && cwd != setting.cwd {
+            words.paths("-c", [&cwd]);
+        }
+        words.paths("--env-file", &setting.env_files);
+        Self::new(words)
+    }
+}
+
 /// A run that was agreed to. Until then nothing is sent, and nothing written but what the person
 /// answered.
 pub(super) fn consented(
@@ -57,9 +70,15 @@ pub(super) fn consented(
     runtime: &Runtime,
     offline: bool,
 ) -> Result<Settled, Failure> {
-    let unseen = Unseen::of(&session.eval.trust, setting.trusted.as_deref())?;
-    let planned = plan(session, setting, files_read)?;
-    let locked = session.eval.trust.locked;
+    let eval = &session.eval;
+    let unseen = Unseen::of(&eval.trust, setting.trusted.as_deref())?;
+    // Known from the arguments alone, so said before anything is read.
+    for path in &eval.output {
+        Output::at(OutputPath::new(path.clone(), Origin::Person))?;
+    }
+    let overrides = overrides(eval, setting, files_read)?;
+    let planned = plan(&eval.inputs, &session.cwd, overrides, setting, files_read)?;
+    let locked = eval.trust.locked;
     planned
         .lock
         .check(&planned.plugins, locked, &setting.talk)?;
@@ -74,28 +93,26 @@ pub(super) fn consented(
         } else {
             How::Nobody
         },
-        command: consent::command(&session.eval),
+        command: Asking::of(&eval.inputs, &session.cwd, setting),
         talk: &setting.talk,
     };
     consent.settle(prepared, runtime)
 }
 
-/// The plan and the components that it runs on; warnings are told.
+/// The plan and the components that it runs on; warnings are told. `cwd` is where the config is
+/// looked for if no flag names one.
 pub(super) fn plan(
-    session: &Session,
+    arguments: &Inputs,
+    cwd: &Path,
+    overrides: Overrides,
     setting: &Setting,
     files_read: &FilesRead,
 ) -> Result<Planned, Failure> {
-    let arguments = &session.eval;
-    // Known from the arguments alone, so said before anything is read.
-    for path in &arguments.output {
-        Output::at(OutputPath::new(path.clone(), Origin::Person))?;
-    }
     let loaded = runner_config::load(&LoadRequest {
         config_files: arguments.config.clone(),
-        cwd: session.cwd.clone(),
+        cwd: cwd.to_owned(),
         env: setting.environment.map().clone(),
-        overrides: overrides(arguments, setting, files_read)?,
+        overrides,
         files_read: files_read.clone(),
     })
     .map_err(|error| refused(error, setting))?;
@@ -127,7 +144,7 @@ pub(super) fn plan(
         }
     };
     let folders = loaded.config.folders.clone();
-    let lock = lock::Place::of(&loaded.config.files, &session.cwd);
+    let lock = lock::Place::of(&loaded.config.files, cwd);
     let (plan, warnings) = loaded
         .config
         .plan_with(&plugins.catalog(), &Ahead::new(&plugins, &sandbox, &said))

@@ -111,11 +111,17 @@ fn config() -> String {
     .to_string()
 }
 
+/// The word of the case whose answer is never stored.
+const RESCUED: &str = "rescued";
+
 /// A server that says every secret, in answers, refusals and headers.
 fn telling(api: &ModelApi, gate: &Gate) {
     let behind = gate.clone();
     api.rule(move |seen| {
         let asked = seen.last_user_message()?.to_owned();
+        if asked.contains(RESCUED) {
+            return None;
+        }
         let told = if asked.contains("refused") {
             Answer::error(400, "bad", &said())
         } else if asked.contains("Say") || asked.contains("Tell") {
@@ -286,7 +292,7 @@ fn rescued(told: &mut Told, api: &ModelApi) {
     api.rule(move |_| Some(Answer::text(&said()).behind(&behind)));
     let run = told.run.clone().env("RUNNER_LOCK_TIMEOUT", "1");
     let running = run.args(["eval", "--no-cache", "-t", "tests.json"]);
-    let tests = json!([{ "vars": { "word": "new", TOKEN: TOKEN } }]);
+    let tests = json!([{ "vars": { "word": RESCUED, TOKEN: TOKEN } }]);
     let running = running.file("tests.json", tests.to_string()).start();
     api.wait_for_requests(before + 4);
     let hold = store(told.run.home())

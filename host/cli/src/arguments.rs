@@ -15,6 +15,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand};
 mod cache;
 mod filtering;
 mod help;
+mod inputs;
 mod kept;
 mod later;
 mod over;
@@ -25,6 +26,7 @@ mod trust;
 
 pub(crate) use cache::{Cache, ClearCache, ListCache};
 pub(crate) use filtering::{Filtering, Wanted};
+pub(crate) use inputs::{Inputs, Words};
 pub(crate) use kept::{Check, Config, Diff, Export, Import, Init};
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
 pub(crate) use replacing::Replacing;
@@ -119,39 +121,16 @@ impl Retry {
 #[derive(Debug, Clone, Args)]
 #[command(after_help = help::EVAL)]
 pub(crate) struct Eval {
-    /// The config to run; several are read as one [default: promptfooconfig.yaml in this folder]
-    #[arg(short, long, value_name = "FILE", num_args = 1..)]
-    pub(crate) config: Vec<PathBuf>,
+    /// What is read
+    #[command(flatten)]
+    pub(crate) inputs: Inputs,
+
     /// What to call this run in lists [default: the config's description]
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
-
-    /// What takes the place of the config's own
-    #[command(flatten)]
-    pub(crate) replacing: Replacing,
-    /// Set a variable in every test that doesn't set it itself; repeatable
-    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
-    pub(crate) var: Vec<(String, String)>,
-    /// Put TEXT before every prompt, unless a test has a prefix of its own
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) prompt_prefix: Option<String>,
-    /// Put TEXT after every prompt, unless a test has a suffix of its own
-    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub(crate) prompt_suffix: Option<String>,
-    /// Call code around the run and its cases, in place of the config's extensions: file://hooks.js:beforeEach; repeatable
-    #[arg(short = 'x', long, value_name = "FILE")]
-    pub(crate) extension: Vec<String>,
-    /// Who judges, by id or label, where no test and no assertion names somebody
-    #[arg(long, value_name = "PROVIDER")]
-    pub(crate) grader: Option<String>,
-
     /// Keep NAME=VALUE with the run, over the config's `tags`; repeatable
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) tag: Vec<(String, String)>,
-
-    /// Which part of the config
-    #[command(flatten)]
-    pub(crate) filtering: Filtering,
 
     /// Cases in flight at once, at most: how many requests a server takes is found out [default: 256]
     #[arg(short = 'j', long, value_name = "N", help_heading = "How to run")]
@@ -181,10 +160,6 @@ pub(crate) struct Eval {
     /// What may be done that texts of others ask for
     #[command(flatten)]
     pub(crate) trust: TrustFlags,
-
-    /// Load a plugin (.wasm), or every plugin of a folder; repeatable
-    #[arg(long, value_name = "FILE|DIR", help_heading = "Plugins")]
-    pub(crate) plugin: Vec<PathBuf>,
 
     /// Write the results to FILE: .json, .jsonl (also while the run goes on), .csv, .yaml, .txt, .html or .junit.xml; repeatable
     #[arg(short, long, value_name = "FILE", help_heading = "Results")]

@@ -40,6 +40,8 @@ struct Setting {
     trusted: Option<String>,
     /// What the person agreed to.
     remembered: Remembered,
+    /// The files of variables that flags name.
+    env_files: Vec<PathBuf>,
     /// What a `.env` gave that nobody named.
     found_keys: Vec<String>,
 }
@@ -72,6 +74,7 @@ impl Setting {
             verbose: global.verbose,
             trusted,
             remembered,
+            env_files: global.env_file.clone(),
             found_keys,
         })
     }
@@ -135,6 +138,6 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Cache(cache) => cache::run(&cache, &setting),
         Command::Trust(trust) => trust::run(*trust, &setting),
         Command::Plugin(Plugin::Inspect(inspect)) => inspect::run(&inspect, &setting),
-        Command::Plugin(Plugin::Lock(lock)) => eval::lock(&lock.eval, &setting),
+        Command::Plugin(Plugin::Lock(lock)) => eval::lock(&lock.inputs, &setting),
     }
 }

@@ -1,6 +1,10 @@
 //! The person's agreement to what a run needs: what they said before, what they say unseen, and
 //! what they answer now.
 //!
+//! Several configs that are read as one are asked for as one, and what is agreed to is remembered
+//! for exactly their folders together: a value that one of them has may be sent by what another
+//! says, so no need is one config's own, and who agrees to both says nothing about either alone.
+//!
 //! Which needs there are and what covers them is `runner-eval`'s business, which lets no run begin
 //! without; here the person is asked. What the config asks for is one question, what rows of data
 //! ask for is another. Where nobody can be asked, the answer is no.
@@ -16,15 +20,17 @@ use crate::arguments::TrustFlags;
 use crate::failure::Failure;
 use crate::talk::Talk;
 
+mod asking;
 mod held;
 mod question;
 mod remembered;
 mod words;
 
+pub(crate) use asking::Asking;
 pub(crate) use held::{Held, Said};
 use question::Answer;
-pub(crate) use remembered::{Folders, Remembered, canonical};
-pub(crate) use words::{command, lines};
+pub(crate) use remembered::{Entry, Folders, Remembered, canonical, of_folder};
+pub(crate) use words::told;
 
 /// The variable that trusts unseen.
 pub(crate) const TRUST_VARIABLE: &str = "RUNNER_TRUST";
@@ -93,7 +99,7 @@ pub(crate) struct Consent<'a> {
     /// How the person is asked.
     pub(crate) how: How,
     /// The command that asks them.
-    pub(crate) command: String,
+    pub(crate) command: Asking,
     /// Where the question is.
     pub(crate) talk: &'a Talk,
 }
@@ -159,8 +165,10 @@ impl Consent<'_> {
                 match question::ask(&question)? {
                     Answer::Yes => {}
                     Answer::No => {
-                        return Err(Failure::usage("not agreed to, so nothing was sent")
-                            .help(format!("`{}` asks again", self.command)));
+                        let (shown, left_out) = (self.command.shown(), self.command.left_out());
+                        let help = format!("{shown} asks again{left_out}");
+                        let message = "not agreed to, so nothing was sent";
+                        return Err(Failure::usage(message).help(help));
                     }
                     Answer::Interrupted => {
                         return Err(Failure::interrupted("interrupted; nothing was sent"));

@@ -1,5 +1,6 @@
 //! `runner.lock`: which components of others a config uses, and what each may do, written down
-//! beside the config.
+//! beside the config; once for each config of the folder, since two of them may call different
+//! components by one name.
 //!
 //! It is about integrity, and kept with the config: whoever changes a component or its grants
 //! changes the file, too, and that is seen where changes are read. Trust is another thing, and the
@@ -8,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context as _;
 use runner_eval::plugins::{PluginSet, ThirdParty};
@@ -21,7 +22,9 @@ use crate::visible;
 /// Its name.
 const NAME: &str = "runner.lock";
 /// What this program writes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// What earlier programs wrote: components without a config.
+const WITHOUT_CONFIG: u32 = 1;
 /// Bytes that are read of it: room for thousands of components.
 const LARGEST: u64 = 1 << 20;
 
@@ -30,7 +33,25 @@ const LARGEST: u64 = 1 << 20;
 #[serde(deny_unknown_fields)]
 struct Lock {
     version: u32,
-    plugins: BTreeMap<String, Locked>,
+    configs: Vec<Config>,
+}
+
+/// A config, or several that are read as one.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    /// From the folder of the lock file.
+    files: BTreeSet<String>,
+    plugins: Plugins,
+}
+
+/// Components by what the config calls them.
+type Plugins = BTreeMap<String, Locked>;
+
+/// Which version it is, whatever else is in it.
+#[derive(Deserialize)]
+struct Version {
+    version: u32,
 }
 
 /// A component.
@@ -48,65 +69,137 @@ struct Locked {
     grants: String,
 }
 
-/// Holds what a config uses against its lock file. A difference is a warning; with `must_match`
-/// it is refused, and so is a file that is missing.
-///
-/// # Errors
-/// The differences, if they matter.
-pub(crate) fn check(
-    folders: &BTreeSet<PathBuf>,
-    plugins: &PluginSet,
-    must_match: bool,
-    talk: &Talk,
-) -> Result<(), Failure> {
-    let path = place(folders);
-    let used = of(plugins, &path);
-    let shown = path.display();
-    let differences = match read(&path) {
-        Ok(text) => match serde_json::from_str::<Lock>(&text) {
-            Ok(lock) if lock.version == VERSION => differences(&lock.plugins, &used),
-            Ok(_) => vec!["is of another version of the program".to_owned()],
-            Err(error) => vec![format!("can't be understood: {error}")],
-        },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if must_match && !used.is_empty() {
-                vec!["is not there".to_owned()]
-            } else {
-                Vec::new()
-            }
-        }
-        Err(error) => vec![format!("can't be read: {error}")],
-    };
-    // A stranger may have written the file.
-    let message = |it: &String| visible::line(&format!("{shown}: {it}")).into_owned();
-    let messages: Vec<String> = differences.iter().map(message).collect();
-    if must_match && !messages.is_empty() {
-        return Err(Failure::usage_all(messages)
-            .help("if that is as it should be, `runner plugin lock` writes it down"));
-    }
-    for message in messages {
-        talk.warning(&message);
-    }
-    Ok(())
+/// The place in a lock file that is a config's.
+#[derive(Debug)]
+pub(crate) struct Place {
+    path: PathBuf,
+    files: BTreeSet<String>,
 }
 
-/// Writes down what a config uses; gives the file.
-///
-/// # Errors
-/// When it can't be written.
-pub(crate) fn write(folders: &BTreeSet<PathBuf>, plugins: &PluginSet) -> Result<PathBuf, Failure> {
-    let path = place(folders);
-    let lock = Lock {
-        version: VERSION,
-        plugins: of(plugins, &path),
-    };
-    let text = serde_json::to_string_pretty(&lock).context("a lock file is plain data")?;
-    replace(&path, &(text + "\n")).with_context(|| format!("can't write {}", path.display()))?;
-    Ok(path)
+/// Why a lock file says nothing.
+#[derive(Debug)]
+enum Unread {
+    NotThere,
+    /// It was written without saying for which config.
+    WithoutConfig,
+    Bad(String),
+}
+
+impl Place {
+    /// Beside the config's `files`, which are absolute; beside the first folder's where several
+    /// are read as one, and in `cwd` where there is none.
+    pub(crate) fn of(files: &[PathBuf], cwd: &Path) -> Self {
+        let folder = files.iter().filter_map(|file| file.parent()).min();
+        let folder = folder.unwrap_or(cwd);
+        Self {
+            path: folder.join(NAME),
+            files: files.iter().map(|file| relative(file, folder)).collect(),
+        }
+    }
+
+    /// Holds what the config uses against what was written down. A difference is a warning; with
+    /// `must_match` it is refused, and so is a file that is missing.
+    ///
+    /// # Errors
+    /// The differences, if they matter.
+    pub(crate) fn check(
+        &self,
+        plugins: &PluginSet,
+        must_match: bool,
+        talk: &Talk,
+    ) -> Result<(), Failure> {
+        let used = of(plugins, &self.path);
+        let differences = match read(&self.path) {
+            Ok(lock) => {
+                let locked = lock.configs.into_iter().find(|it| it.files == self.files);
+                differences(&locked.map(|it| it.plugins).unwrap_or_default(), &used)
+            }
+            Err(Unread::NotThere) if must_match && !used.is_empty() => {
+                vec!["is not there".to_owned()]
+            }
+            Err(Unread::NotThere) => Vec::new(),
+            Err(Unread::WithoutConfig) => {
+                vec![
+                    "was written by an earlier version, which did not say for which config"
+                        .to_owned(),
+                ]
+            }
+            Err(Unread::Bad(why)) => vec![why],
+        };
+        // A stranger may have written the file.
+        let shown = self.path.display();
+        let message = |it: &String| visible::line(&format!("{shown}: {it}")).into_owned();
+        let messages: Vec<String> = differences.iter().map(message).collect();
+        if must_match && !messages.is_empty() {
+            return Err(Failure::usage_all(messages)
+                .help("if that is as it should be, `runner plugin lock` writes it down"));
+        }
+        for message in messages {
+            talk.warning(&message);
+        }
+        Ok(())
+    }
+
+    /// Writes down what the config uses; gives the file. What is written of other configs stays.
+    ///
+    /// # Errors
+    /// When the file that is there can't be understood, or it can't be written.
+    pub(crate) fn write(self, plugins: &PluginSet) -> Result<PathBuf, Failure> {
+        let Self { path, files } = self;
+        let mut configs = match read(&path) {
+            Ok(lock) => lock.configs,
+            // Nobody can say whose its components are.
+            Err(Unread::NotThere | Unread::WithoutConfig) => Vec::new(),
+            Err(Unread::Bad(why)) => {
+                let message = format!("{}: {why}", path.display());
+                return Err(Failure::usage(visible::line(&message))
+                    .help("mend it, or remove it and lock each config of the folder again"));
+            }
+        };
+        configs.retain(|config| config.files != files);
+        let plugins = of(plugins, &path);
+        configs.push(Config { files, plugins });
+        configs.sort_by(|a, b| a.files.cmp(&b.files));
+        let version = VERSION;
+        let text = serde_json::to_string_pretty(&Lock { version, configs });
+        let text = text.context("a lock file is plain data")?;
+        replace(&path, &(text + "\n"))
+            .with_context(|| format!("can't write {}", path.display()))?;
+        Ok(path)
+    }
+}
+
+/// `path` as it is named from `folder`; both are absolute.
+fn relative(path: &Path, folder: &Path) -> String {
+    let shared = folder.components().zip(path.components());
+    let shared = shared.take_while(|(a, b)| a == b).count();
+    let up = folder
+        .components()
+        .skip(shared)
+        .map(|_| Component::ParentDir);
+    let relative: PathBuf = up.chain(path.components().skip(shared)).collect();
+    relative.display().to_string()
+}
+
+fn read(path: &Path) -> Result<Lock, Unread> {
+    let text = text(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Unread::NotThere,
+        _ => Unread::Bad(format!("can't be read: {error}")),
+    })?;
+    let bad = |error| Unread::Bad(format!("can't be understood: {error}"));
+    match serde_json::from_str(&text).map_err(bad)? {
+        Version { version: VERSION } => serde_json::from_str(&text).map_err(bad),
+        Version {
+            version: WITHOUT_CONFIG,
+        } => Err(Unread::WithoutConfig),
+        Version { version } => Err(Unread::Bad(format!(
+            "is of version {version}, and this program reads {VERSION}"
+        ))),
+    }
 }
 
 /// An ordinary file of a size that such files have.
-fn read(path: &Path) -> io::Result<String> {
+fn text(path: &Path) -> io::Result<String> {
     if !fs::symlink_metadata(path)?.is_file() {
         return Err(io::Error::other("it is no ordinary file"));
     }
@@ -133,13 +226,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     done
 }
 
-/// Beside the config; beside the first of several folders'.
-fn place(folders: &BTreeSet<PathBuf>) -> PathBuf {
-    let folder = folders.first().map_or(Path::new(""), |folder| folder);
-    folder.join(NAME)
-}
-
-fn of(plugins: &PluginSet, lock: &Path) -> BTreeMap<String, Locked> {
+fn of(plugins: &PluginSet, lock: &Path) -> Plugins {
     let folder = lock.parent().unwrap_or(lock);
     let locked = |plugin: ThirdParty| {
         let source = plugin.source.strip_prefix(folder).unwrap_or(&plugin.source);
@@ -156,7 +243,7 @@ fn of(plugins: &PluginSet, lock: &Path) -> BTreeMap<String, Locked> {
 }
 
 /// What is not as it was written down, in words.
-fn differences(locked: &BTreeMap<String, Locked>, used: &BTreeMap<String, Locked>) -> Vec<String> {
+fn differences(locked: &Plugins, used: &Plugins) -> Vec<String> {
     let mut differences = Vec::new();
     let aliases: BTreeSet<&String> = locked.keys().chain(used.keys()).collect();
     for alias in aliases {
@@ -222,5 +309,34 @@ mod tests {
                 "plugin 'd' is not written down",
             ]
         );
+    }
+
+    #[test]
+    fn a_config_is_named_from_the_folder_of_its_lock() {
+        let files = ["/w/b/c.yaml", "/w/a/x/one.yaml"].map(PathBuf::from);
+        let place = Place::of(&files, Path::new("/cwd"));
+        assert_eq!(place.path, Path::new("/w/a/x/runner.lock"));
+        let named: Vec<&str> = place.files.iter().map(String::as_str).collect();
+        assert_eq!(named, ["../../b/c.yaml", "one.yaml"]);
+        let none = Place::of(&[], Path::new("/cwd"));
+        assert_eq!(none.path, Path::new("/cwd/runner.lock"));
+    }
+
+    #[test]
+    fn what_is_no_lock_of_this_version_says_why() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join(NAME);
+        let unread = |text: &str| {
+            fs::write(&path, text).expect("written");
+            format!("{:?}", read(&path).expect_err(text))
+        };
+        assert!(matches!(read(&path), Err(Unread::NotThere)));
+        assert_eq!(unread("{\"version\":1,\"plugins\":{}}"), "WithoutConfig");
+        assert_eq!(
+            unread("{\"version\":3,\"x\":{}}"),
+            "Bad(\"is of version 3, and this program reads 2\")"
+        );
+        assert!(unread("<<<<<<< ours").contains("can't be understood"));
+        assert!(unread("{\"version\":2,\"configs\":[],\"x\":1}").contains("unknown field"));
     }
 }

@@ -5,8 +5,8 @@
 //! clipboard; a bidirectional override can make a message read as another. Everything that is
 //! printed for people goes through here. Nothing is dropped silently: a character that can't
 //! be shown is replaced by a visible one, so that a strange output looks strange. JSON on standard
-//! output keeps its meaning: such characters are escaped. Files (`-o`) are not for here: they hold
-//! the text as it is.
+//! output keeps its meaning: such characters are escaped. Files for programs (`-o x.json`) are not
+//! for here: they hold the text as it is.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -20,6 +20,15 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
 
 /// `text` with its line breaks; tabs become spaces, `\r\n` is one break.
 pub(crate) fn block(text: &str) -> Cow<'_, str> {
+    broken(text, ' ')
+}
+
+/// `text` with its line breaks and tabs; `\r\n` is one break.
+pub(crate) fn cell(text: &str) -> Cow<'_, str> {
+    broken(text, '\t')
+}
+
+fn broken(text: &str, tab: char) -> Cow<'_, str> {
     let text = if text.contains("\r\n") {
         Cow::Owned(text.replace("\r\n", "\n"))
     } else {
@@ -27,7 +36,7 @@ pub(crate) fn block(text: &str) -> Cow<'_, str> {
     };
     let keep = |c| match c {
         '\n' | '\u{2028}' | '\u{2029}' => Some('\n'),
-        '\t' => Some(' '),
+        '\t' => Some(tab),
         _ => None,
     };
     match text {
@@ -54,6 +63,36 @@ pub(crate) fn json(json: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(text)
+}
+
+/// Whether nothing is seen of a character: white space, what is obeyed instead of shown, and what
+/// has no width.
+pub(crate) fn is_unseen(c: char) -> bool {
+    c.is_whitespace()
+        || stand_in(c).is_some()
+        || matches!(
+            c,
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{115f}'
+                | '\u{1160}'
+                | '\u{17b4}'
+                | '\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200d}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{2800}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{e0100}'..='\u{e01ef}'
+        )
+}
+
+/// Whether it stands for a character that is obeyed instead of shown.
+pub(crate) fn is_stand_in(c: char) -> bool {
+    matches!(c, '\u{2400}'..='\u{2421}' | '\u{fffd}')
 }
 
 /// Whether a terminal obeys a character that is no control of ASCII's first 32.
@@ -143,6 +182,7 @@ mod tests {
         assert_eq!(block("PASS\rFAIL"), "PASS␍FAIL");
         assert_eq!(block("one\r\ntwo\tthree"), "one\ntwo three");
         assert_eq!(line("one\r\ntwo\tthree"), "one  two three");
+        assert_eq!(cell("one\r\ntwo\tthree\r"), "one\ntwo\tthree␍");
     }
 
     #[test]

@@ -59,6 +59,7 @@ pub use filters::{
 pub use load::{Config, DEFAULT_NAMES, Given, LoadRequest, Loaded, Overrides, load};
 pub use prices::{Listed as ListedPrice, ModelPrice, Prices};
 pub use problem::{ConfigError, Problem, Warning};
+pub use redacted::is_secret_variable;
 pub use schema::schema;
 pub use scripts::Scripts;
 pub use sealed::Sealed;

@@ -110,6 +110,8 @@ pub struct Loaded {
 pub struct Config {
     /// The (first) file, as the user would write it.
     pub path: PathBuf,
+    /// Its files, absolute, in the order named; none where flags say enough.
+    pub files: Vec<PathBuf>,
     /// `plugins`, in the order written.
     pub plugins: Vec<PluginEntry>,
     /// `env`, templates rendered; may hold secrets.
@@ -171,6 +173,7 @@ pub fn load(request: &LoadRequest) -> Result<Loaded, Sealed<ConfigError>> {
 fn read(request: &LoadRequest, findings: &Findings) -> Option<Config> {
     let paths = find::files(request).map_err(|problem| findings.problem(problem));
     let paths = paths.ok()?;
+    let files = paths.iter().map(|path| request.cwd.join(path)).collect();
     let given = &request.overrides.given;
     let sources = paths
         .into_iter()
@@ -203,6 +206,7 @@ fn read(request: &LoadRequest, findings: &Findings) -> Option<Config> {
     declared.ask_to_keep(findings);
     Some(Config {
         path: sources[0].path.clone(),
+        files,
         plugins,
         env: (*declared.values).clone(),
         sources,

@@ -65,7 +65,7 @@ pub(crate) fn is_secret(key: &str) -> bool {
 }
 
 /// Whether a variable is named like a secret.
-pub(crate) fn is_secret_variable(variable: &str) -> bool {
+pub fn is_secret_variable(variable: &str) -> bool {
     let name = plain_name(variable);
     let mut ends = SECRET_VARIABLE_ENDS.iter();
     is_secret(variable) || ends.any(|end| name.ends_with(end))

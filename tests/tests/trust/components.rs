@@ -122,8 +122,10 @@ fn a_lock_file_pins_components_and_grants() {
     let written = run.clone().args(["plugin", "lock"]).finish();
     written.expect_code(0);
     let lock = written.json("runner.lock");
-    assert_eq!(lock["plugins"]["loud"]["source"], "grader.wasm");
-    assert_eq!(lock["plugins"]["loud"]["api"], "0.1.1");
+    let entry = &lock["configs"][0];
+    assert_eq!(entry["files"][0], "promptfooconfig.yaml");
+    assert_eq!(entry["plugins"]["loud"]["source"], "grader.wasm");
+    assert_eq!(entry["plugins"]["loud"]["api"], "0.1.1");
     let locked = run.clone().args(["eval", "--locked"]).finish();
     locked.expect_code(0);
     assert!(!locked.stderr.contains("warning"), "{}", locked.stderr);
@@ -154,4 +156,74 @@ fn a_lock_file_pins_components_and_grants() {
     let untrusted = untrusted.args(["eval", "--locked"]).finish();
     untrusted.expect_code(2);
     assert!(untrusted.stderr.contains("use the component 'loud'"));
+}
+
+#[test]
+fn each_config_of_a_folder_has_its_own_components_in_the_lock_file() {
+    let grader = std::fs::read(outside("grader")).expect("it was built");
+    let run = Run::new()
+        .env("RUNNER_TRUST", "config")
+        .file("grader.wasm", &grader)
+        .file("a.yaml", with_grader(""))
+        .file(
+            "b.yaml",
+            with_grader("    permissions: { hosts: ['https://a.example'] }\n"),
+        );
+    let locked = |config: &str| {
+        run.clone()
+            .args(["eval", "--locked", "-c", config])
+            .finish()
+    };
+    // What earlier programs wrote says nothing of any config.
+    let old = "{\"version\": 1, \"plugins\": {}}";
+    let refused = run.clone().file("runner.lock", old);
+    let refused = refused.args(["eval", "--locked", "-c", "a.yaml"]).finish();
+    refused.expect_code(2);
+    assert!(
+        refused.stderr.contains(
+            "runner.lock: was written by an earlier version, which did not say for which config\n\
+             help: if that is as it should be, `runner plugin lock` writes it down"
+        ),
+        "{}",
+        refused.stderr
+    );
+    for config in ["a.yaml", "b.yaml"] {
+        let written = run.clone().args(["plugin", "lock", "-c", config]).finish();
+        written.expect_code(0);
+    }
+    locked("a.yaml").expect_code(0);
+    locked("b.yaml").expect_code(0);
+    let changed = run.clone().file("b.yaml", with_grader(""));
+    let changed = changed.args(["eval", "--locked", "-c", "b.yaml"]).finish();
+    changed.expect_code(2);
+    locked("a.yaml").expect_code(0);
+    // A file that is no lock is not written over.
+    let damaged = run.clone().file("runner.lock", "<<<<<<< ours");
+    let damaged = damaged.args(["plugin", "lock", "-c", "a.yaml"]).finish();
+    damaged.expect_code(2);
+    assert_eq!(damaged.read("runner.lock"), "<<<<<<< ours");
+}
+
+#[test]
+fn a_component_that_flags_name_is_agreed_to_by_the_command_that_is_told() {
+    let api = ModelApi::start();
+    let file = outside("provider").display().to_string();
+    let flags = ["-p", "hi", "-r", "acme:one", "--plugin", &file];
+    let run = Run::new()
+        .env("ACME_API_KEY", "acme-secret-value")
+        .arg("eval")
+        .args(flags);
+    let refused = run.clone().finish();
+    refused.expect_code(2);
+    let told = format!("help: or run `runner trust -p hi -r acme:one --plugin {file}` once");
+    assert!(
+        refused.stderr.contains("P009") && refused.stderr.contains(&told),
+        "{}",
+        refused.stderr
+    );
+    let agreed = run.clone().without_args().args(["trust", "--yes"]);
+    agreed.args(flags).finish().expect_code(0);
+    let shown = run.without_args().args(["trust", "--show"]).args(flags);
+    shown.finish().expect_code(0);
+    assert!(api.requests().is_empty());
 }

@@ -3,6 +3,7 @@
 
 use runner_tests::{Answer, Finished, ModelApi, Run};
 
+mod commands;
 mod components;
 mod quoted;
 mod terminal;
@@ -28,17 +29,27 @@ fn run(config: &str) -> Run {
 }
 
 fn refused(address: &str) -> String {
+    refused_with(address, "runner trust")
+}
+
+/// `command` is the one that asks.
+fn refused_with(address: &str, command: &str) -> String {
     format!(
         "error: the config asks for what needs your agreement; nothing was sent:\n  \
          promptfooconfig.yaml:5:19: send the environment variable OPENAI_API_KEY to {address}\n\
-         help: if you trust it with that, run `runner trust` once; a workflow that trusts what it checks out says so with RUNNER_TRUST=config\n"
+         help: if you trust it with that, run `{command}` once; a workflow that trusts what it checks out says so with RUNNER_TRUST=config\n"
     )
 }
 
 #[track_caller]
 fn is_refused(finished: &Finished, address: &str, api: &ModelApi) {
+    is_refused_with(finished, address, api, "runner trust");
+}
+
+#[track_caller]
+fn is_refused_with(finished: &Finished, address: &str, api: &ModelApi, command: &str) {
     finished.expect_code(2);
-    assert_eq!(finished.stderr, refused(address));
+    assert_eq!(finished.stderr, refused_with(address, command));
     assert!(api.requests().is_empty(), "nothing was sent");
     assert!(!finished.again().home().join("runs.db").exists());
 }
@@ -193,10 +204,9 @@ fn nothing_that_comes_with_the_files_trusts() {
     );
     let run = run(&config(&address))
         .file(".env", "RUNNER_TRUST=data\nCI=true\n")
-        .file("runner.lock", "{\"version\":1,\"plugins\":{}}\n");
+        .file("runner.lock", "{\"version\":2,\"configs\":[]}\n");
     let refused = [
         run.clone(),
-        run.clone().args(["--env-file", ".env"]),
         run.clone().env("CI", "true"),
         run.clone().env("PROMPTFOO_TRUST", "config"),
         run.clone().env("RUNNER_TRUST", ""),
@@ -204,6 +214,8 @@ fn nothing_that_comes_with_the_files_trusts() {
     for run in refused {
         is_refused(&run.finish(), &address, &api);
     }
+    let by_file = run.clone().args(["--env-file", ".env"]).finish();
+    is_refused_with(&by_file, &address, &api, "runner trust --env-file .env");
     // A home that comes along has agreements of a stranger's.
     let theirs = run.project().join("home");
     let agreed = run.clone().without_args().args(["trust", "--yes"]);
@@ -212,7 +224,8 @@ fn nothing_that_comes_with_the_files_trusts() {
         .clone()
         .file("moved.env", format!("RUNNER_HOME={}\n", theirs.display()))
         .args(["--env-file", "moved.env"]);
-    is_refused(&moved.finish(), &address, &api);
+    let asks = "runner trust --env-file moved.env";
+    is_refused_with(&moved.finish(), &address, &api, asks);
     for config in [with_env, options] {
         let finished = run.clone().config(&config).finish();
         finished.expect_code(2);

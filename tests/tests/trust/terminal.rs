@@ -94,6 +94,26 @@ fn what_rows_bring_is_a_question_of_its_own() {
     assert!(!api.requests().is_empty());
 }
 
+/// Both lines reach the terminal before the first is read; the second is thrown away when the
+/// second question is asked.
+#[test]
+fn what_is_typed_before_a_question_is_no_answer_to_it() {
+    let api = ModelApi::start();
+    let address = elsewhere(&api);
+    let row = format!(
+        r#"{{ "vars": {{ "q": "1" }}, "provider": {{ "id": "openai:theirs", "config": {{ "apiBaseUrl": "{}" }} }} }}"#,
+        api.url()
+    );
+    let config = format!("{}tests: file://rows.jsonl\n", config(&address));
+    let mut asked = run(&config).file("rows.jsonl", row).in_terminal().start();
+    asked.wait_for_stdout("[y/N] ");
+    asked.types("y\ny\n");
+    asked.wait_for_stdout("rows of rows.jsonl ask for");
+    asked.types("n\n");
+    asked.finish().expect_code(2);
+    assert!(api.requests().is_empty());
+}
+
 /// Ctrl-C at a question ends the watching, too.
 #[test]
 fn a_question_while_watching_can_be_interrupted() {

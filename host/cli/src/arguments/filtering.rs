@@ -9,6 +9,8 @@ use std::num::NonZeroUsize;
 use clap::Args;
 use runner_config::{Filters, MetadataFilter, Pattern, Sample, TestRange};
 
+use super::inputs::Words;
+
 /// Flags of `runner eval` that choose.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Filtering {
@@ -143,6 +145,25 @@ impl Filtering {
             range: self.range,
             first: self.first_n.map(NonZeroUsize::get),
             sample,
+        }
+    }
+
+    /// Writes these flags down.
+    pub(super) fn add_to(&self, words: &mut Words) {
+        words.flags("--filter-pattern", &self.pattern);
+        words.flags("-n", self.first_n);
+        if let Some(range) = &self.range {
+            words.written("--filter-range", &range.to_string());
+        }
+        words.flags("--filter-sample", self.sample);
+        words.flags("--filter-sample-seed", &self.sample_seed);
+        for metadata in &self.metadata {
+            words.written("--filter-metadata", &metadata.to_string());
+        }
+        words.flags("--filter-providers", &self.providers);
+        words.flags("--filter-prompts", &self.prompts);
+        if let Some((flag, _, name)) = self.former() {
+            words.flag(flag, name);
         }
     }
 

@@ -36,8 +36,8 @@ end as budget-exceeded, and `runner eval --resume RUN` runs them under the same 
 under another that it is given. Cached answers cost nothing. Dollars need a price: the API's own,
 or `cost` (for a token) in the provider's config.
 
-Exit codes: 0 all passed, 1 internal error, 2 usage or config error (nothing was run),
-100 pass rate below the threshold, 130 interrupted.";
+Exit codes: 0 all passed, 1 internal error, 2 usage or config error, or something was not agreed
+to (nothing was run), 100 pass rate below the threshold, 130 interrupted.";
 
 /// Below the help of `trust`.
 pub(super) const TRUST: &str = "\
@@ -49,14 +49,21 @@ of its own.
 
 Examples:
   runner trust                      show what the config of this folder asks for, and ask
+  runner trust --show               show it, and ask nothing
   runner trust ci.yaml --yes        agree to all of it
   runner trust --list               what was agreed to, by folder
   runner trust --revoke             forget what was agreed to for this folder
 
+The flags are those of `runner eval` that change what is asked for; give them as for the run.
+
 What you agree to is remembered in trust.json in the data folder, for configs of the same folder
-and for exactly that: a config that asks for more asks again. Where no one can be asked, the run
-ends with exit code 2 and nothing is sent. A workflow whose owner trusts what it checks out sets
-RUNNER_TRUST=config (or data, which includes the config); nothing else trusts, CI=true neither.";
+and for exactly that: a config that asks for more asks again. Configs of two folders that are read
+as one have agreements of their own. Where no one can be asked, the run ends with exit code 2 and
+nothing is sent. A workflow whose owner trusts what it checks out sets RUNNER_TRUST=config or gives
+--trust-config; RUNNER_TRUST=data and --trust-data trust the rows of its data files as well. Nothing
+else trusts, CI=true neither.
+
+Exit codes: 0 all is agreed to, 2 something is not, or the config can't be used, 130 interrupted.";
 
 /// Below the help of `show`.
 pub(super) const SHOW: &str = "\

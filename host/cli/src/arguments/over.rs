@@ -8,22 +8,15 @@
 use std::path::Path;
 
 use super::persistence::PersistenceFlags;
-use super::{Eval, Filtering, Spending};
+use super::{Eval, Filtering, Inputs, Spending};
 
 impl Eval {
     /// These flags, and where they say nothing, those of `before`.
     pub(crate) fn over(self, before: Self) -> Self {
         Self {
-            config: list(self.config, before.config),
+            inputs: self.inputs.over(before.inputs),
             description: self.description.or(before.description),
-            replacing: self.replacing.over(before.replacing),
-            var: list(self.var, before.var),
             tag: list(self.tag, before.tag),
-            prompt_prefix: self.prompt_prefix.or(before.prompt_prefix),
-            prompt_suffix: self.prompt_suffix.or(before.prompt_suffix),
-            extension: list(self.extension, before.extension),
-            grader: self.grader.or(before.grader),
-            filtering: self.filtering.over(before.filtering),
             max_concurrency: self.max_concurrency.or(before.max_concurrency),
             repeat: self.repeat.or(before.repeat),
             delay: self.delay.or(before.delay),
@@ -31,7 +24,6 @@ impl Eval {
             max_eval_time_ms: self.max_eval_time_ms.or(before.max_eval_time_ms),
             spending: self.spending.over(&before.spending),
             persistence: self.persistence.over(before.persistence),
-            plugin: list(self.plugin, before.plugin),
             output: list(self.output, before.output),
             csv_raw: self.csv_raw || before.csv_raw,
             ..self
@@ -41,16 +33,9 @@ impl Eval {
     /// With every path that outlives a session made independent of the folder: `cwd` is the one
     /// in which it was typed.
     pub(crate) fn absolute(mut self, cwd: &Path) -> Self {
-        let lists = [&mut self.config, &mut self.plugin, &mut self.output];
-        for path in lists.into_iter().flatten() {
+        self.inputs.make_absolute(cwd);
+        for path in &mut self.output {
             *path = cwd.join(&*path);
-        }
-        self.replacing.make_absolute(cwd);
-        if let Some(name) = self.filtering.former_name()
-            && cwd.join(&*name).is_file()
-            && let Ok(path) = cwd.join(&*name).into_os_string().into_string()
-        {
-            *name = path;
         }
         let persistence = &mut self.persistence;
         let files = [
@@ -62,6 +47,36 @@ impl Eval {
             *path = cwd.join(&*path);
         }
         self
+    }
+}
+
+impl Inputs {
+    fn over(self, before: Self) -> Self {
+        Self {
+            config: list(self.config, before.config),
+            replacing: self.replacing.over(before.replacing),
+            var: list(self.var, before.var),
+            prompt_prefix: self.prompt_prefix.or(before.prompt_prefix),
+            prompt_suffix: self.prompt_suffix.or(before.prompt_suffix),
+            extension: list(self.extension, before.extension),
+            grader: self.grader.or(before.grader),
+            filtering: self.filtering.over(before.filtering),
+            plugin: list(self.plugin, before.plugin),
+        }
+    }
+
+    fn make_absolute(&mut self, cwd: &Path) {
+        let lists = [&mut self.config, &mut self.plugin];
+        for path in lists.into_iter().flatten() {
+            *path = cwd.join(&*path);
+        }
+        self.replacing.make_absolute(cwd);
+        if let Some(name) = self.filtering.former_name()
+            && cwd.join(&*name).is_file()
+            && let Ok(path) = cwd.join(&*name).into_os_string().into_string()
+        {
+            *name = path;
+        }
     }
 }
 

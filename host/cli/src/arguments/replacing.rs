@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use runner_config::Given;
 
+use super::inputs::Words;
 use super::over::list;
 
 /// The flags as typed.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Replacing {
     /// Prompts in place of the config's: files, patterns or texts
     #[arg(short, long, value_name = "FILE|TEXT", num_args = 1.., help_heading = "Instead of the config's")]
@@ -59,6 +60,16 @@ impl Replacing {
             model_outputs: self.model_outputs.clone(),
             assertions: self.assertions.clone(),
         }
+    }
+
+    /// Writes these flags down.
+    pub(super) fn add_to(&self, words: &mut Words) {
+        words.flags("-p", &self.prompts);
+        words.flags("-r", &self.providers);
+        words.flags("-t", &self.tests);
+        words.flags("--vars", &self.vars);
+        words.paths("--model-outputs", &self.model_outputs);
+        words.paths("-a", &self.assertions);
     }
 
     /// These flags, and where they say nothing, those of `before`.

@@ -14,7 +14,7 @@ fn refused(line: &str) -> String {
     }
 }
 
-fn eval(line: &str) -> Eval {
+pub(super) fn eval(line: &str) -> Eval {
     match parsed(line).map(|arguments| arguments.command) {
         Ok(Some(Command::Eval(eval))) => *eval,
         other => panic!("{line}: {other:?}"),
@@ -31,13 +31,16 @@ fn an_eval_line() {
     let eval = eval(
         "runner eval -c a.yaml -o x.json -o y.csv -j 20 --repeat 2 --delay 5 --plugin p.wasm --plugin dir --no-table --events e.jsonl",
     );
-    assert_eq!(eval.config, [PathBuf::from("a.yaml")]);
+    assert_eq!(eval.inputs.config, [PathBuf::from("a.yaml")]);
     assert_eq!(
         eval.output,
         [PathBuf::from("x.json"), PathBuf::from("y.csv")]
     );
     assert_eq!(eval.events, Some(PathBuf::from("e.jsonl")));
-    assert_eq!(eval.plugin, [PathBuf::from("p.wasm"), PathBuf::from("dir")]);
+    assert_eq!(
+        eval.inputs.plugin,
+        [PathBuf::from("p.wasm"), PathBuf::from("dir")]
+    );
     assert_eq!(
         (
             eval.max_concurrency.map(NonZeroUsize::get),
@@ -101,7 +104,7 @@ fn a_typo_is_answered_with_the_nearest_flag() {
 fn a_variable_has_a_name_and_a_value() {
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(
-        eval("runner eval --var a=1=2 --var b=").var,
+        eval("runner eval --var a=1=2 --var b=").inputs.var,
         [pair("a", "1=2"), pair("b", "")]
     );
     assert!(refused("runner eval --var a").contains("not of the form NAME=VALUE"));
@@ -118,7 +121,7 @@ fn zero_is_no_number_of_slots() {
 fn several_configs_are_named_by_one_flag_or_by_several() {
     let eval = eval("runner eval -c a.yaml b.yaml -c c.yaml -n 3");
     assert_eq!(
-        eval.config,
+        eval.inputs.config,
         ["a.yaml", "b.yaml", "c.yaml"].map(PathBuf::from)
     );
 }
@@ -129,7 +132,7 @@ fn filters_are_understood_when_they_are_typed() {
         "runner eval --filter-pattern ^a -n 3 --filter-range 0:5 --filter-sample 2 --filter-sample-seed s \
          --filter-metadata a=b --filter-metadata c=d --filter-targets gpt --filter-prompts p",
     );
-    let filters = eval.filtering.filters();
+    let filters = eval.inputs.filtering.filters();
     let shown =
         |pattern: &Option<runner_config::Pattern>| pattern.as_ref().map(ToString::to_string);
     assert_eq!(shown(&filters.pattern), Some("^a".to_owned()));
@@ -151,6 +154,7 @@ fn filters_are_understood_when_they_are_typed() {
 #[test]
 fn a_sample_without_a_seed_gets_one_that_can_be_typed() {
     let sample = eval("runner eval --filter-sample 2")
+        .inputs
         .filtering
         .filters()
         .sample;
@@ -202,7 +206,7 @@ fn one_former_run_is_named_with_what_is_wanted_of_it() {
     ];
     for (flags, expected) in cases {
         let eval = eval(&format!("runner eval {flags}"));
-        assert_eq!(eval.filtering.former(), expected, "{flags}");
+        assert_eq!(eval.inputs.filtering.former(), expected, "{flags}");
     }
 }
 

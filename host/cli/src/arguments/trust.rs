@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Eval, help};
+use super::{Inputs, help};
 
 /// The flags of a run. They hold for the session that they are given to, and are not taken over by
 /// one that goes on with it.
@@ -16,7 +16,7 @@ pub(crate) struct TrustFlags {
     /// Allow what the config and the rows of its data files ask for, unseen
     #[arg(long, help_heading = "Trust")]
     pub(crate) trust_data: bool,
-    /// Refuse to run if the config's plugins are not exactly those of runner.lock
+    /// Refuse to run if the config's plugins are not exactly those that runner.lock has for it
     #[arg(long, help_heading = "Plugins")]
     pub(crate) locked: bool,
 }
@@ -25,27 +25,30 @@ pub(crate) struct TrustFlags {
 #[derive(Debug, Args)]
 #[command(after_help = help::TRUST)]
 pub(crate) struct Trust {
-    /// The config [default: promptfooconfig.yaml in this folder]
+    /// The configs, as with -c; with --revoke also folders [default: promptfooconfig.yaml in this folder]
     #[arg(value_name = "CONFIG")]
-    pub(crate) path: Option<PathBuf>,
+    pub(crate) paths: Vec<PathBuf>,
     /// Agree without a question
     #[arg(long)]
     pub(crate) yes: bool,
-    /// List what was agreed to, for all folders
-    #[arg(long, conflicts_with_all = ["yes", "revoke", "path"])]
-    pub(crate) list: bool,
-    /// Forget what was agreed to for the folder of CONFIG
+    /// Show all that is asked for, and ask nothing; exit code 2 if something is not agreed to
     #[arg(long, conflicts_with = "yes")]
+    pub(crate) show: bool,
+    /// List what was agreed to, for all folders
+    #[arg(long, conflicts_with_all = ["yes", "show", "revoke", "paths"])]
+    pub(crate) list: bool,
+    /// Forget what was agreed to for the folder of each CONFIG
+    #[arg(long, conflicts_with_all = ["yes", "show"])]
     pub(crate) revoke: bool,
     /// The run that it is about.
     #[command(flatten)]
-    pub(crate) eval: Eval,
+    pub(crate) inputs: Inputs,
 }
 
-/// `runner plugin lock`: the flags of `eval`, so that exactly that config is read.
+/// `runner plugin lock`: the flags of `eval` that say what is read.
 #[derive(Debug, Args)]
 pub(crate) struct Lock {
     /// The run whose components are written down.
     #[command(flatten)]
-    pub(crate) eval: Eval,
+    pub(crate) inputs: Inputs,
 }

@@ -19,10 +19,11 @@ use runner_eval::summary::Summary;
 use runner_eval::{RunError, RunRequest, Settled};
 use runner_sandbox::{OnLongCompile, OnUntrustedCode, Options, Sandbox};
 use runner_store::{Store, StoreError};
+use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 
 use super::Setting;
-use crate::arguments::{Beginning, Eval, Exchanges as Asked};
+use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs};
 use crate::events::EventsFile;
 use crate::exit::{Facts, INTERNAL, Policy, Verdict};
 use crate::failure::Failure;
@@ -44,7 +45,7 @@ mod planned;
 mod session;
 mod watch;
 
-pub(super) use check::{agree, check, lock};
+pub(super) use check::{agree, check, lock, show};
 use planned::consented;
 use session::Session;
 use watch::Touched;
@@ -198,8 +199,29 @@ fn is_recorded(recording: &Recording, setting: &Setting) -> bool {
     failure.is_none()
 }
 
+/// What flags say of a run over its config.
 fn overrides(
     arguments: &Eval,
+    setting: &Setting,
+    files_read: &FilesRead,
+) -> Result<Overrides, Failure> {
+    Ok(Overrides {
+        max_concurrency: arguments.max_concurrency.map(NonZeroUsize::get),
+        repeat: arguments.repeat.map(NonZeroU32::get),
+        delay_ms: arguments.delay,
+        case_timeout_ms: arguments.timeout_ms,
+        run_timeout_ms: arguments.max_eval_time_ms,
+        output_paths: arguments.output.clone(),
+        description: arguments.description.clone(),
+        tags: texts(&arguments.tag),
+        budget: arguments.spending.budget(),
+        ..inputs(&arguments.inputs, setting, files_read)?
+    })
+}
+
+/// What flags say of what is read.
+fn inputs(
+    arguments: &Inputs,
     setting: &Setting,
     files_read: &FilesRead,
 ) -> Result<Overrides, Failure> {
@@ -214,31 +236,22 @@ fn overrides(
         filters.former = Some(former::read(flag, wanted, named, &setting.cwd, store)?);
     }
     Ok(Overrides {
-        max_concurrency: arguments.max_concurrency.map(NonZeroUsize::get),
-        repeat: arguments.repeat.map(NonZeroU32::get),
-        delay_ms: arguments.delay,
-        case_timeout_ms: arguments.timeout_ms,
-        run_timeout_ms: arguments.max_eval_time_ms,
-        output_paths: arguments.output.clone(),
-        description: arguments.description.clone(),
-        vars: arguments
-            .var
-            .iter()
-            .map(|(name, value)| (name.clone(), value.clone().into()))
-            .collect(),
+        vars: texts(&arguments.var),
         given: arguments.replacing.given(),
-        tags: arguments
-            .tag
-            .iter()
-            .map(|(name, value)| (name.clone(), value.clone().into()))
-            .collect(),
         prompt_prefix: arguments.prompt_prefix.clone(),
         prompt_suffix: arguments.prompt_suffix.clone(),
         extensions: arguments.extension.clone(),
         grader: arguments.grader.clone(),
         filters,
-        budget: arguments.spending.budget(),
+        ..Overrides::default()
     })
+}
+
+fn texts(pairs: &[(String, String)]) -> Map<String, Value> {
+    let pairs = pairs.iter();
+    pairs
+        .map(|(name, value)| (name.clone(), value.as_str().into()))
+        .collect()
 }
 
 /// Who reads the run's events.

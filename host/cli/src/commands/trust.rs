@@ -2,60 +2,89 @@
 //!
 //! It finds what `eval` with the same flags would ask, by the same code.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use runner_eval::trust::Author;
 
 use super::{Setting, eval};
 use crate::arguments::Trust;
-use crate::consent::{Folders, canonical};
+use crate::consent::{Entry, Folders, canonical, of_folder};
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::figures;
 use crate::stdout;
 use crate::visible;
 
-/// Asks, lists or forgets.
+/// Asks, shows, lists or forgets.
 pub(super) fn run(arguments: Trust, setting: &Setting) -> Result<u8, Failure> {
-    let remembered = &setting.remembered;
-    let mut eval = arguments.eval;
+    let mut inputs = arguments.inputs;
+    inputs.config.splice(0..0, arguments.paths);
     if arguments.list {
-        stdout::print(&listed(&remembered.all()?))?;
-        return Ok(SUCCESS);
+        stdout::print(&listed(&setting.remembered.all()?))?;
+        Ok(SUCCESS)
+    } else if arguments.revoke {
+        revoke(&inputs.config, setting)
+    } else if arguments.show {
+        eval::show(&inputs, setting)
+    } else {
+        eval::agree(&inputs, arguments.yes, setting)
     }
-    eval.config.splice(0..0, arguments.path);
-    if arguments.revoke {
-        let config = eval.config.first().map_or(Path::new(""), |path| path);
-        let path = setting.cwd.join(config);
-        let folder = if path.is_dir() {
-            path.as_path()
-        } else {
-            path.parent().unwrap_or(&path)
-        };
-        let forgotten = remembered.forget(folder)? as u64;
-        let counted = figures::counted(forgotten, "agreement", "agreements");
-        let text = format!(
-            "forgotten: {counted} for configs in {}",
-            canonical(folder).display()
-        );
-        stdout::print(&format!("{}\n", visible::line(&text)))?;
-        return Ok(SUCCESS);
-    }
-    eval::agree(&eval, arguments.yes, setting)
 }
 
-/// Everything, by folder.
+/// Forgets what was agreed to for the folders of these paths, or for this folder; nothing if one
+/// of them means none.
+fn revoke(paths: &[PathBuf], setting: &Setting) -> Result<u8, Failure> {
+    let all = setting.remembered.all()?;
+    let folders = if paths.is_empty() {
+        BTreeSet::from([canonical(&setting.cwd)])
+    } else {
+        let meant = paths.iter().map(|path| meant(path, &setting.cwd, &all));
+        meant.collect::<Result<_, _>>()?
+    };
+    let forgotten = setting.remembered.forget(folders)?;
+    let lines = forgotten.into_iter().map(|(folder, count)| {
+        let counted = figures::counted(count, "agreement", "agreements");
+        let text = format!("forgotten: {counted} for configs in {}", folder.display());
+        visible::line(&text).into_owned() + "\n"
+    });
+    stdout::print(&lines.collect::<String>())?;
+    Ok(SUCCESS)
+}
+
+/// The folder that a path means: itself, or that of a file. One that is gone may still have
+/// agreements.
+fn meant(path: &Path, cwd: &Path, all: &Folders) -> Result<PathBuf, Failure> {
+    let full = cwd.join(path);
+    let folder = if full.is_dir() || !full.exists() {
+        &full
+    } else {
+        full.parent().unwrap_or(&full)
+    };
+    let folder = canonical(folder);
+    if full.exists() || of_folder(all, &folder).next().is_some() {
+        return Ok(folder);
+    }
+    let message = format!(
+        "{} is not there, and nothing was agreed to for a folder of that name",
+        path.display()
+    );
+    Err(Failure::usage(message).help("`runner trust --list` names the folders"))
+}
+
+/// Everything, by folders.
 fn listed(folders: &Folders) -> String {
     let mut lines = Vec::new();
-    for (folder, entries) in folders {
-        lines.push(format!("{}:", folder.display()));
-        lines.extend(entries.iter().map(|entry| {
-            let author = match &entry.agreed.author {
-                Author::Config => "its config".to_owned(),
-                Author::Data(file) => format!("rows of {}", file.display()),
-            };
-            format!("  {} {author} may {}", entry.on, entry.agreed.subject)
-        }));
+    for (first, entries) in folders {
+        let scopes: BTreeSet<&BTreeSet<PathBuf>> = entries.iter().map(|it| &it.with).collect();
+        for with in scopes {
+            let names = std::iter::once(first).chain(with);
+            let names: Vec<String> = names.map(|it| it.display().to_string()).collect();
+            let together = if with.is_empty() { "" } else { " together" };
+            lines.push(format!("{}{together}:", names.join(" and ")));
+            let entries = entries.iter().filter(|entry| entry.with == *with);
+            lines.extend(entries.map(line));
+        }
     }
     if lines.is_empty() {
         lines.push("nothing was agreed to".to_owned());
@@ -64,4 +93,12 @@ fn listed(folders: &Folders) -> String {
         .iter()
         .map(|line| visible::line(line).into_owned() + "\n");
     safe.collect()
+}
+
+fn line(entry: &Entry) -> String {
+    let author = match &entry.agreed.author {
+        Author::Config => "its config".to_owned(),
+        Author::Data(file) => format!("rows of {}", file.display()),
+    };
+    format!("  {} {author} may {}", entry.on, entry.agreed.subject)
 }

@@ -1,7 +1,8 @@
 //! One question in the terminal, answered by a line.
 //!
-//! No is the default: an empty line, the end of input and anything that is not yes. The answer is
-//! read on a thread of its own, since an interrupt has to be heard while nobody types.
+//! No is the default: an empty line, the end of input and anything that is not yes. What was typed
+//! before the question stood there answers another one, and is thrown away. The answer is read on a
+//! thread of its own, since an interrupt has to be heard while nobody types.
 
 use std::io::{self, BufRead as _, Read as _, Write as _};
 
@@ -11,8 +12,9 @@ use tokio::sync::oneshot;
 use crate::failure::Failure;
 use crate::signals::Signals;
 
-/// The longest line that is read as an answer.
-const LONGEST: u64 = 1024;
+/// Bytes that are read as an answer: more than the line that a terminal gives at most, so that
+/// nothing of one answer is left for the next.
+const LONGEST: u64 = 8 << 10;
 
 /// What was answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +36,7 @@ pub(super) fn ask(question: &str) -> Result<Answer, Failure> {
         .context("the asynchronous runtime can't start")?;
     let answer = runtime.block_on(async {
         let mut signals = Signals::new().context("signals can't be caught")?;
+        forget_typed();
         eprint!("{question}");
         // A terminal that is gone gives no answer either.
         let _ = io::stderr().flush();
@@ -52,6 +55,17 @@ pub(super) fn ask(question: &str) -> Result<Answer, Failure> {
     }
     Ok(answer)
 }
+
+/// Discards what was typed and not read yet.
+#[cfg(unix)]
+fn forget_typed() {
+    // What is no terminal has no such queue, and is not asked.
+    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+}
+
+/// Elsewhere the system has no such call among the safe ones.
+#[cfg(not(unix))]
+fn forget_typed() {}
 
 /// A line; nothing where there is none, or it is no text.
 fn line() -> String {

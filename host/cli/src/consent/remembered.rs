@@ -1,4 +1,4 @@
-//! What was agreed to before, in a file of the person's: by the folder of the config, and exactly
+//! What was agreed to before, in a file of the person's: by the folders of the configs, and exactly
 //! what.
 //!
 //! It is kept with the results and never in the folder itself, which a stranger may have written.
@@ -44,6 +44,10 @@ pub(crate) type Folders = BTreeMap<PathBuf, Vec<Entry>>;
 pub(crate) struct Entry {
     /// The day, in UTC.
     pub(crate) on: String,
+    /// The folders of further configs that are read as one with those of the folder that the entry
+    /// stands below, which is the first of them: it holds for all of them together.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) with: BTreeSet<PathBuf>,
     /// To what.
     pub(crate) agreed: Agreed,
 }
@@ -101,61 +105,63 @@ impl Remembered {
         }
     }
 
-    /// What was agreed to for every one of these folders.
+    /// What was agreed to for configs in exactly these folders.
     ///
     /// # Errors
     /// As [`Self::all`].
     pub(crate) fn of(&self, folders: &BTreeSet<PathBuf>) -> Result<BTreeSet<Agreed>, Failure> {
-        let all = self.all()?;
-        let of_folder = |folder: &PathBuf| {
-            let entries = all.get(&canonical(folder)).into_iter().flatten();
-            entries.map(|entry| entry.agreed.clone()).collect()
-        };
-        let each = folders.iter().map(of_folder);
-        let common = each.reduce(|a: BTreeSet<Agreed>, b| a.intersection(&b).cloned().collect());
-        Ok(common.unwrap_or_default())
+        let (first, with) = key(folders);
+        let entries = self.all()?.remove(&first).into_iter().flatten();
+        let entries = entries.filter(|entry| entry.with == with);
+        Ok(entries.map(|entry| entry.agreed).collect())
     }
 
-    /// Adds agreements, for each of these folders.
+    /// Adds agreements for configs in these folders.
     ///
     /// # Errors
     /// When they can't be kept.
     pub(crate) fn add(&self, folders: &BTreeSet<PathBuf>, needs: &[&Need]) -> Result<(), Failure> {
         let on = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
+        let (first, with) = key(folders);
         self.change(|all| {
-            for folder in folders {
-                let entries = all.entry(canonical(folder)).or_default();
-                for agreed in needs.iter().map(|need| need.agreed()) {
-                    if entries.iter().all(|entry| entry.agreed != agreed) {
-                        let on = on.clone();
-                        entries.push(Entry { on, agreed });
-                    }
+            let entries = all.entry(first).or_default();
+            for agreed in needs.iter().map(|need| need.agreed()) {
+                let is_same = |entry: &Entry| entry.agreed == agreed && entry.with == with;
+                if !entries.iter().any(is_same) {
+                    let (on, with) = (on.clone(), with.clone());
+                    entries.push(Entry { on, with, agreed });
                 }
             }
         })
     }
 
-    /// Forgets a folder's; says how many there were.
+    /// Forgets what has to do with these folders; says how many agreements each had.
     ///
     /// # Errors
     /// When that can't be kept.
-    pub(crate) fn forget(&self, folder: &Path) -> Result<usize, Failure> {
-        let folder = canonical(folder);
-        if !self.all()?.contains_key(&folder) {
-            return Ok(0);
+    pub(crate) fn forget(
+        &self,
+        folders: BTreeSet<PathBuf>,
+    ) -> Result<Vec<(PathBuf, u64)>, Failure> {
+        let known = self.all()?;
+        let count = |folder: &PathBuf| of_folder(&known, folder).count() as u64;
+        let counts: Vec<u64> = folders.iter().map(count).collect();
+        if counts.iter().any(|count| *count > 0) {
+            self.change(|all| {
+                all.retain(|first, entries| {
+                    entries.retain(|entry| folders.is_disjoint(&entry.with));
+                    !folders.contains(first) && !entries.is_empty()
+                });
+            })?;
         }
-        let mut forgotten = 0;
-        self.change(|all| forgotten = all.remove(&folder).map_or(0, |entries| entries.len()))?;
-        Ok(forgotten)
+        Ok(folders.into_iter().zip(counts).collect())
     }
 
     fn change(&self, change: impl FnOnce(&mut Folders)) -> Result<(), Failure> {
         let folder = self.0.parent().unwrap_or(Path::new("/"));
         let cannot = || format!("can't keep agreements in {}", self.0.display());
         private_folder().create(folder).with_context(cannot)?;
-        let lock = private_file()
-            .create(true)
-            .open(self.0.with_extension("lock"));
+        let lock = private_file().open(self.0.with_extension("lock"));
         let lock = lock.with_context(cannot)?;
         lock.lock().with_context(cannot)?;
         let mut folders = self.all()?;
@@ -201,18 +207,46 @@ fn private_folder() -> DirBuilder {
     builder
 }
 
-/// Opens files for writing; one that it makes is the person's alone.
+/// Opens files for writing, never through a link; one that it makes is the person's alone.
 fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.write(true);
+    options.write(true).create(true);
     #[cfg(unix)]
-    options.mode(0o600);
+    options
+        .mode(0o600)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
     options
 }
 
-/// The folder as every path to it names it.
+/// The folder that an agreement stands below, and the others that it is for.
+fn key(folders: &BTreeSet<PathBuf>) -> (PathBuf, BTreeSet<PathBuf>) {
+    let mut folders: BTreeSet<PathBuf> = folders.iter().map(|it| canonical(it)).collect();
+    (folders.pop_first().unwrap_or_default(), folders)
+}
+
+/// The agreements that have to do with a folder.
+pub(crate) fn of_folder<'a>(
+    all: &'a Folders,
+    folder: &'a Path,
+) -> impl Iterator<Item = &'a Entry> + 'a {
+    let all = all
+        .iter()
+        .flat_map(|(first, entries)| entries.iter().map(move |entry| (first, entry)));
+    all.filter(move |(first, entry)| *first == folder || entry.with.contains(folder))
+        .map(|(_, entry)| entry)
+}
+
+/// The folder as every path to it names it, also one that is gone.
 pub(crate) fn canonical(folder: &Path) -> PathBuf {
-    fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned())
+    let found = folder.ancestors().find_map(|above| {
+        let rest = folder.strip_prefix(above).ok()?;
+        Some((fs::canonicalize(above).ok()?, rest))
+    });
+    match found {
+        Some((above, rest)) if rest.as_os_str().is_empty() => above,
+        Some((above, rest)) => above.join(rest),
+        None => folder.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -252,27 +286,80 @@ mod tests {
         found.expect("it can be read").len()
     }
 
+    fn three(home: &TempDir) -> [PathBuf; 3] {
+        ["a", "b", "c"].map(|name| {
+            let folder = home.path().join(name);
+            fs::create_dir(&folder).expect("made");
+            folder
+        })
+    }
+
+    fn forget(book: &Remembered, names: &[&Path]) -> Vec<u64> {
+        let folders = names.iter().map(|name| canonical(name)).collect();
+        let forgotten = book.forget(folders).map_err(|failure| failure.render());
+        let forgotten = forgotten.expect("kept").into_iter();
+        forgotten.map(|(_, count)| count).collect()
+    }
+
     #[test]
     fn it_holds_for_the_folder_by_any_path_and_for_no_other() {
         let (home, book) = book();
-        let [here, there] = ["here", "there"].map(|name| home.path().join(name));
-        fs::create_dir(&here).expect("made");
-        fs::create_dir(&there).expect("made");
-        let link = home.path().join("link");
-        std::os::unix::fs::symlink(&here, &link).expect("made");
+        let [here, there, _] = three(&home);
         assert_eq!(of(&book, &[&here]), 0);
-        book.add(&folders(&[&link]), &[&need("A"), &need("B")])
+        let (first, second) = (need("A"), need("B"));
+        book.add(&folders(&[&here]), &[&first, &second])
             .expect("kept");
-        book.add(&folders(&[&here]), &[&need("B")]).expect("kept");
+        book.add(&folders(&[&here]), &[&second]).expect("kept");
+        let another_way = there.join("../a");
         assert_eq!(of(&book, &[&here]), 2);
+        assert_eq!(of(&book, &[&another_way]), 2);
         assert_eq!(of(&book, &[&there]), 0);
-        // A config of two folders has what both have.
-        book.add(&folders(&[&there]), &[&need("B"), &need("C")])
-            .expect("kept");
-        assert_eq!(of(&book, &[&here, &there]), 1);
-        assert_eq!(book.forget(&here).expect("kept"), 2);
-        assert_eq!(book.forget(&here).expect("kept"), 0);
-        assert_eq!((of(&book, &[&here]), of(&book, &[&there])), (0, 2));
+        assert_eq!(forget(&book, &[&another_way]), [2]);
+        assert_eq!(forget(&book, &[&here]), [0]);
+        assert_eq!(of(&book, &[&here]), 0);
+    }
+
+    #[test]
+    fn what_configs_of_two_folders_may_together_neither_may_alone() {
+        let (home, book) = book();
+        let [a, b, c] = three(&home);
+        book.add(&folders(&[&b, &a]), &[&need("A")]).expect("kept");
+        for others in [&[&*a][..], &[&b], &[&a, &c], &[&a, &b, &c]] {
+            assert_eq!(of(&book, others), 0, "{others:?}");
+        }
+        assert_eq!(of(&book, &[&a, &b]), 1);
+        // And what each may alone is not what they may together.
+        book.add(&folders(&[&a]), &[&need("X")]).expect("kept");
+        book.add(&folders(&[&b]), &[&need("X")]).expect("kept");
+        assert_eq!((of(&book, &[&a]), of(&book, &[&a, &b])), (1, 1));
+        // Whoever takes it back from one takes it back from both.
+        assert_eq!(forget(&book, &[&b]), [2]);
+        assert_eq!(
+            (of(&book, &[&a]), of(&book, &[&b]), of(&book, &[&a, &b])),
+            (1, 0, 0)
+        );
+    }
+
+    #[test]
+    fn a_folder_that_is_gone_is_found_by_its_name() {
+        let (home, book) = book();
+        let [a, ..] = three(&home);
+        book.add(&folders(&[&a]), &[&need("A")]).expect("kept");
+        fs::remove_dir(&a).expect("empty");
+        assert_eq!(forget(&book, &[&home.path().join("c")]), [0]);
+        assert_eq!(forget(&book, &[&home.path().join("b/../a")]), [1]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_opened_through_a_link() {
+        let (home, book) = book();
+        fs::create_dir(home.path().join("data")).expect("made");
+        let victim = home.path().join("victim");
+        std::os::unix::fs::symlink(&victim, home.path().join("data/trust.lock")).expect("linked");
+        let refused = book.add(&folders(&[home.path()]), &[&need("A")]);
+        assert!(refused.is_err_and(|it| it.render().contains("can't keep agreements")));
+        assert!(!victim.exists());
     }
 
     #[test]

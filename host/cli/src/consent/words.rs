@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use runner_config::{Origin, Permissions, TrustSubject};
 use runner_eval::trust::Need;
 
-use crate::arguments::Eval;
+use super::Asking;
 use crate::failure::Failure;
 use crate::figures;
 use crate::visible;
@@ -29,7 +29,7 @@ pub(super) fn by_author(needs: &[Need]) -> Vec<Vec<&Need>> {
 }
 
 /// A line for each need: where, and what.
-pub(crate) fn lines(needs: &[&Need]) -> Vec<String> {
+fn lines(needs: &[&Need]) -> Vec<String> {
     let line = |need: &&Need| {
         let unwritten = match (&need.not_granted, &need.request.subject) {
             (Some(_), TrustSubject::Component { grants, .. })
@@ -45,6 +45,24 @@ pub(crate) fn lines(needs: &[&Need]) -> Vec<String> {
     needs.iter().map(line).collect()
 }
 
+/// All needs of a run, those that are not agreed to first, as `runner trust` prints them.
+pub(crate) fn told(needs: &[Need], open: &[Need]) -> String {
+    if needs.is_empty() {
+        return "nothing here needs your agreement\n".to_owned();
+    }
+    let mut told = Vec::new();
+    for needs in by_author(open) {
+        told.push(format!("{}; not agreed to:", heading(&needs)));
+        told.extend(lines(&needs));
+    }
+    let agreed: Vec<&Need> = needs.iter().filter(|need| !open.contains(need)).collect();
+    if !agreed.is_empty() {
+        told.push("agreed to:".to_owned());
+        told.extend(lines(&agreed));
+    }
+    told.join("\n") + "\n"
+}
+
 /// The question for needs of one kind of author.
 ///
 /// # Errors
@@ -52,53 +70,76 @@ pub(crate) fn lines(needs: &[&Need]) -> Vec<String> {
 pub(super) fn question(
     needs: &[&Need],
     folders: &BTreeSet<PathBuf>,
-    command: &str,
+    command: &Asking,
 ) -> Result<String, Failure> {
     let lines = lines(needs);
     if lines.len() > MOST_LINES || lines.iter().any(|line| line.chars().count() > LONGEST_LINE) {
         let message = format!("{}: more than can be read in a question", heading(needs));
         let help = format!(
-            "look at all of it with `{command} < /dev/null`, or trust it unseen: {}",
+            "{} shows all of it, {} agrees to it{}; or trust it unseen with {}",
+            command.show(),
+            command.yes(),
+            command.left_out(),
             unseen(needs)
         );
         return Err(Failure::usage(message).help(help));
     }
-    let folders: Vec<String> = folders.iter().map(|it| it.display().to_string()).collect();
-    let folders = visible::line(&folders.join(", ")).into_owned();
     Ok(format!(
-        "{}:\n{}\nAllow this, and remember it for configs in {folders}? [y/N] ",
+        "{}:\n{}\nAllow this, and remember it for {}? [y/N] ",
         heading(needs),
-        lines.join("\n")
+        lines.join("\n"),
+        scope(folders)
     ))
 }
 
+/// For whom an answer is remembered.
+fn scope(folders: &BTreeSet<PathBuf>) -> String {
+    let names: Vec<String> = folders.iter().map(|it| it.display().to_string()).collect();
+    let together = if names.len() > 1 { " together" } else { "" };
+    let scope = format!("configs in {}{together}", names.join(" and "));
+    visible::line(&scope).into_owned()
+}
+
 /// Why a run can't start where nobody can be asked.
-pub(super) fn refusal(open: &[Need], command: &str) -> Failure {
-    let mut messages: Vec<String> = Vec::new();
-    messages.extend(open.iter().filter_map(|need| need.not_granted.clone()));
+pub(super) fn refusal(open: &[Need], command: &Asking) -> Failure {
+    let refused = open.iter().filter_map(|need| need.not_granted.as_ref());
+    let mut messages: Vec<String> = refused
+        .map(|refusal| {
+            format!(
+                "{refusal}\nhelp: or run {} once{}, which grants it and changes no file of yours",
+                command.shown(),
+                command.left_out()
+            )
+        })
+        .collect();
     for needs in by_author(open) {
         let needs: Vec<&Need> = needs
             .into_iter()
             .filter(|need| need.not_granted.is_none())
             .collect();
-        if needs.is_empty() {
-            continue;
+        if !needs.is_empty() {
+            messages.push(refused_needs(&needs, command));
         }
-        let mut lines = lines(&needs);
-        if lines.len() > MOST_LINES {
-            let more = figures::count((lines.len() - MOST_LINES) as u64);
-            lines.truncate(MOST_LINES);
-            lines.push(format!("  and {more} more"));
-        }
-        messages.push(format!(
-            "{}; nothing was sent:\n{}\nhelp: if you trust it with that, run `{}` once; a workflow that trusts what it checks out says so with {}",
-            heading(&needs),
-            lines.join("\n"),
-            visible::line(command),
-            unseen(&needs)
-        ));
     }
     Failure::usage_all(messages)
+}
+
+/// The part of a refusal that is about needs of one kind of author.
+fn refused_needs(needs: &[&Need], command: &Asking) -> String {
+    let mut lines = lines(needs);
+    if lines.len() > MOST_LINES {
+        let more = figures::count((lines.len() - MOST_LINES) as u64);
+        lines.truncate(MOST_LINES);
+        lines.push(format!("  and {more} more, see {}", command.show()));
+    }
+    format!(
+        "{}; nothing was sent:\n{}\nhelp: if you trust it with that, run {} once{}; a workflow that trusts what it checks out says so with {}",
+        heading(needs),
+        lines.join("\n"),
+        command.shown(),
+        command.left_out(),
+        unseen(needs)
+    )
 }
 
 /// Who asks.
@@ -156,24 +197,6 @@ pub(super) fn counted(needs: &[&Need]) -> String {
     }
 }
 
-/// The command that asks for what a run with these flags needs.
-pub(crate) fn command(eval: &Eval) -> String {
-    let mut command = "runner trust".to_owned();
-    for config in &eval.config {
-        let config = config.display().to_string();
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@%".contains(c);
-        if config.chars().all(is_plain) {
-            command.extend([" -c ", &config]);
-        } else {
-            command.extend([" -c '", &config.replace('\'', r"'\''"), "'"]);
-        }
-    }
-    if eval.replacing != crate::arguments::Replacing::default() || !eval.plugin.is_empty() {
-        command += " …";
-    }
-    command
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -182,6 +205,7 @@ mod tests {
     use runner_config::plan::Position;
 
     use super::*;
+    use crate::arguments::Words;
 
     fn need(name: &str, origin: Origin) -> Need {
         Need {
@@ -206,9 +230,13 @@ mod tests {
         [PathBuf::from("/work")].into()
     }
 
+    fn asking() -> Asking {
+        Asking::new(Words::default())
+    }
+
     fn asked(needs: &[Need]) -> Result<String, String> {
         let needs: Vec<&Need> = needs.iter().collect();
-        question(&needs, &folders(), "runner trust").map_err(|failure| failure.render())
+        question(&needs, &folders(), &asking()).map_err(|failure| failure.render())
     }
 
     #[test]
@@ -250,7 +278,36 @@ mod tests {
         for needs in [many.as_slice(), &[need(&"N".repeat(1000), Origin::Config)]] {
             let refused = asked(needs).expect_err("too long");
             assert!(refused.contains("more than can be read"), "{refused}");
+            assert!(
+                refused.contains("`runner trust --show` shows all of it"),
+                "{refused}"
+            );
         }
         assert!(asked(&many[1..]).is_ok());
+        let refused = refusal(&many, &asking()).render();
+        assert!(
+            refused.contains("\n  and 1 more, see `runner trust --show`\n"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn folders_of_one_run_are_named_as_one() {
+        let two = [PathBuf::from("/a"), PathBuf::from("/b")].into();
+        assert_eq!(scope(&two), "configs in /a and /b together");
+        assert_eq!(scope(&folders()), "configs in /work");
+    }
+
+    #[test]
+    fn all_that_is_needed_is_told_with_what_is_not_agreed_to_first() {
+        let needs = [need("A", Origin::Config), need("B", Origin::Config)];
+        assert_eq!(
+            told(&needs, &needs[1..]),
+            "the config asks for what needs your agreement; not agreed to:\n  \
+             c.yaml:3:5: send the environment variable B to https://a.example\n\
+             agreed to:\n  \
+             c.yaml:3:5: send the environment variable A to https://a.example\n"
+        );
+        assert_eq!(told(&[], &[]), "nothing here needs your agreement\n");
     }
 }

@@ -5,9 +5,11 @@
 //!
 //! A spreadsheet takes a cell for a formula that begins with `=` and its like, and a formula can
 //! send the others away. Answers and reasons are a model's or a server's words, and variables may
-//! hold earlier answers, so such a cell gets an apostrophe, which spreadsheets don't show. Who
+//! hold earlier answers, so such a cell gets an apostrophe, which spreadsheets don't show. What is
+//! not seen of a cell doesn't hide a formula, and what a terminal would obey is shown as there. Who
 //! reads the file with a program asks for the texts as they are.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Context;
@@ -16,8 +18,9 @@ use serde_json::{Map, Value};
 
 use super::{ColumnRecord, RecordTexts, Run};
 use crate::findings::text_of;
+use crate::visible;
 
-/// Writes the lines; `raw`: also what a spreadsheet takes for formulas, as it is.
+/// Writes the lines; `raw`: every text as it is.
 ///
 /// # Errors
 /// When records can't be read, or bytes can't be written.
@@ -114,17 +117,22 @@ impl Headings {
     }
 }
 
-/// Puts an apostrophe before what a spreadsheet takes for a formula; a number is none.
+/// A cell that is seen as it is: an apostrophe stands before what a spreadsheet takes for a formula
+/// (a number is none), and in place of what a terminal would obey what shows it.
 fn defuse(cell: &mut String) {
-    let is_formula =
-        cell.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']);
-    let is_number = || {
-        let figures = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
-        cell.chars().all(figures) && cell.parse::<f64>().is_ok()
-    };
-    if is_formula && !is_number() {
+    if let Cow::Owned(shown) = visible::cell(cell) {
+        *cell = shown;
+    }
+    let seen = cell.trim_start_matches(|c| visible::is_unseen(c) || visible::is_stand_in(c));
+    let is_formula = seen.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
+    if cell.starts_with(['\t', '\n']) || (is_formula && !is_number(cell)) {
         cell.insert(0, '\'');
     }
+}
+
+fn is_number(cell: &str) -> bool {
+    let figures = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
+    cell.chars().all(figures) && cell.parse::<f64>().is_ok()
 }
 
 /// The cells of one case; empty ones where it was not run.
@@ -198,7 +206,15 @@ mod tests {
             ("-2+3", "'-2+3"),
             ("@SUM(1)", "'@SUM(1)"),
             ("\t=1", "'\t=1"),
-            ("\r=1", "'\r=1"),
+            ("\r=1", "'␍=1"),
+            ("\r\n=1", "'\n=1"),
+            ("\u{1b}=cmd()", "'␛=cmd()"),
+            ("\u{202e}=cmd()", "'\u{fffd}=cmd()"),
+            ("\u{200b}\u{feff} =cmd()", "'\u{200b}\u{feff} =cmd()"),
+            ("\u{a0}@SUM(1)", "'\u{a0}@SUM(1)"),
+            (" -5", "' -5"),
+            ("\u{1b}[2Jx\u{9b}y\u{7f}", "␛[2Jx\u{fffd}y␡"),
+            ("a\tb\nc", "a\tb\nc"),
             ("\n=1", "'\n=1"),
             ("－1", "'－1"),
             ("- a list", "'- a list"),

@@ -19,6 +19,7 @@ use std::io::Write;
 use runner_eval::record::{CaseRecord, Outcome};
 use serde_json::Value;
 
+use super::known::SUITES_MARK;
 use super::{ColumnRecord, Run, instant};
 use crate::detail;
 use crate::figures;
@@ -88,7 +89,10 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
         all.errors += 1;
     }
     let name = run.description().unwrap_or(&run.summary.run_id);
-    writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
+    writeln!(
+        out,
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{SUITES_MARK}"
+    )?;
     writeln!(
         out,
         "<testsuites name=\"{}\" {}>",

@@ -45,8 +45,8 @@ impl Place {
             name: name.to_owned(),
         };
         if path.origin != Origin::Person
-            && let Some(mut file) = place.folder.open(&place.name)?
-            && !holds_results(&mut file, format)?
+            && let Some(file) = place.folder.open(&place.name)?
+            && !holds_results(&file, format)?
         {
             return Err(io::Error::other("what is there holds no results"));
         }

@@ -10,7 +10,7 @@ use crate::gateway::Masker;
 pub enum BindError {
     /// It wants what the user did not grant.
     #[error(
-        "{plugin}: P009 wants {missing}, which it is not granted\n{yaml}\nhelp: if you trust it with that, put these lines into the config, or run `runner trust` in a terminal"
+        "{plugin}: P009 wants {missing}, which it is not granted\n{yaml}\nhelp: if you trust it with that, put these lines into the config"
     )]
     NotGranted {
         /// Alias, file and digest.

@@ -73,7 +73,7 @@ impl Prepared {
     }
 
     /// All that has to be agreed to, as far as it is known.
-    fn needs(&self) -> Vec<Need> {
+    pub fn needs(&self) -> Vec<Need> {
         let known = self.needs.iter().cloned();
         each_once(known.chain(self.ways.needs()).collect())
     }

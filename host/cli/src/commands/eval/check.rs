@@ -1,18 +1,19 @@
 //! All of a run but the run: what `runner config check`, `runner trust` and `runner plugin lock` do.
 
+use runner_config::{FilesRead, LoadRequest};
 use runner_eval::gateway::Exchanges;
+use runner_eval::trust::{Agreements, Level};
 use serde_json::Value;
 
 use super::super::{Setting, config};
 use super::planned::{consent, consented, plan, request};
-use super::runtime;
 use super::session::Session;
 use super::watch::Touched;
-use crate::arguments::{Beginning, Eval, Exchanges as Asked};
-use crate::consent::{Consent, How, Unseen, command, lines};
-use crate::exit::{Policy, SUCCESS};
+use super::{inputs, runtime};
+use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs, TrustFlags};
+use crate::consent::{Asking, Consent, How, Unseen, told};
+use crate::exit::{Policy, SUCCESS, USAGE};
 use crate::failure::Failure;
-use crate::lock as lock_file;
 use crate::output::Output;
 use crate::stdout;
 use crate::visible;
@@ -51,12 +52,11 @@ pub(in crate::commands) fn check(arguments: &Eval, setting: &Setting) -> Result<
 /// # Errors
 /// Why such a run would be refused, and when something is not agreed to.
 pub(in crate::commands) fn agree(
-    arguments: &Eval,
+    arguments: &Inputs,
     is_agreed: bool,
     setting: &Setting,
 ) -> Result<u8, Failure> {
-    let session = Session::new(arguments, &Beginning::New, setting)?;
-    let request = request(&session, setting, &Touched::default().read)?;
+    let request = requested(arguments, setting)?;
     let folders = request.folders();
     let consent = Consent {
         // What was said about one run is not what is remembered.
@@ -68,47 +68,81 @@ pub(in crate::commands) fn agree(
             (false, true) => How::Question,
             (false, false) => How::Nobody,
         },
-        command: if setting.terminal.can_ask {
-            command(&session.eval)
-        } else {
-            // Nobody is there to answer.
-            format!("{} --yes", command(&session.eval))
+        command: {
+            let command = Asking::of(arguments, &setting.cwd, setting);
+            if setting.terminal.can_ask {
+                command
+            } else {
+                command.without_question()
+            }
         },
         talk: &setting.talk,
     };
     let runtime = runtime()?;
-    let planned = plan(request, &session, setting, &consent)?;
+    let planned = plan(&request, arguments, setting, &consent)?;
     let (prepared, held) = planned.prepare(setting, &consent, &runtime, false)?;
     let settled = consent.settle(prepared, &runtime)?;
     held.tell(&consent)?;
-    let needs: Vec<_> = settled.needs().iter().collect();
-    let mut text = String::new();
-    if needs.is_empty() {
-        text.push_str("nothing here needs your agreement\n");
-    } else {
-        text.push_str("agreed to:\n");
-    }
-    for line in lines(&needs) {
-        text.push_str(&line);
-        text.push('\n');
-    }
-    stdout::print(&text)?;
+    stdout::print(&told(settled.needs(), &[]))?;
     Ok(SUCCESS)
+}
+
+/// Shows what a run with these flags would need, and asks nothing; gives the exit code.
+///
+/// # Errors
+/// Why such a run would be refused for other reasons.
+pub(in crate::commands) fn show(arguments: &Inputs, setting: &Setting) -> Result<u8, Failure> {
+    let request = requested(arguments, setting)?;
+    let folders = request.folders();
+    let consent = Consent {
+        unseen: Unseen::default(),
+        folders: &folders,
+        remembered: setting.remembered.clone(),
+        // It shows what would be asked.
+        how: How::Nobody,
+        command: Asking::of(arguments, &setting.cwd, setting),
+        talk: &setting.talk,
+    };
+    let agreements = Agreements {
+        level: Level::Nothing,
+        agreed: setting.remembered.of(&folders)?,
+    };
+    let runtime = runtime()?;
+    let planned = plan(&request, arguments, setting, &consent)?;
+    let (prepared, held) = planned.prepare(setting, &consent, &runtime, false)?;
+    let (needs, open) = match runtime.block_on(prepared.settle(&agreements)) {
+        Ok(settled) => (settled.needs().to_vec(), Vec::new()),
+        Err(unsettled) => (unsettled.prepared.needs(), unsettled.open),
+    };
+    stdout::print(&told(&needs, &open))?;
+    if open.is_empty() {
+        held.tell(&consent)?;
+        return Ok(SUCCESS);
+    }
+    Ok(USAGE)
 }
 
 /// Writes down the components of a config; gives the exit code.
 ///
 /// # Errors
 /// When the config or one of them can't be used.
-pub(in crate::commands) fn lock(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
-    let session = Session::new(arguments, &Beginning::New, setting)?;
-    let request = request(&session, setting, &Touched::default().read)?;
+pub(in crate::commands) fn lock(arguments: &Inputs, setting: &Setting) -> Result<u8, Failure> {
+    let request = requested(arguments, setting)?;
     let folders = request.folders();
-    let consent = consent(&session, setting, &folders)?;
-    let planned = plan(request, &session, setting, &consent)?;
-    let file = lock_file::write(&folders, &planned.plugins)?;
+    let command = Asking::of(arguments, &setting.cwd, setting);
+    let consent = consent(&TrustFlags::default(), command, setting, &folders)?;
+    let planned = plan(&request, arguments, setting, &consent)?;
+    let file = planned.lock.write(&planned.plugins)?;
     planned.held.tell(&consent)?;
     let shown = file.display().to_string();
     stdout::print(&format!("written: {}\n", visible::line(&shown)))?;
     Ok(SUCCESS)
+}
+
+/// The config of flags that say what is read, where nothing is run.
+fn requested(arguments: &Inputs, setting: &Setting) -> Result<LoadRequest, Failure> {
+    let files_read = FilesRead::default();
+    let overrides = inputs(arguments, setting, &files_read)?;
+    let cwd = &setting.cwd;
+    Ok(request(arguments, cwd, overrides, setting, &files_read))
 }

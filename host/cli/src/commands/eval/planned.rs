@@ -2,11 +2,11 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use runner_config::plan::{OutputPath, Plan};
-use runner_config::{Config, ConfigError, FilesRead, LoadRequest, Origin, Sealed};
+use runner_config::{Config, ConfigError, FilesRead, LoadRequest, Origin, Overrides, Sealed};
 use runner_eval::plugins::{PluginSet, PluginSources};
 use runner_eval::{Ahead, Preparation, Prepared, Settled, prepare};
 use tokio::runtime::Runtime;
@@ -14,7 +14,8 @@ use tokio::runtime::Runtime;
 use super::super::Setting;
 use super::session::Session;
 use super::{overrides, sandbox};
-use crate::consent::{self, Consent, Held, How, Said, Unseen};
+use crate::arguments::{Inputs, TrustFlags};
+use crate::consent::{Asking, Consent, Held, How, Said, Unseen};
 use crate::failure::Failure;
 use crate::home;
 use crate::lock;
@@ -24,6 +25,8 @@ use crate::output::Output;
 pub(super) struct Planned {
     plan: Plan,
     pub(super) plugins: PluginSet,
+    /// Where its components are written down.
+    pub(super) lock: lock::Place,
     /// What is to be said of it when that is agreed to.
     pub(super) held: Held,
 }
@@ -52,6 +55,18 @@ impl Planned {
     }
 }
 
+impl Asking {
+    /// The command that asks for what a run of these flags needs; `cwd` is where its config is.
+    pub(super) fn of(inputs: &Inputs, cwd: &Path, setting: &Setting) -> Self {
+        let mut words = inputs.words();
+        if inputs.config.is_empty() && cwd != setting.cwd {
+            words.paths("-c", [&cwd]);
+        }
+        words.paths("--env-file", &setting.env_files);
+        Self::new(words)
+    }
+}
+
 /// A run that was agreed to. Until then nothing is sent, and nothing written but what the person
 /// answered.
 pub(super) fn consented(
@@ -61,30 +76,36 @@ pub(super) fn consented(
     runtime: &Runtime,
     offline: bool,
 ) -> Result<Settled, Failure> {
-    let request = request(session, setting, files_read)?;
+    let eval = &session.eval;
+    // Known from the arguments alone, so said before anything is read.
+    for path in &eval.output {
+        Output::at(OutputPath::new(path.clone(), Origin::Person))?;
+    }
+    let overrides = overrides(eval, setting, files_read)?;
+    let request = request(&eval.inputs, &session.cwd, overrides, setting, files_read);
     let folders = request.folders();
-    let consent = consent(session, setting, &folders)?;
-    let planned = plan(request, session, setting, &consent)?;
-    lock::check(
-        &folders,
-        &planned.plugins,
-        session.eval.trust.locked,
-        &setting.talk,
-    )?;
+    let command = Asking::of(&eval.inputs, &session.cwd, setting);
+    let consent = consent(&eval.trust, command, setting, &folders)?;
+    let planned = plan(&request, &eval.inputs, setting, &consent)?;
+    let locked = eval.trust.locked;
+    planned
+        .lock
+        .check(&planned.plugins, locked, &setting.talk)?;
     let (prepared, held) = planned.prepare(setting, &consent, runtime, offline)?;
     let settled = consent.settle(prepared, runtime)?;
     held.tell(&consent)?;
     Ok(settled)
 }
 
-/// How the person is asked about a run.
+/// How the person is asked about a run; `command` asks them, too.
 pub(super) fn consent<'a>(
-    session: &Session,
+    flags: &TrustFlags,
+    command: Asking,
     setting: &'a Setting,
     folders: &'a BTreeSet<PathBuf>,
 ) -> Result<Consent<'a>, Failure> {
     Ok(Consent {
-        unseen: Unseen::of(&session.eval.trust, setting.trusted.as_deref())?,
+        unseen: Unseen::of(flags, setting.trusted.as_deref())?,
         folders,
         remembered: setting.remembered.clone(),
         how: if setting.terminal.can_ask {
@@ -92,48 +113,46 @@ pub(super) fn consent<'a>(
         } else {
             How::Nobody
         },
-        command: consent::command(&session.eval),
+        command,
         talk: &setting.talk,
     })
 }
 
-/// Which config is meant.
+/// Which config is meant. `cwd` is where it is looked for if no flag names one.
 pub(super) fn request(
-    session: &Session,
+    arguments: &Inputs,
+    cwd: &Path,
+    overrides: Overrides,
     setting: &Setting,
     files_read: &FilesRead,
-) -> Result<LoadRequest, Failure> {
-    let arguments = &session.eval;
-    // Known from the arguments alone, so said before anything is read.
-    for path in &arguments.output {
-        Output::at(OutputPath::new(path.clone(), Origin::Person))?;
-    }
-    Ok(LoadRequest {
+) -> LoadRequest {
+    LoadRequest {
         config_files: arguments.config.clone(),
-        cwd: session.cwd.clone(),
+        cwd: cwd.to_owned(),
         env: setting.environment.map().clone(),
-        overrides: overrides(arguments, setting, files_read)?,
+        overrides,
         files_read: files_read.clone(),
-    })
+    }
 }
 
 /// The plan and the components that it runs on.
 pub(super) fn plan(
-    request: LoadRequest,
-    session: &Session,
+    request: &LoadRequest,
+    arguments: &Inputs,
     setting: &Setting,
     consent: &Consent<'_>,
 ) -> Result<Planned, Failure> {
     let mut held = Held::default();
     let talk = &setting.talk;
-    let loaded = match runner_config::load(&request) {
+    let loaded = match runner_config::load(request) {
         Ok(loaded) => loaded,
         Err(error) => return Err(refused(held, error, consent)),
     };
     let (config, asked) = (loaded.config, loaded.warnings.requests().to_vec());
     held.say(loaded.warnings.map(Said::warnings), talk);
     let sandbox = sandbox(&config.run_options(), setting)?;
-    let sources = sources(&config, &request.files_read, session, setting)?;
+    let sources = sources(&config, &request.files_read, &arguments.plugin, setting)?;
+    let lock = lock::Place::of(&config.files, &request.cwd);
     let plugins = match PluginSet::load(&sandbox, sources) {
         Ok((plugins, warnings)) => {
             held.say(Sealed::new(Said::warnings(warnings), &asked), talk);
@@ -164,6 +183,7 @@ pub(super) fn plan(
         Ok(plugins) => Ok(Planned {
             plan,
             plugins,
+            lock,
             held,
         }),
         Err(errors) => {
@@ -177,10 +197,9 @@ pub(super) fn plan(
 fn sources(
     config: &Config,
     files_read: &FilesRead,
-    session: &Session,
+    flags: &[PathBuf],
     setting: &Setting,
 ) -> Result<PluginSources, Failure> {
-    let flags = &session.eval.plugin;
     let components = config.plugins.iter().map(|plugin| &plugin.source);
     let components = components.filter(|source| !source.as_os_str().is_empty());
     for path in flags.iter().chain(components) {
@@ -190,7 +209,7 @@ fn sources(
     let bundled = home::bundled_plugins(&setting.environment, &setting.cwd, &program)?;
     Ok(PluginSources {
         bundled: Some(bundled),
-        paths: flags.clone(),
+        paths: flags.to_vec(),
         entries: config.plugins.clone(),
     })
 }

@@ -78,7 +78,7 @@ impl Session {
             });
         }
         let cwd = match history.first() {
-            Some(first) if flags.config.is_empty() => first.cwd.clone(),
+            Some(first) if flags.inputs.config.is_empty() => first.cwd.clone(),
             _ => setting.cwd.clone(),
         };
         let eval = eval.absolute(&setting.cwd);
@@ -108,7 +108,7 @@ impl Session {
 
 /// This process's command line, and its flags with what chance and time would change settled.
 fn typed(mut flags: Eval, setting: &Setting) -> Result<(Invocation, Eval), Failure> {
-    if let Some(name) = flags.filtering.former_name()
+    if let Some(name) = flags.inputs.filtering.former_name()
         && name == NEWEST
         && let Some(store) = setting.existing_store()?
     {
@@ -120,8 +120,8 @@ fn typed(mut flags: Eval, setting: &Setting) -> Result<(Invocation, Eval), Failu
         arguments: words
             .map(|word| word.to_string_lossy().into_owned())
             .collect(),
-        sample_seed: flags.filtering.settle_seed().map(str::to_owned),
-        former: flags.filtering.former_name().cloned(),
+        sample_seed: flags.inputs.filtering.settle_seed().map(str::to_owned),
+        former: flags.inputs.filtering.former_name().cloned(),
     };
     Ok((invocation, flags))
 }
@@ -143,9 +143,12 @@ impl Invocation {
                 .help("run the config again")
         })?;
         if self.sample_seed.is_some() {
-            eval.filtering.sample_seed.clone_from(&self.sample_seed);
+            eval.inputs
+                .filtering
+                .sample_seed
+                .clone_from(&self.sample_seed);
         }
-        if let (Some(name), Some(exact)) = (eval.filtering.former_name(), &self.former) {
+        if let (Some(name), Some(exact)) = (eval.inputs.filtering.former_name(), &self.former) {
             name.clone_from(exact);
         }
         Ok(eval.absolute(Path::new(&self.cwd)))

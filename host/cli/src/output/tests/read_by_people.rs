@@ -6,6 +6,7 @@ use super::*;
 fn junit_has_a_suite_per_column_and_the_real_reasons() -> anyhow::Result<()> {
     let expected = "\
 <?xml version=\"1.0\" encoding=\"UTF-8\"?>
+<!-- generator: runner -->
 <testsuites name=\"run-1\" tests=\"4\" failures=\"1\" errors=\"2\" skipped=\"0\" time=\"0.301\">
 <testsuite id=\"0\" name=\"(0) model-0 · Hello\" tests=\"2\" failures=\"0\" errors=\"1\" skipped=\"0\" time=\"0.201\" timestamp=\"2023-11-14T22:13:20.000Z\">
 <testcase classname=\"(0) model-0 · Hello\" name=\"greets [name=user 0]\" time=\"0.100\"/>

@@ -1,0 +1,148 @@
+//! The flags that say what is read: configs, what takes the place of their parts, plugins.
+//!
+//! They alone decide what a run asks the person's agreement for, so they are what `runner trust`
+//! takes of the flags of `eval`; and they can be written down again, as the command that asks.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{Filtering, Replacing, variable};
+
+/// The flags as typed.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Inputs {
+    /// The config to run; several are read as one [default: promptfooconfig.yaml in this folder]
+    #[arg(short, long, value_name = "FILE", num_args = 1..)]
+    pub(crate) config: Vec<PathBuf>,
+
+    /// What takes the place of the config's own
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
+    /// Set a variable in every test that doesn't set it itself; repeatable
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    pub(crate) var: Vec<(String, String)>,
+    /// Put TEXT before every prompt, unless a test has a prefix of its own
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) prompt_prefix: Option<String>,
+    /// Put TEXT after every prompt, unless a test has a suffix of its own
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) prompt_suffix: Option<String>,
+    /// Call code around the run and its cases, in place of the config's extensions: file://hooks.js:beforeEach; repeatable
+    #[arg(short = 'x', long, value_name = "FILE")]
+    pub(crate) extension: Vec<String>,
+    /// Who judges, by id or label, where no test and no assertion names somebody
+    #[arg(long, value_name = "PROVIDER")]
+    pub(crate) grader: Option<String>,
+
+    /// Which part of the config
+    #[command(flatten)]
+    pub(crate) filtering: Filtering,
+
+    /// Load a plugin (.wasm), or every plugin of a folder; repeatable
+    #[arg(long, value_name = "FILE|DIR", help_heading = "Plugins")]
+    pub(crate) plugin: Vec<PathBuf>,
+}
+
+impl Inputs {
+    /// The words that are typed for these flags. They will be shown, so the values of variables
+    /// that are named like secrets are left out.
+    pub(crate) fn words(&self) -> Words {
+        let mut words = Words::default();
+        words.paths("-c", &self.config);
+        self.replacing.add_to(&mut words);
+        for (name, value) in &self.var {
+            let is_secret = runner_config::is_secret_variable(name);
+            let value = if is_secret { "" } else { value };
+            words.flag("--var", &format!("{name}={value}"));
+            if is_secret {
+                words.left_out.push(name.clone());
+            }
+        }
+        words.flags("--prompt-prefix", &self.prompt_prefix);
+        words.flags("--prompt-suffix", &self.prompt_suffix);
+        words.flags("-x", &self.extension);
+        words.flags("--grader", &self.grader);
+        self.filtering.add_to(&mut words);
+        words.paths("--plugin", &self.plugin);
+        words
+    }
+}
+
+/// A command line that is being written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Words {
+    /// The words, unquoted.
+    pub(crate) words: Vec<String>,
+    /// Names of variables whose values are not in them.
+    pub(crate) left_out: Vec<String>,
+}
+
+impl Words {
+    /// A flag with its value; a value that looks like a flag is tied to it.
+    pub(crate) fn flag(&mut self, flag: &str, value: &str) {
+        match (value.starts_with('-'), flag.starts_with("--")) {
+            (false, _) => self.words.extend([flag.to_owned(), value.to_owned()]),
+            (true, true) => self.words.push(format!("{flag}={value}")),
+            (true, false) => self.words.push(format!("{flag}{value}")),
+        }
+    }
+
+    /// The flag once for each value.
+    pub(super) fn flags<T: Display>(&mut self, flag: &str, values: impl IntoIterator<Item = T>) {
+        for value in values {
+            self.flag(flag, &value.to_string());
+        }
+    }
+
+    /// The flag once for each path.
+    pub(crate) fn paths<'a, P: AsRef<Path> + 'a>(
+        &mut self,
+        flag: &str,
+        paths: impl IntoIterator<Item = &'a P>,
+    ) {
+        self.flags(flag, paths.into_iter().map(|path| path.as_ref().display()));
+    }
+
+    /// What another part of the program writes as one text of a flag and its value.
+    pub(super) fn written(&mut self, flag: &str, text: &str) {
+        let value = text.strip_prefix(flag).unwrap_or(text).trim_start();
+        self.flag(flag, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::arguments::tests::eval;
+
+    /// Every flag of it: written down, they mean what they meant.
+    #[test]
+    fn flags_that_are_written_down_and_read_again_are_the_same() {
+        let lines = [
+            "",
+            "-c a.yaml -c b.yaml -p one two -r echo -r other -t t.csv --var a=1 --var b==",
+            "--vars v.csv --prompt-prefix=-a --prompt-suffix b -x file://h.js:f --grader g",
+            "--model-outputs o.json -a a.yaml --plugin p.wasm --plugin dir",
+            "--filter-pattern=-x -n 3 --filter-range 2: --filter-sample 5 --filter-sample-seed s",
+            "--filter-metadata a=b --filter-metadata c=d --filter-providers ^x --filter-prompts y",
+            "--filter-failing latest",
+            "--filter-failing-only r",
+            "--filter-errors-only r",
+        ];
+        for line in lines {
+            let typed = eval(&format!("runner eval {line}")).inputs;
+            let words = typed.words().words.join(" ");
+            let again = eval(&format!("runner eval {words}")).inputs;
+            assert_eq!(format!("{again:?}"), format!("{typed:?}"), "{words}");
+        }
+    }
+
+    #[test]
+    fn values_that_are_secret_by_their_names_are_not_written_down() {
+        let typed = eval("runner eval --var api_key=sk-1 --var city=Rome").inputs;
+        let written = typed.words();
+        assert_eq!(written.words, ["--var", "api_key=", "--var", "city=Rome"]);
+        assert_eq!(written.left_out, ["api_key"]);
+    }
+}

@@ -104,7 +104,7 @@ pub(crate) fn masked_tasks(plan: &Plan, masker: &Masker) -> Vec<PlannedTask> {
 fn clean_name(name: &Arc<str>, masker: &Masker) -> Arc<str> {
     match masker.mask(name) {
         Cow::Borrowed(_) => name.clone(),
-        Cow::Owned(masked) => masked.into(),
+        Cow::Owned(clean) => clean.into(),
     }
 }
 

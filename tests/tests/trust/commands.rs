@@ -206,9 +206,9 @@ fn the_command_in_a_refusal_works_when_it_is_pasted() {
 fn more_than_a_question_holds_can_be_read_elsewhere() {
     let outside = (0..60).fold(Run::new(), |run, n| run.file(&format!("{n}.txt"), "x"));
     let outside = outside.project().display().to_string();
-    let reads: String = (0..60)
-        .map(|n| format!("  - vars: {{ v: file://{outside}/{n}.txt }}\n"))
-        .collect();
+    let reads = (0..60).fold(String::new(), |reads, n| {
+        reads + &format!("  - vars: {{ v: file://{outside}/{n}.txt }}\n")
+    });
     let run = run(&format!(
         "prompts: ['{{{{v}}}}']\nproviders: [echo]\ntests:\n{reads}"
     ));

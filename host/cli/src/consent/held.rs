@@ -45,7 +45,11 @@ impl Held {
     /// Tells it at once if nothing has to be agreed to for that, else later.
     pub(crate) fn say(&mut self, said: Sealed<Vec<Said>>, talk: &Talk) {
         match said.open(|_| false) {
-            Ok(said) => said.iter().for_each(|it| it.tell(talk)),
+            Ok(said) => {
+                for said in said {
+                    said.tell(talk);
+                }
+            }
             Err(said) if said.count() == 0 => {}
             Err(said) => self.0.push(said),
         }
@@ -57,8 +61,9 @@ impl Held {
     /// When the person does not agree to what it may quote.
     pub(crate) fn tell(self, consent: &Consent<'_>) -> Result<(), Failure> {
         for said in self.0 {
-            let said = consent.open(said)?;
-            said.iter().for_each(|it| it.tell(consent.talk));
+            for said in consent.open(said)? {
+                said.tell(consent.talk);
+            }
         }
         Ok(())
     }

@@ -39,8 +39,8 @@ const MAX_CHAIN: usize = 16;
 /// What all references together may bring, in bytes; a few lines of them can ask for gigabytes.
 const MAX_BROUGHT: usize = REFERENCES.base;
 
-/// What a value costs beside its text.
-const VALUE: usize = 64;
+/// What a value costs beside its text: a list that grows has room for twice as many.
+const VALUE: usize = 2 * size_of::<(Key, Node)>();
 
 /// Replaces every reference in `root`, which is the file `path`.
 pub(crate) fn resolve(

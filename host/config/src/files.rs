@@ -7,6 +7,7 @@
 //! Every file that a text names is opened here, and nowhere without the text's [`Origin`]: what
 //! lies beyond its rights is noted before it is read.
 
+use std::ffi::OsStr;
 use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
@@ -57,9 +58,9 @@ impl Files {
     }
 
     /// Notes a file that a text names beyond its rights. The config may name what lies in its
-    /// folder, but for `.env` files, which are the person's environment; data what lies in the
-    /// data file's folder, but for everything whose name begins with a dot. Links count as what
-    /// they lead to. What is never read needs no agreement.
+    /// folder, but for files whose name begins with a dot and for `.git`, where keys are kept
+    /// (`.env`, `.npmrc`, `.git/config`); data what lies in the data file's folder, but for
+    /// everything whose name begins with a dot. Links count as what they lead to. What is never read needs no agreement.
     pub(crate) fn permit(&self, shown: &Path, at: &Position, origin: &Origin, to: &Findings) {
         let folder = match origin {
             Origin::Person => return,
@@ -71,7 +72,7 @@ impl Files {
         };
         let (folder, path) = (real(&folder), tidy(&self.cwd.join(shown)));
         let within = |path: &Path| match path.strip_prefix(&folder) {
-            Ok(inner) => !inner.components().any(|part| is_hidden(part, origin)),
+            Ok(inner) => !is_hidden_path(inner, origin),
             Err(_) => false,
         };
         let real = real(&path);
@@ -266,21 +267,20 @@ fn is_of_system(real: &Path) -> bool {
     ["/dev", "/proc", "/sys"].iter().any(is_below) && !real.starts_with("/dev/shm")
 }
 
-/// Whether a part of a path is one that a text of this origin may not name.
-fn is_hidden(part: Component<'_>, origin: &Origin) -> bool {
-    let Component::Normal(name) = part else {
-        return false;
-    };
-    let name = name.as_encoded_bytes();
+/// Whether a path has a part that a text of this origin may not name.
+fn is_hidden_path(path: &Path, origin: &Origin) -> bool {
+    let begins_with_dot = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
+    let mut names = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(name),
+        _ => None,
+    });
     match origin {
         Origin::Person => false,
-        Origin::Config => name == b".env" || name.starts_with(b".env."),
-        Origin::Data(_) => name.starts_with(b"."),
+        Origin::Config => {
+            path.file_name().is_some_and(begins_with_dot) || names.any(|name| name == ".git")
+        }
+        Origin::Data(_) => names.any(begins_with_dot),
     }
-}
-
-fn is_hidden_path(path: &Path, origin: &Origin) -> bool {
-    path.components().any(|part| is_hidden(part, origin))
 }
 
 /// Names the file unless the place is the file itself.

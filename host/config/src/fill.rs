@@ -44,6 +44,8 @@ pub(crate) struct Declared {
     /// The declared names whose values came from the process's environment, each with the
     /// variables that it took.
     sources: BTreeMap<String, BTreeSet<String>>,
+    /// The declared names whose values are worked out, and not just those of variables.
+    computed: BTreeSet<String>,
     /// What was filled in, by this and by every clone.
     filled_in: Arc<Mutex<FilledIn>>,
 }
@@ -84,7 +86,9 @@ enum Field {
     Own,
     /// A part of its `config` or `env`, which its plugin reads and may quote.
     Config,
-    /// A credential among them, which leaves the machine or is masked.
+    /// A credential among them, which leaves the machine or is masked. What it is made of shows
+    /// in whether it is there, can be sent and is accepted, so only variables as they are go in
+    /// unasked.
     Credential,
 }
 
@@ -132,6 +136,9 @@ impl Declared {
             if !sources.is_empty() {
                 declared.sources.insert(name.to_owned(), sources);
             }
+            if entry.text().is_some_and(is_computed) {
+                declared.computed.insert(name.to_owned());
+            }
             declared.names.insert(name.to_owned());
         }
         declared.values = Arc::new(values);
@@ -142,8 +149,10 @@ impl Declared {
     pub(crate) fn and(mut self, later: Self) -> Self {
         for name in later.values.keys() {
             self.sources.remove(name);
+            self.computed.remove(name);
         }
         self.sources.extend(later.sources);
+        self.computed.extend(later.computed);
         let values = Arc::make_mut(&mut self.values);
         values.extend(Arc::unwrap_or_clone(later.values));
         self.names.extend(later.names);
@@ -365,6 +374,23 @@ impl Declared {
             findings.error_help(at.clone(), format!("env.{name} is not declared"), help);
         }
     }
+}
+
+/// Whether a text is more than variables as they are, with words around them.
+fn is_computed(text: &str) -> bool {
+    !pieces(text).iter().all(|piece| match piece {
+        Piece::Text(_) | Piece::Comment(_) => true,
+        Piece::Expression(tag) => is_variable(tag),
+        _ => false,
+    })
+}
+
+/// Whether a tag is a variable as it is: `{{ env.NAME }}`.
+fn is_variable(tag: &str) -> bool {
+    let inner = tag.trim_start_matches("{{").trim_end_matches("}}");
+    let inner = inner.trim_matches(|c: char| c == '-' || c.is_whitespace());
+    let name = inner.strip_prefix("env.");
+    name.is_some_and(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
 }
 
 /// The variables of the process's environment that one entry of an `env` map takes.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Declared, Field, Part};
+use super::{Declared, Field, Part, is_variable};
 use crate::plan::{EnvRead, Position};
 use crate::problem::{ConfigError, Findings, Problem, Warning, did_you_mean};
 use crate::redacted::{HIDDEN, is_secret_variable};
@@ -103,8 +103,10 @@ impl Declared {
             at: at.clone(),
         });
         let reads: Vec<EnvRead> = reads.collect();
+        let is_computed =
+            !is_variable(tag) || names.iter().any(|name| self.computed.contains(*name));
         let mut filled_in = self.filled_in();
-        if field != Field::Credential {
+        if field != Field::Credential || is_computed {
             filled_in.shown_by_providers.extend(reads.iter().cloned());
         }
         filled_in.by_providers.extend(reads);

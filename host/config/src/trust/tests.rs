@@ -239,16 +239,16 @@ fn what_a_generator_gives_is_data() {
 #[test]
 fn a_config_vouches_for_a_source_and_data_for_nothing() {
     let tests = "tests: [{ path: file://t.jsonl, trust: config }]";
-    let row = r#"{ "vars": { "q": "file://.hidden" }, "provider": "openai:x" }"#;
+    let row = r#"{ "vars": { "q": "file://.h/idden" }, "provider": "openai:x" }"#;
     let folder = Folder::new(&format!("prompts: [p]\nproviders: [echo]\n{tests}"))
         .file("t.jsonl", row)
-        .file(".hidden", "x");
+        .file(".h/idden", "x");
     assert_eq!(folder.requests(), [""; 0]);
     let inner = r#"[{ "path": "file://t.jsonl", "trust": "config" }]"#;
     let folder = Folder::new("prompts: [p]\nproviders: [echo]\ntests: file://t.json")
         .file("t.json", inner)
         .file("t.jsonl", row)
-        .file(".hidden", "x");
+        .file(".h/idden", "x");
     assert_eq!(folder.requests().len(), 2);
     let folder = Folder::new(
         &format!("prompts: [p]\nproviders: [echo]\n{tests}").replace("config }", "me }"),
@@ -265,6 +265,7 @@ fn a_config_names_what_lies_in_its_folder() {
             .file("evals/in.txt", "x")
             .file("evals/.github/in.txt", "x")
             .file("evals/.env", "KEY=x")
+            .file("evals/.npmrc", "x")
             .file("out.txt", "x");
         #[cfg(unix)]
         std::os::unix::fs::symlink("../out.txt", folder.path().join("evals/link.txt"))
@@ -278,6 +279,7 @@ fn a_config_names_what_lies_in_its_folder() {
         ("file://../out.txt", "~/out.txt"),
         ("file://link.txt", "~/out.txt"),
         ("file://.env", "~/evals/.env"),
+        ("file://.npmrc", "~/evals/.npmrc"),
         ("file:///etc/hostname", "/etc/hostname"),
     ] {
         let requests = config(file);
@@ -392,8 +394,8 @@ fn a_file_that_the_config_named_is_asked_for_when_a_row_names_it() {
     };
     let cases = [
         (
-            "{ vars: { x: 'file://.hid.txt' } }",
-            r#"{ "vars": { "q": "file://.hid.txt" } }"#,
+            "{ vars: { x: 'file://.hid/x.txt' } }",
+            r#"{ "vars": { "q": "file://.hid/x.txt" } }"#,
         ),
         (
             "{ vars: { x: 'file://.s/*.txt' } }",
@@ -408,14 +410,14 @@ fn a_file_that_the_config_named_is_asked_for_when_a_row_names_it() {
             r#"{ "vars": { "q": "file://g.js" } }"#,
         ),
         (
-            "{ assert: [{ type: equals, value: 'file://.hid.txt' }] }",
-            r#"{ "assert": [{ "type": "equals", "value": "file://.hid.txt" }] }"#,
+            "{ assert: [{ type: equals, value: 'file://.hid/x.txt' }] }",
+            r#"{ "assert": [{ "type": "equals", "value": "file://.hid/x.txt" }] }"#,
         ),
     ];
     for (default, row) in cases {
         let folder = Folder::new(&config(default))
             .file("r/t.jsonl", row)
-            .file(".hid.txt", "x")
+            .file(".hid/x.txt", "x")
             .file(".s/a.txt", "x")
             .file("g.js", "1");
         let requests = folder.requests();

@@ -9,7 +9,7 @@ fn variables_in_texts_are_asked_for_once_and_those_in_credentials_are_not() {
         "env: { A: '{{ env.OUT }}', B: b, C: }\n\
          prompts: ['{{ env.A }}', '{{ env.A ~ x }}', '{{ env.B }}']\n\
          providers:\n\
-         - { id: 'openai:m', config: { apiKey: '{{ env.K }}', headers: { x: '{{ env.H | reverse }}' } }, env: { OPENAI_API_KEY: '{{ env.L }}' } }\n\
+         - { id: 'openai:m', config: { apiKey: '{{ env.K }}', headers: { x: 'Bearer {{ env.H }}' } }, env: { OPENAI_API_KEY: '{{ env.L }}' } }\n\
          - { id: 'openai:n', label: '{{ env.N }}', config: { user: '{{ env.U }}' } }\n\
          - { 'openai:a-token': { label: '{{ env.T }}' } }\n\
          tests: file://t.jsonl",
@@ -34,6 +34,42 @@ fn variables_in_texts_are_asked_for_once_and_those_in_credentials_are_not() {
             kept("6:32", "T"),
         ]
     );
+}
+
+/// Whether a credential is there, can be sent and is accepted shows in what is said and in which
+/// rows pass: an expression could make any variable show, a piece at a time.
+#[test]
+fn a_credential_that_is_worked_out_is_asked_for() {
+    for (env, key, is_asked) in [
+        ("A: '{{ env.S }}'", "{{ env.A }}", false),
+        ("A: 'Key {{ env.S }}'", "{{ env.A }}", false),
+        ("A: x", "{{ env.S }}", false),
+        ("A: x", "Bearer {{- env.S -}} x", false),
+        ("A: x", "{{ '' if env.S[0] == 'h' else 'N' }}", true),
+        ("A: x", "{{ env.S[0] }}Z00QQQQQQQQ", true),
+        ("A: x", "{{ env.S | first }}", true),
+        ("A: x", "{{ env.S or 'x' }}", true),
+        (
+            "A: \"{{ '' if env.S[0] == 'h' else 'N' }}\"",
+            "{{ env.A }}",
+            true,
+        ),
+    ] {
+        let folder = Folder::new(&format!(
+            "env: {{ {env} }}\nprompts: [p]\nproviders: [{{ id: 'openai:m', config: {{ apiKey: \"{key}\" }} }}]"
+        ));
+        let requests = folder.env("S", "hunter2").requests();
+        assert_eq!(!requests.is_empty(), is_asked, "{env} {key}: {requests:?}");
+    }
+}
+
+#[test]
+fn a_file_whose_name_begins_with_a_dot_is_asked_for() {
+    for file in [".git/config", ".npmrc", "sub/.netrc", ".env"] {
+        let config = format!("prompts: ['file://{file}']\nproviders: [echo]");
+        let requests = Folder::new(&config).file(file, "x").requests();
+        assert_eq!(requests.len(), 1, "{file}: {requests:?}");
+    }
 }
 
 #[test]

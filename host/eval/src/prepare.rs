@@ -111,6 +111,9 @@ pub enum RunError {
 /// # Errors
 /// Missing secrets, and configs that a plugin refuses. A plugin may quote what it refuses.
 pub async fn prepare(what: Preparation) -> Result<Prepared, Sealed<PrepareErrors>> {
+    if let Some(problem) = too_much_to_mask(&what.plan) {
+        return Err(Sealed::new(PrepareErrors(vec![problem]), &[]));
+    }
     let masker = declared(&what.plan);
     match bind(&what).await {
         (Ok(targets), noted) => Ok(Prepared::new(what, targets, noted, masker)),
@@ -132,6 +135,20 @@ struct Targets {
     judges: BTreeMap<JudgeId, Arc<Target>>,
     graders: HashMap<String, Arc<Grader>>,
     till: Arc<Till>,
+}
+
+/// Secrets of a config in all, in bytes; each costs the masker some thousand.
+const MOST_SECRETS: usize = 32 << 10;
+
+/// Why a config can't be run without showing its secrets.
+fn too_much_to_mask(plan: &Plan) -> Option<BindError> {
+    let bytes: usize = plan.secrets().map(str::len).sum();
+    (bytes > MOST_SECRETS).then(|| BindError::Config {
+        at: "env, providers".to_owned(),
+        problem: format!(
+            "the secrets that stand there take {bytes} bytes; at most {MOST_SECRETS} can be kept out of results"
+        ),
+    })
 }
 
 /// Knows the secrets that the config declares, or fills into providers.

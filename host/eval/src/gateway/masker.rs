@@ -25,7 +25,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::secret::Secret;
 
@@ -76,6 +76,8 @@ impl Masker {
                 // Host names and header names lose their case on the way, and
                 // percent-encoding has two.
                 .ascii_case_insensitive(true)
+                // A DFA takes 65 KB for each byte of a secret.
+                .kind(Some(AhoCorasickKind::ContiguousNFA))
                 .build(&forms)
                 .expect("a few short patterns are far below the automaton's limits")
         });

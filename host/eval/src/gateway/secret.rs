@@ -14,6 +14,15 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
+/// The longest credential, in bytes: what servers take in one header. Each byte of a secret costs
+/// the masker some thousand.
+pub(crate) const LONGEST_CREDENTIAL: usize = 8 << 10;
+
+/// A credential is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("is longer than {} KiB, which no server takes", LONGEST_CREDENTIAL >> 10)]
+pub(crate) struct TooLong;
+
 impl Secret {
     /// Wraps a value.
     pub fn new(value: impl Into<String>) -> Self {
@@ -29,6 +38,18 @@ impl Secret {
     /// Whether nothing is in it, which is never a usable credential.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The value of a credential.
+    ///
+    /// # Errors
+    /// When it is longer than [`LONGEST_CREDENTIAL`].
+    pub(crate) fn credential(value: impl Into<String>) -> Result<Self, TooLong> {
+        let secret = Self::new(value);
+        if secret.0.len() > LONGEST_CREDENTIAL {
+            return Err(TooLong);
+        }
+        Ok(secret)
     }
 
     /// What stands for the value in keys of lanes, caches and recordings.

@@ -388,9 +388,13 @@ impl Binder<'_> {
             },
         };
         let credential = |value: Option<String>| {
+            let secret = value.map(Secret::credential).transpose();
             Ok(Credential {
                 scheme: scheme(&want.scheme, &provider.at)?,
-                secret: value.map(Secret::new),
+                secret: secret.map_err(|why| BindError::Config {
+                    at: place(&provider.at),
+                    problem: format!("the value for {env} {why}"),
+                })?,
                 env: env.clone(),
                 hosts: hosts.to_vec(),
             })

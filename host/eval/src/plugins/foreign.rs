@@ -60,9 +60,13 @@ impl Binder<'_> {
                     elsewhere: String::new(),
                 }));
             };
+            let secret = Secret::credential(value).map_err(|why| BindError::Config {
+                at: place(&at),
+                problem: format!("the value for {} {why}", grant.env),
+            })?;
             let credential = Credential {
                 scheme: scheme(&grant.scheme, &at)?,
-                secret: Some(Secret::new(value)),
+                secret: Some(secret),
                 env: grant.env.clone(),
                 hosts: patterns(&grant.hosts, &at)?,
             };

@@ -17,8 +17,9 @@
 //! - [`Cache`] gives and takes responses by the digest of their request.
 //! - [`StoreError`] is everything that can go wrong.
 //!
-//! Nothing here knows a runtime: SQLite blocks, and pretending otherwise only hides where. The one
-//! thing that can be awaited is a [`Commit`], a plain future that the cache's own thread wakes. Schema,
+//! Nothing here knows a runtime: SQLite blocks, and pretending otherwise only hides where. What
+//! can be awaited are a [`Commit`] and the room of a [`RunWriter`]: the threads that write wake any
+//! runtime. Schema,
 //! crash rule, figures and the road not taken are in `README.md`.
 
 mod cache;
@@ -39,6 +40,6 @@ pub use digest::Digest;
 pub use error::{SqlError, StoreError, WriterFailure};
 pub use hold::WriteHold;
 pub use runs::{
-    Cases, NewRun, Outcome, OutcomeCounts, Placement, PlannedCase, ReopenedRun, Row, Rows, RunEnd,
-    RunHead, RunInfo, RunRef, RunState, RunStatus, RunWriter, Store, StoredCase,
+    Cases, NewRun, Outcome, OutcomeCounts, Placement, PlannedCase, PushError, ReopenedRun, Row,
+    Rows, RunEnd, RunHead, RunInfo, RunRef, RunState, RunStatus, RunWriter, Store, StoredCase,
 };

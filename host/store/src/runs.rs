@@ -28,4 +28,4 @@ pub use reopen::ReopenedRun;
 pub use row::Row;
 pub use rows::Rows;
 pub use store::Store;
-pub use writer::RunWriter;
+pub use writer::{PushError, RunWriter};

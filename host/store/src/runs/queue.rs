@@ -5,8 +5,11 @@
 //! one group on its way to the disk and one in here. A channel would do the same with one wake-up per row; this wakes
 //! the writer twice per group, and the counts, the failure and the rows change under one lock,
 //! so they can't contradict each other.
+//!
+//! Who may not block asks with [`Queue::try_push`] and is woken when there is room.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use super::{Row, RunEnd};
@@ -44,8 +47,18 @@ pub(super) struct Queue {
     state: Mutex<State>,
     /// Wakes the writer: the first row, a full group, or somebody in a hurry.
     arrived: Condvar,
-    /// Wakes those who push or flush: a group was taken, committed, or the writer failed.
+    /// Wakes those who push or flush: a group was taken, committed, or the writer failed. Those
+    /// who poll are in `State::wakers`.
     moved: Condvar,
+}
+
+/// Why a row was not taken at once.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// A whole group is ahead of it: the row, to be handed over when there is room.
+    Full(Row),
+    /// The writer has failed.
+    Failed(Failure),
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +71,9 @@ struct State {
     closed: bool,
     end: Option<RunEnd>,
     failure: Option<Failure>,
+    /// The writer has ended.
+    done: bool,
+    wakers: Vec<Waker>,
 }
 
 impl State {
@@ -80,10 +96,46 @@ impl Queue {
     pub(super) fn push(&self, row: Row) -> Result<(), Failure> {
         let mut state = self.lock();
         while state.failure.is_none() && !state.has_room_for(&row) {
-            state.hurry = true;
-            self.arrived.notify_one();
+            self.hurry(&mut state);
             state = self.wait(state);
         }
+        self.add(state, row)
+    }
+
+    /// Adds a row unless a whole group is ahead of it.
+    pub(super) fn try_push(&self, row: Row) -> Result<(), Refused> {
+        let mut state = self.lock();
+        if state.failure.is_none() && !state.has_room_for(&row) {
+            self.hurry(&mut state);
+            return Err(Refused::Full(row));
+        }
+        self.add(state, row).map_err(Refused::Failed)
+    }
+
+    /// Ready when [`Queue::try_push`] takes any row, or the writer has failed.
+    pub(super) fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.poll(context, |state| {
+            state.rows.is_empty() || state.failure.is_some()
+        })
+    }
+
+    /// Ready when the writer has ended.
+    pub(super) fn poll_done(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.poll(context, |state| state.done)
+    }
+
+    fn poll(&self, context: &mut Context<'_>, is_ready: impl Fn(&State) -> bool) -> Poll<()> {
+        let mut state = self.lock();
+        if is_ready(&state) {
+            return Poll::Ready(());
+        }
+        if !state.wakers.iter().any(|it| it.will_wake(context.waker())) {
+            state.wakers.push(context.waker().clone());
+        }
+        Poll::Pending
+    }
+
+    fn add(&self, mut state: MutexGuard<'_, State>, row: Row) -> Result<(), Failure> {
         state.pushed += 1;
         state.check()?;
         state.weight += row.weight();
@@ -94,24 +146,41 @@ impl Queue {
         Ok(())
     }
 
+    /// Asks the writer to take what there is.
+    fn hurry(&self, state: &mut State) {
+        state.hurry = true;
+        self.arrived.notify_one();
+    }
+
+    /// Wakes everybody who waits for the writer.
+    fn moved(&self, mut state: MutexGuard<'_, State>) {
+        let wakers = std::mem::take(&mut state.wakers);
+        drop(state);
+        self.moved.notify_all();
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
     /// Waits until everything that was pushed before is on disk.
     pub(super) fn flush(&self) -> Result<(), Failure> {
         let mut state = self.lock();
         let target = state.pushed;
         while state.failure.is_none() && state.committed < target {
-            state.hurry = true;
-            self.arrived.notify_one();
+            self.hurry(&mut state);
             state = self.wait(state);
         }
         state.check()
     }
 
-    /// Says that no rows will follow, and how the run ended if that is known.
-    pub(super) fn close(&self, end: Option<RunEnd>) {
-        let mut state = self.lock();
-        state.closed = true;
-        state.end = end;
+    /// Says that no rows will follow.
+    pub(super) fn close(&self) {
+        self.lock().closed = true;
         self.arrived.notify_one();
+    }
+
+    /// Says that no rows will follow, and how the run ended.
+    pub(super) fn end(&self, end: RunEnd) {
+        self.lock().end = Some(end);
+        self.close();
     }
 
     /// How far it got.
@@ -142,7 +211,7 @@ impl Queue {
         state.hurry = false;
         state.weight = 0;
         let group = std::mem::take(&mut state.rows);
-        self.moved.notify_all();
+        self.moved(state);
         (!group.is_empty()).then_some(group)
     }
 
@@ -153,14 +222,23 @@ impl Queue {
 
     /// So many more rows are on disk. For the writer.
     pub(super) fn commit(&self, rows: u64) {
-        self.lock().committed += rows;
-        self.moved.notify_all();
+        let mut state = self.lock();
+        state.committed += rows;
+        self.moved(state);
     }
 
     /// Nothing more will be written. For the writer.
     pub(super) fn fail(&self, failure: WriterFailure) {
-        self.lock().failure = Some(Arc::new(failure));
-        self.moved.notify_all();
+        let mut state = self.lock();
+        state.failure = Some(Arc::new(failure));
+        self.moved(state);
+    }
+
+    /// The writer has ended, in whatever way. For the writer.
+    pub(super) fn done(&self) {
+        let mut state = self.lock();
+        state.done = true;
+        self.moved(state);
     }
 
     fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {

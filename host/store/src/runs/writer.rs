@@ -7,12 +7,13 @@
 //! and other processes get their turn.
 
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 
 use rusqlite::{Connection, TransactionBehavior, named_params};
 
 use super::liveness::Claim;
-use super::queue::{Failure, Queue};
+use super::queue::{Failure, Queue, Refused};
 use super::{Row, RunEnd};
 use crate::database::{Database, tidy_journal};
 use crate::digest::Digest;
@@ -46,6 +47,16 @@ pub struct RunWriter {
     id: String,
     queue: Arc<Queue>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// Why a row was not taken at once.
+#[derive(Debug)]
+pub enum PushError {
+    /// The disk is behind: the row, to be handed over again when [`RunWriter::poll_room`] is
+    /// ready.
+    Full(Row),
+    /// As [`RunWriter::push`] fails.
+    Failed(StoreError),
 }
 
 impl RunWriter {
@@ -87,6 +98,22 @@ impl RunWriter {
         self.queue.push(row).map_err(|failure| self.failed(failure))
     }
 
+    /// Hands over a row if it can be taken at once.
+    ///
+    /// # Errors
+    /// The row where a whole group is ahead of it; and as [`RunWriter::push`].
+    pub fn try_push(&self, row: Row) -> Result<(), PushError> {
+        self.queue.try_push(row).map_err(|refused| match refused {
+            Refused::Full(row) => PushError::Full(row),
+            Refused::Failed(failure) => PushError::Failed(self.failed(failure)),
+        })
+    }
+
+    /// Ready when [`RunWriter::try_push`] takes any row, or fails.
+    pub fn poll_room(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.queue.poll_room(context)
+    }
+
     /// How many rows were handed over. It serves as a ticket: all of them are on disk once
     /// [`RunWriter::committed`] has reached this number.
     pub fn pushed(&self) -> u64 {
@@ -112,13 +139,25 @@ impl RunWriter {
     /// [`StoreError::Writing`] when not everything could be written; the run counts as
     /// interrupted then.
     pub fn finish(mut self, end: RunEnd) -> Result<(), StoreError> {
-        self.stop(Some(end));
+        self.end(end);
+        self.join();
         self.queue.check().map_err(|failure| self.failed(failure))
     }
 
-    fn stop(&mut self, end: Option<RunEnd>) {
+    /// Begins what [`RunWriter::finish`] does; no rows may follow.
+    pub fn end(&self, end: RunEnd) {
+        self.queue.end(end);
+    }
+
+    /// Ready when everything is written after [`RunWriter::end`], or nothing more will be; says
+    /// what [`RunWriter::finish`] says.
+    pub fn poll_ended(&self, context: &mut Context<'_>) -> Poll<Result<(), StoreError>> {
+        let done = self.queue.poll_done(context);
+        done.map(|()| self.queue.check().map_err(|failure| self.failed(failure)))
+    }
+
+    fn join(&mut self) {
         if let Some(thread) = self.thread.take() {
-            self.queue.close(end);
             // A panic was noted by `Watch`.
             drop(thread.join());
         }
@@ -137,7 +176,8 @@ impl RunWriter {
 
 impl Drop for RunWriter {
     fn drop(&mut self) {
-        self.stop(None);
+        self.queue.close();
+        self.join();
     }
 }
 
@@ -150,7 +190,7 @@ pub(super) struct Run {
     pub(super) claim: Claim,
 }
 
-/// Tells those who wait when the thread panics: nobody else would.
+/// Tells those who wait when the thread ends, also by a panic: nobody else would.
 struct Watch<'a>(&'a Queue);
 
 impl Drop for Watch<'_> {
@@ -158,6 +198,7 @@ impl Drop for Watch<'_> {
         if std::thread::panicking() {
             self.0.fail(WriterFailure::Panicked);
         }
+        self.0.done();
     }
 }
 

@@ -4,6 +4,8 @@
     reason = "a test stops at the first thing that is wrong"
 )]
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::Wake;
 use std::thread;
 
 use super::*;
@@ -28,7 +30,7 @@ fn groups_of(rows: Vec<Row>) -> Vec<Vec<Row>> {
             for row in rows {
                 queue.push(row).unwrap();
             }
-            queue.close(None);
+            queue.close();
         });
         std::iter::from_fn(|| queue.take_group()).collect()
     })
@@ -75,7 +77,7 @@ fn a_group_is_bounded_in_bytes_and_a_larger_row_goes_alone() {
 fn a_closed_queue_gives_what_it_has_and_then_nothing() {
     let queue = Queue::default();
     queue.push(row(0, 0)).unwrap();
-    queue.close(None);
+    queue.close();
     assert_eq!(queue.take_group().unwrap().len(), 1);
     assert!(queue.take_group().is_none());
 }
@@ -126,4 +128,39 @@ fn a_flush_waits_for_the_commit_and_not_for_company() {
 #[test]
 fn a_flush_of_nothing_is_done() {
     Queue::default().flush().unwrap();
+}
+
+#[test]
+fn who_may_not_wait_gets_its_row_back_and_is_woken_when_there_is_room() {
+    let queue = Queue::default();
+    for test_idx in 0..GROUP_ROWS as u32 {
+        queue.try_push(row(test_idx, 0)).unwrap();
+    }
+    let refused = queue.try_push(row(7, 7));
+    assert!(matches!(refused, Err(Refused::Full(back)) if back == row(7, 7)));
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut context = Context::from_waker(&waker);
+    assert!(queue.poll_room(&mut context).is_pending());
+    assert_eq!(queue.take_group().unwrap().len(), GROUP_ROWS);
+    assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+    assert!(queue.poll_room(&mut context).is_ready());
+    queue.try_push(row(7, 7)).unwrap();
+    assert!(queue.poll_room(&mut context).is_pending());
+    assert!(queue.poll_done(&mut context).is_pending());
+    queue.fail(WriterFailure::Panicked);
+    assert!(queue.poll_room(&mut context).is_ready(), "to hear of it");
+    assert!(matches!(queue.try_push(row(8, 8)), Err(Refused::Failed(_))));
+    queue.done();
+    assert!(queue.poll_done(&mut context).is_ready());
+}
+
+/// Counts how often it was woken.
+#[derive(Default)]
+struct Woken(AtomicU32);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
 }

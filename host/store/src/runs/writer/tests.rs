@@ -310,7 +310,7 @@ fn a_group_that_would_leave_too_little_of_the_disk_is_not_written() {
     let fresh = Fresh::new();
     let queue = Queue::default();
     queue.push(row(0, 0)).unwrap();
-    queue.close(None);
+    queue.close();
     let database = fresh.store.database().clone().with_left_free(u64::MAX);
     let mut connection = database.connect(Purpose::Write).unwrap();
     let error = write_groups(&queue, &database, &mut connection, 1).unwrap_err();

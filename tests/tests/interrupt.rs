@@ -4,6 +4,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use runner_store::{OpenOptions, Store};
 use runner_tests::{Answer, Finished, Gate, ModelApi, Run, built_program, target_folder};
 use serde_json::Value;
 
@@ -75,6 +76,36 @@ fn the_second_interrupt_stops_now() {
     );
 }
 
+/// Another process keeps the database: more rows come than the store takes in without writing.
+/// The run starts nothing more, hears Ctrl-C meanwhile, and loses no row.
+#[test]
+fn ctrl_c_is_answered_at_once_while_the_database_is_locked() {
+    const AT_ONCE: usize = 100;
+    const CASES: usize = 1000;
+    let api = ModelApi::start();
+    let gate = Gate::closed();
+    api.always(Answer::text("late").behind(&gate));
+    let rows = (0..CASES).fold("n\n".to_owned(), |rows, n| rows + &format!("row {n}\n"));
+    let run = at_once(&api, AT_ONCE).file("tests.csv", rows);
+    let database = run.home().join("runs.db");
+    let running = run.start();
+    api.wait_until(|view| view.in_flight == AT_ONCE);
+    let store = Store::open(&database, OpenOptions::default()).expect("the run has made it");
+    let hold = store.hold_writers().expect("nobody writes");
+    gate.open();
+    // The store takes in two groups of rows, and the cases in flight end beside them.
+    api.wait_until(|view| view.requests > 256 && view.in_flight == 0);
+    running.interrupt();
+    running.wait_for_stderr("Ctrl-C");
+    drop(hold);
+    let finished = running.finish();
+    expect_interrupted(&finished);
+    let requests = api.requests().len();
+    assert!(requests < CASES, "nothing starts while the store is behind");
+    assert_eq!(results(&finished).len(), requests, "no row is lost");
+    expect_resumed(&finished, CASES);
+}
+
 fn results(finished: &Finished) -> Vec<Value> {
     let rows = finished.json("out.json")["results"]["results"].clone();
     rows.as_array().expect("rows").clone()
@@ -97,8 +128,10 @@ fn expect_resumed(interrupted: &Finished, cases: usize) {
         .iter()
         .map(|row| (row["testIdx"].as_u64(), row["promptIdx"].as_u64()))
         .collect();
+    assert_eq!(places.len(), cases, "a row for each case and no second one");
+    places.sort_unstable();
     places.dedup();
-    assert_eq!(places.len(), cases);
+    assert_eq!(places.len(), cases, "each for another case");
 }
 
 /// One provider, called `judge`, that answers and is asked about each answer.

@@ -33,7 +33,7 @@ pub(crate) fn render(record: &CaseRecord) -> String {
     {
         text.title("Error");
         text.block(&match &record.error_code {
-            Some(code) if !error.contains(code.as_str()) => format!("{code}: {error}"),
+            Some(code) if !error.contains(&*code.word()) => format!("{code}: {error}"),
             _ => error.clone(),
         });
     }

@@ -258,7 +258,7 @@ fn error_line(record: &CaseRecord) -> String {
     let message = record.error.as_deref().unwrap_or("no message");
     let line = match &record.error_code {
         // The message of a plugin's fault holds its code already.
-        Some(code) if !message.contains(code.as_str()) => format!("{code}: {message}"),
+        Some(code) if !message.contains(&*code.word()) => format!("{code}: {message}"),
         _ => message.to_owned(),
     };
     shown(&line, REASON_CHARS)

@@ -21,6 +21,7 @@ use tokio_util::sync::CancellationToken;
 pub(crate) use self::meter::Meter;
 use crate::answer::token_usage;
 use crate::context::RunContext;
+use crate::failure::FailureCode;
 use crate::gateway::{Bill, Grants, Said, Scheduling, Spent, Tab, WorkClock};
 use crate::plugins::{Grader, Interpreter, LoadedPlugin, Target};
 use crate::record::TokenUsage;
@@ -36,8 +37,6 @@ pub(crate) use guest_host::case;
 use guest_host::{Asks, GuestHost};
 pub(crate) use limit::WorkLimit;
 pub(crate) use log_room::LogRoom;
-pub(crate) use words::OVER_BUDGET;
-use words::code_word;
 
 /// The case that a call belongs to.
 #[derive(Clone)]
@@ -60,8 +59,8 @@ pub(crate) struct CallScope {
 /// Why a call gave nothing.
 #[derive(Debug, Clone)]
 pub(crate) struct CallFailure {
-    /// Stable: `C103`, or a provider's `rate-limited`.
-    pub(crate) code: String,
+    /// What kind of failure it is.
+    pub(crate) code: FailureCode,
     /// One line.
     pub(crate) message: String,
     /// HTTP status, where there was one.
@@ -71,7 +70,7 @@ pub(crate) struct CallFailure {
 }
 
 impl CallFailure {
-    pub(crate) fn new(code: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(code: impl Into<FailureCode>, message: impl Into<String>) -> Self {
         Self {
             code: code.into(),
             message: message.into(),
@@ -82,7 +81,7 @@ impl CallFailure {
 
     fn of(error: abi::Error) -> Self {
         Self {
-            code: code_word(error.code).to_owned(),
+            code: error.code.into(),
             message: error.message,
             status: error.status,
             latency: Duration::ZERO,
@@ -216,7 +215,7 @@ impl CallScope {
                 };
             }
             Ok(Err(error)) => CallFailure::of(error),
-            Err(error) => CallFailure::new(error.code().to_string(), error.to_string()),
+            Err(error) => CallFailure::new(error.code(), error.to_string()),
         };
         host.close(Said::Failed);
         let failure = host.refused().unwrap_or(failure);
@@ -266,10 +265,7 @@ impl CallScope {
         let result = match called.result {
             Ok(Ok(grade)) => Ok(grade),
             Ok(Err(error)) => Err(CallFailure::of(error)),
-            Err(error) => Err(CallFailure::new(
-                error.code().to_string(),
-                error.to_string(),
-            )),
+            Err(error) => Err(CallFailure::new(error.code(), error.to_string())),
         };
         let result = result.map_err(|failure| host.refused().unwrap_or(failure));
         (result, host.counts.tokens())
@@ -301,7 +297,7 @@ impl CallScope {
         self.meter.add(&called.usage);
         called
             .result
-            .map_err(|error| CallFailure::new(error.code().to_string(), error.to_string()))
+            .map_err(|error| CallFailure::new(error.code(), error.to_string()))
     }
 
     fn call(&self, host: Arc<GuestHost>, limits: CallLimits, call_id: &str) -> Call {

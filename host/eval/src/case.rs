@@ -17,19 +17,18 @@ use std::time::Duration;
 use runner_config::plan::{Case, Check, Rendered};
 use runner_sandbox::abi;
 use serde_json::{Map, Value};
-use tokio::task::JoinError;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::Answer;
-use crate::call::{CallFailure, CallScope, Meter, OVER_BUDGET, WorkLimit};
+use crate::call::{CallFailure, CallScope, Meter, WorkLimit};
 use crate::context::RunContext;
 use crate::event::{Event, Stage};
+use crate::failure::FailureCode;
 use crate::gateway::WorkClock;
 use crate::grading::{CaseGrade, aggregate};
 use crate::identity::call_id;
 use crate::judge::{Judged, Matter, judge};
 use crate::plugins::Target;
-use crate::question::OVER_QUESTION_BUDGET;
 use crate::record::{CaseRecord, Outcome, PromptRecord, Provenance, ProviderRef, TokenUsage};
 use crate::request::request;
 use crate::script::{around, hooks};
@@ -122,7 +121,7 @@ async fn work(
         return Some(answered(failed(case, Some(&prompt), &failure), answer));
     }
     if !answer.says_something() {
-        let failure = CallFailure::new("bad-response", "the provider gave no output");
+        let failure = CallFailure::new(FailureCode::BAD_RESPONSE, "the provider gave no output");
         return Some(answered(failed(case, Some(&prompt), &failure), answer));
     }
     let transforming = around::output(scope, case, &answer, &identity);
@@ -136,7 +135,7 @@ async fn work(
     if let Some(output) = output {
         answer.replace_output(output);
     }
-    if case.test.question.is_some() {
+    if scope.context.asking.read(case.id) {
         let (id, stage) = (case.id, Stage::Parsing);
         scope.context.emit(Event::Question { id, stage });
     }
@@ -302,7 +301,7 @@ fn graded_record(case: &Case, prompt: &str, grade: CaseGrade) -> CaseRecord {
         // A budget comes first: with a larger one the case can be graded.
         let over = components
             .iter()
-            .find(|c| c.error_code.as_deref() == Some(OVER_BUDGET));
+            .find(|c| c.error_code == Some(FailureCode::Budget));
         if over.is_some() {
             record.outcome = Outcome::BudgetExceeded;
             record.failure_reason = record.outcome.failure_reason();
@@ -328,10 +327,10 @@ fn answered(mut record: CaseRecord, answer: Answer) -> CaseRecord {
 
 fn failed(case: &Case, prompt: Option<&str>, failure: &CallFailure) -> CaseRecord {
     let mut record = blank(case, prompt);
-    match failure.code.as_str() {
-        OVER_BUDGET => record.outcome = Outcome::BudgetExceeded,
+    match failure.code {
+        FailureCode::Budget => record.outcome = Outcome::BudgetExceeded,
         // A verdict on the question, which running it again would not change.
-        OVER_QUESTION_BUDGET => record.outcome = Outcome::Failed,
+        FailureCode::QuestionBudget => record.outcome = Outcome::Failed,
         _ => {}
     }
     record.failure_reason = record.outcome.failure_reason();
@@ -349,7 +348,11 @@ fn failed(case: &Case, prompt: Option<&str>, failure: &CallFailure) -> CaseRecor
 /// The row of a case that was stopped between its answer and its grade.
 fn ungraded(case: &Case, prompt: &str) -> CaseRecord {
     let message = "stopped before it was graded; the run can be resumed";
-    let mut record = failed(case, Some(prompt), &CallFailure::new("cancelled", message));
+    let mut record = failed(
+        case,
+        Some(prompt),
+        &CallFailure::new(FailureCode::Cancelled, message),
+    );
     record.outcome = Outcome::Cancelled;
     record
 }
@@ -361,7 +364,11 @@ pub(crate) fn out_of_time(
     limit: Option<Duration>,
 ) -> CaseRecord {
     match record {
-        None => failed(case, None, &CallFailure::new("timeout", time_is_up(limit))),
+        None => failed(
+            case,
+            None,
+            &CallFailure::new(FailureCode::TIMEOUT, time_is_up(limit)),
+        ),
         Some(ended) => cut_by_time(ended, limit),
     }
 }
@@ -374,7 +381,7 @@ pub(crate) fn cut_by_time(record: CaseRecord, limit: Option<Duration>) -> CaseRe
     CaseRecord {
         outcome: Outcome::Error,
         error: Some(time_is_up(limit)),
-        error_code: Some("timeout".to_owned()),
+        error_code: Some(FailureCode::TIMEOUT),
         ..record
     }
 }
@@ -385,7 +392,11 @@ fn time_is_up(limit: Option<Duration>) -> String {
 }
 
 /// The row of a case whose task panicked: a bug of ours, which must not cost the run.
-pub(crate) fn panicked(case: &Case, error: &JoinError) -> CaseRecord {
-    let message = format!("a bug in runner, please report it: the case's task ended with {error}");
-    failed(case, None, &CallFailure::new("internal", message))
+pub(crate) fn panicked(case: &Case, why: &str) -> CaseRecord {
+    let message = format!("a bug in runner, please report it: the case's task ended with {why}");
+    failed(
+        case,
+        None,
+        &CallFailure::new(FailureCode::Internal, message),
+    )
 }

@@ -1,7 +1,7 @@
 //! What every case of a run shares. Immutable but for what counts atomically.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use runner_config::plan::{Case, JudgeId};
@@ -11,8 +11,11 @@ use tokio_util::sync::CancellationToken;
 use crate::call::LogRoom;
 use crate::event::Event;
 use crate::gateway::{Gateway, Masker, Till};
+use crate::identity::Identities;
 use crate::plugins::{Grader, Interpreter, Target};
+use crate::question::asking::Asking;
 use crate::script::hooks::Hooks;
+use crate::summary::End;
 
 /// What every case of a run shares.
 pub(crate) struct RunContext {
@@ -36,10 +39,18 @@ pub(crate) struct RunContext {
     pub(crate) gateway: Gateway,
     /// Takes every secret of the run out of texts.
     pub(crate) masker: Masker,
+    /// Says which case a case is.
+    pub(crate) identities: Identities,
+    /// The questions that are being asked.
+    pub(crate) asking: Arc<Asking>,
     /// Assertions in flight at once per case.
     pub(crate) assertion_concurrency: usize,
     /// Time a case may work whose test doesn't say.
     pub(crate) case_timeout: Option<Duration>,
+    /// Time the whole run may take.
+    pub(crate) run_timeout: Option<Duration>,
+    /// Why cases in flight are cut off; set before they are.
+    pub(crate) stopped_by: OnceLock<End>,
     /// Cancelled when the run lets nothing new begin: pauses that the user asked for end.
     pub(crate) draining: CancellationToken,
     /// Room for guests' log lines until they are read.

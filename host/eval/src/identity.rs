@@ -32,6 +32,12 @@ pub(crate) fn call_id(case: &Case, masker: &Masker) -> String {
     ))
 }
 
+/// The digest of one repeat.
+fn repeated(content: [u8; 32], repeat: u32) -> CaseDigest {
+    let digest = Sha256::new_with_prefix(content).chain_update(repeat.to_be_bytes());
+    CaseDigest::new(digest.finalize().into())
+}
+
 /// Says of each case of a plan what it is, whatever its place.
 ///
 /// In it is all that decides how the case ends: prompt, provider with its config, variables,
@@ -67,15 +73,15 @@ impl Identities {
 
     /// The case by its content.
     pub(crate) fn of(&self, case: &Case) -> CaseDigest {
-        let repeat = case.repeat_index.to_be_bytes();
-        let digest = Sha256::new_with_prefix(self.content(case)).chain_update(repeat);
-        CaseDigest::new(digest.finalize().into())
+        repeated(self.content(case), case.repeat_index)
     }
 
-    /// What the repeats of a case have in common and no other cases have; `None` where there is
-    /// one only.
-    pub(crate) fn group(&self, case: &Case) -> Option<String> {
-        (case.test.repeat > 1).then(|| hex(&self.content(case)[..8]))
+    /// The case by its content, and what the repeats of a case have in common and no other cases
+    /// have; `None` where there is one only.
+    pub(crate) fn with_group(&self, case: &Case) -> (CaseDigest, Option<String>) {
+        let content = self.content(case);
+        let group = (case.test.repeat > 1).then(|| hex(&content[..8]));
+        (repeated(content, case.repeat_index), group)
     }
 
     /// The digest of everything but the repeat.

@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 use crate::answer::Answer;
 use crate::call::{CallFailure, CallScope};
 use crate::case::test_case;
+use crate::failure::FailureCode;
 use crate::grading::{Graded, LARGEST_SCORE, beyond};
 use crate::record::{ComponentRecord, PartRecord, ResponseRecord, TokenUsage};
 use crate::request::text;
@@ -165,7 +166,8 @@ impl Bench<'_> {
             _ => {
                 let render = |case: &Case| case.render_value(assertion);
                 let filled = self.scope.filled(self.case, self.identity, render).await?;
-                filled.map_err(|error| CallFailure::new("template", error.to_string()))?
+                filled
+                    .map_err(|error| CallFailure::new(FailureCode::Template, error.to_string()))?
             }
         };
         let (mut component, tokens) = if is_code {

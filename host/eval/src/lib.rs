@@ -10,19 +10,20 @@
 //! | `case`, `judge` | the life of one case: render, call, grade |
 //! | `script` | code of the config: what it gets, and what its results mean |
 //! | [`grading`] | how grades of assertions become the grade of a case (pure) |
-//! | [`dispatch`], `order` | which case starts when, and what an interrupt does (pure) |
-//! | `strands` | what cases leave to later ones: turns of conversations, registers |
-//! | [`run`], `prepare` | the loop that carries out what `dispatch` decides, and the end of a run |
-//! | `comparison` | which answers wait for the others of their row, and who wins |
+//! | [`state`] | what a run does next: starts, dependencies, rows that are compared, stops (pure) |
+//! | [`run`], `prepare` | the loop that carries out what `state` decides, and the end of a run |
+//! | `finish` | the end of a case in its own task: masked, written as JSON, ready for the store |
+//! | `comparison` | which answer of a row wins |
 //! | [`resume`], `identity` | which rows of a kept run stay, and which cases are run |
 //! | `recorder`, `rescue` | rows to the store, or to a plain file when it fails |
+//! | [`failure`] | why something gave no result |
 //! | [`event`] | the stream that every consumer reads: recorder, reporters, viewer |
 //! | [`record`] | a finished case as it is stored and exported |
 //! | [`question`] | what became of a question, and what a task adds up to |
 //! | [`trust`] | what a run needs the person's agreement for |
 //! | [`summary`], [`repeats`] | what a run adds up to, in bounded memory |
 //!
-//! Decisions are synchronous and pure ([`dispatch`], [`grading`], the gateway's grants, the
+//! Decisions are synchronous and pure ([`state`], [`grading`], the gateway's grants, the
 //! scheduler); the async code around them only waits and reports.
 
 mod answer;
@@ -30,14 +31,14 @@ mod call;
 mod case;
 mod comparison;
 mod context;
-pub mod dispatch;
 pub mod event;
+pub mod failure;
+mod finish;
 pub mod gateway;
 pub mod grading;
 mod identity;
 mod judge;
 mod masking;
-mod order;
 pub mod plugins;
 mod prepare;
 mod private;
@@ -50,7 +51,7 @@ mod rescue;
 pub mod resume;
 pub mod run;
 mod script;
-mod strands;
+pub mod state;
 pub mod summary;
 pub mod trust;
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use runner_config::Sealed;
 use runner_config::plan::{JudgeId, Plan};
@@ -22,9 +22,10 @@ use crate::gateway::{
 };
 use crate::identity::Identities;
 use crate::plugins::{BindError, Binder, Budgets, Grader, Noted, PluginSet, Target};
+use crate::question::asking::Asking;
 use crate::recorder::Recorder;
 use crate::resume::{Beginning, Resumed, Resumption, reopen};
-use crate::run::{Interrupts, Loop};
+use crate::run::{Interrupts, Loop, Outlets};
 use crate::script::hooks::Hooks;
 use crate::summary::Summary;
 
@@ -236,6 +237,7 @@ impl Settled {
         let identities = Identities::new(&plan, masker.clone());
         let (writer, resumed) = open(&store, &beginning, &plan, &identities, new)?;
         let seed = resumed.as_ref().map_or(seed, |resumed| resumed.seed);
+        let asking = Arc::new(Asking::default());
         let context = Arc::new(RunContext {
             columns: targets.columns,
             targets: targets.asked,
@@ -245,26 +247,34 @@ impl Settled {
             hooks: Hooks::new(plan.extensions.clone()),
             started_at_ms: u64::try_from(head.started_at_ms).unwrap_or_default(),
             till: targets.till,
-            gateway: gateway(&plan, private, seed, exchanges, cache, &masker, &sender),
+            gateway: gateway(
+                &plan,
+                private,
+                seed,
+                exchanges,
+                cache,
+                &masker,
+                &sender,
+                asking.clone(),
+            ),
             masker,
+            identities,
+            asking,
             assertion_concurrency: plan.options.assertion_concurrency,
             case_timeout: plan.options.case_timeout,
+            run_timeout: plan.options.run_timeout,
+            stopped_by: OnceLock::new(),
             draining: CancellationToken::new(),
             log_room: LogRoom::default(),
             events: sender,
         });
-        let run = Loop {
-            context,
-            head,
+        let outlets = Outlets {
             recorder: Recorder::new(writer),
-            identities,
-            resumed,
             database: store.path().to_owned(),
             consumers,
-            interrupts,
-            events,
         };
-        run.run(&plan).await
+        let run = Loop::new(&plan, context, head, outlets, interrupts, events);
+        run.run(&plan, resumed).await
     }
 
     /// Knows the secrets that were granted, and those that the config declares.
@@ -293,6 +303,7 @@ fn gateway(
     cache: Option<Cache>,
     masker: &Masker,
     events: &UnboundedSender<Event>,
+    asking: Arc<Asking>,
 ) -> Gateway {
     let cache = cache.map(|cache| DiskCache::new(cache, masker.clone()));
     Gateway::new(Settings {
@@ -305,6 +316,7 @@ fn gateway(
         observer: Box::new(News {
             events: events.clone(),
             asks: plan.tests.iter().any(|test| test.question.is_some()),
+            asking,
         }),
     })
 }
@@ -339,20 +351,24 @@ struct News {
     events: UnboundedSender<Event>,
     /// Whether the run asks questions, of which every stage is told.
     asks: bool,
+    asking: Arc<Asking>,
 }
 
 impl Observer for News {
-    /// The loop knows which cases ask questions and leaves out the others.
     fn observe(&self, notice: &Notice<'_>) {
         if !self.asks {
             return;
         }
         let id = case(notice.tag);
+        if !self.asking.is_open(id) {
+            return;
+        }
         let tell = |stage| drop(self.events.send(Event::Question { id, stage }));
         match notice.event {
             Moment::Remembered => tell(Stage::Remembered),
             // A lane lets nothing go without its leases, and what it lets go is sent at once.
             Moment::AttemptStarted { attempt } => {
+                self.asking.sent(id);
                 tell(Stage::Reserved { attempt });
                 tell(Stage::Running { attempt });
             }

@@ -14,10 +14,10 @@ use runner_config::plan::{PlannedTask, Question};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::failure::FailureCode;
 use crate::record::{CaseRecord, ComponentRecord, Outcome};
 
-/// The code of a row whose question used more than its budget allows.
-pub const OVER_QUESTION_BUDGET: &str = "question-budget";
+pub(crate) mod asking;
 
 /// The assertion type that reads answers.
 const ANSWER: &str = "answer";
@@ -178,9 +178,9 @@ pub(crate) fn settle(record: &mut CaseRecord, question: &Question, wall: Duratio
         record.error = Some(format!(
             "the question used {used} tokens of {most} (budget.max_tokens)"
         ));
-        record.error_code = Some(OVER_QUESTION_BUDGET.to_owned());
+        record.error_code = Some(FailureCode::QuestionBudget);
     }
-    let is_over = record.error_code.as_deref() == Some(OVER_QUESTION_BUDGET);
+    let is_over = record.error_code == Some(FailureCode::QuestionBudget);
     settled.run_error = match record.outcome {
         Outcome::Failed if is_over => Some(RunFault::BudgetExceeded),
         Outcome::Passed | Outcome::Failed => None,

@@ -4,9 +4,11 @@
 //! existing scripts read it, plus fields of our own (`outcome`, `errorCode`, `repeatIndex`,
 //! `provenance`). It is data only: how it came about is `case`'s business.
 
+use runner_config::plan::CaseId;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::failure::FailureCode;
 use crate::question::QuestionRecord;
 
 /// How a case ended. Exactly one per case.
@@ -90,7 +92,7 @@ pub struct CaseRecord {
     pub error: Option<String>,
     /// Stable code of an error: of a crash or limit (`C103`), or of a provider (`auth`).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error_code: Option<String>,
+    pub error_code: Option<FailureCode>,
     /// 0 none, 1 assertion, 2 error.
     pub failure_reason: u8,
     /// How the case ended.
@@ -110,6 +112,16 @@ pub struct CaseRecord {
     /// What produced this row; absent where no component ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
+}
+
+impl CaseRecord {
+    /// Its place in the results.
+    pub(crate) fn case_id(&self) -> CaseId {
+        CaseId {
+            test_idx: self.test_idx,
+            prompt_idx: self.prompt_idx,
+        }
+    }
 }
 
 /// A provider in the results.
@@ -274,7 +286,7 @@ pub struct ComponentRecord {
     pub skipped: bool,
     /// It could not be graded: a crash, a limit, bad input. Then `pass` is false.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub error_code: Option<String>,
+    pub error_code: Option<FailureCode>,
     /// The assertion as the config has it.
     pub assertion: Value,
     /// What the grader added, and `renderedAssertionValue`.

@@ -1,25 +1,31 @@
-//! Hands finished cases to the store.
+//! Hands finished cases to the store, without ever waiting for it.
 //!
-//! The store has its own vocabulary; this is the translation. It is no `Consumer` like the
-//! others, because its failure matters: a run whose results can't be kept must stop spending.
-//! Until a row is on the disk its record is held here, too, so that it can be rescued.
+//! It is no `Consumer` like the others, because its failure matters: a run whose results can't be
+//! kept must stop spending. A row that the store has no room for waits here, and the run starts
+//! nothing until it has gone. Until a row is on the disk its record is held, too, so that it can
+//! be rescued.
 
 use std::collections::{HashSet, VecDeque};
+use std::future::{pending, poll_fn};
 use std::sync::Arc;
 
-use runner_store::{
-    Digest, Outcome as StoredOutcome, Row, RunEnd, RunStatus, RunWriter, StoreError,
-};
+use runner_store::{PushError, Row, RunEnd, RunStatus, RunWriter, StoreError};
 
-use crate::record::{CaseRecord, Outcome};
+use crate::finish::Finished;
+use crate::record::CaseRecord;
+use crate::state::StoreState;
 use crate::summary::{End, Summary};
 
 /// Writes a run's rows.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     writer: RunWriter,
-    /// Records that are not on the disk yet, each with its number among those pushed. The
-    /// store bounds how many there can be.
+    /// Rows that the store had no room for, in order.
+    backlog: VecDeque<Row>,
+    /// How many rows came.
+    came: u64,
+    /// Records that are not on the disk yet, each with its number among those that came: what
+    /// the store holds, which bounds it, and the backlog.
     unsaved: VecDeque<(u64, Arc<CaseRecord>)>,
     /// The first failure; later ones say the same.
     error: Option<StoreError>,
@@ -38,57 +44,41 @@ impl Recorder {
     /// Records into a run that was begun.
     pub(crate) fn new(writer: RunWriter) -> Self {
         Self {
+            came: writer.pushed(),
             writer,
+            backlog: VecDeque::new(),
             unsaved: VecDeque::new(),
             error: None,
         }
     }
 
-    /// Hands a case to the writer's thread; `record_json` is the record as JSON. `false` when
-    /// nothing can be stored any more; the record is kept for the rescue.
-    pub(crate) fn record(
-        &mut self,
-        record: &Arc<CaseRecord>,
-        identity: Digest,
-        record_json: String,
-    ) -> bool {
+    /// Whether the store takes rows.
+    pub(crate) fn state(&self) -> StoreState {
         if self.error.is_some() {
-            self.unsaved.push_back((u64::MAX, record.clone()));
-            return false;
+            StoreState::Failed
+        } else if self.backlog.is_empty() {
+            StoreState::Ready
+        } else {
+            StoreState::Behind
         }
-        let row = Row {
-            test_idx: record.test_idx,
-            prompt_idx: record.prompt_idx,
-            row_id: record.id.clone(),
-            identity: Some(identity),
-            outcome: stored(record.outcome),
-            score: record.score,
-            latency_ms: record.response.as_ref().map(|_| record.latency_ms),
-            cost_usd: record.cost,
-            input_tokens: Some(record.token_usage.prompt),
-            output_tokens: Some(record.token_usage.completion),
-            cached: record
-                .response
-                .as_ref()
-                .is_some_and(|response| response.cached),
-            record_json,
-        };
-        self.push(row, record)
     }
 
-    /// Hands over a row that is in the store already and that was changed.
-    pub(crate) fn push(&mut self, row: Row, record: &Arc<CaseRecord>) -> bool {
-        let number = self.writer.pushed() + 1;
-        self.unsaved.push_back((number, record.clone()));
+    /// Takes the row of a case. Once nothing can be stored any more its record is kept for the
+    /// rescue.
+    pub(crate) fn record(&mut self, Finished { record, row }: Finished) {
+        self.came += 1;
+        self.unsaved.push_back((self.came, record));
+        self.backlog.push_back(row);
+        self.hand_over();
+    }
+
+    /// Takes a row that is in the store already and was changed; waits for room.
+    pub(crate) fn rewrite(&mut self, row: Row, record: Arc<CaseRecord>) {
+        self.came += 1;
+        self.unsaved.push_back((self.came, record));
         match self.writer.push(row) {
-            Ok(()) => {
-                self.forget(self.writer.committed());
-                true
-            }
-            Err(error) => {
-                self.fail(error);
-                false
-            }
+            Ok(()) => self.forget(),
+            Err(error) => self.fail(error),
         }
     }
 
@@ -97,24 +87,58 @@ impl Recorder {
         self.error.get_or_insert(error);
     }
 
-    /// Waits until everything is on disk and marks the run's end.
-    ///
-    /// # Errors
-    /// When rows could not be written, now or before.
-    pub(crate) fn finish(mut self, summary: &Summary) -> Result<(), Unsaved> {
+    /// Waits until the store has room for what waits, or has failed, and hands it over; for ever
+    /// if nothing waits.
+    pub(crate) async fn catch_up(&mut self) {
+        if self.state() != StoreState::Behind {
+            return pending().await;
+        }
+        poll_fn(|context| self.writer.poll_room(context)).await;
+        self.hand_over();
+    }
+
+    fn hand_over(&mut self) {
+        while self.error.is_none()
+            && let Some(row) = self.backlog.pop_front()
+        {
+            match self.writer.try_push(row) {
+                Ok(()) => {}
+                Err(PushError::Full(row)) => {
+                    self.backlog.push_front(row);
+                    break;
+                }
+                Err(PushError::Failed(error)) => self.fail(error),
+            }
+        }
+        self.forget();
+    }
+
+    /// Waits until everything is on disk and the run's end is marked. It can be dropped and asked
+    /// for again.
+    pub(crate) async fn close(&mut self, summary: &Summary) {
         let status = match summary.end {
             // After a retry of the errors alone, cases may still have no row.
             End::Finished if summary.not_run() == 0 => RunStatus::Finished,
             End::Finished | End::Interrupted | End::TimeLimit => RunStatus::Interrupted,
         };
-        let ended_at_ms = jiff::Timestamp::now().as_millisecond();
-        self.forget(self.writer.committed());
-        let ended = self.writer.finish(RunEnd {
+        self.writer.end(RunEnd {
             status,
-            ended_at_ms,
+            ended_at_ms: jiff::Timestamp::now().as_millisecond(),
             summary_json: summary.to_json().to_string(),
         });
-        let Some(error) = self.error.or(ended.err()) else {
+        let ended = poll_fn(|context| self.writer.poll_ended(context)).await;
+        if let Err(error) = ended {
+            self.fail(error);
+        }
+    }
+
+    /// Says whether everything is kept, once the run was closed.
+    ///
+    /// # Errors
+    /// When rows could not be written, now or before.
+    pub(crate) fn finish(mut self) -> Result<(), Unsaved> {
+        self.forget();
+        let Some(error) = self.error else {
             return Ok(());
         };
         // Of what was on its way, the first ones may have got through.
@@ -132,14 +156,10 @@ impl Recorder {
         })
     }
 
-    fn forget(&mut self, committed: u64) {
-        while self
-            .unsaved
-            .front()
-            .is_some_and(|(number, _)| *number <= committed)
-        {
-            self.unsaved.pop_front();
-        }
+    fn forget(&mut self) {
+        let committed = self.writer.committed();
+        let is_saved = |(number, _): &mut (u64, _)| *number <= committed;
+        while self.unsaved.pop_front_if(is_saved).is_some() {}
     }
 }
 
@@ -152,14 +172,4 @@ fn last_of_each(records: impl DoubleEndedIterator<Item = Arc<CaseRecord>>) -> Ve
         .collect();
     last.reverse();
     last
-}
-
-fn stored(outcome: Outcome) -> StoredOutcome {
-    match outcome {
-        Outcome::Passed => StoredOutcome::Passed,
-        Outcome::Failed => StoredOutcome::Failed,
-        Outcome::Error => StoredOutcome::Error,
-        Outcome::BudgetExceeded => StoredOutcome::BudgetExceeded,
-        Outcome::Cancelled => StoredOutcome::Cancelled,
-    }
 }

@@ -12,6 +12,7 @@ use runner_sandbox::abi::{Argument, CallContext, Form, Module, Program, ScriptFa
 use serde_json::Value;
 
 use crate::call::{CallFailure, CallScope};
+use crate::failure::FailureCode;
 
 mod ahead;
 pub(crate) mod around;
@@ -23,9 +24,6 @@ pub(crate) mod made;
 pub(crate) mod verdict;
 
 pub use ahead::Ahead;
-
-/// The error code of a row whose code failed by itself.
-pub(crate) const SCRIPT: &str = "script";
 
 /// The language with rules of its own for what it is given and what its results mean.
 pub(crate) const PYTHON: &str = "python";
@@ -141,7 +139,7 @@ pub(crate) fn failure(script: &Script, message: &str) -> CallFailure {
     } else {
         format!("{}: {message}", script.key)
     };
-    CallFailure::new(SCRIPT, message)
+    CallFailure::new(FailureCode::Script, message)
 }
 
 /// Message and place on the first line, the calls that led there below.

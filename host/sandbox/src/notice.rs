@@ -75,6 +75,22 @@ pub enum Code {
 }
 
 impl Code {
+    /// Those that a call can fail with.
+    pub const CALLS: [Self; 12] = [
+        Self::C101,
+        Self::C102,
+        Self::C103,
+        Self::C104,
+        Self::C105,
+        Self::C106,
+        Self::C107,
+        Self::C108,
+        Self::C109,
+        Self::C110,
+        Self::C111,
+        Self::C112,
+    ];
+
     /// Whether the instance died of it, as opposed to answering nonsense or not being called.
     pub const fn is_crash(self) -> bool {
         matches!(

@@ -147,11 +147,11 @@ pub const TARGETS: &[Target] = &[
         run: machines::scheduler,
     },
     Target {
-        name: "dispatch",
+        name: "state",
         words: &[],
         longest: 64 * KIB,
         times: 400,
         base: MIB,
-        run: machines::dispatch,
+        run: machines::state,
     },
 ];

@@ -73,7 +73,7 @@ impl Causes {
         let message = record.error.as_deref().unwrap_or("no message");
         let name = match &record.error_code {
             // The message of a plugin's fault holds its code already.
-            Some(code) if !message.contains(code.as_str()) => format!("{code}: {message}"),
+            Some(code) if !message.contains(&*code.word()) => format!("{code}: {message}"),
             _ => message.to_owned(),
         };
         self.count(record, &name, "");

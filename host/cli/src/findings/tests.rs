@@ -1,6 +1,7 @@
 //! Tests of the gathering, and records that other tests of this crate render.
 
 use runner_config::plan::CaseId;
+use runner_eval::failure::FailureCode;
 use runner_eval::record::{
     CaseRecord, ComponentRecord, GradingRecord, Outcome, PromptRecord, ProviderRef, ResponseRecord,
     TokenUsage,
@@ -52,7 +53,7 @@ pub(crate) fn record(test_idx: u32, prompt_idx: u32, outcome: Outcome, output: &
             Outcome::BudgetExceeded => Some("the run's budget is spent".to_owned()),
             Outcome::Cancelled => Some("the run was stopped".to_owned()),
         },
-        error_code: (!graded).then(|| "auth".to_owned()),
+        error_code: (!graded).then(|| FailureCode::read("auth")),
         failure_reason: outcome.failure_reason(),
         outcome,
         latency_ms: 100 + u64::from(test_idx),

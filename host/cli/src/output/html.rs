@@ -267,7 +267,7 @@ fn case(record: &CaseRecord, run_id: &str) -> Value {
         "output": response.map(|response| shown(&text_of(&response.output))),
         "reasoning": response.and_then(|response| response.reasoning.as_deref()).map(shown),
         "error": record.error.as_deref().filter(|_| graded.is_none()).map(shown),
-        "errorCode": record.error_code.as_deref().map(shown),
+        "errorCode": record.error_code.as_ref().map(|code| shown(&code.word())),
         "reason": graded.map(|grade| shown(&grade.reason)),
         "assertions": components.map(|component| assertion(component, &shown)).collect::<Vec<_>>(),
         "facts": shown(&facts.join(" · ")),
@@ -288,7 +288,7 @@ fn assertion(component: &ComponentRecord, shown: &dyn Fn(&str) -> String) -> Val
         "value": value.map(|value| shown(&text_of(value))),
         "metric": metric.map(shown),
         "reason": shown(&component.reason),
-        "error": component.error_code.as_deref().map(shown),
+        "error": component.error_code.as_ref().map(|code| shown(&code.word())),
         "parts": parts.map(|part| json!({
             "name": shown(&part.name), "pass": part.pass, "score": part.score, "reason": shown(&part.reason),
         })).collect::<Vec<_>>(),

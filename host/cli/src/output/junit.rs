@@ -219,8 +219,8 @@ fn cut(text: &str) -> String {
 }
 
 fn code(record: &CaseRecord, otherwise: &str) -> String {
-    let code = record.error_code.as_deref();
-    code.unwrap_or(otherwise).to_owned()
+    let code = record.error_code.as_ref();
+    code.map_or_else(|| otherwise.to_owned(), ToString::to_string)
 }
 
 /// The types of the assertions that failed, each once.

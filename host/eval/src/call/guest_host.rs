@@ -10,10 +10,11 @@ use runner_config::plan::{CaseId, JudgeId, Judges};
 use runner_sandbox::Host;
 use runner_sandbox::abi::{self, CallContext, ErrorCode};
 
-use super::words::{OVER_BUDGET, code_of, exchange_error, level};
+use super::words::{exchange_error, level};
 use super::{CallFailure, CallScope, Counts};
 use crate::answer::{believable, token_usage};
 use crate::event::{Event, LogLine};
+use crate::failure::FailureCode;
 use crate::gateway::{
     self, Bill, CacheMode, CallBodies, Code, Exchange, ExchangeError, Grants, Price, Said,
     Scheduling, Tab, UsedTokens,
@@ -207,10 +208,10 @@ impl GuestHost {
 
     /// What the guest hears of such a call that failed.
     fn failed(&self, failure: CallFailure) -> abi::Error {
-        if failure.code == OVER_BUDGET {
+        if failure.code == FailureCode::Budget {
             self.refuse(&failure.message);
         }
-        let mut error = abi::Error::new(code_of(&failure.code), failure.message);
+        let mut error = abi::Error::new(failure.code.for_guest(), failure.message);
         error.status = failure.status;
         error
     }
@@ -273,7 +274,7 @@ impl GuestHost {
     /// The failure of a call that a budget stood in the way of, whatever the guest made of it.
     pub(super) fn refused(&self) -> Option<CallFailure> {
         let why = self.counts.refused.get()?;
-        Some(CallFailure::new(OVER_BUDGET, why))
+        Some(CallFailure::new(FailureCode::Budget, why))
     }
 
     /// The provider behind an alias, if this plugin may ask it: the assertion's judge, or else a

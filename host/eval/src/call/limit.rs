@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::CallFailure;
-use crate::question::OVER_QUESTION_BUDGET;
+use crate::failure::FailureCode;
 
 /// How long a case may work, and whose limit that is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,11 +44,11 @@ impl WorkLimit {
         let ms = latency.as_millis();
         let (code, message) = match self {
             Self::None | Self::Case(_) => (
-                "timeout",
+                FailureCode::TIMEOUT,
                 format!("timed out: the case worked longer than {ms} ms (timeoutMs)"),
             ),
             Self::Question(_) => (
-                OVER_QUESTION_BUDGET,
+                FailureCode::QuestionBudget,
                 format!("the question worked longer than {ms} ms (budget.max_seconds)"),
             ),
         };
@@ -78,9 +78,9 @@ mod tests {
             let limit = WorkLimit::new(case.map(ms), question.map(ms));
             assert_eq!(limit, expected, "{case:?} {question:?}");
         }
-        assert_eq!(WorkLimit::Case(ms(5)).passed().code, "timeout");
+        assert_eq!(WorkLimit::Case(ms(5)).passed().code, FailureCode::TIMEOUT);
         let question = WorkLimit::Question(ms(5)).passed();
-        assert_eq!(question.code, OVER_QUESTION_BUDGET);
+        assert_eq!(question.code, FailureCode::QuestionBudget);
         assert_eq!(question.latency, ms(5));
     }
 }

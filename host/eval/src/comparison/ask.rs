@@ -16,6 +16,7 @@ use super::verdict::{Verdict, highest};
 use crate::call::{CallFailure, CallScope, Meter, WorkLimit};
 use crate::case::{Part, within};
 use crate::context::RunContext;
+use crate::failure::FailureCode;
 use crate::gateway::WorkClock;
 use crate::identity::call_id;
 use crate::judge::{component, ungraded};
@@ -69,7 +70,7 @@ async fn make(
 ) -> Made {
     if answers.len() < 2 {
         let message = "there is no other answer to compare it with: the other columns gave none";
-        return Err(CallFailure::new("nothing-to-compare", message));
+        return Err(CallFailure::new(FailureCode::NothingToCompare, message));
     }
     let assertion = &comparison.assertion;
     match &comparison.winner {
@@ -123,7 +124,7 @@ fn input(
     let (_, first) = &answers[0];
     let value = assertion
         .render_value(&first.vars)
-        .map_err(|error| CallFailure::new("template", error.to_string()))?;
+        .map_err(|error| CallFailure::new(FailureCode::Template, error.to_string()))?;
     let outputs: Vec<Value> = answers
         .iter()
         .map(|(_, record)| record.response.as_ref().map(|it| it.output.clone()))

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use runner_config::plan::{HighestScore, Method};
 use serde_json::Value;
 
-use crate::call::OVER_BUDGET;
+use crate::failure::FailureCode;
 use crate::grading::Metrics;
 use crate::record::{
     BeforeComparison, CaseRecord, ComponentRecord, GradingRecord, Outcome, TokenUsage,
@@ -77,7 +77,7 @@ pub(crate) fn waiting(mut record: CaseRecord) -> CaseRecord {
     record.score = 0.0;
     record.named_scores.clear();
     record.error = Some(message.to_owned());
-    record.error_code = Some("cancelled".to_owned());
+    record.error_code = Some(FailureCode::Cancelled);
     record
 }
 
@@ -141,8 +141,8 @@ fn conclude(record: &mut CaseRecord) {
     let before = before.map_or(0, |before| before.components);
     let mut made = grading.component_results.iter().skip(before);
     let ungraded = made.find(|it| it.error_code.is_some() && !it.pass);
-    record.outcome = match ungraded.and_then(|it| it.error_code.as_deref()) {
-        Some(OVER_BUDGET) => Outcome::BudgetExceeded,
+    record.outcome = match ungraded.and_then(|it| it.error_code.as_ref()) {
+        Some(FailureCode::Budget) => Outcome::BudgetExceeded,
         Some(_) => Outcome::Error,
         None if grading.pass => Outcome::Passed,
         None => Outcome::Failed,

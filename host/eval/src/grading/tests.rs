@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::failure::FailureCode;
 
 pub(crate) fn assertion(weight: f64) -> Assertion {
     Assertion {
@@ -150,7 +151,7 @@ fn a_set_stands_before_its_members_and_counts_with_its_own_weight() {
 #[test]
 fn an_assertion_that_could_not_be_graded_is_an_error_even_above_the_threshold() {
     let mut broken = graded(false, 0.0, "crashed");
-    broken.component.error_code = Some("C101".into());
+    broken.component.error_code = Some(FailureCode::read("C101"));
     let checks = [Check::One(assertion(1.0)), Check::One(assertion(1.0))];
     let case = grade(&checks, Some(0.1), vec![broken, graded(true, 1.0, "")]);
     assert_eq!(case.outcome, Outcome::Error);
@@ -247,7 +248,7 @@ fn one_member_of_an_any_set_is_enough_and_the_best_score_counts() {
 #[test]
 fn a_member_that_could_not_be_graded_does_not_spoil_an_any_set_that_passed() {
     let mut broken = graded(false, 0.0, "crashed");
-    broken.component.error_code = Some("C101".into());
+    broken.component.error_code = Some(FailureCode::read("C101"));
     let checks = || [any(vec![assertion(1.0), assertion(1.0)], None)];
     let fine = vec![broken.clone(), graded(true, 1.0, "")];
     assert_eq!(grade(&checks(), None, fine).outcome, Outcome::Passed);

@@ -101,7 +101,7 @@ fn each_end_has_its_word() {
 fn a_question_that_used_too_much_fails_and_keeps_its_answer() {
     let record = settled(ended(Outcome::Passed, &RIGHT()), Some(99));
     assert_eq!((record.outcome, record.success), (Outcome::Failed, false));
-    assert_eq!(record.error_code.as_deref(), Some(OVER_QUESTION_BUDGET));
+    assert_eq!(record.error_code, Some(FailureCode::QuestionBudget));
     let error = record.error.as_deref();
     assert_eq!(
         error,

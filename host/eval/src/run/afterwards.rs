@@ -4,7 +4,7 @@ use runner_config::plan::Plan;
 use runner_sandbox::abi::CallContext;
 use serde_json::{Map, Value, json};
 
-use super::{Loop, Progress};
+use super::Loop;
 use crate::call::CallScope;
 use crate::event::RunHead;
 use crate::script::{derived, hooks};
@@ -12,22 +12,22 @@ use crate::summary::End;
 
 impl Loop {
     /// Works out the metrics that are made of others.
-    pub(super) async fn derive(&self, progress: &mut Progress, plan: &Plan) {
+    pub(super) async fn derive(&mut self, plan: &Plan) {
         let (scope, identity) = (CallScope::of_run(&self.context), of_run(&self.head));
-        for (head, tally) in self.head.columns.iter().zip(&mut progress.columns) {
+        for (head, tally) in self.head.columns.iter().zip(&mut self.totals.columns) {
             derived::add(&scope, &plan.derived_metrics, head, tally, &identity).await;
         }
     }
 
     /// Hands all rows to the extensions that want them, if every case has ended.
-    pub(super) async fn after_all(&self, progress: &mut Progress, plan: &Plan) {
-        let Some(rows) = progress.rows.take() else {
+    pub(super) async fn after_all(&mut self, plan: &Plan) {
+        let Some(rows) = self.totals.rows.take() else {
             return;
         };
-        if progress.dispatch.end() != End::Finished {
+        if self.state.end() != End::Finished {
             return;
         }
-        let heads = self.head.columns.iter().zip(&progress.columns);
+        let heads = self.head.columns.iter().zip(&self.totals.columns);
         let prompts: Value = heads
             .map(|(head, tally)| {
                 json!({

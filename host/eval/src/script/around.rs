@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::{PYTHON, argument, failure, made, program, verdict};
 use crate::answer::Answer;
 use crate::call::{CallFailure, CallScope};
+use crate::failure::FailureCode;
 use crate::grading::{CaseGrade, beyond};
 use crate::record::Outcome;
 
@@ -140,7 +141,7 @@ pub(crate) async fn rendered(
             scope.filled(case, identity, render).await?
         }
     };
-    rendered.map_err(|error| CallFailure::new("template", error.to_string()))
+    rendered.map_err(|error| CallFailure::new(FailureCode::Template, error.to_string()))
 }
 
 /// The output after the provider's `transform` and the test's, in this order; `None` if neither

@@ -13,10 +13,11 @@ use runner_config::plan::{Assertion, Case, Check, Extension, Hook, Test};
 use runner_sandbox::abi::{Argument, CallContext};
 use serde_json::{Map, Value, json};
 
-use super::{Fault, SCRIPT, argument, made, program};
+use super::{Fault, argument, made, program};
 use crate::call::{CallFailure, CallScope};
 use crate::case::test_case;
 use crate::event::Event;
+use crate::failure::FailureCode;
 use crate::record::{CaseRecord, Outcome};
 
 /// The extensions of a run.
@@ -72,7 +73,7 @@ async fn call(
 
 fn failed(extension: &Extension, hook: Hook, why: &str) -> CallFailure {
     let message = format!("{} ({}): {why}", hook.name(), extension.at.key);
-    CallFailure::new(SCRIPT, message)
+    CallFailure::new(FailureCode::Script, message)
 }
 
 /// The case as `beforeEach` leaves it; `None` where nothing changes it.
@@ -309,17 +310,17 @@ pub(crate) struct AllRows {
 const MAX_ROWS: usize = 8 << 20;
 
 impl AllRows {
-    /// Keeps a row, unless there are too many already.
-    pub(crate) fn keep(&mut self, record: &CaseRecord) {
+    /// Keeps a row, given with its JSON, unless there are too many already.
+    pub(crate) fn keep(&mut self, record: &CaseRecord, json: &str) {
         if self.bytes > MAX_ROWS {
             return;
         }
-        let row = serde_json::to_string(record).unwrap_or_default();
-        self.bytes += row.len();
+        self.bytes += json.len();
         if self.bytes > MAX_ROWS {
             self.rows = Vec::new();
         } else {
-            self.rows.push(((record.test_idx, record.prompt_idx), row));
+            let place = (record.test_idx, record.prompt_idx);
+            self.rows.push((place, json.to_owned()));
         }
     }
 

@@ -4,63 +4,150 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use runner_config::plan::CaseId;
-use runner_eval::dispatch::{Dispatch, Order, Signal};
+use runner_eval::state::{Bounds, Command, Ended, Input, Planned, RunState, StoreState};
 use runner_scheduler::{
     Action, Class, Cost, Counts, Demand, Dimension, End, Hint, JobId, Limit, Next, Policy, Reading,
     Scheduler, Time,
 };
 
-/// Cases start once, within their slots, and none after an order to stop.
-pub(super) fn dispatch(input: &[u8]) -> String {
-    let slots = usize::from(input.first().copied().unwrap_or(1) % 5) + 1;
-    let mut machine = Dispatch::new(slots);
-    let mut out: BTreeSet<CaseId> = BTreeSet::new();
-    let (mut next, mut exhausted, mut stopped) = (0, false, false);
-    let mut said = String::new();
+/// Cases start once, within their slots, and none after a reason to stop or while the store is
+/// behind.
+pub(super) fn state(input: &[u8]) -> String {
+    let mut run = CasesOfRun::new(usize::from(input.first().copied().unwrap_or(1) % 5) + 1);
+    run.tell(Input::Wake);
     for event in input.iter().skip(1) {
         let which = usize::from(event / 8);
-        let signal = match event % 8 {
-            0..=2 => {
-                if machine.wants_case() {
-                    let (test_idx, prompt_idx) = (next, 0);
-                    machine.enter(
-                        CaseId {
-                            test_idx,
-                            prompt_idx,
-                        },
-                        None,
-                    );
-                    next += 1;
-                }
-                None
+        let input = match event % 8 {
+            0..=2 => match run.some(which) {
+                Some(id) if run.comparing.remove(&id) => Input::Compared(id),
+                Some(id) => Input::Ended {
+                    id,
+                    how: [Ended::Answered(()), Ended::Done, Ended::Open][which % 3],
+                    left: None,
+                },
+                None => Input::Wake,
+            },
+            3 => {
+                run.now += Duration::from_secs(which as u64);
+                Input::Wake
             }
-            3 | 4 => {
-                let case = (!out.is_empty()).then(|| out.iter().nth(which % out.len()).copied());
-                case.flatten().map(Signal::Ended)
+            4 => {
+                run.store = match run.store {
+                    StoreState::Failed => StoreState::Failed,
+                    _ => [StoreState::Ready, StoreState::Behind][which % 2],
+                };
+                Input::Store(run.store)
             }
-            5 => Some([Signal::Interrupt, Signal::GraceOver][which % 2]),
-            6 => Some([Signal::TimeLimit, Signal::RecorderFailed][which % 2]),
-            _ => Some(Signal::Exhausted),
+            5 if which == 0 => {
+                run.store = StoreState::Failed;
+                Input::Store(StoreState::Failed)
+            }
+            6 if which < 4 => Input::Interrupt,
+            7 => {
+                run.exhausted = true;
+                Input::Wake
+            }
+            _ => Input::Wake,
         };
-        if let Some(signal) = signal {
-            if let Signal::Ended(case) = signal {
-                out.remove(&case);
-            }
-            exhausted |= signal == Signal::Exhausted;
-            if let Some(order) = machine.on(signal) {
-                stopped = true;
-                said.push_str(if order == Order::Abort { "a" } else { "d" });
-            }
+        if let Input::Ended { id, .. } | Input::Compared(id) = input {
+            run.out.remove(&id);
         }
-        while let Some(case) = machine.start() {
-            assert!(!stopped, "{case:?} starts after an order to stop");
-            assert!(out.insert(case), "{case:?} starts twice");
+        run.tell(input);
+        if std::mem::take(&mut run.leaving) {
+            run.tell(Input::Left);
         }
-        assert_eq!(machine.in_flight(), out.len());
-        assert!(out.len() <= slots);
-        assert!(!machine.is_over() || out.is_empty() && (exhausted || stopped));
+        assert_eq!(run.machine.in_flight(), run.out.len());
+        assert!(run.out.len() <= run.slots);
+        assert!(!run.machine.is_over() || run.out.is_empty());
     }
-    format!("{said} {:?} {}", machine.end(), machine.is_over())
+    let (end, is_over) = (run.machine.end(), run.machine.is_over());
+    format!("{} {end:?} {is_over}", run.said)
+}
+
+/// A run of cases of which every other row is compared.
+struct CasesOfRun {
+    machine: RunState<(), ()>,
+    now: Duration,
+    slots: usize,
+    came: u32,
+    exhausted: bool,
+    out: BTreeSet<CaseId>,
+    comparing: BTreeSet<CaseId>,
+    store: StoreState,
+    stopped: bool,
+    leaving: bool,
+    said: String,
+}
+
+impl CasesOfRun {
+    fn new(slots: usize) -> Self {
+        let bounds = Bounds {
+            slots,
+            time: Some(Duration::from_mins(1)),
+            grace: Duration::from_secs(10),
+        };
+        Self {
+            machine: RunState::new(bounds),
+            now: Duration::ZERO,
+            slots,
+            came: 0,
+            exhausted: false,
+            out: BTreeSet::new(),
+            comparing: BTreeSet::new(),
+            store: StoreState::Ready,
+            stopped: false,
+            leaving: false,
+            said: String::new(),
+        }
+    }
+
+    fn some(&self, which: usize) -> Option<CaseId> {
+        let place = which.checked_rem(self.out.len())?;
+        self.out.iter().nth(place).copied()
+    }
+
+    fn next(&mut self) -> Option<Planned<()>> {
+        let id = CaseId {
+            test_idx: self.came / 2,
+            prompt_idx: self.came % 2,
+        };
+        self.came += 1;
+        (!self.exhausted).then_some(Planned {
+            id,
+            needs: None,
+            compared_among: (id.test_idx % 2 == 0).then_some(2),
+            case: (),
+        })
+    }
+
+    fn tell(&mut self, input: Input<(), ()>) {
+        let mut inputs = vec![input];
+        while let Some(input) = inputs.pop() {
+            for command in self.machine.on(self.now, input) {
+                match command {
+                    Command::Next => inputs.push(Input::Next(self.next())),
+                    Command::Admit(id) => {
+                        let may = !self.stopped && self.store == StoreState::Ready;
+                        assert!(may, "{id:?} starts after a reason not to");
+                        assert!(self.out.insert(id), "{id:?} starts twice");
+                    }
+                    Command::Run { .. } | Command::TellClosing => {}
+                    Command::Compare { id, .. } => {
+                        self.out.insert(id);
+                        self.comparing.insert(id);
+                    }
+                    Command::Leave(_) => self.leaving = true,
+                    Command::Drain { .. } => self.stop("d"),
+                    Command::Abort(_) => self.stop("a"),
+                }
+            }
+        }
+    }
+
+    fn stop(&mut self, how: &str) {
+        self.stopped = true;
+        self.said.push_str(how);
+    }
 }
 
 const CLASSES: [Class; 8] = [

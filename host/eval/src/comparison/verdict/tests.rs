@@ -110,18 +110,15 @@ fn a_comparison_without_weight_only_tells() {
 #[test]
 fn a_comparison_that_could_not_be_made_is_an_error_of_every_row() {
     for (code, outcome) in [
-        ("C101", Outcome::Error),
-        (OVER_BUDGET, Outcome::BudgetExceeded),
+        (FailureCode::read("C101"), Outcome::Error),
+        (FailureCode::Budget, Outcome::BudgetExceeded),
     ] {
         let mut said = verdict(&[0, 1], None);
         for component in said.components.values_mut() {
-            component.error_code = Some(code.to_owned());
+            component.error_code = Some(code.clone());
         }
         let row = settled(graded(0, &[1.0]), &[said]);
-        assert_eq!(
-            (row.outcome, row.error_code.as_deref()),
-            (outcome, Some(code))
-        );
+        assert_eq!((row.outcome, row.error_code), (outcome, Some(code)));
         assert!(row.response.is_some(), "the answer is kept");
         let before = row.grading_result.and_then(|it| it.before_comparison);
         assert_eq!(before.map(|it| it.among), Some(0), "it was not compared");

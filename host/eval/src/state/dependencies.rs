@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use runner_config::plan::{CaseId, Needs, Strand};
 
 /// When a case came: the smaller, the earlier.
-pub(crate) type Turn = u64;
+pub(super) type Turn = u64;
 
 /// A case that has come and not ended.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ struct Traffic {
 
 /// The cases that have come.
 #[derive(Debug, Default)]
-pub(crate) struct Order {
+pub(super) struct Dependencies {
     came: Turn,
     /// In the order in which they came.
     ready: BTreeSet<(Turn, CaseId)>,
@@ -41,9 +41,9 @@ pub(crate) struct Order {
     waiting: usize,
 }
 
-impl Order {
+impl Dependencies {
     /// Takes the next case.
-    pub(crate) fn enter(&mut self, id: CaseId, needs: Option<&Needs>) {
+    pub(super) fn enter(&mut self, id: CaseId, needs: Option<&Needs>) {
         let turn = self.came;
         self.came += 1;
         let Some(needs) = needs.filter(|needs| !needs.reads.is_empty() || !needs.writes.is_empty())
@@ -79,12 +79,12 @@ impl Order {
     }
 
     /// Takes out the first case that may start.
-    pub(crate) fn start(&mut self) -> Option<CaseId> {
+    pub(super) fn start(&mut self) -> Option<CaseId> {
         self.ready.pop_first().map(|(_, id)| id)
     }
 
     /// A case that was started has ended.
-    pub(crate) fn ended(&mut self, id: CaseId) {
+    pub(super) fn ended(&mut self, id: CaseId) {
         let Some(Waiting { turn, needs, .. }) = self.tied.remove(&id) else {
             return;
         };
@@ -126,12 +126,12 @@ impl Order {
     }
 
     /// Whether a case may start.
-    pub(crate) fn has_ready(&self) -> bool {
+    pub(super) fn has_ready(&self) -> bool {
         !self.ready.is_empty()
     }
 
     /// Cases that wait for others.
-    pub(crate) fn waiting(&self) -> usize {
+    pub(super) fn waiting(&self) -> usize {
         self.waiting
     }
 }

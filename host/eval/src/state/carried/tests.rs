@@ -26,15 +26,31 @@ fn said(output: Value) -> CaseRecord {
     record
 }
 
+fn leave(carried: &mut Carried, id: CaseId, needs: &Needs, record: &CaseRecord) {
+    if let Some(left) = Left::of(needs, record) {
+        carried.keep(id, left);
+    }
+}
+
 #[test]
 fn a_register_holds_what_the_last_earlier_case_left_whatever_ended_first() {
-    let mut strands = Strands::default();
+    let mut carried = Carried::default();
     let strand = Strand::Register("r".into());
     for (test, output) in [(3, "three"), (1, "one"), (5, "five")] {
-        strands.keep(id(test), &register(false), &said(output.into()));
+        leave(
+            &mut carried,
+            id(test),
+            &register(false),
+            &said(output.into()),
+        );
     }
-    strands.keep(id(9), &register(true), &said("first of all".into()));
-    let left = |test| strands.left(&strand, (true, id(test)));
+    leave(
+        &mut carried,
+        id(9),
+        &register(true),
+        &said("first of all".into()),
+    );
+    let left = |test| carried.before(&strand, (true, id(test)));
     let given = |output: &str| Some(("r".to_owned(), output.into()));
     assert_eq!(left(4), given("three"));
     assert_eq!(left(3), given("one"));
@@ -44,21 +60,21 @@ fn a_register_holds_what_the_last_earlier_case_left_whatever_ended_first() {
 
 #[test]
 fn an_empty_output_and_an_error_leave_a_register_as_it_is() {
-    let mut strands = Strands::default();
+    let mut carried = Carried::default();
     let strand = Strand::Register("r".into());
-    strands.keep(id(0), &register(false), &said("kept".into()));
+    leave(&mut carried, id(0), &register(false), &said("kept".into()));
     for (test, output) in [
         (1, json!("")),
         (2, json!(null)),
         (3, json!(0)),
         (4, json!(false)),
     ] {
-        strands.keep(id(test), &register(false), &said(output));
+        leave(&mut carried, id(test), &register(false), &said(output));
     }
     let mut failed = record(5);
     failed.response = None;
-    strands.keep(id(5), &register(false), &failed);
-    let left = strands.left(&strand, (true, id(6)));
+    leave(&mut carried, id(5), &register(false), &failed);
+    let left = carried.before(&strand, (true, id(6)));
     assert_eq!(left, Some(("r".to_owned(), "kept".into())));
 }
 
@@ -74,9 +90,9 @@ fn a_turn_holds_prompt_input_output_and_metadata() {
         reads: vec![strand.clone()],
         writes: vec![strand.clone()],
     };
-    let mut strands = Strands::default();
+    let mut carried = Carried::default();
     assert_eq!(
-        strands.left(&strand, (true, id(0))),
+        carried.before(&strand, (true, id(0))),
         Some((CONVERSATION.to_owned(), json!([]))),
         "the first turn sees an empty conversation"
     );
@@ -84,9 +100,9 @@ fn a_turn_holds_prompt_input_output_and_metadata() {
     chat.prompt.raw =
         json!([{ "role": "system", "content": "be" }, { "role": "user", "content": "how?" }])
             .to_string();
-    strands.keep(id(1), &needs, &chat);
-    strands.keep(id(0), &needs, &said("hello".into()));
-    let (_, turns) = strands.left(&strand, (true, id(2))).expect("turns");
+    leave(&mut carried, id(1), &needs, &chat);
+    leave(&mut carried, id(0), &needs, &said("hello".into()));
+    let (_, turns) = carried.before(&strand, (true, id(2))).expect("turns");
     assert_eq!(turns[0]["input"], "hello");
     assert_eq!(turns[0]["prompt"], "hello");
     assert_eq!(turns[1]["input"], "how?");

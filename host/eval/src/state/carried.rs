@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use runner_config::plan::{CONVERSATION, Case, CaseId, Needs, Strand};
+use runner_config::plan::{CONVERSATION, CaseId, Needs, Strand};
 use serde_json::{Map, Value, json};
 
 use crate::record::{CaseRecord, ResponseRecord};
@@ -14,29 +14,54 @@ use crate::record::{CaseRecord, ResponseRecord};
 /// Where a case stands in a sequential run: those that run alone come first.
 type Place = (bool, CaseId);
 
+/// What one case leaves to later ones.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Left {
+    /// Whether it ran alone, before the others.
+    alone: bool,
+    values: Vec<(Strand, Value)>,
+}
+
+impl Left {
+    /// What a case that is tied by `needs` leaves whose row is `record`; `None` if that is
+    /// nothing.
+    pub fn of(needs: &Needs, record: &CaseRecord) -> Option<Self> {
+        let response = record.response.as_ref()?;
+        let value = |strand: &Strand| match strand {
+            Strand::Conversation { .. } => Some(turn(record, response)),
+            Strand::Register(_) if is_truthy(&response.output) => Some(response.output.clone()),
+            Strand::Register(_) | Strand::Turn { .. } => None,
+        };
+        let writes = needs.writes.iter();
+        let values: Vec<_> = writes
+            .filter_map(|strand| Some((strand.clone(), value(strand)?)))
+            .collect();
+        (!values.is_empty()).then_some(Self {
+            alone: needs.alone,
+            values,
+        })
+    }
+}
+
 /// Everything that was left so far.
 #[derive(Debug, Default)]
-pub(crate) struct Strands(HashMap<Strand, BTreeMap<Place, Value>>);
+pub(super) struct Carried(HashMap<Strand, BTreeMap<Place, Value>>);
 
-impl Strands {
-    /// Gives `case` what earlier ones left to it.
-    pub(crate) fn give(&self, case: &mut Case) {
-        let Some(needs) = case.needs.clone() else {
-            return;
+impl Carried {
+    /// Gives what earlier cases left to the case `id`, by the name by which it reads each.
+    pub(super) fn give(&self, id: CaseId, needs: Option<&Needs>) -> Map<String, Value> {
+        let Some(needs) = needs else {
+            return Map::new();
         };
-        let place = (!needs.alone, case.id);
-        let left: Map<String, Value> = needs
-            .reads
-            .iter()
-            .filter_map(|strand| self.left(strand, place))
-            .collect();
-        if !left.is_empty() {
-            case.follow(&left);
-        }
+        let place = (!needs.alone, id);
+        let reads = needs.reads.iter();
+        reads
+            .filter_map(|strand| self.before(strand, place))
+            .collect()
     }
 
     /// The name by which a case at `place` reads the strand, and what stands there.
-    fn left(&self, strand: &Strand, place: Place) -> Option<(String, Value)> {
+    fn before(&self, strand: &Strand, place: Place) -> Option<(String, Value)> {
         let before = self.0.get(strand).map(|left| left.range(..place));
         match strand {
             Strand::Conversation { .. } => {
@@ -51,20 +76,11 @@ impl Strands {
         }
     }
 
-    /// Keeps what a case leaves whose row is `record`.
-    pub(crate) fn keep(&mut self, id: CaseId, needs: &Needs, record: &CaseRecord) {
-        let Some(response) = &record.response else {
-            return;
-        };
-        let place = (!needs.alone, id);
-        for strand in &needs.writes {
-            let value = match strand {
-                Strand::Conversation { .. } => turn(record, response),
-                Strand::Register(_) if is_truthy(&response.output) => response.output.clone(),
-                Strand::Register(_) | Strand::Turn { .. } => continue,
-            };
-            let left = self.0.entry(strand.clone()).or_default();
-            left.insert(place, value);
+    /// Keeps what the case `id` leaves.
+    pub(super) fn keep(&mut self, id: CaseId, left: Left) {
+        let place = (!left.alone, id);
+        for (strand, value) in left.values {
+            self.0.entry(strand).or_default().insert(place, value);
         }
     }
 }

@@ -1,0 +1,228 @@
+//! The end of a case, in its own task: from the record to what the loop hands on.
+//!
+//! Everything that takes time is done here (the digest that says which case it is, masking, the
+//! JSON that is stored), so that the loop only passes things on. A task that ends knows of the
+//! run what its row depends on: when its first request went out, and whether the run's time was
+//! up.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use runner_config::plan::Case;
+use runner_store::{Digest, Outcome as StoredOutcome, Row};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::call::CallFailure;
+use crate::case;
+use crate::comparison::ask::{Answers, compare, verdict as said_of};
+use crate::comparison::verdict::{self, Verdict};
+use crate::context::RunContext;
+use crate::event::{Event, Stage};
+use crate::failure::FailureCode;
+use crate::masking::{masked, masked_question};
+use crate::question;
+use crate::record::{CaseRecord, Outcome};
+use crate::state::{Ended, Left};
+use crate::summary::End;
+
+/// A row that nothing is left to be worked out for.
+#[derive(Debug, Clone)]
+pub(crate) struct Finished {
+    /// Without secrets.
+    pub(crate) record: Arc<CaseRecord>,
+    /// What the store keeps of it.
+    pub(crate) row: Row,
+}
+
+/// An answer that waits to be compared with others, graded by itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    pub(crate) record: Arc<CaseRecord>,
+    pub(crate) identity: Digest,
+}
+
+/// Answers of a row that are compared, by column.
+pub(crate) type HeldRow = BTreeMap<u32, Held>;
+
+/// How the task of a case ended.
+#[derive(Debug)]
+pub(crate) struct CaseEnd {
+    /// Its row, if it has one: of an answer that waits, the row that stands for it meanwhile.
+    pub(crate) finished: Option<Finished>,
+    pub(crate) how: Ended<Held>,
+    pub(crate) left: Option<Left>,
+    /// It asks a question, has no row, and so can't say what became of it.
+    pub(crate) leaves_question: bool,
+}
+
+impl Finished {
+    fn new(context: &RunContext, record: CaseRecord, identity: Digest) -> Self {
+        let (record, json) = masked(record, &context.masker);
+        Self {
+            row: row(&record, identity, json),
+            record: Arc::new(record),
+        }
+    }
+}
+
+/// The life of a case and its end.
+pub(crate) async fn carry_out(
+    context: &Arc<RunContext>,
+    case: &Case,
+    cut: &CancellationToken,
+) -> CaseEnd {
+    let begun = Instant::now();
+    if let Some(question) = &case.test.question {
+        context.asking.begin(case.id);
+        let stage = Stage::Queued(masked_question(question, &context.masker));
+        context.emit(Event::Question { id: case.id, stage });
+    }
+    let record = case::run(context, case, cut).await;
+    conclude(context, case, record, begun)
+}
+
+/// What becomes of a case that came to this record; `None`: it was cut off.
+pub(crate) fn conclude(
+    context: &RunContext,
+    case: &Case,
+    record: Option<CaseRecord>,
+    begun: Instant,
+) -> CaseEnd {
+    let sent = context.asking.end(case.id);
+    let record = match context.stopped_by.get() {
+        Some(End::TimeLimit) => Some(case::out_of_time(record, case, context.run_timeout)),
+        // After an interrupt a case without a row is one that can be run later.
+        _ => record,
+    };
+    let Some(mut record) = record else {
+        return CaseEnd {
+            finished: None,
+            how: Ended::Open,
+            left: None,
+            leaves_question: case.test.question.is_some(),
+        };
+    };
+    if let Some(question) = &case.test.question {
+        let wall = sent.unwrap_or(begun).elapsed();
+        question::settle(&mut record, question, wall);
+    }
+    let identity;
+    (identity, record.repeat_group) = context.identities.with_group(case);
+    let is_graded = matches!(record.outcome, Outcome::Passed | Outcome::Failed);
+    if case.test.comparisons.is_empty() || !is_graded {
+        let how = match record.outcome {
+            Outcome::Passed | Outcome::Failed | Outcome::Error => Ended::Done,
+            Outcome::BudgetExceeded | Outcome::Cancelled => Ended::Open,
+        };
+        let finished = Finished::new(context, record, identity);
+        return CaseEnd {
+            left: left(case, &finished.record),
+            finished: Some(finished),
+            how,
+            leaves_question: false,
+        };
+    }
+    verdict::open(&mut record);
+    let (record, _) = masked(record, &context.masker);
+    // On the disk it stands as what it is until it is compared: answered, not more.
+    let stored = Finished::new(context, verdict::waiting(record.clone()), identity);
+    let left = left(case, &record);
+    let record = Arc::new(record);
+    CaseEnd {
+        finished: Some(stored),
+        how: Ended::Answered(Held { record, identity }),
+        left,
+        leaves_question: false,
+    }
+}
+
+fn left(case: &Case, record: &CaseRecord) -> Option<Left> {
+    Left::of(case.needs.as_deref()?, record)
+}
+
+/// Compares the answers of a row; the rows of all of them, also if it was cut off.
+pub(crate) async fn compared(
+    context: &Arc<RunContext>,
+    case: &Case,
+    row: HeldRow,
+    cut: &CancellationToken,
+) -> Vec<Finished> {
+    match compare(context, case, answers(&row), cut).await {
+        Some(verdicts) => settled(context, row, &verdicts),
+        None => uncompared(context, row.into_values()),
+    }
+}
+
+/// The rows of a comparison whose task panicked: a bug of ours, which must not cost answers.
+pub(crate) fn compared_in_vain(
+    context: &RunContext,
+    case: &Case,
+    row: HeldRow,
+    why: &str,
+) -> Vec<Finished> {
+    let message = format!("a bug in runner, please report it: the comparison ended with {why}");
+    let failure = CallFailure::new(FailureCode::Internal, message);
+    let comparisons = case.test.comparisons.iter().take(1);
+    let verdicts: Vec<Verdict> = comparisons
+        .map(|it| said_of(it, &answers(&row), Err(failure.clone())))
+        .collect();
+    settled(context, row, &verdicts)
+}
+
+fn settled(context: &RunContext, row: HeldRow, verdicts: &[Verdict]) -> Vec<Finished> {
+    let settle = |Held { record, identity }| {
+        let record = verdict::settled(Arc::unwrap_or_clone(record), verdicts);
+        Finished::new(context, record, identity)
+    };
+    row.into_values().map(settle).collect()
+}
+
+/// The rows of answers that nothing will be compared with any more.
+pub(crate) fn uncompared(
+    context: &RunContext,
+    answers: impl IntoIterator<Item = Held>,
+) -> Vec<Finished> {
+    let leave = |Held { record, identity }| {
+        let mut record = verdict::waiting(Arc::unwrap_or_clone(record));
+        if context.stopped_by.get() == Some(&End::TimeLimit) {
+            record = case::cut_by_time(record, context.run_timeout);
+        }
+        Finished::new(context, record, identity)
+    };
+    answers.into_iter().map(leave).collect()
+}
+
+fn answers(row: &HeldRow) -> Answers {
+    let one = |(column, held): (&u32, &Held)| (*column, held.record.clone());
+    row.iter().map(one).collect()
+}
+
+/// A record in the words of the store.
+fn row(record: &CaseRecord, identity: Digest, record_json: String) -> Row {
+    let response = record.response.as_ref();
+    Row {
+        test_idx: record.test_idx,
+        prompt_idx: record.prompt_idx,
+        row_id: record.id.clone(),
+        identity: Some(identity),
+        outcome: stored(record.outcome),
+        score: record.score,
+        latency_ms: response.map(|_| record.latency_ms),
+        cost_usd: record.cost,
+        input_tokens: Some(record.token_usage.prompt),
+        output_tokens: Some(record.token_usage.completion),
+        cached: response.is_some_and(|response| response.cached),
+        record_json,
+    }
+}
+
+fn stored(outcome: Outcome) -> StoredOutcome {
+    match outcome {
+        Outcome::Passed => StoredOutcome::Passed,
+        Outcome::Failed => StoredOutcome::Failed,
+        Outcome::Error => StoredOutcome::Error,
+        Outcome::BudgetExceeded => StoredOutcome::BudgetExceeded,
+        Outcome::Cancelled => StoredOutcome::Cancelled,
+    }
+}

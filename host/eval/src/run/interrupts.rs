@@ -1,0 +1,49 @@
+//! How a run is asked to stop.
+
+use tokio::sync::watch;
+
+/// Asks a run to stop; the first time it drains, the second time it stops now. What comes before
+/// the run has heard of the last one is the same one: some programs send a signal to their child
+/// and at once to its whole group.
+#[derive(Debug, Clone)]
+pub struct Interrupts(watch::Sender<Asked>);
+
+/// How often a run was asked to stop, and how often it has heard it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Asked {
+    asked: u32,
+    heard: u32,
+}
+
+impl Interrupts {
+    /// Nothing was asked yet.
+    pub fn new() -> Self {
+        Self(watch::Sender::new(Asked::default()))
+    }
+
+    /// Asks once more.
+    pub fn interrupt(&self) {
+        self.0.send_if_modified(|it| {
+            let is_new = it.asked == it.heard;
+            it.asked += u32::from(is_new);
+            is_new
+        });
+    }
+
+    /// Waits until the run is asked once more.
+    pub(super) async fn next(&self) {
+        let mut asked = self.0.subscribe();
+        // It fails when there is no sender, which is `self`.
+        drop(asked.wait_for(|it| it.asked > it.heard).await);
+        self.0.send_if_modified(|it| {
+            it.heard = it.asked;
+            false
+        });
+    }
+}
+
+impl Default for Interrupts {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,407 @@
+//! Single rules, and the table of inputs × phases.
+
+use std::collections::BTreeMap;
+
+use runner_config::plan::Strand;
+
+use super::*;
+
+mod model;
+
+const SECOND: Duration = Duration::from_secs(1);
+const GRACE: Duration = Duration::from_secs(10);
+
+type State = RunState<u32, u32>;
+type Commands = Vec<Command<u32, u32>>;
+
+fn id(test_idx: u32) -> CaseId {
+    at(test_idx, 0)
+}
+
+fn at(test_idx: u32, prompt_idx: u32) -> CaseId {
+    CaseId {
+        test_idx,
+        prompt_idx,
+    }
+}
+
+fn bounds(slots: usize) -> Bounds {
+    Bounds {
+        slots,
+        time: None,
+        grace: GRACE,
+    }
+}
+
+fn planned(id: CaseId) -> Planned<u32> {
+    Planned {
+        id,
+        needs: None,
+        compared_among: None,
+        case: id.test_idx,
+    }
+}
+
+fn ended(id: CaseId) -> Input<u32, u32> {
+    Input::Ended {
+        id,
+        how: Ended::Done,
+        left: None,
+    }
+}
+
+/// A run with as many cases in flight as it has slots.
+fn full(bounds: Bounds) -> State {
+    let mut state = State::new(bounds);
+    let mut commands = state.on(Duration::ZERO, Input::Wake);
+    let mut next = 0;
+    while commands.last() == Some(&Command::Next) {
+        commands = state.on(Duration::ZERO, Input::Next(Some(planned(id(next)))));
+        next += 1;
+    }
+    state
+}
+
+#[test]
+fn a_slot_is_refilled_as_soon_as_it_is_free() {
+    let mut state = full(bounds(2));
+    assert_eq!(state.in_flight(), 2);
+    assert_eq!(state.on(SECOND, ended(id(1))), [Command::Next]);
+    let started = state.on(SECOND, Input::Next(Some(planned(id(7)))));
+    let run = Command::Run {
+        case: 7,
+        given: Map::new(),
+    };
+    assert_eq!(started, [Command::Admit(id(7)), run]);
+}
+
+#[test]
+fn the_first_interrupt_drains_and_the_second_aborts() {
+    let mut state = full(bounds(2));
+    let drain = Command::Drain {
+        in_flight: 2,
+        grace: GRACE,
+    };
+    assert_eq!(state.on(SECOND, Input::Interrupt), [drain]);
+    assert_eq!(state.wake(), Some(SECOND + GRACE));
+    assert_eq!(state.on(SECOND, ended(id(0))), [], "nothing starts");
+    let abort = [Command::Abort(End::Interrupted)];
+    assert_eq!(state.on(SECOND, Input::Interrupt), abort);
+    assert!(!state.is_over());
+    state.on(SECOND, ended(id(1)));
+    assert!(state.is_over());
+    assert_eq!(state.end(), End::Interrupted);
+}
+
+#[test]
+fn an_interrupt_after_the_last_case_is_told_that_only_the_store_is_waited_for() {
+    let mut state = full(bounds(1));
+    state.on(SECOND, ended(id(0)));
+    state.on(SECOND, Input::Next(None));
+    assert!(state.is_over());
+    assert_eq!(state.on(SECOND, Input::Interrupt), [Command::TellClosing]);
+    assert_eq!(state.end(), End::Finished);
+}
+
+#[test]
+fn when_its_time_is_up_a_run_is_cut_off_even_while_it_drains() {
+    let limit = Bounds {
+        time: Some(5 * SECOND),
+        ..bounds(1)
+    };
+    let mut state = full(limit);
+    assert_eq!(state.wake(), Some(5 * SECOND));
+    let cut = [Command::Abort(End::TimeLimit)];
+    assert_eq!(state.on(5 * SECOND, Input::Wake), cut);
+    assert_eq!(state.wake(), None);
+    let mut draining = full(limit);
+    draining.on(SECOND, Input::Interrupt);
+    let cut = [Command::Abort(End::Interrupted)];
+    assert_eq!(draining.on(5 * SECOND, Input::Wake), cut);
+    let mut late = full(limit);
+    let cut = [Command::Abort(End::TimeLimit)];
+    assert_eq!(late.on(6 * SECOND, ended(id(0))), cut, "nothing starts");
+    assert!(late.is_over());
+}
+
+/// What happens, and what is due when: everything that may stop a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Event {
+    Interrupt,
+    GraceOver,
+    TimeLimit,
+    StoreFailed,
+    Exhausted,
+    Ended,
+}
+
+/// Every event in every phase, with cases in flight: what it makes of the phase, what it orders,
+/// and what the run is said to have ended by.
+#[test]
+fn reasons_to_stop_only_escalate_and_the_first_one_is_reported() {
+    use End::{Finished, Interrupted, TimeLimit};
+    use Phase::{Draining, Running, Stopping};
+    let phases: [(Phase, &[Event]); 3] = [
+        (Running, &[]),
+        (Draining, &[Event::Interrupt]),
+        (Stopping, &[Event::TimeLimit]),
+    ];
+    let drains = |commands: &Commands| {
+        matches!(
+            commands[..],
+            [Command::Drain {
+                in_flight: 2,
+                grace: GRACE
+            }]
+        )
+    };
+    let cuts = |end: End| move |commands: &Commands| commands[..] == [Command::Abort(end)];
+    let nothing = |commands: &Commands| commands.is_empty();
+    let asks = |commands: &Commands| commands[..] == [Command::Next];
+    type Expected<'a> = (Phase, &'a dyn Fn(&Commands) -> bool, End);
+    let table: [(Event, Phase, Expected<'_>); 18] = [
+        (Event::Interrupt, Running, (Draining, &drains, Interrupted)),
+        (
+            Event::Interrupt,
+            Draining,
+            (Stopping, &cuts(Interrupted), Interrupted),
+        ),
+        (Event::Interrupt, Stopping, (Stopping, &nothing, TimeLimit)),
+        (Event::GraceOver, Running, (Running, &nothing, Finished)),
+        (
+            Event::GraceOver,
+            Draining,
+            (Stopping, &cuts(Interrupted), Interrupted),
+        ),
+        (Event::GraceOver, Stopping, (Stopping, &nothing, TimeLimit)),
+        (
+            Event::TimeLimit,
+            Running,
+            (Stopping, &cuts(TimeLimit), TimeLimit),
+        ),
+        (
+            Event::TimeLimit,
+            Draining,
+            (Stopping, &cuts(Interrupted), Interrupted),
+        ),
+        (Event::TimeLimit, Stopping, (Stopping, &nothing, TimeLimit)),
+        (
+            Event::StoreFailed,
+            Running,
+            (Stopping, &cuts(Interrupted), Interrupted),
+        ),
+        (
+            Event::StoreFailed,
+            Draining,
+            (Stopping, &cuts(Interrupted), Interrupted),
+        ),
+        (
+            Event::StoreFailed,
+            Stopping,
+            (Stopping, &nothing, TimeLimit),
+        ),
+        (Event::Exhausted, Running, (Running, &nothing, Finished)),
+        (
+            Event::Exhausted,
+            Draining,
+            (Draining, &nothing, Interrupted),
+        ),
+        (Event::Exhausted, Stopping, (Stopping, &nothing, TimeLimit)),
+        (Event::Ended, Running, (Running, &asks, Finished)),
+        (Event::Ended, Draining, (Draining, &nothing, Interrupted)),
+        (Event::Ended, Stopping, (Stopping, &nothing, TimeLimit)),
+    ];
+    // Their own time for each, so that nothing else is due with it.
+    let happen = |state: &mut State, event| match event {
+        Event::Interrupt => state.on(SECOND, Input::Interrupt),
+        Event::GraceOver => state.on(SECOND + GRACE, Input::Wake),
+        Event::TimeLimit => state.on(60 * SECOND, Input::Wake),
+        Event::StoreFailed => state.on(SECOND, Input::Store(StoreState::Failed)),
+        Event::Exhausted => state.on(SECOND, Input::Next(None)),
+        Event::Ended => state.on(SECOND, ended(id(0))),
+    };
+    for (event, from, (phase, is_expected, end)) in table {
+        let mut state = full(Bounds {
+            slots: 2,
+            time: Some(60 * SECOND),
+            grace: GRACE,
+        });
+        for before in phases[from as usize].1 {
+            happen(&mut state, *before);
+        }
+        assert_eq!(state.phase, from);
+        let commands = happen(&mut state, event);
+        assert!(
+            is_expected(&commands),
+            "{event:?} while {from:?}: {commands:?}"
+        );
+        assert_eq!(
+            (state.phase, state.end()),
+            (phase, end),
+            "{event:?} while {from:?}"
+        );
+    }
+}
+
+#[test]
+fn nothing_starts_while_the_store_is_behind_and_the_run_is_not_over_before_it_has_caught_up() {
+    let mut state = full(bounds(2));
+    assert_eq!(state.on(SECOND, Input::Store(StoreState::Behind)), []);
+    assert_eq!(state.on(SECOND, ended(id(0))), []);
+    assert_eq!(
+        state.on(SECOND, Input::Store(StoreState::Ready)),
+        [Command::Next]
+    );
+    state.on(SECOND, Input::Next(None));
+    state.on(SECOND, Input::Store(StoreState::Behind));
+    state.on(SECOND, ended(id(1)));
+    assert!(!state.is_over());
+    assert_eq!(state.on(SECOND, Input::Interrupt), [Command::TellClosing]);
+    state.on(SECOND, Input::Store(StoreState::Ready));
+    assert!(state.is_over());
+}
+
+#[test]
+fn an_interrupt_is_answered_while_the_store_is_behind() {
+    let mut state = full(bounds(1));
+    state.on(SECOND, Input::Store(StoreState::Behind));
+    let commands = state.on(SECOND, Input::Interrupt);
+    assert!(matches!(commands[..], [Command::Drain { .. }]));
+}
+
+#[test]
+fn a_store_that_failed_holds_nothing_up() {
+    let mut state = full(bounds(1));
+    state.on(SECOND, Input::Store(StoreState::Behind));
+    let abort = [Command::Abort(End::Interrupted)];
+    assert_eq!(state.on(SECOND, Input::Store(StoreState::Failed)), abort);
+    state.on(SECOND, Input::Store(StoreState::Behind));
+    state.on(SECOND, ended(id(0)));
+    assert!(state.is_over());
+}
+
+#[test]
+fn a_case_that_runs_alone_has_all_slots() {
+    let mut state = State::new(bounds(4));
+    state.on(Duration::ZERO, Input::Wake);
+    let needs = Needs {
+        alone: true,
+        ..Needs::default()
+    };
+    let alone = Planned {
+        needs: Some(Arc::new(needs)),
+        ..planned(id(0))
+    };
+    let commands = state.on(Duration::ZERO, Input::Next(Some(alone)));
+    assert!(matches!(
+        commands[..],
+        [Command::Admit(_), Command::Run { .. }]
+    ));
+    assert_eq!(state.on(SECOND, ended(id(0))), [Command::Next]);
+}
+
+#[test]
+fn a_long_conversation_does_not_bring_the_whole_plan_into_memory() {
+    let turns = vec![Strand::Register("r".into())];
+    let turn = Arc::new(Needs {
+        alone: false,
+        reads: turns.clone(),
+        writes: turns,
+    });
+    let mut state = State::new(bounds(2));
+    let mut commands = state.on(Duration::ZERO, Input::Wake);
+    let mut came = 0;
+    while commands.last() == Some(&Command::Next) {
+        let case = Planned {
+            needs: Some(turn.clone()),
+            ..planned(id(came))
+        };
+        commands = state.on(Duration::ZERO, Input::Next(Some(case)));
+        came += 1;
+    }
+    assert_eq!(came as usize, LOOKAHEAD + 1);
+    let commands = state.on(SECOND, ended(id(0)));
+    assert_eq!(commands[0], Command::Admit(id(1)));
+    assert_eq!(commands.last(), Some(&Command::Next));
+}
+
+/// A case of a row of three whose answers are compared.
+fn member(column: u32) -> Planned<u32> {
+    Planned {
+        compared_among: Some(3),
+        ..planned(at(0, column))
+    }
+}
+
+fn answered(column: u32) -> Input<u32, u32> {
+    Input::Ended {
+        id: at(0, column),
+        how: Ended::Answered(column),
+        left: None,
+    }
+}
+
+/// A run of one row of three, all of them in flight.
+fn row() -> State {
+    let mut state = State::new(bounds(3));
+    state.on(Duration::ZERO, Input::Wake);
+    for column in 0..3 {
+        state.on(Duration::ZERO, Input::Next(Some(member(column))));
+    }
+    state
+}
+
+#[test]
+fn the_last_case_of_a_row_keeps_its_slot_until_the_row_is_compared() {
+    let mut state = row();
+    assert_eq!(state.on(SECOND, answered(2)), [Command::Next]);
+    state.on(SECOND, Input::Next(None));
+    assert_eq!(state.on(SECOND, ended(at(0, 1))), []);
+    let compare = Command::Compare {
+        id: at(0, 0),
+        case: 0,
+        answers: BTreeMap::from([(0, 0), (2, 2)]),
+    };
+    assert_eq!(state.on(SECOND, answered(0)), [compare]);
+    assert!(!state.is_over());
+    assert_eq!(state.on(SECOND, Input::Compared(at(0, 0))), []);
+    assert!(state.is_over());
+}
+
+#[test]
+fn answers_whose_row_stays_incomplete_are_left_once() {
+    let mut state = row();
+    state.on(SECOND, Input::Interrupt);
+    state.on(SECOND, answered(2));
+    state.on(SECOND, answered(1));
+    let open = Input::Ended {
+        id: at(0, 0),
+        how: Ended::Open,
+        left: None,
+    };
+    assert_eq!(state.on(SECOND, open), [Command::Leave(vec![1, 2])]);
+    assert!(!state.is_over());
+    assert_eq!(state.on(SECOND, Input::Left), []);
+    assert!(state.is_over());
+}
+
+#[test]
+fn a_row_that_is_complete_already_is_compared_in_the_slot_of_one_of_its_cases() {
+    let mut state = State::new(bounds(1));
+    for (column, answer) in [(0, Some(0)), (1, None), (2, Some(2))] {
+        let kept = Kept {
+            id: at(0, column),
+            row: Some((3, answer)),
+            left: None,
+        };
+        assert_eq!(state.on(Duration::ZERO, Input::Kept(kept)), []);
+    }
+    assert_eq!(state.on(Duration::ZERO, Input::Wake), [Command::Next]);
+    let commands = state.on(Duration::ZERO, Input::Next(Some(member(2))));
+    let compare = Command::Compare {
+        id: at(0, 2),
+        case: 0,
+        answers: BTreeMap::from([(0, 0), (2, 2)]),
+    };
+    assert_eq!(commands, [Command::Admit(at(0, 2)), compare]);
+}

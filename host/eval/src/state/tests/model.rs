@@ -1,0 +1,309 @@
+//! Whole runs against a plain model.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use runner_config::plan::Strand;
+
+use super::*;
+
+/// A case of the model.
+#[derive(Debug, Clone)]
+struct ModelCase {
+    id: CaseId,
+    reads: BTreeSet<u8>,
+    writes: BTreeSet<u8>,
+    alone: bool,
+    /// Cases in its row, where they are compared.
+    of: Option<usize>,
+}
+
+impl ModelCase {
+    fn planned(&self, number: usize) -> Planned<u32> {
+        let strands = |numbers: &BTreeSet<u8>| -> Vec<Strand> {
+            let names = numbers.iter().map(|number| number.to_string().into());
+            names.map(Strand::Register).collect()
+        };
+        Planned {
+            id: self.id,
+            needs: Some(Arc::new(Needs {
+                alone: self.alone,
+                reads: strands(&self.reads),
+                writes: strands(&self.writes),
+            })),
+            compared_among: self.of,
+            case: number as u32,
+        }
+    }
+}
+
+/// How a case of the model stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stands {
+    Unstarted,
+    InFlight,
+    /// In flight: it has ended, and compares its row.
+    Compares,
+    Ended,
+}
+
+/// A run of the model: every case, what is held, and whether a reason to stop has come.
+struct Model {
+    cases: Vec<ModelCase>,
+    stands: Vec<Stands>,
+    /// Answers that are neither compared nor left, by number.
+    held: BTreeSet<u32>,
+    /// Rows that can no longer be complete.
+    open: BTreeSet<u32>,
+    came: usize,
+    store: StoreState,
+    drained: bool,
+    aborted: bool,
+    leaving: bool,
+    /// An answer to `Command::Next` is due.
+    asked: bool,
+}
+
+impl Model {
+    fn new(cases: Vec<ModelCase>) -> Self {
+        Self {
+            stands: vec![Stands::Unstarted; cases.len()],
+            cases,
+            held: BTreeSet::new(),
+            open: BTreeSet::new(),
+            came: 0,
+            store: StoreState::Ready,
+            drained: false,
+            aborted: false,
+            leaving: false,
+            asked: false,
+        }
+    }
+
+    /// The rule, by looking at every earlier case.
+    fn may_start(&self, n: usize) -> bool {
+        let case = &self.cases[n];
+        let holds = |earlier: &usize| {
+            let before = &self.cases[*earlier];
+            before.alone || !case.reads.is_disjoint(&before.writes)
+        };
+        let unfinished = |earlier: usize| self.stands[earlier] != Stands::Ended;
+        let held_up = (0..n).filter(holds).any(unfinished);
+        let must_wait = held_up || (case.alone && !self.in_flight().is_empty());
+        let stopped = self.drained || self.aborted || self.store != StoreState::Ready;
+        !(stopped || must_wait)
+    }
+
+    fn in_flight(&self) -> Vec<usize> {
+        let flies = |n: &usize| matches!(self.stands[*n], Stands::InFlight | Stands::Compares);
+        (0..self.cases.len()).filter(flies).collect()
+    }
+
+    fn number(&self, id: CaseId) -> usize {
+        let found = self.cases.iter().position(|case| case.id == id);
+        found.expect("a case of the plan")
+    }
+
+    /// What the machine says must be allowed.
+    fn obey(&mut self, commands: Commands) {
+        for (place, command) in commands.iter().enumerate() {
+            match command {
+                Command::Next => {
+                    assert_eq!(place + 1, commands.len(), "it comes last");
+                    assert!(!self.asked, "not before it was answered");
+                    self.asked = true;
+                }
+                Command::Admit(id) => {
+                    let n = self.number(*id);
+                    assert_eq!(self.stands[n], Stands::Unstarted, "a case starts once");
+                    assert!(self.may_start(n), "case {n} starts too early or too late");
+                    self.stands[n] = Stands::InFlight;
+                }
+                Command::Run { case, .. } => {
+                    assert_eq!(self.stands[*case as usize], Stands::InFlight);
+                }
+                Command::Compare { id, answers, .. } => self.compare(*id, answers),
+                Command::Leave(answers) => {
+                    assert!(self.in_flight().is_empty() && !self.leaving);
+                    for answer in answers {
+                        assert!(self.held.remove(answer), "an answer is left once");
+                        let row = self.cases[*answer as usize].id.test_idx;
+                        let is_of_row = |case: &&ModelCase| case.id.test_idx == row;
+                        let unstarted = |n: usize| self.stands[n] == Stands::Unstarted;
+                        let mut row_cases = self.cases.iter().filter(is_of_row);
+                        let misses = row_cases.any(|it| unstarted(self.number(it.id)));
+                        assert!(misses || self.open.contains(&row), "it could be compared");
+                    }
+                    self.leaving = true;
+                }
+                Command::Drain { in_flight, .. } => {
+                    assert!(!self.drained && !self.aborted, "once, and first");
+                    assert_eq!(*in_flight, self.in_flight().len());
+                    self.drained = true;
+                }
+                Command::Abort(_) => {
+                    assert!(!self.aborted, "once");
+                    self.aborted = true;
+                }
+                Command::TellClosing => assert!(self.in_flight().is_empty()),
+            }
+        }
+    }
+
+    fn compare(&mut self, id: CaseId, answers: &BTreeMap<u32, u32>) {
+        let n = self.number(id);
+        self.stands[n] = Stands::Compares;
+        assert!(!self.open.contains(&id.test_idx), "its row is complete");
+        let of_row = |case: &ModelCase| case.id.test_idx == id.test_idx;
+        for (m, case) in self
+            .cases
+            .iter()
+            .enumerate()
+            .filter(|(_, case)| of_row(case))
+        {
+            let stands = self.stands[m];
+            assert!(m == n || stands == Stands::Ended, "{case:?} has not ended");
+        }
+        let numbers = self.held.iter().copied();
+        let of_row: BTreeSet<u32> = numbers
+            .filter(|n| self.cases[*n as usize].id.test_idx == id.test_idx)
+            .collect();
+        let compared: BTreeSet<u32> = answers.values().copied().collect();
+        assert_eq!(compared, of_row, "every answer of the row, once");
+        self.held.retain(|n| !of_row.contains(n));
+    }
+
+    /// What the machine is told about a case in flight, or that its comparison has ended.
+    fn end(&mut self, n: usize, how: u8) -> Input<u32, u32> {
+        let id = self.cases[n].id;
+        let compares = self.stands[n] == Stands::Compares;
+        self.stands[n] = Stands::Ended;
+        if compares {
+            return Input::Compared(id);
+        }
+        let how = match how % 3 {
+            0 if self.cases[n].of.is_some() => {
+                self.held.insert(n as u32);
+                Ended::Answered(n as u32)
+            }
+            1 => {
+                self.open.insert(id.test_idx);
+                Ended::Open
+            }
+            _ => Ended::Done,
+        };
+        Input::Ended {
+            id,
+            how,
+            left: None,
+        }
+    }
+}
+
+fn any_cases() -> impl Strategy<Value = Vec<ModelCase>> {
+    let strands = || prop::collection::btree_set(0u8..3, 0..3);
+    let test = (strands(), strands(), 1u32..4, any::<bool>());
+    (prop::collection::vec(test, 0..8), 0usize..3).prop_map(|(tests, alone)| {
+        let mut cases = Vec::new();
+        for (test_idx, (reads, writes, columns, compared)) in (0..).zip(tests) {
+            for column in 0..columns {
+                cases.push(ModelCase {
+                    id: at(test_idx, column),
+                    reads: reads.clone(),
+                    writes: writes.clone(),
+                    alone: (test_idx as usize) < alone,
+                    of: compared.then_some(columns as usize),
+                });
+            }
+        }
+        cases
+    })
+}
+
+/// Tells the machine of something and checks what must hold after everything.
+fn tell(state: &mut State, model: &mut Model, now: Duration, input: Input<u32, u32>) {
+    let commands = state.on(now, input);
+    model.obey(commands);
+    while std::mem::take(&mut model.asked) {
+        let next = model
+            .cases
+            .get(model.came)
+            .map(|case| case.planned(model.came));
+        model.came += 1;
+        let commands = state.on(now, Input::Next(next));
+        model.obey(commands);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// Whatever ties cases together and whatever happens in whatever order: nothing starts too
+    /// early, after a reason to stop or while the store is behind; never more than the slots are
+    /// in flight, and no slot stays empty while a case could take it; each case ends at most
+    /// once, and all end in a run that nothing stops; each answer is compared with all of its
+    /// row or left, once; and a run comes to its end by itself.
+    #[test]
+    fn nothing_is_lost_or_done_twice_under_any_interleaving(
+        slots in 1usize..5,
+        cases in any_cases(),
+        limit in prop::option::of(0u64..200),
+        steps in prop::collection::vec(
+            (0u8..16, any::<u8>(), any::<prop::sample::Index>(), 0u64..3),
+            0..120,
+        ),
+    ) {
+        let time = limit.map(Duration::from_secs);
+        let mut state = State::new(Bounds { time, ..bounds(slots) });
+        let mut model = Model::new(cases);
+        let mut now = Duration::ZERO;
+        tell(&mut state, &mut model, now, Input::Wake);
+        for (step, how, which, pause) in steps {
+            now += Duration::from_secs(pause);
+            let flying = model.in_flight();
+            prop_assert_eq!(state.in_flight(), flying.len());
+            prop_assert!(flying.len() <= slots);
+            let could = (0..model.came.min(model.cases.len()))
+                .filter(|n| model.stands[*n] == Stands::Unstarted)
+                .any(|n| model.may_start(n));
+            prop_assert!(flying.len() == slots || !could, "a slot is empty");
+            let input = match step {
+                0 => Input::Interrupt,
+                1 => Input::Wake,
+                2 | 3 if model.store != StoreState::Failed => {
+                    model.store = [StoreState::Behind, StoreState::Ready][usize::from(step - 2)];
+                    Input::Store(model.store)
+                }
+                4 if how < 16 => {
+                    model.store = StoreState::Failed;
+                    Input::Store(StoreState::Failed)
+                }
+                5.. if !flying.is_empty() => model.end(flying[which.index(flying.len())], how),
+                _ => Input::Wake,
+            };
+            tell(&mut state, &mut model, now, input);
+            if state.wake().is_some_and(|at| at <= now) {
+                prop_assert!(false, "what was due has been done");
+            }
+        }
+        if model.store == StoreState::Behind {
+            model.store = StoreState::Ready;
+            tell(&mut state, &mut model, now, Input::Store(StoreState::Ready));
+        }
+        while let Some(n) = model.in_flight().first().copied() {
+            let input = model.end(n, 2);
+            tell(&mut state, &mut model, now, input);
+        }
+        if std::mem::take(&mut model.leaving) {
+            prop_assert!(!state.is_over());
+            tell(&mut state, &mut model, now, Input::Left);
+        }
+        prop_assert!(state.is_over());
+        prop_assert!(model.held.is_empty(), "every answer was compared or left");
+        let stopped = model.drained || model.aborted;
+        prop_assert_eq!(state.end() == End::Finished, !stopped);
+        if !stopped {
+            prop_assert!(model.stands.iter().all(|stands| *stands == Stands::Ended));
+        }
+    }
+}

@@ -59,8 +59,8 @@ pub(crate) struct Global {
     ///
     /// Repeatable. Without it, a `.env` in this folder gives its keys alone (names that end in
     /// _KEY, _TOKEN or _SECRET), where the environment has none; a line says which. Whoever wrote
-    /// that file then has the account on which prompts and answers are seen and paid for: in a
-    /// folder that a stranger made, set keys of your own. With it, `.env` is read only if named.
+    /// the `.env` can see your prompts and answers: they go to their account. In a folder that a
+    /// stranger made, set keys of your own. With it, `.env` is read only if named.
     #[arg(long, value_name = "FILE", global = true, value_delimiter = ',')]
     pub(crate) env_file: Vec<PathBuf>,
 }
@@ -88,6 +88,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Config(Config),
     /// Agree to what a config asks for beyond its rights, and look at what was agreed to
+    #[command(long_about = help::ABOUT_TRUST)]
     Trust(Box<Trust>),
     /// Look at plugins, or write down which ones a config uses
     #[command(subcommand)]
@@ -132,16 +133,16 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) tag: Vec<(String, String)>,
 
-    /// Cases in flight at once, at most: how many requests a server takes is found out [default: 256]
+    /// Run at most N cases at the same time; how many requests a server takes is found out [default: 256]
     #[arg(short = 'j', long, value_name = "N", help_heading = "How to run")]
     pub(crate) max_concurrency: Option<NonZeroUsize>,
     /// Run each test N times [default: 1]
     #[arg(long, value_name = "N", help_heading = "How to run")]
     pub(crate) repeat: Option<NonZeroU32>,
-    /// Pause after each call that left the machine, in milliseconds; each case in flight makes its own, and a delay in the config wins [default: 0]
+    /// Pause after each call that left the machine, in milliseconds; cases that run at the same time pause separately, and a delay in the config wins [default: 0]
     #[arg(long, value_name = "MS", help_heading = "How to run")]
     pub(crate) delay: Option<u64>,
-    /// Time a case may work, in milliseconds; waiting for a slow-down to end does not count [default: no limit]
+    /// Time a case may take, in milliseconds, without the time it waits because a server said to slow down [default: no limit]
     #[arg(long, value_name = "MS", help_heading = "How to run")]
     pub(crate) timeout_ms: Option<u64>,
     /// Time the whole run may take, in milliseconds [default: no limit]

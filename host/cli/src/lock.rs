@@ -12,6 +12,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context as _;
+use runner_config::Permissions;
 use runner_eval::plugins::{PluginSet, ThirdParty};
 use serde::{Deserialize, Serialize};
 
@@ -63,10 +64,10 @@ struct Locked {
     sha256: String,
     /// The plugin API that it was built for.
     api: String,
-    /// Digest of what it asks for.
-    wants: String,
-    /// Digest of what the config grants.
-    grants: String,
+    /// What it asks for, in words: they are read where changes are reviewed.
+    wants: BTreeSet<String>,
+    /// What the config grants.
+    grants: Permissions,
 }
 
 /// The place in a lock file that is a config's.
@@ -253,14 +254,24 @@ fn differences(locked: &Plugins, used: &Plugins) -> Vec<String> {
                     ("its source", &locked.source, &used.source),
                     ("its sha256", &locked.sha256, &used.sha256),
                     ("its plugin API", &locked.api, &used.api),
-                    ("the digest of what it asks for", &locked.wants, &used.wants),
-                    ("the digest of its grants", &locked.grants, &used.grants),
                 ];
                 let other = fields
                     .into_iter()
                     .filter(|(_, locked, used)| locked != used);
                 differences.extend(other.map(|(what, locked, used)| {
                     format!("plugin '{alias}': {what} is {used}, and {locked} was written down")
+                }));
+                let things = [
+                    ("what it asks for", &locked.wants, &used.wants),
+                    (
+                        "its grants",
+                        &granted(&locked.grants),
+                        &granted(&used.grants),
+                    ),
+                ];
+                differences.extend(things.into_iter().flat_map(|(whose, locked, used)| {
+                    let changes = changes(locked, used);
+                    changes.map(move |change| format!("plugin '{alias}': {whose}: {change}"))
                 }));
             }
             (None, Some(_)) => differences.push(format!("plugin '{alias}' is not written down")),
@@ -273,18 +284,42 @@ fn differences(locked: &Plugins, used: &Plugins) -> Vec<String> {
     differences
 }
 
+/// What is granted, each thing in words of its own; no two have the same.
+fn granted(grants: &Permissions) -> BTreeSet<String> {
+    let hosts = grants.hosts.iter().map(|host| format!("host {host}"));
+    let credentials = grants.credentials.iter().map(|(name, grant)| {
+        let (env, scheme, hosts) = (&grant.env, &grant.scheme, &grant.hosts);
+        format!("credential {name:?} (environment variable {env:?} as {scheme:?} to {hosts:?})")
+    });
+    let llm = grants.llm.iter().map(|name| format!("provider {name}"));
+    hosts.chain(credentials).chain(llm).collect()
+}
+
+/// What came and what went.
+fn changes<'a>(
+    locked: &'a BTreeSet<String>,
+    used: &'a BTreeSet<String>,
+) -> impl Iterator<Item = String> + 'a {
+    let new = used.difference(locked).map(|it| format!("{it} is new"));
+    new.chain(locked.difference(used).map(|it| format!("{it} is gone")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn each_difference_is_named() {
+        let granting = |host: &str| Permissions {
+            hosts: vec![host.to_owned()],
+            ..Permissions::default()
+        };
         let locked = Locked {
             source: "a.wasm".to_owned(),
             sha256: "1".to_owned(),
             api: "0.1.0".to_owned(),
-            wants: "w".to_owned(),
-            grants: "g".to_owned(),
+            wants: ["host w".to_owned()].into(),
+            grants: granting("https://g"),
         };
         let book = |entries: &[(&str, &Locked)]| {
             let entries = entries.iter();
@@ -294,7 +329,8 @@ mod tests {
         };
         let changed = Locked {
             sha256: "2".to_owned(),
-            grants: "h".to_owned(),
+            wants: BTreeSet::new(),
+            grants: granting("https://h"),
             ..locked.clone()
         };
         let before = book(&[("a", &locked), ("b", &locked), ("c", &locked)]);
@@ -304,9 +340,35 @@ mod tests {
             differences(&before, &after),
             [
                 "plugin 'b': its sha256 is 2, and 1 was written down",
-                "plugin 'b': the digest of its grants is h, and g was written down",
+                "plugin 'b': what it asks for: host w is gone",
+                "plugin 'b': its grants: host https://h is new",
+                "plugin 'b': its grants: host https://g is gone",
                 "plugin 'c' is written down and not used",
                 "plugin 'd' is not written down",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_credential_that_goes_elsewhere_is_a_difference() {
+        let granting = |host: &str| {
+            let grant = runner_config::CredentialGrant {
+                env: "KEY".to_owned(),
+                scheme: "bearer".to_owned(),
+                hosts: vec![host.to_owned()],
+            };
+            granted(&Permissions {
+                credentials: [("key".to_owned(), grant)].into(),
+                ..Permissions::default()
+            })
+        };
+        let changes: Vec<_> = changes(&granting("a"), &granting("b")).collect();
+        let words = "credential \"key\" (environment variable \"KEY\" as \"bearer\" to [\"";
+        assert_eq!(
+            changes,
+            [
+                format!("{words}b\"]) is new"),
+                format!("{words}a\"]) is gone")
             ]
         );
     }

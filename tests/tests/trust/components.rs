@@ -31,7 +31,9 @@ fn a_component_of_a_config_is_asked_for_by_its_bytes_and_its_grants() {
     assert!(
         refused
             .stderr
-            .contains("promptfooconfig.yaml:6:5: use the component 'loud' (sha256 "),
+            .contains("promptfooconfig.yaml:6:5: use the component 'loud' (/")
+            && refused.stderr.contains("/grader.wasm, sha256 ")
+            && refused.stderr.contains("…), no network, no keys\n"),
         "{}",
         refused.stderr
     );
@@ -126,6 +128,8 @@ fn a_lock_file_pins_components_and_grants() {
     assert_eq!(entry["files"][0], "promptfooconfig.yaml");
     assert_eq!(entry["plugins"]["loud"]["source"], "grader.wasm");
     assert_eq!(entry["plugins"]["loud"]["api"], "0.1.1");
+    let grants = &entry["plugins"]["loud"]["grants"];
+    assert_eq!(grants["hosts"].as_array().map(Vec::len), Some(0));
     let locked = run.clone().args(["eval", "--locked"]).finish();
     locked.expect_code(0);
     assert!(!locked.stderr.contains("warning"), "{}", locked.stderr);
@@ -139,7 +143,7 @@ fn a_lock_file_pins_components_and_grants() {
         assert!(
             refused
                 .stderr
-                .contains("plugin 'loud': the digest of its grants is "),
+                .contains("plugin 'loud': its grants: host https://a.example is new\n"),
             "{}",
             refused.stderr
         );
@@ -147,7 +151,10 @@ fn a_lock_file_pins_components_and_grants() {
     let warned = wider.arg("eval").finish();
     warned.expect_code(0);
     assert!(
-        warned.stderr.contains("warning: ") && warned.stderr.contains("the digest of its grants"),
+        warned.stderr.contains("warning: ")
+            && warned
+                .stderr
+                .contains("plugin 'loud': its grants: host https://a.example is new\n"),
         "{}",
         warned.stderr
     );

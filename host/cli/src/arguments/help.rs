@@ -39,14 +39,16 @@ or `cost` (for a token) in the provider's config.
 Exit codes: 0 all passed, 1 internal error, 2 usage or config error, or something was not agreed
 to (nothing was run), 100 pass rate below the threshold, 130 interrupted.";
 
-/// Below the help of `trust`.
-pub(super) const TRUST: &str = "\
+/// Above the help of `trust`.
+pub(super) const ABOUT_TRUST: &str = "\
 A config may send a vendor's key to that vendor, use this machine's own servers, and read and write
 files below its folder. What it asks for beyond that needs your agreement: a variable of the
 environment for any other address, an address of a private network, a file outside, a component
 that somebody else built. Rows of data files give values; whatever else they ask for is a question
-of its own.
+of its own. This asks for it without running, or shows, lists or forgets what was agreed to.";
 
+/// Below the help of `trust`.
+pub(super) const TRUST: &str = "\
 Examples:
   runner trust                      show what the config of this folder asks for, and ask
   runner trust --show               show it, and ask nothing
@@ -56,12 +58,13 @@ Examples:
 
 The flags are those of `runner eval` that change what is asked for; give them as for the run.
 
-What you agree to is remembered in trust.json in the data folder, for configs of the same folder
-and for exactly that: a config that asks for more asks again. Configs of two folders that are read
-as one have agreements of their own. Where no one can be asked, the run ends with exit code 2 and
-nothing is sent. A workflow whose owner trusts what it checks out sets RUNNER_TRUST=config or gives
---trust-config; RUNNER_TRUST=data and --trust-data trust the rows of its data files as well. Nothing
-else trusts, CI=true neither.
+What you agree to is remembered in trust.json, for configs of the same folder and for exactly that:
+a config that asks for more asks again. On Linux the file is ~/.local/share/runner/trust.json, or
+$RUNNER_HOME/trust.json where that is set. Configs of two folders that are read as one have
+agreements of their own. Where no one can be asked, the run ends with exit code 2 and nothing is
+sent. In CI, if you trust everything it checks out, set RUNNER_TRUST=config or give --trust-config;
+RUNNER_TRUST=data and --trust-data trust the rows of its data files as well. Nothing else trusts,
+CI=true neither.
 
 Exit codes: 0 all is agreed to, 2 something is not, or the config can't be used, 130 interrupted.";
 

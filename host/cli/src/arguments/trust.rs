@@ -10,10 +10,10 @@ use super::{Inputs, help};
 /// one that goes on with it.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct TrustFlags {
-    /// Allow what the config asks for beyond its rights, unseen; see `runner trust --help`
+    /// Trust the config: skip the questions about what it asks for; see `runner trust --help`
     #[arg(long, help_heading = "Trust")]
     pub(crate) trust_config: bool,
-    /// Allow what the config and the rows of its data files ask for, unseen
+    /// Trust the config and the rows of its data files: skip the questions about both
     #[arg(long, help_heading = "Trust")]
     pub(crate) trust_data: bool,
     /// Refuse to run if the config's plugins are not exactly those that runner.lock has for it
@@ -23,12 +23,12 @@ pub(crate) struct TrustFlags {
 
 /// `runner trust`
 #[derive(Debug, Args)]
-#[command(after_help = help::TRUST)]
+#[command(after_help = help::TRUST, mut_arg("config", |config| config.help("Same as [CONFIG]").long_help(None)))]
 pub(crate) struct Trust {
     /// The configs, as with -c; with --revoke also folders [default: promptfooconfig.yaml in this folder]
     #[arg(value_name = "CONFIG")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Agree without a question
+    /// Agree to everything asked for, without showing it first; see --show
     #[arg(long)]
     pub(crate) yes: bool,
     /// Show all that is asked for, and ask nothing; exit code 2 if something is not agreed to

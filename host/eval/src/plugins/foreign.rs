@@ -7,7 +7,7 @@
 //! Names and reasons are the component's own words. They are shown on one line and quoted, so
 //! that what is pasted grants what was read and nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use runner_config::plan::{EnvRead, Plan, Position, Provider};
 use runner_config::{
     CredentialGrant, Origin as Author, Permissions, PluginEntry, TrustRequest, TrustSubject,
 };
-use runner_sandbox::abi::{CredentialWant, Wants};
+use runner_sandbox::abi::Wants;
 use serde_json::{Map, Value, json};
 
 use super::binding::{Bound, digest, patterns, reads, scheme};
@@ -114,10 +114,10 @@ pub struct ThirdParty {
     pub sha256: String,
     /// The version of the plugin API that it was built for.
     pub api: String,
-    /// The digest of what it asks for.
-    pub wants: String,
-    /// The digest of what the config grants.
-    pub grants: String,
+    /// What it asks for, each thing in words of its own.
+    pub wants: BTreeSet<String>,
+    /// What the config grants.
+    pub grants: Permissions,
 }
 
 impl ThirdParty {
@@ -127,30 +127,37 @@ impl ThirdParty {
             source: entry.source.clone(),
             sha256: plugin.component.sha256().to_owned(),
             api: plugin.component.api().unwrap_or_default().to_owned(),
-            wants: digest(&wants_json(&plugin.component.info().wants)),
-            grants: digest(&granted_json(&entry.permissions)),
+            wants: wanted(&plugin.component.info().wants),
+            grants: entry.permissions.clone(),
         }
     }
 }
 
-fn wants_json(wants: &Wants) -> Value {
-    let credential = |want: &CredentialWant| {
-        json!([
-            want.name,
-            want.env,
-            want.env_config_key,
-            want.value_config_key,
-            want.scheme
-        ])
-    };
-    let settings = wants.settings.iter();
-    json!({
-        "hosts": wants.hosts,
-        "hostConfigKey": wants.host_config_key,
-        "credentials": wants.credentials.iter().map(credential).collect::<Value>(),
-        "settings": settings.map(|want| json!([want.env, want.config_key])).collect::<Value>(),
-        "llm": wants.llm.iter().map(|(alias, _)| alias.as_str()).collect::<Value>(),
-    })
+/// No two things have the same words: what a component says stands at their end, or as JSON.
+fn wanted(wants: &Wants) -> BTreeSet<String> {
+    let hosts = wants.hosts.iter().map(|host| format!("host {host}"));
+    let of_config = wants.host_config_key.iter();
+    let of_config = of_config.map(|key| format!("the host in the config's key {key}"));
+    let credentials = wants.credentials.iter().map(|want| {
+        let said = json!({
+            "name": want.name,
+            "env": want.env,
+            "envConfigKey": want.env_config_key,
+            "valueConfigKey": want.value_config_key,
+            "scheme": want.scheme,
+        });
+        format!("credential {said}")
+    });
+    let settings = wants.settings.iter().map(|want| {
+        let said = json!({ "env": want.env, "configKey": want.config_key });
+        format!("setting {said}")
+    });
+    let llm = wants
+        .llm
+        .iter()
+        .map(|(alias, _)| format!("provider {alias}"));
+    let given = hosts.chain(of_config).chain(credentials);
+    given.chain(settings).chain(llm).collect()
 }
 
 impl PluginSet {
@@ -198,14 +205,16 @@ fn component(
     grants: Permissions,
     not_granted: Option<String>,
 ) -> Need {
+    let path = plugin.component.path();
     let named_by_flag = || Position {
-        file: plugin.component.path().to_owned(),
+        file: path.to_owned(),
         ..Position::default()
     };
     Need {
         request: TrustRequest {
             subject: TrustSubject::Component {
                 alias: plugin.alias.clone(),
+                source: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
                 sha256: plugin.component.sha256().to_owned(),
                 grants,
             },

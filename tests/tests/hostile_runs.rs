@@ -99,7 +99,8 @@ fn hostile_rows_cost_themselves_only() {
         ("log-help", "-"),
         ("stdout-lines", "-"),
     ];
-    let mut config = "prompts: ['{{n}}']\nproviders: [echo]\nplugins:\n  hostile: { source: hostile.wasm, limits: { cpu_ms: 1500 } }\ntests:\n".to_owned();
+    // Guest time passes while others have the processor, too: room for a loaded machine.
+    let mut config = "prompts: ['{{n}}']\nproviders: [echo]\nplugins:\n  hostile: { source: hostile.wasm, limits: { cpu_ms: 10000 } }\ntests:\n".to_owned();
     for (at, (kind, _)) in kinds.iter().enumerate() {
         let tests = [
             format!("  - {{ vars: {{ n: 'h{at}' }}, assert: [{{ type: {kind} }}] }}\n"),

@@ -29,14 +29,16 @@ pub(crate) struct Cache {
 }
 
 impl Cache {
-    /// A cache in `directory`, which is made and closed to others if need be.
-    pub(crate) fn open(directory: &Path, engine: &wasmtime::Engine) -> io::Result<Self> {
+    /// A cache in `directory`, as [`PrivateFolder::open`] gives it.
+    pub(crate) fn open(
+        directory: &Path,
+        engine: &wasmtime::Engine,
+    ) -> io::Result<(Self, Option<io::Error>)> {
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
-        Ok(Self {
-            folder: PrivateFolder::open(directory)?,
-            engine: hasher.finish(),
-        })
+        let engine = hasher.finish();
+        let (folder, emptied) = PrivateFolder::open(directory)?;
+        Ok((Self { folder, engine }, emptied))
     }
 
     /// The compiled component of a plugin with this digest, if there is one.

@@ -5,7 +5,8 @@
 //! without following a link, in a folder of which the same is true; and the folders above it are
 //! this user's or the system's, and closed to others, as `ssh` asks of its keys. What is looked at
 //! is what is used: the folder stays open, names are looked up in it, and files are judged after
-//! they are opened.
+//! they are opened. A folder that others could change is emptied and then used: they may have given a
+//! file of this user's another's name.
 //!
 //! Elsewhere than on Unix there are no such owners and modes, and the folder of a user's profile is
 //! closed by the system.
@@ -35,12 +36,14 @@ pub(crate) struct PrivateFile {
 pub(crate) struct PrivateFolder(system::Folder);
 
 impl PrivateFolder {
-    /// Opens a folder, which is made and closed to others if need be.
+    /// Opens a folder, which is made and closed to others if need be. One that others could change
+    /// is emptied, and comes with the error that says so.
     ///
     /// # Errors
-    /// [`is_untrusted`] if others can change it or what leads to it.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        system::Folder::open(path).map(Self)
+    /// [`is_untrusted`] if it belongs to others, or they can change what leads to it.
+    pub(crate) fn open(path: &Path) -> io::Result<(Self, Option<io::Error>)> {
+        let (folder, emptied) = system::Folder::open(path)?;
+        Ok((Self(folder), emptied))
     }
 
     /// Opens a file to read it; `None`: there is none.
@@ -90,10 +93,12 @@ mod unix {
     use std::os::unix::fs::{DirBuilderExt, MetadataExt};
     use std::path::{Path, PathBuf};
 
-    use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+    use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
+    use rustix::io::Errno;
     use rustix::process::geteuid;
 
-    /// Set on folders in which only a file's owner may replace it.
+    /// Set on folders in which only a file's owner may replace it. On one that is to be ours alone it
+    /// is the mark that what it holds is not to be trusted.
     const STICKY: u32 = 0o1000;
 
     /// Write permission of group and others.
@@ -103,7 +108,7 @@ mod unix {
     pub(super) struct Folder(File);
 
     impl Folder {
-        pub(super) fn open(path: &Path) -> io::Result<Self> {
+        pub(super) fn open(path: &Path) -> io::Result<(Self, Option<io::Error>)> {
             DirBuilder::new().recursive(true).mode(0o700).create(path)?;
             let whole = path.canonicalize()?;
             for above in whole.ancestors().skip(1) {
@@ -114,12 +119,37 @@ mod unix {
                 }
             }
             let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let folder = File::from(rustix::fs::open(&whole, how, Mode::empty())?);
-            if folder.metadata()?.uid() != geteuid().as_raw() {
+            let folder = Self(File::from(rustix::fs::open(&whole, how, Mode::empty())?));
+            let its = folder.0.metadata()?;
+            if its.uid() != geteuid().as_raw() {
                 return Err(others(&whole));
             }
-            rustix::fs::fchmod(&folder, Mode::RWXU)?;
-            Ok(Self(folder))
+            let loose = its.mode() & (OTHERS_WRITE | STICKY) != 0;
+            if loose {
+                // The mark stays until it is empty, for the next to see should this one end.
+                rustix::fs::fchmod(&folder.0, Mode::RWXU | Mode::SVTX)?;
+                folder.empty()?;
+            }
+            rustix::fs::fchmod(&folder.0, Mode::RWXU)?;
+            Ok((folder, loose.then(|| others(&whole))))
+        }
+
+        /// Removes everything but folders, which are never handed out.
+        fn empty(&self) -> io::Result<()> {
+            for entry in Dir::read_from(&self.0)? {
+                let entry = entry?;
+                let name = entry.file_name();
+                let removed = match rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(its) if FileType::from_raw_mode(its.st_mode).is_dir() => continue,
+                    Ok(_) => rustix::fs::unlinkat(&self.0, name, AtFlags::empty()),
+                    Err(error) => Err(error),
+                };
+                // Another process may be at it, too.
+                if !matches!(removed, Err(Errno::NOENT)) {
+                    removed?;
+                }
+            }
+            Ok(())
         }
 
         pub(super) fn read(&self, name: &str) -> io::Result<File> {
@@ -127,7 +157,7 @@ mod unix {
             let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let opened = rustix::fs::openat(&self.0, name, how, Mode::empty());
             let file = match opened {
-                Err(rustix::io::Errno::LOOP | rustix::io::Errno::MLINK) => {
+                Err(Errno::LOOP | Errno::MLINK) => {
                     return Err(others(Path::new(name)));
                 }
                 opened => opened?,
@@ -171,7 +201,7 @@ mod unix {
     fn others(path: &Path) -> io::Error {
         io::Error::new(
             io::ErrorKind::PermissionDenied,
-            format!("other users can change {}", path.display()),
+            format!("other users could change {}", path.display()),
         )
     }
 }
@@ -186,9 +216,9 @@ mod by_path {
     pub(super) struct Folder(PathBuf);
 
     impl Folder {
-        pub(super) fn open(path: &Path) -> io::Result<Self> {
+        pub(super) fn open(path: &Path) -> io::Result<(Self, Option<io::Error>)> {
             fs::create_dir_all(path)?;
-            Ok(Self(path.to_owned()))
+            Ok((Self(path.to_owned()), None))
         }
 
         pub(super) fn read(&self, name: &str) -> io::Result<File> {
@@ -222,11 +252,18 @@ mod tests {
     use super::*;
 
     fn mode(path: &Path) -> u32 {
-        fs::metadata(path).expect("there").permissions().mode() & 0o777
+        fs::metadata(path).expect("there").permissions().mode() & 0o7777
     }
 
     fn set(path: &Path, mode: u32) {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
+    }
+
+    /// Opened with what it holds.
+    fn opened(path: &Path) -> PrivateFolder {
+        let (folder, emptied) = PrivateFolder::open(path).expect("ours");
+        assert!(emptied.is_none(), "{emptied:?}");
+        folder
     }
 
     fn denied<T: std::fmt::Debug>(result: io::Result<T>) {
@@ -238,7 +275,7 @@ mod tests {
     fn everything_is_closed_from_the_first_moment() {
         let temp = tempfile::tempdir().expect("a folder");
         let path = temp.path().join("home/cache/plugins");
-        let folder = PrivateFolder::open(&path).expect("made");
+        let folder = opened(&path);
         for made in ["home", "home/cache", "home/cache/plugins"] {
             assert_eq!(mode(&temp.path().join(made)), 0o700, "{made}");
         }
@@ -263,7 +300,7 @@ mod tests {
     #[test]
     fn files_that_others_can_change_are_not_handed_out() {
         let temp = tempfile::tempdir().expect("a folder");
-        let folder = PrivateFolder::open(temp.path()).expect("ours");
+        let folder = opened(temp.path());
         let at = |name: &str| temp.path().join(name);
         for (name, loose) in [("group", 0o620), ("all", 0o606)] {
             folder.write(name, b"code").expect("written");
@@ -286,7 +323,7 @@ mod tests {
             return;
         }
         let path = temp.path().join("plugins");
-        let folder = PrivateFolder::open(&path).expect("ours");
+        let folder = opened(&path);
         folder.write("code", b"code").expect("written");
         chown(path.join("code"), Some(65_534), None).expect("root may");
         denied(folder.read("code"));
@@ -295,16 +332,37 @@ mod tests {
     }
 
     #[test]
-    fn a_loose_folder_is_closed_and_a_loose_way_to_it_refused() {
+    fn a_loose_folder_is_emptied_and_closed() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let path = temp.path().join("plugins");
+        // The last is how one that was not emptied to its end was left.
+        for loose in [0o777, 0o770, 0o702, 0o1777, 0o1700] {
+            let folder = opened(&path);
+            folder.write("code", b"code").expect("written");
+            symlink(temp.path(), path.join("link")).expect("a link");
+            fs::create_dir_all(path.join("folder")).expect("a folder");
+            set(&path, loose);
+            let (folder, emptied) = PrivateFolder::open(&path).expect("it is ours to close");
+            assert!(is_untrusted(&emptied.expect("it was loose")), "{loose:o}");
+            assert_eq!(mode(&path), 0o700, "{loose:o}");
+            assert!(folder.read("code").expect("no harm").is_none(), "{loose:o}");
+            assert_eq!(fs::read_dir(&path).expect("there").count(), 1, "{loose:o}");
+        }
+        set(&path, 0o755);
+        opened(&path).write("code", b"code").expect("written");
+        assert_eq!(mode(&path), 0o700, "others could read it, and no more");
+        assert!(opened(&path).read("code").expect("ours").is_some());
+    }
+
+    #[test]
+    fn a_loose_way_to_a_folder_is_refused() {
         let temp = tempfile::tempdir().expect("a folder");
         let path = temp.path().join("above/plugins");
-        PrivateFolder::open(&path).expect("made");
-        set(&path, 0o777);
-        PrivateFolder::open(&path).expect("it is ours to close");
-        assert_eq!(mode(&path), 0o700);
+        opened(&path);
         set(&temp.path().join("above"), 0o770);
         denied(PrivateFolder::open(&path));
         set(&temp.path().join("above"), 0o1777);
-        PrivateFolder::open(&path).expect("in a sticky folder nobody else can replace it");
+        // In a sticky folder nobody else can replace it.
+        opened(&path);
     }
 }

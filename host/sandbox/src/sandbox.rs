@@ -174,7 +174,12 @@ impl Sandbox {
         };
         if let Some(directory) = options.cache_dir {
             match Cache::open(&directory, sandbox.engine.wasmtime()) {
-                Ok(cache) => sandbox.cache = Some(Arc::new(cache)),
+                Ok((cache, emptied)) => {
+                    sandbox.cache = Some(Arc::new(cache));
+                    if let Some(error) = emptied {
+                        sandbox.untrusted(&error);
+                    }
+                }
                 Err(error) if is_untrusted(&error) => {
                     sandbox.untrusted(&error);
                 }

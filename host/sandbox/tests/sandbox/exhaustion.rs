@@ -8,15 +8,13 @@ use runner_sandbox::{CallLimits, Code, limits};
 use crate::hostile::{complete, grade, reason};
 use crate::world::{Measured, Recorder, call, hostile, sandbox};
 
-const SECOND: Duration = Duration::from_secs(1);
-
 #[tokio::test]
 async fn a_guest_that_sleeps_spends_its_guest_time() {
     let sandbox = sandbox();
     let plugin = hostile(&sandbox);
     let host = Recorder::new();
-    let measured = Measured::begin();
     for kind in ["sleep", "sleep-in-turns", "poll-many"] {
+        let measured = Measured::begin();
         let mut short = call(&host);
         short.limits.guest_time = Duration::from_millis(100);
         let called = grade(&plugin, short.clone(), kind).await;
@@ -29,31 +27,33 @@ async fn a_guest_that_sleeps_spends_its_guest_time() {
         };
         let error = complete(&plugin, short, kind).await.result.expect_err(kind);
         assert_eq!(error.code(), Code::C104, "{kind}: {error}");
+        measured.within_bounds_of(kind);
     }
-    measured.within(64, SECOND);
 }
 
 #[tokio::test]
 async fn a_check_that_sleeps_or_grows_ends() {
     let sandbox = sandbox();
-    let measured = Measured::begin();
     for (kind, code) in [
         ("sleep", Code::C104),
         ("hog", Code::C102),
         ("flood", Code::C102),
     ] {
         let plugin = hostile(&sandbox);
+        let measured = Measured::begin();
         let error = plugin.check_config(&format!("\"{kind}\"")).await;
         assert_eq!(error.expect_err(kind).code(), code, "{kind}");
+        measured.within_bounds_of(&format!("check:{kind}"));
     }
-    measured.within(128, 5 * SECOND);
 }
 
 #[tokio::test]
 async fn problems_of_a_check_are_few_and_short() {
     let sandbox = sandbox();
     let plugin = hostile(&sandbox);
+    let measured = Measured::begin();
     let problems = plugin.check_config("\"many-problems\"").await;
+    measured.within_bounds_of("check:many-problems");
     let problems = problems.expect("it answers");
     assert_eq!(problems.len(), 32);
     for (pointer, message) in &problems {
@@ -68,7 +68,6 @@ async fn problems_of_a_check_are_few_and_short() {
 async fn there_is_little_of_a_system() {
     let sandbox = sandbox();
     let host = Recorder::new();
-    let measured = Measured::begin();
     for (kind, says) in [
         ("look-around", "0 variables, 0 arguments, 0 folders"),
         ("stdin", "0 bytes"),
@@ -76,7 +75,9 @@ async fn there_is_little_of_a_system() {
         ("stdout-one-line", "written"),
     ] {
         let plugin = hostile(&sandbox);
+        let measured = Measured::begin();
         assert_eq!(reason(&plugin, call(&host), kind).await, says, "{kind}");
+        measured.within_bounds_of(kind);
     }
     for (kind, code, says) in [
         ("exit", Code::C101, "exited with status 1"),
@@ -86,7 +87,9 @@ async fn there_is_little_of_a_system() {
         ("zeroes", Code::C107, "passed a value"),
     ] {
         let plugin = hostile(&sandbox);
+        let measured = Measured::begin();
         let error = grade(&plugin, call(&host), kind).await.result;
+        measured.within_bounds_of(kind);
         let error = error.expect_err(kind);
         assert_eq!(error.code(), code, "{kind}: {error}");
         assert!(error.to_string().contains(says), "{kind}: {error}");
@@ -94,9 +97,10 @@ async fn there_is_little_of_a_system() {
     let plugin = hostile(&sandbox);
     let mut short = call(&host);
     short.limits.guest_time = Duration::from_millis(100);
+    let measured = Measured::begin();
     let error = grade(&plugin, short, "random-often").await.result;
     assert_eq!(error.expect_err("it ends").code(), Code::C104);
-    measured.within(256, 30 * SECOND);
+    measured.within_bounds_of("random-often");
 }
 
 #[tokio::test]
@@ -127,7 +131,7 @@ async fn what_a_guest_prints_is_bounded() {
             words + text <= limits::MAX_LOG_BYTES + 1_000,
             "{kind}: {words} + {text}"
         );
-        measured.within(96, 10 * SECOND);
+        measured.within_bounds_of(kind);
     }
     let host = Recorder::new();
     reason(&plugin, call(&host), "many-fields").await;
@@ -141,7 +145,9 @@ async fn last_words_are_no_lines_of_ours() {
     let sandbox = sandbox();
     let plugin = hostile(&sandbox);
     let host = Recorder::new();
+    let measured = Measured::begin();
     let error = grade(&plugin, call(&host), "last-words-help").await.result;
+    measured.within_bounds_of("last-words-help");
     let text = error.expect_err("it panics").to_string();
     let helps = text
         .lines()
@@ -154,7 +160,6 @@ async fn last_words_are_no_lines_of_ours() {
 async fn json_of_a_guest_is_bounded_before_it_is_read() {
     let sandbox = sandbox();
     let host = Recorder::new();
-    let measured = Measured::begin();
     for (kind, field, says) in [
         ("deep-json", "metadata-json", "deeper than 100 levels"),
         ("wide-json", "metadata-json", "more than 200000 values"),
@@ -162,6 +167,7 @@ async fn json_of_a_guest_is_bounded_before_it_is_read() {
         ("deep-error", "error.detail-json", "deeper than 100 levels"),
     ] {
         let plugin = hostile(&sandbox);
+        let measured = Measured::begin();
         let error = grade(&plugin, call(&host), kind)
             .await
             .result
@@ -178,10 +184,12 @@ async fn json_of_a_guest_is_bounded_before_it_is_read() {
             .result
             .expect_err(kind);
         assert_eq!(error.code(), Code::C109, "{kind}: {error}");
+        measured.within_bounds_of(kind);
     }
     let plugin = hostile(&sandbox);
+    let measured = Measured::begin();
     assert_eq!(reason(&plugin, call(&host), "colliding-keys").await, "fine");
-    measured.within(256, 30 * SECOND);
+    measured.within_bounds_of("colliding-keys");
 }
 
 #[tokio::test]
@@ -193,5 +201,5 @@ async fn a_request_that_is_too_large_is_not_copied() {
     let error = grade(&plugin, call(&host), "large-request").await.result;
     assert_eq!(error.expect_err("too large").code(), Code::C106);
     assert_eq!(host.http.load(std::sync::atomic::Ordering::SeqCst), 0);
-    measured.within(64, 5 * SECOND);
+    measured.within_bounds_of("large-request");
 }

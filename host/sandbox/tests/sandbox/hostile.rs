@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::world::{Recorder, call, hostile, sandbox};
+use crate::world::{Measured, Recorder, call, hostile, sandbox};
 use runner_sandbox::{Call, CallLimits, Called, Code, Plugin, abi, limits};
 
 /// Calls the assertion `kind` of the hostile guest.
@@ -63,7 +63,9 @@ async fn each_misbehaviour_has_its_code() {
     ] {
         // Loaded anew, so that no row counts toward the next one's crashes.
         let plugin = hostile(&sandbox);
+        let measured = Measured::begin();
         let called = grade(&plugin, tight_unless_large(&host, kind), kind).await;
+        measured.within_bounds_of(kind);
         let error = called.result.expect_err(kind);
         assert_eq!(error.code(), code, "{kind}: {error}");
         let text = error.to_string();
@@ -85,11 +87,13 @@ async fn each_misbehaviour_has_its_code() {
                 "{kind} shows the engine's text: {text}"
             );
         }
+        let measured = Measured::begin();
         assert_eq!(
             reason(&plugin, call(&host), "fine").await,
             "fine",
             "after {kind}"
         );
+        measured.within_bounds_of("fine");
     }
 }
 
@@ -108,10 +112,12 @@ async fn an_answer_that_is_too_large_is_not_copied() {
     let host = Recorder::new();
     for kind in ["flood", "shout"] {
         let plugin = hostile(&sandbox);
+        let measured = Measured::begin();
         let error = grade(&plugin, call(&host), kind)
             .await
             .result
             .expect_err(kind);
+        measured.within_bounds_of(kind);
         assert_eq!(error.code(), Code::C106, "{kind}: {error}");
         assert!(error.to_string().contains("16 MiB"), "{error}");
     }
@@ -126,7 +132,9 @@ async fn time_without_instructions_is_bounded_by_guest_time() {
     let mut call = call(&host);
     call.limits.guest_time = Duration::from_millis(50);
     call.limits.fuel = None;
+    let measured = Measured::begin();
     let called = grade(&plugin, call, "copy").await;
+    measured.within_bounds_of("copy");
     let error = called.result.expect_err("it copies for ever");
     assert_eq!(error.code(), Code::C104, "{error}");
     assert!(error.to_string().contains("0.05 s"), "{error}");
@@ -178,10 +186,12 @@ async fn a_provider_is_checked_as_a_grader_is() {
         ("nan", "completion.cost-usd is NaN"),
         ("negative-cost", "completion.cost-usd is -1"),
     ] {
+        let measured = Measured::begin();
         let error = complete(&plugin, call(&host), name)
             .await
             .result
             .expect_err(name);
+        measured.within_bounds_of(name);
         assert_eq!(error.code(), Code::C109, "{name}: {error}");
         assert!(error.to_string().contains(field), "{error}");
     }
@@ -214,6 +224,7 @@ async fn batches_and_embeddings_have_the_length_asked_for() {
         .evaluate_all(call(&host), batch(&["fine", "fine"]), context())
         .await;
     assert_eq!(called.result.expect("graded").len(), 2);
+    let measured = Measured::begin();
     let called = plugin
         .evaluate_all(call(&host), batch(&["fine", "short"]), context())
         .await;
@@ -239,6 +250,7 @@ async fn batches_and_embeddings_have_the_length_asked_for() {
     let called = plugin
         .embed(call(&host), target("short"), inputs(), context())
         .await;
+    measured.within_bounds_of("short");
     assert_eq!(called.result.expect_err("one short").code(), Code::C109);
 }
 
@@ -248,13 +260,17 @@ async fn log_lines_are_cut_counted_and_the_rest_is_said() {
     let plugin = hostile(&sandbox);
 
     let host = Recorder::new();
+    let measured = Measured::begin();
     assert_eq!(reason(&plugin, call(&host), "chatter").await, "fine");
+    measured.within_bounds_of("chatter");
     let lines = host.lines();
     assert_eq!(lines.len(), limits::MAX_LOG_LINES as usize + 1);
     assert_eq!(lines.last().expect("lines").message, "744 lines dropped");
 
     let host = Recorder::new();
+    let measured = Measured::begin();
     assert_eq!(reason(&plugin, call(&host), "wide-log").await, "fine");
+    measured.within_bounds_of("wide-log");
     assert_eq!(
         host.lines().len(),
         33,
@@ -262,7 +278,9 @@ async fn log_lines_are_cut_counted_and_the_rest_is_said() {
     );
 
     let host = Recorder::new();
+    let measured = Measured::begin();
     assert_eq!(reason(&plugin, call(&host), "long-line").await, "fine");
+    measured.within_bounds_of("long-line");
     let line = &host.lines()[0].message;
     assert!(line.len() <= limits::MAX_LOG_LINE_BYTES, "{}", line.len());
     assert!(line.ends_with("é…"), "cut at a character, with a mark");
@@ -274,7 +292,9 @@ async fn effects_are_counted_and_the_host_never_sees_those_beyond() {
     let plugin = hostile(&sandbox);
     for kind in ["http", "http-all"] {
         let host = Recorder::new();
+        let measured = Measured::begin();
         let called = grade(&plugin, call(&host), kind).await;
+        measured.within_bounds_of(kind);
         assert_eq!(called.usage.http_calls, 100);
         let reason = called.result.expect("called").expect("graded").reason;
         assert_eq!(reason, "64 ok, 36 budget, 0 denied, 0 other", "{kind}");
@@ -282,11 +302,13 @@ async fn effects_are_counted_and_the_host_never_sees_those_beyond() {
     }
     for kind in ["llm", "llm-all", "embed"] {
         let host = Recorder::new();
+        let measured = Measured::begin();
         assert_eq!(
             reason(&plugin, call(&host), kind).await,
             "32 ok, 8 budget, 0 denied, 0 other",
             "{kind}"
         );
+        measured.within_bounds_of(kind);
         assert_eq!(host.llm.load(Ordering::SeqCst), 32, "{kind}");
     }
 }
@@ -388,7 +410,9 @@ async fn check_config_is_asked_with_everything_denied() {
         plugin.check_config("{}").await.expect("it answers"),
         [("/a".to_owned(), "{}".to_owned())]
     );
+    let measured = Measured::begin();
     let error = plugin.check_config("\"spin\"").await.expect_err("it spins");
+    measured.within_bounds_of("check:spin");
     assert_eq!(error.code(), Code::C103, "{error}");
 }
 

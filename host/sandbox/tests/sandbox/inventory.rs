@@ -1,6 +1,7 @@
 //! The list of misbehaviours is whole: each is listed with its test, and each test runs it.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -16,17 +17,37 @@ const SOURCES: [(&str, &str); 4] = [
     ("shapes", include_str!("shapes.rs")),
 ];
 
-/// Name and test of each line of the list's tables.
-fn listed() -> Vec<(&'static str, &'static str)> {
-    let rows = LIST.lines().filter(|line| line.starts_with("| `"));
-    rows.map(|row| {
-        let cells: Vec<&str> = row
+/// A line of the list's tables.
+pub(crate) struct Row {
+    pub(crate) name: &'static str,
+    test: &'static str,
+    /// Most memory that the process may take for it.
+    pub(crate) mebibytes: u64,
+    /// Most CPU time, of all threads.
+    pub(crate) time: Duration,
+}
+
+impl Row {
+    fn of(line: &'static str) -> Self {
+        let cells: Vec<&str> = line
             .split('|')
             .map(|cell| cell.trim().trim_matches('`'))
             .collect();
-        (cells[1], cells[4])
-    })
-    .collect()
+        let bounds = cells[5].strip_suffix(" s");
+        let bounds = bounds.and_then(|bounds| bounds.split_once(" MiB, "));
+        let (memory, time) = bounds.unwrap_or_else(|| panic!("no bounds: {line}"));
+        Self {
+            name: cells[1],
+            test: cells[4],
+            mebibytes: memory.parse().expect("a number of mebibytes"),
+            time: Duration::from_secs(time.parse().expect("a number of seconds")),
+        }
+    }
+}
+
+pub(crate) fn listed() -> Vec<Row> {
+    let rows = LIST.lines().filter(|line| line.starts_with("| `"));
+    rows.map(Row::of).collect()
 }
 
 /// The body of a test.
@@ -54,22 +75,26 @@ fn the_list_has_what_the_guest_has() {
     let known = |name: &str| has.contains(name) || name.starts_with("describe:");
     let listed: BTreeSet<String> = listed()
         .into_iter()
-        .filter(|(name, test)| {
-            known(name) || !name.starts_with("check:") && !test.starts_with("shapes::")
+        .filter(|row| {
+            known(row.name) || !row.name.starts_with("check:") && !row.test.starts_with("shapes::")
         })
-        .map(|(name, _)| name.to_owned())
+        .map(|row| row.name.to_owned())
         .collect();
     assert_eq!(listed, has);
     assert!(has.len() >= 60, "{}", has.len());
 }
 
 #[test]
-fn each_is_run_by_the_test_that_is_named() {
-    for (name, test) in listed() {
+fn each_is_run_and_measured_by_the_test_that_is_named() {
+    for Row { name, test, .. } in listed() {
         let (_, word) = name.split_once(':').unwrap_or(("", name));
         let body = body(test);
         let runs =
             body.contains(&format!("\"{word}\"")) || body.contains(&format!("\\\"{word}\\\""));
         assert!(runs, "{test} does not run `{name}`");
+        assert!(
+            body.contains(".within_bounds_of("),
+            "{test} does not measure `{name}`"
+        );
     }
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::inventory::listed;
 use async_trait::async_trait;
 use runner_sandbox::{Call, CallLimits, Host, Options, Plugin, Sandbox, abi};
 use tokio::sync::Notify;
@@ -224,6 +225,16 @@ impl Measured {
             memory: status("VmRSS:"),
             cpu: cpu(),
         }
+    }
+
+    /// Asserts that no more was taken than the list of misbehaviours allows this one.
+    #[track_caller]
+    pub(crate) fn within_bounds_of(&self, name: &str) {
+        let rows = listed();
+        let row = rows.iter().find(|row| row.name == name);
+        let row = row.unwrap_or_else(|| panic!("`{name}` is not listed"));
+        print!("{name}: ");
+        self.within(row.mebibytes, row.time);
     }
 
     /// Asserts that no more than this was taken.

@@ -45,6 +45,7 @@ pub use script::{Code, CodeFile, CodeFiles, ProviderCode, Script};
 pub(crate) use variables::{Axes, VarFiles};
 
 pub use crate::elements::output_path::OutputPath;
+pub use crate::elements::test_options::RUN_OPTIONS;
 pub use crate::template::FilterCall;
 use crate::template::{Prepared, RenderError, Results};
 

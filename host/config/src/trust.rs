@@ -129,7 +129,7 @@ pub enum TrustSubject {
         /// The digest of everything that the row says of it.
         sha256: String,
     },
-    /// An option of a row that changes how its request is sent.
+    /// An option of a row that says more of its request than what is asked of the model.
     RequestOption {
         /// Its name.
         name: String,

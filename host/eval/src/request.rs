@@ -5,31 +5,9 @@
 //! (`{"type": "text"}`, `{"type": "image_url"}`, `tool_calls`). What it does not know it keeps
 //! verbatim as `part.other`, so that a newer API feature is the plugin's business, not ours.
 
-use runner_config::plan::{Case, ChatMessage, Rendered};
+use runner_config::plan::{Case, ChatMessage, RUN_OPTIONS, Rendered};
 use runner_sandbox::abi::{Message, Part, Request, Role, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
-
-/// Keys of a test's `options` that steer the run and are not for the provider.
-const RUN_OPTIONS: [&str; 18] = [
-    "prefix",
-    "suffix",
-    "repeat",
-    "transform",
-    "postprocess",
-    "transformVars",
-    "storeOutputAs",
-    "provider",
-    "rubricPrompt",
-    "factuality",
-    "disableVarExpansion",
-    "disableConversationVar",
-    "disableDefaultAsserts",
-    "rawVars",
-    "runSerially",
-    "timeoutMs",
-    "delay",
-    "tools_json",
-];
 
 /// The request for a case's prompt; `reads_vars`: whether the provider fills in templates itself.
 pub(crate) fn request(case: &Case, rendered: Rendered, reads_vars: bool) -> Request {

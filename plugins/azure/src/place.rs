@@ -1,8 +1,7 @@
 //! Where a deployment is: the resource's address, the path to the deployment, the version.
 
-use std::fmt::Write as _;
-
 use plugin_model_api::knobs::Knobs;
+use plugin_model_api::path::{encoded, segment};
 use runner_plugin::Error;
 use runner_plugin::json::Value;
 
@@ -35,8 +34,10 @@ impl Place {
         let version = version.or((!like_openai).then_some(VERSION));
         Ok(Self {
             names_model: like_openai,
-            deployment: escaped(deployment),
-            query: version.map_or_else(String::new, |version| format!("?api-version={version}")),
+            deployment: segment(deployment)?,
+            query: version.map_or_else(String::new, |version| {
+                format!("?api-version={}", encoded(version))
+            }),
         })
     }
 
@@ -54,19 +55,6 @@ impl Place {
 fn of_host(host: &str) -> String {
     let bare = host.trim_start_matches("https://").trim_end_matches('/');
     format!("https://{bare}")
-}
-
-/// A name as a part of a path. It is a stranger's and must not become several parts.
-fn escaped(name: &str) -> String {
-    let mut path = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            path.push(char::from(byte));
-        } else {
-            write!(path, "%{byte:02X}").expect("a string takes everything");
-        }
-    }
-    path
 }
 
 /// Two addresses: requests would go to the one that the user does not mean.

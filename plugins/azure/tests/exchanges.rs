@@ -81,6 +81,14 @@ fn addresses_are_found_in_each_form() {
         let model = body.expect("a JSON body").get("model").cloned();
         assert_eq!(model, url.contains("/v1/").then(|| json!("a/b")), "{url}");
     }
+    let escape = config(&json!({ "apiVersion": "1&evil=1#" }));
+    let url = URL.replace("2024-10-21", "1%26evil%3D1%23");
+    sent("azure:chat:d", &escape, &request, &url);
+    for deployment in [".", ".."] {
+        let target = testing::target("azure:chat:d", &config(&json!({ "model": deployment })));
+        let error = Azure::complete(&target, &request, &testing::context()).expect_err("a step");
+        assert_eq!(error.code, ErrorCode::InvalidRequest, "{deployment}");
+    }
     let target = testing::target("azure:chat:d", &json!({}));
     let error = Azure::complete(&target, &request, &testing::context()).expect_err("nowhere");
     assert_eq!(error.code, ErrorCode::InvalidRequest);

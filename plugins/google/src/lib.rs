@@ -14,6 +14,7 @@ mod messages;
 mod vectors;
 
 use plugin_model_api::knobs::{self, Api, Knobs};
+use plugin_model_api::path::segment;
 use plugin_model_api::{failure, schema};
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
@@ -87,7 +88,9 @@ impl Provider for Google {
 
     fn check_target(target: &Target) -> Result<(), Error> {
         let (_, named) = form(target)?;
-        Knobs::check_model(&API, target, named)
+        let mut knobs = Knobs::read_target(&API, target)?;
+        let model = knobs.model(target, named)?;
+        path(&knobs, &model, "").map(drop)
     }
 
     fn complete(
@@ -105,7 +108,7 @@ impl Provider for Google {
         let mut knobs = Knobs::read(&API, target, request)?;
         let model = knobs.model(target, named)?;
         let body = body::of(&knobs, request)?;
-        let path = path(&knobs, &model, "generateContent");
+        let path = path(&knobs, &model, "generateContent")?;
         let response = check(&knobs.post(&path, &body, &model).send()?)?;
         answer::completion(&response, request.response_schema_json.is_some())
     }
@@ -127,7 +130,7 @@ impl ProviderEmbed for Google {
         let mut knobs = Knobs::read_target(&API, target)?;
         let model = knobs.model(target, named)?;
         let body = vectors::body(&knobs, &model, inputs);
-        let path = path(&knobs, &model, "batchEmbedContents");
+        let path = path(&knobs, &model, "batchEmbedContents")?;
         let response = check(&knobs.post(&path, &body, &model).send()?)?;
         vectors::read(&response, inputs.len())
     }
@@ -145,11 +148,12 @@ fn form(target: &Target) -> Result<(Option<&'static str>, &str), Error> {
     Ok((form.map(|_| "embedding"), named))
 }
 
-fn path(knobs: &Knobs, model: &str, method: &str) -> String {
-    let version = knobs.text("apiVersion").unwrap_or(VERSION);
+fn path(knobs: &Knobs, model: &str, method: &str) -> Result<String, Error> {
+    let version = segment(knobs.text("apiVersion").unwrap_or(VERSION))?;
     // Tuned models have a collection of their own, which their names begin with.
     let folder = if model.contains('/') { "" } else { "models/" };
-    format!("/{version}/{folder}{model}:{method}")
+    let model: Vec<String> = model.split('/').map(segment).collect::<Result<_, _>>()?;
+    Ok(format!("/{version}/{folder}{}:{method}", model.join("/")))
 }
 
 /// As the shared check; and a daily quota is not worth a retry in this run.

@@ -49,6 +49,48 @@ fn address_and_version_come_from_the_config() {
 }
 
 #[test]
+fn names_stay_parts_of_the_path() {
+    let asked = |options: Value| Request {
+        options_json: Some(options.to_string()),
+        ..Request::new("Hi")
+    };
+    let base = "https://generativelanguage.googleapis.com";
+    for (options, path) in [
+        (
+            json!({ "model": "x:delete?alt=json#" }),
+            "v1beta/models/x%3Adelete%3Falt%3Djson%23:generateContent",
+        ),
+        (
+            json!({ "model": "models/%2e%2e" }),
+            "v1beta/models/%252e%252e:generateContent",
+        ),
+        (
+            json!({ "apiVersion": "../evil?k=1#" }),
+            "..%2Fevil%3Fk%3D1%23/models/m:generateContent",
+        ),
+    ] {
+        let request = asked(options);
+        sent("google:m", &json!({}), &request, &format!("{base}/{path}"));
+    }
+    for options in [
+        json!({ "model": "../../v1beta/files/abc:delete?alt=json#" }),
+        json!({ "model": "tunedModels/." }),
+        json!({ "model": "models//x" }),
+        json!({ "apiVersion": ".." }),
+    ] {
+        let target = testing::target("google:m", &json!({}));
+        let answer = Google::complete(&target, &asked(options), &testing::context());
+        assert_eq!(
+            answer.expect_err("no address").code,
+            ErrorCode::InvalidRequest
+        );
+    }
+    let target = testing::target("google:models/..", &json!({}));
+    let error = Google::check_target(&target).expect_err("no model");
+    assert_eq!(error.code, ErrorCode::InvalidRequest);
+}
+
+#[test]
 fn what_shapes_the_answer_goes_into_its_own_object() {
     let config = json!({
         "temperature": 0.5, "maxOutputTokens": 9, "top_p": 0.9, "topK": 3, "stop": "END",

@@ -132,6 +132,24 @@ mod tests {
     }
 
     #[test]
+    fn variables_of_an_address_are_taken_at_its_place() {
+        for config in [
+            "{ apiBaseUrl: 'https://{{env.A}}.example', headers: { h: '{{env.B}}' } }",
+            "{ headers: { h: '{{env.B}}' }, apiBaseUrl: 'https://x.example/{{ env.A | lower }}' }",
+            "{ user: &a 'https://{{env.A}}.example', headers: { h: '{{env.B}}' }, apiBaseUrl: *a }",
+        ] {
+            let folder = folder(config).env("A", "a").env("B", "b");
+            let provider = &folder.plan().columns[0].provider;
+            let at = provider.places.of("/apiBaseUrl").expect("it is written");
+            let here = provider.env_reads.iter();
+            let here = here.filter(|read| (read.at.line, read.at.column) == (at.line, at.column));
+            let names: Vec<&str> = here.map(|read| &*read.name).collect();
+            assert_eq!(names, ["A"], "{config}");
+            assert!(provider.env_reads.iter().any(|read| read.name == "B"));
+        }
+    }
+
+    #[test]
     fn files_stand_anywhere_in_it_and_text_is_text() {
         let folder = folder("{ a: { b: ['file://note.md'] }, transform: 'file://x.js' }");
         let plan = folder.file("note.md", "{{ prompt }}\n").plan();

@@ -18,29 +18,86 @@ use crate::trust::{TrustRequest, TrustSubject};
 /// case each. For data that must not be read as anything but itself.
 pub(crate) const RAW_VARS: &str = "rawVars";
 
-/// What says where and how a request is sent. Values may go into a request; who wrote the request
-/// is the config. The list is the host's own, whatever plugin reads such an option: a plugin may be
-/// a stranger's too, so it isn't asked which of its options are dangerous in a stranger's rows.
-const TRANSPORT: [&str; 18] = [
-    "url",
-    "basePath",
-    "useHttps",
-    "method",
-    "headers",
-    "body",
-    "queryParams",
-    "request",
-    "transformRequest",
-    "transformResponse",
-    "responseTransform",
-    "responseParser",
-    "validateStatus",
-    "apiBaseUrl",
-    "apiHost",
-    "apiKey",
-    "apiKeyEnvar",
-    // How often it is sent.
-    "repeat",
+/// Options that steer the run and are not for the provider.
+pub const RUN_OPTIONS: [&str; 18] = [
+    "prefix",
+    "suffix",
+    REPEAT,
+    "transform",
+    "postprocess",
+    "transformVars",
+    "storeOutputAs",
+    "provider",
+    "rubricPrompt",
+    "factuality",
+    "disableVarExpansion",
+    "disableConversationVar",
+    "disableDefaultAsserts",
+    RAW_VARS,
+    "runSerially",
+    "timeoutMs",
+    "delay",
+    "tools_json",
+];
+
+/// How often a test is sent.
+const REPEAT: &str = "repeat";
+
+/// What a row may ask of the model that the config chose: how it samples, how long and in which
+/// form it answers, with which tools. [`is_spelt`] finds the other spellings of a name.
+///
+/// A row sets nothing else of its request: what is not known here may be an address, a header, a
+/// model at another price, or the whole body. The list is the host's own, whatever plugin reads
+/// the options: a plugin may be a stranger's too, so it isn't asked what is harmless.
+const OF_THE_ANSWER: [&str; 43] = [
+    // Sampling.
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "typical_p",
+    "seed",
+    "random_seed",
+    "presence_penalty",
+    "frequency_penalty",
+    "repetition_penalty",
+    "repeat_penalty",
+    "logit_bias",
+    // Length.
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "max_new_tokens",
+    "num_predict",
+    "stop",
+    "stop_sequences",
+    // Form.
+    "response_format",
+    "response_schema",
+    "response_json_schema",
+    "response_mime_type",
+    "output_format",
+    "format",
+    "text",
+    "verbosity",
+    "logprobs",
+    "top_logprobs",
+    "response_logprobs",
+    // Reasoning.
+    "reasoning",
+    "reasoning_effort",
+    "include_reasoning",
+    "thinking",
+    "thinking_config",
+    "think",
+    "effort",
+    // Tools.
+    "tools",
+    "tool_choice",
+    "tool_config",
+    "parallel_tool_calls",
+    "functions",
+    "function_call",
 ];
 
 /// The longest time that a test may work, a day, in milliseconds.
@@ -62,11 +119,11 @@ pub(crate) fn read(
             reading.declared.note_reads_of_part(text, &affix.at());
         }
     }
-    ask_for_transport(entry, findings);
+    ask_for_steering(entry, findings);
     if let Some(timeout) = entry.get("timeoutMs") {
         timeout.want_count(findings, 0, MAX_TIMEOUT_MS);
     }
-    if let Some(repeat) = entry.get("repeat") {
+    if let Some(repeat) = entry.get(REPEAT) {
         repeat.want_count(findings, 1, u64::from(u32::MAX));
     }
     if let Some(register) = entry.get("storeOutputAs")
@@ -107,10 +164,10 @@ pub(crate) fn read(
     }
 }
 
-/// Notes the options of a row that change how its request is sent.
-fn ask_for_transport(entry: &Entry<'_>, findings: &Findings) {
+/// Notes the options of a row that are not a row's to set.
+fn ask_for_steering(entry: &Entry<'_>, findings: &Findings) {
     let asked = entry.fields().filter(|_| entry.origin.is_data());
-    for (key, value) in asked.filter(|(key, _)| TRANSPORT.contains(key)) {
+    for (key, value) in asked.filter(|(key, _)| !is_for_rows(key)) {
         findings.trust_request(TrustRequest {
             subject: TrustSubject::RequestOption {
                 name: key.to_owned(),
@@ -120,6 +177,19 @@ fn ask_for_transport(entry: &Entry<'_>, findings: &Findings) {
             at: value.at(),
         });
     }
+}
+
+/// Whether a row may set an option unasked. What the run reads has checks of its own, but for how
+/// often a row is sent.
+fn is_for_rows(key: &str) -> bool {
+    let is_runs = RUN_OPTIONS.contains(&key) && key != REPEAT;
+    is_runs || OF_THE_ANSWER.iter().any(|name| is_spelt(key, name))
+}
+
+/// Whether two names are one to a person: `maxTokens` and `max_tokens`.
+fn is_spelt(one: &str, other: &str) -> bool {
+    let letters = |name: &str| name.replace('_', "").to_ascii_lowercase();
+    letters(one) == letters(other)
 }
 
 /// What the file holds that a value names, if it does.
@@ -169,9 +239,12 @@ pub(crate) fn timeout(options: &Map<String, Value>) -> TestTimeout {
 /// `repeat` among the options.
 pub(crate) fn repeat(options: &Map<String, Value>) -> Option<u32> {
     options
-        .get("repeat")?
+        .get(REPEAT)?
         .as_u64()?
         .try_into()
         .ok()
         .filter(|repeat| *repeat > 0)
 }
+
+#[cfg(test)]
+mod tests;

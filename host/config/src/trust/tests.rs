@@ -99,22 +99,6 @@ fn a_provider_of_a_row_names_files_as_a_row_may() {
     assert!(requests[1].starts_with(asked), "{}", requests[1]);
 }
 
-#[test]
-fn options_of_a_row_say_nothing_of_how_a_request_is_sent() {
-    let row = r#"{ "vars": { "q": "1" }, "options": { "url": "http://x", "temperature": 1, "basePath": "/b", "useHttps": false, "headers": { "a": "b" } } }"#;
-    assert_eq!(
-        data("t.jsonl", row).requests(),
-        [
-            "t.jsonl:1:45: options.url: set `url` of its request to \"http://x\"",
-            "t.jsonl:1:87: options.basePath: set `basePath` of its request to \"/b\"",
-            "t.jsonl:1:105: options.useHttps: set `useHttps` of its request to false",
-            "t.jsonl:1:123: options.headers: set `headers` of its request to {\"a\":\"b\"}",
-        ]
-    );
-    let config = format!("prompts: [p]\nproviders: [echo]\ntests: [{row}]");
-    assert_eq!(Folder::new(&config).requests(), [""; 0]);
-}
-
 /// Everything that a row can name a file by.
 const NAMING: [&str; 5] = [
     r#"{ "vars": { "q": "FILE" } }"#,

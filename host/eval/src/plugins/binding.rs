@@ -109,6 +109,21 @@ struct Address {
     patterns: Vec<OriginPattern>,
     named: Named,
     at: Position,
+    /// Whether that is the place of its own text, and not of the whole provider.
+    is_exact: bool,
+}
+
+impl Address {
+    /// Those of a provider's variables that the address may be made of.
+    fn named_by(&self, reads: &[EnvRead]) -> Vec<EnvRead> {
+        let is_here = |at: &Position| {
+            (&at.file, at.line, at.column) == (&self.at.file, self.at.line, self.at.column)
+        };
+        let mine = reads
+            .iter()
+            .filter(|read| !self.is_exact || is_here(&read.at));
+        mine.cloned().collect()
+    }
 }
 
 impl Binder<'_> {
@@ -254,6 +269,8 @@ impl Binder<'_> {
         mut takes: Vec<EnvRead>,
     ) -> Result<Bound, BindError> {
         let address = self.address(wants, provider, config)?;
+        // Before the credentials, which are no part of it.
+        let named_by = address.named_by(&takes);
         let hosts = &address.patterns;
         let mut credentials = BTreeMap::new();
         let keyless = config.get("apiKeyRequired") == Some(&Value::Bool(false));
@@ -289,6 +306,7 @@ impl Binder<'_> {
                 at: address.at.clone(),
                 own: own.clone(),
                 takes: takes.clone(),
+                named_by: named_by.clone(),
             });
         }
         Ok(Bound {
@@ -313,6 +331,7 @@ impl Binder<'_> {
                 patterns: stated,
                 named: Named::Vendor,
                 at: provider.at.clone(),
+                is_exact: false,
             });
         };
         let to = configured_origin(provider, key, address)?;
@@ -338,6 +357,7 @@ impl Binder<'_> {
         Ok(Address {
             patterns: vec![to],
             named,
+            is_exact: at.is_some(),
             at: at.unwrap_or(&provider.at).clone(),
         })
     }
@@ -352,6 +372,7 @@ impl Binder<'_> {
                 at: at.clone(),
                 own: BTreeSet::new(),
                 takes: takes.to_vec(),
+                named_by: takes.to_vec(),
             });
         }
     }

@@ -45,6 +45,8 @@ pub(super) struct Way {
     pub(super) own: BTreeSet<String>,
     /// Variables of the process's environment that go there.
     pub(super) takes: Vec<EnvRead>,
+    /// Those that its name may be made of.
+    pub(super) named_by: Vec<EnvRead>,
 }
 
 /// What is noted while a plan is bound.
@@ -123,11 +125,12 @@ impl Ways {
     }
 
     /// Looks up the names that were not looked up yet. One that may hold the value of a variable
-    /// waits until that may be sent there: looking it up tells it.
+    /// waits until that may be sent there: looking it up tells it. An address asks nobody, so that
+    /// it never waits.
     pub(crate) async fn look_up(&mut self, lookup: &dyn Lookup, agreements: &Agreements) {
-        let may_go = |way: &Way| {
-            let mut needs = way.takes.iter().filter_map(|read| self.sends(way, read));
-            needs.all(|need| agreements.cover(&need))
+        let may_go = |way: &Way, origin: &Origin| {
+            let mut needs = way.named_by.iter().filter_map(|read| self.sends(way, read));
+            origin.address().is_some() || needs.all(|need| agreements.cover(&need))
         };
         let mut wanted: Vec<(Origin, &Way)> = Vec::new();
         for way in &self.each {
@@ -137,7 +140,7 @@ impl Ways {
             let mut known = self.looked_up.iter().map(|(known, _)| known);
             let is_known = known.any(|known| known == origin);
             let is_wanted = wanted.iter().any(|(known, _)| known == origin);
-            if !is_known && !is_wanted && !is_loopback(origin) && may_go(way) {
+            if !is_known && !is_wanted && !is_loopback(origin) && may_go(way, origin) {
                 wanted.push((origin.clone(), way));
             }
         }

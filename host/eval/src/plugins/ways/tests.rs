@@ -25,6 +25,7 @@ fn way(to: &str, named: Named, takes: &[&str]) -> Way {
         at: Position::default(),
         own: ["KEY".to_owned()].into(),
         takes: takes.iter().map(|name| read(name)).collect(),
+        named_by: Vec::new(),
     }
 }
 
@@ -184,7 +185,11 @@ async fn an_address_that_is_or_leads_inside_is_asked_for() {
 
 #[tokio::test]
 async fn a_name_that_holds_a_variable_is_looked_up_when_that_may_be_told() {
-    let mut ways = ways(vec![way("https://inside.example", Named::Text, &["AWS"])]);
+    let spelt = Way {
+        named_by: vec![read("AWS")],
+        ..way("https://inside.example", Named::Text, &["AWS"])
+    };
+    let mut ways = ways(vec![spelt]);
     let names = Names::default();
     ways.look_up(&names, &Agreements::default()).await;
     assert!(names.0.lock().expect("no panic").is_empty());
@@ -198,6 +203,31 @@ async fn a_name_that_holds_a_variable_is_looked_up_when_that_may_be_told() {
     ways.look_up(&names, &agreed).await;
     assert_eq!(*names.0.lock().expect("no panic"), ["inside.example"]);
     assert_eq!(ways.needs().len(), 2);
+}
+
+#[tokio::test]
+async fn nothing_waits_for_what_its_name_does_not_hold() {
+    let address = Way {
+        named_by: vec![read("AWS")],
+        ..way("http://10.0.0.1", Named::Text, &["KEY", "AWS"])
+    };
+    for way in [
+        address,
+        way("https://inside.example", Named::Text, &["KEY", "AWS"]),
+    ] {
+        let to = way.to.to_string();
+        let mut ways = ways(vec![way]);
+        ways.look_up(&Names::default(), &Agreements::default())
+            .await;
+        assert_eq!(
+            needs(&ways),
+            [
+                format!("send the environment variable KEY to {to}"),
+                format!("send the environment variable AWS to {to}"),
+                format!("connect to {to}, a private or link-local address"),
+            ]
+        );
+    }
 }
 
 #[test]

@@ -3,7 +3,8 @@
 //! Each row was once enough to send a key, a variable or a file of the user's to a server of the
 //! row's choice. The server here is the stranger's; it must see nothing.
 
-use runner_tests::{Answer, Finished, ModelApi, Run};
+use runner_tests::{Answer, Finished, ModelApi, Run, Seen};
+use serde_json::{Value, json};
 
 const KEY: &str = "sk-test-0123456789-very-secret";
 const OTHER: &str = "wJalrXUtnFEMI-aws-secret";
@@ -229,4 +230,107 @@ fn rows_that_were_agreed_to_run_unchanged() {
     let vouched = "prompts: ['{{q}}']\nproviders: [echo]\ntests: [{ path: file://rows.jsonl, trust: config }]\n";
     let vouched = victim("rows.jsonl", &row).config(vouched).finish();
     vouched.expect_code(0);
+}
+
+/// Providers of the config, whose requests have a key; the server answers in the form of each.
+fn providers(api: &ModelApi) -> [Value; 3] {
+    api.always(Answer::json(&json!({
+        "choices": [{ "message": { "content": "fine" } }],
+        "content": [{ "type": "text", "text": "fine" }],
+        "candidates": [{ "content": { "parts": [{ "text": "fine" }] } }],
+    })));
+    let provider = |id: &str, base: &str| {
+        let address = format!("{}{base}", api.url());
+        json!({ "id": id, "config": { "apiBaseUrl": address, "apiVersion": "v1" } })
+    };
+    [
+        provider("openai:chat:m", "/v1"),
+        provider("anthropic:messages:m", ""),
+        provider("google:m", ""),
+    ]
+}
+
+/// The run of somebody who asks `provider` the stranger's rows, which have these options.
+fn asks(provider: &Value, options: &[Value]) -> Run {
+    let rows = options.iter().enumerate();
+    let rows = rows.map(|(q, options)| json!({ "vars": { "q": q }, "options": options }));
+    let rows: Vec<String> = rows.map(|row| row.to_string()).collect();
+    let config =
+        format!("prompts: ['{{{{q}}}}']\nproviders: [{provider}]\ntests: file://rows.jsonl\n");
+    let run = victim("rows.jsonl", &rows.join("\n")).config(&config);
+    run.env("ANTHROPIC_API_KEY", KEY).env("GEMINI_API_KEY", KEY)
+}
+
+#[test]
+fn rows_steer_no_request_of_a_provider_of_the_config() {
+    let api = ModelApi::start();
+    let [openai, anthropic, google] = providers(&api);
+    let escape = json!("../../v1beta/files/abc:delete?alt=json#");
+    for (provider, name, value) in [
+        (&google, "model", &escape),
+        (&google, "apiVersion", &json!("../../evil?k=1#")),
+        (
+            &google,
+            "passthrough",
+            &json!({ "contents": null, "evil": 1 }),
+        ),
+        (&openai, "model", &json!("gpt-9")),
+        (&openai, "messages", &json!([])),
+        (&openai, "organization", &json!("org-evil")),
+        (&openai, "apiKeyRequired", &json!(false)),
+        (
+            &openai,
+            "passthrough",
+            &json!({ "model": "gpt-9", "messages": [] }),
+        ),
+        (&anthropic, "beta", &json!(["evil"])),
+        (&anthropic, "extra_body", &json!({ "model": "evil" })),
+    ] {
+        let options = json!({ "temperature": 0.5, name: value });
+        let finished = asks(provider, &[options]).finish();
+        let expected = [format!("set `{name}` of its request to {value}")];
+        assert_eq!(asked(&finished, "rows.jsonl"), expected);
+    }
+    assert!(api.requests().is_empty(), "nothing was sent");
+    // Agreed to, an option works; a name is a name even then.
+    let agreed = |provider, options| asks(provider, &[options]).arg("--trust-data").finish();
+    agreed(&google, json!({ "model": escape }));
+    assert!(api.requests().is_empty(), "nothing was sent");
+    agreed(&openai, json!({ "organization": "org-x" })).expect_code(0);
+    let seen = api.requests();
+    assert_eq!(seen[0].header("openai-organization"), Some("org-x"));
+}
+
+#[test]
+fn options_of_rows_shape_the_answer_alone() {
+    /// All of a request but what a row asks of the model.
+    fn envelope(seen: &Seen) -> (&str, &str, Vec<&(String, String)>, &Value) {
+        let headers = seen.headers.iter();
+        let headers = headers.filter(|(name, _)| name != "content-length");
+        (
+            &seen.method,
+            &seen.path,
+            headers.collect(),
+            &seen.json["model"],
+        )
+    }
+    let schema = json!({ "type": "object" });
+    let format = json!({ "type": "json_schema", "json_schema": { "name": "n", "schema": schema } });
+    for index in 0..3 {
+        let api = ModelApi::start();
+        let provider = &providers(&api)[index];
+        let options = [
+            json!({}),
+            json!({ "temperature": 0.5, "maxTokens": 9, "max_tokens": 9, "stop": ["x"], "seed": 1 }),
+            json!({ "temperature": 0.5, "response_format": format, "tools": [], "tool_choice": "auto", "prefix": "p" }),
+        ];
+        asks(provider, &options).finish().expect_code(0);
+        let seen = api.requests();
+        assert_eq!(seen.len(), 3, "{provider}");
+        let has = |seen: &&Seen| seen.json.to_string().contains("\"temperature\":0.5");
+        assert_eq!(seen.iter().filter(has).count(), 2, "{provider}");
+        for other in &seen[1..] {
+            assert_eq!(envelope(other), envelope(&seen[0]), "{provider}");
+        }
+    }
 }

@@ -442,3 +442,23 @@ fn a_private_address_is_asked_for() {
         finished.stderr
     );
 }
+
+#[test]
+fn an_address_is_shown_together_with_the_key_that_goes_there() {
+    let first = run(&config("http://10.0.0.1:1")).finish();
+    let lines = "  promptfooconfig.yaml:5:19: send the environment variable OPENAI_API_KEY to http://10.0.0.1:1\n  \
+         promptfooconfig.yaml:5:19: connect to http://10.0.0.1:1, a private or link-local address\n";
+    first.expect_code(2);
+    assert!(first.stderr.contains(lines), "{}", first.stderr);
+    let show = first.again().args(["trust", "--show"]);
+    let shown = show.clone().finish();
+    shown.expect_code(2);
+    let heading = "the config asks for what needs your agreement; not agreed to:\n";
+    assert_eq!(shown.stdout, format!("{heading}{lines}"));
+    let agreed = first.again().args(["trust", "--yes"]).finish();
+    agreed.expect_code(0);
+    assert_eq!(agreed.stdout, format!("agreed to:\n{lines}"));
+    let after = show.finish();
+    after.expect_code(0);
+    assert_eq!(after.stdout, format!("agreed to:\n{lines}"));
+}

@@ -185,12 +185,18 @@ fn compiled_code_that_others_can_change_is_not_run() {
         assert_eq!(mode & 0o777, 0o600, "{}", file.display());
     }
 
-    // Who can replace the folder can replace what is in it: it is closed before it is looked at.
-    let cache = folder.parent().expect("a folder above");
-    fs::set_permissions(cache, Permissions::from_mode(0o777)).expect("it is ours");
-    let open = first.again().args(["eval"]).finish();
-    open.expect_code(0);
-    assert_eq!(warned(&open), 0, "{}", open.stderr);
-    let mode = fs::metadata(cache).expect("there").permissions().mode();
-    assert_eq!(mode & 0o777, 0o700);
+    // Who could change a folder could give one file another's name, or put another folder there.
+    for loose in [&*folder, folder.parent().expect("a folder above")] {
+        fs::set_permissions(loose, Permissions::from_mode(0o777)).expect("it is ours");
+        let trap = folder.join("trap.component");
+        fs::write(&trap, "code").expect("written");
+        let open = first.again().args(["eval"]).finish();
+        open.expect_code(0);
+        assert_eq!(warned(&open), 1, "{}: {}", loose.display(), open.stderr);
+        assert!(!trap.exists(), "what was there is gone");
+        let mode = fs::metadata(loose).expect("there").permissions().mode();
+        assert_eq!(mode & 0o7777, 0o700, "{}", loose.display());
+        let closed = first.again().args(["eval"]).finish();
+        assert_eq!(warned(&closed), 0, "{}", closed.stderr);
+    }
 }

@@ -60,9 +60,10 @@ impl Home {
                     .help("set RUNNER_HOME to a folder that can be written to")
             })?;
         }
-        // Earlier versions let others look into this one.
+        // Earlier versions let others look into this one. If it is not the user's to close, the
+        // sandbox finds that.
         #[cfg(unix)]
-        close_to_others(&self.cache);
+        drop(close_to_others(&self.cache, &self.compiled_plugins()));
         Ok(())
     }
 
@@ -95,18 +96,31 @@ fn private(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Takes the rights of others from a folder, if it is the user's; if it isn't, what is in it is
-/// private all the same.
+/// Takes the rights of others from the folder of caches, if it is the user's; if it isn't, what is
+/// in it is private all the same.
+///
+/// Whoever could write to it could put another folder in the place of that for compiled code. So
+/// that one gets the mark by which the sandbox knows a folder to empty, and a link there goes. The
+/// mark is on the outer folder until then, for the next to see should this one end.
 #[cfg(unix)]
-fn close_to_others(folder: &Path) {
+fn close_to_others(cache: &Path, compiled: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    let mode = |metadata: fs::Metadata| metadata.permissions().mode();
-    if fs::metadata(folder).is_ok_and(|metadata| mode(metadata) & 0o077 != 0) {
-        drop(fs::set_permissions(
-            folder,
-            PermissionsExt::from_mode(0o700),
-        ));
+    const MARKED: u32 = 0o1700;
+    let set = |folder: &Path, mode| fs::set_permissions(folder, PermissionsExt::from_mode(mode));
+    let mode = fs::metadata(cache)?.permissions().mode();
+    if mode & 0o1022 != 0 {
+        set(cache, MARKED)?;
+        match fs::symlink_metadata(compiled) {
+            Ok(its) if its.is_dir() => set(compiled, MARKED)?,
+            Ok(_) => fs::remove_file(compiled)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
     }
+    if mode & 0o1077 != 0 {
+        set(cache, 0o700)?;
+    }
+    Ok(())
 }
 
 /// The bundled plugins: in `RUNNER_BUNDLED_PLUGINS`, whatever they are, or those that this program
@@ -185,6 +199,44 @@ mod tests {
             assert_eq!(mode(Path::new(&home)), outer, "{name}");
             assert_eq!(mode(&Path::new(&home).join("cache")), 0o700, "{name}");
         }
+    }
+
+    /// By the mark the sandbox knows what not to trust.
+    #[cfg(unix)]
+    #[test]
+    fn compiled_code_in_a_folder_that_others_could_change_is_marked() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let folder = tempfile::tempdir().expect("a folder");
+        let (cache, inner) = (
+            folder.path().join("cache"),
+            folder.path().join("cache/inner"),
+        );
+        let mode = |path: &Path| {
+            let metadata = fs::metadata(path).expect("it is there");
+            metadata.permissions().mode() & 0o7777
+        };
+        let set = |path: &Path, mode| {
+            fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("it is ours");
+        };
+        fs::create_dir_all(&inner).expect("made");
+        let outside = mode(folder.path());
+        // The last is how one that was not closed to its end was left.
+        for (loose, expected) in [(0o755, 0o700), (0o775, 0o1700), (0o1700, 0o1700)] {
+            set(&inner, 0o700);
+            set(&cache, loose);
+            close_to_others(&cache, &inner).expect("it is ours");
+            assert_eq!((mode(&cache), mode(&inner)), (0o700, expected), "{loose:o}");
+        }
+        fs::remove_dir(&inner).expect("it is empty");
+        symlink(folder.path(), &inner).expect("a link");
+        set(&cache, 0o777);
+        close_to_others(&cache, &inner).expect("it is ours");
+        assert!(fs::symlink_metadata(&inner).is_err(), "the link is gone");
+        assert_eq!(
+            mode(folder.path()),
+            outside,
+            "and where it led is as it was"
+        );
     }
 
     #[test]

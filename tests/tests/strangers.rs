@@ -37,7 +37,7 @@ fn asked(finished: &Finished, file: &str) -> Vec<String> {
     let (lines, help) = rest.split_once("help: ").expect("what to do");
     assert_eq!(
         help,
-        "if you trust it with that, run `runner trust` once; a workflow that trusts what it checks out says so with RUNNER_TRUST=data\n"
+        "to agree, run `runner trust`. In CI, if you trust everything it checks out, set RUNNER_TRUST=data.\n"
     );
     // What a provider is shown with is a matter of its own.
     let without_config = |subject: &str| match subject.split_once("' (") {

@@ -87,6 +87,15 @@ pub(crate) enum How {
     Nobody,
 }
 
+/// What the agreement is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A run, which sends.
+    Run,
+    /// To know what a run would do; nothing is ever sent.
+    Look,
+}
+
 /// Gets the agreement that a run needs.
 #[derive(Debug)]
 pub(crate) struct Consent<'a> {
@@ -100,8 +109,20 @@ pub(crate) struct Consent<'a> {
     pub(crate) how: How,
     /// The command that asks them.
     pub(crate) command: Asking,
+    /// What they are asked for.
+    pub(crate) purpose: Purpose,
     /// Where the question is.
     pub(crate) talk: &'a Talk,
+}
+
+impl Purpose {
+    /// The end of a sentence that says that there will be no run.
+    fn nothing_sent(self) -> &'static str {
+        match self {
+            Self::Run => "; nothing was sent",
+            Self::Look => "",
+        }
+    }
 }
 
 impl Consent<'_> {
@@ -130,7 +151,7 @@ impl Consent<'_> {
                 open,
             } = unsettled;
             if is_read {
-                self.agree(&open)?;
+                self.agree(&open, 0)?;
                 agreements.agreed.extend(open.iter().map(Need::agreed));
             } else {
                 agreements.agreed = self.remembered.of(self.folders)?;
@@ -154,24 +175,29 @@ impl Consent<'_> {
         }
     }
 
-    /// Gets agreement to all of `open`, one question for each kind of author.
-    fn agree(&self, open: &[Need]) -> Result<(), Failure> {
+    /// Gets agreement to all of `open`, one question for each kind of author; so many problems
+    /// wait for it.
+    fn agree(&self, open: &[Need], waiting: usize) -> Result<(), Failure> {
         if self.how == How::Nobody {
-            return Err(words::refusal(open, &self.command));
+            return Err(words::refusal(open, waiting, self.purpose, &self.command));
         }
-        for needs in words::by_author(open) {
+        let groups = words::by_author(open);
+        let last = groups.len().saturating_sub(1);
+        for (index, needs) in groups.into_iter().enumerate() {
             if self.how == How::Question {
-                let question = words::question(&needs, self.folders, &self.command)?;
+                let waiting = if index == last { waiting } else { 0 };
+                let question = words::question(&needs, waiting, self.folders, &self.command)?;
                 match question::ask(&question)? {
                     Answer::Yes => {}
                     Answer::No => {
                         let (shown, left_out) = (self.command.shown(), self.command.left_out());
                         let help = format!("{shown} asks again{left_out}");
-                        let message = "not agreed to, so nothing was sent";
+                        let message = format!("not agreed to{}", self.purpose.nothing_sent());
                         return Err(Failure::usage(message).help(help));
                     }
                     Answer::Interrupted => {
-                        return Err(Failure::interrupted("interrupted; nothing was sent"));
+                        let message = format!("interrupted{}", self.purpose.nothing_sent());
+                        return Err(Failure::interrupted(message));
                     }
                 }
             }

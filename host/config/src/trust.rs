@@ -9,6 +9,7 @@
 //! for the person.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -111,6 +112,9 @@ pub enum TrustSubject {
     Component {
         /// What the config calls it.
         alias: String,
+        /// Its file; empty in what was remembered before it was said.
+        #[serde(default)]
+        source: PathBuf,
         /// Which component: the digest of its bytes.
         sha256: String,
         /// What it is granted.
@@ -159,23 +163,36 @@ impl fmt::Display for TrustSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read { path } => write!(f, "read the file {}", path.display()),
-            Self::Write { path } => write!(f, "write the file {}", path.display()),
+            Self::Write { path } => {
+                write!(f, "write the file {}{}", path.display(), tilde(path))
+            }
             Self::Variable { name, to } => {
-                write!(f, "send the environment variable {name} to {to}")
+                let network = network(to).unwrap_or_default();
+                write!(f, "send the environment variable {name} to {to}{network}")
             }
             Self::Keep { name } => {
-                write!(f, "write the environment variable {name} into the results")
+                write!(
+                    f,
+                    "let the value of the environment variable {name} appear in results and files"
+                )
             }
             Self::Address { origin } => {
-                write!(f, "connect to {origin}, a private or link-local address")
+                // No name leads to a link-local address.
+                write!(f, "connect to {origin}{}", network(origin).unwrap_or(OWN))
             }
             Self::Component {
                 alias,
+                source,
                 sha256,
                 grants,
             } => {
                 let sha256 = sha256.get(..12).unwrap_or(sha256);
-                write!(f, "use the component '{alias}' (sha256 {sha256}…)")?;
+                let source = source.display().to_string();
+                let end = if source.is_empty() { "" } else { ", " };
+                write!(
+                    f,
+                    "use the component '{alias}' ({source}{end}sha256 {sha256}…)"
+                )?;
                 granted(grants, f)
             }
             Self::Provider { id, config, sha256 } => {
@@ -188,6 +205,36 @@ impl fmt::Display for TrustSubject {
             }
             Self::Code { path } => write!(f, "run the code of {} in the sandbox", path.display()),
         }
+    }
+}
+
+/// Said of an address of a private network.
+const OWN: &str = " (this machine's network)";
+/// Said of a link-local address.
+const LINK_LOCAL: &str = " (link-local: a cloud's metadata service)";
+
+/// What is to be said of an origin that is written as a number; nothing of a public one.
+fn network(origin: &str) -> Option<&'static str> {
+    let (_, host) = origin.split_once("://")?;
+    let number = match host.strip_prefix('[') {
+        Some(number) => number.split(']').next()?,
+        None => host.split(':').next()?,
+    };
+    let (is_link_local, is_private) = match number.parse::<IpAddr>().ok()?.to_canonical() {
+        IpAddr::V4(ip) => (ip.is_link_local(), ip.is_private()),
+        IpAddr::V6(ip) => (ip.is_unicast_link_local(), ip.is_unique_local()),
+    };
+    is_link_local
+        .then_some(LINK_LOCAL)
+        .or(is_private.then_some(OWN))
+}
+
+/// What is to be said of a path that a shell would have led home.
+fn tilde(path: &Path) -> &'static str {
+    if path.iter().any(|name| name == "~") {
+        " (`~` is not the home folder here)"
+    } else {
+        ""
     }
 }
 
@@ -208,7 +255,7 @@ fn granted(grants: &Permissions, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         abilities.push(format!("ask the providers {}", grants.llm.join(", ")));
     }
     if abilities.is_empty() {
-        return Ok(());
+        return f.write_str(", no network, no keys");
     }
     write!(f, ", which may {}", abilities.join("; "))
 }

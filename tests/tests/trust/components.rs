@@ -31,7 +31,9 @@ fn a_component_of_a_config_is_asked_for_by_its_bytes_and_its_grants() {
     assert!(
         refused
             .stderr
-            .contains("promptfooconfig.yaml:6:5: use the component 'loud' (sha256 "),
+            .contains("promptfooconfig.yaml:6:5: use the component 'loud' (/")
+            && refused.stderr.contains("/grader.wasm, sha256 ")
+            && refused.stderr.contains("…), no network, no keys\n"),
         "{}",
         refused.stderr
     );

@@ -37,7 +37,7 @@ fn refused_with(address: &str, command: &str) -> String {
     format!(
         "error: the config asks for what needs your agreement; nothing was sent:\n  \
          promptfooconfig.yaml:5:19: send the environment variable OPENAI_API_KEY to {address}\n\
-         help: if you trust it with that, run `{command}` once; a workflow that trusts what it checks out says so with RUNNER_TRUST=config\n"
+         help: to agree, run `{command}`. In CI, if you trust everything it checks out, set RUNNER_TRUST=config.\n"
     )
 }
 
@@ -72,7 +72,13 @@ fn a_key_goes_to_another_address_only_when_that_was_agreed_to() {
     let first = run(&config(&address)).finish();
     is_refused(&first, &address, &api);
     let check = first.again().args(["config", "check"]).finish();
-    is_refused(&check, &address, &api);
+    check.expect_code(2);
+    // It never sends.
+    assert_eq!(
+        check.stderr,
+        refused(&address).replace("; nothing was sent", "")
+    );
+    assert!(api.requests().is_empty());
 
     let agreed = first.again().args(["trust", "--yes"]).finish();
     agreed.expect_code(0);
@@ -375,7 +381,7 @@ fn variables_that_a_config_writes_into_its_texts_are_asked_for() {
         // A server on this machine may have it; the results are another matter.
         let here = here.finish();
         here.expect_code(at_home);
-        let kept = "write the environment variable NAME into the results\n";
+        let kept = "let the value of the environment variable NAME appear in results and files\n";
         assert_eq!(here.stderr.contains(kept), at_home == 2, "{}", here.stderr);
         assert!(!here.stderr.contains("send the"), "{}", here.stderr);
     }
@@ -437,7 +443,7 @@ fn a_private_address_is_asked_for() {
     assert!(
         finished
             .stderr
-            .contains("connect to http://169.254.169.254, a private or link-local address"),
+            .contains("connect to http://169.254.169.254 (link-local: a cloud's metadata service)"),
         "{}",
         finished.stderr
     );

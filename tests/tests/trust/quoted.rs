@@ -37,8 +37,8 @@ fn is_nowhere(text: &str, finished: &Finished) {
 fn a_variable_is_written_into_results_only_when_that_was_agreed_to() {
     let config = "env: { SECRET: }\nprompts: ['{{ env.SECRET | reverse }}']\nproviders: [echo]\noutputPath: out.json\n";
     let refusal = "error: the config asks for what needs your agreement; nothing was sent:\n  \
-         promptfooconfig.yaml:2:11: write the environment variable SECRET into the results\n\
-         help: if you trust it with that, run `runner trust` once; a workflow that trusts what it checks out says so with RUNNER_TRUST=config\n";
+         promptfooconfig.yaml:2:11: let the value of the environment variable SECRET appear in results and files\n\
+         help: to agree, run `runner trust`. In CI, if you trust everything it checks out, set RUNNER_TRUST=config.\n";
     let refused = evaluates(config).finish();
     refused.expect_code(2);
     assert_eq!(refused.stderr, refusal);
@@ -47,7 +47,7 @@ fn a_variable_is_written_into_results_only_when_that_was_agreed_to() {
     let agreed = refused.again().args(["trust", "--yes"]).finish();
     assert_eq!(
         agreed.stdout,
-        "agreed to:\n  promptfooconfig.yaml:2:11: write the environment variable SECRET into the results\n"
+        "agreed to:\n  promptfooconfig.yaml:2:11: let the value of the environment variable SECRET appear in results and files\n"
     );
     let run = refused.again().arg("eval").finish();
     run.expect_code(0);
@@ -78,9 +78,9 @@ fn it_is_asked_for_wherever_the_text_stands() {
         let refused = evaluates(&format!("env: {{ SECRET: }}\n{config}")).finish();
         refused.expect_code(2);
         assert!(
-            refused
-                .stderr
-                .contains("write the environment variable SECRET into the results\n"),
+            refused.stderr.contains(
+                "let the value of the environment variable SECRET appear in results and files\n"
+            ),
             "{config}{}",
             refused.stderr
         );
@@ -150,9 +150,17 @@ fn problems_that_may_quote_are_told_once_it_is_agreed_to() {
             refused.expect_code(2);
             let told = &refused.stderr;
             assert!(!told.contains(SECRET), "{command:?}: {told}");
+            // The other commands never send.
+            let end = if **command == ["eval"] {
+                "; nothing was sent:\n"
+            } else {
+                ":\n"
+            };
+            let begins = format!("error: the config asks for what needs your agreement{end}  ");
+            let note =
+                "\nnote: 1 more problem will be shown once you have agreed to the above\nhelp: ";
             assert!(
-                told.starts_with("note: 1 problem of the config is told once what it asks for is agreed to\n\
-                                  error: the config asks for what needs your agreement; nothing was sent:\n"),
+                told.starts_with(&begins) && told.contains(note),
                 "{command:?}: {told}"
             );
         }

@@ -86,7 +86,10 @@ fn what_rows_bring_is_a_question_of_its_own() {
     let yes = answered(run, "y\n");
     yes.expect_code(0);
     assert!(
-        yes.stdout.contains("ask the provider 'openai:theirs'"),
+        yes.stdout.contains("ask the provider 'openai:theirs'")
+            && yes
+                .stdout
+                .contains("remember it for the rows of rows.jsonl? [y/N] "),
         "{}",
         yes.stdout
     );

@@ -24,6 +24,7 @@ use tokio::runtime::Runtime;
 
 use super::Setting;
 use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs};
+use crate::consent::Purpose;
 use crate::events::EventsFile;
 use crate::exit::{Facts, INTERNAL, Policy, Verdict};
 use crate::failure::Failure;
@@ -72,7 +73,9 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     let persistence = arguments.persistence.persistence(&setting.cwd)?;
     let runtime = runtime()?;
     let is_offline = matches!(persistence.exchanges, Asked::Replay(_));
-    let consented = consented(&session, setting, &touched.read, &runtime, is_offline)?;
+    let read = &touched.read;
+    let purpose = Purpose::Run;
+    let consented = consented(&session, setting, read, &runtime, is_offline, purpose)?;
     let plan = consented.plan();
     let cache = (persistence.cache && plan.options.cache).then(|| super::cache::open(setting));
     let cache = cache.transpose()?;

@@ -11,7 +11,6 @@ use runner_eval::trust::{Agreements, Need};
 
 use super::Consent;
 use crate::failure::Failure;
-use crate::figures;
 use crate::talk::Talk;
 
 /// Something to say that is no problem.
@@ -95,23 +94,12 @@ impl Consent<'_> {
             if is_read {
                 let needs = messages.requests().iter().cloned().map(Need::of);
                 let open: Vec<Need> = needs.filter(|need| !agreements.cover(need)).collect();
-                self.note_held(messages.count());
-                self.agree(&open)?;
+                self.agree(&open, messages.count())?;
                 agreements.agreed.extend(open.iter().map(Need::agreed));
             } else {
                 agreements.agreed = self.remembered.of(self.folders)?;
                 is_read = true;
             }
         }
-    }
-
-    fn note_held(&self, count: usize) {
-        let problems = figures::counted(
-            count as u64,
-            "problem of the config is",
-            "problems of the config are",
-        );
-        let message = format!("{problems} told once what it asks for is agreed to");
-        self.talk.note(&message);
     }
 }

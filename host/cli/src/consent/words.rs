@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use runner_config::{Origin, Permissions, TrustSubject};
 use runner_eval::trust::Need;
 
-use super::Asking;
+use super::{Asking, Purpose};
 use crate::failure::Failure;
 use crate::figures;
 use crate::visible;
@@ -21,8 +21,9 @@ const MOST_LINES: usize = 50;
 const LONGEST_LINE: usize = 600;
 
 /// The needs of configs, and those of data.
-pub(super) fn by_author(needs: &[Need]) -> Vec<Vec<&Need>> {
-    let (data, config) = needs.iter().partition(|need| need.request.origin.is_data());
+pub(super) fn by_author<'a>(needs: impl IntoIterator<Item = &'a Need>) -> Vec<Vec<&'a Need>> {
+    let needs = needs.into_iter();
+    let (data, config) = needs.partition(|need| need.request.origin.is_data());
     let mut groups: Vec<Vec<&Need>> = vec![config, data];
     groups.retain(|group| !group.is_empty());
     groups
@@ -69,12 +70,13 @@ pub(crate) fn told(needs: &[Need], open: &[Need]) -> String {
 /// When it is too long to be read.
 pub(super) fn question(
     needs: &[&Need],
+    waiting: usize,
     folders: &BTreeSet<PathBuf>,
     command: &Asking,
 ) -> Result<String, Failure> {
     let lines = lines(needs);
-    if lines.len() > MOST_LINES || lines.iter().any(|line| line.chars().count() > LONGEST_LINE) {
-        let message = format!("{}: more than can be read in a question", heading(needs));
+    if let Some(too_much) = too_much(&lines) {
+        let message = format!("{}: {too_much} for one question", heading(needs));
         let help = format!(
             "{} shows all of it, {} agrees to it{}; or trust it unseen with {}",
             command.show(),
@@ -85,15 +87,39 @@ pub(super) fn question(
         return Err(Failure::usage(message).help(help));
     }
     Ok(format!(
-        "{}:\n{}\nAllow this, and remember it for {}? [y/N] ",
+        "{}:\n{}\n{}Allow this, and remember it for {}? [y/N] ",
         heading(needs),
         lines.join("\n"),
-        scope(folders)
+        more_problems(waiting),
+        scope(needs, folders)
     ))
 }
 
+/// Why nobody would read so much.
+fn too_much(lines: &[String]) -> Option<String> {
+    if lines.len() > MOST_LINES {
+        let requests = figures::count(lines.len() as u64);
+        return Some(format!("{requests} requests are too many"));
+    }
+    let longest = lines.iter().map(|line| line.chars().count()).max()?;
+    let characters = figures::count(longest as u64);
+    (longest > LONGEST_LINE).then(|| format!("a request of {characters} characters is too long"))
+}
+
+/// A line about problems that may quote what is asked for.
+fn more_problems(waiting: usize) -> String {
+    if waiting == 0 {
+        return String::new();
+    }
+    let problems = figures::counted(waiting as u64, "more problem", "more problems");
+    format!("note: {problems} will be shown once you have agreed to the above\n")
+}
+
 /// For whom an answer is remembered.
-fn scope(folders: &BTreeSet<PathBuf>) -> String {
+fn scope(needs: &[&Need], folders: &BTreeSet<PathBuf>) -> String {
+    if let Some(rows) = rows(needs) {
+        return format!("the {rows}");
+    }
     let names: Vec<String> = folders.iter().map(|it| it.display().to_string()).collect();
     let together = if names.len() > 1 { " together" } else { "" };
     let scope = format!("configs in {}{together}", names.join(" and "));
@@ -101,7 +127,12 @@ fn scope(folders: &BTreeSet<PathBuf>) -> String {
 }
 
 /// Why a run can't start where nobody can be asked.
-pub(super) fn refusal(open: &[Need], command: &Asking) -> Failure {
+pub(super) fn refusal(
+    open: &[Need],
+    waiting: usize,
+    purpose: Purpose,
+    command: &Asking,
+) -> Failure {
     let refused = open.iter().filter_map(|need| need.not_granted.as_ref());
     let mut messages: Vec<String> = refused
         .map(|refusal| {
@@ -112,20 +143,23 @@ pub(super) fn refusal(open: &[Need], command: &Asking) -> Failure {
             )
         })
         .collect();
-    for needs in by_author(open) {
-        let needs: Vec<&Need> = needs
-            .into_iter()
-            .filter(|need| need.not_granted.is_none())
-            .collect();
-        if !needs.is_empty() {
-            messages.push(refused_needs(&needs, command));
-        }
+    let written = open.iter().filter(|need| need.not_granted.is_none());
+    let groups = by_author(written);
+    messages.extend(groups.iter().map(|it| refused_needs(it, purpose, command)));
+    if let (Some(last), false) = (messages.last_mut(), groups.is_empty()) {
+        *last += &format!(
+            "\n{}help: to agree, run {}{}. In CI, if you trust everything it checks out, set {}.",
+            more_problems(waiting),
+            command.shown(),
+            command.left_out(),
+            unseen(&groups.concat())
+        );
     }
     Failure::usage_all(messages)
 }
 
 /// The part of a refusal that is about needs of one kind of author.
-fn refused_needs(needs: &[&Need], command: &Asking) -> String {
+fn refused_needs(needs: &[&Need], purpose: Purpose, command: &Asking) -> String {
     let mut lines = lines(needs);
     if lines.len() > MOST_LINES {
         let more = figures::count((lines.len() - MOST_LINES) as u64);
@@ -133,17 +167,25 @@ fn refused_needs(needs: &[&Need], command: &Asking) -> String {
         lines.push(format!("  and {more} more, see {}", command.show()));
     }
     format!(
-        "{}; nothing was sent:\n{}\nhelp: if you trust it with that, run {} once{}; a workflow that trusts what it checks out says so with {}",
+        "{}{}:\n{}",
         heading(needs),
-        lines.join("\n"),
-        command.shown(),
-        command.left_out(),
-        unseen(needs)
+        purpose.nothing_sent(),
+        lines.join("\n")
     )
 }
 
 /// Who asks.
 fn heading(needs: &[&Need]) -> String {
+    match rows(needs) {
+        None => "the config asks for what needs your agreement".to_owned(),
+        Some(rows) => {
+            format!("{rows} ask for what needs your agreement, since data gives values only")
+        }
+    }
+}
+
+/// The rows that ask, if rows do.
+fn rows(needs: &[&Need]) -> Option<String> {
     let files: BTreeSet<String> = needs
         .iter()
         .filter_map(|need| match &need.request.origin {
@@ -154,17 +196,14 @@ fn heading(needs: &[&Need]) -> String {
         })
         .collect();
     if files.is_empty() {
-        return "the config asks for what needs your agreement".to_owned();
+        return None;
     }
     let shown: Vec<&str> = files.iter().map(String::as_str).take(3).collect();
     let more = match files.len().saturating_sub(shown.len()) {
         0 => String::new(),
         more => format!(" and {more} more files"),
     };
-    format!(
-        "rows of {}{more} ask for what needs your agreement, since data gives values only",
-        shown.join(", ")
-    )
+    Some(format!("rows of {}{more}", shown.join(", ")))
 }
 
 /// How to trust such needs unseen.
@@ -236,7 +275,7 @@ mod tests {
 
     fn asked(needs: &[Need]) -> Result<String, String> {
         let needs: Vec<&Need> = needs.iter().collect();
-        question(&needs, &folders(), &asking()).map_err(|failure| failure.render())
+        question(&needs, 0, &folders(), &asking()).map_err(|failure| failure.render())
     }
 
     #[test]
@@ -275,16 +314,21 @@ mod tests {
         let many: Vec<Need> = (0..=MOST_LINES)
             .map(|n| need(&format!("N{n}"), Origin::Config))
             .collect();
-        for needs in [many.as_slice(), &[need(&"N".repeat(1000), Origin::Config)]] {
+        let long = [need(&"N".repeat(1000), Origin::Config)];
+        let table = [
+            (many.as_slice(), "51 requests are too many for one question"),
+            (long.as_slice(), "characters is too long for one question"),
+        ];
+        for (needs, reason) in table {
             let refused = asked(needs).expect_err("too long");
-            assert!(refused.contains("more than can be read"), "{refused}");
+            assert!(refused.contains(reason), "{refused}");
             assert!(
                 refused.contains("`runner trust --show` shows all of it"),
                 "{refused}"
             );
         }
         assert!(asked(&many[1..]).is_ok());
-        let refused = refusal(&many, &asking()).render();
+        let refused = refusal(&many, 0, Purpose::Run, &asking()).render();
         assert!(
             refused.contains("\n  and 1 more, see `runner trust --show`\n"),
             "{refused}"
@@ -294,8 +338,30 @@ mod tests {
     #[test]
     fn folders_of_one_run_are_named_as_one() {
         let two = [PathBuf::from("/a"), PathBuf::from("/b")].into();
-        assert_eq!(scope(&two), "configs in /a and /b together");
-        assert_eq!(scope(&folders()), "configs in /work");
+        assert_eq!(scope(&[], &two), "configs in /a and /b together");
+        assert_eq!(scope(&[], &folders()), "configs in /work");
+        let data = Origin::data(Path::new("rows.csv"), "/rows.csv".into());
+        assert_eq!(
+            scope(&[&need("A", data)], &folders()),
+            "the rows of rows.csv"
+        );
+    }
+
+    #[test]
+    fn what_to_do_is_said_once_and_covers_rows_as_well() {
+        let data = Origin::data(Path::new("rows.csv"), "/rows.csv".into());
+        let needs = [need("A", Origin::Config), need("B", data)];
+        let refused = |purpose| refusal(&needs, 2, purpose, &asking()).render();
+        let looked = "error: the config asks for what needs your agreement:\n  \
+            c.yaml:3:5: send the environment variable A to https://a.example\n\
+            error: rows of rows.csv ask for what needs your agreement, since data gives values only:\n  \
+            c.yaml:3:5: send the environment variable B to https://a.example\n\
+            note: 2 more problems will be shown once you have agreed to the above\n\
+            help: to agree, run `runner trust`. In CI, if you trust everything it checks out, set RUNNER_TRUST=data.";
+        assert_eq!(refused(Purpose::Look), looked);
+        let run = looked.replace("agreement:", "agreement; nothing was sent:");
+        let run = run.replace("only:", "only; nothing was sent:");
+        assert_eq!(refused(Purpose::Run), run);
     }
 
     #[test]

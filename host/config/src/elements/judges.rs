@@ -336,10 +336,11 @@ impl Asks {
     }
 }
 
-/// What is said of a provider beside its id, so that a person can judge it: where it leads first,
-/// no secrets, cut to size.
+/// What is said of a provider beside its id, so that a person can judge it: the variable that it
+/// sends and where it leads first, no secrets, cut to size.
 fn in_short(written: &Value) -> String {
     const ADDRESSES: [&str; 4] = ["url", "apiBaseUrl", "apiHost", "request"];
+    const VARIABLE: &str = "apiKeyEnvar";
     const CHARACTERS: usize = 200;
     let Value::Object(said) = redacted(written.clone()) else {
         return String::new();
@@ -348,7 +349,10 @@ fn in_short(written: &Value) -> String {
     let inner = said.values().next().filter(|_| !said.contains_key("id"));
     let said = inner.and_then(Value::as_object).unwrap_or(&said);
     let config = said.get("config").and_then(Value::as_object);
+    let sent = config.and_then(|config| config.get(VARIABLE)?.as_str());
+    let sent = sent.map(|name| format!("sends the environment variable {name}"));
     let config = config.into_iter().flatten();
+    let config = config.filter(|(key, _)| sent.is_none() || *key != VARIABLE);
     let (first, rest): (Vec<_>, Vec<_>) =
         config.partition(|(key, _)| ADDRESSES.contains(&key.as_str()));
     let others = said
@@ -359,7 +363,8 @@ fn in_short(written: &Value) -> String {
         Value::String(text) => format!("{key}: {text}"),
         other => format!("{key}: {other}"),
     });
-    let whole = parts.collect::<Vec<_>>().join(", ");
+    let whole = sent.into_iter().chain(parts);
+    let whole = whole.collect::<Vec<_>>().join(", ");
     match whole.char_indices().nth(CHARACTERS) {
         Some((end, _)) => format!("{}…", &whole[..end]),
         None => whole,

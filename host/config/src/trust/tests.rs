@@ -61,6 +61,8 @@ fn a_row_brings_no_provider_no_judge_and_no_code_of_its_own() {
             let asked: Vec<_> = requests.iter().filter(|one| one.contains(key)).collect();
             assert_eq!(asked.len(), 1, "{row}: {requests:?}");
             assert!(asked[0].contains("ask the provider 'openai:"), "{asked:?}");
+            let sends = asked[0].contains("(sends the environment variable AWS, apiBaseUrl: ");
+            assert_eq!(sends, rest.contains("AWS"), "{asked:?}");
         }
     }
 }

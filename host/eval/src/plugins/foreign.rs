@@ -201,14 +201,16 @@ fn component(
     grants: Permissions,
     not_granted: Option<String>,
 ) -> Need {
+    let path = plugin.component.path();
     let named_by_flag = || Position {
-        file: plugin.component.path().to_owned(),
+        file: path.to_owned(),
         ..Position::default()
     };
     Need {
         request: TrustRequest {
             subject: TrustSubject::Component {
                 alias: plugin.alias.clone(),
+                source: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
                 sha256: plugin.component.sha256().to_owned(),
                 grants,
             },

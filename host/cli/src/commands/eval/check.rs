@@ -11,7 +11,7 @@ use super::session::Session;
 use super::watch::Touched;
 use super::{inputs, runtime};
 use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs, TrustFlags};
-use crate::consent::{Asking, Consent, How, Unseen, told};
+use crate::consent::{Asking, Consent, How, Purpose, Unseen, told};
 use crate::exit::{Policy, SUCCESS, USAGE};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -35,7 +35,9 @@ pub(in crate::commands) fn check(arguments: &Eval, setting: &Setting) -> Result<
     };
     let runtime = runtime()?;
     let is_offline = exchanges.is_offline();
-    let settled = consented(&session, setting, &touched.read, &runtime, is_offline)?;
+    let read = &touched.read;
+    let purpose = Purpose::Look;
+    let settled = consented(&session, setting, read, &runtime, is_offline, purpose)?;
     let plan = settled.plan();
     for output in &plan.output_paths {
         super::spare_inputs(&output.path, &touched.read)?;
@@ -76,6 +78,7 @@ pub(in crate::commands) fn agree(
                 command.without_question()
             }
         },
+        purpose: Purpose::Look,
         talk: &setting.talk,
     };
     let runtime = runtime()?;
@@ -101,6 +104,7 @@ pub(in crate::commands) fn show(arguments: &Inputs, setting: &Setting) -> Result
         // It shows what would be asked.
         how: How::Nobody,
         command: Asking::of(arguments, &setting.cwd, setting),
+        purpose: Purpose::Look,
         talk: &setting.talk,
     };
     let agreements = Agreements {
@@ -130,7 +134,8 @@ pub(in crate::commands) fn lock(arguments: &Inputs, setting: &Setting) -> Result
     let request = requested(arguments, setting)?;
     let folders = request.folders();
     let command = Asking::of(arguments, &setting.cwd, setting);
-    let consent = consent(&TrustFlags::default(), command, setting, &folders)?;
+    let flags = TrustFlags::default();
+    let consent = consent(&flags, command, Purpose::Look, setting, &folders)?;
     let planned = plan(&request, arguments, setting, &consent)?;
     let file = planned.lock.write(&planned.plugins)?;
     planned.held.tell(&consent)?;

@@ -15,7 +15,7 @@ use super::super::Setting;
 use super::session::Session;
 use super::{overrides, sandbox};
 use crate::arguments::{Inputs, TrustFlags};
-use crate::consent::{Asking, Consent, Held, How, Said, Unseen};
+use crate::consent::{Asking, Consent, Held, How, Purpose, Said, Unseen};
 use crate::failure::Failure;
 use crate::home;
 use crate::lock;
@@ -75,6 +75,7 @@ pub(super) fn consented(
     files_read: &FilesRead,
     runtime: &Runtime,
     offline: bool,
+    purpose: Purpose,
 ) -> Result<Settled, Failure> {
     let eval = &session.eval;
     // Known from the arguments alone, so said before anything is read.
@@ -85,7 +86,7 @@ pub(super) fn consented(
     let request = request(&eval.inputs, &session.cwd, overrides, setting, files_read);
     let folders = request.folders();
     let command = Asking::of(&eval.inputs, &session.cwd, setting);
-    let consent = consent(&eval.trust, command, setting, &folders)?;
+    let consent = consent(&eval.trust, command, purpose, setting, &folders)?;
     let planned = plan(&request, &eval.inputs, setting, &consent)?;
     let locked = eval.trust.locked;
     planned
@@ -101,6 +102,7 @@ pub(super) fn consented(
 pub(super) fn consent<'a>(
     flags: &TrustFlags,
     command: Asking,
+    purpose: Purpose,
     setting: &'a Setting,
     folders: &'a BTreeSet<PathBuf>,
 ) -> Result<Consent<'a>, Failure> {
@@ -114,6 +116,7 @@ pub(super) fn consent<'a>(
             How::Nobody
         },
         command,
+        purpose,
         talk: &setting.talk,
     })
 }

@@ -1,7 +1,74 @@
-//! What is asked for before it shows in results or in what is said of a config.
+//! What is asked for before it shows in results or in what is said of a config, and in which words.
 
 use crate::fixture::{Folder, catalog};
 use crate::load;
+
+use super::super::{Permissions, TrustSubject};
+
+#[test]
+fn what_is_agreed_to_says_what_kind_of_thing_it_is() {
+    let variable = |to: &str| TrustSubject::Variable {
+        name: "X".to_owned(),
+        to: to.to_owned(),
+    };
+    let address = |origin: &str| TrustSubject::Address {
+        origin: origin.to_owned(),
+    };
+    let component = |grants| TrustSubject::Component {
+        alias: "acme".to_owned(),
+        source: "/a/acme.wasm".into(),
+        sha256: "0123456789abcdef".to_owned(),
+        grants,
+    };
+    let reach = Permissions {
+        hosts: vec!["https://a.example".to_owned()],
+        ..Permissions::default()
+    };
+    let write = TrustSubject::Write {
+        path: "/c/~/.bashrc".into(),
+    };
+    let table = [
+        (
+            variable("https://a.example"),
+            "send the environment variable X to https://a.example",
+        ),
+        (
+            variable("http://10.1.2.3:8080"),
+            "send the environment variable X to http://10.1.2.3:8080 (this machine's network)",
+        ),
+        (
+            variable("http://[fe80::1]:80"),
+            "send the environment variable X to http://[fe80::1]:80 (link-local: a cloud's metadata service)",
+        ),
+        (
+            address("http://169.254.169.254"),
+            "connect to http://169.254.169.254 (link-local: a cloud's metadata service)",
+        ),
+        (
+            address("http://[::ffff:192.168.0.1]"),
+            "connect to http://[::ffff:192.168.0.1] (this machine's network)",
+        ),
+        (
+            address("http://intranet:81"),
+            "connect to http://intranet:81 (this machine's network)",
+        ),
+        (
+            component(Permissions::default()),
+            "use the component 'acme' (/a/acme.wasm, sha256 0123456789ab…), no network, no keys",
+        ),
+        (
+            component(reach),
+            "use the component 'acme' (/a/acme.wasm, sha256 0123456789ab…), which may reach https://a.example",
+        ),
+        (
+            write,
+            "write the file /c/~/.bashrc (`~` is not the home folder here)",
+        ),
+    ];
+    for (subject, words) in table {
+        assert_eq!(subject.to_string(), words);
+    }
+}
 
 #[test]
 fn variables_in_texts_are_asked_for_once_and_those_in_credentials_are_not() {
@@ -20,7 +87,7 @@ fn variables_in_texts_are_asked_for_once_and_those_in_credentials_are_not() {
         .fold(folder, |folder, name| folder.env(name, "a value"));
     let kept = |line_column: &str, name: &str| {
         format!(
-            "promptfooconfig.yaml:{line_column}: : write the environment variable {name} into the results"
+            "promptfooconfig.yaml:{line_column}: : let the value of the environment variable {name} appear in results and files"
         )
     };
     let mut requests = folder.requests();
@@ -69,7 +136,7 @@ fn what_the_person_types_reads_variables_unasked_and_a_file_of_that_name_does_no
     assert_eq!(folder.requests(), [""; 0]);
     folder.overrides.given.prompts = vec!["file://command line".to_owned()];
     let folder = folder.file("command line", "{{ env.A }}");
-    let kept = "command line:1:1: : write the environment variable A into the results";
+    let kept = "command line:1:1: : let the value of the environment variable A appear in results and files";
     assert_eq!(folder.requests(), [kept]);
 }
 

@@ -322,7 +322,7 @@ fn options_of_rows_shape_the_answer_alone() {
         let options = [
             json!({}),
             json!({ "temperature": 0.5, "maxTokens": 9, "max_tokens": 9, "stop": ["x"], "seed": 1 }),
-            json!({ "temperature": 0.5, "response_format": format, "tools": [], "tool_choice": "auto", "prefix": "p" }),
+            json!({ "temperature": 0.5, "response_format": format, "prefix": "p" }),
         ];
         asks(provider, &options).finish().expect_code(0);
         let seen = api.requests();

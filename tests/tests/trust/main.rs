@@ -72,7 +72,13 @@ fn a_key_goes_to_another_address_only_when_that_was_agreed_to() {
     let first = run(&config(&address)).finish();
     is_refused(&first, &address, &api);
     let check = first.again().args(["config", "check"]).finish();
-    is_refused(&check, &address, &api);
+    check.expect_code(2);
+    // It never sends.
+    assert_eq!(
+        check.stderr,
+        refused(&address).replace("; nothing was sent", "")
+    );
+    assert!(api.requests().is_empty());
 
     let agreed = first.again().args(["trust", "--yes"]).finish();
     agreed.expect_code(0);

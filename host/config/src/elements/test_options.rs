@@ -44,12 +44,13 @@ pub const RUN_OPTIONS: [&str; 18] = [
 const REPEAT: &str = "repeat";
 
 /// What a row may ask of the model that the config chose: how it samples, how long and in which
-/// form it answers, with which tools. [`is_spelt`] finds the other spellings of a name.
+/// form it answers. [`is_spelt`] finds the other spellings of a name. Tools are not among them:
+/// some vendors call a server that a tool names.
 ///
 /// A row sets nothing else of its request: what is not known here may be an address, a header, a
 /// model at another price, or the whole body. The list is the host's own, whatever plugin reads
 /// the options: a plugin may be a stranger's too, so it isn't asked what is harmless.
-const OF_THE_ANSWER: [&str; 43] = [
+const OF_THE_ANSWER: [&str; 37] = [
     // Sampling.
     "temperature",
     "top_p",
@@ -91,13 +92,6 @@ const OF_THE_ANSWER: [&str; 43] = [
     "thinking_config",
     "think",
     "effort",
-    // Tools.
-    "tools",
-    "tool_choice",
-    "tool_config",
-    "parallel_tool_calls",
-    "functions",
-    "function_call",
 ];
 
 /// The longest time that a test may work, a day, in milliseconds.

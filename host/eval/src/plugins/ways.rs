@@ -129,7 +129,9 @@ impl Ways {
     /// it never waits.
     pub(crate) async fn look_up(&mut self, lookup: &dyn Lookup, agreements: &Agreements) {
         let may_go = |way: &Way, origin: &Origin| {
-            let mut needs = way.named_by.iter().filter_map(|read| self.sends(way, read));
+            // Hosts that the config grants to a component are texts of no provider.
+            let reads = way.named_by.iter().chain(&self.everywhere);
+            let mut needs = reads.filter_map(|read| self.sends(way, read));
             origin.address().is_some() || needs.all(|need| agreements.cover(&need))
         };
         let mut wanted: Vec<(Origin, &Way)> = Vec::new();

@@ -43,8 +43,6 @@ fn options_of_a_row_shape_the_answer_and_the_test_unasked() {
             json!({ "type": "json_object", "url": "x" }),
         ),
         ("reasoning", json!({ "effort": "low", "model": "x" })),
-        ("tools", json!([{ "headers": {} }])),
-        ("tool_choice", json!("auto")),
         ("prefix", json!("x")),
         ("storeOutputAs", json!("x")),
         ("timeoutMs", json!(5)),
@@ -52,6 +50,7 @@ fn options_of_a_row_shape_the_answer_and_the_test_unasked() {
         ("disableDefaultAsserts", json!(true)),
     ];
     let asked = [
+        ("tools", json!([{ "type": "mcp", "server_url": "x" }])),
         ("model", json!("../../v1beta/files/abc:delete?alt=json#")),
         ("Model", json!("gpt-9")),
         ("passthrough", json!({ "contents": null })),

@@ -37,7 +37,8 @@ const PERHAPS_SCHEMAS: [&str; 2] = ["value", "config"];
 const MAX_CHAIN: usize = 16;
 
 /// What all references together may bring, in bytes; a few lines of them can ask for gigabytes.
-const MAX_BROUGHT: usize = REFERENCES.base;
+/// What is brought is copied once more when the config is kept as JSON.
+const MAX_BROUGHT: usize = REFERENCES.base / 3;
 
 /// What a value costs beside its text: a list that grows has room for twice as many.
 const VALUE: usize = 2 * size_of::<(Key, Node)>();

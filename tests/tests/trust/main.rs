@@ -452,8 +452,8 @@ fn a_private_address_is_asked_for() {
 #[test]
 fn an_address_is_shown_together_with_the_key_that_goes_there() {
     let first = run(&config("http://10.0.0.1:1")).finish();
-    let lines = "  promptfooconfig.yaml:5:19: send the environment variable OPENAI_API_KEY to http://10.0.0.1:1\n  \
-         promptfooconfig.yaml:5:19: connect to http://10.0.0.1:1, a private or link-local address\n";
+    let lines = "  promptfooconfig.yaml:5:19: send the environment variable OPENAI_API_KEY to http://10.0.0.1:1 (this machine's network)\n  \
+         promptfooconfig.yaml:5:19: connect to http://10.0.0.1:1 (this machine's network)\n";
     first.expect_code(2);
     assert!(first.stderr.contains(lines), "{}", first.stderr);
     let show = first.again().args(["trust", "--show"]);

@@ -92,14 +92,16 @@ fn it_is_asked_for_wherever_the_text_stands() {
 fn what_a_config_says_itself_and_what_stays_with_the_host_needs_nothing() {
     let own = "env: { WORD: of the config }\nprompts: ['{{ env.WORD }}']\nproviders: [echo]\n";
     evaluates(own).finish().expect_code(0);
-    // A credential goes to the server and nowhere else, whatever it was made of.
+    // A credential goes to the server and nowhere else, also one that was made of a variable.
     let api = ModelApi::start();
     api.always(Answer::text(&format!("you said {REVERSED}")));
     let config = format!(
         "prompts: [hi]\nproviders:\n  - id: openai:gpt-test\n    config: {{ apiBaseUrl: '{}/v1', apiKey: '{{{{ env.SECRET | reverse }}}}' }}\n",
         api.url()
     );
-    let finished = evaluates(&config).args(["-o", "out.json"]).finish();
+    let finished = evaluates(&config)
+        .args(["--trust-config", "-o", "out.json"])
+        .finish();
     finished.expect_code(0);
     let sent = api.requests();
     assert_eq!(

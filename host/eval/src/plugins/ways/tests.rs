@@ -211,9 +211,13 @@ async fn nothing_waits_for_what_its_name_does_not_hold() {
         named_by: vec![read("AWS")],
         ..way("http://10.0.0.1", Named::Text, &["KEY", "AWS"])
     };
-    for way in [
-        address,
-        way("https://inside.example", Named::Text, &["KEY", "AWS"]),
+    let private = " (this machine's network)";
+    for (way, said_of_it) in [
+        (address, private),
+        (
+            way("https://inside.example", Named::Text, &["KEY", "AWS"]),
+            "",
+        ),
     ] {
         let to = way.to.to_string();
         let mut ways = ways(vec![way]);
@@ -222,9 +226,9 @@ async fn nothing_waits_for_what_its_name_does_not_hold() {
         assert_eq!(
             needs(&ways),
             [
-                format!("send the environment variable KEY to {to}"),
-                format!("send the environment variable AWS to {to}"),
-                format!("connect to {to}, a private or link-local address"),
+                format!("send the environment variable KEY to {to}{said_of_it}"),
+                format!("send the environment variable AWS to {to}{said_of_it}"),
+                format!("connect to {to}{private}"),
             ]
         );
     }

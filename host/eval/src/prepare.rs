@@ -238,6 +238,7 @@ impl Settled {
         let (writer, resumed) = open(&store, &beginning, &plan, &identities, new)?;
         let seed = resumed.as_ref().map_or(seed, |resumed| resumed.seed);
         let asking = Arc::new(Asking::default());
+        let news = News::new(&plan, &sender, &asking);
         let context = Arc::new(RunContext {
             columns: targets.columns,
             targets: targets.asked,
@@ -247,16 +248,7 @@ impl Settled {
             hooks: Hooks::new(plan.extensions.clone()),
             started_at_ms: u64::try_from(head.started_at_ms).unwrap_or_default(),
             till: targets.till,
-            gateway: gateway(
-                &plan,
-                private,
-                seed,
-                exchanges,
-                cache,
-                &masker,
-                &sender,
-                asking.clone(),
-            ),
+            gateway: gateway(&plan, private, seed, exchanges, cache, &masker, news),
             masker,
             identities,
             asking,
@@ -302,8 +294,7 @@ fn gateway(
     exchanges: Exchanges,
     cache: Option<Cache>,
     masker: &Masker,
-    events: &UnboundedSender<Event>,
-    asking: Arc<Asking>,
+    news: News,
 ) -> Gateway {
     let cache = cache.map(|cache| DiskCache::new(cache, masker.clone()));
     Gateway::new(Settings {
@@ -313,11 +304,7 @@ fn gateway(
         seed,
         tape: exchanges.tape(masker.clone()),
         cache: cache.map(|cache| Box::new(cache) as _),
-        observer: Box::new(News {
-            events: events.clone(),
-            asks: plan.tests.iter().any(|test| test.question.is_some()),
-            asking,
-        }),
+        observer: Box::new(news),
     })
 }
 
@@ -352,6 +339,16 @@ struct News {
     /// Whether the run asks questions, of which every stage is told.
     asks: bool,
     asking: Arc<Asking>,
+}
+
+impl News {
+    fn new(plan: &Plan, events: &UnboundedSender<Event>, asking: &Arc<Asking>) -> Self {
+        Self {
+            events: events.clone(),
+            asks: plan.tests.iter().any(|test| test.question.is_some()),
+            asking: asking.clone(),
+        }
+    }
 }
 
 impl Observer for News {

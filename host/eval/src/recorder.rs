@@ -104,7 +104,7 @@ impl Recorder {
             match self.writer.try_push(row) {
                 Ok(()) => {}
                 Err(PushError::Full(row)) => {
-                    self.backlog.push_front(row);
+                    self.backlog.push_front(*row);
                     break;
                 }
                 Err(PushError::Failed(error)) => self.fail(error),

@@ -330,11 +330,15 @@ impl Loop {
         match ended {
             Ok((_, Done::Case(id, end))) => Some(self.case_ended(id, *end)),
             Ok((_, Done::Compared(id, rows))) => {
-                rows.into_iter().for_each(|row| self.finished(row));
+                for row in rows {
+                    self.finished(row);
+                }
                 Some(Input::Compared(id))
             }
             Ok((_, Done::Left(rows))) => {
-                rows.into_iter().for_each(|row| self.finished(row));
+                for row in rows {
+                    self.finished(row);
+                }
                 Some(Input::Left)
             }
             Err(error) => {
@@ -413,7 +417,9 @@ impl Loop {
         {
             let mut closed = pin!(recorder.close(&summary));
             while let Either::Left(((), _)) = select(pin!(interrupts.next()), &mut closed).await {
-                consumers.iter_mut().for_each(|it| it.on_event(&closing()));
+                for consumer in &mut consumers {
+                    consumer.on_event(&closing());
+                }
             }
         }
         if let Err(Unsaved { error, records }) = recorder.finish() {

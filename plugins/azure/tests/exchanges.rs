@@ -83,7 +83,7 @@ fn addresses_are_found_in_each_form() {
     }
     let escape = config(&json!({ "apiVersion": "1&evil=1#" }));
     let url = URL.replace("2024-10-21", "1%26evil%3D1%23");
-    sent("azure:chat:d", &escape, &request, &url);
+    let _ = sent("azure:chat:d", &escape, &request, &url);
     for deployment in [".", ".."] {
         let target = testing::target("azure:chat:d", &config(&json!({ "model": deployment })));
         let error = Azure::complete(&target, &request, &testing::context()).expect_err("a step");

@@ -70,7 +70,7 @@ fn names_stay_parts_of_the_path() {
         ),
     ] {
         let request = asked(options);
-        sent("google:m", &json!({}), &request, &format!("{base}/{path}"));
+        let _ = sent("google:m", &json!({}), &request, &format!("{base}/{path}"));
     }
     for options in [
         json!({ "model": "../../v1beta/files/abc:delete?alt=json#" }),

@@ -149,13 +149,14 @@ pub(super) fn refusal(
     let groups = by_author(written);
     messages.extend(groups.iter().map(|it| refused_needs(it, purpose, command)));
     if let (Some(last), false) = (messages.last_mut(), groups.is_empty()) {
-        *last += &format!(
+        let help = format!(
             "\n{}help: to agree, run {}{}. In CI, if you trust everything it checks out, set {}.",
             more_problems(waiting),
             command.shown(),
             command.left_out(),
             unseen(&groups.concat())
         );
+        last.push_str(&help);
     }
     Failure::usage_all(messages)
 }

@@ -135,9 +135,13 @@ enum Event {
     Ended,
 }
 
+/// The phase after an event, the commands, and what the run is said to have ended by.
+type Expected<'a> = (Phase, &'a dyn Fn(&Commands) -> bool, End);
+
 /// Every event in every phase, with cases in flight: what it makes of the phase, what it orders,
 /// and what the run is said to have ended by.
 #[test]
+#[expect(clippy::too_many_lines, reason = "most of it is one table")]
 fn reasons_to_stop_only_escalate_and_the_first_one_is_reported() {
     use End::{Finished, Interrupted, TimeLimit};
     use Phase::{Draining, Running, Stopping};
@@ -158,7 +162,6 @@ fn reasons_to_stop_only_escalate_and_the_first_one_is_reported() {
     let cuts = |end: End| move |commands: &Commands| commands[..] == [Command::Abort(end)];
     let nothing = |commands: &Commands| commands.is_empty();
     let asks = |commands: &Commands| commands[..] == [Command::Next];
-    type Expected<'a> = (Phase, &'a dyn Fn(&Commands) -> bool, End);
     let table: [(Event, Phase, Expected<'_>); 18] = [
         (Event::Interrupt, Running, (Draining, &drains, Interrupted)),
         (
@@ -312,11 +315,11 @@ fn a_long_conversation_does_not_bring_the_whole_plan_into_memory() {
     let mut commands = state.on(Duration::ZERO, Input::Wake);
     let mut came = 0;
     while commands.last() == Some(&Command::Next) {
-        let case = Planned {
+        let next = Planned {
             needs: Some(turn.clone()),
             ..planned(id(came))
         };
-        commands = state.on(Duration::ZERO, Input::Next(Some(case)));
+        commands = state.on(Duration::ZERO, Input::Next(Some(next)));
         came += 1;
     }
     assert_eq!(came as usize, LOOKAHEAD + 1);

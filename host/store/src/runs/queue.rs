@@ -56,7 +56,7 @@ pub(super) struct Queue {
 #[derive(Debug)]
 pub(super) enum Refused {
     /// A whole group is ahead of it: the row, to be handed over when there is room.
-    Full(Row),
+    Full(Box<Row>),
     /// The writer has failed.
     Failed(Failure),
 }
@@ -107,7 +107,7 @@ impl Queue {
         let mut state = self.lock();
         if state.failure.is_none() && !state.has_room_for(&row) {
             self.hurry(&mut state);
-            return Err(Refused::Full(row));
+            return Err(Refused::Full(Box::new(row)));
         }
         self.add(state, row).map_err(Refused::Failed)
     }

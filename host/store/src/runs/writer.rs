@@ -54,7 +54,7 @@ pub struct RunWriter {
 pub enum PushError {
     /// The disk is behind: the row, to be handed over again when [`RunWriter::poll_room`] is
     /// ready.
-    Full(Row),
+    Full(Box<Row>),
     /// As [`RunWriter::push`] fails.
     Failed(StoreError),
 }

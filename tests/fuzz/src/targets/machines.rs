@@ -115,7 +115,7 @@ impl CasesOfRun {
         (!self.exhausted).then_some(Planned {
             id,
             needs: None,
-            compared_among: (id.test_idx % 2 == 0).then_some(2),
+            compared_among: id.test_idx.is_multiple_of(2).then_some(2),
             case: (),
         })
     }

@@ -6,6 +6,7 @@ use crate::load;
 use super::super::{Permissions, TrustSubject};
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "most of it is one table")]
 fn what_is_agreed_to_says_what_kind_of_thing_it_is() {
     let variable = |to: &str| TrustSubject::Variable {
         name: "X".to_owned(),

@@ -105,7 +105,7 @@ impl Model {
     }
 
     /// What the machine says must be allowed.
-    fn obey(&mut self, commands: Commands) {
+    fn obey(&mut self, commands: &Commands) {
         for (place, command) in commands.iter().enumerate() {
             match command {
                 Command::Next => {
@@ -223,7 +223,7 @@ fn any_cases() -> impl Strategy<Value = Vec<ModelCase>> {
 /// Tells the machine of something and checks what must hold after everything.
 fn tell(state: &mut State, model: &mut Model, now: Duration, input: Input<u32, u32>) {
     let commands = state.on(now, input);
-    model.obey(commands);
+    model.obey(&commands);
     while std::mem::take(&mut model.asked) {
         let next = model
             .cases
@@ -231,7 +231,7 @@ fn tell(state: &mut State, model: &mut Model, now: Duration, input: Input<u32, u
             .map(|case| case.planned(model.came));
         model.came += 1;
         let commands = state.on(now, Input::Next(next));
-        model.obey(commands);
+        model.obey(&commands);
     }
 }
 
@@ -269,7 +269,6 @@ proptest! {
             prop_assert!(flying.len() == slots || !could, "a slot is empty");
             let input = match step {
                 0 => Input::Interrupt,
-                1 => Input::Wake,
                 2 | 3 if model.store != StoreState::Failed => {
                     model.store = [StoreState::Behind, StoreState::Ready][usize::from(step - 2)];
                     Input::Store(model.store)

@@ -137,7 +137,7 @@ fn who_may_not_wait_gets_its_row_back_and_is_woken_when_there_is_room() {
         queue.try_push(row(test_idx, 0)).unwrap();
     }
     let refused = queue.try_push(row(7, 7));
-    assert!(matches!(refused, Err(Refused::Full(back)) if back == row(7, 7)));
+    assert!(matches!(refused, Err(Refused::Full(back)) if *back == row(7, 7)));
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(Arc::clone(&woken));
     let mut context = Context::from_waker(&waker);

@@ -1,6 +1,6 @@
 //! The loop of a run, and its end.
 //!
-//! One task waits on every source at once, turns what happened into an [`Input`], hands it to the
+//! One task waits on every source at once, turns what happened into an [`Input`](state::Input), hands it to the
 //! [`RunState`] and carries out the commands that come back; it decides nothing itself. Nor does
 //! it work or block: cases and comparisons run as tasks of their own and hand back rows that are
 //! ready for the store, and a store that is behind is waited for like everything else. A task

@@ -128,7 +128,7 @@ mod tests {
     }
 
     fn data() -> Origin {
-        Origin::data(Path::new("rows.csv"), "/work/rows.csv".into())
+        Origin::data(Path::new("rows.csv"), "/evals/rows.csv".into())
     }
 
     #[test]
@@ -173,8 +173,8 @@ mod tests {
             agreed: [need("X", data()).agreed()].into(),
         };
         let named = |shown: &str, real: &str| Origin::data(Path::new(shown), real.into());
-        assert!(agreements.cover(&need("X", named("../rows.csv", "/work/rows.csv"))));
-        assert!(!agreements.cover(&need("X", named("rows.csv", "/work/more/rows.csv"))));
+        assert!(agreements.cover(&need("X", named("../rows.csv", "/evals/rows.csv"))));
+        assert!(!agreements.cover(&need("X", named("rows.csv", "/evals/more/rows.csv"))));
         assert!(!agreements.cover(&need("X", Origin::Config)));
     }
 

@@ -9,7 +9,7 @@
 //! `>(…)`, is written to as well, by a thread that may wait for its reader. Standard output is
 //! refused, as it is for results: it belongs to the table and the summary.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,12 +17,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use runner_eval::event::{Consumer, Event};
+use runner_files::{Folder, Readers};
 
 mod line;
 mod pipe;
 
 use crate::failure::Failure;
-use crate::folder::Folder;
 use crate::output::{Output, check_place};
 use crate::talk::Talk;
 use pipe::Pipe;
@@ -142,16 +142,8 @@ impl Place {
 
 /// Opens an ordinary file, not through a link, or makes it and its folder.
 fn ordinary(path: &Path) -> io::Result<File> {
-    let path = std::path::absolute(path)?;
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(io::ErrorKind::InvalidInput.into());
-    };
-    fs::create_dir_all(folder)?;
-    let folder = Folder::make(&folder.canonicalize()?)?;
-    match folder.open(name)? {
-        Some(file) => Ok(file),
-        None => folder.create(name),
-    }
+    let (folder, name) = Folder::of(path)?;
+    folder.open_or_create(&name, Readers::Usual)
 }
 
 impl Writer {

@@ -9,6 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use runner_eval::plugins::{Bundled, Known};
+use runner_files::make_private;
 
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -54,7 +55,7 @@ impl Home {
     /// When a folder can't be made.
     pub(crate) fn make(&self) -> Result<(), Failure> {
         for folder in [&self.data, &self.cache] {
-            private(folder).map_err(|error| {
+            make_private(folder).map_err(|error| {
                 let shown = folder.display();
                 Failure::usage(format!("the folder {shown} can't be made: {error}"))
                     .help("set RUNNER_HOME to a folder that can be written to")
@@ -86,14 +87,6 @@ impl Home {
     pub(crate) fn compiled_plugins(&self) -> PathBuf {
         self.cache.join("plugins")
     }
-}
-
-fn private(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 /// Takes the rights of others from the folder of caches, if it is the user's; if it isn't, what is

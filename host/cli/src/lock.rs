@@ -7,13 +7,14 @@
 //! person's; a lock file trusts nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context as _;
 use runner_config::Permissions;
 use runner_eval::plugins::{PluginSet, ThirdParty};
+use runner_files::{Readers, Replacement};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -164,7 +165,7 @@ impl Place {
         let version = VERSION;
         let text = serde_json::to_string_pretty(&Lock { version, configs });
         let text = text.context("a lock file is plain data")?;
-        replace(&path, &(text + "\n"))
+        Replacement::of(&path, Readers::Usual, (text + "\n").as_bytes())
             .with_context(|| format!("can't write {}", path.display()))?;
         Ok(path)
     }
@@ -212,19 +213,6 @@ fn text(path: &Path) -> io::Result<String> {
         return Err(io::Error::other("it is too large for what it should be"));
     }
     Ok(text)
-}
-
-/// In place of whatever has the name, never through a link.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let new = path.with_extension(format!("lock.{}.part", std::process::id()));
-    let mut file = OpenOptions::new().write(true).create_new(true).open(&new)?;
-    let written = file.write_all(text.as_bytes());
-    let done = written.and_then(|()| fs::rename(&new, path));
-    if done.is_err() {
-        // What went wrong is told; a rest of it can stay.
-        let _ = fs::remove_file(&new);
-    }
-    done
 }
 
 fn of(plugins: &PluginSet, lock: &Path) -> Plugins {

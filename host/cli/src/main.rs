@@ -18,7 +18,6 @@ mod exit;
 mod failure;
 mod figures;
 mod findings;
-mod folder;
 mod former;
 mod home;
 mod listing;

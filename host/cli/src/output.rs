@@ -19,6 +19,7 @@ use runner_config::Origin;
 use runner_config::plan::OutputPath;
 use runner_eval::record::CaseRecord;
 use runner_eval::summary::Summary;
+use runner_files::{Readers, Replacement, try_place};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -29,7 +30,6 @@ mod jsonl;
 mod junit;
 mod known;
 mod place;
-mod replacement;
 mod txt;
 mod yaml;
 
@@ -38,10 +38,8 @@ pub(crate) use jsonl::Stream;
 pub(crate) use yaml::block as yaml_block;
 
 use crate::failure::Failure;
-use crate::folder;
 use crate::stored::StoredRun;
 use place::Place;
-use replacement::Replacement;
 
 /// What a results file can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -253,7 +251,8 @@ impl Output {
     pub(crate) fn write(&self, run: &Run<'_>) -> anyhow::Result<()> {
         let replace = || -> anyhow::Result<()> {
             let place = Place::of(&self.path, self.format)?;
-            let mut file = BufWriter::new(Replacement::create(place)?);
+            let new = Replacement::begin(place.folder, &place.name, Readers::Usual)?;
+            let mut file = BufWriter::new(new);
             match self.format {
                 Format::Json => json::write(&mut file, run)?,
                 Format::Jsonl => jsonl::write(&mut file, run)?,
@@ -264,7 +263,8 @@ impl Output {
                 Format::Junit => junit::write(&mut file, run)?,
             }
             let replacement = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-            Ok(replacement.commit()?)
+            replacement.commit()?;
+            Ok(())
         };
         replace().with_context(|| format!("can't write {}", self.path().display()))
     }
@@ -281,7 +281,7 @@ pub(crate) fn check_place(path: &Path) -> Result<(), Failure> {
             "can't write {shown}: it is a folder"
         )));
     }
-    folder::try_place(path).map_err(|error| {
+    try_place(path).map_err(|error| {
         let folder = path.parent().unwrap_or(path);
         let why = if folder.is_dir() {
             error.to_string()

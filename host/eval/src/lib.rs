@@ -41,7 +41,6 @@ mod judge;
 mod masking;
 pub mod plugins;
 mod prepare;
-mod private;
 pub mod question;
 pub mod record;
 mod recorder;

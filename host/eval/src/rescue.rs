@@ -9,9 +9,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use runner_files::{Folder, Readers, Replacement};
 use uuid::Uuid;
 
-use crate::private::replace;
 use crate::record::CaseRecord;
 
 /// Writes `records` beside `database`, or else among the temporary files; says where. One from a
@@ -34,16 +34,14 @@ pub(crate) fn rescue(
 }
 
 fn write(path: PathBuf, records: &[Arc<CaseRecord>]) -> io::Result<PathBuf> {
-    replace(&path, |file| {
-        let mut out = BufWriter::new(&mut *file);
-        for record in records {
-            serde_json::to_writer(&mut out, &**record)?;
-            out.write_all(b"\n")?;
-        }
-        out.flush()?;
-        drop(out);
-        file.sync_all()
-    })?;
+    let (folder, name) = Folder::of(&path)?;
+    let mut out = BufWriter::new(Replacement::begin(folder, &name, Readers::Owner)?);
+    for record in records {
+        serde_json::to_writer(&mut out, &**record)?;
+        out.write_all(b"\n")?;
+    }
+    let complete = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    complete.commit()?;
     Ok(path)
 }
 

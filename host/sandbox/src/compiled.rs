@@ -1,7 +1,7 @@
 //! Compiled components on disk, so that a plugin is compiled once on a machine.
 //!
 //! Loading compiled code is running it: the engine checks little. So only files are loaded
-//! that this program wrote, from a folder that only its user can change ([`crate::private`]),
+//! that this program wrote, from a folder that only its user can change ([`PrivateFolder`]),
 //! under a name that holds the digest of the plugin's bytes and of everything in the engine that
 //! changes the code. The engine's own cache is not used: it takes 50 times as long on a large
 //! guest, since it compresses.
@@ -12,11 +12,11 @@ use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
+use runner_files::PrivateFolder;
 use wasmtime::component::Component;
 
 use crate::notice::{Code, Finding};
 use crate::preflight;
-use crate::private::PrivateFolder;
 
 /// Largest description that is read back: what crosses from a guest, escaped as JSON.
 const MAX_DESCRIPTION_BYTES: u64 = 8 * crate::limits::MAX_CROSSING_BYTES as u64;

@@ -28,7 +28,6 @@ mod meter;
 mod notice;
 mod plugin;
 mod preflight;
-mod private;
 mod purity;
 mod sandbox;
 mod script;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
+use runner_files::is_untrusted;
 use sha2::{Digest, Sha256};
 use wasmtime::component::{Component, Linker};
 
@@ -24,7 +25,6 @@ use crate::limits::{
 use crate::notice::{Code, Finding, Label, LoadError, bytes};
 use crate::plugin::{self, Plugin};
 use crate::preflight::{self, Outline};
-use crate::private::is_untrusted;
 use crate::v0_1::{self, signatures::Departure};
 use crate::wasi;
 

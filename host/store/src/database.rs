@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use runner_files::make_private;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
@@ -337,7 +338,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
     {
-        private_folder(folder).map_err(|source| StoreError::Create {
+        make_private(folder).map_err(|source| StoreError::Create {
             path: folder.to_owned(),
             source,
         })?;
@@ -351,16 +352,6 @@ fn create(path: &Path) -> Result<(), StoreError> {
         }
         _ => Ok(()),
     }
-}
-
-/// Creates a folder and its parents, for the user alone where the system can do so. A folder
-/// that exists keeps its rights.
-pub(crate) fn private_folder(path: &Path) -> std::io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 /// Creates a file that must not exist yet, for the user alone where the system can do so.

@@ -12,7 +12,12 @@ use crate::step::Failure;
 
 /// The rooms: what a package of the house may use of the house, and what its tests may use
 /// besides. Plugins and guests have rules by folder, further down.
-const ROOMS: [Room; 11] = [
+const ROOMS: [Room; 12] = [
+    Room {
+        name: "runner-files",
+        uses: &[],
+        tests_use: &[],
+    },
     Room {
         name: "runner-scheduler",
         uses: &[],
@@ -25,18 +30,19 @@ const ROOMS: [Room; 11] = [
     },
     Room {
         name: "runner-sandbox",
-        uses: &[],
+        uses: &["runner-files"],
         tests_use: &[],
     },
     Room {
         name: "runner-store",
-        uses: &[],
+        uses: &["runner-files"],
         tests_use: &[],
     },
     Room {
         name: "runner-eval",
         uses: &[
             "runner-config",
+            "runner-files",
             "runner-sandbox",
             "runner-scheduler",
             "runner-store",
@@ -48,6 +54,7 @@ const ROOMS: [Room; 11] = [
         uses: &[
             "runner-config",
             "runner-eval",
+            "runner-files",
             "runner-sandbox",
             "runner-store",
         ],

@@ -7,14 +7,16 @@
 //! two processes lose nothing and none sees half of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::ffi::OsString;
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 #[cfg(unix)]
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use runner_eval::trust::{Agreed, Need};
+use runner_files::{Folder, Readers, Replacement, make_private};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -158,34 +160,33 @@ impl Remembered {
     }
 
     fn change(&self, change: impl FnOnce(&mut Folders)) -> Result<(), Failure> {
-        let folder = self.0.parent().unwrap_or(Path::new("/"));
         let cannot = || format!("can't keep agreements in {}", self.0.display());
-        private_folder().create(folder).with_context(cannot)?;
-        let lock = private_file().open(self.0.with_extension("lock"));
+        let (folder, name) = self.folder().with_context(cannot)?;
+        let lock = self.0.with_extension("lock");
+        let lock = lock.file_name().unwrap_or_default();
+        let lock = folder.open_or_create(lock, Readers::Owner);
         let lock = lock.with_context(cannot)?;
         lock.lock().with_context(cannot)?;
         let mut folders = self.all()?;
         change(&mut folders);
         let version = VERSION;
         let text = serde_json::to_string_pretty(&Book { version, folders });
-        self.replace(&text.with_context(cannot)?)
-            .with_context(cannot)?;
+        let text = text.with_context(cannot)?;
+        let replace = || {
+            let mut new = Replacement::begin(folder, &name, Readers::Owner)?;
+            new.write_all(text.as_bytes())?;
+            new.commit()
+        };
+        replace().with_context(cannot)?;
         // The lock goes with its file handle.
         drop(lock);
         Ok(())
     }
 
-    /// Under the lock.
-    fn replace(&self, text: &str) -> io::Result<()> {
-        let new = self.0.with_extension("new");
-        match fs::remove_file(&new) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {} // left by a program that was killed
-        }
-        let mut file = private_file().create_new(true).open(&new)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, &self.0)
+    /// The folder that it is in, made if need be, and its name there.
+    fn folder(&self) -> io::Result<(Folder, OsString)> {
+        make_private(self.0.parent().unwrap_or(Path::new("/")))?;
+        Folder::of(&self.0)
     }
 }
 
@@ -196,26 +197,6 @@ fn others_may_write(file: &File) -> io::Result<bool> {
     #[cfg(not(unix))]
     let others = !metadata.is_file();
     Ok(others)
-}
-
-/// Makes folders that are the person's alone.
-fn private_folder() -> DirBuilder {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    builder.mode(0o700);
-    builder
-}
-
-/// Opens files for writing, never through a link; one that it makes is the person's alone.
-fn private_file() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true);
-    #[cfg(unix)]
-    options
-        .mode(0o600)
-        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
-    options
 }
 
 /// The folder that an agreement stands below, and the others that it is for.

@@ -11,10 +11,10 @@ use std::io;
 
 use runner_config::Origin;
 use runner_config::plan::OutputPath;
+use runner_files::{Folder, Readers};
 
 use super::Format;
 use super::known::holds_results;
-use crate::folder::Folder;
 
 /// A folder that is held open, and a name in it.
 #[derive(Debug)]
@@ -58,9 +58,7 @@ impl Place {
     /// # Errors
     /// When it can't be opened or made.
     pub(super) fn emptied(&self) -> io::Result<File> {
-        let Some(file) = self.folder.open(&self.name)? else {
-            return self.folder.create(&self.name);
-        };
+        let file = self.folder.open_or_create(&self.name, Readers::Usual)?;
         file.set_len(0)?;
         Ok(file)
     }

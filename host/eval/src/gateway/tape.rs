@@ -17,13 +17,13 @@ use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use runner_files::{Folder, Readers, Replacement};
 use runner_store::Digest;
 
 use super::cache::{anonymous_key, masked_pairs};
 use super::fault::Code;
 use super::masker::Masker;
 use super::memory::{Cue, Ending, Envelope, NoTape, Take, Tape};
-use crate::private;
 
 mod line;
 mod nearest;
@@ -124,10 +124,8 @@ impl Recording {
             path: path.to_owned(),
             source,
         };
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(failed)?;
-        }
-        let older = private::open(path).map_err(failed)?;
+        let (folder, name) = Folder::of(path).map_err(failed)?;
+        let older = folder.open(&name).map_err(failed)?;
         let mut first = String::new();
         if let Some(older) = &older {
             let known = BufReader::new(older).take(HEAD.len() as u64 + 1);
@@ -139,10 +137,13 @@ impl Recording {
             }
         }
         let begun = match older {
-            Some(mut older) if keeps && !first.is_empty() => private::close_to_others(&older)
+            Some(mut older) if keeps && !first.is_empty() => close_to_others(&older)
                 .and_then(|()| cut_to_lines(&mut older))
                 .map(|()| older),
-            _ => private::replace(path, |file| writeln!(file, "{HEAD}")),
+            _ => Replacement::begin(folder, &name, Readers::Owner).and_then(|mut new| {
+                writeln!(new, "{HEAD}")?;
+                new.commit()
+            }),
         };
         let file = begun.map_err(failed)?;
         let failure = None;
@@ -164,6 +165,15 @@ impl Recording {
     fn lock(&self) -> MutexGuard<'_, Reel> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Takes the rights of everybody else from a file that is open.
+fn close_to_others(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
 }
 
 /// Drops what comes after the last whole line, and stands behind it.

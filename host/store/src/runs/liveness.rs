@@ -10,7 +10,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::database::private_folder;
+use runner_files::make_private;
+
 use crate::error::StoreError;
 
 /// How often a sign that is taken is tried: somebody who only asks whether the run lives holds it
@@ -40,7 +41,7 @@ impl Claim {
     pub(super) fn take(database: &Path, run: i64) -> Result<Option<Self>, StoreError> {
         let path = sign(database, run);
         let create = || {
-            private_folder(path.parent().expect("a sign lies in a folder"))?;
+            make_private(path.parent().expect("a sign lies in a folder"))?;
             let mut options = OpenOptions::new();
             options.write(true).create(true).truncate(false);
             #[cfg(unix)]

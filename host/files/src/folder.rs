@@ -1,15 +1,16 @@
 //! A folder that is held open: what is done in it happens in it, whatever becomes of its name.
 //!
-//! A path is read anew at each use, and who can write to a folder on the way can put a link
-//! there between a look and a write. So a path is walked once, folder by folder, no link
-//! followed, and then files are made, looked at and renamed relative to the last folder. Who
-//! wants a link followed resolves it first. Where the system has no such calls the path itself
-//! is used, after a look.
+//! Who can write to a folder on the way to another can put a link there between a look and a write.
+//! So a path is walked once, folder by folder, no link followed, and then files are made, looked at
+//! and renamed relative to the last folder. Who wants a link followed resolves it first. Where the
+//! system has no such calls the path itself is used, after a look.
 
-use std::ffi::OsStr;
-use std::fs::File;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
+
+use crate::Readers;
 
 #[cfg(not(unix))]
 use by_path as way;
@@ -18,30 +19,52 @@ use held as way;
 
 /// An open folder.
 #[derive(Debug)]
-pub(crate) struct Folder(way::Held);
+pub struct Folder(pub(crate) way::Held);
 
 impl Folder {
     /// Opens the absolute `path`, in which nothing may be a link, and makes what is missing.
     ///
     /// # Errors
     /// When a part of it can't be opened or made, is no folder, or is a link.
-    pub(crate) fn make(path: &Path) -> io::Result<Self> {
+    pub fn make(path: &Path) -> io::Result<Self> {
         way::open(path).map(Self)
     }
 
-    /// Makes a file that must not be there yet.
+    /// Opens the folder of a file that the user named, and gives the file's name in it. Links on
+    /// the way are followed once; what is missing is made.
+    ///
+    /// # Errors
+    /// As [`Self::make`], and when the path names no file.
+    pub fn of(file: &Path) -> io::Result<(Self, OsString)> {
+        let file = std::path::absolute(file)?;
+        let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        fs::create_dir_all(folder)?;
+        Ok((Self::make(&folder.canonicalize()?)?, name.to_owned()))
+    }
+
+    /// The same folder, held open for itself.
+    ///
+    /// # Errors
+    /// When the process has too many files open.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        way::duplicate(&self.0).map(Self)
+    }
+
+    /// Makes a file that must not be there yet, to read and write it.
     ///
     /// # Errors
     /// When it is there, if only as a link, or can't be made.
-    pub(crate) fn create(&self, name: &OsStr) -> io::Result<File> {
-        way::create(&self.0, name)
+    pub fn create(&self, name: &OsStr, readers: Readers) -> io::Result<File> {
+        way::create(&self.0, name, readers)
     }
 
     /// Opens an ordinary file to read and change it; `None` if nothing has that name.
     ///
     /// # Errors
     /// When it is no ordinary file, if only a link to one, or can't be opened.
-    pub(crate) fn open(&self, name: &OsStr) -> io::Result<Option<File>> {
+    pub fn open(&self, name: &OsStr) -> io::Result<Option<File>> {
         let file = match way::open_file(&self.0, name) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -54,11 +77,28 @@ impl Folder {
         }
     }
 
+    /// Opens an ordinary file to read and change it, or makes it.
+    ///
+    /// # Errors
+    /// As [`Self::open`] and [`Self::create`].
+    pub fn open_or_create(&self, name: &OsStr, readers: Readers) -> io::Result<File> {
+        if let Some(file) = self.open(name)? {
+            return Ok(file);
+        }
+        match self.create(name, readers) {
+            // Another process was quicker.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                self.open(name)?.ok_or(error)
+            }
+            created => created,
+        }
+    }
+
     /// Gives a file the name of another, which is gone.
     ///
     /// # Errors
     /// When the system can't.
-    pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         way::rename(&self.0, from, to)
     }
 
@@ -66,7 +106,7 @@ impl Folder {
     ///
     /// # Errors
     /// When the system can't.
-    pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
+    pub fn remove(&self, name: &OsStr) -> io::Result<()> {
         way::remove(&self.0, name)
     }
 }
@@ -76,7 +116,7 @@ impl Folder {
 ///
 /// # Errors
 /// Why not.
-pub(crate) fn try_place(path: &Path) -> io::Result<()> {
+pub fn try_place(path: &Path) -> io::Result<()> {
     let path = std::path::absolute(path)?;
     let mut folders = path.ancestors().skip(1);
     let Some(known) = folders.find(|folder| folder.symlink_metadata().is_ok()) else {
@@ -84,7 +124,7 @@ pub(crate) fn try_place(path: &Path) -> io::Result<()> {
     };
     if !known.is_dir() {
         // In the system's own words.
-        std::fs::read_dir(known)?;
+        fs::read_dir(known)?;
     }
     way::try_folder(known)
 }
@@ -100,6 +140,8 @@ mod held {
     use std::path::{Component, Path};
 
     use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags};
+
+    use crate::Readers;
 
     pub(super) type Held = OwnedFd;
 
@@ -136,9 +178,17 @@ mod held {
         Ok(held)
     }
 
-    pub(super) fn create(folder: &Held, name: &OsStr) -> io::Result<File> {
+    pub(super) fn duplicate(folder: &Held) -> io::Result<Held> {
+        folder.try_clone()
+    }
+
+    pub(super) fn create(folder: &Held, name: &OsStr, readers: Readers) -> io::Result<File> {
         let new = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(folder, name, new, Mode::from_raw_mode(0o666))?;
+        let mode = match readers {
+            Readers::Owner => 0o600,
+            Readers::Usual => 0o666,
+        };
+        let file = rustix::fs::openat(folder, name, new, Mode::from_raw_mode(mode))?;
         Ok(file.into())
     }
 
@@ -175,6 +225,8 @@ mod by_path {
     use std::io;
     use std::path::{Path, PathBuf};
 
+    use crate::Readers;
+
     pub(super) type Held = PathBuf;
 
     pub(super) fn open(path: &Path) -> io::Result<Held> {
@@ -192,7 +244,12 @@ mod by_path {
         Ok(())
     }
 
-    pub(super) fn create(folder: &Held, name: &OsStr) -> io::Result<File> {
+    pub(super) fn duplicate(folder: &Held) -> io::Result<Held> {
+        Ok(folder.clone())
+    }
+
+    /// The folder's own rights decide who may read the file.
+    pub(super) fn create(folder: &Held, name: &OsStr, _: Readers) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
         options.open(folder.join(name))
@@ -222,7 +279,6 @@ mod by_path {
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::fs;
     use std::io::Write as _;
     use std::os::unix::fs::symlink;
 
@@ -242,7 +298,7 @@ mod tests {
         symlink(outer.join("victim/file"), outer.join("b/c/x"))?;
         let error = folder.open("x".as_ref()).expect_err("a link");
         assert_eq!(error.to_string(), "it is a link");
-        assert!(folder.create("x".as_ref()).is_err());
+        assert!(folder.create("x".as_ref(), Readers::Usual).is_err());
         assert_eq!(fs::read_to_string(outer.join("victim/file"))?, "theirs");
         Ok(())
     }
@@ -255,10 +311,29 @@ mod tests {
         let folder = Folder::make(&outer.join("a"))?;
         fs::rename(outer.join("a"), outer.join("moved"))?;
         symlink(outer.join("victim"), outer.join("a"))?;
-        folder.create("part".as_ref())?.write_all(b"x")?;
+        folder
+            .create("part".as_ref(), Readers::Usual)?
+            .write_all(b"x")?;
         folder.rename("part".as_ref(), "whole".as_ref())?;
         assert_eq!(fs::read_to_string(outer.join("moved/whole"))?, "x");
         assert_eq!(fs::read_dir(outer.join("victim"))?.count(), 0);
+        Ok(())
+    }
+
+    #[test]
+    fn a_file_is_opened_or_made_for_whom_it_should() -> io::Result<()> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let outer = tempfile::tempdir()?;
+        symlink(outer.path(), outer.path().join("here"))?;
+        let (folder, name) = Folder::of(&outer.path().join("here/new/file"))?;
+        let mode = |file: &File| Ok::<_, io::Error>(file.metadata()?.permissions().mode() & 0o777);
+        let created = folder.open_or_create(&name, Readers::Owner)?;
+        assert_eq!(mode(&created)?, 0o600);
+        let opened = folder.open_or_create(&name, Readers::Usual)?;
+        assert_eq!(mode(&opened)?, 0o600, "it was there");
+        assert!(outer.path().join("new/file").is_file());
+        fs::create_dir(outer.path().join("new/folder"))?;
+        assert!(folder.open("folder".as_ref()).is_err());
         Ok(())
     }
 

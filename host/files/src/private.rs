@@ -11,10 +11,11 @@
 //! Elsewhere than on Unix there are no such owners and modes, and the folder of a user's profile is
 //! closed by the system.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::fs::{DirBuilder, File};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::{Folder, Readers, Replacement};
 
 #[cfg(not(unix))]
 use by_path as system;
@@ -23,17 +24,17 @@ use unix as system;
 
 /// A file that is ours alone, open.
 #[derive(Debug)]
-pub(crate) struct PrivateFile {
+pub struct PrivateFile {
     /// To read it.
-    pub(crate) file: File,
+    pub file: File,
     /// Leads to what was opened as long as it is open, whatever its name means by then: for
     /// libraries that map files by path.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
 }
 
 /// A folder that is ours alone, open.
 #[derive(Debug)]
-pub(crate) struct PrivateFolder(system::Folder);
+pub struct PrivateFolder(Folder);
 
 impl PrivateFolder {
     /// Opens a folder, which is made and closed to others if need be. One that others could change
@@ -41,8 +42,9 @@ impl PrivateFolder {
     ///
     /// # Errors
     /// [`is_untrusted`] if it belongs to others, or they can change what leads to it.
-    pub(crate) fn open(path: &Path) -> io::Result<(Self, Option<io::Error>)> {
-        let (folder, emptied) = system::Folder::open(path)?;
+    pub fn open(path: &Path) -> io::Result<(Self, Option<io::Error>)> {
+        make_private(path)?;
+        let (folder, emptied) = system::open(path)?;
         Ok((Self(folder), emptied))
     }
 
@@ -50,8 +52,8 @@ impl PrivateFolder {
     ///
     /// # Errors
     /// [`is_untrusted`] if others can change it, or it is no file.
-    pub(crate) fn read(&self, name: &str) -> io::Result<Option<PrivateFile>> {
-        match self.0.read(name) {
+    pub fn read(&self, name: &str) -> io::Result<Option<PrivateFile>> {
+        match system::read(&self.0, name) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             read => {
                 let file = read?;
@@ -62,40 +64,48 @@ impl PrivateFolder {
     }
 
     /// Writes a file beside and renames it, so that nobody ever sees half of it.
-    pub(crate) fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let unique = NEXT.fetch_add(1, Ordering::Relaxed);
-        let beside = format!(".{}-{unique:x}", std::process::id());
-        let written = self.0.create(&beside).and_then(|mut file| {
-            file.write_all(content)?;
-            file.sync_data()?;
-            self.0.rename(&beside, name)
-        });
-        if written.is_err() {
-            // It may not exist; what matters is reported.
-            drop(self.0.remove(&beside));
-        }
-        written
+    ///
+    /// # Errors
+    /// When it can't be made, written or renamed.
+    pub fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        let mut new = Replacement::begin(self.0.try_clone()?, name.as_ref(), Readers::Owner)?;
+        new.write_all(content)?;
+        new.commit().map(drop)
     }
+}
+
+/// Makes a folder and those above it, for this user alone where the system can do so. One that is
+/// there keeps its rights.
+///
+/// # Errors
+/// When the system can't.
+pub fn make_private(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
 }
 
 /// Whether an error says that others can change a file or folder, rather than that the system did
 /// not give it.
-pub(crate) fn is_untrusted(error: &io::Error) -> bool {
+pub fn is_untrusted(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::PermissionDenied && error.raw_os_error().is_none()
 }
 
 #[cfg(unix)]
 mod unix {
-    use std::fs::{DirBuilder, File};
+    use std::fs::File;
     use std::io;
-    use std::os::fd::AsRawFd;
-    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    use std::os::fd::{AsRawFd, OwnedFd};
+    use std::os::unix::fs::MetadataExt;
     use std::path::{Path, PathBuf};
 
     use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat};
     use rustix::io::Errno;
     use rustix::process::geteuid;
+
+    use crate::Folder;
 
     /// Set on folders in which only a file's owner may replace it. On one that is to be ours alone it
     /// is the mark that what it holds is not to be trusted.
@@ -104,83 +114,61 @@ mod unix {
     /// Write permission of group and others.
     const OTHERS_WRITE: u32 = 0o022;
 
-    #[derive(Debug)]
-    pub(super) struct Folder(File);
-
-    impl Folder {
-        pub(super) fn open(path: &Path) -> io::Result<(Self, Option<io::Error>)> {
-            DirBuilder::new().recursive(true).mode(0o700).create(path)?;
-            let whole = path.canonicalize()?;
-            for above in whole.ancestors().skip(1) {
-                let its = std::fs::symlink_metadata(above)?;
-                let closed = its.mode() & OTHERS_WRITE == 0 || its.mode() & STICKY != 0;
-                if !closed || ![0, geteuid().as_raw()].contains(&its.uid()) {
-                    return Err(others(above));
-                }
+    pub(super) fn open(path: &Path) -> io::Result<(Folder, Option<io::Error>)> {
+        let whole = path.canonicalize()?;
+        for above in whole.ancestors().skip(1) {
+            let its = std::fs::symlink_metadata(above)?;
+            let closed = its.mode() & OTHERS_WRITE == 0 || its.mode() & STICKY != 0;
+            if !closed || ![0, geteuid().as_raw()].contains(&its.uid()) {
+                return Err(others(above));
             }
-            let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let folder = Self(File::from(rustix::fs::open(&whole, how, Mode::empty())?));
-            let its = folder.0.metadata()?;
-            if its.uid() != geteuid().as_raw() {
-                return Err(others(&whole));
-            }
-            let loose = its.mode() & (OTHERS_WRITE | STICKY) != 0;
-            if loose {
-                // The mark stays until it is empty, for the next to see should this one end.
-                rustix::fs::fchmod(&folder.0, Mode::RWXU | Mode::SVTX)?;
-                folder.empty()?;
-            }
-            rustix::fs::fchmod(&folder.0, Mode::RWXU)?;
-            Ok((folder, loose.then(|| others(&whole))))
         }
-
-        /// Removes everything but folders, which are never handed out.
-        fn empty(&self) -> io::Result<()> {
-            for entry in Dir::read_from(&self.0)? {
-                let entry = entry?;
-                let name = entry.file_name();
-                let removed = match rustix::fs::statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW) {
-                    Ok(its) if FileType::from_raw_mode(its.st_mode).is_dir() => continue,
-                    Ok(_) => rustix::fs::unlinkat(&self.0, name, AtFlags::empty()),
-                    Err(error) => Err(error),
-                };
-                // Another process may be at it, too.
-                if !matches!(removed, Err(Errno::NOENT)) {
-                    removed?;
-                }
-            }
-            Ok(())
+        let how = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = File::from(rustix::fs::open(&whole, how, Mode::empty())?);
+        let its = folder.metadata()?;
+        if its.uid() != geteuid().as_raw() {
+            return Err(others(&whole));
         }
+        let loose = its.mode() & (OTHERS_WRITE | STICKY) != 0;
+        if loose {
+            // The mark stays until it is empty, for the next to see should this one end.
+            rustix::fs::fchmod(&folder, Mode::RWXU | Mode::SVTX)?;
+            empty(&folder)?;
+        }
+        rustix::fs::fchmod(&folder, Mode::RWXU)?;
+        let folder = Folder(OwnedFd::from(folder));
+        Ok((folder, loose.then(|| others(&whole))))
+    }
 
-        pub(super) fn read(&self, name: &str) -> io::Result<File> {
-            // Without waiting for whoever opens the other end of what is no file.
-            let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-            let opened = rustix::fs::openat(&self.0, name, how, Mode::empty());
-            let file = match opened {
-                Err(Errno::LOOP | Errno::MLINK) => {
-                    return Err(others(Path::new(name)));
-                }
-                opened => opened?,
+    /// Removes everything but folders, which are never handed out.
+    fn empty(folder: &File) -> io::Result<()> {
+        for entry in Dir::read_from(folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let removed = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(its) if FileType::from_raw_mode(its.st_mode).is_dir() => continue,
+                Ok(_) => rustix::fs::unlinkat(folder, name, AtFlags::empty()),
+                Err(error) => Err(error),
             };
-            if !is_ours(&rustix::fs::fstat(&file)?) {
-                return Err(others(Path::new(name)));
+            // Another process may be at it, too.
+            if !matches!(removed, Err(Errno::NOENT)) {
+                removed?;
             }
-            Ok(File::from(file))
         }
+        Ok(())
+    }
 
-        pub(super) fn create(&self, name: &str) -> io::Result<File> {
-            let how = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-            let mode = Mode::RUSR | Mode::WUSR;
-            Ok(File::from(rustix::fs::openat(&self.0, name, how, mode)?))
+    pub(super) fn read(folder: &Folder, name: &str) -> io::Result<File> {
+        // Without waiting for whoever opens the other end of what is no file.
+        let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = match rustix::fs::openat(&folder.0, name, how, Mode::empty()) {
+            Err(Errno::LOOP | Errno::MLINK) => return Err(others(Path::new(name))),
+            opened => opened?,
+        };
+        if !is_ours(&rustix::fs::fstat(&file)?) {
+            return Err(others(Path::new(name)));
         }
-
-        pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-            Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
-        }
-
-        pub(super) fn remove(&self, name: &str) -> io::Result<()> {
-            Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
-        }
+        Ok(File::from(file))
     }
 
     pub(super) fn path_of(_: &Folder, file: &File, _: &str) -> PathBuf {
@@ -208,34 +196,18 @@ mod unix {
 
 #[cfg(not(unix))]
 mod by_path {
-    use std::fs::{self, File};
+    use std::fs::File;
     use std::io;
     use std::path::{Path, PathBuf};
 
-    #[derive(Debug)]
-    pub(super) struct Folder(PathBuf);
+    use crate::Folder;
 
-    impl Folder {
-        pub(super) fn open(path: &Path) -> io::Result<(Self, Option<io::Error>)> {
-            fs::create_dir_all(path)?;
-            Ok((Self(path.to_owned()), None))
-        }
+    pub(super) fn open(path: &Path) -> io::Result<(Folder, Option<io::Error>)> {
+        Ok((Folder(path.to_owned()), None))
+    }
 
-        pub(super) fn read(&self, name: &str) -> io::Result<File> {
-            File::open(self.0.join(name))
-        }
-
-        pub(super) fn create(&self, name: &str) -> io::Result<File> {
-            File::create_new(self.0.join(name))
-        }
-
-        pub(super) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-            fs::rename(self.0.join(from), self.0.join(to))
-        }
-
-        pub(super) fn remove(&self, name: &str) -> io::Result<()> {
-            fs::remove_file(self.0.join(name))
-        }
+    pub(super) fn read(folder: &Folder, name: &str) -> io::Result<File> {
+        File::open(folder.0.join(name))
     }
 
     pub(super) fn path_of(folder: &Folder, _: &File, name: &str) -> PathBuf {

@@ -12,8 +12,9 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use runner_config::TrustRequest;
 use runner_eval::trust::{Agreements, Level, Need};
-use runner_eval::{Prepared, Settled, Unsettled};
+use runner_eval::{Preparation, Settled, Unsettled, prepare};
 use tokio::runtime::Runtime;
 
 use crate::arguments::TrustFlags;
@@ -21,16 +22,14 @@ use crate::failure::Failure;
 use crate::talk::Talk;
 
 mod asking;
-mod held;
 mod question;
 mod remembered;
 mod words;
 
 pub(crate) use asking::Asking;
-pub(crate) use held::{Held, Said};
 use question::Answer;
 pub(crate) use remembered::{Entry, Folders, Remembered, canonical, of_folder};
-pub(crate) use words::told;
+pub(crate) use words::{More, told};
 
 /// The variable that trusts unseen.
 pub(crate) const TRUST_VARIABLE: &str = "RUNNER_TRUST";
@@ -125,40 +124,79 @@ impl Purpose {
     }
 }
 
+/// What is agreed to so far: unseen, before, and in this command.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) agreements: Agreements,
+    /// Why what was agreed to before can't be read. It matters once something is needed, and most
+    /// runs need nothing.
+    damage: Option<Failure>,
+}
+
 impl Consent<'_> {
-    /// The run, once everything that it needs is agreed to.
+    /// What is agreed to without a question.
+    pub(crate) fn known(&self) -> Known {
+        let (agreed, damage) = match self.remembered.of(self.folders) {
+            Ok(agreed) => (agreed, None),
+            Err(damage) => (BTreeSet::new(), Some(damage)),
+        };
+        let level = self.unseen.level;
+        Known {
+            agreements: Agreements { level, agreed },
+            damage,
+        }
+    }
+
+    /// Gets agreement to what has to be read before more is known.
+    ///
+    /// # Errors
+    /// When something is not agreed to.
+    pub(crate) fn read(
+        &self,
+        requests: Vec<TrustRequest>,
+        known: &mut Known,
+    ) -> Result<(), Failure> {
+        let open: Vec<Need> = requests.into_iter().map(Need::of).collect();
+        self.obtain(&open, More::Follows, known)
+    }
+
+    /// The run, prepared anew by `prepare` until everything that it needs is agreed to.
     ///
     /// # Errors
     /// When something is not. Nothing was sent then, and nothing written but what was agreed to.
-    pub(crate) fn settle(&self, prepared: Prepared, runtime: &Runtime) -> Result<Settled, Failure> {
-        let mut prepared = prepared;
-        let mut agreements = Agreements {
-            level: self.unseen.level,
-            agreed: BTreeSet::new(),
-        };
-        // Read when it is needed: it may be damaged, and most runs need nothing.
-        let mut is_read = false;
+    pub(crate) fn settle(
+        &self,
+        mut what: Preparation,
+        mut known: Known,
+        runtime: &Runtime,
+    ) -> Result<Settled, Failure> {
         loop {
-            let unsettled = match runtime.block_on(prepared.settle(&agreements)) {
+            let prepared = runtime.block_on(prepare(what));
+            let prepared = prepared.map_err(|errors| {
+                let problems: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
+                Failure::usage_all(problems)
+            })?;
+            let Unsettled { prepared, open } = match runtime.block_on(prepared.settle()) {
                 Ok(settled) => {
                     self.tell(&settled);
                     return Ok(settled);
                 }
                 Err(unsettled) => unsettled,
             };
-            let Unsettled {
-                prepared: same,
-                open,
-            } = unsettled;
-            if is_read {
-                self.agree(&open, 0)?;
-                agreements.agreed.extend(open.iter().map(Need::agreed));
-            } else {
-                agreements.agreed = self.remembered.of(self.folders)?;
-                is_read = true;
-            }
-            prepared = *same;
+            self.obtain(&open, More::Nothing, &mut known)?;
+            what = prepared.again(known.agreements.clone());
         }
+    }
+
+    /// Gets agreement to all of `open`, which then is known.
+    fn obtain(&self, open: &[Need], more: More, known: &mut Known) -> Result<(), Failure> {
+        known.damage.take().map_or(Ok(()), Err)?;
+        self.agree(open, more)?;
+        known
+            .agreements
+            .agreed
+            .extend(open.iter().map(Need::agreed));
+        Ok(())
     }
 
     /// Says what was trusted unseen, if that made a difference.
@@ -175,18 +213,17 @@ impl Consent<'_> {
         }
     }
 
-    /// Gets agreement to all of `open`, one question for each kind of author; so many problems
-    /// wait for it.
-    fn agree(&self, open: &[Need], waiting: usize) -> Result<(), Failure> {
+    /// Gets agreement to all of `open`, one question for each kind of author.
+    fn agree(&self, open: &[Need], more: More) -> Result<(), Failure> {
         if self.how == How::Nobody {
-            return Err(words::refusal(open, waiting, self.purpose, &self.command));
+            return Err(words::refusal(open, more, self.purpose, &self.command));
         }
         let groups = words::by_author(open);
         let last = groups.len().saturating_sub(1);
         for (index, needs) in groups.into_iter().enumerate() {
             if self.how == How::Question {
-                let waiting = if index == last { waiting } else { 0 };
-                let question = words::question(&needs, waiting, self.folders, &self.command)?;
+                let more = if index == last { more } else { More::Nothing };
+                let question = words::question(&needs, more, self.folders, &self.command)?;
                 match question::ask(&question)? {
                     Answer::Yes => {}
                     Answer::No => {

@@ -5,6 +5,8 @@
 //! read as `RUNNER_X` first and as `PROMPTFOO_X` after it.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -122,9 +124,9 @@ impl Environment {
     /// Adds the keys of a `.env` that nobody named, where they are not set, and says which. It
     /// may be a stranger's. An address of theirs would be sent the user's key, so it gives none;
     /// with a key of theirs, prompts and answers are seen in their account, which is why it is
-    /// told. None if there is no such file, or it is no text of that form.
+    /// told. None if there is no such file, it is a link, or it is no text of that form.
     pub(crate) fn read_keys(&mut self, path: &Path) -> Vec<String> {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let text = own_text(path).unwrap_or_default();
         let mut taken = Vec::new();
         for (name, value) in env_file::parse(&text).unwrap_or_default() {
             if is_key(&name) && !value.is_empty() && self.get(&name).is_none() {
@@ -203,6 +205,18 @@ impl Environment {
     }
 }
 
+/// The text of an ordinary file of a size that such files have. A link may lead to another project's
+/// keys, a pipe or device has no end.
+fn own_text(path: &Path) -> io::Result<String> {
+    const MOST: u64 = 1 << 20;
+    if !path.symlink_metadata()?.is_file() {
+        return Err(io::Error::other("it is no ordinary file"));
+    }
+    let mut text = String::new();
+    File::open(path)?.take(MOST).read_to_string(&mut text)?;
+    Ok(text)
+}
+
 /// Whether a variable holds a key of some service, by the words that end such names.
 fn is_key(name: &str) -> bool {
     let ours = name.starts_with("RUNNER_") || name.starts_with("PROMPTFOO_");
@@ -251,6 +265,19 @@ mod tests {
         assert_eq!(environment.map(), kept.map());
         let missing = folder.path().join("none");
         assert!(environment.read_keys(&missing).is_empty());
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_that_nobody_named_is_no_link_and_no_device() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let (theirs, file) = (folder.path().join("theirs"), folder.path().join(".env"));
+        std::fs::write(&theirs, "B_KEY=b").expect("written");
+        for leads in [theirs.as_path(), Path::new("/dev/zero")] {
+            std::os::unix::fs::symlink(leads, &file).expect("a link");
+            assert!(Environment::default().read_keys(&file).is_empty());
+            std::fs::remove_file(&file).expect("it was there");
+        }
     }
 
     #[test]

@@ -86,7 +86,9 @@ pub(crate) fn is_unseen(c: char) -> bool {
                 | '\u{fe00}'..='\u{fe0f}'
                 | '\u{feff}'
                 | '\u{ffa0}'
-                | '\u{e0100}'..='\u{e01ef}'
+                | '\u{fff0}'..='\u{fff8}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
         )
 }
 

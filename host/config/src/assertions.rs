@@ -317,8 +317,8 @@ impl<'a> AssertionReader<'a> {
         let path = self.reading.files.shown(without_scheme(text));
         if let Some(value) = self.values.borrow().get(&path) {
             let files = self.reading.files;
-            files.permit(&path, &entry.at(), entry.origin, findings);
-            return value.clone();
+            let may = files.permit(&path, &entry.at(), entry.origin, findings);
+            return value.clone().filter(|_| may);
         }
         let value = if has_extension(&path, &["json", "yaml", "yml"]) {
             self.reading

@@ -57,13 +57,42 @@ impl Files {
         }
     }
 
-    /// Notes a file that a text names beyond its rights. The config may name what lies in its
-    /// folder, but for files whose name begins with a dot and for `.git`, where keys are kept
-    /// (`.env`, `.npmrc`, `.git/config`); data what lies in the data file's folder, but for
-    /// everything whose name begins with a dot. Links count as what they lead to. What is never read needs no agreement.
-    pub(crate) fn permit(&self, shown: &Path, at: &Position, origin: &Origin, to: &Findings) {
+    /// Whether a text may name a file; what is beyond its rights is asked for. What is never read
+    /// needs no agreement: who reads it says so.
+    #[must_use]
+    pub(crate) fn permit(
+        &self,
+        shown: &Path,
+        at: &Position,
+        origin: &Origin,
+        findings: &Findings,
+    ) -> bool {
+        let subject = |path| TrustSubject::Read { path };
+        self.permit_as(subject, shown, (at, origin, findings))
+    }
+
+    fn permit_as(
+        &self,
+        subject: impl FnOnce(PathBuf) -> TrustSubject,
+        shown: &Path,
+        (at, origin, findings): (&Position, &Origin, &Findings),
+    ) -> bool {
+        self.beyond(shown, origin).is_none_or(|path| {
+            findings.may_read(TrustRequest {
+                subject: subject(path),
+                origin: origin.clone(),
+                at: at.clone(),
+            })
+        })
+    }
+
+    /// The real path of a file or pattern that a text may not name, if it may not. The config may
+    /// name what lies in its folder, but for files whose name begins with a dot and for `.git`, where
+    /// keys are kept (`.env`, `.npmrc`, `.git/config`); data what lies in the data file's folder, but
+    /// for everything whose name begins with a dot. Links count as what they lead to.
+    pub(crate) fn beyond(&self, shown: &Path, origin: &Origin) -> Option<PathBuf> {
         let folder = match origin {
-            Origin::Person => return,
+            Origin::Person => return None,
             Origin::Config => self.cwd.join(&self.root),
             Origin::Data(file) => {
                 let file = self.cwd.join(&file.shown);
@@ -75,20 +104,14 @@ impl Files {
             Ok(inner) => !is_hidden_path(inner, origin),
             Err(_) => false,
         };
-        let real = real(&path);
-        if is_of_system(&real) {
-            return;
+        if is_of_system(&path) {
+            return None;
         }
+        let real = real(&path);
         // As written, too: a link called `.env` is one, wherever it leads.
         let name = path.file_name().map(Path::new);
-        if within(&real) && name.is_none_or(|name| !is_hidden_path(name, origin)) {
-            return;
-        }
-        to.trust_request(TrustRequest {
-            subject: TrustSubject::Read { path: real },
-            origin: origin.clone(),
-            at: at.clone(),
-        });
+        let is_within = within(&real) && name.is_none_or(|name| !is_hidden_path(name, origin));
+        (!is_within && !is_of_system(&real)).then_some(real)
     }
 
     /// The rights of a data file.
@@ -109,7 +132,7 @@ impl Files {
     /// The bytes of a file.
     pub(crate) fn read_bytes(&self, shown: &Path, max: u64) -> Result<Vec<u8>, String> {
         let path = self.cwd.join(shown);
-        let is_first = self.read.note(&path);
+        self.read.note(&path);
         let refused = |error: std::io::Error| match error.kind() {
             ErrorKind::NotFound => "there is no such file".to_owned(),
             _ => format!("can't be read: {error}"),
@@ -134,9 +157,7 @@ impl Files {
             return Err(too_large());
         }
         self.take(bytes.len())?;
-        if is_first {
-            self.read.count(bytes.len());
-        }
+        self.read.count_file(&path, bytes.len());
         Ok(bytes)
     }
 
@@ -170,7 +191,9 @@ impl Files {
         origin: &Origin,
         findings: &Findings,
     ) -> Option<String> {
-        self.permit(shown, at, origin, findings);
+        if !self.permit(shown, at, origin, findings) {
+            return None;
+        }
         self.read(shown, MAX_FILE)
             .map_err(|reason| findings.error(at.clone(), about(shown, at, &reason)))
             .ok()
@@ -184,7 +207,9 @@ impl Files {
         origin: &Origin,
         findings: &Findings,
     ) -> Option<Node> {
-        self.permit(shown, at, origin, findings);
+        if !self.permit(shown, at, origin, findings) {
+            return None;
+        }
         match self.read(shown, MAX_TREE_FILE) {
             Err(reason) => findings.error(at.clone(), about(shown, at, &reason)),
             Ok(text) => match parse_tree(&text, has_extension(shown, &["json"])) {
@@ -198,14 +223,40 @@ impl Files {
         None
     }
 
-    /// The files that a pattern matches, sorted; an ordinary path is itself, there or not.
-    pub(crate) fn expand(&self, written: &str) -> Result<Vec<PathBuf>, String> {
+    /// The files that a pattern matches, sorted; an ordinary path is itself, there or not. What else
+    /// there is in a folder that the text may not name stays unknown until that is agreed to.
+    pub(crate) fn expand(
+        &self,
+        written: &str,
+        named: (&Position, &Origin, &Findings),
+    ) -> Result<Vec<PathBuf>, String> {
         let shown = self.shown(written);
         if !is_pattern(written) {
             return Ok(vec![shown]);
         }
+        if let Some(reason) = unreadable(&self.cwd.join(&shown)) {
+            return Err(reason.to_owned());
+        }
+        let (_, _, findings) = named;
+        let may_match = |path: &Path| {
+            let subject = |pattern| TrustSubject::Match { pattern };
+            self.permit_as(subject, path, named)
+        };
+        if !may_match(&shown) {
+            return Ok(Vec::new());
+        }
         let full = self.cwd.join(&shown);
-        let found = matches(&full)?;
+        let mut found = matches(&full)?;
+        let refusals = findings.refusals();
+        // A folder that a wildcard stands for may be a link.
+        let last = full.file_name().unwrap_or_default();
+        found.retain(|path| {
+            let folder = real(path.parent().unwrap_or(path));
+            !is_of_system(&folder) && may_match(&folder.join(last))
+        });
+        if found.is_empty() && findings.refusals() > refusals {
+            return Ok(found);
+        }
         self.read.note_pattern(&full, &found);
         if found.is_empty() {
             return Err("matches no file".to_owned());
@@ -253,7 +304,7 @@ pub(crate) fn real(path: &Path) -> PathBuf {
 /// Why a path must not even be opened, whoever names it: a pipe would wait for a writer, a device
 /// has no end, and what the system shows as files is about this machine.
 pub(crate) fn unreadable(path: &Path) -> Option<&'static str> {
-    if is_of_system(&real(path)) {
+    if is_of_system(path) || is_of_system(&real(path)) {
         return Some("belongs to the system and is never read");
     }
     let metadata = std::fs::metadata(path).ok()?;

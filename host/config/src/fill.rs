@@ -57,8 +57,6 @@ struct FilledIn {
     secrets: BTreeSet<String>,
     /// Variables in provider parts, each with the place of the text.
     by_providers: BTreeSet<EnvRead>,
-    /// Those of them that stand outside a credential.
-    shown_by_providers: BTreeSet<EnvRead>,
     /// Those in all other texts.
     by_others: BTreeSet<EnvRead>,
 }
@@ -129,17 +127,22 @@ impl Declared {
         }
         let mut values = Map::new();
         for (name, entry) in entry.fields() {
+            let sources = sources(name, &entry, &process);
+            let is_computed = entry.text().is_some_and(is_computed);
+            declared.names.insert(name.to_owned());
+            if is_computed {
+                declared.computed.insert(name.to_owned());
+                // Whether it can be worked out says something of what it is worked out of.
+                if !may_keep(&reads(&sources, &entry.at()), findings) {
+                    continue;
+                }
+            }
             if let Some(value) = value(name, &entry, &process, findings) {
                 values.insert(name.to_owned(), value);
             }
-            let sources = sources(name, &entry, &process);
             if !sources.is_empty() {
                 declared.sources.insert(name.to_owned(), sources);
             }
-            if entry.text().is_some_and(is_computed) {
-                declared.computed.insert(name.to_owned());
-            }
-            declared.names.insert(name.to_owned());
         }
         declared.values = Arc::new(values);
         declared
@@ -159,22 +162,32 @@ impl Declared {
         self
     }
 
-    /// Fills in every text of a tree but its `env`, with declared names alone.
-    pub(crate) fn fill(&self, node: &mut Node, file: &Path, findings: &Findings) {
-        self.walk_root(node, Part::Strict, file, findings);
+    /// Fills in every text of a tree but its `env`, with declared names alone; whether it may all be
+    /// filled in. If not, what the tree says is not known yet.
+    #[must_use]
+    pub(crate) fn fill(&self, node: &mut Node, file: &Path, findings: &Findings) -> bool {
+        self.walk_root(node, Part::Strict, file, findings)
     }
 
-    /// The same for a config, whose provider parts see every variable that is set.
-    pub(crate) fn fill_config(&self, node: &mut Node, file: &Path, findings: &Findings) {
-        self.walk_root(node, Part::Config, file, findings);
+    /// Fills in a config, whose provider parts see every variable that is set.
+    #[must_use]
+    pub(crate) fn fill_config(&self, node: &mut Node, file: &Path, findings: &Findings) -> bool {
+        self.walk_root(node, Part::Config, file, findings)
     }
 
-    /// The same for a file of providers.
-    pub(crate) fn fill_providers(&self, node: &mut Node, file: &Path, findings: &Findings) {
-        self.walk_root(node, Part::PROVIDER, file, findings);
+    /// Fills in a file of providers.
+    #[must_use]
+    pub(crate) fn fill_providers(&self, node: &mut Node, file: &Path, findings: &Findings) -> bool {
+        self.walk_root(node, Part::PROVIDER, file, findings)
     }
 
-    fn walk_root(&self, node: &mut Node, part: Part, file: &Path, findings: &Findings) {
+    fn walk_root(&self, node: &mut Node, part: Part, file: &Path, findings: &Findings) -> bool {
+        let refusals = findings.refusals();
+        self.walk_keys(node, part, file, findings);
+        findings.refusals() == refusals
+    }
+
+    fn walk_keys(&self, node: &mut Node, part: Part, file: &Path, findings: &Findings) {
         let Kind::Map(fields) = &mut node.kind else {
             return self.walk(node, part, "", file, findings);
         };
@@ -245,35 +258,34 @@ impl Declared {
             return self.tag_of_provider(tag, &template, (secret, field), at, findings);
         }
         self.check(&template, at, findings);
-        self.note_reads(&template, at);
-        template.render(&Arc::default()).ok()
+        let may_fill = self.note_reads(&template, at, findings);
+        may_fill
+            .then(|| template.render(&Arc::default()).ok())
+            .flatten()
     }
 
-    /// Notes the variables of the process's environment that a template of no provider takes in.
-    pub(crate) fn note_reads(&self, template: &Template, at: &Position) {
-        let reads = self.env_names(template).flat_map(|name| self.taken(&name));
-        // A text is read as part of the config and as a prompt: one place, once with its key.
-        let reads = reads.map(|name| EnvRead {
-            name,
-            at: Position {
-                key: String::new(),
-                ..at.clone()
-            },
-        });
-        let reads: Vec<EnvRead> = reads.collect();
+    /// Notes the variables of the process's environment that a template of no provider takes in;
+    /// whether it may.
+    pub(crate) fn note_reads(
+        &self,
+        template: &Template,
+        at: &Position,
+        findings: &Findings,
+    ) -> bool {
+        let names = self.env_names(template).flat_map(|name| self.taken(&name));
+        let reads = reads(&names.collect::<Vec<_>>(), at);
+        let may_keep = may_keep(&reads, findings);
         self.filled_in().by_others.extend(reads);
+        may_keep
     }
 
-    /// The same for a text that is compiled together with others: what can't be read alone may
+    /// Notes the same of a text that is compiled together with others: what can't be read alone may
     /// read anything.
-    pub(crate) fn note_reads_of_part(&self, text: &str, at: &Position) {
-        match Template::new(text, Some(&self.values)) {
-            Ok(template) => self.note_reads(&template, at),
-            Err(_) => {
-                if let Ok(all) = Template::new("{{ env }}", Some(&self.values)) {
-                    self.note_reads(&all, at);
-                }
-            }
+    pub(crate) fn note_reads_of_part(&self, text: &str, at: &Position, findings: &Findings) {
+        let template = Template::new(text, Some(&self.values))
+            .or_else(|_| Template::new("{{ env }}", Some(&self.values)));
+        if let Ok(template) = template {
+            self.note_reads(&template, at, findings);
         }
     }
 
@@ -320,26 +332,6 @@ impl Declared {
         (reads, self.sources.clone())
     }
 
-    /// Asks for every variable of the process's environment that a text takes in which is kept,
-    /// printed or quoted, at the first such text.
-    pub(crate) fn ask_to_keep(&self, findings: &Findings) {
-        let filled_in = self.filled_in();
-        let reads = filled_in
-            .by_others
-            .iter()
-            .chain(&filled_in.shown_by_providers);
-        let reads: BTreeSet<&EnvRead> = reads.collect();
-        for read in reads.into_iter().filter(|read| !is_typed(&read.at)) {
-            findings.trust_request(TrustRequest {
-                subject: TrustSubject::Keep {
-                    name: read.name.clone(),
-                },
-                origin: Origin::Config,
-                at: read.at.clone(),
-            });
-        }
-    }
-
     fn filled_in(&self) -> MutexGuard<'_, FilledIn> {
         self.filled_in
             .lock()
@@ -376,6 +368,23 @@ impl Declared {
     }
 }
 
+/// Whether these variables may stand in what is kept, printed or quoted; asks for each at the first
+/// such text. What the person typed they may.
+fn may_keep(reads: &[EnvRead], findings: &Findings) -> bool {
+    let may = |read: &EnvRead| {
+        is_typed(&read.at)
+            || findings.may_read(TrustRequest {
+                subject: TrustSubject::Keep {
+                    name: read.name.clone(),
+                },
+                origin: Origin::Config,
+                at: read.at.clone(),
+            })
+    };
+    // All are asked for together.
+    reads.iter().filter(|read| !may(read)).count() == 0
+}
+
 /// Whether a text is more than variables as they are, with words around them.
 fn is_computed(text: &str) -> bool {
     !pieces(text).iter().all(|piece| match piece {
@@ -391,6 +400,20 @@ fn is_variable(tag: &str) -> bool {
     let inner = inner.trim_matches(|c: char| c == '-' || c.is_whitespace());
     let name = inner.strip_prefix("env.");
     name.is_some_and(|name| name.chars().all(|c| c.is_alphanumeric() || c == '_'))
+}
+
+/// These variables, read at one place.
+fn reads<'a>(names: impl IntoIterator<Item = &'a String>, at: &Position) -> Vec<EnvRead> {
+    // A text is read as part of the config and as a prompt: one place, once with its key.
+    let at = Position {
+        key: String::new(),
+        ..at.clone()
+    };
+    let read = |name: &String| EnvRead {
+        name: name.clone(),
+        at: at.clone(),
+    };
+    names.into_iter().map(read).collect()
 }
 
 /// The variables of the process's environment that one entry of an `env` map takes.

@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::plan::{Case, Code, Plan, Script};
-use crate::{Catalog, ConfigError, LoadRequest, Overrides, Scripts, Sealed, Warning, load};
+use crate::{
+    Agreements, Catalog, ConfigError, Level, LoadError, LoadRequest, Overrides, Scripts,
+    TrustRequest, Warning, load,
+};
 
 /// What a file of code does in a test: arguments in, value out.
 type Made = Box<dyn Fn(&[(&str, Value)]) -> Result<Option<Value>, String>>;
@@ -98,11 +101,29 @@ impl Folder {
     }
 
     pub(crate) fn try_plan(&self) -> Result<(Plan, Vec<Warning>), ConfigError> {
-        let loaded = load(&self.request()).map_err(opened)?;
-        let planned = loaded.config.plan_with(&self.catalog, self);
-        let (plan, more) = planned.map_err(opened)?;
-        let warnings = opened(loaded.warnings).into_iter().chain(opened(more));
-        Ok((plan, warnings.collect()))
+        match self.plan_under(Agreements {
+            level: Level::Data,
+            ..Agreements::default()
+        }) {
+            Ok(planned) => Ok(planned),
+            Err(LoadError::Wrong(error)) => Err(error),
+            Err(LoadError::NotAgreed(requests)) => panic!("everything is agreed to: {requests:?}"),
+        }
+    }
+
+    /// The plan where no more than this is agreed to.
+    pub(crate) fn plan_under(
+        &self,
+        agreements: Agreements,
+    ) -> Result<(Plan, Vec<Warning>), LoadError> {
+        let request = LoadRequest {
+            agreements,
+            ..self.request()
+        };
+        let (config, mut warnings) = load(&request)?;
+        let (plan, more) = config.plan_with(&self.catalog, self)?;
+        warnings.extend(more);
+        Ok((plan, warnings))
     }
 
     /// The plan of a config that is fine.
@@ -125,13 +146,16 @@ impl Folder {
     pub(crate) fn requests(&self) -> Vec<String> {
         let real = self.path().canonicalize().unwrap();
         let requests = self.plan().trust_requests;
-        let shown = requests.iter().map(|request| {
-            let at = &request.at;
-            format!("{at}: {}: {}", at.key, request.subject)
-        });
-        shown
-            .map(|text| text.replace(real.to_str().unwrap(), "~"))
-            .collect()
+        shown(&requests, &real)
+    }
+
+    /// What has to be agreed to before more is known, where nothing is agreed to.
+    pub(crate) fn withheld(&self) -> Vec<String> {
+        let real = self.path().canonicalize().unwrap();
+        match self.plan_under(Agreements::default()) {
+            Err(LoadError::NotAgreed(requests)) => shown(&requests, &real),
+            Err(LoadError::Wrong(_)) | Ok(_) => Vec::new(),
+        }
     }
 
     pub(crate) fn warnings(&self) -> Vec<String> {
@@ -157,9 +181,14 @@ impl Folder {
     }
 }
 
-/// What is sealed, as after every agreement.
-pub(crate) fn opened<T: std::fmt::Debug>(sealed: Sealed<T>) -> T {
-    sealed.open(|_| true).unwrap()
+/// Requests as the person sees them; `folder` is `~`.
+fn shown(requests: &[TrustRequest], folder: &Path) -> Vec<String> {
+    let shown = requests.iter().map(|request| {
+        let at = &request.at;
+        let text = format!("{at}: {}: {}", at.key, request.subject);
+        text.replace(folder.to_str().unwrap(), "~")
+    });
+    shown.collect()
 }
 
 /// What the tests' plugins serve.

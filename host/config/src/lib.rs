@@ -40,7 +40,6 @@ mod redacted;
 mod references;
 mod schema;
 mod scripts;
-mod sealed;
 mod several;
 mod template;
 mod trust;
@@ -56,12 +55,11 @@ pub use filters::{
     Filters, FormerCase, FormerCases, MetadataError, MetadataFilter, Narrowing, Pattern,
     PatternError, RangeError, Sample, TestRange,
 };
-pub use load::{Config, DEFAULT_NAMES, Given, LoadRequest, Loaded, Overrides, load};
+pub use load::{Config, DEFAULT_NAMES, Given, LoadRequest, Overrides, load};
 pub use prices::{Listed as ListedPrice, ModelPrice, Prices};
-pub use problem::{ConfigError, Problem, Warning};
+pub use problem::{ConfigError, LoadError, Problem, Warning};
 pub use redacted::is_secret_variable;
 pub use schema::schema;
 pub use scripts::Scripts;
-pub use sealed::Sealed;
 pub use template::RenderError;
-pub use trust::{DataFile, Origin, TrustRequest, TrustSubject};
+pub use trust::{Agreed, Agreements, Author, DataFile, Level, Origin, TrustRequest, TrustSubject};

@@ -16,12 +16,11 @@ use crate::fill::Declared;
 use crate::filters::Filters;
 use crate::node::{Kind, Mark, Node};
 use crate::plan::{Budget, Position};
-use crate::problem::{ConfigError, Findings, Warning};
+use crate::problem::{Findings, LoadError, Warning};
 use crate::redacted::redacted;
 use crate::references;
-use crate::sealed::Sealed;
 use crate::several;
-use crate::trust::{Origin, TrustRequest};
+use crate::trust::{Agreements, Origin, TrustRequest};
 
 mod find;
 pub(crate) mod given;
@@ -43,6 +42,8 @@ pub struct LoadRequest {
     pub overrides: Overrides,
     /// Where every file that is read is noted, also when the config turns out to be wrong.
     pub files_read: FilesRead,
+    /// What may be read beyond the config's rights.
+    pub agreements: Agreements,
 }
 
 impl LoadRequest {
@@ -97,15 +98,6 @@ pub struct Overrides {
     pub budget: Budget,
 }
 
-/// A config that was read.
-#[derive(Debug)]
-pub struct Loaded {
-    /// The config.
-    pub config: Config,
-    /// What is odd about what was read so far.
-    pub warnings: Sealed<Vec<Warning>>,
-}
-
 /// A config whose plugins are known, and nothing else checked yet.
 pub struct Config {
     /// The (first) file, as the user would write it.
@@ -120,6 +112,7 @@ pub struct Config {
     pub(crate) sources: Vec<Source>,
     pub(crate) declared: Declared,
     pub(crate) process: BTreeMap<String, String>,
+    pub(crate) agreements: Agreements,
     /// What its files asked for while they were read.
     pub(crate) trust_requests: Vec<TrustRequest>,
     pub(crate) overrides: Overrides,
@@ -146,27 +139,22 @@ pub(crate) struct Source {
     pub(crate) origin: Origin,
 }
 
-/// Reads a config's files, `env` and `plugins`.
+/// Reads a config's files, `env` and `plugins`; gives what is odd about them, too.
 ///
 /// # Errors
-/// When there is no config, it can't be read, or its `env` or `plugins` are wrong.
-pub fn load(request: &LoadRequest) -> Result<Loaded, Sealed<ConfigError>> {
-    let findings = Findings::default();
+/// When there is no config, it can't be read, its `env` or `plugins` are wrong, or it asks to read
+/// what is not agreed to.
+pub fn load(request: &LoadRequest) -> Result<(Config, Vec<Warning>), LoadError> {
+    request.files_read.begin();
+    let findings = Findings::new(request.agreements.clone(), Vec::new());
     let config = read(request, &findings);
     let requests = findings.take_trust_requests();
     let declared = config.as_ref().map(|config| config.declared.clone());
-    let verdict = declared
-        .unwrap_or_default()
-        .without_secrets(findings.verdict(config));
-    match verdict {
-        Ok((config, warnings)) => {
-            let mut config = config.expect("a file that can't be read was reported");
-            let warnings = Sealed::new(warnings, &requests);
-            config.trust_requests = requests;
-            Ok(Loaded { config, warnings })
-        }
-        Err(error) => Err(Sealed::new(error, &requests)),
-    }
+    let verdict = findings.verdict(config);
+    let (config, warnings) = declared.unwrap_or_default().without_secrets(verdict)?;
+    let mut config = config.expect("a file that can't be read was reported");
+    config.trust_requests = requests;
+    Ok((config, warnings))
 }
 
 /// The config; `None` if a file of it can't be read.
@@ -203,7 +191,6 @@ fn read(request: &LoadRequest, findings: &Findings) -> Option<Config> {
         .reduce(Declared::and)
         .unwrap_or_default();
     let plugins = read_plugins(&mut sources, &declared, findings);
-    declared.ask_to_keep(findings);
     Some(Config {
         path: sources[0].path.clone(),
         files,
@@ -212,6 +199,7 @@ fn read(request: &LoadRequest, findings: &Findings) -> Option<Config> {
         sources,
         declared,
         process: request.env.clone(),
+        agreements: request.agreements.clone(),
         trust_requests: Vec::new(),
         overrides: request.overrides.clone(),
         json,
@@ -232,7 +220,9 @@ fn read_plugins(
         origin,
     } in sources.iter_mut().filter(|source| !source.origin.is_data())
     {
-        declared.fill_config(root, path, findings);
+        if !declared.fill_config(root, path, findings) {
+            continue;
+        }
         let more = plugins::read(&Entry::root(root, path, origin), files, findings);
         plugins::add(&mut plugins, more);
     }

@@ -338,6 +338,8 @@ pub struct Test {
     /// Whether templates in `options.prefix` and `options.suffix` see the config's `env`: they are
     /// the config's words, not those of a row or of code.
     pub affixes_see_env: bool,
+    /// Whether it is a row of data.
+    pub is_data: bool,
     /// `options.timeoutMs`: over [`RunOptions::case_timeout`].
     pub timeout: TestTimeout,
     /// `provider`: asked instead of the columns' providers.

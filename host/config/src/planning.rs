@@ -27,9 +27,8 @@ use crate::load::{Config, Given, Overrides, Source};
 use crate::node::Kind;
 use crate::plan::{Column, Extension, Order, OutputPath, Plan, Prompt, Provider, RunOptions, Test};
 use crate::prices;
-use crate::problem::{ConfigError, Findings, Warning};
+use crate::problem::{Findings, LoadError, Warning};
 use crate::scripts::{NoScripts, Scripts};
-use crate::sealed::Sealed;
 
 mod before_all;
 mod unset;
@@ -114,32 +113,25 @@ impl Config {
     /// run for it is an error; see [`Config::plan_with`].
     ///
     /// # Errors
-    /// All problems together.
-    pub fn plan(
-        self,
-        catalog: &Catalog,
-    ) -> Result<(Plan, Sealed<Vec<Warning>>), Sealed<ConfigError>> {
+    /// All problems together, or what it asks to read that is not agreed to.
+    pub fn plan(self, catalog: &Catalog) -> Result<(Plan, Vec<Warning>), LoadError> {
         self.plan_with(catalog, &NoScripts)
     }
 
     /// The same, with something that runs the code which makes tests and changes the config.
     ///
     /// # Errors
-    /// All problems together.
+    /// As [`Config::plan`].
     pub fn plan_with(
         mut self,
         catalog: &Catalog,
         scripts: &dyn Scripts,
-    ) -> Result<(Plan, Sealed<Vec<Warning>>), Sealed<ConfigError>> {
-        let findings = Findings::after(std::mem::take(&mut self.trust_requests));
+    ) -> Result<(Plan, Vec<Warning>), LoadError> {
+        let requests = std::mem::take(&mut self.trust_requests);
+        let findings = Findings::new(self.agreements.clone(), requests);
         let mut plan = self.planned(catalog, scripts, &findings);
-        self.declared.ask_to_keep(&findings);
         plan.trust_requests = findings.take_trust_requests();
-        let requests = plan.trust_requests.clone();
-        match self.declared.without_secrets(findings.verdict(plan)) {
-            Ok((plan, warnings)) => Ok((plan, Sealed::new(warnings, &requests))),
-            Err(error) => Err(Sealed::new(error, &requests)),
-        }
+        self.declared.without_secrets(findings.verdict(plan))
     }
 
     /// The plan, as far as it can be made; it has no requests yet.

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::plan::Position;
-use crate::trust::TrustRequest;
+use crate::trust::{Agreements, TrustRequest};
 
 /// Problems beyond this many are counted, not kept: a generated file can hold a million.
 const MAX_KEPT: usize = 100;
@@ -65,6 +65,18 @@ pub struct ConfigError {
     pub warnings: Vec<Warning>,
 }
 
+/// Why there is no config, or no plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// It asks to read what is not agreed to; never empty. What else it asks for, and what is wrong
+    /// with it, is known when that was read.
+    #[error("it asks to read what is not agreed to")]
+    NotAgreed(Vec<TrustRequest>),
+    /// It is wrong.
+    #[error(transparent)]
+    Wrong(ConfigError),
+}
+
 /// Collects what readers find.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
@@ -76,13 +88,19 @@ pub(crate) struct Findings {
     stopped: Cell<bool>,
     /// Lists of names that stand in a help already.
     listed: RefCell<BTreeSet<String>>,
+    agreements: Agreements,
     trust_requests: RefCell<Vec<TrustRequest>>,
+    /// Requests to read something that were not granted.
+    withheld: RefCell<Vec<TrustRequest>>,
+    /// How often that was.
+    refusals: Cell<usize>,
 }
 
 impl Findings {
-    /// Those of a later step of reading: what an earlier one asked for goes on with it.
-    pub(crate) fn after(requests: Vec<TrustRequest>) -> Self {
+    /// Of a step of reading under these agreements; what an earlier step asked for goes on with it.
+    pub(crate) fn new(agreements: Agreements, requests: Vec<TrustRequest>) -> Self {
         Self {
+            agreements,
             trust_requests: RefCell::new(requests),
             ..Self::default()
         }
@@ -164,13 +182,25 @@ impl Findings {
 
     /// Notes something that needs the person's agreement, once for each origin.
     pub(crate) fn trust_request(&self, request: TrustRequest) {
-        let mut requests = self.trust_requests.borrow_mut();
-        let is_known = |known: &TrustRequest| {
-            known.subject == request.subject && known.origin == request.origin
-        };
-        if !requests.iter().any(is_known) {
-            requests.push(request);
+        add_once(&mut self.trust_requests.borrow_mut(), request);
+    }
+
+    /// Whether something may be read now: the request is noted, and agreed to. What may not be read
+    /// has to stay unknown; there will be no plan then.
+    #[must_use]
+    pub(crate) fn may_read(&self, request: TrustRequest) -> bool {
+        let is_agreed = self.agreements.cover(&request);
+        if !is_agreed {
+            add_once(&mut self.withheld.borrow_mut(), request.clone());
+            self.refusals.set(self.refusals.get() + 1);
         }
+        self.trust_request(request);
+        is_agreed
+    }
+
+    /// How often something had to stay unknown so far.
+    pub(crate) fn refusals(&self) -> usize {
+        self.refusals.get()
     }
 
     /// What was noted so far.
@@ -185,8 +215,13 @@ impl Findings {
         is_new.then_some(list)
     }
 
-    /// `value` with the warnings, unless a problem was reported.
-    pub(crate) fn verdict<T>(self, value: T) -> Result<(T, Vec<Warning>), ConfigError> {
+    /// `value` with the warnings, unless a problem was reported or something stayed unknown. What
+    /// follows from that is not worth saying, and could tell what it is.
+    pub(crate) fn verdict<T>(self, value: T) -> Result<(T, Vec<Warning>), LoadError> {
+        let withheld = self.withheld.into_inner();
+        if !withheld.is_empty() {
+            return Err(LoadError::NotAgreed(withheld));
+        }
         let mut problems = self.problems.into_inner();
         let mut warnings = self.warnings.into_inner();
         if self.unkept_warnings.get() > 0 {
@@ -198,12 +233,20 @@ impl Findings {
         if self.unkept_problems.get() > 0 {
             problems.push(more(self.unkept_problems.get(), "problems"));
         }
-        Err(ConfigError { problems, warnings })
+        Err(LoadError::Wrong(ConfigError { problems, warnings }))
     }
 
     /// Whether nothing stands in the way so far.
     pub(crate) fn is_clean(&self) -> bool {
         self.problems.borrow().is_empty()
+    }
+}
+
+fn add_once(requests: &mut Vec<TrustRequest>, request: TrustRequest) {
+    let is_known =
+        |known: &TrustRequest| known.subject == request.subject && known.origin == request.origin;
+    if !requests.iter().any(is_known) {
+        requests.push(request);
     }
 }
 
@@ -261,10 +304,9 @@ mod tests {
         for _ in 0..MAX_KEPT + 3 {
             findings.error(Position::default(), "bad");
         }
-        let problems = findings
-            .verdict(())
-            .expect_err("there were problems")
-            .problems;
+        let Err(LoadError::Wrong(ConfigError { problems, .. })) = findings.verdict(()) else {
+            panic!("there were problems");
+        };
         assert_eq!(problems.len(), MAX_KEPT + 1);
         assert_eq!(problems[MAX_KEPT].to_string(), "and 3 more problems");
     }
@@ -274,7 +316,9 @@ mod tests {
         let findings = Findings::default();
         findings.warn(Position::default(), "odd", None);
         findings.error(Position::default(), "bad");
-        let error = findings.verdict(()).expect_err("there was a problem");
+        let Err(LoadError::Wrong(error)) = findings.verdict(()) else {
+            panic!("there was a problem");
+        };
         assert_eq!(error.warnings[0].to_string(), "odd");
     }
 

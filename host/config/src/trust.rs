@@ -1,8 +1,13 @@
 //! Who wrote a text, and what it needs the person's agreement for.
 //!
 //! Every text that is read has an [`Origin`], and its rights follow from that alone. What a text
-//! wants beyond its rights is no error: the reader notes a [`TrustRequest`] and goes on as if it
-//! were agreed to, and nothing is sent, written or run before every request has been settled.
+//! wants beyond its rights is no error: the reader notes a [`TrustRequest`].
+//!
+//! A request to read something (a file, a variable, what code makes) that is not agreed to is
+//! not carried out: what would be read stays unknown. So nothing that is said, asked or decided
+//! can depend on it, and there is nothing to hide. A config of which something stays unknown has
+//! no plan, only requests ([`NotAgreed`](crate::LoadError::NotAgreed)); once they are agreed to it is read anew. Other requests
+//! (to send, to write) change nothing about how a config is read; they come with the plan.
 //! `docs/security.md` has the table of origins and rights.
 //!
 //! Not here: who is asked, and what is remembered. This crate reads files and decides nothing
@@ -18,6 +23,10 @@ use serde::{Deserialize, Serialize};
 use crate::elements::plugins::Permissions;
 use crate::files::Files;
 use crate::plan::Position;
+
+mod agreements;
+
+pub use agreements::{Agreed, Agreements, Author, Level};
 
 /// Who wrote a text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -86,6 +95,11 @@ pub enum TrustSubject {
         /// Its absolute path, links resolved where it exists.
         path: PathBuf,
     },
+    /// Finding out which files a pattern matches, which is not to read them.
+    Match {
+        /// The pattern as an absolute path, links resolved where it exists.
+        pattern: PathBuf,
+    },
     /// Writing a file.
     Write {
         /// Its absolute path, links resolved as far as it exists.
@@ -143,26 +157,14 @@ pub enum TrustSubject {
     },
 }
 
-impl TrustSubject {
-    /// Whether what is said about a config may quote it: it was read before it was agreed to.
-    pub(crate) fn is_quoted(&self) -> bool {
-        match self {
-            Self::Read { .. } | Self::Keep { .. } | Self::Code { .. } => true,
-            Self::Write { .. }
-            | Self::Variable { .. }
-            | Self::Address { .. }
-            | Self::Component { .. }
-            | Self::Provider { .. }
-            | Self::RequestOption { .. } => false,
-        }
-    }
-}
-
 /// What the person agrees to, in words that end a sentence: "may …".
 impl fmt::Display for TrustSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read { path } => write!(f, "read the file {}", path.display()),
+            Self::Match { pattern } => {
+                write!(f, "find out which files match {}", pattern.display())
+            }
             Self::Write { path } => {
                 write!(f, "write the file {}{}", path.display(), tilde(path))
             }

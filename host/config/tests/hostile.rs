@@ -30,7 +30,7 @@ fn exercise(folder: &Path) {
         ..LoadRequest::default()
     };
     let Ok(loaded) = load(&request) else { return };
-    let Ok((plan, _)) = loaded.config.plan(&catalog()) else {
+    let Ok((plan, _)) = loaded.0.plan(&catalog()) else {
         return;
     };
     let mut seen = 0;

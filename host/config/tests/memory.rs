@@ -81,7 +81,7 @@ impl Input {
             cwd: folder.path().to_owned(),
             ..LoadRequest::default()
         };
-        let plan = || load(&request).and_then(|loaded| loaded.config.plan(&catalog));
+        let plan = || load(&request).and_then(|(config, _)| config.plan(&catalog));
         let (planned, peak) = runner_tests::peak(plan);
         let said = match planned {
             Ok((plan, _)) => format!("{} cases", plan.case_count()),

@@ -211,7 +211,7 @@ mod tests {
             provider_prefixes: [("echo".to_owned(), "echo".to_owned())].into(),
             ..Catalog::default()
         };
-        let config = load(&request).expect("it loads").config;
+        let config = load(&request).expect("it loads").0;
         let plan = config.plan(&catalog).expect("it is fine").0;
         let case = plan.cases().next().expect("one case");
         let secrets: Vec<Secret> = secrets.iter().map(|it| Secret::new(*it)).collect();

@@ -6,7 +6,6 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use runner_config::Sealed;
 use runner_config::plan::{JudgeId, Plan};
 use runner_store::{Cache, NewRun, RunWriter, Store};
 use serde_json::Value;
@@ -28,6 +27,7 @@ use crate::resume::{Beginning, Resumed, Resumption, reopen};
 use crate::run::{Interrupts, Loop, Outlets};
 use crate::script::hooks::Hooks;
 use crate::summary::Summary;
+use crate::trust::Agreements;
 
 mod bind;
 mod kept;
@@ -47,6 +47,8 @@ pub struct Preparation {
     pub env: BTreeMap<String, String>,
     /// Whether nothing will be sent, so that credentials need no values and addresses no trust.
     pub offline: bool,
+    /// What is agreed to: a component of somebody else's sees its config only then.
+    pub agreements: Agreements,
 }
 
 /// What a run needs besides.
@@ -111,19 +113,16 @@ pub enum RunError {
 ///
 /// # Errors
 /// Missing secrets, and configs that a plugin refuses. A plugin may quote what it refuses.
-pub async fn prepare(what: Preparation) -> Result<Prepared, Sealed<PrepareErrors>> {
+pub async fn prepare(what: Preparation) -> Result<Prepared, PrepareErrors> {
     if let Some(problem) = too_much_to_mask(&what.plan) {
-        return Err(Sealed::new(PrepareErrors(vec![problem]), &[]));
+        return Err(PrepareErrors(vec![problem]));
     }
     let masker = declared(&what.plan);
     match bind(&what).await {
         (Ok(targets), noted) => Ok(Prepared::new(what, targets, noted, masker)),
-        (Err(PrepareErrors(errors)), noted) => {
+        (Err(PrepareErrors(errors)), _) => {
             let safe = errors.into_iter().map(|error| error.masked(&masker));
-            let errors = PrepareErrors(safe.collect());
-            let mut requests = what.plan.trust_requests.clone();
-            requests.extend(noted.requests());
-            Err(Sealed::new(errors, &requests))
+            Err(PrepareErrors(safe.collect()))
         }
     }
 }
@@ -171,6 +170,7 @@ async fn bind(what: &Preparation) -> (Result<Targets, PrepareErrors>, Noted) {
         offline: what.offline,
         budgets: &budgets,
         prices: &plan.prices,
+        agreements: &what.agreements,
         noted: Noted::default(),
     };
     let targets = bind_all(plan, &binder, &budgets).await;

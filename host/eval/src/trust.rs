@@ -5,10 +5,9 @@
 //! [`Need`] is covered by [`Agreements`], see [`Prepared::settle`](crate::Prepared::settle).
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
-use runner_config::{Origin, TrustRequest, TrustSubject};
-use serde::{Deserialize, Serialize};
+pub use runner_config::{Agreed, Agreements, Author, Level};
+use runner_config::{Origin, TrustRequest};
 
 /// Something that has to be agreed to before a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,47 +17,6 @@ pub struct Need {
     /// Of a component that wants what nobody granted: the refusal (P009) with the YAML that grants
     /// it. Agreeing to the need grants it as well.
     pub not_granted: Option<String>,
-}
-
-/// Whose texts a person agrees to.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Author {
-    /// The config's, and components that a flag names.
-    Config,
-    /// Those of this data file; its absolute path, links resolved.
-    Data(PathBuf),
-}
-
-/// Something that was agreed to: exactly this, when this kind of text wants it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Agreed {
-    /// Whose text wants it.
-    pub author: Author,
-    /// What.
-    pub subject: TrustSubject,
-}
-
-/// How much is trusted unseen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Level {
-    /// Nothing.
-    #[default]
-    Nothing,
-    /// What the config says.
-    Config,
-    /// What the config and its data say.
-    Data,
-}
-
-/// What the person agrees to.
-#[derive(Debug, Clone, Default)]
-pub struct Agreements {
-    /// What is trusted unseen. It never grants a component what nobody has written down.
-    pub level: Level,
-    /// What was agreed to one by one.
-    pub agreed: BTreeSet<Agreed>,
 }
 
 impl Need {
@@ -77,25 +35,16 @@ impl Need {
 
     /// What agreeing to it means.
     pub fn agreed(&self) -> Agreed {
-        Agreed {
-            author: match &self.request.origin {
-                Origin::Person | Origin::Config => Author::Config,
-                Origin::Data(file) => Author::Data(file.real.clone()),
-            },
-            subject: self.request.subject.clone(),
-        }
+        self.request.agreed()
     }
-}
 
-impl Agreements {
-    /// Whether a need is agreed to.
-    pub fn cover(&self, need: &Need) -> bool {
-        let unseen = match need.request.origin {
-            Origin::Person => true,
-            Origin::Config => self.level >= Level::Config,
-            Origin::Data(_) => self.level >= Level::Data,
-        };
-        self.agreed.contains(&need.agreed()) || (unseen && need.not_granted.is_none())
+    /// Whether it is agreed to. What nobody has written down is not trusted unseen.
+    pub fn is_covered(&self, agreements: &Agreements) -> bool {
+        if self.not_granted.is_some() {
+            agreements.name(&self.request)
+        } else {
+            agreements.cover(&self.request)
+        }
     }
 }
 
@@ -112,6 +61,7 @@ pub(crate) fn each_once(needs: Vec<Need>) -> Vec<Need> {
 mod tests {
     use std::path::Path;
 
+    use runner_config::TrustSubject;
     use runner_config::plan::Position;
 
     use super::*;
@@ -144,7 +94,7 @@ mod tests {
                 ..Agreements::default()
             };
             let origins = [Origin::Person, Origin::Config, data()];
-            let covered = origins.map(|origin| agreements.cover(&need("X", origin)));
+            let covered = origins.map(|origin| need("X", origin).is_covered(&agreements));
             assert_eq!(covered, expected, "{level:?}");
         }
     }
@@ -155,15 +105,15 @@ mod tests {
             level: Level::Nothing,
             agreed: [need("X", Origin::Config).agreed()].into(),
         };
-        assert!(agreements.cover(&need("X", Origin::Config)));
-        assert!(!agreements.cover(&need("X", data())));
-        assert!(!agreements.cover(&need("Y", Origin::Config)));
+        assert!(need("X", Origin::Config).is_covered(&agreements));
+        assert!(!need("X", data()).is_covered(&agreements));
+        assert!(!need("Y", Origin::Config).is_covered(&agreements));
         let mut elsewhere = need("X", Origin::Config);
         elsewhere.request.subject = TrustSubject::Variable {
             name: "X".to_owned(),
             to: "https://a.example:8443".to_owned(),
         };
-        assert!(!agreements.cover(&elsewhere));
+        assert!(!elsewhere.is_covered(&agreements));
     }
 
     #[test]
@@ -173,9 +123,9 @@ mod tests {
             agreed: [need("X", data()).agreed()].into(),
         };
         let named = |shown: &str, real: &str| Origin::data(Path::new(shown), real.into());
-        assert!(agreements.cover(&need("X", named("../rows.csv", "/evals/rows.csv"))));
-        assert!(!agreements.cover(&need("X", named("rows.csv", "/evals/more/rows.csv"))));
-        assert!(!agreements.cover(&need("X", Origin::Config)));
+        assert!(need("X", named("../rows.csv", "/evals/rows.csv")).is_covered(&agreements));
+        assert!(!need("X", named("rows.csv", "/evals/more/rows.csv")).is_covered(&agreements));
+        assert!(!need("X", Origin::Config).is_covered(&agreements));
     }
 
     #[test]
@@ -186,9 +136,9 @@ mod tests {
             level: Level::Data,
             ..Agreements::default()
         };
-        assert!(!agreements.cover(&ungranted));
+        assert!(!ungranted.is_covered(&agreements));
         agreements.agreed.insert(ungranted.agreed());
-        assert!(agreements.cover(&ungranted));
+        assert!(ungranted.is_covered(&agreements));
     }
 
     #[test]

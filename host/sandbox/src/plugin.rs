@@ -42,6 +42,7 @@ struct Inner {
     languages: Vec<ScriptLanguage>,
     crashes: AtomicU32,
     disabled: AtomicBool,
+    endures: AtomicBool,
 }
 
 /// What a plugin is made of before it has described itself.
@@ -90,6 +91,7 @@ impl Parts {
             languages,
             crashes: AtomicU32::new(0),
             disabled: AtomicBool::new(false),
+            endures: AtomicBool::new(false),
         })))
     }
 
@@ -243,6 +245,11 @@ impl Plugin {
         self.0.exports.evaluate_all.is_some()
     }
 
+    /// Never disables it: it is known, so that a crash is the doing of its input.
+    pub fn endure(&self) {
+        self.0.endures.store(true, Ordering::Relaxed);
+    }
+
     /// Whether it has crashed [`MAX_CRASHES_IN_A_ROW`] times in a row and is not called again.
     pub fn disabled(&self) -> bool {
         self.0.disabled.load(Ordering::Relaxed)
@@ -375,8 +382,10 @@ impl Plugin {
 
     /// Counts crashes in a row. The line about the last one is logged by the call that makes it.
     fn count<R>(&self, call: &Call, outcome: &Outcome<R>) {
-        if !self.0.languages.is_empty() {
-            return; // a program that loops says nothing about the plugin that runs it
+        // A program that loops says nothing about the plugin that runs it, and an input that takes too
+        // long nothing about one that is known.
+        if !self.0.languages.is_empty() || self.0.endures.load(Ordering::Relaxed) {
+            return;
         }
         let crashes = &self.0.crashes;
         match &outcome.result {

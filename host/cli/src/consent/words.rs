@@ -20,6 +20,27 @@ const MOST_LINES: usize = 50;
 /// Characters of one of them.
 const LONGEST_LINE: usize = 600;
 
+/// Whether more may be asked for later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum More {
+    /// Not as far as is known.
+    Nothing,
+    /// What is not agreed to is not read, and what follows from it is not known.
+    Follows,
+}
+
+impl More {
+    /// The line that says so.
+    pub(super) fn note(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::Follows => {
+                "note: none of this is read before you agree; what else is asked for is found after it\n"
+            }
+        }
+    }
+}
+
 /// The needs of configs, and those of data.
 pub(super) fn by_author<'a>(needs: impl IntoIterator<Item = &'a Need>) -> Vec<Vec<&'a Need>> {
     let needs = needs.into_iter();
@@ -49,8 +70,8 @@ fn lines(needs: &[&Need]) -> Vec<String> {
 }
 
 /// All needs of a run, those that are not agreed to first, as `runner trust` prints them.
-pub(crate) fn told(needs: &[Need], open: &[Need]) -> String {
-    if needs.is_empty() {
+pub(crate) fn told(needs: &[Need], open: &[Need], more: More) -> String {
+    if needs.is_empty() && open.is_empty() {
         return "nothing here needs your agreement\n".to_owned();
     }
     let mut told = Vec::new();
@@ -63,7 +84,7 @@ pub(crate) fn told(needs: &[Need], open: &[Need]) -> String {
         told.push("agreed to:".to_owned());
         told.extend(lines(&agreed));
     }
-    told.join("\n") + "\n"
+    told.join("\n") + "\n" + more.note()
 }
 
 /// The question for needs of one kind of author.
@@ -72,7 +93,7 @@ pub(crate) fn told(needs: &[Need], open: &[Need]) -> String {
 /// When it is too long to be read.
 pub(super) fn question(
     needs: &[&Need],
-    waiting: usize,
+    more: More,
     folders: &BTreeSet<PathBuf>,
     command: &Asking,
 ) -> Result<String, Failure> {
@@ -92,7 +113,7 @@ pub(super) fn question(
         "{}:\n{}\n{}Allow this, and remember it for {}? [y/N] ",
         heading(needs),
         lines.join("\n"),
-        more_problems(waiting),
+        more.note(),
         scope(needs, folders)
     ))
 }
@@ -108,15 +129,6 @@ fn too_much(lines: &[String]) -> Option<String> {
     (longest > LONGEST_LINE).then(|| format!("a request of {characters} characters is too long"))
 }
 
-/// A line about problems that may quote what is asked for.
-fn more_problems(waiting: usize) -> String {
-    if waiting == 0 {
-        return String::new();
-    }
-    let problems = figures::counted(waiting as u64, "more problem", "more problems");
-    format!("note: {problems} will be shown once you have agreed to the above\n")
-}
-
 /// For whom an answer is remembered.
 fn scope(needs: &[&Need], folders: &BTreeSet<PathBuf>) -> String {
     if let Some(rows) = rows(needs) {
@@ -129,12 +141,7 @@ fn scope(needs: &[&Need], folders: &BTreeSet<PathBuf>) -> String {
 }
 
 /// Why a run can't start where nobody can be asked.
-pub(super) fn refusal(
-    open: &[Need],
-    waiting: usize,
-    purpose: Purpose,
-    command: &Asking,
-) -> Failure {
+pub(super) fn refusal(open: &[Need], more: More, purpose: Purpose, command: &Asking) -> Failure {
     let refused = open.iter().filter_map(|need| need.not_granted.as_ref());
     let mut messages: Vec<String> = refused
         .map(|refusal| {
@@ -151,7 +158,7 @@ pub(super) fn refusal(
     if let (Some(last), false) = (messages.last_mut(), groups.is_empty()) {
         let help = format!(
             "\n{}help: to agree, run {}{}. In CI, if you trust everything it checks out, set {}.",
-            more_problems(waiting),
+            more.note(),
             command.shown(),
             command.left_out(),
             unseen(&groups.concat())
@@ -278,7 +285,7 @@ mod tests {
 
     fn asked(needs: &[Need]) -> Result<String, String> {
         let needs: Vec<&Need> = needs.iter().collect();
-        question(&needs, 0, &folders(), &asking()).map_err(|failure| failure.render())
+        question(&needs, More::Nothing, &folders(), &asking()).map_err(|failure| failure.render())
     }
 
     #[test]
@@ -331,7 +338,7 @@ mod tests {
             );
         }
         assert!(asked(&many[1..]).is_ok());
-        let refused = refusal(&many, 0, Purpose::Run, &asking()).render();
+        let refused = refusal(&many, More::Nothing, Purpose::Run, &asking()).render();
         assert!(
             refused.contains("\n  and 1 more, see `runner trust --show`\n"),
             "{refused}"
@@ -354,12 +361,12 @@ mod tests {
     fn what_to_do_is_said_once_and_covers_rows_as_well() {
         let data = Origin::data(Path::new("rows.csv"), "/rows.csv".into());
         let needs = [need("A", Origin::Config), need("B", data)];
-        let refused = |purpose| refusal(&needs, 2, purpose, &asking()).render();
+        let refused = |purpose| refusal(&needs, More::Follows, purpose, &asking()).render();
         let looked = "error: the config asks for what needs your agreement:\n  \
             c.yaml:3:5: send the environment variable A to https://a.example\n\
             error: rows of rows.csv ask for what needs your agreement, since data gives values only:\n  \
             c.yaml:3:5: send the environment variable B to https://a.example\n\
-            note: 2 more problems will be shown once you have agreed to the above\n\
+            note: none of this is read before you agree; what else is asked for is found after it\n\
             help: to agree, run `runner trust`. In CI, if you trust everything it checks out, set RUNNER_TRUST=data.";
         assert_eq!(refused(Purpose::Look), looked);
         let run = looked.replace("agreement:", "agreement; nothing was sent:");
@@ -371,12 +378,16 @@ mod tests {
     fn all_that_is_needed_is_told_with_what_is_not_agreed_to_first() {
         let needs = [need("A", Origin::Config), need("B", Origin::Config)];
         assert_eq!(
-            told(&needs, &needs[1..]),
+            told(&needs, &needs[1..], More::Follows),
             "the config asks for what needs your agreement; not agreed to:\n  \
              c.yaml:3:5: send the environment variable B to https://a.example\n\
              agreed to:\n  \
-             c.yaml:3:5: send the environment variable A to https://a.example\n"
+             c.yaml:3:5: send the environment variable A to https://a.example\n\
+             note: none of this is read before you agree; what else is asked for is found after it\n"
         );
-        assert_eq!(told(&[], &[]), "nothing here needs your agreement\n");
+        assert_eq!(
+            told(&[], &[], More::Nothing),
+            "nothing here needs your agreement\n"
+        );
     }
 }

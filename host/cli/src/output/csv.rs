@@ -26,12 +26,14 @@ use crate::visible;
 /// When records can't be read, or bytes can't be written.
 pub(super) fn write(out: &mut dyn Write, run: &Run<'_>, raw: bool) -> anyhow::Result<()> {
     let headings = Headings::read(run)?;
-    let mut lines = csv::Writer::from_writer(out);
     let mut write = |mut line: Vec<String>| {
         if !raw {
             line.iter_mut().for_each(defuse);
         }
-        lines.write_record(line)
+        csv::WriterBuilder::new()
+            .quote_style(quoting(&line))
+            .from_writer(&mut *out)
+            .write_record(line)
     };
     write(headings.line(run.columns))?;
     let mut test: Vec<CaseRecord> = Vec::new();
@@ -49,8 +51,16 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>, raw: bool) -> anyhow::Re
     if !test.is_empty() {
         write(headings.test(&test))?;
     }
-    lines.flush()?;
     Ok(())
+}
+
+/// Some spreadsheets end a cell at a semicolon or a tab, too, unless it is quoted.
+fn quoting(line: &[String]) -> csv::QuoteStyle {
+    if line.iter().any(|cell| cell.contains([';', '\t', '|'])) {
+        csv::QuoteStyle::Always
+    } else {
+        csv::QuoteStyle::Necessary
+    }
 }
 
 fn records(texts: RecordTexts<'_>) -> impl Iterator<Item = anyhow::Result<CaseRecord>> {
@@ -224,11 +234,23 @@ mod tests {
             ("", ""),
             ("a=1", "a=1"),
             ("'=1", "'=1"),
+            ("\u{1d173}=1", "'\u{1d173}=1"),
+            ("\u{e0fff}=1", "'\u{e0fff}=1"),
+            ("\u{fff0}=1", "'\u{fff0}=1"),
         ];
         for (text, written) in cases {
             let mut cell = text.to_owned();
             defuse(&mut cell);
             assert_eq!(cell, written);
         }
+    }
+
+    #[test]
+    fn what_other_spreadsheets_take_for_a_separator_is_quoted() {
+        let line = |cell: &str| [cell.to_owned(), "b".to_owned()];
+        for cell in ["a;=1+1", "a\t=1+1", "a|=1+1"] {
+            assert!(matches!(quoting(&line(cell)), csv::QuoteStyle::Always));
+        }
+        assert!(matches!(quoting(&line("a")), csv::QuoteStyle::Necessary));
     }
 }

@@ -244,8 +244,8 @@ text: \"two\\nlines: #\"
             provider_prefixes: [("echo".to_owned(), "echo".to_owned())].into(),
             ..runner_config::Catalog::default()
         };
-        let loaded = runner_config::load(&request)?;
-        let (plan, _) = loaded.config.plan(&catalog)?;
+        let (config, _) = runner_config::load(&request)?;
+        let (plan, _) = config.plan(&catalog)?;
         Ok(plan.config_json["metadata"].clone())
     }
 

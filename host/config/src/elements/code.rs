@@ -146,19 +146,18 @@ pub(crate) fn file(
     reading.code.note(language);
     let shown = reading.files.shown(path);
     let absolute = reading.files.absolute(path);
-    if origin.is_data() {
-        findings.trust_request(TrustRequest {
+    let may_run = !origin.is_data()
+        || findings.may_read(TrustRequest {
             subject: TrustSubject::Code {
                 path: real(&absolute),
             },
             origin: origin.clone(),
             at: at.clone(),
         });
+    if !(reading.files.permit(&shown, at, origin, findings) && may_run) {
+        return None;
     }
     let known = reading.code.files.borrow().get(&absolute).cloned();
-    if known.is_some() {
-        reading.files.permit(&shown, at, origin, findings);
-    }
     let files = known.unwrap_or_else(|| {
         let files = Gathering::new(reading, language, extensions, origin).all(&shown, at);
         let files = files.map(Arc::new);
@@ -258,7 +257,9 @@ impl<'a> Gathering<'a> {
         let Reading {
             files, findings, ..
         } = self.reading;
-        files.permit(&shown, at, self.origin, findings);
+        if !files.permit(&shown, at, self.origin, findings) {
+            return Err(named("is not read unless you agree"));
+        }
         let source = files.read(&shown, MAX_CODE as u64);
         let source = source.map_err(|reason| named(&reason))?;
         self.size += source.len();

@@ -52,7 +52,10 @@ fn one(root: &Entry<'_>, tests: &TestReader<'_>) -> Draft {
                 let tree = files.tree(&shown, &entry.at(), entry.origin, reading.findings);
                 let draft = tree.and_then(|mut node| {
                     let findings = reading.findings;
-                    reading.declared.fill_config(&mut node, &shown, findings);
+                    let declared = reading.declared;
+                    if !declared.fill_config(&mut node, &shown, findings) {
+                        return None;
+                    }
                     tests.read(&Entry::root(&node, &shown, entry.origin), Form::Part)
                 });
                 draft.unwrap_or_default()

@@ -132,7 +132,9 @@ fn plugin(
         return None;
     }
     let file = files.absolute(&path);
-    files.permit(&files.shown(&path), &source.at(), entry.origin, findings);
+    if !files.permit(&files.shown(&path), &source.at(), entry.origin, findings) {
+        return None;
+    }
     if let Some(reason) = unreadable(&file) {
         findings.error(source.at(), format!("'{path}' {reason}"));
         return None;

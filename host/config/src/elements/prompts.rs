@@ -211,7 +211,7 @@ impl<'a> Reader<'a> {
                 "write the text, or save it as a file",
             );
         }
-        if !self.is_path(text) {
+        if !self.is_path(text, at, origin) {
             let label = label.unwrap_or(text).to_owned();
             let draft = Draft {
                 raw: text.to_owned(),
@@ -225,7 +225,8 @@ impl<'a> Reader<'a> {
             let prompt = |script| self.function(text, label, config, script, at);
             return prompts.extend(script.map(prompt));
         }
-        match self.reading.files.expand(text) {
+        let named = (at, origin, findings);
+        match self.reading.files.expand(text, named) {
             Err(reason) => findings.error(at.clone(), format!("'{text}' {reason}")),
             Ok(paths) => {
                 for path in paths {
@@ -268,7 +269,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The rule of the module's head.
-    fn is_path(&self, text: &str) -> bool {
+    fn is_path(&self, text: &str, at: &Position, origin: &Origin) -> bool {
         if text.contains('\n') || text.trim().is_empty() {
             return false;
         }
@@ -285,11 +286,16 @@ impl<'a> Reader<'a> {
         if !looks {
             return false;
         }
+        let (files, findings) = (self.reading.files, self.reading.findings);
         let in_words = text.contains([' ', '{']);
-        if is_pattern(text) {
-            return self.reading.files.expand(text).is_ok();
+        if in_words && files.beyond(&files.shown(text), origin).is_some() {
+            // Whether there is such a file is not looked up for a sentence.
+            return false;
         }
-        !in_words || self.reading.files.absolute(text).is_file()
+        if is_pattern(text) {
+            return files.expand(text, (at, origin, findings)).is_ok();
+        }
+        !in_words || files.absolute(text).is_file()
     }
 
     /// Compiles a text; what is wrong with it is reported.
@@ -323,7 +329,8 @@ impl<'a> Reader<'a> {
             filters.check(template, &at, self.reading.findings);
         }
         for template in prepared.templates() {
-            self.reading.declared.note_reads(template, &at);
+            let findings = self.reading.findings;
+            self.reading.declared.note_reads(template, &at, findings);
         }
         // Texts of the config itself were checked when it was filled in.
         if at.file != self.reading.config {

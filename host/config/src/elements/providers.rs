@@ -319,9 +319,9 @@ impl Reader<'_> {
             let findings = self.reading.findings;
             let origin = entry.origin.of_named(&shown, false, self.reading.files);
             references::resolve(&mut node, &shown, &origin, self.reading.files, findings);
-            if !origin.is_data() {
-                let declared = self.reading.declared;
-                declared.fill_providers(&mut node, &shown, findings);
+            let declared = self.reading.declared;
+            if !origin.is_data() && !declared.fill_providers(&mut node, &shown, findings) {
+                return;
             }
             let file = Entry::root(&node, &shown, &origin);
             match file.get("providers") {

@@ -67,7 +67,9 @@ fn one(
     };
     let findings = reading.findings;
     references::resolve(&mut node, &shown, entry.origin, reading.files, findings);
-    reading.declared.fill(&mut node, &shown, reading.findings);
+    if !reading.declared.fill(&mut node, &shown, findings) {
+        return;
+    }
     let file = Entry::root(&node, &shown, entry.origin);
     if matches!(node.kind, Kind::List(_)) {
         for item in file.items() {

@@ -65,6 +65,8 @@ pub(crate) struct Draft {
     pub(crate) options_written: Map<String, Value>,
     /// Whether `options.prefix` or `suffix` is data's.
     affixes_are_data: bool,
+    /// Whether it is a row of data.
+    is_data: bool,
     /// `options.provider`.
     pub(crate) judges: Judges,
     /// Where it stands, if it names nobody.
@@ -223,6 +225,7 @@ impl<'a> TestReader<'a> {
             options,
             options_written,
             affixes_are_data: has_affix && entry.origin.is_data(),
+            is_data: entry.origin.is_data(),
             judges,
             nameless,
             own: self.own_answer(entry),
@@ -329,6 +332,7 @@ impl<'a> TestReader<'a> {
             timeout: test_options::timeout(&merged.options),
             options: merged.options,
             affixes_see_env: !merged.affixes_are_data,
+            is_data: merged.is_data,
             provider: merged.own.provider,
             output: merged.own.output,
             transform: merged.code.transform,
@@ -431,6 +435,7 @@ impl Draft {
             options,
             options_written: over(&self.options_written, draft.options_written),
             affixes_are_data: draft.affixes_are_data || self.affixes_are_data,
+            is_data: draft.is_data || self.is_data,
             judges: draft.judges.or(self.judges),
             nameless: draft.nameless.or_else(|| self.nameless.clone()),
             own: self.own.under(draft.own),

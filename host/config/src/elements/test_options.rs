@@ -110,7 +110,9 @@ pub(crate) fn read(
     }
     for affix in ["prefix", "suffix"].iter().filter_map(|key| entry.get(key)) {
         if let Some(text) = affix.text().filter(|_| !entry.origin.is_data()) {
-            reading.declared.note_reads_of_part(text, &affix.at());
+            reading
+                .declared
+                .note_reads_of_part(text, &affix.at(), findings);
         }
     }
     ask_for_steering(entry, findings);

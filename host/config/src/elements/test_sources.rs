@@ -206,7 +206,10 @@ impl Sources<'_, '_> {
         if program(text).is_some() {
             return self.generated(text, entry, extra);
         }
-        match reading.files.expand(without_scheme(text)) {
+        match reading
+            .files
+            .expand(without_scheme(text), (at, entry.origin, reading.findings))
+        {
             Err(reason) => reading
                 .findings
                 .error(at.clone(), format!("'{text}' {reason}")),
@@ -253,8 +256,8 @@ impl Sources<'_, '_> {
                 return;
             };
             references::resolve(&mut node, path, origin, files, findings);
-            if !origin.is_data() {
-                reading.declared.fill(&mut node, path, findings);
+            if !origin.is_data() && !reading.declared.fill(&mut node, path, findings) {
+                return;
             }
             let file = Entry::root(&node, path, origin);
             match &node.kind {

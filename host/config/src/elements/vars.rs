@@ -126,7 +126,8 @@ impl<'a> VarReader<'a> {
         if let Some(base) = base {
             base.clone_into(&mut files.base);
         }
-        let paths = match files.expand(without_scheme(text)) {
+        let paths = match files.expand(without_scheme(text), (&entry.at(), entry.origin, findings))
+        {
             Ok(paths) => paths,
             Err(reason) => return findings.error(entry.at(), format!("'{text}' {reason}")),
         };
@@ -138,8 +139,9 @@ impl<'a> VarReader<'a> {
             let origin = entry
                 .origin
                 .of_named(&path, has_extension(&path, &["json"]), &files);
-            if !origin.is_data() {
-                self.reading.declared.fill(&mut node, &path, findings);
+            let declared = self.reading.declared;
+            if !origin.is_data() && !declared.fill(&mut node, &path, findings) {
+                continue;
             }
             let file = Entry::root(&node, &path, &origin);
             if file.is_map() {
@@ -202,7 +204,7 @@ impl<'a> VarReader<'a> {
                 .insert(key.into_owned(), content.unwrap_or_default());
             return;
         }
-        match self.reading.files.expand(path) {
+        match self.reading.files.expand(path, (at, origin, findings)) {
             Err(reason) => findings.error(at.clone(), format!("'{text}' {reason}")),
             Ok(paths) => self.matches(key.into_owned(), paths, at, origin),
         }
@@ -224,13 +226,14 @@ impl<'a> VarReader<'a> {
         if let Some(matches) = known.matches.get(key) {
             for one in matches.iter() {
                 let one = without_scheme(one);
-                files.permit(Path::new(one), at, origin, findings);
+                // What was read for another is not read again.
+                let _ = files.permit(Path::new(one), at, origin, findings);
             }
             return true;
         }
         let is_known = known.contents.contains_key(key);
         if is_known {
-            files.permit(&files.shown(path), at, origin, findings);
+            let _ = files.permit(&files.shown(path), at, origin, findings);
         }
         is_known
     }
@@ -267,7 +270,9 @@ impl<'a> VarReader<'a> {
             return None;
         }
         let (content, size) = if media::is_media(path) {
-            self.reading.files.permit(path, at, origin, findings);
+            if !self.reading.files.permit(path, at, origin, findings) {
+                return None;
+            }
             let bytes = self.reading.files.read_bytes(path, media::MAX_MEDIA);
             let text = bytes.map(|bytes| media::text(path, &bytes));
             let refused = |why| findings.error(at.clone(), format!("'{shown}': {why}"));

@@ -6,8 +6,7 @@
 //! sees a file that an editor replaces rather than writes. That is why nothing here asks the
 //! system to be told.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,8 +24,17 @@ pub struct FilesRead {
     state: Arc<Mutex<FilesState>>,
     /// What they took so far, in bytes of memory.
     taken: Arc<AtomicUsize>,
+    /// What they hold.
+    held: Arc<Mutex<Held>>,
+}
+
+/// What makes tests.
+#[derive(Debug, Default)]
+struct Held {
+    /// Files that were counted.
+    files: BTreeSet<PathBuf>,
     /// What they hold, each counted once, and what code made.
-    bytes: Arc<AtomicUsize>,
+    bytes: usize,
 }
 
 /// How files are, or were, at one moment.
@@ -45,31 +53,40 @@ struct Stamp {
 }
 
 impl FilesRead {
+    /// Begins to read a config, perhaps once more: what was counted for it before is gone, and
+    /// what was noted stays.
+    pub(crate) fn begin(&self) {
+        self.taken.store(0, Ordering::Relaxed);
+        *self.held() = Held::default();
+    }
+
     /// Counts memory that a file takes; `false` when all of them took too much.
     pub(super) fn take(&self, bytes: usize) -> bool {
         self.taken.fetch_add(bytes, Ordering::Relaxed) + bytes <= MAX_TAKEN
     }
 
-    /// Counts what was read that makes tests: what they may weigh depends on it.
+    /// Counts what code made that makes tests: what they may weigh depends on it.
     pub(crate) fn count(&self, bytes: usize) {
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.held().bytes += bytes;
+    }
+
+    /// Counts what a file holds, once however often it is read.
+    pub(super) fn count_file(&self, path: &Path, bytes: usize) {
+        let mut held = self.held();
+        if held.files.insert(path.to_owned()) {
+            held.bytes += bytes;
+        }
     }
 
     /// What was counted so far.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes.load(Ordering::Relaxed)
+        self.held().bytes
     }
 
-    /// Notes a file that is about to be read, there or not; whether it is the first time.
-    pub(super) fn note(&self, path: &Path) -> bool {
+    /// Notes a file that is about to be read, there or not.
+    pub(super) fn note(&self, path: &Path) {
         let stamp = stamp(path);
-        match self.lock().files.entry(path.to_owned()) {
-            Entry::Occupied(_) => false,
-            Entry::Vacant(place) => {
-                place.insert(stamp);
-                true
-            }
-        }
+        self.lock().files.entry(path.to_owned()).or_insert(stamp);
     }
 
     /// Notes what a pattern matched.
@@ -111,6 +128,10 @@ impl FilesRead {
 
     fn lock(&self) -> MutexGuard<'_, FilesState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -186,7 +207,7 @@ mod tests {
     fn a_file_that_was_read_counts_and_another_does_not() {
         let folder = folder();
         let request = folder.request();
-        let config = load(&request).unwrap().config;
+        let config = load(&request).unwrap().0;
         config.plan(&crate::fixture::catalog()).unwrap();
         let read = request.files_read.as_read();
         assert_eq!(read.len(), 4);
@@ -221,7 +242,7 @@ mod tests {
     fn what_a_broken_config_names_is_known_too() {
         let folder = Folder::new("prompts: [none.txt]\nproviders: [echo]");
         let request = folder.request();
-        let config = load(&request).unwrap().config;
+        let config = load(&request).unwrap().0;
         config.plan(&crate::fixture::catalog()).unwrap_err();
         let read = request.files_read.as_read();
         fs::write(folder.path().join("none.txt"), "now it is there").unwrap();

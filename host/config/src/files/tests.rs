@@ -42,7 +42,9 @@ fn paths_are_relative_to_the_config_and_shown_as_the_user_would_write_them() {
 #[test]
 fn patterns_match_sorted_and_without_hidden_files() {
     let (_directory, files) = folder();
-    let expand = |written| files.expand(written);
+    let findings = Findings::default();
+    let at = Position::default();
+    let expand = |written| files.expand(written, (&at, &Origin::Person, &findings));
     assert_eq!(
         expand("*.txt").unwrap(),
         [Path::new("evals/a.txt"), Path::new("evals/b.txt")]

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Declared, Field, Part, is_variable};
-use crate::plan::{EnvRead, Position};
-use crate::problem::{ConfigError, Findings, Problem, Warning, did_you_mean};
+use super::{Declared, Field, Part, is_variable, may_keep, reads};
+use crate::plan::Position;
+use crate::problem::{Findings, LoadError, Problem, Warning, did_you_mean};
 use crate::redacted::{HIDDEN, is_secret_variable};
 use crate::template::{Template, tolerates_nothing};
 
@@ -89,6 +89,14 @@ impl Declared {
             // Warns of what is declared and not set.
             self.check(template, at, findings);
         }
+        let reads = reads(&taken, at);
+        self.filled_in().by_providers.extend(reads.iter().cloned());
+        let is_computed =
+            !is_variable(tag) || names.iter().any(|name| self.computed.contains(*name));
+        let is_shown = field != Field::Credential || is_computed;
+        if is_shown && !may_keep(&reads, findings) {
+            return None;
+        }
         let seen = Arc::new(seen);
         let template = Template::new(tag, Some(&seen)).ok()?;
         let filled = template.render(&Arc::default()).ok()?;
@@ -98,18 +106,6 @@ impl Declared {
             let values = values.filter(|value| !value.is_empty());
             self.filled_in().secrets.extend(values);
         }
-        let reads = taken.into_iter().map(|name| EnvRead {
-            name,
-            at: at.clone(),
-        });
-        let reads: Vec<EnvRead> = reads.collect();
-        let is_computed =
-            !is_variable(tag) || names.iter().any(|name| self.computed.contains(*name));
-        let mut filled_in = self.filled_in();
-        if field != Field::Credential || is_computed {
-            filled_in.shown_by_providers.extend(reads.iter().cloned());
-        }
-        filled_in.by_providers.extend(reads);
         Some(filled)
     }
 
@@ -147,8 +143,8 @@ impl Declared {
     /// What readers found, without the secrets that they saw.
     pub(crate) fn without_secrets<T>(
         &self,
-        verdict: Result<(T, Vec<Warning>), ConfigError>,
-    ) -> Result<(T, Vec<Warning>), ConfigError> {
+        verdict: Result<(T, Vec<Warning>), LoadError>,
+    ) -> Result<(T, Vec<Warning>), LoadError> {
         let secrets = self.hidden();
         match verdict {
             Ok((value, mut warnings)) => {
@@ -156,12 +152,14 @@ impl Declared {
                 found.for_each(|problem| hide(problem, &secrets));
                 Ok((value, warnings))
             }
-            Err(mut error) => {
+            Err(LoadError::Wrong(mut error)) => {
                 let warnings = error.warnings.iter_mut().map(|Warning(problem)| problem);
                 let found = error.problems.iter_mut().chain(warnings);
                 found.for_each(|problem| hide(problem, &secrets));
-                Err(error)
+                Err(LoadError::Wrong(error))
             }
+            // It was made of what may be read.
+            Err(error @ LoadError::NotAgreed(_)) => Err(error),
         }
     }
 }

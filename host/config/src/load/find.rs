@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use super::LoadRequest;
 use crate::files::{Files, FilesRead, has_extension, is_pattern};
 use crate::plan::Position;
-use crate::problem::Problem;
+use crate::problem::{Findings, Problem};
+use crate::trust::Origin;
 
 /// Names that a folder's config may have, in the order of looking.
 pub const DEFAULT_NAMES: [&str; 3] = [
@@ -78,7 +79,8 @@ fn one(named: &Path, request: &LoadRequest) -> Result<Vec<PathBuf>, Problem> {
     match named.to_str().filter(|text| is_pattern(text)) {
         Some(pattern) if !full.exists() => {
             let files = Files::new(request.cwd.clone(), PathBuf::new(), FilesRead::default());
-            let found = files.expand(pattern);
+            let at = Position::default();
+            let found = files.expand(pattern, (&at, &Origin::Person, &Findings::default()));
             found.map_err(|reason| problem(named.to_owned(), &reason, "name the config itself"))
         }
         _ => Ok(vec![named.to_owned()]),

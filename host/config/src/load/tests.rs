@@ -12,7 +12,7 @@ fn default_names_are_looked_for_in_order() {
     let folder =
         Folder::new("description: yaml").file("promptfooconfig.json", r#"{"description": "json"}"#);
     assert_eq!(
-        load(&folder.request()).expect("a config").config.path,
+        load(&folder.request()).expect("a config").0.path,
         Path::new("promptfooconfig.yaml")
     );
     let empty = Folder::new("");
@@ -39,11 +39,11 @@ fn a_config_can_be_a_file_a_folder_or_a_pattern() {
         ..folder.request()
     };
     assert_eq!(
-        load(&request(&["evals"])).expect("a config").config.path,
+        load(&request(&["evals"])).expect("a config").0.path,
         Path::new("evals/promptfooconfig.yaml")
     );
     assert_eq!(
-        load(&request(&["c.json"])).expect("a config").config.path,
+        load(&request(&["c.json"])).expect("a config").0.path,
         Path::new("c.json")
     );
     assert_eq!(
@@ -55,7 +55,7 @@ fn a_config_can_be_a_file_a_folder_or_a_pattern() {
         "c.json: is named twice as a config\nhelp: name each config once"
     );
     let paths = |files: &[&str]| {
-        let config = load(&request(files)).expect("a config").config;
+        let config = load(&request(files)).expect("a config").0;
         let paths = config.sources.iter().map(|source| source.path.clone());
         paths.collect::<Vec<_>>()
     };

@@ -36,6 +36,9 @@ pub enum Strand {
     },
     /// The variable that a test's `storeOutputAs` names, for all columns.
     Register(Arc<str>),
+    /// The same variable where rows of data store it. Tests of the config don't see it: it would take
+    /// the place of what they set themselves.
+    RowRegister(Arc<str>),
     /// The place of a task whose questions are asked one after the other. Nothing is left on it.
     Turn {
         /// The task.
@@ -49,7 +52,7 @@ impl Strand {
     /// Whether what a case leaves there changes those after it.
     pub fn carries(&self) -> bool {
         match self {
-            Self::Conversation { .. } | Self::Register(_) => true,
+            Self::Conversation { .. } | Self::Register(_) | Self::RowRegister(_) => true,
             Self::Turn { .. } => false,
         }
     }
@@ -88,6 +91,8 @@ struct TestOrder {
     conversation: Option<Arc<str>>,
     /// `options.disableConversationVar`.
     apart: bool,
+    /// It is a row of data.
+    of_data: bool,
     reads: BTreeSet<Arc<str>>,
     writes: Option<Arc<str>>,
     /// The task whose questions are asked one after the other.
@@ -128,9 +133,14 @@ impl Order {
     /// What ties the case of this test, repeat and column to others.
     pub(crate) fn needs(&self, test: usize, repeat: u32, prompt_idx: u32) -> Needs {
         let (test, column) = (&self.tests[test], &self.columns[prompt_idx as usize]);
-        let read = test.reads.union(&column.reads).cloned();
-        let mut reads: Vec<Strand> = read.map(Strand::Register).collect();
-        let mut writes: Vec<Strand> = test.writes.iter().cloned().map(Strand::Register).collect();
+        let read = || test.reads.union(&column.reads).cloned();
+        let mut reads: Vec<Strand> = read().map(Strand::Register).collect();
+        let mut write: fn(Arc<str>) -> Strand = Strand::Register;
+        if test.of_data {
+            write = Strand::RowRegister;
+            reads.extend(read().map(write));
+        }
+        let mut writes: Vec<Strand> = test.writes.iter().cloned().map(write).collect();
         if column.converses && !test.apart {
             let turns = Strand::Conversation {
                 column: prompt_idx,
@@ -201,6 +211,7 @@ impl TestOrder {
                 .get("conversationId")
                 .map(|id| text_of(id).into()),
             apart: is_on("disableConversationVar"),
+            of_data: test.is_data,
             reads: among(registers, &read),
             writes: option("storeOutputAs")
                 .and_then(Value::as_str)

@@ -161,11 +161,9 @@ fn changed(
         }
         let mut node = node?;
         // What code makes of rows may hold their words.
-        if !origin.is_data() {
-            let declared = document.reading.declared;
-            declared.fill(&mut node, &at.file, findings);
-        }
-        Some(node)
+        let declared = document.reading.declared;
+        let may_fill = origin.is_data() || declared.fill(&mut node, &at.file, findings);
+        may_fill.then_some(node)
     };
     let mut keys = Vec::new();
     for key in KEYS {

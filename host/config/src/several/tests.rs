@@ -103,7 +103,7 @@ fn env_and_limits_and_plugins_are_common() {
     );
     assert_eq!(folder.texts(), ["one two"]);
     assert_eq!(folder.plan().columns[0].provider.limits[0].capacity, 3);
-    let config = crate::load(&folder.request()).expect("a config").config;
+    let config = crate::load(&folder.request()).expect("a config").0;
     let sources: Vec<PathBuf> = config
         .plugins
         .into_iter()

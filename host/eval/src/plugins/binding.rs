@@ -30,6 +30,7 @@ use crate::gateway::{
 };
 use crate::identity::hex;
 use crate::script::exchange;
+use crate::trust::Agreements;
 
 /// A provider of the config, ready to be called.
 #[derive(Debug)]
@@ -46,6 +47,8 @@ pub(crate) struct Target {
     pub(crate) reads_vars: bool,
     /// Whether its check of the config reads the id, too.
     pub(crate) checks_itself: bool,
+    /// Whether it is agreed to that its component sees the config.
+    pub(crate) may_see_config: bool,
     /// `delay` of the provider or the run.
     pub(crate) delay: Option<Duration>,
     pub(crate) price: Option<Price>,
@@ -85,6 +88,7 @@ pub(crate) struct Binder<'a> {
     pub(crate) offline: bool,
     pub(crate) budgets: &'a Budgets,
     pub(crate) prices: &'a Prices,
+    pub(crate) agreements: &'a Agreements,
     /// What binding finds out about agreements that are needed.
     pub(crate) noted: Noted,
 }
@@ -94,6 +98,9 @@ pub(super) struct Bound {
     pub(super) grants: Grants,
     pub(super) digest: String,
     pub(super) llm: Vec<String>,
+    /// Whether it is agreed to that it sees what it is configured with: what it says of that would
+    /// tell it.
+    pub(super) may_see_config: bool,
 }
 
 /// A variable that was found.
@@ -163,8 +170,9 @@ impl Binder<'_> {
             Trust::Foreign(entry) => self.foreign(&plugin, entry.as_deref(), Some(provider))?,
         };
         let config = Value::Object(config);
-        if let Some((pointer, message)) =
-            plugin.component.validate_config(&config).into_iter().next()
+        if bound.may_see_config
+            && let Some((pointer, message)) =
+                plugin.component.validate_config(&config).into_iter().next()
         {
             return Err(BindError::of_config(&plugin, provider, &pointer, message));
         }
@@ -185,6 +193,7 @@ impl Binder<'_> {
             code: provider.code.clone(),
             reads_vars: extras.reads("vars"),
             checks_itself: extras.checks_target(),
+            may_see_config: bound.may_see_config,
             delay: provider.delay.or(self.delay),
             plugin,
         })
@@ -239,6 +248,7 @@ impl Binder<'_> {
             grants: Grants::new(plugin.alias.clone(), hosts, BTreeMap::new()),
             digest: digest(&granted.unwrap_or_else(|| json!({}))),
             llm: asks.map(|(alias, _)| alias.clone()).collect(),
+            may_see_config: true,
         })
     }
 
@@ -313,6 +323,7 @@ impl Binder<'_> {
             grants: Grants::new(plugin.alias.clone(), address.patterns, credentials),
             digest,
             llm: Vec::new(),
+            may_see_config: true,
         })
     }
 

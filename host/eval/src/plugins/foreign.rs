@@ -44,14 +44,13 @@ impl Binder<'_> {
         let at = entry.map_or_else(Position::default, |entry| entry.at.clone());
         let hosts = patterns(&granted.hosts, &at)?;
         let mut takes = provider.map_or_else(Vec::new, |provider| provider.env_reads.clone());
-        for read in &takes {
-            self.noted.need(keeps(read));
-        }
+        let mut needs: Vec<Need> = takes.iter().map(keeps).collect();
         let mut credentials = BTreeMap::new();
         for (name, grant) in &granted.credentials {
             let (value, made_of) = self.granted_value(grant, provider);
             takes.extend(reads(made_of, &at));
             let Some(value) = value.or_else(|| self.offline.then(String::new)) else {
+                self.noted.needs(needs);
                 // What it may have is the first question.
                 return Err(refusal.unwrap_or_else(|| BindError::NoSecret {
                     at: place(&at),
@@ -74,14 +73,17 @@ impl Binder<'_> {
         }
         if entry.is_some() || refusal.is_some() {
             let refusal = refusal.map(|refusal| refusal.to_string());
-            self.noted
-                .need(component(plugin, entry, granted.clone(), refusal));
+            needs.push(component(plugin, entry, granted.clone(), refusal));
         }
+        let mut agreed = needs.iter().map(|need| need.is_covered(self.agreements));
+        let may_see_config = agreed.all(|is_agreed| is_agreed);
+        self.noted.needs(needs);
         self.granted_ways(&hosts, &at, &takes);
         Ok(Bound {
             grants: Grants::new(plugin.alias.clone(), hosts, credentials),
             digest: digest(&granted_json(&granted)),
             llm: granted.llm,
+            may_see_config,
         })
     }
 
@@ -403,7 +405,7 @@ mod tests {
             cwd: folder.path().to_owned(),
             ..runner_config::LoadRequest::default()
         });
-        let plugins = loaded.expect("a config").config.plugins;
+        let plugins = loaded.expect("a config").0.plugins;
         assert_eq!(plugins.len(), 1);
         assert_eq!(plugins[0].alias, nasty);
         assert_eq!(plugins[0].permissions, permissions);

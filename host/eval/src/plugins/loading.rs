@@ -146,6 +146,9 @@ impl Loading<'_> {
     }
 
     pub(super) fn add(&mut self, component: Plugin, alias: Option<&str>, trust: Trust) {
+        if matches!(trust, Trust::Bundled) {
+            component.endure();
+        }
         let alias = alias.unwrap_or(&component.info().name).to_owned();
         if let Err(mut claims) = self.set.add(LoadedPlugin {
             component,

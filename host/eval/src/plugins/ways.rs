@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use runner_config::plan::{EnvRead, Position};
-use runner_config::{Origin as Author, TrustRequest, TrustSubject};
+use runner_config::{Origin as Author, TrustRequest, TrustSubject, is_secret_variable};
 use url::Host;
 
 use crate::gateway::{Lookup, Masker, Origin, OriginPattern, needs_agreement};
@@ -73,14 +73,8 @@ impl Noted {
         self.ways.borrow_mut().push(way);
     }
 
-    pub(super) fn need(&self, need: Need) {
-        self.needs.borrow_mut().push(need);
-    }
-
-    /// What the needs that were noted so far are about.
-    pub(crate) fn requests(&self) -> Vec<TrustRequest> {
-        let needs = self.needs.borrow();
-        needs.iter().map(|need| need.request.clone()).collect()
+    pub(super) fn needs(&self, needs: Vec<Need>) {
+        self.needs.borrow_mut().extend(needs);
     }
 
     /// The needs of components, and the ways; variables that texts of no provider take may go
@@ -132,7 +126,7 @@ impl Ways {
             // Hosts that the config grants to a component are texts of no provider.
             let reads = way.named_by.iter().chain(&self.everywhere);
             let mut needs = reads.filter_map(|read| self.sends(way, read));
-            origin.address().is_some() || needs.all(|need| agreements.cover(&need))
+            origin.address().is_some() || needs.all(|need| need.is_covered(agreements))
         };
         let mut wanted: Vec<(Origin, &Way)> = Vec::new();
         for way in &self.each {
@@ -170,7 +164,10 @@ impl Ways {
     fn sends(&self, way: &Way, read: &EnvRead) -> Option<Need> {
         let is_persons = way.named != Named::Text
             && (way.author == Author::Person || way.own.contains(&read.name));
-        if is_persons || way.to.exact().is_some_and(is_loopback) {
+        // What is sent as a credential is masked in the whole run, and that tells who guesses a value
+        // that it was guessed. A key can't be guessed, a setting can.
+        let stays_here = way.to.exact().is_some_and(is_loopback) && is_secret_variable(&read.name);
+        if is_persons || stays_here {
             return None;
         }
         let name = read.name.clone();

@@ -37,7 +37,9 @@ impl<'a> Bound<'a> {
         }
         let target = match self.binder.target(provider) {
             Ok(target) => {
-                errors.extend(refused_by_guest(&target, provider).await);
+                if target.may_see_config {
+                    errors.extend(refused_by_guest(&target, provider).await);
+                }
                 Some(Arc::new(target))
             }
             Err(error) => {

@@ -16,8 +16,7 @@ use crate::trust::{Agreements, Need, each_once};
 
 /// A run that can start once its needs are agreed to.
 pub struct Prepared {
-    plan: Plan,
-    plugins: PluginSet,
+    what: Preparation,
     targets: Targets,
     /// What is needed whatever names lead to.
     needs: Vec<Need>,
@@ -49,27 +48,25 @@ impl Prepared {
             plugins,
             offline,
             ..
-        } = what;
+        } = &what;
         let (components, ways) = noted.take(&plan.env_reads, masker);
         let of_texts = plan.trust_requests.iter().cloned().map(Need::of);
-        let needs = of_texts.chain(interpreters(&plan, &plugins));
+        let needs = of_texts.chain(interpreters(plan, plugins));
         Self {
             needs: needs.chain(components).collect(),
-            ways: if offline { Ways::none() } else { ways },
-            plan,
-            plugins,
+            ways: if *offline { Ways::none() } else { ways },
+            what,
             targets,
         }
     }
 
-    /// What will be run.
-    pub fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// The components.
-    pub fn plugins(&self) -> &PluginSet {
-        &self.plugins
+    /// What it was prepared from, to be prepared again when more is agreed to: a component of
+    /// somebody else's has not seen its config before that.
+    pub fn again(self, agreements: Agreements) -> Preparation {
+        Preparation {
+            agreements,
+            ..self.what
+        }
     }
 
     /// All that has to be agreed to, as far as it is known.
@@ -78,22 +75,19 @@ impl Prepared {
         each_once(known.chain(self.ways.needs()).collect())
     }
 
-    /// The run, if everything that it needs is agreed to.
+    /// The run, if everything that it needs is agreed to under which it was prepared.
     ///
     /// # Errors
     /// What is not.
-    pub async fn settle(self, agreements: &Agreements) -> Result<Settled, Unsettled> {
-        self.settle_by(&SystemLookup, agreements).await
+    pub async fn settle(self) -> Result<Settled, Unsettled> {
+        self.settle_by(&SystemLookup).await
     }
 
-    async fn settle_by(
-        mut self,
-        lookup: &dyn Lookup,
-        agreements: &Agreements,
-    ) -> Result<Settled, Unsettled> {
+    async fn settle_by(mut self, lookup: &dyn Lookup) -> Result<Settled, Unsettled> {
+        let agreements = &self.what.agreements;
         self.ways.look_up(lookup, agreements).await;
         let needs = self.needs();
-        let open = needs.iter().filter(|need| !agreements.cover(need));
+        let open = needs.iter().filter(|need| !need.is_covered(agreements));
         let open: Vec<Need> = open.cloned().collect();
         if !open.is_empty() {
             let prepared = Box::new(self);
@@ -102,8 +96,8 @@ impl Prepared {
         Ok(Settled {
             needs,
             private: self.ways.private(),
-            plan: self.plan,
-            plugins: self.plugins,
+            plan: self.what.plan,
+            plugins: self.what.plugins,
             targets: self.targets,
         })
     }

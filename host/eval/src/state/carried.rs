@@ -29,8 +29,10 @@ impl Left {
         let response = record.response.as_ref()?;
         let value = |strand: &Strand| match strand {
             Strand::Conversation { .. } => Some(turn(record, response)),
-            Strand::Register(_) if is_truthy(&response.output) => Some(response.output.clone()),
-            Strand::Register(_) | Strand::Turn { .. } => None,
+            Strand::Register(_) | Strand::RowRegister(_) => {
+                is_truthy(&response.output).then(|| response.output.clone())
+            }
+            Strand::Turn { .. } => None,
         };
         let writes = needs.writes.iter();
         let values: Vec<_> = writes
@@ -69,7 +71,7 @@ impl Carried {
                 Some((CONVERSATION.to_owned(), turns.collect()))
             }
             Strand::Turn { .. } => None,
-            Strand::Register(name) => {
+            Strand::Register(name) | Strand::RowRegister(name) => {
                 let (_, value) = before?.next_back()?;
                 Some((name.to_string(), value.clone()))
             }

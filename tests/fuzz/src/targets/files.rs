@@ -260,7 +260,7 @@ fn loaded(config: &[u8], name: &str, content: &[u8]) -> String {
         peak <= bound,
         "{peak} bytes of memory to read it, of {bound}"
     );
-    let plan = match read.and_then(|loaded| loaded.config.plan(&catalog())) {
+    let plan = match read.and_then(|(config, _)| config.plan(&catalog())) {
         Ok((plan, _)) => plan,
         Err(error) => return error.to_string(),
     };

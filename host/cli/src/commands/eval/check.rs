@@ -1,17 +1,21 @@
 //! All of a run but the run: what `runner config check`, `runner trust` and `runner plugin lock` do.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use runner_config::{FilesRead, LoadRequest};
 use runner_eval::gateway::Exchanges;
-use runner_eval::trust::{Agreements, Level};
+use runner_eval::prepare;
+use runner_eval::trust::Need;
 use serde_json::Value;
 
 use super::super::{Setting, config};
-use super::planned::{consent, consented, plan, request};
+use super::planned::{Unplanned, agreed_plan, consent, consented, plan, refused, request};
 use super::session::Session;
 use super::watch::Touched;
 use super::{inputs, runtime};
 use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs, TrustFlags};
-use crate::consent::{Asking, Consent, How, Purpose, Unseen, told};
+use crate::consent::{Asking, Consent, How, More, Purpose, Unseen, told};
 use crate::exit::{Policy, SUCCESS, USAGE};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -60,33 +64,20 @@ pub(in crate::commands) fn agree(
 ) -> Result<u8, Failure> {
     let request = requested(arguments, setting)?;
     let folders = request.folders();
-    let consent = Consent {
-        // What was said about one run is not what is remembered.
-        unseen: Unseen::default(),
-        folders: &folders,
-        remembered: setting.remembered.clone(),
-        how: match (is_agreed, setting.terminal.can_ask) {
-            (true, _) => How::Yes,
-            (false, true) => How::Question,
-            (false, false) => How::Nobody,
-        },
-        command: {
-            let command = Asking::of(arguments, &setting.cwd, setting);
-            if setting.terminal.can_ask {
-                command
-            } else {
-                command.without_question()
-            }
-        },
-        purpose: Purpose::Look,
-        talk: &setting.talk,
-    };
+    let mut consent = looked_at(arguments, setting, &folders)?;
+    // What was said about one run is not what is remembered.
+    consent.unseen = Unseen::default();
+    match (is_agreed, setting.terminal.can_ask) {
+        (true, _) => consent.how = How::Yes,
+        (false, true) => {}
+        (false, false) => consent.command = consent.command.without_question(),
+    }
     let runtime = runtime()?;
-    let planned = plan(&request, arguments, setting, &consent)?;
-    let (prepared, held) = planned.prepare(setting, &consent, &runtime, false)?;
-    let settled = consent.settle(prepared, &runtime)?;
-    held.tell(&consent)?;
-    stdout::print(&told(settled.needs(), &[]))?;
+    let mut known = consent.known();
+    let planned = agreed_plan(request, arguments, setting, &consent, &mut known)?;
+    let what = planned.preparation(setting, &known.agreements, false);
+    let settled = consent.settle(what, known, &runtime)?;
+    stdout::print(&told(settled.needs(), &[], More::Nothing))?;
     Ok(SUCCESS)
 }
 
@@ -95,35 +86,27 @@ pub(in crate::commands) fn agree(
 /// # Errors
 /// Why such a run would be refused for other reasons.
 pub(in crate::commands) fn show(arguments: &Inputs, setting: &Setting) -> Result<u8, Failure> {
-    let request = requested(arguments, setting)?;
-    let folders = request.folders();
-    let consent = Consent {
-        unseen: Unseen::default(),
-        folders: &folders,
-        remembered: setting.remembered.clone(),
-        // It shows what would be asked.
-        how: How::Nobody,
-        command: Asking::of(arguments, &setting.cwd, setting),
-        purpose: Purpose::Look,
-        talk: &setting.talk,
-    };
-    let agreements = Agreements {
-        level: Level::Nothing,
-        agreed: setting.remembered.of(&folders)?,
+    let mut request = requested(arguments, setting)?;
+    request.agreements.agreed = setting.remembered.of(&request.folders())?;
+    let planned = match plan(&request, arguments, setting) {
+        Ok(planned) => planned,
+        Err(Unplanned::Refused(failure)) => return Err(failure),
+        Err(Unplanned::NotAgreed(requests)) => {
+            let open: Vec<Need> = requests.into_iter().map(Need::of).collect();
+            stdout::print(&told(&[], &open, More::Follows))?;
+            return Ok(USAGE);
+        }
     };
     let runtime = runtime()?;
-    let planned = plan(&request, arguments, setting, &consent)?;
-    let (prepared, held) = planned.prepare(setting, &consent, &runtime, false)?;
-    let (needs, open) = match runtime.block_on(prepared.settle(&agreements)) {
+    let what = planned.preparation(setting, &request.agreements, false);
+    let prepared = runtime.block_on(prepare(what));
+    let prepared = prepared.map_err(|errors| refused(errors.0))?;
+    let (needs, open) = match runtime.block_on(prepared.settle()) {
         Ok(settled) => (settled.needs().to_vec(), Vec::new()),
         Err(unsettled) => (unsettled.prepared.needs(), unsettled.open),
     };
-    stdout::print(&told(&needs, &open))?;
-    if open.is_empty() {
-        held.tell(&consent)?;
-        return Ok(SUCCESS);
-    }
-    Ok(USAGE)
+    stdout::print(&told(&needs, &open, More::Nothing))?;
+    Ok(if open.is_empty() { SUCCESS } else { USAGE })
 }
 
 /// Writes down the components of a config; gives the exit code.
@@ -133,15 +116,23 @@ pub(in crate::commands) fn show(arguments: &Inputs, setting: &Setting) -> Result
 pub(in crate::commands) fn lock(arguments: &Inputs, setting: &Setting) -> Result<u8, Failure> {
     let request = requested(arguments, setting)?;
     let folders = request.folders();
-    let command = Asking::of(arguments, &setting.cwd, setting);
-    let flags = TrustFlags::default();
-    let consent = consent(&flags, command, Purpose::Look, setting, &folders)?;
-    let planned = plan(&request, arguments, setting, &consent)?;
+    let consent = looked_at(arguments, setting, &folders)?;
+    let planned = agreed_plan(request, arguments, setting, &consent, &mut consent.known())?;
     let file = planned.lock.write(&planned.plugins)?;
-    planned.held.tell(&consent)?;
     let shown = file.display().to_string();
     stdout::print(&format!("written: {}\n", visible::line(&shown)))?;
     Ok(SUCCESS)
+}
+
+/// How the person is asked where nothing is run.
+fn looked_at<'a>(
+    arguments: &Inputs,
+    setting: &'a Setting,
+    folders: &'a BTreeSet<PathBuf>,
+) -> Result<Consent<'a>, Failure> {
+    let command = Asking::of(arguments, &setting.cwd, setting);
+    let flags = TrustFlags::default();
+    consent(&flags, command, Purpose::Look, setting, folders)
 }
 
 /// The config of flags that say what is read, where nothing is run.

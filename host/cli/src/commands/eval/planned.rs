@@ -6,20 +6,22 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use runner_config::plan::{OutputPath, Plan};
-use runner_config::{Config, ConfigError, FilesRead, LoadRequest, Origin, Overrides, Sealed};
+use runner_config::{Config, FilesRead, LoadError, LoadRequest, Origin, Overrides, TrustRequest};
 use runner_eval::plugins::{PluginSet, PluginSources};
-use runner_eval::{Ahead, Preparation, Prepared, Settled, prepare};
+use runner_eval::trust::Agreements;
+use runner_eval::{Ahead, Preparation, Settled};
 use tokio::runtime::Runtime;
 
 use super::super::Setting;
 use super::session::Session;
 use super::{overrides, sandbox};
 use crate::arguments::{Inputs, TrustFlags};
-use crate::consent::{Asking, Consent, Held, How, Purpose, Said, Unseen};
+use crate::consent::{Asking, Consent, How, Known, Purpose, Unseen};
 use crate::failure::Failure;
 use crate::home;
 use crate::lock;
 use crate::output::Output;
+use crate::talk::Talk;
 
 /// A plan with the components that it runs on.
 pub(super) struct Planned {
@@ -27,30 +29,37 @@ pub(super) struct Planned {
     pub(super) plugins: PluginSet,
     /// Where its components are written down.
     pub(super) lock: lock::Place,
-    /// What is to be said of it when that is agreed to.
-    pub(super) held: Held,
+}
+
+/// Why there is no plan.
+pub(super) enum Unplanned {
+    /// This has to be read first, and is not agreed to.
+    NotAgreed(Vec<TrustRequest>),
+    Refused(Failure),
+}
+
+/// Something to say of a config that is no problem.
+enum Said {
+    Warning(String),
+    /// What code of the config wrote to its console, safe to show.
+    Line(String),
+    Note(String),
 }
 
 impl Planned {
-    /// Binds it; finds everything that a run would be refused for.
-    pub(super) fn prepare(
+    /// What a run of it is prepared from.
+    pub(super) fn preparation(
         self,
         setting: &Setting,
-        consent: &Consent<'_>,
-        runtime: &Runtime,
+        agreements: &Agreements,
         offline: bool,
-    ) -> Result<(Prepared, Held), Failure> {
-        let what = Preparation {
+    ) -> Preparation {
+        Preparation {
             plan: self.plan,
             plugins: self.plugins,
             env: setting.environment.map().clone(),
             offline,
-        };
-        match runtime.block_on(prepare(what)) {
-            Ok(prepared) => Ok((prepared, self.held)),
-            Err(errors) => Err(self
-                .held
-                .refuse(errors.map(|errors| told(errors.0)), consent)),
+            agreements: agreements.clone(),
         }
     }
 }
@@ -87,15 +96,14 @@ pub(super) fn consented(
     let folders = request.folders();
     let command = Asking::of(&eval.inputs, &session.cwd, setting);
     let consent = consent(&eval.trust, command, purpose, setting, &folders)?;
-    let planned = plan(&request, &eval.inputs, setting, &consent)?;
+    let mut known = consent.known();
+    let planned = agreed_plan(request, &eval.inputs, setting, &consent, &mut known)?;
     let locked = eval.trust.locked;
     planned
         .lock
         .check(&planned.plugins, locked, &setting.talk)?;
-    let (prepared, held) = planned.prepare(setting, &consent, runtime, offline)?;
-    let settled = consent.settle(prepared, runtime)?;
-    held.tell(&consent)?;
-    Ok(settled)
+    let what = planned.preparation(setting, &known.agreements, offline);
+    consent.settle(what, known, runtime)
 }
 
 /// How the person is asked about a run; `command` asks them, too.
@@ -135,65 +143,106 @@ pub(super) fn request(
         env: setting.environment.map().clone(),
         overrides,
         files_read: files_read.clone(),
+        agreements: Agreements::default(),
     }
 }
 
-/// The plan and the components that it runs on.
+/// The plan and the components that it runs on, once all that has to be read for it is agreed to.
+pub(super) fn agreed_plan(
+    mut request: LoadRequest,
+    arguments: &Inputs,
+    setting: &Setting,
+    consent: &Consent<'_>,
+    known: &mut Known,
+) -> Result<Planned, Failure> {
+    loop {
+        request.agreements = known.agreements.clone();
+        match plan(&request, arguments, setting) {
+            Ok(planned) => return Ok(planned),
+            Err(Unplanned::NotAgreed(requests)) => consent.read(requests, known)?,
+            Err(Unplanned::Refused(failure)) => return Err(failure),
+        }
+    }
+}
+
+/// The plan and the components that it runs on. What is odd about them is told, unless something
+/// has to be agreed to first: then all of it is read once more.
 pub(super) fn plan(
     request: &LoadRequest,
     arguments: &Inputs,
     setting: &Setting,
-    consent: &Consent<'_>,
-) -> Result<Planned, Failure> {
-    let mut held = Held::default();
-    let talk = &setting.talk;
-    let loaded = match runner_config::load(request) {
-        Ok(loaded) => loaded,
-        Err(error) => return Err(refused(held, error, consent)),
+) -> Result<Planned, Unplanned> {
+    let said = RefCell::new(Vec::new());
+    let planned = tried(request, arguments, setting, &said);
+    if !matches!(planned, Err(Unplanned::NotAgreed(_))) {
+        for said in said.into_inner() {
+            said.tell(&setting.talk);
+        }
+    }
+    planned
+}
+
+fn tried(
+    request: &LoadRequest,
+    arguments: &Inputs,
+    setting: &Setting,
+    said: &RefCell<Vec<Said>>,
+) -> Result<Planned, Unplanned> {
+    let unloaded = |error| match error {
+        LoadError::NotAgreed(requests) => Unplanned::NotAgreed(requests),
+        LoadError::Wrong(error) => {
+            // What is odd may be the reason for what is wrong.
+            warn(said, error.warnings);
+            Unplanned::Refused(refused(error.problems))
+        }
     };
-    let (config, asked) = (loaded.config, loaded.warnings.requests().to_vec());
-    held.say(loaded.warnings.map(Said::warnings), talk);
+    let (config, warnings) = runner_config::load(request).map_err(unloaded)?;
+    warn(said, warnings);
     let sandbox = sandbox(&config.run_options(), setting)?;
     let sources = sources(&config, &request.files_read, &arguments.plugin, setting)?;
     let lock = lock::Place::of(&config.files, &request.cwd);
-    let plugins = match PluginSet::load(&sandbox, sources) {
-        Ok((plugins, warnings)) => {
-            held.say(Sealed::new(Said::warnings(warnings), &asked), talk);
-            plugins
-        }
-        Err(errors) => return Err(held.refuse(Sealed::new(told(errors.0), &asked), consent)),
-    };
-    let written = RefCell::new(Vec::new());
+    let loaded = PluginSet::load(&sandbox, sources);
+    let (plugins, warnings) = loaded.map_err(|errors| refused(errors.0))?;
+    warn(said, warnings);
     let write = |line: &str| {
         if setting.verbose {
-            written.borrow_mut().push(Said::Line(line.to_owned()));
+            said.borrow_mut().push(Said::Line(line.to_owned()));
         }
     };
     let planned = config.plan_with(&plugins.catalog(), &Ahead::new(&plugins, &sandbox, &write));
-    let (plan, warnings) = match planned {
-        Ok(planned) => planned,
-        Err(error) => {
-            held.say(error.clone().map(|_| written.take()), talk);
-            return Err(refused(held, error, consent));
-        }
-    };
-    held.say(warnings.clone().map(|_| written.take()), talk);
-    held.say(warnings.map(Said::warnings), talk);
-    for narrowing in &plan.narrowings {
-        talk.note(&narrowing.to_string());
+    let (plan, warnings) = planned.map_err(unloaded)?;
+    warn(said, warnings);
+    let narrowings = plan.narrowings.iter();
+    let notes = narrowings.map(|narrowing| Said::Note(narrowing.to_string()));
+    said.borrow_mut().extend(notes);
+    let plugins = plugins.load_needed(&sandbox, &plan);
+    let plugins = plugins.map_err(|errors| refused(errors.0))?;
+    Ok(Planned {
+        plan,
+        plugins,
+        lock,
+    })
+}
+
+impl From<Failure> for Unplanned {
+    fn from(failure: Failure) -> Self {
+        Self::Refused(failure)
     }
-    match plugins.load_needed(&sandbox, &plan) {
-        Ok(plugins) => Ok(Planned {
-            plan,
-            plugins,
-            lock,
-            held,
-        }),
-        Err(errors) => {
-            let errors = Sealed::new(told(errors.0), &plan.trust_requests);
-            Err(held.refuse(errors, consent))
+}
+
+impl Said {
+    fn tell(&self, talk: &Talk) {
+        match self {
+            Self::Warning(text) => talk.warning(text),
+            Self::Line(text) => talk.line(text),
+            Self::Note(text) => talk.note(text),
         }
     }
+}
+
+fn warn(said: &RefCell<Vec<Said>>, warnings: impl IntoIterator<Item: ToString>) {
+    let warnings = told(warnings).into_iter().map(Said::Warning);
+    said.borrow_mut().extend(warnings);
 }
 
 /// Where components come from; those that the user brings are noted as read.
@@ -217,11 +266,9 @@ fn sources(
     })
 }
 
-/// What is wrong with a config. What is odd about it is told first: it may be the reason.
-fn refused(mut held: Held, error: Sealed<ConfigError>, consent: &Consent<'_>) -> Failure {
-    let warnings = error.clone().map(|error| Said::warnings(error.warnings));
-    held.say(warnings, consent.talk);
-    held.refuse(error.map(|error| told(error.problems)), consent)
+/// Why there is no run: these problems.
+pub(crate) fn refused(problems: impl IntoIterator<Item: ToString>) -> Failure {
+    Failure::usage_all(told(problems))
 }
 
 fn told(problems: impl IntoIterator<Item: ToString>) -> Vec<String> {

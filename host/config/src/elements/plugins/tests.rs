@@ -6,7 +6,7 @@ use crate::load;
 
 fn plugins(yaml: &str) -> (Folder, Vec<PluginEntry>) {
     let folder = Folder::new(yaml);
-    let config = load(&folder.request()).expect("a config").config;
+    let config = load(&folder.request()).expect("a config").0;
     (folder, config.plugins)
 }
 

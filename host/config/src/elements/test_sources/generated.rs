@@ -81,8 +81,8 @@ impl Sources<'_, '_> {
                 reading.findings.error(at.clone(), message);
                 continue;
             };
-            if !origin.is_data() {
-                reading.declared.fill(&mut node, &file, reading.findings);
+            if !origin.is_data() && !reading.declared.fill(&mut node, &file, reading.findings) {
+                continue;
             }
             let entry = Entry {
                 key: format!("tests[{index}]"),

@@ -61,7 +61,9 @@ pub(super) fn read(
         return None;
     }
     let files = reading.files;
-    files.permit(file.as_ref(), at, origin, reading.findings);
+    if !files.permit(file.as_ref(), at, origin, reading.findings) {
+        return None;
+    }
     let bytes = files.read_bytes(file.as_ref(), MAX_TREE_FILE);
     let table = bytes.and_then(|bytes| table(&bytes, sheet.as_deref()));
     table.map_err(|why| refuse(&why)).ok()

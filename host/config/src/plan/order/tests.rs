@@ -18,6 +18,7 @@ fn shown(case: &Case) -> String {
             format!("{column}:{}:{repeat}", id.as_deref().unwrap_or("-"))
         }
         Strand::Register(name) => name.to_string(),
+        Strand::RowRegister(name) => format!("row's {name}"),
         Strand::Turn { task, column } => format!("{task} in {column}"),
     };
     let list = |strands: &[Strand]| strands.iter().map(strand).collect::<Vec<_>>().join(",");
@@ -168,4 +169,17 @@ fn the_line_says_what_waits_and_why() {
     assert_eq!(alone, [0, 0, 0, 0]);
     let beside: Vec<u32> = plan.cases_beside().map(|case| case.id.test_idx).collect();
     assert_eq!(beside, [1, 1, 1, 1]);
+}
+
+#[test]
+fn what_a_row_stores_is_seen_by_rows_and_not_by_tests_of_the_config() {
+    let config =
+        "providers: [echo]\nprompts: ['{{q}}']\ntests: [file://r.jsonl, { vars: { q: mine } }]";
+    let rows = "{ \"vars\": { \"q\": 1 }, \"options\": { \"storeOutputAs\": \"q\" } }\n{ \"vars\": { \"q\": 2 } }";
+    let plan = Folder::new(config).file("r.jsonl", rows).plan();
+    let cases: Vec<String> = plan.cases().map(|case| shown(&case)).collect();
+    assert_eq!(
+        cases,
+        ["0.0 <q,row's q >row's q", "1.0 <q,row's q >", "2.0 <q >",]
+    );
 }

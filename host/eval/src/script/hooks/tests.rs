@@ -19,7 +19,7 @@ fn plan(test: &str) -> Plan {
         assertion_types: named("equals"),
         ..Catalog::default()
     };
-    let config = load(&request).expect("it loads").config;
+    let config = load(&request).expect("it loads").0;
     config.plan(&catalog).expect("it is fine").0
 }
 

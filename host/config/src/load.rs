@@ -237,7 +237,13 @@ fn source(path: PathBuf, request: &LoadRequest, findings: &Findings) -> Option<S
         file: path.clone(),
         ..Position::default()
     };
-    let mut root = files.tree(&path, &whole, &Origin::Person, findings)?;
+    // A config that nobody named was put there by whoever made the folder: it may be a link.
+    let named_by = if request.config_files.contains(&path) {
+        Origin::Person
+    } else {
+        Origin::Config
+    };
+    let mut root = files.tree(&path, &whole, &named_by, findings)?;
     references::resolve(&mut root, &path, &Origin::Config, &files, findings);
     if !matches!(root.kind, Kind::Map(_)) {
         let Mark { line, column } = root.mark;

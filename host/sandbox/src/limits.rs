@@ -43,6 +43,10 @@ pub const TABLES_PER_PLACE: u32 = 4;
 /// Core instances of one plugin: CPython has 38, one for each of its libraries.
 pub const MAX_CORE_INSTANCES: u32 = MAX_PLACES * CORE_INSTANCES_PER_PLACE;
 
+/// Functions of one plugin. Compiling takes some 4 KiB for each, however short it is, and CPython has
+/// 13,500.
+pub const MAX_FUNCTIONS: u32 = 100_000;
+
 /// Memories of one plugin. Toolchains make one.
 pub const MAX_MEMORIES: u32 = MAX_PLACES;
 

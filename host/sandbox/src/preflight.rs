@@ -9,7 +9,9 @@ mod outline;
 
 pub(crate) use outline::{Outline, Version, highest, invalid};
 
-use crate::limits::{MAX_COMPONENT_INSTANCES, MAX_CORE_INSTANCES, MAX_MEMORIES, MAX_TABLES};
+use crate::limits::{
+    MAX_COMPONENT_INSTANCES, MAX_CORE_INSTANCES, MAX_FUNCTIONS, MAX_MEMORIES, MAX_TABLES,
+};
 use crate::notice::{Code, Finding, bytes};
 use crate::v0_1;
 use crate::wasi;
@@ -156,6 +158,16 @@ fn fits(outline: &Outline, memory: u64) -> Result<(), Finding> {
             &bytes(outline.start_memory),
             &bytes(memory),
             "raise `limits.memory_mb` of the plugin, or build it with a smaller stack and heap",
+        ));
+    }
+    if outline.functions > MAX_FUNCTIONS.into() {
+        return Err(Finding::new(
+            Code::P014,
+            format!(
+                "has {} functions, limit is {MAX_FUNCTIONS}",
+                outline.functions
+            ),
+            "build it without what it does not use",
         ));
     }
     let instances = outline.instances;

@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::io::Write;
 
 use anyhow::Context;
+use indexmap::IndexSet;
 use runner_eval::record::{CaseRecord, Outcome};
 use serde_json::{Map, Value};
 
@@ -71,15 +72,15 @@ fn records(texts: RecordTexts<'_>) -> impl Iterator<Item = anyhow::Result<CaseRe
 #[derive(Debug, Default)]
 struct Headings {
     description: bool,
-    vars: Vec<String>,
+    vars: IndexSet<String>,
     /// Metrics by column of the results.
-    metrics: Vec<Vec<String>>,
+    metrics: Vec<IndexSet<String>>,
 }
 
 impl Headings {
     fn read(run: &Run<'_>) -> anyhow::Result<Self> {
         let mut headings = Self {
-            metrics: vec![Vec::new(); run.columns.len()],
+            metrics: vec![IndexSet::new(); run.columns.len()],
             ..Self::default()
         };
         for record in records(run.records.open()?) {
@@ -146,7 +147,7 @@ fn is_number(cell: &str) -> bool {
 }
 
 /// The cells of one case; empty ones where it was not run.
-fn cells(line: &mut Vec<String>, record: Option<&CaseRecord>, metrics: &[String]) {
+fn cells(line: &mut Vec<String>, record: Option<&CaseRecord>, metrics: &IndexSet<String>) {
     let Some(record) = record else {
         line.extend(std::iter::repeat_n(String::new(), 6 + metrics.len()));
         return;
@@ -196,12 +197,8 @@ fn text_in(map: Option<&Map<String, Value>>, name: &str) -> String {
         .unwrap_or_default()
 }
 
-fn add_names(names: &mut Vec<String>, map: &Map<String, Value>) {
-    for name in map.keys() {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
+fn add_names(names: &mut IndexSet<String>, map: &Map<String, Value>) {
+    names.extend(map.keys().cloned());
 }
 
 #[cfg(test)]

@@ -30,6 +30,8 @@ pub(crate) struct Outline {
     pub(crate) start_memory: u64,
     /// What it instantiates to begin with.
     pub(crate) instances: Instances,
+    /// Functions with a body, of all its modules.
+    pub(crate) functions: u64,
 }
 
 /// What a component instantiates, with the components inside it: an upper bound, since which of
@@ -197,7 +199,8 @@ pub(super) fn read(file: &[u8]) -> Result<Outline, Finding> {
                 }
                 parsers.push((parser, unchecked_range.end));
             }
-            Payload::CodeSectionStart { size, .. } => {
+            Payload::CodeSectionStart { count, size, .. } => {
+                reading.outline.functions += u64::from(count);
                 at += size as usize;
                 if at > file.len() {
                     return Err(damaged(file.len() as u64));

@@ -101,6 +101,12 @@ fn what_takes_more_than_its_places_is_refused() {
         ),
         ("doubling", doubling(25), Code::P014, "core instances"),
         (
+            "functions",
+            instances_of(&format!("(module {})", "(func)".repeat(100_001)), 1),
+            Code::P014,
+            "functions",
+        ),
+        (
             "doubling, empty",
             without_core,
             Code::P014,

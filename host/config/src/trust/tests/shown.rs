@@ -287,3 +287,18 @@ fn a_component_outside_the_folder_is_a_file_like_any_other() {
         ["evals/c.yaml:3:25: plugins.a.source: read the file ~/a.wasm"]
     );
 }
+
+/// The name decides how it is read; what is odd about it would be quoted.
+#[test]
+#[cfg(unix)]
+fn a_config_that_nobody_named_and_that_leads_out_is_asked_for() {
+    let folder = Folder::new("").file("secret.json", r#"{ "auths": 1 }"#);
+    let mut folder = folder.file("evals/x", "");
+    let config = folder.path().join("evals/promptfooconfig.yaml");
+    std::os::unix::fs::symlink("../secret.json", config).expect("a link");
+    folder.configs = vec!["evals".into()];
+    let asked = ["evals/promptfooconfig.yaml: : read the file ~/secret.json"];
+    assert_eq!(folder.withheld(), asked);
+    folder.configs = vec!["evals/promptfooconfig.yaml".into()];
+    assert_eq!(folder.withheld(), [""; 0]);
+}

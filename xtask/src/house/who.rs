@@ -26,7 +26,7 @@ const ROOMS: [Room; 11] = [
     Room {
         name: "runner-sandbox",
         uses: &[],
-        tests_use: &[],
+        tests_use: &["runner-tests"],
     },
     Room {
         name: "runner-store",

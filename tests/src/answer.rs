@@ -4,6 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -12,7 +13,7 @@ use tokio::sync::watch;
 pub struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Bytes,
     pub(crate) latency: Duration,
     pub(crate) gate: Option<Gate>,
     pub(crate) delivery: Delivery,
@@ -67,7 +68,7 @@ impl Answer {
         Self {
             status: 200,
             headers: Vec::new(),
-            body: body.into(),
+            body: Bytes::from(body.into()),
             latency: Duration::ZERO,
             gate: None,
             delivery: Delivery::Whole,

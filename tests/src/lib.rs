@@ -4,7 +4,7 @@
 //! as it is told and remembers what it saw; [`QuotaServer`] is one that enforces a limit in
 //! real time and keeps the books; a [`Client`] speaks to either; [`readings`] are all that bytes can
 //! be taken for; [`peak`] is what something takes in memory, an [`archive`] what it may have
-//! to read. [`Run`] starts the built
+//! to read; a [`Misbehaviour`] is what the hostile guest does. [`Run`] starts the built
 //! program in an empty home with nothing in its environment but what the test gives it. What
 //! is tested is therefore what a user gets, sockets and signals included. [`crash_cycles`]
 //! kills it again and again and looks at what is left.
@@ -20,6 +20,7 @@ mod client;
 pub mod compat;
 mod crash;
 mod memory;
+mod misbehaviours;
 mod model_api;
 mod quota;
 mod readings;
@@ -31,6 +32,7 @@ pub use chance::Chance;
 pub use client::{Client, Reply};
 pub use crash::{CrashTally, crash_cycles, crash_storm};
 pub use memory::{Counting, peak};
+pub use misbehaviours::Misbehaviour;
 pub use model_api::{ModelApi, Seen, View};
 pub use quota::{Limit, Phase, Quota, QuotaServer, Says, Traffic, TrafficCall};
 pub use readings::{inflated, readings};

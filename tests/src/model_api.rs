@@ -364,7 +364,7 @@ async fn receive(shared: &Shared, request: Request<Incoming>) -> Option<Seen> {
 }
 
 fn body(answer: Answer, presence: Presence) -> Body {
-    let bytes = Bytes::from(answer.body);
+    let bytes = answer.body;
     let (chunk, pause, end) = match answer.delivery {
         Delivery::Drip(chunk, pause) => (chunk, pause, bytes.len()),
         Delivery::Cut(end) => (usize::MAX, Duration::ZERO, end.min(bytes.len())),

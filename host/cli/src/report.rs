@@ -12,7 +12,7 @@ use runner_config::plan::CaseId;
 use runner_eval::event::{ColumnHead, LaneSummary};
 use runner_eval::gateway::Statement;
 use runner_eval::repeats::{Repeated, Repeats};
-use runner_eval::summary::{End, Summary, Tally};
+use runner_eval::summary::{End, MOST_METRICS, Summary, Tally};
 
 use crate::exit::Verdict;
 use crate::figures;
@@ -290,6 +290,14 @@ fn derived(text: &mut String, summary: &Summary) {
         };
         let metrics: Vec<String> = tally.derived.iter().map(one).collect();
         let _ = writeln!(text, "Metrics of ({index}): {}.", metrics.join(", "));
+    }
+    if summary.all.unsummed > 0 {
+        let scores = figures::counted(summary.all.unsummed, "named score is", "named scores are");
+        let most = figures::count(MOST_METRICS as u64);
+        let _ = writeln!(
+            text,
+            "{scores} in no sum: {most} metrics are summed. Each is in its row."
+        );
     }
 }
 

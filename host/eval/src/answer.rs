@@ -149,6 +149,17 @@ pub(crate) fn believable(usage: &mut Usage) -> Option<u64> {
     too_many.map(|it| std::mem::replace(it, MOST_TOKENS)).max()
 }
 
+/// The highest price of a call that is believed, in US dollars: far above any, and sums of it are
+/// still numbers that say something.
+const MOST_COST: f64 = 1e6;
+
+/// Caps a price that no call has. The price that was said, if one was.
+pub(crate) fn believable_cost(usd: &mut Option<f64>) -> Option<f64> {
+    let said = usd.filter(|usd| *usd > MOST_COST)?;
+    *usd = Some(MOST_COST);
+    Some(said)
+}
+
 /// Token counts of a call as the results show them. Nothing reported counts as 0.
 pub(crate) fn token_usage(usage: &Usage, cached: bool, attempts: u64) -> TokenUsage {
     let prompt = usage.input_tokens.unwrap_or(0);
@@ -168,6 +179,15 @@ pub(crate) fn token_usage(usage: &Usage, cached: bool, attempts: u64) -> TokenUs
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn prices_that_can_not_be_are_capped() {
+        let capped = |mut usd: Option<f64>| (believable_cost(&mut usd), usd);
+        assert_eq!(capped(Some(f64::MAX)), (Some(f64::MAX), Some(MOST_COST)));
+        for usd in [None, Some(0.0), Some(0.25), Some(MOST_COST)] {
+            assert_eq!(capped(usd), (None, usd));
+        }
+    }
 
     #[test]
     fn counts_that_can_not_be_are_capped_and_sums_of_them_end() {

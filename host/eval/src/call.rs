@@ -149,7 +149,7 @@ impl CallScope {
         } = provided;
         let mut completion = result?;
         let read = exchange::read(self, &target.code, &mut completion, &context).await;
-        host.believe(&mut completion.usage);
+        host.believe(&mut completion.usage, &mut completion.cost_usd);
         completion.cost_usd = host.settle(target, &completion.usage, completion.cost_usd);
         let attempts = host.counts.attempts.load(Ordering::Relaxed);
         Ok(Completed {
@@ -174,7 +174,7 @@ impl CallScope {
         let provided = self.provide(grader, target, &context.call_id, ask).await;
         let mut embeddings = provided.result?;
         let host = provided.host;
-        host.believe(&mut embeddings.usage);
+        host.believe(&mut embeddings.usage, &mut embeddings.cost_usd);
         host.settle(target, &embeddings.usage, embeddings.cost_usd);
         let attempts = host.counts.attempts.load(Ordering::Relaxed);
         let used = token_usage(&embeddings.usage, host.counts.is_cached(), attempts);
@@ -342,7 +342,8 @@ struct Provided<T> {
 /// What one call did.
 #[derive(Debug, Default)]
 struct Counts {
-    exchanges: AtomicU64,
+    /// Exchanges that were answered.
+    answered: AtomicU64,
     /// Requests that left the machine, now or when they were recorded.
     attempts: AtomicU64,
     /// Those that left it now.
@@ -366,7 +367,6 @@ impl Counts {
 
     fn add(&self, spent: &Spent) {
         let count = |sum: &AtomicU64, more| sum.fetch_add(more, Ordering::Relaxed);
-        count(&self.exchanges, 1);
         // A replayed run counts as the one that was recorded.
         count(
             &self.attempts,
@@ -377,10 +377,10 @@ impl Counts {
         count(&self.past_latency_us, spent.past_latency.as_micros() as u64);
     }
 
-    /// It made requests, and none left the machine.
+    /// Its requests were answered, and none left the machine.
     fn is_cached(&self) -> bool {
         let none = |sum: &AtomicU64| sum.load(Ordering::Relaxed) == 0;
-        none(&self.attempts) && !none(&self.exchanges)
+        none(&self.attempts) && !none(&self.answered)
     }
 
     fn add_tokens(&self, used: &TokenUsage) {

@@ -187,6 +187,25 @@ pub(crate) fn beyond(scores: impl IntoIterator<Item = f64>) -> Option<String> {
     ))
 }
 
+/// Named scores of one grade. A row has them several times.
+pub(crate) const MOST_NAMED_SCORES: usize = 1_000;
+
+/// Bytes of a name that a grader gives. Names are kept to the end of the run.
+pub(crate) const LONGEST_METRIC: usize = 1 << 10;
+
+/// What is wrong with a grader's named scores, if they are too many or a name is too long.
+pub(crate) fn overnamed(named: &[(String, f64)]) -> Option<String> {
+    let many = named.len();
+    if many > MOST_NAMED_SCORES {
+        return Some(format!(
+            "the grade has {many} named scores, {MOST_NAMED_SCORES} are allowed"
+        ));
+    }
+    let longest = named.iter().map(|(name, _)| name.len()).max()?;
+    (longest > LONGEST_METRIC)
+        .then(|| format!("the name of a score has {longest} bytes, {LONGEST_METRIC} are allowed"))
+}
+
 /// Named scores of a case: a weighted mean per metric, and the weights behind it.
 #[derive(Default)]
 pub(crate) struct Metrics(pub(crate) Map<String, Value>, pub(crate) Map<String, Value>);

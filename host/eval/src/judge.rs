@@ -18,7 +18,7 @@ use crate::answer::Answer;
 use crate::call::{CallFailure, CallScope};
 use crate::case::test_case;
 use crate::failure::FailureCode;
-use crate::grading::{Graded, LARGEST_SCORE, beyond};
+use crate::grading::{Graded, LARGEST_SCORE, LONGEST_METRIC, MOST_NAMED_SCORES, beyond, overnamed};
 use crate::record::{ComponentRecord, PartRecord, ResponseRecord, TokenUsage};
 use crate::request::text;
 use crate::script::around::{provider, transform, transform_context};
@@ -379,7 +379,8 @@ fn offered(case: &Case) -> Option<Map<String, Value>> {
 
 pub(crate) fn component(assertion: &Assertion, mut grade: Grade) -> ComponentRecord {
     let named = grade.named_scores.iter().map(|(_, score)| *score);
-    if let Some(reason) = beyond(named.chain([grade.score])) {
+    let reason = beyond(named.chain([grade.score])).or_else(|| overnamed(&grade.named_scores));
+    if let Some(reason) = reason {
         grade = Grade {
             pass: false,
             score: 0.0,
@@ -402,7 +403,8 @@ pub(crate) fn component(assertion: &Assertion, mut grade: Grade) -> ComponentRec
     component.named_scores = grade
         .named_scores
         .into_iter()
-        .filter(|(_, score)| score.abs() <= LARGEST_SCORE)
+        .filter(|(name, score)| score.abs() <= LARGEST_SCORE && name.len() <= LONGEST_METRIC)
+        .take(MOST_NAMED_SCORES)
         .map(|(name, score)| (name, score.into()))
         .collect::<Map<_, _>>();
     component.parts = grade

@@ -19,6 +19,9 @@ use crate::repeats::Repeats;
 /// Longest latency that the histogram tells apart; above it counts as this. One day.
 const MAX_LATENCY_MS: u64 = 24 * 60 * 60 * 1000;
 
+/// Metrics that are summed. Whoever grades may give them any names; each stays in its row.
+pub const MOST_METRICS: usize = 10_000;
+
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -177,6 +180,8 @@ pub struct Tally {
     pub latency_total_ms: u64,
     /// Weighted sums by metric: (sum, weight).
     pub named: BTreeMap<String, (Sum, Sum)>,
+    /// Named scores that are in no sum, since they are of more than [`MOST_METRICS`].
+    pub unsummed: u64,
     /// Metrics that were worked out of the others at the end of the run, in their order.
     pub derived: Vec<(String, f64)>,
     latencies: Histogram<u32>,
@@ -198,6 +203,7 @@ impl Default for Tally {
             cached: 0,
             latency_total_ms: 0,
             named: BTreeMap::new(),
+            unsummed: 0,
             derived: Vec::new(),
             latencies: Histogram::new_with_max(MAX_LATENCY_MS, 2).expect("two digits are in range"),
         }
@@ -246,6 +252,10 @@ impl Tally {
         let weights = record.grading_result.as_ref();
         let weights = weights.map(|grading| &grading.named_score_weights);
         for (name, score) in &record.named_scores {
+            if self.named.len() >= MOST_METRICS && !self.named.contains_key(name) {
+                self.unsummed += 1;
+                continue;
+            }
             let weight = weights.and_then(|weights| weights.get(name)?.as_f64());
             let weight = weight.unwrap_or(1.0);
             let sum = self.named.entry(name.clone()).or_default();
@@ -314,6 +324,23 @@ mod tests {
         assert_eq!(thirds.value().to_bits(), 1.0_f64.to_bits());
         thirds.add(f64::NAN);
         assert_eq!(thirds.value().to_bits(), 1.0_f64.to_bits());
+    }
+
+    #[test]
+    fn metrics_beyond_the_most_that_are_summed_are_counted() {
+        let mut record = crate::record::samples::record(0);
+        let names = (0..MOST_METRICS).map(|at| (at.to_string(), 0.5.into()));
+        record.named_scores = names.collect();
+        let mut tally = Tally::default();
+        tally.add(&record);
+        assert_eq!((tally.named.len(), tally.unsummed), (MOST_METRICS, 0));
+        record.named_scores = ["0", "more"]
+            .map(|name| (name.to_owned(), 1.into()))
+            .into_iter()
+            .collect();
+        tally.add(&record);
+        assert_eq!((tally.named.len(), tally.unsummed), (MOST_METRICS, 1));
+        assert!((tally.named["0"].0.value() - 1.5).abs() < 1e-9);
     }
 
     #[test]

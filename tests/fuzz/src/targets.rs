@@ -11,6 +11,7 @@ mod imports;
 mod machines;
 mod masks;
 mod schema;
+mod wasi;
 
 /// A reader of bytes, and what it promises.
 pub struct Target {
@@ -129,6 +130,14 @@ pub const TARGETS: &[Target] = &[
         times: 4000,
         base: 512 * MIB,
         run: imports::run,
+    },
+    Target {
+        name: "wasi",
+        words: wasi::WORDS,
+        longest: 64 * KIB,
+        times: 4000,
+        base: 512 * MIB,
+        run: wasi::run,
     },
     Target {
         name: "schema",

@@ -31,7 +31,7 @@ const ROOMS: [Room; 12] = [
     Room {
         name: "runner-sandbox",
         uses: &["runner-files"],
-        tests_use: &[],
+        tests_use: &["runner-tests"],
     },
     Room {
         name: "runner-store",

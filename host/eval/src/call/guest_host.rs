@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::future::pending;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,7 +13,7 @@ use runner_sandbox::abi::{self, CallContext, ErrorCode};
 
 use super::words::{exchange_error, level};
 use super::{CallFailure, CallScope, Counts};
-use crate::answer::{believable, token_usage};
+use crate::answer::{believable, believable_cost, token_usage};
 use crate::event::{Event, LogLine};
 use crate::failure::FailureCode;
 use crate::gateway::{
@@ -93,12 +94,15 @@ impl Host for GuestHost {
         };
         self.counts.add(&spent);
         match result {
-            Ok(reply) => Ok(abi::HttpResponse {
-                status: reply.status,
-                headers: reply.headers,
-                body: reply.body,
-                cached: reply.cached,
-            }),
+            Ok(reply) => {
+                self.counts.answered.fetch_add(1, Ordering::Relaxed);
+                Ok(abi::HttpResponse {
+                    status: reply.status,
+                    headers: reply.headers,
+                    body: reply.body,
+                    cached: reply.cached,
+                })
+            }
             Err(failure) if self.is_cut_off(&failure) => {
                 // No guest lives to take this for its server's fault. What else the case has on
                 // the wire may be paid for: it comes to its end first, and into the cache.
@@ -216,8 +220,14 @@ impl GuestHost {
         error
     }
 
-    /// Caps what a call says that it used at what can be, and says so.
-    pub(super) fn believe(&self, usage: &mut abi::Usage) {
+    /// Caps what a call says that it used and cost at what can be, and says so.
+    pub(super) fn believe(&self, usage: &mut abi::Usage, cost: &mut Option<f64>) {
+        if let Some(said) = believable_cost(cost) {
+            self.warn(format!(
+                "an answer says that it cost ${said:e}, which no call does; the results have a smaller \
+                 price"
+            ));
+        }
         if let Some(said) = believable(usage) {
             self.warn(format!(
                 "an answer says that it used {said} tokens, which no call does; the results have \

@@ -10,6 +10,11 @@ const SHOWN: usize = 120;
 /// kept to the end of the run. Models and tenants have short names.
 pub(super) const NAME_LIMIT: usize = 256;
 
+/// Lanes that one plugin can open. One that names a new bucket with every request must not fill
+/// the memory, nor share the refusals of its requests with other plugins: what comes after these
+/// shares one lane of its own.
+pub(super) const MOST_LANES: usize = 250;
+
 /// What shares a quota.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Lane {

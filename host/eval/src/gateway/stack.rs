@@ -229,7 +229,10 @@ impl Stack {
         let guess = tokens::guess(draft.url.path(), body);
         let claim = match &passage.scope.tab {
             // Before the lane: nobody in a queue is held up by one who has no money.
-            Some(tab) => Some(passage.ledger.waiting(tab.reserve(lane, guess)).await?),
+            Some(tab) => {
+                let reserved = tab.reserve(passage.grants.plugin(), lane, guess);
+                Some(passage.ledger.waiting(reserved).await?)
+            }
             None => None,
         };
         let mut turn = self.enter(passage, guess);

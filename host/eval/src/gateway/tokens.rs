@@ -44,6 +44,11 @@ pub(super) struct Guess {
 }
 
 impl Guess {
+    /// Whether it says that no model is asked.
+    pub(super) fn is_nothing(self) -> bool {
+        self.input == 0 && self.output == Some(0)
+    }
+
     /// With the usual answer where the request doesn't limit it.
     pub(super) fn cost(self) -> Cost {
         Cost {

@@ -1,54 +1,27 @@
 //! The list of misbehaviours is whole: each is listed with its test, and each test runs it.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
+use runner_tests::Misbehaviour;
 use serde_json::Value;
 
 use crate::world::{hostile, sandbox};
 
-const LIST: &str = include_str!("../../../../tests/guests/hostile/README.md");
-
 /// The tests that the list names, by file.
-const SOURCES: [(&str, &str); 4] = [
+const SOURCES: [(&str, &str); 6] = [
     ("hostile", include_str!("hostile.rs")),
     ("exhaustion", include_str!("exhaustion.rs")),
     ("descriptions", include_str!("descriptions.rs")),
     ("shapes", include_str!("shapes.rs")),
+    (
+        "gateway",
+        include_str!("../../../../tests/tests/hostile_runs/gateway.rs"),
+    ),
+    (
+        "results",
+        include_str!("../../../../tests/tests/hostile_runs/results.rs"),
+    ),
 ];
-
-/// A line of the list's tables.
-pub(crate) struct Row {
-    pub(crate) name: &'static str,
-    test: &'static str,
-    /// Most memory that the process may take for it.
-    pub(crate) mebibytes: u64,
-    /// Most CPU time, of all threads.
-    pub(crate) time: Duration,
-}
-
-impl Row {
-    fn of(line: &'static str) -> Self {
-        let cells: Vec<&str> = line
-            .split('|')
-            .map(|cell| cell.trim().trim_matches('`'))
-            .collect();
-        let bounds = cells[5].strip_suffix(" s");
-        let bounds = bounds.and_then(|bounds| bounds.split_once(" MiB, "));
-        let (memory, time) = bounds.unwrap_or_else(|| panic!("no bounds: {line}"));
-        Self {
-            name: cells[1],
-            test: cells[4],
-            mebibytes: memory.parse().expect("a number of mebibytes"),
-            time: Duration::from_secs(time.parse().expect("a number of seconds")),
-        }
-    }
-}
-
-pub(crate) fn listed() -> Vec<Row> {
-    let rows = LIST.lines().filter(|line| line.starts_with("| `"));
-    rows.map(Row::of).collect()
-}
 
 /// The body of a test.
 fn body(test: &str) -> &'static str {
@@ -73,8 +46,7 @@ fn the_list_has_what_the_guest_has() {
     let kinds = kinds.map(|kind| format!("describe:{kind}"));
     let has: BTreeSet<String> = types.chain(kinds).collect();
     let known = |name: &str| has.contains(name) || name.starts_with("describe:");
-    let listed: BTreeSet<String> = listed()
-        .into_iter()
+    let listed: BTreeSet<String> = Misbehaviour::listed()
         .filter(|row| {
             known(row.name) || !row.name.starts_with("check:") && !row.test.starts_with("shapes::")
         })
@@ -86,7 +58,7 @@ fn the_list_has_what_the_guest_has() {
 
 #[test]
 fn each_is_run_and_measured_by_the_test_that_is_named() {
-    for Row { name, test, .. } in listed() {
+    for Misbehaviour { name, test, .. } in Misbehaviour::listed() {
         let (_, word) = name.split_once(':').unwrap_or(("", name));
         let body = body(test);
         let runs =

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::inventory::listed;
 use async_trait::async_trait;
 use runner_sandbox::{Call, CallLimits, Host, Options, Plugin, Sandbox, abi};
+use runner_tests::Misbehaviour;
 use tokio::sync::Notify;
 
 /// A host that answers at once, or never, and writes down what it was asked.
@@ -230,21 +230,22 @@ impl Measured {
     /// Asserts that no more was taken than the list of misbehaviours allows this one.
     #[track_caller]
     pub(crate) fn within_bounds_of(&self, name: &str) {
-        let rows = listed();
-        let row = rows.iter().find(|row| row.name == name);
-        let row = row.unwrap_or_else(|| panic!("`{name}` is not listed"));
-        print!("{name}: ");
-        self.within(row.mebibytes, row.time);
+        let (memory, spent) = self.taken();
+        Misbehaviour::named(name).allows(memory, spent);
     }
 
     /// Asserts that no more than this was taken.
     #[track_caller]
     pub(crate) fn within(&self, mebibytes: u64, time: Duration) {
-        let memory = status("VmHWM:").saturating_sub(self.memory) >> 10;
-        let spent = cpu().saturating_sub(self.cpu);
+        let (memory, spent) = self.taken();
         println!("measured: {memory} MiB at most, {spent:?} of CPU");
         assert!(memory <= mebibytes, "{memory} MiB, at most {mebibytes}");
         assert!(spent <= time, "{spent:?} of CPU, at most {time:?}");
+    }
+
+    fn taken(&self) -> (u64, Duration) {
+        let memory = status("VmHWM:").saturating_sub(self.memory) >> 10;
+        (memory, cpu().saturating_sub(self.cpu))
     }
 }
 

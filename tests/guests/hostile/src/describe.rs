@@ -48,11 +48,11 @@ pub(crate) fn info() -> Info {
     let kind = kind.trim_end_matches('.');
     let mut info = good();
     match kind {
-        "looping" => drop(misbehaviour::by_name("spin")),
-        "allocating" => drop(misbehaviour::by_name("hog")),
-        "sleeping" => drop(misbehaviour::by_name("sleep")),
-        "panicking" => drop(misbehaviour::by_name("panic")),
-        "flooding" => info.description = misbehaviour::by_name("flood"),
+        "looping" => drop(misbehaviour::by_name("spin", "")),
+        "allocating" => drop(misbehaviour::by_name("hog", "")),
+        "sleeping" => drop(misbehaviour::by_name("sleep", "")),
+        "panicking" => drop(misbehaviour::by_name("panic", "")),
+        "flooding" => info.description = misbehaviour::by_name("flood", ""),
         "lines-in-a-name" => {
             info.wants.credentials = vec![want(
                 "k: { env: KEY }\n    limits: { cpu_ms: 3600000, memory_mb: 4096 }\n    b#",

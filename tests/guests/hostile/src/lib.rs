@@ -12,8 +12,10 @@
     reason = "generated bindings, and misbehaviours that safe code cannot express"
 )]
 
+mod demands;
 mod describe;
 mod misbehaviour;
+mod system;
 mod told;
 mod world;
 
@@ -39,10 +41,17 @@ mod bindings {
                 import runner:plugin/llm@0.1.1;
                 import wasi:cli/environment@0.2.0;
                 import wasi:cli/exit@0.2.0;
+                import wasi:cli/stderr@0.2.0;
                 import wasi:cli/stdin@0.2.0;
                 import wasi:cli/stdout@0.2.0;
+                import wasi:cli/terminal-stderr@0.2.0;
+                import wasi:cli/terminal-stdin@0.2.0;
+                import wasi:cli/terminal-stdout@0.2.0;
                 import wasi:clocks/monotonic-clock@0.2.0;
+                import wasi:clocks/wall-clock@0.2.0;
                 import wasi:filesystem/preopens@0.2.0;
+                import wasi:random/insecure@0.2.0;
+                import wasi:random/insecure-seed@0.2.0;
                 import wasi:random/random@0.2.0;
                 export runner:plugin/meta@0.1.1;
                 export runner:plugin/provider@0.1.1;
@@ -51,20 +60,33 @@ mod bindings {
                 export runner:plugin/assertion-batch@0.1.1;
             }
             package wasi:io@0.2.0 {
-                interface error { resource error; }
+                interface error { resource error { to-debug-string: func() -> string; } }
                 interface poll {
-                    resource pollable { block: func(); }
+                    resource pollable { ready: func() -> bool; block: func(); }
                     poll: func(in: list<borrow<pollable>>) -> list<u32>;
                 }
                 interface streams {
                     use error.{error};
+                    use poll.{pollable};
                     variant stream-error { last-operation-failed(error), closed }
                     resource input-stream {
+                        read: func(len: u64) -> result<list<u8>, stream-error>;
                         blocking-read: func(len: u64) -> result<list<u8>, stream-error>;
+                        skip: func(len: u64) -> result<u64, stream-error>;
+                        blocking-skip: func(len: u64) -> result<u64, stream-error>;
+                        subscribe: func() -> pollable;
                     }
                     resource output-stream {
+                        check-write: func() -> result<u64, stream-error>;
+                        write: func(contents: list<u8>) -> result<_, stream-error>;
                         blocking-write-and-flush: func(contents: list<u8>) -> result<_, stream-error>;
+                        flush: func() -> result<_, stream-error>;
+                        blocking-flush: func() -> result<_, stream-error>;
+                        subscribe: func() -> pollable;
                         write-zeroes: func(len: u64) -> result<_, stream-error>;
+                        blocking-write-zeroes-and-flush: func(len: u64) -> result<_, stream-error>;
+                        splice: func(src: borrow<input-stream>, len: u64) -> result<u64, stream-error>;
+                        blocking-splice: func(src: borrow<input-stream>, len: u64) -> result<u64, stream-error>;
                     }
                 }
             }
@@ -72,6 +94,7 @@ mod bindings {
                 interface environment {
                     get-environment: func() -> list<tuple<string, string>>;
                     get-arguments: func() -> list<string>;
+                    initial-cwd: func() -> option<string>;
                 }
                 interface exit { exit: func(status: result); }
                 interface stdin {
@@ -82,12 +105,39 @@ mod bindings {
                     use wasi:io/streams@0.2.0.{output-stream};
                     get-stdout: func() -> output-stream;
                 }
+                interface stderr {
+                    use wasi:io/streams@0.2.0.{output-stream};
+                    get-stderr: func() -> output-stream;
+                }
+                interface terminal-input { resource terminal-input; }
+                interface terminal-output { resource terminal-output; }
+                interface terminal-stdin {
+                    use terminal-input.{terminal-input};
+                    get-terminal-stdin: func() -> option<terminal-input>;
+                }
+                interface terminal-stdout {
+                    use terminal-output.{terminal-output};
+                    get-terminal-stdout: func() -> option<terminal-output>;
+                }
+                interface terminal-stderr {
+                    use terminal-output.{terminal-output};
+                    get-terminal-stderr: func() -> option<terminal-output>;
+                }
             }
             package wasi:clocks@0.2.0 {
                 interface monotonic-clock {
                     use wasi:io/poll@0.2.0.{pollable};
+                    type instant = u64;
                     type duration = u64;
+                    now: func() -> instant;
+                    resolution: func() -> duration;
+                    subscribe-instant: func(when: instant) -> pollable;
                     subscribe-duration: func(when: duration) -> pollable;
+                }
+                interface wall-clock {
+                    record datetime { seconds: u64, nanoseconds: u32 }
+                    now: func() -> datetime;
+                    resolution: func() -> datetime;
                 }
             }
             package wasi:filesystem@0.2.0 {
@@ -98,7 +148,15 @@ mod bindings {
                 }
             }
             package wasi:random@0.2.0 {
-                interface random { get-random-bytes: func(len: u64) -> list<u8>; }
+                interface random {
+                    get-random-bytes: func(len: u64) -> list<u8>;
+                    get-random-u64: func() -> u64;
+                }
+                interface insecure {
+                    get-insecure-random-bytes: func(len: u64) -> list<u8>;
+                    get-insecure-random-u64: func() -> u64;
+                }
+                interface insecure-seed { insecure-seed: func() -> tuple<u64, u64>; }
             }
         ",
         world: "hostile:guest/hostile",
@@ -117,7 +175,7 @@ impl meta::Guest for Hostile {
     fn check_config(config_json: String) -> Vec<(String, String)> {
         for name in ["spin", "sleep", "hog", "flood"] {
             if config_json.contains(name) {
-                misbehaviour::by_name(name);
+                misbehaviour::by_name(name, "");
             }
         }
         if config_json.contains("many-problems") {
@@ -140,12 +198,12 @@ impl provider::Guest for Hostile {
     ) -> Result<Completion, Error> {
         let text = match target.name.as_str() {
             "as-told" => told::follow(&request.prompt),
-            name => misbehaviour::by_name(name),
+            name => misbehaviour::by_name(name, &request.prompt),
         };
         if target.name == "deep-error" {
             return Err(deep_error());
         }
-        Ok(Completion {
+        let answer = Completion {
             message: Message {
                 role: Role::Assistant,
                 name: None,
@@ -165,7 +223,8 @@ impl provider::Guest for Hostile {
                 name => misbehaviour::json(name),
             },
             metadata_json: (target.name == "no-object").then(|| "[1]".into()),
-        })
+        };
+        Ok(demands::exaggerated(&target.name, answer))
     }
 }
 
@@ -189,7 +248,7 @@ impl provider_embed::Guest for Hostile {
 
 impl assertion::Guest for Hostile {
     fn evaluate(input: Input, _context: CallContext) -> Result<Grade, Error> {
-        let reason = misbehaviour::by_name(&input.type_);
+        let reason = misbehaviour::by_name(&input.type_, &input.output);
         if input.type_ == "deep-error" {
             return Err(deep_error());
         }
@@ -197,7 +256,7 @@ impl assertion::Guest for Hostile {
             "twice" => vec![("tone".into(), 1.0), ("tone".into(), 0.5)],
             _ => vec![],
         };
-        Ok(Grade {
+        let grade = Grade {
             pass: true,
             score: match input.type_.as_str() {
                 "nan" => f64::NAN,
@@ -214,7 +273,8 @@ impl assertion::Guest for Hostile {
                 )),
                 name => misbehaviour::json(name),
             },
-        })
+        };
+        Ok(demands::named(&input.type_, &input.output, grade))
     }
 }
 

@@ -7,10 +7,10 @@ use crate::bindings::runner::plugin::llm;
 use crate::bindings::runner::plugin::log::{self, Level};
 use crate::bindings::runner::plugin::types::{Error, ErrorCode, Request};
 use crate::describe::nested;
-use crate::world;
+use crate::{demands, world};
 
 /// Every name that does something. `fine` and the wrong values are made by the caller.
-pub(crate) const NAMES: [&str; 53] = [
+pub(crate) const NAMES: [&str; 67] = [
     "fine",
     "spin",
     "copy",
@@ -64,10 +64,24 @@ pub(crate) const NAMES: [&str; 53] = [
     "colliding-keys",
     "deep-error",
     "negative-cost",
+    "large-bodies",
+    "same-body",
+    "large-answers",
+    "many-buckets",
+    "long-buckets",
+    "most-tokens",
+    "most-cost",
+    "infinite-cost",
+    "obeyed-words",
+    "large-words",
+    "many-metrics",
+    "obeyed-metrics",
+    "most-metrics",
+    "long-metrics",
 ];
 
-/// Misbehaves.
-pub(crate) fn by_name(name: &str) -> String {
+/// Misbehaves, toward a server if `text` is its address.
+pub(crate) fn by_name(name: &str, text: &str) -> String {
     match name {
         "spin" => spin(),
         "copy" => copy(),
@@ -123,7 +137,7 @@ pub(crate) fn by_name(name: &str) -> String {
             panic!("after its last words")
         }
         "large-request" => large_request(),
-        _ => "fine".into(),
+        _ => demands::by_name(name, text).unwrap_or_else(|| "fine".into()),
     }
 }
 

@@ -3,13 +3,15 @@
 //!
 //! A line is an import, how often it is called, and its texts, with tabs between: `log`, a level,
 //! the message, then names and values in turn; `send` or `send-all`, method, URL, credential, body,
-//! then headers in turn; `ask` or `ask-all`, target, prompt, options; `embed`, target, inputs.
+//! then headers in turn; `ask` or `ask-all`, target, prompt, options; `embed`, target, inputs; or a
+//! name of `system.rs`, a number, a text.
 
 use crate::bindings::runner::plugin::http::{self, CacheMode};
 use crate::bindings::runner::plugin::llm;
 use crate::bindings::runner::plugin::log::{self, Level};
 use crate::bindings::runner::plugin::types::{Error, Pair, Request};
 use crate::misbehaviour::{prompt, request, tally};
+use crate::system;
 
 /// Calls of one line at most: each limit is below.
 const MOST: usize = 1_000;
@@ -67,7 +69,11 @@ fn line(line: &str) -> String {
             let inputs: Vec<String> = texts.collect();
             each(&|| llm::embed(&target, &inputs).map(drop))
         }
-        _ => String::new(),
+        name => {
+            let (number, text) = (next().parse().unwrap_or_default(), next());
+            let figures = (0..times).map_while(|_| system::call(name, number, text.as_bytes()));
+            figures.fold(0, u64::wrapping_add).to_string()
+        }
     }
 }
 

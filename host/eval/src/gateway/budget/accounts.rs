@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use runner_config::plan::Budget;
 use runner_scheduler::Cost as Tokens;
 
-use super::super::lane::Lane;
+use super::super::lane::{Lane, MOST_LANES};
 use super::super::tokens::{Guess, USUAL_OUTPUT};
 use super::{AccountId, Exceeded, Measure, Owner, Price, Said, Statement};
 
@@ -18,6 +18,9 @@ const NANO_PER_MICRO: u64 = 1_000;
 /// One amount for each [`Measure`].
 type Amounts = [u64; 3];
 
+/// Sums of what is on the way, wide enough that none is cut: all of it is given back.
+type Sums = [u128; 3];
+
 /// A reservation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ClaimId(u64);
@@ -27,7 +30,7 @@ struct Account {
     owner: Owner,
     limits: [Option<u64>; 3],
     spent: Amounts,
-    reserved: Amounts,
+    reserved: Sums,
 }
 
 /// What a lane's calls took so far.
@@ -44,10 +47,12 @@ struct Learnt {
 }
 
 /// What an exchange asks for.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Want<'a> {
     /// All of them pay.
     pub(super) accounts: &'a [AccountId],
+    /// Who sends it.
+    pub(super) plugin: &'a str,
     pub(super) lane: &'a Lane,
     /// Its tokens.
     pub(super) guess: Guess,
@@ -102,6 +107,8 @@ pub(super) enum Verdict {
 pub(super) struct Accounts {
     list: Vec<Account>,
     lanes: HashMap<Lane, Learnt>,
+    /// How many of them each plugin has opened.
+    opened: HashMap<String, usize>,
     open: HashMap<ClaimId, Open>,
     next: u64,
 }
@@ -142,6 +149,11 @@ impl Accounts {
 
     /// Decides on an exchange that is about to leave the machine.
     pub(super) fn reserve(&mut self, want: &Want<'_>) -> Verdict {
+        let rest = self.rest(want);
+        let want = &Want {
+            lane: rest.as_ref().unwrap_or(want.lane),
+            ..*want
+        };
         let bounds = self.bounds(want);
         if let Some(exceeded) = self.refusal(want, bounds) {
             return Verdict::Refused(exceeded);
@@ -150,8 +162,10 @@ impl Accounts {
         let (mut fits, mut has_room) = (true, true);
         for (account, measure, limit) in self.limits(want.accounts) {
             let place = measure as usize;
-            let taken = account.spent[place].saturating_add(account.reserved[place]);
-            let fitting = bounds[place].is_some_and(|bound| taken.saturating_add(bound) <= limit);
+            let (taken, limit) = (account.taken(measure), u128::from(limit));
+            // What takes none of it may go when more than it is spent.
+            let fits_in = |bound| bound == 0 || taken + u128::from(bound) <= limit;
+            let fitting = bounds[place].is_some_and(fits_in);
             fits &= fitting;
             // Requests are exact: without one left there is nothing to go alone with.
             has_room &= fitting || (measure != Measure::Requests && taken < limit);
@@ -165,12 +179,22 @@ impl Accounts {
         Verdict::Wait
     }
 
+    /// The lane of what is too many: a plugin that invents one for each exchange must not fill the
+    /// memory, nor have each go alone.
+    fn rest(&self, want: &Want<'_>) -> Option<Lane> {
+        let opened = self.opened.get(want.plugin).copied().unwrap_or_default();
+        let is_full = opened >= MOST_LANES && !self.lanes.contains_key(want.lane);
+        is_full.then(|| Lane::rest_of(want.plugin))
+    }
+
     /// The most that an exchange will take of each measure; `None`: not known yet.
     fn bounds(&self, want: &Want<'_>) -> [Option<u64>; 3] {
         let learnt = self.lanes.get(want.lane);
         let twice = |most: u64| most.saturating_mul(2);
         let longest = learnt.and_then(|lane| lane.output).map(twice);
-        let output = want.guess.output.or(longest);
+        // What is taken for no prompt to a model may be one, as its lane shows.
+        let guessed = want.guess.output.filter(|_| !want.guess.is_nothing());
+        let output = guessed.or(longest).or(want.guess.output);
         let tokens = output.map(|output| Tokens {
             input_tokens: want.guess.input,
             output_tokens: output,
@@ -220,7 +244,10 @@ impl Accounts {
     fn grant(&mut self, want: &Want<'_>, bounds: [Option<u64>; 3], is_alone: bool) -> ClaimId {
         let id = ClaimId(self.next);
         self.next += 1;
-        let lane = self.lanes.entry(want.lane.clone()).or_default();
+        let lane = self.lanes.entry(want.lane.clone()).or_insert_with(|| {
+            *self.opened.entry(want.plugin.to_owned()).or_default() += 1;
+            Learnt::default()
+        });
         if is_alone {
             lane.alone = Some(id);
         }
@@ -238,7 +265,11 @@ impl Accounts {
             bounds[1].unwrap_or_else(|| total(presumed)),
             bounds[2].unwrap_or(presumed_cost),
         ];
-        self.add(want.accounts, |account| &mut account.reserved, reserved);
+        for account in want.accounts {
+            let sums = self.list[account.0].reserved.iter_mut();
+            sums.zip(reserved)
+                .for_each(|(sum, amount)| *sum += u128::from(amount));
+        }
         let open = Open {
             accounts: want.accounts.to_vec(),
             lane: want.lane.clone(),
@@ -269,7 +300,7 @@ impl Accounts {
         if is_first {
             self.give_back(id, [true, false, false]);
         }
-        self.add(&accounts, |account| &mut account.spent, [1, 0, 0]);
+        self.spend(&accounts, [1, 0, 0]);
         let open = self.open.get_mut(&id).expect("it was just there");
         open.attempts += 1;
         open.on_wire = true;
@@ -283,16 +314,15 @@ impl Accounts {
         let has_used = open.used != Tokens::default();
         self.limits(&open.accounts)
             .find_map(|(account, measure, limit)| {
-                let place = measure as usize;
-                let taken = account.spent[place].saturating_add(account.reserved[place]);
+                let taken = account.taken(measure);
                 let is_over = match measure {
-                    Measure::Requests => taken >= limit,
+                    Measure::Requests => taken >= limit.into(),
                     Measure::Tokens | Measure::Cost => {
                         has_used
                             && if is_alone {
-                                account.spent[place] >= limit
+                                account.spent[measure as usize] >= limit
                             } else {
-                                taken > limit
+                                taken > limit.into()
                             }
                     }
                 };
@@ -322,11 +352,7 @@ impl Accounts {
             let lane = self.lanes.entry(open.lane.clone()).or_default();
             lane.output = lane.output.max(Some(tokens.output_tokens));
         }
-        self.add(
-            &accounts,
-            |account| &mut account.spent,
-            [0, total(tokens), 0],
-        );
+        self.spend(&accounts, [0, total(tokens), 0]);
     }
 
     /// The exchange has ended: what it reserved is given back, but for the cost of the call
@@ -360,7 +386,7 @@ impl Accounts {
             spent[1] = total(open.presumed);
             spent[2] = u64::saturating_add(spent[2], open.presumed_cost);
         }
-        self.add(&open.accounts, |account| &mut account.spent, spent);
+        self.spend(&open.accounts, spent);
     }
 
     /// Ends the claims of one call: it cost so much.
@@ -395,7 +421,7 @@ impl Accounts {
                 }
             }
         }
-        self.add(&accounts, |account| &mut account.spent, [0, 0, cost]);
+        self.spend(&accounts, [0, 0, cost]);
     }
 
     fn give_back(&mut self, id: ClaimId, which: [bool; 3]) {
@@ -405,7 +431,7 @@ impl Accounts {
         for (place, _) in which.iter().enumerate().filter(|(_, is_meant)| **is_meant) {
             let amount = std::mem::take(&mut open.reserved[place]);
             for account in &open.accounts {
-                self.list[account.0].reserved[place] -= amount;
+                self.list[account.0].reserved[place] -= u128::from(amount);
             }
         }
     }
@@ -420,14 +446,9 @@ impl Accounts {
         }
     }
 
-    fn add(
-        &mut self,
-        accounts: &[AccountId],
-        sums: impl Fn(&mut Account) -> &mut Amounts,
-        amounts: Amounts,
-    ) {
+    fn spend(&mut self, accounts: &[AccountId], amounts: Amounts) {
         for id in accounts {
-            for (sum, amount) in sums(&mut self.list[id.0]).iter_mut().zip(amounts) {
+            for (sum, amount) in self.list[id.0].spent.iter_mut().zip(amounts) {
                 *sum = sum.saturating_add(amount);
             }
         }
@@ -435,6 +456,11 @@ impl Accounts {
 }
 
 impl Account {
+    /// What is spent and reserved.
+    fn taken(&self, measure: Measure) -> u128 {
+        u128::from(self.spent[measure as usize]) + self.reserved[measure as usize]
+    }
+
     fn exceeded(&self, measure: Measure, limit: u64) -> Exceeded {
         Exceeded::Spent {
             owner: self.owner.clone(),

@@ -209,11 +209,13 @@ impl Tab {
     /// Reserves for an exchange; waits while there may be room later.
     pub(in super::super) async fn reserve(
         &self,
+        plugin: &str,
         lane: &Lane,
         guess: Guess,
     ) -> Result<Claim, Exceeded> {
         let want = Want {
             accounts: &self.bill.accounts,
+            plugin,
             lane,
             guess,
             price: self.bill.price,
@@ -282,7 +284,10 @@ mod tests {
             input: 1,
             output: Some(1),
         };
-        let claim = tab.reserve(&Lane::default(), guess).await.expect("granted");
+        let claim = tab
+            .reserve("acme", &Lane::default(), guess)
+            .await
+            .expect("granted");
         claim.attempt().expect("requests are unlimited");
         claim.ended(Used::Told(Tokens::default()));
         claim.landed().expect("its call has a cost")

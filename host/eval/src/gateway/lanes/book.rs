@@ -19,17 +19,12 @@ use tokio::sync::oneshot;
 
 use super::epoch::Epoch;
 use super::news::{LaneNotice, LaneStanding, LaneSummary};
-use crate::gateway::lane::Lane;
+use crate::gateway::lane::{Lane, MOST_LANES};
 use crate::gateway::masker::Masker;
 use crate::gateway::observer::Observer;
 
 /// Between two looks at how lanes stand.
 pub(super) const LOOK: Duration = Duration::from_millis(250);
-
-/// Lanes that one plugin can open. One that names a new bucket with every request must not fill
-/// the memory, nor share the refusals of its requests with other plugins: what comes after these
-/// shares one lane of its own.
-pub(super) const MOST_LANES: usize = 250;
 
 /// The machine's word to a turn: go, or why not.
 pub(super) type Verdict = Result<(), Refusal>;

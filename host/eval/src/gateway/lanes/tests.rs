@@ -6,6 +6,7 @@ use std::time::Duration;
 use runner_scheduler::{Policy, Why};
 use tokio::time::{Instant, sleep, timeout};
 
+use super::super::lane::MOST_LANES;
 use super::super::observer::Notice;
 use super::*;
 
@@ -317,7 +318,7 @@ async fn names_are_unique_and_one_key_is_one_lane() {
 #[tokio::test(start_paused = true)]
 async fn a_plugin_that_invents_buckets_gets_a_bounded_number_of_lanes_and_takes_nobodys() {
     let (lanes, _) = lanes();
-    for bucket in 0..book::MOST_LANES + 50 {
+    for bucket in 0..MOST_LANES + 50 {
         let caller = Caller::of(&bucket.to_string());
         assert_eq!(caller.pass(&lanes, ms(0)).await, Ok(()));
     }
@@ -333,7 +334,7 @@ async fn a_plugin_that_invents_buckets_gets_a_bounded_number_of_lanes_and_takes_
         let lane = summaries.iter().find(|summary| &*summary.lane == name);
         lane.map(|summary| summary.metrics.completed_requests)
     };
-    assert_eq!(summaries.len(), book::MOST_LANES + 2);
+    assert_eq!(summaries.len(), MOST_LANES + 2);
     assert_eq!(done("all other lanes of acme"), Some(50));
     assert_eq!(done("api.acme.com/0"), Some(2), "what is open stays");
     assert_eq!(done("api.acme.com/theirs"), Some(1));

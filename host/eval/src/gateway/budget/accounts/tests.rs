@@ -46,6 +46,7 @@ impl Bench {
     fn ask(&mut self, in_lane: u8, guess: Guess) -> Verdict {
         self.accounts.reserve(&Want {
             accounts: &self.payers,
+            plugin: "acme",
             lane: &lane(in_lane),
             guess,
             price: self.price,
@@ -66,7 +67,8 @@ impl Bench {
     }
 
     fn reserved(&self) -> Amounts {
-        self.accounts.list[0].reserved
+        let sums = self.accounts.list[0].reserved;
+        sums.map(|sum| u64::try_from(sum).expect("a sum of few"))
     }
 
     /// One whole call.
@@ -94,6 +96,58 @@ fn spent(measure: Measure, limit: u64, spent: u64) -> Verdict {
         limit,
         spent,
     })
+}
+
+#[test]
+fn what_is_dearer_than_can_be_leaves_room_for_the_rest_when_it_is_given_back() {
+    let mut bench = Bench::new(budget(Some(10), None, None));
+    bench.call(0, guess(Some(1)), 1, Said::Cost(u64::MAX));
+    let claims = [0, 0, 1].map(|lane| bench.granted(lane, guess(Some(u64::MAX))));
+    for id in claims {
+        bench.accounts.release(id);
+    }
+    assert_eq!(bench.reserved(), [0; 3]);
+}
+
+/// A body that is no JSON is taken for no prompt; the first answer says what it is.
+#[test]
+fn what_seems_to_take_nothing_neither_waits_for_ever_nor_goes_twice() {
+    let mut bench = Bench::new(budget(None, Some(5), None));
+    let nothing = Guess {
+        input: 0,
+        output: Some(0),
+    };
+    bench.call(0, nothing, 90, Said::Nothing);
+    assert_eq!(bench.ask(0, nothing), spent(Measure::Tokens, 5, 100));
+    let elsewhere = bench.granted(1, nothing);
+    assert_eq!(bench.accounts.attempt(elsewhere), Ok(()));
+}
+
+#[test]
+fn lanes_that_a_plugin_invents_are_one_once_they_are_too_many() {
+    let mut bench = Bench::new(budget(None, Some(1_000_000), None));
+    let ask = |bench: &mut Bench, bucket: usize, plugin| {
+        bench.accounts.reserve(&Want {
+            accounts: &bench.payers,
+            plugin,
+            lane: &Lane {
+                bucket: Some(bucket.to_string()),
+                ..Lane::default()
+            },
+            guess: guess(None),
+            price: None,
+            has_cost: true,
+        })
+    };
+    let granted = |verdict: &Verdict| matches!(verdict, Verdict::Granted(_));
+    for bucket in 0..=MOST_LANES {
+        assert!(granted(&ask(&mut bench, bucket, "acme")), "{bucket}");
+    }
+    for bucket in MOST_LANES..2 * MOST_LANES {
+        assert_eq!(ask(&mut bench, bucket, "acme"), Verdict::Wait, "{bucket}");
+    }
+    assert_eq!(bench.accounts.lanes.len(), MOST_LANES + 1);
+    assert!(granted(&ask(&mut bench, MOST_LANES, "other")));
 }
 
 #[test]

@@ -1,56 +1,11 @@
-//! Hostile plugins in whole runs: what they cost the program, and what others see of them.
+//! What a plugin is and says of itself, and rows that it grades.
 
 use std::path::Path;
 use std::time::Duration;
 
-use runner_tests::{Finished, Run, target_folder};
-use serde_json::Value;
+use runner_tests::{Finished, Run};
 
-/// The hostile guest that describes itself as `kind`.
-fn hostile(kind: &str) -> Vec<u8> {
-    const MARK: &[u8] = b"hostile-describes:";
-    let path = target_folder().join("guests/tests/hostile.wasm");
-    let mut file = std::fs::read(path).expect("build it with `cargo xtask plugins`");
-    let place = file.windows(MARK.len()).position(|bytes| bytes == MARK);
-    let at = place.expect("the word is in its data") + MARK.len();
-    let word = &mut file[at..at + 48 - MARK.len()];
-    word.fill(b'.');
-    word[..kind.len()].copy_from_slice(kind.as_bytes());
-    file
-}
-
-/// Runs to the end and gives the most memory that the program had, in MiB, and its CPU time, as far
-/// as the system tells: looked at again and again, since it forgets when the program ends.
-fn measured(run: Run) -> (Finished, u64, Duration) {
-    let running = run.start();
-    let process = Path::new("/proc").join(running.id().to_string());
-    let watch = std::thread::spawn(move || {
-        let (mut memory, mut time) = (0, Duration::ZERO);
-        while let Ok(status) = std::fs::read_to_string(process.join("status")) {
-            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-            let figure = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-            memory = figure.unwrap_or(memory);
-            let stat = std::fs::read_to_string(process.join("stat")).unwrap_or_default();
-            let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-            let ticks = fields.split_whitespace().skip(11).take(2);
-            let ticks: u64 = ticks.filter_map(|field| field.parse::<u64>().ok()).sum();
-            time = time.max(Duration::from_millis(ticks * 10));
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        (memory >> 10, time)
-    });
-    let finished = running.finish();
-    let (memory, time) = watch.join().expect("watching does not panic");
-    println!("measured: {memory} MiB at most, {time:?} of CPU");
-    (finished, memory, time)
-}
-
-fn rows(finished: &Finished) -> Vec<Value> {
-    finished.json("out.json")["results"]["results"]
-        .as_array()
-        .expect("rows")
-        .clone()
-}
+use crate::measured::{Measured, hostile, measured, rows};
 
 /// Words that would be YAML or lines of ours, and schemas that would take the host: refused
 /// before anything is asked or granted.
@@ -66,7 +21,11 @@ fn what_a_plugin_says_of_itself_is_held_against_it() {
             .config("prompts: [hi]\nproviders: ['hostile:fine']\n")
             .file("hostile.wasm", hostile(kind))
             .args(["eval", "--plugin", "hostile.wasm"]);
-        let (finished, memory, time) = measured(run);
+        let Measured {
+            finished,
+            memory,
+            time,
+        } = measured(run);
         assert!(memory <= 300, "{kind}: {memory} MiB");
         assert!(time <= Duration::from_secs(30), "{kind}: {time:?}");
         finished.expect_code(2);
@@ -114,7 +73,11 @@ fn hostile_rows_cost_themselves_only() {
         .config(&config)
         .file("hostile.wasm", hostile("as-it-should"))
         .args(["eval", "-o", "out.json", "-j", "8", "--trust-config"]);
-    let (finished, memory, time) = measured(run);
+    let Measured {
+        finished,
+        memory,
+        time,
+    } = measured(run);
     // Eight instances of 128 MiB, if all were full at once.
     assert!(memory <= 1_200, "{memory} MiB");
     assert!(time <= Duration::from_mins(1), "{time:?}");

@@ -1,0 +1,174 @@
+//! What a plugin leaves in the results: figures, words, names.
+
+use runner_tests::{Answer, ModelApi, Run};
+use serde_json::json;
+
+use crate::measured::{among_others, hostile, measured};
+
+#[test]
+fn what_an_answer_says_that_it_used_stays_a_number() {
+    let api = ModelApi::start();
+    let names = ["most-tokens", "most-cost", "infinite-cost"];
+    let measured = measured(among_others(&api, &names, 4).args(["-o", "out.html"]));
+    measured.finished.expect_code(100);
+    measured.others_pass(4);
+    assert_eq!(measured.said("infinite-cost"), ["C109"; 4]);
+    for name in ["most-tokens", "most-cost", "infinite-cost"] {
+        measured.within_bounds_of(name);
+    }
+    let results = &measured.finished.json("out.json")["results"];
+    let metrics = |column: usize| results["prompts"][column]["metrics"].clone();
+    assert_eq!(metrics(2)["tokenUsage"]["prompt"], json!(4_u64 << 53));
+    assert_eq!(metrics(3)["cost"], json!(4e6));
+    let said = &measured.finished.stderr;
+    assert_eq!(
+        said.matches("it used 18446744073709551615 tokens").count(),
+        4
+    );
+    assert_eq!(said.matches("it cost $1.7976931348623157e308").count(), 4);
+    let shown = measured
+        .finished
+        .again()
+        .args(["show", "--test", "0", "--column", "3"]);
+    let shown = shown.finish();
+    for text in [
+        &measured.finished.stdout,
+        &shown.stdout,
+        &measured.finished.read("out.html"),
+    ] {
+        assert!(!text.contains("17976931348623157"), "{text}");
+    }
+}
+
+/// One answer that says too much, and nothing is left; its body was taken for no prompt.
+#[test]
+fn a_budget_holds_against_any_figure() {
+    let usage = json!({ "prompt_tokens": u64::MAX, "completion_tokens": u64::MAX });
+    for (limit, spent) in [
+        ("--max-cost", "$1000000.00 of $5.00, spent."),
+        ("--max-tokens", "2147483648 of 5 tokens, spent."),
+    ] {
+        let api = ModelApi::start();
+        api.always(Answer::json(&json!({ "usage": usage })));
+        let run = among_others(&api, &["most-cost"], 6).args([limit, "5", "-j", "1"]);
+        let finished = run.args(["--filter-providers", "hostile"]).finish();
+        finished.expect_code(0);
+        assert_eq!(api.requests().len(), 1, "{limit}: {}", finished.stdout);
+        assert!(finished.stdout.contains(spent), "{}", finished.stdout);
+    }
+}
+
+/// Written and shown in every way: nothing is obeyed, and large words take no multiple of what
+/// they are.
+#[test]
+fn words_of_an_answer_are_shown_and_not_obeyed() {
+    let api = ModelApi::start();
+    let outputs = [
+        "o.html",
+        "o.junit.xml",
+        "o.txt",
+        "o.csv",
+        "o.jsonl",
+        "o.yaml",
+    ];
+    let outputs = outputs.iter().flat_map(|file| ["-o", file]);
+    let run = among_others(&api, &["obeyed-words", "large-words"], 4);
+    let measured = measured(run.args(outputs));
+    measured.finished.expect_code(0);
+    measured.others_pass(4);
+    measured.within_bounds_of("obeyed-words");
+    measured.within_bounds_of("large-words");
+    assert!(measured.said("obeyed-words")[0].starts_with('\u{1b}'));
+    let shown = ["2", "3"].map(|column| {
+        let show = measured.finished.again();
+        show.args(["show", "--test", "0", "--column", column])
+            .finish()
+    });
+    for text in [
+        &measured.finished.stdout,
+        &measured.finished.stderr,
+        &shown[0].stdout,
+        &shown[1].stdout,
+        &measured.finished.read("o.html"),
+        &measured.finished.read("o.junit.xml"),
+        &measured.finished.read("o.txt"),
+    ] {
+        not_obeyed(text);
+    }
+    let page = measured.finished.read("o.html");
+    assert!(!page.contains("<script>alert(1)"));
+}
+
+#[track_caller]
+fn not_obeyed(text: &str) {
+    const OBEYED: [char; 6] = [
+        '\u{1b}',
+        '\u{9b}',
+        '\u{202e}',
+        '\u{2066}',
+        '\u{e0041}',
+        '\0',
+    ];
+    let start = text.find(OBEYED).unwrap_or(text.len());
+    let beginning: String = text[..start].chars().rev().take(200).collect();
+    assert_eq!(start, text.len(), "after {beginning:?}, backwards");
+    assert!(
+        !text
+            .lines()
+            .any(|line| line.starts_with("help: all is well"))
+    );
+}
+
+/// Names of scores are kept to the end of a run.
+#[test]
+fn names_of_scores_are_bounded_and_not_obeyed() {
+    let graded = |types: &[&str], cases: usize| {
+        let asserts: Vec<_> = types.iter().map(|kind| json!({ "type": kind })).collect();
+        let tests =
+            (0..cases).map(|n| json!({ "vars": { "n": n.to_string() }, "assert": asserts }));
+        let config = json!({
+            "prompts": ["{{n}}"],
+            "providers": ["echo"],
+            "tests": tests.collect::<Vec<_>>(),
+            "plugins": { "hostile": { "source": "hostile.wasm" } },
+        });
+        let run = Run::new()
+            .config(&config.to_string())
+            .file("hostile.wasm", hostile("as-it-should"))
+            .args(["eval", "-o", "out.json", "-o", "o.html", "--trust-config"]);
+        measured(run)
+    };
+    let most = graded(&["most-metrics"], 24);
+    let long = graded(&["long-metrics"], 24);
+    let many = graded(&["many-metrics", "obeyed-metrics"], 24);
+    for (measured, name, why) in [
+        (
+            &most,
+            "most-metrics",
+            "the grade has 100000 named scores, 1000 are allowed",
+        ),
+        (&long, "long-metrics", "bytes, 1024 are allowed"),
+    ] {
+        measured.within_bounds_of(name);
+        measured.finished.expect_code(100);
+        assert!(
+            measured.finished.stdout.contains(why),
+            "{}",
+            measured.finished.stdout
+        );
+    }
+    many.within_bounds_of("many-metrics");
+    many.within_bounds_of("obeyed-metrics");
+    many.finished.expect_code(0);
+    let metrics = &many.finished.json("out.json")["results"]["prompts"][0]["metrics"];
+    let named = metrics["namedScores"].as_object().expect("sums");
+    assert_eq!(named.len(), 10_000);
+    let said = "14,001 named scores are in no sum: 10,000 metrics are summed.";
+    assert!(
+        many.finished.stdout.contains(said),
+        "{}",
+        many.finished.stdout
+    );
+    not_obeyed(&many.finished.stdout);
+    not_obeyed(&many.finished.read("o.html"));
+}

@@ -7,9 +7,12 @@
 //! Every file that a text names is opened here, and nowhere without the text's [`Origin`]: what
 //! lies beyond its rights is noted before it is read.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
+
+use glob::{MatchOptions, Pattern};
 
 use crate::node::{Malformed, Mark, Node};
 use crate::plan::Position;
@@ -32,6 +35,16 @@ pub(crate) const VALUE: usize = 200;
 
 /// How many files one pattern may match.
 pub(crate) const MAX_MATCHES: usize = 100_000;
+
+/// How many entries of folders are looked at for one pattern.
+const MAX_SEEN: usize = 1_000_000;
+
+/// How a wildcard matches a name.
+const AS_A_SHELL: MatchOptions = MatchOptions {
+    case_sensitive: true,
+    require_literal_separator: true,
+    require_literal_leading_dot: true,
+};
 
 /// Reads files relative to a folder.
 #[derive(Debug, Clone)]
@@ -270,24 +283,80 @@ impl Files {
 }
 
 /// The files that an absolute pattern matches, sorted; perhaps none.
+///
+/// A wildcard stands for no dot at the beginning of a name, `**` for folders and not for links to
+/// them. Links that lead back make many paths of few files, so what is looked at is counted.
 fn matches(pattern: &Path) -> Result<Vec<PathBuf>, String> {
-    let pattern = pattern.to_str().ok_or("is not UTF-8")?;
-    let options = glob::MatchOptions {
-        require_literal_leading_dot: true,
-        ..glob::MatchOptions::new()
-    };
-    let matches = glob::glob_with(pattern, options)
-        .map_err(|error| format!("is not a pattern: {}", error.msg))?;
-    let mut found: Vec<PathBuf> = matches
-        .filter_map(Result::ok)
-        .filter(|path| path.is_file())
-        .take(MAX_MATCHES + 1)
-        .collect();
-    if found.len() > MAX_MATCHES {
-        return Err(format!("matches more than {MAX_MATCHES} files"));
+    let (mut root, mut names) = (PathBuf::new(), Vec::new());
+    for part in pattern.components() {
+        let Component::Normal(name) = part else {
+            root.push(part);
+            continue;
+        };
+        let name = Pattern::new(name.to_str().ok_or("is not UTF-8")?);
+        names.push(name.map_err(|error| format!("is not a pattern: {}", error.msg))?);
     }
-    found.sort();
-    Ok(found)
+    let mut search = Search {
+        found: BTreeSet::new(),
+        seen: 0,
+    };
+    search.below(&mut root, &names)?;
+    Ok(search.found.into_iter().collect())
+}
+
+/// A search for the files that a pattern matches.
+struct Search {
+    found: BTreeSet<PathBuf>,
+    /// How many entries of folders were looked at.
+    seen: usize,
+}
+
+impl Search {
+    /// Finds what matches `names` below a folder.
+    fn below(&mut self, folder: &mut PathBuf, names: &[Pattern]) -> Result<(), String> {
+        let Some((name, rest)) = names.split_first() else {
+            return Ok(());
+        };
+        if name.as_str() == "**" {
+            self.below(folder, rest)?;
+        } else if !is_pattern(name.as_str()) {
+            return self.step(folder, name.as_str().as_ref(), rest);
+        }
+        // A folder that can't be read matches nothing.
+        for entry in std::fs::read_dir(&*folder).into_iter().flatten().flatten() {
+            self.seen += 1;
+            if self.seen > MAX_SEEN {
+                return Err(format!("looks at more than {MAX_SEEN} files"));
+            }
+            let own = entry.file_name();
+            if name.as_str() == "**" {
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if is_folder && !is_hidden(&own) {
+                    folder.push(own);
+                    self.below(folder, names)?;
+                    folder.pop();
+                }
+            } else if name.matches_with(&own.to_string_lossy(), AS_A_SHELL) {
+                self.step(folder, &own, rest)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on with an entry of a folder that matches.
+    fn step(&mut self, folder: &mut PathBuf, own: &OsStr, rest: &[Pattern]) -> Result<(), String> {
+        folder.push(own);
+        if !rest.is_empty() {
+            self.below(folder, rest)?;
+        } else if folder.is_file() {
+            self.found.insert(folder.clone());
+        }
+        folder.pop();
+        if self.found.len() > MAX_MATCHES {
+            return Err(format!("matches more than {MAX_MATCHES} files"));
+        }
+        Ok(())
+    }
 }
 
 /// A path with its links resolved, as far as it exists.
@@ -313,14 +382,17 @@ pub(crate) fn unreadable(path: &Path) -> Option<&'static str> {
 }
 
 /// Whether a path, links resolved, is the system's: of `/dev`, files in shared memory are not.
-fn is_of_system(real: &Path) -> bool {
+pub(crate) fn is_of_system(real: &Path) -> bool {
     let is_below = |folder: &&str| real.starts_with(folder);
     ["/dev", "/proc", "/sys"].iter().any(is_below) && !real.starts_with("/dev/shm")
 }
 
+fn is_hidden(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b".")
+}
+
 /// Whether a path has a part that a text of this origin may not name.
 fn is_hidden_path(path: &Path, origin: &Origin) -> bool {
-    let begins_with_dot = |name: &OsStr| name.as_encoded_bytes().starts_with(b".");
     let mut names = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name),
         _ => None,
@@ -328,9 +400,9 @@ fn is_hidden_path(path: &Path, origin: &Origin) -> bool {
     match origin {
         Origin::Person => false,
         Origin::Config => {
-            path.file_name().is_some_and(begins_with_dot) || names.any(|name| name == ".git")
+            path.file_name().is_some_and(is_hidden) || names.any(|name| name == ".git")
         }
-        Origin::Data(_) => names.any(begins_with_dot),
+        Origin::Data(_) => names.any(is_hidden),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Readers don't stop at the first problem: they report to [`Findings`] and go on with what
 //! they have, so that a user sees everything at once.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -36,11 +37,27 @@ impl fmt::Display for Problem {
         if !self.at.key.is_empty() {
             write!(f, "{}: ", self.at.key)?;
         }
-        f.write_str(&self.message)?;
+        f.write_str(&on_one_line(&self.message))?;
         if let Some(help) = &self.help {
-            write!(f, "\nhelp: {help}")?;
+            write!(f, "\nhelp: {}", on_one_line(help))?;
         }
         Ok(())
+    }
+}
+
+/// A text that may quote a config, without what would begin a line: a line of our own is read as our
+/// own words.
+fn on_one_line(text: &str) -> Cow<'_, str> {
+    let breaks = |c: char| {
+        matches!(
+            c,
+            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+        )
+    };
+    if text.contains(breaks) {
+        text.replace(breaks, " ").into()
+    } else {
+        text.into()
     }
 }
 
@@ -309,6 +326,19 @@ mod tests {
         };
         assert_eq!(problems.len(), MAX_KEPT + 1);
         assert_eq!(problems[MAX_KEPT].to_string(), "and 3 more problems");
+    }
+
+    #[test]
+    fn what_a_config_quotes_begins_no_line() {
+        let problem = Problem {
+            message: "no provider 'x\nhelp: run y\r\u{2028}z'".to_owned(),
+            at: Position::default(),
+            help: Some("there are: a\nb".to_owned()),
+        };
+        assert_eq!(
+            problem.to_string(),
+            "no provider 'x help: run y  z'\nhelp: there are: a b"
+        );
     }
 
     #[test]

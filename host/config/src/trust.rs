@@ -150,6 +150,11 @@ pub enum TrustSubject {
         /// What the row says, as JSON.
         value: String,
     },
+    /// Letting a hook that was given rows change the config: what it makes may be a row's words.
+    Change {
+        /// The config's key.
+        key: String,
+    },
     /// A file of code that a row names.
     Code {
         /// Its absolute path, links resolved.
@@ -204,6 +209,12 @@ impl fmt::Display for TrustSubject {
             }
             Self::RequestOption { name, value } => {
                 write!(f, "set `{name}` of its request to {value}")
+            }
+            Self::Change { key } => {
+                write!(
+                    f,
+                    "let a hook that was given rows change `{key}` of the config"
+                )
             }
             Self::Code { path } => write!(f, "run the code of {} in the sandbox", path.display()),
         }

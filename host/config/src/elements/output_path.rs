@@ -7,7 +7,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::entry::Entry;
-use crate::files::{Files, real, tidy};
+use crate::files::{Files, is_of_system, real, tidy};
 use crate::problem::Findings;
 use crate::trust::{Origin, TrustRequest, TrustSubject};
 
@@ -72,7 +72,10 @@ pub(crate) fn read(
     let folder = files.cwd.join(&files.root);
     let of_config = |text: &String| {
         let path = OutputPath::new(files.absolute(text), entry.origin.clone());
-        if !path.stays_below(&folder) || path.is_hidden_in(&folder) {
+        if is_of_system(&path.path) || is_of_system(&path.place) {
+            let message = format!("'{text}' belongs to the system and is never written");
+            findings.error(entry.at(), message);
+        } else if !path.stays_below(&folder) || path.is_hidden_in(&folder) {
             findings.trust_request(TrustRequest {
                 subject: TrustSubject::Write {
                     path: path.place.clone(),

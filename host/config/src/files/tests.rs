@@ -85,3 +85,24 @@ fn json_files_take_comments_and_tabs_when_they_are_almost_json() {
         "not valid JSON: expected ':'"
     );
 }
+
+#[test]
+#[cfg(unix)]
+fn links_that_lead_back_end() {
+    let (directory, files) = folder();
+    for link in ["a", "b"] {
+        std::os::unix::fs::symlink(".", directory.path().join("evals").join(link)).unwrap();
+    }
+    let findings = Findings::default();
+    let at = Position::default();
+    let expand = |written: &str| files.expand(written, (&at, &Origin::Person, &findings));
+    assert_eq!(expand("**/*.csv"), Err("matches no file".to_owned()));
+    assert_eq!(
+        expand("**/*.txt").unwrap(),
+        [Path::new("evals/a.txt"), Path::new("evals/b.txt")]
+    );
+    assert_eq!(
+        expand(&("*/".repeat(40) + "*.csv")),
+        Err("looks at more than 1000000 files".to_owned())
+    );
+}

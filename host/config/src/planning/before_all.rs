@@ -17,7 +17,7 @@ use crate::elements::test_sources::{Found, Tree, walk};
 use crate::elements::{Document, last};
 use crate::node::{Key, Kind, Mark, Node};
 use crate::plan::{Extension, Hook, Position};
-use crate::trust::Origin;
+use crate::trust::{Origin, TrustRequest, TrustSubject};
 use crate::weight;
 
 /// Keys of a suite that a hook may change, beside its tests.
@@ -169,6 +169,17 @@ fn changed(
     for key in KEYS {
         let value = after.get_mut(key).map(Value::take).unwrap_or_default();
         if value != before[key] {
+            let may_change = !origin.is_data()
+                || findings.may_read(TrustRequest {
+                    subject: TrustSubject::Change {
+                        key: key.to_owned(),
+                    },
+                    origin: origin.clone(),
+                    at: at.clone(),
+                });
+            if !may_change {
+                continue;
+            }
             let name = key.to_owned();
             keys.push((Key { name, mark }, made(value)?));
         }

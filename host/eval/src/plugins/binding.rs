@@ -22,7 +22,7 @@ use url::Url;
 use super::bind_error::{BindError, place};
 use super::bounds::{call_limits, scheduling};
 use super::extras::{Extras, WITHOUT, take, without};
-use super::foreign::granted_json;
+use super::foreign::{granted_json, said};
 use super::ways::{Named, Noted, Way};
 use super::{Budgets, LoadedPlugin, PluginSet, Trust};
 use crate::gateway::{
@@ -446,7 +446,7 @@ impl Binder<'_> {
             return Err(BindError::NoSecret {
                 at,
                 provider,
-                env,
+                env: said(&env),
                 elsewhere,
             });
         };

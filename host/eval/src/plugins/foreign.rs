@@ -55,7 +55,7 @@ impl Binder<'_> {
                 return Err(refusal.unwrap_or_else(|| BindError::NoSecret {
                     at: place(&at),
                     provider: format!("credential '{name}' of plugin '{}'", plugin.alias),
-                    env: grant.env.clone(),
+                    env: said(&grant.env),
                     elsewhere: String::new(),
                 }));
             };
@@ -264,7 +264,7 @@ fn widened(plugin: &LoadedPlugin, granted: &Permissions) -> (Permissions, Vec<St
 }
 
 /// A component's own words, on one line.
-fn said(text: &str) -> String {
+pub(super) fn said(text: &str) -> String {
     let line: String = text
         .chars()
         .map(|c| {

@@ -79,6 +79,22 @@ fn a_row_of_data_may_name_no_more_after_a_hook_than_before() {
     );
 }
 
+/// A row's words would have the rights of the config, wherever a hook puts them.
+#[test]
+fn what_a_hook_makes_of_rows_for_the_config_is_asked_for() {
+    let folder = folder(|suite| {
+        let rows = suite["tests"].take();
+        suite["scenarios"] = json!([{ "config": [{}], "tests": rows }]);
+        suite["tests"] = json!([]);
+    });
+    assert_eq!(
+        folder.withheld(),
+        [
+            "promptfooconfig.yaml:3:14: extensions[0]: let a hook that was given rows change `scenarios` of the config"
+        ]
+    );
+}
+
 #[test]
 fn a_hook_that_gives_nothing_changes_nothing() {
     for nothing in [None, Some(json!(null))] {

@@ -64,4 +64,4 @@ pub use schema::schema;
 pub use scripts::Scripts;
 pub use sealed::Sealed;
 pub use template::RenderError;
-pub use trust::{DataFile, Origin, TrustRequest, TrustSubject};
+pub use trust::{DataFile, Origin, Role, TrustRequest, TrustSubject};

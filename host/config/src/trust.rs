@@ -124,6 +124,9 @@ pub enum TrustSubject {
     Provider {
         /// Its id.
         id: String,
+        /// What it is asked for. What was remembered before it was said is for cases.
+        #[serde(default)]
+        role: Role,
         /// Its config in short, addresses first; may be empty.
         config: String,
         /// The digest of everything that the row says of it.
@@ -141,6 +144,19 @@ pub enum TrustSubject {
         /// Its absolute path, links resolved.
         path: PathBuf,
     },
+}
+
+/// What a provider that a row brings is asked for.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Answers to cases.
+    #[default]
+    Case,
+    /// Grades of answers, which it gets to see.
+    Judge,
 }
 
 impl TrustSubject {
@@ -195,10 +211,20 @@ impl fmt::Display for TrustSubject {
                 )?;
                 granted(grants, f)
             }
-            Self::Provider { id, config, sha256 } => {
+            Self::Provider {
+                id,
+                role,
+                config,
+                sha256,
+            } => {
                 let sha256 = sha256.get(..12).unwrap_or(sha256);
                 let end = if config.is_empty() { "" } else { "; " };
-                write!(f, "ask the provider '{id}' ({config}{end}sha256 {sha256}…)")
+                let whom = format!("the provider '{id}'");
+                let what = match role {
+                    Role::Case => format!("ask {whom}"),
+                    Role::Judge => format!("let {whom} grade answers"),
+                };
+                write!(f, "{what} ({config}{end}sha256 {sha256}…)")
             }
             Self::RequestOption { name, value } => {
                 write!(f, "set `{name}` of its request to {value}")

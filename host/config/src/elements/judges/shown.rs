@@ -91,7 +91,7 @@ fn take_addresses(fields: &mut Map<String, Value>, is_env: bool, addresses: &mut
 fn is_address(key: &str, text: &str, is_env: bool) -> bool {
     let ends = |end: &&str| key.to_ascii_uppercase().ends_with(*end);
     ADDRESSES.contains(&key)
-        || (is_env && (ADDRESS_ENDS.iter().any(|end| ends(&end)) || is_host(text)))
+        || (is_env && (ADDRESS_ENDS.iter().any(ends) || is_host(text)))
         || (text.contains("://") && origin(text).is_some())
 }
 

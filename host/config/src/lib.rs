@@ -62,4 +62,6 @@ pub use redacted::is_secret_variable;
 pub use schema::schema;
 pub use scripts::Scripts;
 pub use template::RenderError;
-pub use trust::{Agreed, Agreements, Author, DataFile, Level, Origin, TrustRequest, TrustSubject};
+pub use trust::{
+    Agreed, Agreements, Author, DataFile, Level, Origin, Role, TrustRequest, TrustSubject,
+};

@@ -42,6 +42,7 @@ pub use places::Places;
 pub use position::Position;
 pub use question::{PlannedTask, Question, QuestionBudget};
 pub use script::{Code, CodeFile, CodeFiles, ProviderCode, Script};
+pub use variables::TooMuch;
 pub(crate) use variables::{Axes, VarFiles};
 
 pub use crate::elements::output_path::OutputPath;
@@ -394,6 +395,8 @@ pub struct Case {
     pub vars: Arc<Map<String, Value>>,
     /// What templates and graders read: `vars`, and what earlier cases left to this one.
     pub scope: Arc<Map<String, Value>>,
+    /// Why variables are not filled in; then the case must not run.
+    pub refused: Option<TooMuch>,
     /// Variables whose values code makes, in the order of names; until then `vars` has the names
     /// of their files.
     pub code_vars: CodeVars,

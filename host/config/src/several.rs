@@ -8,37 +8,91 @@
 //! Each config is read by itself with its own file and folder, so that messages name the right
 //! place; here is only what they need from each other.
 
+use std::collections::HashMap;
+use std::fmt::{self, Write as _};
+
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
 use crate::plan::Position;
 use crate::problem::Findings;
 
 /// Something that two configs may both have.
 pub(crate) trait Repeated {
-    /// Whether `other` says the same, wherever it stands.
-    fn is_same(&self, other: &Self) -> bool;
+    /// The same for two that say the same, wherever they stand.
+    fn digest(&self) -> Said;
     /// With its article, for a message.
     fn name(&self) -> String;
     /// Where it stands.
     fn at(&self) -> &Position;
 }
 
-/// Adds what one config has to what the configs before it have. Repetitions within `more` stay:
-/// which of them are meant is for the caller to know.
-pub(crate) fn add<T: Repeated>(all: &mut Vec<T>, more: Vec<T>, findings: &Findings) {
-    let before = all.len();
-    for item in more {
-        match all[..before].iter().find(|known| known.is_same(&item)) {
-            Some(known) => {
+/// What something says, as a digest: a config may have a hundred thousand things, too many to hold
+/// each against each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Said([u8; 32]);
+
+impl Said {
+    /// Of parts whose `Debug` form tells them apart.
+    pub(crate) fn of(parts: &impl fmt::Debug) -> Self {
+        let mut written = Written(Sha256::new());
+        write!(written, "{parts:?}").expect("a digest takes everything");
+        Self(written.0.finalize().into())
+    }
+}
+
+struct Written(Sha256);
+
+impl fmt::Write for Written {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.update(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// A map for [`Said`], whatever the order of its keys.
+pub(crate) fn in_order(map: &Map<String, Value>) -> Value {
+    let mut value = Value::Object(map.clone());
+    value.sort_all_objects();
+    value
+}
+
+/// What configs add up to, everything once.
+pub(crate) struct Sum<T> {
+    all: Vec<T>,
+    /// The first that says it.
+    known: HashMap<Said, usize>,
+}
+
+impl<T: Repeated> Sum<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            all: Vec::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// Adds what one config has to what the configs before it have. Repetitions within `more` stay:
+    /// which of them are meant is for the caller to know.
+    pub(crate) fn add(&mut self, more: Vec<T>, findings: &Findings) {
+        let before = self.all.len();
+        for item in more {
+            let first = *self.known.entry(item.digest()).or_insert(self.all.len());
+            if first < before {
                 let message = format!(
                     "{} stands in {} already: it is used once",
                     item.name(),
-                    known.at()
+                    self.all[first].at()
                 );
                 findings.warn(item.at().clone(), message, None);
+            } else {
+                self.all.push(item);
             }
-            None => all.push(item),
         }
+    }
+
+    pub(crate) fn into_all(self) -> Vec<T> {
+        self.all
     }
 }
 

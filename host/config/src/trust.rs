@@ -138,6 +138,9 @@ pub enum TrustSubject {
     Provider {
         /// Its id.
         id: String,
+        /// What it is asked for. What was remembered before it was said is for cases.
+        #[serde(default)]
+        role: Role,
         /// Its config in short, addresses first; may be empty.
         config: String,
         /// The digest of everything that the row says of it.
@@ -160,6 +163,19 @@ pub enum TrustSubject {
         /// Its absolute path, links resolved.
         path: PathBuf,
     },
+}
+
+/// What a provider that a row brings is asked for.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Answers to cases.
+    #[default]
+    Case,
+    /// Grades of answers, which it gets to see.
+    Judge,
 }
 
 /// What the person agrees to, in words that end a sentence: "may …".
@@ -192,20 +208,21 @@ impl fmt::Display for TrustSubject {
                 source,
                 sha256,
                 grants,
+            } => component(f, alias, source, sha256, grants),
+            Self::Provider {
+                id,
+                role,
+                config,
+                sha256,
             } => {
                 let sha256 = sha256.get(..12).unwrap_or(sha256);
-                let source = source.display().to_string();
-                let end = if source.is_empty() { "" } else { ", " };
-                write!(
-                    f,
-                    "use the component '{alias}' ({source}{end}sha256 {sha256}…)"
-                )?;
-                granted(grants, f)
-            }
-            Self::Provider { id, config, sha256 } => {
-                let sha256 = sha256.get(..12).unwrap_or(sha256);
                 let end = if config.is_empty() { "" } else { "; " };
-                write!(f, "ask the provider '{id}' ({config}{end}sha256 {sha256}…)")
+                let whom = format!("the provider '{id}'");
+                let what = match role {
+                    Role::Case => format!("ask {whom}"),
+                    Role::Judge => format!("let {whom} grade answers"),
+                };
+                write!(f, "{what} ({config}{end}sha256 {sha256}…)")
             }
             Self::RequestOption { name, value } => {
                 write!(f, "set `{name}` of its request to {value}")
@@ -249,6 +266,24 @@ fn tilde(path: &Path) -> &'static str {
     } else {
         ""
     }
+}
+
+/// A component of somebody else's, with all that it may.
+fn component(
+    f: &mut fmt::Formatter<'_>,
+    alias: &str,
+    source: &Path,
+    sha256: &str,
+    grants: &Permissions,
+) -> fmt::Result {
+    let sha256 = sha256.get(..12).unwrap_or(sha256);
+    let source = source.display().to_string();
+    let end = if source.is_empty() { "" } else { ", " };
+    write!(
+        f,
+        "use the component '{alias}' ({source}{end}sha256 {sha256}…)"
+    )?;
+    granted(grants, f)
 }
 
 /// What comes with a component.

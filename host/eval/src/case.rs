@@ -84,6 +84,11 @@ async fn made(scope: &CallScope, case: &Case, identity: &abi::CallContext) -> Op
         Part::CutOff => return None,
     };
     let case = with_vars.as_ref().unwrap_or(case);
+    if let Some(refused) = &case.refused {
+        let message = format!("{}: the case is too large: {refused}", case.test.at);
+        let failure = CallFailure::new(FailureCode::TooLarge, message);
+        return Some(failed(case, None, &failure));
+    }
     let rendered = match within(scope, around::rendered(scope, case, identity)).await {
         Part::Done(Ok(rendered)) => rendered,
         Part::Done(Err(failure)) | Part::OutOfTime(failure) => {

@@ -30,6 +30,8 @@ pub enum FailureCode {
     Script,
     /// A comparison had one answer or none.
     NothingToCompare,
+    /// It takes more memory than a row may.
+    TooLarge,
     /// A bug of this program.
     Internal,
     /// A word that this program does not know: another version wrote the row.
@@ -55,13 +57,14 @@ const PLUGIN: [(ErrorCode, &str); 14] = [
 ];
 
 /// The run's own codes, each with its word.
-const OWN: [(FailureCode, &str); 7] = [
+const OWN: [(FailureCode, &str); 8] = [
     (FailureCode::Budget, "budget"),
     (FailureCode::QuestionBudget, "question-budget"),
     (FailureCode::Cancelled, "cancelled"),
     (FailureCode::Template, "template"),
     (FailureCode::Script, "script"),
     (FailureCode::NothingToCompare, "nothing-to-compare"),
+    (FailureCode::TooLarge, "too-large"),
     (FailureCode::Internal, "internal"),
 ];
 

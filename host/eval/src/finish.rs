@@ -109,22 +109,17 @@ pub(crate) fn conclude(
     }
     let identity;
     (identity, record.repeat_group) = context.identities.with_group(case);
-    let is_graded = matches!(record.outcome, Outcome::Passed | Outcome::Failed);
-    if case.test.comparisons.is_empty() || !is_graded {
-        let how = match record.outcome {
-            Outcome::Passed | Outcome::Failed | Outcome::Error => Ended::Done,
-            Outcome::BudgetExceeded | Outcome::Cancelled => Ended::Open,
-        };
-        let finished = Finished::new(context, record, identity);
-        return CaseEnd {
-            left: left(case, &finished.record),
-            finished: Some(finished),
-            how,
-            leaves_question: false,
-        };
+    let is_graded =
+        |record: &CaseRecord| matches!(record.outcome, Outcome::Passed | Outcome::Failed);
+    if case.test.comparisons.is_empty() || !is_graded(&record) {
+        return ended(context, case, record, identity);
     }
     verdict::open(&mut record);
     let (record, _) = masked(record, &context.masker);
+    if !is_graded(&record) {
+        // It was too large to be kept.
+        return ended(context, case, record, identity);
+    }
     // On the disk it stands as what it is until it is compared: answered, not more.
     let stored = Finished::new(context, verdict::waiting(record.clone()), identity);
     let left = left(case, &record);
@@ -133,6 +128,21 @@ pub(crate) fn conclude(
         finished: Some(stored),
         how: Ended::Answered(Held { record, identity }),
         left,
+        leaves_question: false,
+    }
+}
+
+/// The end of a case that is compared with no others.
+fn ended(context: &RunContext, case: &Case, record: CaseRecord, identity: Digest) -> CaseEnd {
+    let how = match record.outcome {
+        Outcome::Passed | Outcome::Failed | Outcome::Error => Ended::Done,
+        Outcome::BudgetExceeded | Outcome::Cancelled => Ended::Open,
+    };
+    let finished = Finished::new(context, record, identity);
+    CaseEnd {
+        left: left(case, &finished.record),
+        finished: Some(finished),
+        how,
         leaves_question: false,
     }
 }

@@ -26,6 +26,10 @@ use crate::script::verdict::{self, Rules};
 use crate::script::{self, argument, made};
 
 mod cascade;
+mod kept;
+
+use kept::Kept;
+pub(crate) use kept::MAX_REASON;
 
 /// What the assertions of a case came to, in the order written, members of sets in place.
 pub(crate) struct Judged {
@@ -54,6 +58,7 @@ struct Bench<'a> {
     identity: &'a CallContext,
     /// The context of code as JSON, for assertions without a `config`.
     context: OnceLock<String>,
+    kept: Kept<'a>,
 }
 
 /// The `context` of code that is about an output. Written as JSON without a detour: every case
@@ -92,6 +97,7 @@ pub(crate) async fn judge(scope: &CallScope, matter: Matter<'_>, identity: &Call
         answer: matter.answer,
         identity,
         context: OnceLock::new(),
+        kept: Kept::new(&scope.context.masker),
     };
     let checks = &matter.case.test.assertions;
     let assertions: Vec<&Assertion> = checks.iter().flat_map(Check::members).collect();
@@ -148,6 +154,7 @@ impl Bench<'_> {
             Ok(done) => done,
             Err(failure) => (ungraded(assertion, failure), TokenUsage::default()),
         };
+        let component = self.kept.take(assertion, component);
         let metric = self.metric(assertion).await;
         (Graded { component, metric }, tokens)
     }

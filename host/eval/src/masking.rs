@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::gateway::Masker;
 use crate::prepare::declared;
-use crate::record::CaseRecord;
+use crate::record::{CaseRecord, size};
 use crate::summary::Summary;
 
 /// Fields whose objects have keys that a user or a server chose.
@@ -28,9 +28,10 @@ const FREE: [&str; 9] = [
     "namedScoreWeights",
 ];
 
-/// The record without secrets, and its JSON.
+/// The record without secrets, and its JSON. One that is too large to be kept is left without its
+/// large parts, as an error that says so.
 pub(crate) fn masked(record: CaseRecord, masker: &Masker) -> (CaseRecord, String) {
-    let json = to_json(&record);
+    let (record, json) = size::bounded(record, masker);
     if matches!(masker.mask(&json), Cow::Borrowed(_)) {
         return (record, json);
     }
@@ -44,9 +45,8 @@ pub(crate) fn masked(record: CaseRecord, masker: &Masker) -> (CaseRecord, String
     fields.insert("promptId".to_owned(), record.prompt_id.clone().into());
     let outcome = serde_json::to_value(record.outcome).expect("an outcome is a word");
     fields.insert("outcome".to_owned(), outcome);
-    let record: CaseRecord = serde_json::from_value(value).expect("only texts were masked");
-    let json = to_json(&record);
-    (record, json)
+    let record = serde_json::from_value(value).expect("only texts were masked");
+    size::bounded(record, masker)
 }
 
 /// JSON without secrets in its texts, and in its keys if the user chose them.
@@ -106,10 +106,6 @@ fn clean_name(name: &Arc<str>, masker: &Masker) -> Arc<str> {
         Cow::Borrowed(_) => name.clone(),
         Cow::Owned(clean) => clean.into(),
     }
-}
-
-fn to_json(record: &CaseRecord) -> String {
-    serde_json::to_string(record).expect("a record has string keys only")
 }
 
 fn walk(value: &mut Value, masker: &Masker, free: bool) {

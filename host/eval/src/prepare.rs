@@ -262,7 +262,7 @@ impl Settled {
         });
         let outlets = Outlets {
             recorder: Recorder::new(writer),
-            database: store.path().to_owned(),
+            store: store.clone(),
             consumers,
         };
         let run = Loop::new(&plan, context, head, outlets, interrupts, events);

@@ -11,6 +11,8 @@ use serde_json::{Map, Value};
 use crate::failure::FailureCode;
 use crate::question::QuestionRecord;
 
+pub(crate) mod size;
+
 /// How a case ended. Exactly one per case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

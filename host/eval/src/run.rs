@@ -8,14 +8,15 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::future::pending;
-use std::path::PathBuf;
+use std::io;
+use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use runner_config::plan::{Case, CaseId, Plan};
-use runner_store::StoreError;
+use runner_store::{Store, StoreError};
 use tokio::sync::mpsc;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
@@ -56,8 +57,8 @@ type Command = state::Command<Case, Held>;
 /// Where the results of a run go.
 pub(crate) struct Outlets {
     pub(crate) recorder: Recorder,
-    /// Where the database is: what it does not take is rescued beside it.
-    pub(crate) database: PathBuf,
+    /// What it does not take is rescued beside it.
+    pub(crate) store: Store,
     pub(crate) consumers: Vec<Box<dyn Consumer>>,
 }
 
@@ -410,7 +411,7 @@ impl Loop {
         } = self;
         let Outlets {
             mut recorder,
-            database,
+            store,
             mut consumers,
         } = outlets;
         let summary = Arc::new(totals.summary(&context, &head, state.end(), begun.elapsed()));
@@ -423,7 +424,9 @@ impl Loop {
             }
         }
         if let Err(Unsaved { error, records }) = recorder.finish() {
-            let place = rescue(&database, &summary.run_id, &records);
+            let has_room =
+                |file: &Path, bytes| store.check_rescue(file, bytes).map_err(io::Error::other);
+            let place = rescue(store.path(), &summary.run_id, &records, has_room);
             return Err(RunError::Unsaved {
                 rows: records.len(),
                 place,

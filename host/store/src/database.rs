@@ -132,6 +132,14 @@ impl Database {
         self.left_free.check(&self.path, bytes)
     }
 
+    /// Whether the disk of `file` has room for so many bytes of results that this one did not take.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRoom`].
+    pub(crate) fn check_rescue(&self, file: &Path, bytes: u64) -> Result<(), StoreError> {
+        self.left_free.check_rescue(file, bytes)
+    }
+
     /// A new connection with its settings.
     ///
     /// # Errors

@@ -38,17 +38,16 @@ impl LeftFree {
     /// # Errors
     /// [`StoreError::NoRoom`].
     pub(crate) fn check(self, file: &Path, more: u64) -> Result<(), StoreError> {
-        let disk = disk(file.parent().unwrap_or(file));
-        match disk.map(|disk| (disk.free, self.of(disk))) {
-            Some((free, left_free)) if free < left_free.saturating_add(more) => {
-                Err(StoreError::NoRoom {
-                    path: file.to_owned(),
-                    free,
-                    left_free,
-                })
-            }
-            _ => Ok(()),
-        }
+        room(file, more, |disk| self.of(disk))
+    }
+
+    /// The same for what no database took. Half of what is left free is there for it: it ends a
+    /// run, and may have been paid for.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRoom`].
+    pub(crate) fn check_rescue(self, file: &Path, more: u64) -> Result<(), StoreError> {
+        room(file, more, |disk| self.of(disk) / 2)
     }
 
     fn of(self, disk: Disk) -> u64 {
@@ -56,6 +55,21 @@ impl LeftFree {
             Self::Usual => LEFT_FREE.min(disk.size / PART),
             Self::Bytes(bytes) => bytes,
         }
+    }
+}
+
+/// Whether `more` bytes leave as much free as they have to.
+fn room(file: &Path, more: u64, left_free: impl Fn(Disk) -> u64) -> Result<(), StoreError> {
+    let disk = disk(file.parent().unwrap_or(file));
+    match disk.map(|disk| (disk.free, left_free(disk))) {
+        Some((free, left_free)) if free < left_free.saturating_add(more) => {
+            Err(StoreError::NoRoom {
+                path: file.to_owned(),
+                free,
+                left_free,
+            })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -101,5 +115,16 @@ mod tests {
             assert!(matches!(error, StoreError::NoRoom { .. }), "{error}");
         }
         assert!(LeftFree::Bytes(9).check(Path::new("/no/where"), 9).is_ok());
+    }
+
+    #[test]
+    fn a_rescue_may_take_half_of_what_is_left_free() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("x.rescue.jsonl");
+        let free = disk(folder.path()).expect("a disk").free;
+        let left = LeftFree::Bytes(free / 2 * 3);
+        assert!(left.check(&file, 0).is_err());
+        assert!(left.check_rescue(&file, 0).is_ok());
+        assert!(left.check_rescue(&file, free / 2).is_err());
     }
 }

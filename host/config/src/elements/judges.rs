@@ -8,10 +8,9 @@
 //! for `answer-relevance` to fail.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::limits::Groups;
@@ -19,8 +18,9 @@ use super::prompts::hex;
 use super::{Reading, providers};
 use crate::entry::Entry;
 use crate::plan::{Column, JudgeId, Judges, Position, Provider};
-use crate::redacted::redacted;
-use crate::trust::{Origin, TrustRequest, TrustSubject};
+use crate::trust::{Origin, Role, TrustRequest, TrustSubject};
+
+mod shown;
 
 /// Kinds of questions, as a map under `provider` names them.
 const KINDS: [&str; 4] = ["text", "embedding", "classification", "moderation"];
@@ -70,18 +70,44 @@ struct Default {
 
 /// Every judge of a plan, each once.
 pub(crate) struct JudgeBook<'a> {
-    columns: &'a [Arc<Column>],
+    of_run: OfRun<'a>,
     groups: &'a Groups,
     found: RefCell<Found>,
+}
+
+/// The providers of the run by what they are called; of several, the first.
+struct OfRun<'a> {
+    by_label: HashMap<&'a str, &'a Arc<Provider>>,
+    /// By label or id, those that no data brought.
+    declared: HashMap<&'a str, &'a Arc<Provider>>,
+}
+
+impl<'a> OfRun<'a> {
+    fn new(columns: &'a [Arc<Column>]) -> Self {
+        let (mut by_label, mut declared) = (HashMap::new(), HashMap::new());
+        for provider in columns.iter().map(|column| &column.provider) {
+            let label = provider.label.as_deref();
+            if let Some(label) = label {
+                by_label.entry(label).or_insert(provider);
+            }
+            let names = label.into_iter().chain([provider.id.as_str()]);
+            for name in names.filter(|_| !provider.origin.is_data()) {
+                declared.entry(name).or_insert(provider);
+            }
+        }
+        Self { by_label, declared }
+    }
 }
 
 #[derive(Default)]
 struct Found {
     judges: Vec<Arc<Provider>>,
+    /// Places of those that no data brought, by label or id; of several, the first.
+    declared: HashMap<String, usize>,
     /// By what the config says of it.
     known: BTreeMap<String, Option<JudgeId>>,
     /// Places of judges without an id that were reported.
-    nameless: Vec<Position>,
+    nameless: HashSet<Position>,
 }
 
 /// Whether a `provider` of options says how somebody is asked, but not who.
@@ -97,7 +123,7 @@ pub(crate) fn is_nameless(entry: &Entry<'_>) -> bool {
 impl<'a> JudgeBook<'a> {
     pub(crate) fn new(columns: &'a [Arc<Column>], groups: &'a Groups) -> Self {
         Self {
-            columns,
+            of_run: OfRun::new(columns),
             groups,
             found: RefCell::default(),
         }
@@ -113,9 +139,9 @@ impl<'a> JudgeBook<'a> {
             && entry.fields().next().is_some()
             && entry.fields().all(|(key, _)| KINDS.contains(&key));
         if !is_kinds {
-            return self.of_all_kinds(self.one(entry, reading));
+            return self.of_all_kinds(self.one(entry, Role::Judge, reading));
         }
-        let kind = |name| self.one(&entry.get(name)?, reading);
+        let kind = |name| self.one(&entry.get(name)?, Role::Judge, reading);
         Judges {
             text: kind("text"),
             embedding: kind("embedding"),
@@ -154,29 +180,23 @@ impl<'a> JudgeBook<'a> {
 
     /// The provider of the run with this label.
     fn labelled(&self, name: &str) -> Option<Arc<Provider>> {
-        let mut providers = self.columns.iter().map(|column| &column.provider);
-        let labelled = providers.find(|one| one.label.as_deref() == Some(name));
-        labelled.cloned()
+        self.of_run.by_label.get(name).copied().cloned()
     }
 
     /// The provider that a text means: one of the run by its label; for data, which brings none
     /// of its own, also one by its id, and the judges that the config named before.
     fn named(&self, name: &str, origin: &Origin) -> Option<Arc<Provider>> {
         let known = || {
+            let declared = self.of_run.declared.get(name).copied().cloned();
             let found = self.found.borrow();
-            let columns = self.columns.iter().map(|column| &column.provider);
-            let mut known = columns.chain(&found.judges);
-            let is_meant =
-                |one: &&Arc<Provider>| one.id == name || one.label.as_deref() == Some(name);
-            let meant = known.find(|one| is_meant(one) && !one.origin.is_data());
-            meant.cloned()
+            declared.or_else(|| Some(found.judges[*found.declared.get(name)?].clone()))
         };
         let labelled = self.labelled(name);
         labelled.or_else(|| origin.is_data().then(known).flatten())
     }
 
     /// Notes a provider that data brings and the config does not name.
-    fn brought(&self, judge: Option<JudgeId>, entry: &Entry<'_>, reading: Reading<'_>) {
+    fn brought(&self, judge: Option<JudgeId>, entry: &Entry<'_>, role: Role, reading: Reading<'_>) {
         let found = self.found.borrow();
         let is_data = |id: JudgeId| found.judges[id.0 as usize].origin.is_data();
         if !judge.is_some_and(is_data) {
@@ -189,7 +209,8 @@ impl<'a> JudgeBook<'a> {
         reading.findings.trust_request(TrustRequest {
             subject: TrustSubject::Provider {
                 id,
-                config: in_short(&written),
+                role,
+                config: shown::in_short(&written),
                 sha256: hex(&Sha256::digest(written.to_string())),
             },
             origin: entry.origin.clone(),
@@ -200,22 +221,22 @@ impl<'a> JudgeBook<'a> {
     /// The `provider` of a test, which is asked instead of its columns'. It is kept with the judges:
     /// both are providers beside those of the columns.
     pub(crate) fn target(&self, entry: &Entry<'_>, reading: Reading<'_>) -> Option<JudgeId> {
-        self.one(entry, reading)
+        self.one(entry, Role::Case, reading)
     }
 
     /// One provider, by the label of a provider of the run, or in any form of `providers`.
-    fn one(&self, entry: &Entry<'_>, reading: Reading<'_>) -> Option<JudgeId> {
+    fn one(&self, entry: &Entry<'_>, role: Role, reading: Reading<'_>) -> Option<JudgeId> {
         let key = entry.node.json().to_string();
         let known = self.found.borrow().known.get(&key).copied();
         if let Some(known) = known {
-            self.brought(known, entry, reading);
+            self.brought(known, entry, role, reading);
             return known;
         }
         let named = entry.text().and_then(|name| self.named(name, entry.origin));
         let provider = named.or_else(|| providers::single(entry, reading, self.groups));
         let judge = provider.map(|provider| self.found.borrow_mut().add(provider));
         self.found.borrow_mut().known.insert(key, judge);
-        self.brought(judge, entry, reading);
+        self.brought(judge, entry, role, reading);
         judge
     }
 
@@ -223,10 +244,9 @@ impl<'a> JudgeBook<'a> {
     pub(crate) fn needs_id(&self, at: &Position, chosen: Judges, kind: &str, reading: Reading<'_>) {
         let asks = reading.catalog.asking_types.contains(kind);
         let mut found = self.found.borrow_mut();
-        if !asks || chosen != Judges::default() || found.nameless.contains(at) {
+        if !asks || chosen != Judges::default() || !found.nameless.insert(at.clone()) {
             return;
         }
-        found.nameless.push(at.clone());
         let message = format!("has no `id`, and '{kind}' asks it");
         let help = "for example: id: openai:gpt-4o";
         reading.findings.error_help(at.clone(), message, help);
@@ -310,7 +330,12 @@ type Pick = fn(&Default) -> Option<&'static str>;
 
 impl Found {
     fn add(&mut self, provider: Arc<Provider>) -> JudgeId {
-        let id = JudgeId(self.judges.len() as u32);
+        let place = self.judges.len();
+        let id = JudgeId(place as u32);
+        let names = provider.label.iter().chain([&provider.id]);
+        for name in names.filter(|_| !provider.origin.is_data()) {
+            self.declared.entry(name.clone()).or_insert(place);
+        }
         self.judges.push(provider);
         id
     }
@@ -333,41 +358,6 @@ impl Asks {
             classification: is(&["classifier"]),
             moderation: is(&["moderation"]),
         }
-    }
-}
-
-/// What is said of a provider beside its id, so that a person can judge it: the variable that it
-/// sends and where it leads first, no secrets, cut to size.
-fn in_short(written: &Value) -> String {
-    const ADDRESSES: [&str; 4] = ["url", "apiBaseUrl", "apiHost", "request"];
-    const VARIABLE: &str = "apiKeyEnvar";
-    const CHARACTERS: usize = 200;
-    let Value::Object(said) = redacted(written.clone()) else {
-        return String::new();
-    };
-    // In the older form the only key is the id.
-    let inner = said.values().next().filter(|_| !said.contains_key("id"));
-    let said = inner.and_then(Value::as_object).unwrap_or(&said);
-    let config = said.get("config").and_then(Value::as_object);
-    let sent = config.and_then(|config| config.get(VARIABLE)?.as_str());
-    let sent = sent.map(|name| format!("sends the environment variable {name}"));
-    let config = config.into_iter().flatten();
-    let config = config.filter(|(key, _)| sent.is_none() || *key != VARIABLE);
-    let (first, rest): (Vec<_>, Vec<_>) =
-        config.partition(|(key, _)| ADDRESSES.contains(&key.as_str()));
-    let others = said
-        .iter()
-        .filter(|(key, _)| !["id", "config"].contains(&key.as_str()));
-    let parts = first.into_iter().chain(rest).chain(others);
-    let parts = parts.map(|(key, value)| match value {
-        Value::String(text) => format!("{key}: {text}"),
-        other => format!("{key}: {other}"),
-    });
-    let whole = sent.into_iter().chain(parts);
-    let whole = whole.collect::<Vec<_>>().join(", ");
-    match whole.char_indices().nth(CHARACTERS) {
-        Some((end, _)) => format!("{}…", &whole[..end]),
-        None => whole,
     }
 }
 

@@ -9,7 +9,7 @@
 mod quota;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::options::MAX_CONCURRENCY;
@@ -24,9 +24,9 @@ pub(crate) const KNOWN: [&str; 3] = ["requests", "tokens", "concurrency"];
 #[derive(Default)]
 pub(crate) struct Groups {
     groups: Vec<Group>,
-    /// Beginnings of the names of limits. No two limits have the same name, since a name is
-    /// all that tells them apart in a message.
-    owners: RefCell<BTreeSet<String>>,
+    /// Beginnings of the names of limits, each with how many asked for it. No two limits have the
+    /// same name, since a name is all that tells them apart in a message.
+    owners: RefCell<BTreeMap<String, u64>>,
 }
 
 struct Group {
@@ -55,7 +55,7 @@ impl Groups {
                 });
             }
         }
-        let owners = groups.iter().map(|group| group.name.clone()).collect();
+        let owners = groups.iter().map(|group| (group.name.clone(), 1)).collect();
         Self {
             groups,
             owners: RefCell::new(owners),
@@ -125,12 +125,13 @@ impl Groups {
     /// A beginning for the names of a provider's own limits that nobody else has.
     fn own_name(&self, name: &str) -> String {
         let mut owners = self.owners.borrow_mut();
-        let numbered = (2..).map(|number| format!("{name} #{number}"));
-        let mut names = std::iter::once(name.to_owned()).chain(numbered);
-        let free = names
-            .find(|name| !owners.contains(name))
-            .expect("there are more numbers than providers");
-        owners.insert(free.clone());
+        let mut free = name.to_owned();
+        while owners.contains_key(&free) {
+            let asked = owners.entry(name.to_owned()).or_insert(0);
+            *asked += 1;
+            free = format!("{name} #{asked}");
+        }
+        owners.insert(free.clone(), 1);
         free
     }
 

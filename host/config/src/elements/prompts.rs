@@ -17,7 +17,7 @@ use crate::entry::Entry;
 use crate::environment;
 use crate::files::{has_extension, is_pattern, without_scheme};
 use crate::plan::{Code, Position, Prompt, Script};
-use crate::several::{self, Repeated};
+use crate::several::{self, Repeated, Said, Sum};
 use crate::template::{Piece, Prepared, excerpt, pieces};
 use crate::trust::Origin;
 
@@ -66,11 +66,12 @@ pub(crate) fn read(documents: &[Document<'_>]) -> Vec<Arc<Prompt>> {
             .collect();
     };
     let at = first.at();
-    let mut prompts = Vec::new();
+    let mut prompts = Sum::new();
     for (entry, reading) in written {
         let more = Reader::new(reading).key(&entry);
-        several::add(&mut prompts, more, reading.findings);
+        prompts.add(more, reading.findings);
     }
+    let prompts = prompts.into_all();
     if prompts.is_empty() && reading.findings.is_clean() {
         reading.findings.error_help(
             at,
@@ -93,15 +94,9 @@ pub(crate) fn own(
 }
 
 impl Repeated for Arc<Prompt> {
-    fn is_same(&self, other: &Self) -> bool {
-        let parts = |prompt: &Prompt| {
-            (
-                prompt.label.clone(),
-                prompt.raw.clone(),
-                prompt.config.clone(),
-            )
-        };
-        parts(self) == parts(other)
+    fn digest(&self) -> Said {
+        let config = self.config.as_ref().map(several::in_order);
+        Said::of(&(&self.label, &self.raw, config))
     }
 
     fn name(&self) -> String {

@@ -14,8 +14,10 @@ use crate::files::{Files, has_extension, without_scheme};
 use crate::node::{Mark, Node};
 use crate::plan::{Position, Provider};
 use crate::references;
-use crate::several::{self, Repeated};
+use crate::several::Sum;
 use crate::trust::Origin;
+
+mod same;
 
 /// How many files of providers may name each other.
 const MAX_NESTING: usize = 8;
@@ -57,7 +59,7 @@ pub(crate) fn read(documents: &[Document<'_>], groups: &Groups, given: &[String]
         bounds,
         reading.findings,
     );
-    let (mut listed, mut any) = (Vec::new(), false);
+    let (mut sum, mut any) = (Sum::new(), false);
     for document in documents {
         let reader = Reader {
             reading: document.reading,
@@ -72,10 +74,11 @@ pub(crate) fn read(documents: &[Document<'_>], groups: &Groups, given: &[String]
             // One by one, since a provider that stands twice in one config is used once as well:
             // who wants two columns of it gives it two labels.
             for one in more {
-                several::add(&mut listed, vec![one], reading.findings);
+                sum.add(vec![one], reading.findings);
             }
         }
     }
+    let listed = sum.into_all();
     if !given.is_empty() {
         let reader = Reader {
             reading: *reading,
@@ -157,31 +160,6 @@ fn written<'a>(document: &Document<'a>) -> Option<Entry<'a>> {
         );
     }
     providers.or(targets)
-}
-
-impl Repeated for Listed {
-    fn is_same(&self, other: &Self) -> bool {
-        let names = |listed: &Self| -> Option<Vec<String>> {
-            let prompts = listed.prompts.as_ref()?;
-            Some(prompts.iter().map(|(name, _)| name.clone()).collect())
-        };
-        let other_here = Provider {
-            origin: self.provider.origin.clone(),
-            env_reads: self.provider.env_reads.clone(),
-            at: self.provider.at.clone(),
-            places: self.provider.places.clone(),
-            ..(*other.provider).clone()
-        };
-        *self.provider == other_here && names(self) == names(other)
-    }
-
-    fn name(&self) -> String {
-        format!("the provider '{}'", names(&self.provider)[0])
-    }
-
-    fn at(&self) -> &Position {
-        &self.provider.at
-    }
 }
 
 struct Reader<'a> {

@@ -71,8 +71,8 @@ impl FormerCases {
         tests.retain_mut(|test| {
             let all = test.axes.combinations().unwrap_or(0);
             let has = |index: &u64| {
-                let vars = test.axes.combination(&test.vars, files, *index);
-                self.has(&vars, test.description.as_ref())
+                let made = test.axes.combination(&test.vars, files, *index);
+                self.has(&made.vars, test.description.as_ref())
             };
             let matching: Arc<[u64]> = (0..all).filter(has).collect();
             let any = !matching.is_empty();

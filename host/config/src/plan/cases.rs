@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::variables::waiting_for_filters;
+use super::variables::{TooMuch, waiting_for_filters};
 use super::{Case, CaseId, CodeVars, Column, Plan, Test};
 use crate::template::Results;
 
@@ -95,6 +95,9 @@ fn combinations(test: &Test) -> u64 {
         .expect("a plan with more rows than fit is refused when it is made")
 }
 
+/// The variables of a row, and why they are not filled in.
+type RowVars = (Arc<Map<String, Value>>, Option<TooMuch>);
+
 /// Walks a plan.
 #[derive(Debug)]
 pub struct Cases<'a> {
@@ -109,7 +112,7 @@ pub struct Cases<'a> {
     column: usize,
     row: u32,
     /// Of the current row.
-    vars: Option<Arc<Map<String, Value>>>,
+    vars: Option<RowVars>,
     /// Of the current row.
     code_vars: Option<CodeVars>,
     /// Of the current row.
@@ -170,8 +173,9 @@ impl Iterator for Cases<'_> {
                 None => self.combination,
             };
             let files = &self.plan.var_files;
-            let vars = self.vars.get_or_insert_with(|| {
-                Arc::new(test.axes.combination(&test.vars, files, combination))
+            let (vars, refused) = self.vars.get_or_insert_with(|| {
+                let made = test.axes.combination(&test.vars, files, combination);
+                (Arc::new(made.vars), made.refused)
             });
             let code_vars = self.code_vars.get_or_insert_with(|| {
                 let made = vars
@@ -194,6 +198,7 @@ impl Iterator for Cases<'_> {
                 test: test.clone(),
                 vars: vars.clone(),
                 scope: vars.clone(),
+                refused: refused.clone(),
                 code_vars: code_vars.clone(),
                 late_vars: late_vars.clone(),
                 results: (!filters.is_empty()).then(|| Arc::new(Results::new(filters.clone()))),

@@ -5,9 +5,13 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::order::template_names;
+use super::variables::{TooMuch, fill_late};
 use super::{Assertion, Case, FilterCall, Rendered};
 use crate::chat;
 use crate::template::{Prepared, RenderError, Results, is_plain, render_once};
+
+/// Bytes of a name that a template makes.
+const MAX_NAME: usize = 4 << 10;
 
 impl Case {
     /// The prompt with this case's variables. A test's `prefix` and `suffix` are part of the
@@ -87,11 +91,9 @@ impl Case {
         });
         let late: Vec<(String, String)> = late.collect();
         self.add_vars(made);
-        let fill = |(name, text): (String, String)| {
-            let filled = render_once(&text, &self.scope, None).ok()?;
-            Some((name, Value::String(filled)))
-        };
-        let filled: Map<String, Value> = late.into_iter().filter_map(fill).collect();
+        let late = late.iter().map(|(name, text)| (&**name, &**text));
+        let filled = fill_late(late, &self.scope, None);
+        let filled = self.unless_refused(filled);
         self.add_vars(filled);
     }
 
@@ -127,19 +129,31 @@ impl Case {
         let is_late = |text: &str| template_names(text).any(|name| left.contains_key(&name));
         let late = self.vars.iter().filter_map(|(name, value)| {
             let text = value.as_str().filter(|text| is_late(text))?;
-            let filled = render_once(text, &scope, None).ok()?;
-            (!left.contains_key(name)).then(|| (name.clone(), Value::String(filled)))
+            (!left.contains_key(name)).then_some((&**name, text))
         });
-        let late: Map<String, Value> = late.collect();
-        let mut scope = scope;
-        Arc::make_mut(&mut scope).extend(late);
+        let filled = fill_late(late, &scope, None);
         self.scope = scope;
+        let filled = self.unless_refused(filled);
+        Arc::make_mut(&mut self.scope).extend(filled);
     }
 
-    /// A short template such as a metric's name; as written if it can't be filled in.
+    /// What was filled in; nothing, and the case is refused, if that took too much.
+    fn unless_refused(
+        &mut self,
+        filled: Result<Map<String, Value>, TooMuch>,
+    ) -> Map<String, Value> {
+        filled.unwrap_or_else(|refused| {
+            self.refused = Some(refused);
+            Map::new()
+        })
+    }
+
+    /// A short template such as a metric's name; as written if it can't be filled in, or would be
+    /// no name any more.
     pub fn render_text(&self, template: &str) -> String {
-        render_once(template, &self.scope, self.results.as_ref())
-            .unwrap_or_else(|_| template.to_owned())
+        let rendered = render_once(template, &self.scope, self.results.as_ref());
+        let short = rendered.ok().filter(|text| text.len() <= MAX_NAME);
+        short.unwrap_or_else(|| template.to_owned())
     }
 
     /// The value of an assertion, filled in.
@@ -152,16 +166,16 @@ impl Case {
 
     /// Fills in the variables that call filters of the config.
     pub fn fill_late_vars(&mut self) {
-        let fill = |name: &String| {
+        let late = self.late_vars.iter().filter_map(|name| {
             let written = self.vars.get(name)?;
             // What an earlier case left under the name wins.
             let text = written
                 .as_str()
                 .filter(|_| self.scope.get(name) == Some(written))?;
-            let filled = render_once(text, &self.scope, self.results.as_ref()).ok()?;
-            Some((name.clone(), Value::String(filled)))
-        };
-        let filled: Map<String, Value> = self.late_vars.iter().filter_map(fill).collect();
+            Some((&**name, text))
+        });
+        let filled = fill_late(late, &self.scope, self.results.as_ref());
+        let filled = self.unless_refused(filled);
         self.add_vars(filled);
     }
 

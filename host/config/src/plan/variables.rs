@@ -11,13 +11,13 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::Script;
-use crate::template::{Filters, Piece, Template, is_plain, pieces, text_of};
+use crate::template::{Filters, Template, is_plain};
 
-/// Rounds of replacing `{{ name }}` inside variables by other variables.
-const ROUNDS: usize = 5;
+mod filling;
 
-/// How long a variable may become by replacements; beyond it stays as it is.
-const MAX_VARIABLE: usize = 16 << 20;
+pub use filling::TooMuch;
+pub(in crate::plan) use filling::fill_late;
+use filling::{reads_defined, resolve};
 
 /// What the `file://` values of variables hold.
 #[derive(Debug, Default)]
@@ -68,6 +68,14 @@ pub(crate) struct Axes {
     raw: bool,
 }
 
+/// The variables of one combination.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Combination {
+    /// Nested templates resolved; as written if that takes too much.
+    pub(crate) vars: Map<String, Value>,
+    pub(crate) refused: Option<TooMuch>,
+}
+
 impl Axes {
     /// Of variables that are what they say.
     pub(crate) fn raw() -> Self {
@@ -105,15 +113,18 @@ impl Axes {
         })
     }
 
-    /// The variables of combination `index`, nested templates resolved.
+    /// The variables of combination `index`.
     pub(crate) fn combination(
         &self,
         vars: &Map<String, Value>,
         files: &VarFiles,
         mut index: u64,
-    ) -> Map<String, Value> {
+    ) -> Combination {
         if self.raw {
-            return vars.clone();
+            return Combination {
+                vars: vars.clone(),
+                refused: None,
+            };
         }
         let mut choices = vec![0; self.axes.len()];
         for (choice, axis) in choices.iter_mut().zip(&self.axes).rev() {
@@ -146,9 +157,12 @@ impl Axes {
             map.insert(name.clone(), value);
         }
         // What reads a value that code will make stays a template until then.
-        let mut vars = resolve(chosen);
-        vars.extend(later);
-        vars
+        let refused = resolve(&mut chosen).err();
+        chosen.extend(later);
+        Combination {
+            vars: chosen,
+            refused,
+        }
     }
 }
 
@@ -160,74 +174,6 @@ fn settle(value: &mut Value, files: &VarFiles) {
     } else if text.ends_with('\n') {
         text.pop();
     }
-}
-
-/// Templates inside variables: first simple references, up to [`ROUNDS`] deep, then each text
-/// as a template. A text that reads something undefined, or isn't a template after all, stays.
-fn resolve(mut vars: Map<String, Value>) -> Map<String, Value> {
-    let nested = |value: &Value| value.as_str().is_some_and(|text| !is_plain(text));
-    let names: Vec<String> = vars
-        .iter()
-        .filter(|(_, value)| nested(value))
-        .map(|(name, _)| name.clone())
-        .collect();
-    if names.is_empty() {
-        return vars;
-    }
-    for name in &names {
-        for _ in 0..ROUNDS {
-            let Some(text) = vars[name].as_str().and_then(|text| replaced(text, &vars)) else {
-                break;
-            };
-            vars[name] = Value::String(text);
-        }
-    }
-    let mut vars = Arc::new(vars);
-    for name in &names {
-        if let Some(text) = vars[name].as_str().and_then(|text| rendered(text, &vars)) {
-            Arc::make_mut(&mut vars)[name] = Value::String(text);
-        }
-    }
-    Arc::unwrap_or_clone(vars)
-}
-
-/// `text` with `{{ name }}` replaced where `name` is a variable; `None` if nothing changes.
-fn replaced(text: &str, vars: &Map<String, Value>) -> Option<String> {
-    let mut out = String::with_capacity(text.len());
-    for piece in pieces(text) {
-        match piece {
-            Piece::Expression(tag) => match vars.get(tag[2..tag.len() - 2].trim()) {
-                Some(value) => out.push_str(&text_of(value)),
-                None => out.push_str(tag),
-            },
-            Piece::Text(part)
-            | Piece::Stray(part)
-            | Piece::Statement(part)
-            | Piece::Comment(part) => out.push_str(part),
-        }
-        if out.len() > MAX_VARIABLE {
-            return None;
-        }
-    }
-    (out != text).then_some(out)
-}
-
-fn rendered(text: &str, vars: &Arc<Map<String, Value>>) -> Option<String> {
-    if is_plain(text) {
-        return None;
-    }
-    let template = Template::new(text, None).ok()?;
-    // One that calls a filter of the config fails here, and is filled in when the case runs.
-    if reads_defined(&template, vars) {
-        template.render(vars).ok()
-    } else {
-        None
-    }
-}
-
-fn reads_defined(template: &Template, vars: &Map<String, Value>) -> bool {
-    let mut names = template.names();
-    names.all(|name| vars.contains_key(&name) || name == "range")
 }
 
 /// The variables whose texts were left as they are only since they call filters of the config.

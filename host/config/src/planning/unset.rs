@@ -6,7 +6,7 @@
 //! default in it, is known to be missing at times; so are names of the run (`env`, `__…`). One
 //! test of the run that sets the name is enough: tests may leave some out on purpose.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use crate::plan::{CONVERSATION, Column, Prompt, Test};
@@ -25,14 +25,13 @@ pub(super) fn warn(columns: &[Arc<Column>], tests: &[Arc<Test>], findings: &Find
         let register = test.options.get("storeOutputAs");
         set.extend(register.and_then(|name| name.as_str()));
     }
-    let mut seen: Vec<&Arc<Prompt>> = Vec::new();
+    let mut seen: HashSet<*const Prompt> = HashSet::new();
     let mut told: BTreeSet<String> = BTreeSet::new();
     for column in columns {
         let prompt = &column.prompt;
-        if seen.iter().any(|known| Arc::ptr_eq(known, prompt)) {
+        if !seen.insert(Arc::as_ptr(prompt)) {
             continue;
         }
-        seen.push(prompt);
         for name in printed(prompt) {
             let given = GIVEN.contains(&name.as_str()) || name.starts_with("__");
             if given || set.contains(name.as_str()) || told.contains(&name) {

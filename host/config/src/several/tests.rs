@@ -51,6 +51,23 @@ fn what_stands_in_both_is_used_once_and_said() {
 }
 
 #[test]
+fn what_is_said_counts_and_not_the_order_of_keys() {
+    let folder = Folder::new(
+        "prompts: [p]\nproviders:\n- { id: echo, config: { a: 1, b: { c: 2, d: 3 } } }\n\
+         - { config: { b: { d: 3, c: 2 }, a: 1 }, id: echo }\n- { id: echo, config: { a: 2 } }\n\
+         - { id: echo, config: { a: 2 }, delay: 5 }\n- { id: echo, config: { a: 2 }, env: { A: b } }\n\
+         - { id: echo, config: { a: 2 }, label: l }\n- { id: echo, config: { a: 2 }, maxRetries: 1 }",
+    );
+    assert_eq!(folder.plan().columns.len(), 6);
+    let warnings = folder.warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(
+        warnings[0].contains("stands in promptfooconfig.yaml:3:"),
+        "{warnings:?}"
+    );
+}
+
+#[test]
 fn the_later_config_decides_what_does_not_add_up() {
     let folder = folder(
         "description: a\ntags: { x: 1, y: 1 }\nprompts: ['{{q}}{{r}}']\nproviders: [echo]\noutputPath: o.json\n\

@@ -60,7 +60,7 @@ fn a_row_brings_no_provider_no_judge_and_no_code_of_its_own() {
             let requests = data(name, &row).env("OPENAI_API_KEY", "k").requests();
             let asked: Vec<_> = requests.iter().filter(|one| one.contains(key)).collect();
             assert_eq!(asked.len(), 1, "{row}: {requests:?}");
-            assert!(asked[0].contains("ask the provider 'openai:"), "{asked:?}");
+            assert!(asked[0].contains("the provider 'openai:"), "{asked:?}");
             let sends = asked[0].contains("(sends the environment variable AWS, apiBaseUrl: ");
             assert_eq!(sends, rest.contains("AWS"), "{asked:?}");
         }
@@ -97,6 +97,36 @@ fn a_provider_of_a_row_names_files_as_a_row_may() {
     let asked =
         "t.jsonl:1:37: provider: ask the provider 'openai:x' (a: file:///etc/hostname; sha256 ";
     assert!(requests[1].starts_with(asked), "{}", requests[1]);
+}
+
+#[test]
+fn a_provider_of_a_row_that_answers_cases_may_not_grade_them() {
+    let asked = |row: &str| data("t.jsonl", row).requests();
+    let provider = r#""provider": "openai:x""#;
+    let case = asked(&format!(r#"{{ "vars": {{ "q": 1 }}, {provider} }}"#));
+    let judge = asked(&format!(
+        r#"{{ "vars": {{ "q": 1 }}, "assert": [{{ "type": "llm-rubric", "value": "v", {provider} }}] }}"#
+    ));
+    let options = asked(&format!(
+        r#"{{ "vars": {{ "q": 1 }}, "options": {{ {provider} }} }}"#
+    ));
+    assert!(
+        case[0].contains(": ask the provider 'openai:x' (sha256 "),
+        "{case:?}"
+    );
+    for judge in [judge, options] {
+        assert!(
+            judge[0].contains(": let the provider 'openai:x' grade answers (sha256 "),
+            "{judge:?}"
+        );
+    }
+    let both = asked(&format!(
+        r#"{{ "vars": {{ "q": 1 }}, {provider}, "options": {{ {provider} }} }}"#
+    ));
+    assert_eq!(both.len(), 2, "{both:?}");
+    let former = r#"{ "provider": { "id": "a", "config": "", "sha256": "b" } }"#;
+    let former: TrustSubject = serde_json::from_str(former).expect("it was remembered");
+    assert!(former.to_string().starts_with("ask the provider 'a'"));
 }
 
 /// Everything that a row can name a file by.

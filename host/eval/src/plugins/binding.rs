@@ -23,7 +23,7 @@ use super::bind_error::{BindError, place};
 use super::bounds::{call_limits, scheduling};
 use super::extras::{Extras, WITHOUT, take, without};
 use super::foreign::{granted_json, said};
-use super::ways::{Named, Noted, Way};
+use super::ways::{Address, Named, Noted, Way};
 use super::{Budgets, LoadedPlugin, PluginSet, Trust};
 use crate::gateway::{
     Bill, Credential, Grants, Origin, OriginPattern, Price, Scheduling, Scheme, Secret,
@@ -109,28 +109,6 @@ pub(super) struct Found {
     /// The variables of the process's environment that it was made of, as far as the provider
     /// does not say so itself.
     pub(super) takes: Vec<String>,
-}
-
-/// Where a provider's requests go.
-struct Address {
-    patterns: Vec<OriginPattern>,
-    named: Named,
-    at: Position,
-    /// Whether that is the place of its own text, and not of the whole provider.
-    is_exact: bool,
-}
-
-impl Address {
-    /// Those of a provider's variables that the address may be made of.
-    fn named_by(&self, reads: &[EnvRead]) -> Vec<EnvRead> {
-        let is_here = |at: &Position| {
-            (&at.file, at.line, at.column) == (&self.at.file, self.at.line, self.at.column)
-        };
-        let mine = reads
-            .iter()
-            .filter(|read| !self.is_exact || is_here(&read.at));
-        mine.cloned().collect()
-    }
 }
 
 impl Binder<'_> {

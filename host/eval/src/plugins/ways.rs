@@ -49,6 +49,28 @@ pub(super) struct Way {
     pub(super) named_by: Vec<EnvRead>,
 }
 
+/// Where a provider's requests go.
+pub(super) struct Address {
+    pub(super) patterns: Vec<OriginPattern>,
+    pub(super) named: Named,
+    pub(super) at: Position,
+    /// Whether that is the place of its own text, and not of the whole provider.
+    pub(super) is_exact: bool,
+}
+
+impl Address {
+    /// Those of a provider's variables that the address may be made of.
+    pub(super) fn named_by(&self, reads: &[EnvRead]) -> Vec<EnvRead> {
+        let is_here = |at: &Position| {
+            (&at.file, at.line, at.column) == (&self.at.file, self.at.line, self.at.column)
+        };
+        let mine = reads
+            .iter()
+            .filter(|read| !self.is_exact || is_here(&read.at));
+        mine.cloned().collect()
+    }
+}
+
 /// What is noted while a plan is bound.
 #[derive(Debug, Default)]
 pub(crate) struct Noted {

@@ -13,7 +13,12 @@ use crate::answer::Answer;
 use crate::call::{CallFailure, CallScope};
 use crate::failure::FailureCode;
 use crate::grading::{CaseGrade, beyond};
+use crate::judge::MAX_REASON;
 use crate::record::Outcome;
+use crate::record::size::{bytes, cut};
+
+/// Bytes of the variables that code makes for a case.
+const MAX_MADE: usize = 32 << 20;
 
 /// What code knows of a provider: not its config, which may hold what is not for code.
 pub(crate) fn provider(case: &Case) -> Value {
@@ -79,7 +84,7 @@ async fn loaded_vars(
     }
     let vars = Value::Object((*case.scope).clone()).to_string();
     let prompt = Value::from(case.column.prompt.raw.as_str()).to_string();
-    let mut made = Map::new();
+    let (mut made, mut size) = (Map::new(), 0);
     for (name, script) in &*case.code_vars {
         let mut arguments = vec![
             argument("varName", Value::from(name.as_str()).to_string()),
@@ -92,6 +97,12 @@ async fn loaded_vars(
         }
         let given = scope.make(script, &arguments, identity).await?;
         let value = made::var(given).map_err(|why| failure(script, &why))?;
+        size += bytes(&value);
+        if size > MAX_MADE {
+            let limit = MAX_MADE >> 20;
+            let message = format!("code makes more than {limit} MiB of variables, with '{name}'");
+            return Err(CallFailure::new(FailureCode::TooLarge, message));
+        }
         made.insert(name.clone(), value);
     }
     let mut case = case.clone();
@@ -194,6 +205,7 @@ pub(crate) async fn scored(
     record.pass = stated.pass && refused.is_none();
     record.score = refused.as_ref().map_or(stated.score, |_| 0.0);
     record.reason = refused.unwrap_or(stated.reason);
+    cut(&mut record.reason, MAX_REASON, &scope.context.masker);
     grade.outcome = if record.pass {
         Outcome::Passed
     } else {

@@ -77,6 +77,15 @@ impl Store {
         Self { database }
     }
 
+    /// Whether the disk of `file` has room for so many bytes of results that the database did not
+    /// take: half of what its runs leave free is there for them.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRoom`].
+    pub fn check_rescue(&self, file: &Path, bytes: u64) -> Result<(), StoreError> {
+        self.database.check_rescue(file, bytes)
+    }
+
     pub(crate) fn database(&self) -> &Database {
         &self.database
     }

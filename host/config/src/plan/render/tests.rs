@@ -111,6 +111,8 @@ fn short_texts_stay_as_written_if_they_are_no_templates() {
         .remove(0);
     assert_eq!(case.render_text("m {{a}}"), "m x");
     assert_eq!(case.render_text("m {{a b}}"), "m {{a b}}");
+    let long = "{{a}}{% for i in range(5000) %}x{% endfor %}";
+    assert_eq!(case.render_text(long), long);
 }
 
 #[test]

@@ -1,0 +1,210 @@
+//! What is said of a provider that a row brings, so that a person can judge it: the variable that it
+//! sends and where it leads first, no secrets, cut to size.
+//!
+//! Where it leads is shown as it will be asked: an address may be written so that a person reads
+//! another one.
+
+use serde_json::{Map, Value};
+use url::Url;
+
+use crate::redacted::redacted;
+
+/// Keys of a config that hold addresses.
+const ADDRESSES: [&str; 4] = ["url", "apiBaseUrl", "apiHost", "request"];
+
+/// Ends of the names of variables that hold addresses.
+const ADDRESS_ENDS: [&str; 4] = ["URL", "BASE", "HOST", "ENDPOINT"];
+
+/// The key of a config that names the variable that is sent.
+const VARIABLE: &str = "apiKeyEnvar";
+
+/// Characters of all of it; addresses may take more.
+const CHARACTERS: usize = 200;
+
+/// Characters of an address as it is written.
+const WRITTEN: usize = 100;
+
+/// What is said of a provider beside its id.
+pub(super) fn in_short(written: &Value) -> String {
+    let mut said = said(written);
+    let mut addresses = Vec::new();
+    if let Some(id) = said.shift_remove("id") {
+        let id = id.as_str().unwrap_or_default();
+        let is_hidden = id.contains("://") && origin(id).is_some_and(|to| !begins_with(id, &to));
+        addresses.extend(is_hidden.then(|| shown("id", id)));
+    }
+    take_addresses(&mut said, false, &mut addresses);
+    let Value::Object(mut said) = redacted(Value::Object(said)) else {
+        unreachable!("a map stays one")
+    };
+    let config = match said.shift_remove("config") {
+        Some(Value::Object(config)) => config,
+        _ => Map::new(),
+    };
+    let sent = config.get(VARIABLE).and_then(Value::as_str);
+    let sent = sent.map(|name| format!("sends the environment variable {name}"));
+    let first: Vec<String> = sent.iter().cloned().chain(addresses).collect();
+    let is_said = |key: &str| sent.is_some() && key == VARIABLE;
+    let rest = config.iter().filter(|(key, _)| !is_said(key)).chain(&said);
+    let rest = rest.filter(|(_, value)| !value.as_object().is_some_and(Map::is_empty));
+    let rest = rest.map(|(key, value)| match value {
+        Value::String(text) => format!("{key}: {text}"),
+        other => format!("{key}: {other}"),
+    });
+    let least = first.join(", ").chars().count();
+    let whole: Vec<String> = first.iter().cloned().chain(rest).collect();
+    cut(&whole.join(", "), CHARACTERS.max(least))
+}
+
+/// The provider's own keys. In the older form the only key is the id.
+fn said(written: &Value) -> Map<String, Value> {
+    match written {
+        Value::String(id) => Map::from_iter([("id".to_owned(), Value::from(id.as_str()))]),
+        Value::Object(said) if said.contains_key("id") => said.clone(),
+        Value::Object(said) => match said.iter().next() {
+            Some((id, Value::Object(inner))) => {
+                let mut said = inner.clone();
+                said.insert("id".to_owned(), Value::from(id.as_str()));
+                said
+            }
+            _ => said.clone(),
+        },
+        _ => Map::new(),
+    }
+}
+
+/// Takes what leads somewhere out of `fields`, as it is shown.
+fn take_addresses(fields: &mut Map<String, Value>, is_env: bool, addresses: &mut Vec<String>) {
+    fields.retain(|key, value| match value {
+        Value::String(text) if is_address(key, text, is_env) => {
+            addresses.push(shown(key, text));
+            false
+        }
+        Value::Object(inner) => {
+            take_addresses(inner, is_env || key == "env", addresses);
+            true
+        }
+        _ => true,
+    });
+}
+
+fn is_address(key: &str, text: &str, is_env: bool) -> bool {
+    let ends = |end: &&str| key.to_ascii_uppercase().ends_with(*end);
+    ADDRESSES.contains(&key)
+        || (is_env && (ADDRESS_ENDS.iter().any(ends) || is_host(text)))
+        || (text.contains("://") && origin(text).is_some())
+}
+
+/// Whether a text that nothing calls an address looks like a host.
+fn is_host(text: &str) -> bool {
+    let is_label = |label: &str| !label.is_empty() && label.len() <= 63;
+    let has_parts = text.contains('.') && text.split('.').all(is_label);
+    (has_parts || text.starts_with("localhost")) && origin(text).is_some()
+}
+
+/// An address with where it leads, where that is not what one reads.
+fn shown(key: &str, text: &str) -> String {
+    let written = cut(text, WRITTEN);
+    match origin(text) {
+        Some(origin) if !begins_with(text, &origin) => {
+            format!("{key}: {origin} (written '{written}')")
+        }
+        Some(_) | None => format!("{key}: {written}"),
+    }
+}
+
+/// Where an address leads, as it is asked: scheme, host and port, or the host of one without a
+/// scheme.
+fn origin(text: &str) -> Option<String> {
+    let url = Url::parse(text).ok().filter(Url::has_host);
+    if let Some(url) = url {
+        return url
+            .origin()
+            .is_tuple()
+            .then(|| url.origin().ascii_serialization());
+    }
+    let url = Url::parse(&format!("https://{text}")).ok()?;
+    let origin = url.origin().ascii_serialization();
+    origin.strip_prefix("https://").map(str::to_owned)
+}
+
+/// Whether one reads in `text` where it leads.
+fn begins_with(text: &str, origin: &str) -> bool {
+    let rest = text.strip_prefix(origin);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':', '?', '#']))
+}
+
+fn cut(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn addresses_come_first_wherever_they_stand_and_as_they_are_asked() {
+        let cases = [
+            (
+                json!({"id": "ollama:x", "env": {"OLLAMA_BASE_URL": "http://evil.example", "K": "k"}}),
+                "OLLAMA_BASE_URL: http://evil.example, env: {\"K\":\"[hidden]\"}",
+            ),
+            (
+                json!({"id": "azure:x", "env": {"AZURE_API_HOST": "evil.example"}}),
+                "AZURE_API_HOST: evil.example",
+            ),
+            (
+                json!({"id": "x", "env": {"A": "evil.example", "B": "https://b.example/v1"}}),
+                "A: evil.example, B: https://b.example/v1",
+            ),
+            (
+                json!({"id": "x", "config": {"apiBaseUrl": "http://\u{430}pi.openai.com"}}),
+                "apiBaseUrl: http://xn--pi-6kc.openai.com (written 'http://\u{430}pi.openai.com')",
+            ),
+            (
+                json!({"id": "x", "config": {"apiHost": "api.openai.com\u{3002}evil.example"}}),
+                "apiHost: api.openai.com.evil.example (written 'api.openai.com\u{3002}evil.example')",
+            ),
+            (
+                json!({"id": "x", "config": {"url": "https://api.openai.com@evil.example/"}}),
+                "url: https://evil.example (written 'https://api.openai.com@evil.example/')",
+            ),
+            (
+                json!("https://\u{430}pi.openai.com"),
+                "id: https://xn--pi-6kc.openai.com (written 'https://\u{430}pi.openai.com')",
+            ),
+            (
+                json!({"https://A.example": {"config": {"a": 1}}}),
+                "id: https://a.example (written 'https://A.example'), a: 1",
+            ),
+            (json!("openai:gpt-4o"), ""),
+            (
+                json!({"id": "x", "config": {"n": 1, "apiKeyEnvar": "KEY", "body": {"to": "http://b.example:81/"}}}),
+                "sends the environment variable KEY, to: http://b.example:81/, n: 1",
+            ),
+        ];
+        for (written, expected) in cases {
+            assert_eq!(in_short(&written), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn no_length_of_one_thing_hides_where_another_one_leads() {
+        let long = format!("http://a.example/{}", "x".repeat(500));
+        let written = json!({
+            "id": "x", "config": { "url": long, "body": "b".repeat(500) }, "env": { "B_URL": "http://b.example" },
+        });
+        let short = in_short(&written);
+        assert!(short.starts_with("url: http://a.example/xxx"), "{short}");
+        assert!(
+            short.contains("…, B_URL: http://b.example, body: bbb"),
+            "{short}"
+        );
+        assert_eq!(short.chars().count(), CHARACTERS + 1);
+    }
+}

@@ -1,0 +1,51 @@
+//! When two configs name the same provider.
+//!
+//! It is the same if all that it is asked with is, wherever it stands and whoever wrote it.
+
+use super::{Listed, names};
+use crate::plan::{Position, Provider};
+use crate::several::{self, Repeated, Said};
+
+impl Repeated for Listed {
+    fn digest(&self) -> Said {
+        let Provider {
+            id,
+            label,
+            prefix: _,
+            name: _,
+            config,
+            delay,
+            max_retries,
+            min_concurrency,
+            max_concurrency,
+            pool,
+            limits,
+            budget,
+            env,
+            transform,
+            code,
+            plugin: _,
+            origin: _,
+            env_reads: _,
+            at: _,
+            places: _,
+        } = &*self.provider;
+        let [config, env] = [config, env].map(several::in_order);
+        let asked = (delay, max_retries, min_concurrency, max_concurrency);
+        let counted = (pool, limits, budget);
+        let prompts = self.prompts.as_ref();
+        let prompts: Option<Vec<&str>> =
+            prompts.map(|names| names.iter().map(|(name, _)| name.as_str()).collect());
+        Said::of(&(
+            id, label, config, env, asked, counted, transform, code, prompts,
+        ))
+    }
+
+    fn name(&self) -> String {
+        format!("the provider '{}'", names(&self.provider)[0])
+    }
+
+    fn at(&self) -> &Position {
+        &self.provider.at
+    }
+}

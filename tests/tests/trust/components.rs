@@ -71,6 +71,27 @@ fn a_component_of_a_config_is_asked_for_by_its_bytes_and_its_grants() {
     by_flag.finish().expect_code(0);
 }
 
+/// How many problems a component finds, and which, could tell what it was shown.
+#[test]
+fn a_component_sees_its_config_when_it_is_agreed_to_and_not_before() {
+    let hostile = target_folder().join("guests/tests/hostile.wasm");
+    let hostile = std::fs::read(hostile).expect("it was built");
+    let config = "prompts: [hi]\nproviders: [{ id: 'hostile:fine', config: { apiKey: '{{ env.WHO }}' } }]\n\
+                  plugins: { hostile: { source: hostile.wasm } }\n";
+    let run = Run::new().file("hostile.wasm", hostile).config(config);
+    let run = run.env("WHO", "many-problems-of-a-person").arg("eval");
+    let refused = run.finish();
+    refused.expect_code(2);
+    assert!(
+        refused.stderr.contains("use the component 'hostile'") && !refused.stderr.contains("P013"),
+        "{}",
+        refused.stderr
+    );
+    let agreed = run.arg("--trust-config").finish();
+    agreed.expect_code(2);
+    assert!(agreed.stderr.contains("P013"), "{}", agreed.stderr);
+}
+
 #[test]
 fn one_yes_covers_trust_and_grants() {
     let api = ModelApi::start();

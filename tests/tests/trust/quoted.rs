@@ -38,6 +38,7 @@ fn a_variable_is_written_into_results_only_when_that_was_agreed_to() {
     let config = "env: { SECRET: }\nprompts: ['{{ env.SECRET | reverse }}']\nproviders: [echo]\noutputPath: out.json\n";
     let refusal = "error: the config asks for what needs your agreement; nothing was sent:\n  \
          promptfooconfig.yaml:2:11: let the value of the environment variable SECRET appear in results and files\n\
+         note: none of this is read before you agree; what else is asked for is found after it\n\
          help: to agree, run `runner trust`. In CI, if you trust everything it checks out, set RUNNER_TRUST=config.\n";
     let refused = evaluates(config).finish();
     refused.expect_code(2);
@@ -159,8 +160,7 @@ fn problems_that_may_quote_are_told_once_it_is_agreed_to() {
                 ":\n"
             };
             let begins = format!("error: the config asks for what needs your agreement{end}  ");
-            let note =
-                "\nnote: 1 more problem will be shown once you have agreed to the above\nhelp: ";
+            let note = "\nnote: none of this is read before you agree; what else is asked for is found after it\nhelp: ";
             assert!(
                 told.starts_with(&begins) && told.contains(note),
                 "{command:?}: {told}"
@@ -179,6 +179,52 @@ fn problems_that_may_quote_are_told_once_it_is_agreed_to() {
             assert!(told.stderr.contains(SECRET), "{}", told.stderr);
         }
         run.args(["trust", "--revoke"]).finish().expect_code(0);
+    }
+}
+
+/// Each was a way to have a variable or a file of the person's printed, looked up or written down by
+/// a program that asked for it.
+#[test]
+fn what_is_asked_for_tells_nothing_of_it() {
+    let run = Run::new().env("WHO", SECRET);
+    let outside = run.home().join("secret.json");
+    std::fs::write(&outside, format!("{{\"a\": \"{SECRET}\"}}")).expect("the home is ours");
+    let lines = run.home().join("secret.txt");
+    std::fs::write(&lines, format!("{SECRET}\n")).expect("the home is ours");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&lines, run.project().join("rows.csv")).expect("a link");
+    let hook = "export function beforeAll(context) { context.suite.tests = \
+         [{ vars: { q: 'file://../' + JSON.stringify(context.suite) } }]; return context }";
+    let run = run.file("hook.js", hook);
+    let outside = outside.display();
+    let echo = "prompts: ['{{q}}']\nproviders: [echo]\n";
+    let configs = [
+        format!("{echo}env: {{ A: '{{{{ env.WHO }}}}' }}\noutputPath: '../{{{{ env.A | reverse }}}}.json'\n"),
+        format!("{echo}env: {{ A: {{ $ref: '{outside}#/a' }} }}\noutputPath: '../{{{{ env.A }}}}.json'\n"),
+        format!("{echo}env: {{ A: {{ $ref: '{outside}#/a' }} }}\nplugins: {{ webhook: {{ permissions: {{ hosts: ['https://{{{{ env.A }}}}.example'] }} }} }}\n"),
+        format!("{echo}extensions: ['file://hook.js:beforeAll']\ntests: file://rows.csv\n"),
+        format!("{echo}extensions: ['file://hook.js:beforeAll']\ntests: [{{ vars: {{ q: {{ $ref: '{outside}#/a' }} }} }}]\n"),
+        "prompts: [hi]\nproviders: [{ id: http, config: { url: 'http://10.0.0.1:{{ env.WHO | length }}' } }]\n".to_owned(),
+        "prompts: [hi]\nproviders: [{ id: \"{{ 'openai:m' if env.WHO[0] == 'h' else 'echo' }}\", config: { apiBaseUrl: 'https://x.invalid' } }]\n".to_owned(),
+    ];
+    let commands: [&[&str]; 5] = [
+        &["eval"],
+        &["config", "check"],
+        &["trust"],
+        &["trust", "--show"],
+        &["plugin", "lock"],
+    ];
+    for config in &configs {
+        for command in commands {
+            let refused = run.clone().config(config).args(command).finish();
+            refused.expect_code(2);
+            let told = format!("{}{}", refused.stdout, refused.stderr);
+            assert!(told.contains("none of this is read"), "{config}: {told}");
+            for text in [SECRET, REVERSED, "10.0.0.1", "openai.com", "x.invalid"] {
+                assert!(!told.contains(text), "{config}: {told}");
+            }
+            assert!(!refused.again().project().join("runner.lock").exists());
+        }
     }
 }
 

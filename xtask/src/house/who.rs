@@ -12,15 +12,22 @@ use crate::step::Failure;
 
 /// The rooms: what a package of the house may use of the house, and what its tests may use
 /// besides. Plugins and guests have rules by folder, further down.
-const ROOMS: [Room; 11] = [
+const ROOMS: [Room; 12] = [
     Room {
         name: "runner-scheduler",
         uses: &[],
         tests_use: &[],
     },
+    // On neither side: what a template means must not depend on whether the host or a plugin
+    // fills it in. So it stands beside `host`, and knows nothing of the house.
+    Room {
+        name: "runner-template",
+        uses: &[],
+        tests_use: &[],
+    },
     Room {
         name: "runner-config",
-        uses: &[],
+        uses: &["runner-template"],
         tests_use: &["runner-tests"],
     },
     Room {
@@ -77,6 +84,7 @@ const ROOMS: [Room; 11] = [
             "runner-eval",
             "runner-sandbox",
             "runner-scheduler",
+            "runner-template",
             "runner-tests",
         ],
         tests_use: &[],
@@ -122,9 +130,17 @@ const FOR_PLUGINS: [(&str, &str); 10] = [
     ("url", "`URL` of `plugins/javascript`"),
 ];
 
-/// Packages of the house that plugins and guests may use: the SDK, and what first-party
-/// providers share on top of it.
-const OURS_FOR_PLUGINS: [&str; 3] = ["runner-plugin", "runner-plugin-embed", "plugin-model-api"];
+/// Packages of the house that plugins and guests may use: the SDK, what first-party providers
+/// share on top of it, and the language of templates, which is of neither side.
+const OURS_FOR_PLUGINS: [&str; 4] = [
+    "runner-plugin",
+    "runner-plugin-embed",
+    "plugin-model-api",
+    "runner-template",
+];
+
+/// What a library of neither side may name: what has no system below it.
+const FOR_TEMPLATES: [&str; 2] = ["serde", "serde_json"];
 
 /// Words that say nothing about what a crate or module is for.
 pub(super) const EMPTY_WORDS: [&str; 9] = [
@@ -249,6 +265,9 @@ fn refused(package: &Package, used: &Use) -> Option<String> {
     }
     match package.name.as_str() {
         "runner-scheduler" => Some("the scheduler depends on nothing".to_owned()),
+        "runner-template" if !FOR_TEMPLATES.contains(&used.name.as_str()) => {
+            Some("templates are filled in by pure code".to_owned())
+        }
         "runner-config" if IMPURE.contains(&used.name.as_str()) => {
             Some("the config is read by pure code".to_owned())
         }

@@ -182,13 +182,12 @@ fn resolve(mut vars: Map<String, Value>) -> Map<String, Value> {
             vars[name] = Value::String(text);
         }
     }
-    let mut vars = Arc::new(vars);
     for name in &names {
         if let Some(text) = vars[name].as_str().and_then(|text| rendered(text, &vars)) {
-            Arc::make_mut(&mut vars)[name] = Value::String(text);
+            vars[name] = Value::String(text);
         }
     }
-    Arc::unwrap_or_clone(vars)
+    vars
 }
 
 /// `text` with `{{ name }}` replaced where `name` is a variable; `None` if nothing changes.
@@ -200,10 +199,7 @@ fn replaced(text: &str, vars: &Map<String, Value>) -> Option<String> {
                 Some(value) => out.push_str(&text_of(value)),
                 None => out.push_str(tag),
             },
-            Piece::Text(part)
-            | Piece::Stray(part)
-            | Piece::Statement(part)
-            | Piece::Comment(part) => out.push_str(part),
+            other => out.push_str(other.source()),
         }
         if out.len() > MAX_VARIABLE {
             return None;
@@ -212,7 +208,7 @@ fn replaced(text: &str, vars: &Map<String, Value>) -> Option<String> {
     (out != text).then_some(out)
 }
 
-fn rendered(text: &str, vars: &Arc<Map<String, Value>>) -> Option<String> {
+fn rendered(text: &str, vars: &Map<String, Value>) -> Option<String> {
     if is_plain(text) {
         return None;
     }
@@ -239,7 +235,7 @@ pub(super) fn waiting_for_filters(vars: &Map<String, Value>, filters: &Filters) 
         let text = value.as_str().filter(|text| !is_plain(text))?;
         let template = Template::new(text, None).ok()?;
         let calls = template.custom().next().is_some();
-        let known = template.custom().all(|name| filters.contains_key(name));
+        let known = template.custom().all(|name| filters.contains_key(&name));
         (calls && known && reads_defined(&template, vars)).then_some(())
     };
     let waiting = vars.iter().filter(|(_, value)| waits(value).is_some());

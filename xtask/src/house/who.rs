@@ -111,7 +111,7 @@ const IMPURE: [&str; 4] = ["tokio", "async-trait", "futures-util", "tracing"];
 
 /// Libraries that first-party plugins may use beside the SDK, and what for. A plugin has no
 /// door into the host that a stranger's has not.
-const FOR_PLUGINS: [(&str, &str); 10] = [
+const FOR_PLUGINS: [(&str, &str); 9] = [
     ("serde", "typed JSON"),
     ("serde_json", "JSON"),
     ("regress", "regular expressions as JavaScript has them"),
@@ -120,10 +120,6 @@ const FOR_PLUGINS: [(&str, &str); 10] = [
         "JSON as leniently as contains-json reads it",
     ),
     ("strsim", "Levenshtein distance"),
-    (
-        "minijinja",
-        "templates of the questions that graders ask, and in the requests of http",
-    ),
     ("roxmltree", "XML, strictly"),
     ("rquickjs", "the JavaScript engine of `plugins/javascript`"),
     ("sqlparser", "SQL"),

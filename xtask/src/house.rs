@@ -16,10 +16,11 @@ use crate::place::{self, Place};
 use crate::step::{Failure, say};
 
 /// Folders with Rust of ours.
-const FOLDERS: [&str; 6] = [
+const FOLDERS: [&str; 7] = [
     "host",
     "plugin-sdk",
     "plugins",
+    "template",
     "tests",
     "xtask",
     "examples",

@@ -36,8 +36,8 @@ usage: cargo xtask <command>
   quickstart          build everything and run examples/quickstart
   test                build everything, check, run all tests
   check [STAGE]       fmt, clippy, docs, house (sizes, names, who may depend on whom), pure (the
-                      scheduler needs no system) and deny (licences, sources and versions of
-                      the dependencies); with a stage: that one alone
+                      scheduler and templates need no system) and deny (licences, sources and
+                      versions of the dependencies); with a stage: that one alone
   bench               measure what admission costs, and whole runs of the program: CPU a
                       case, distance to the ideal, use of a quota
   sim [FILTER] [--seeds N] | --write | --check | --trace NAME SEED

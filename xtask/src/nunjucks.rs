@@ -24,7 +24,7 @@ pub(crate) fn run(place: &Place, write: bool) -> Result<(), Failure> {
         let what = "getting nunjucks from npm, which has to be installed";
         step::run(what, &mut npm)?;
     }
-    let tests = place.root.join("host/config/tests/nunjucks");
+    let tests = place.root.join("template/tests/nunjucks");
     let mut node = Command::new("node");
     node.arg(tests.join("confirm.js"));
     node.arg(library).arg(tests.join("table.jsonl"));

@@ -1,8 +1,9 @@
-//! `cargo xtask check pure`: the scheduler compiled to bare WebAssembly imports nothing.
+//! `cargo xtask check pure`: what is pure, compiled to bare WebAssembly, imports nothing.
 //!
 //! A module can reach nothing that it does not import: no clock, no randomness, no file, no
-//! thread. So this is the proof that time and chance are arguments of the machine; clippy's
-//! list of forbidden names is only the quicker word.
+//! thread. So this is the proof that time and chance are arguments of the scheduler, and that a
+//! template gives the same text wherever it is filled in; clippy's list of forbidden names is
+//! only the quicker word.
 
 use std::fs;
 
@@ -10,39 +11,54 @@ use crate::place::Place;
 use crate::step::{self, Failure, say};
 use crate::toolchain::{Toolchain, Wish};
 
-/// Fewest functions in the module: if there are less, the compiler found that it uses
+/// What is pure: in messages, the package, and its program that uses all of it.
+const PURE: [(&str, &str, &str); 2] = [
+    ("the scheduler", "runner-scheduler", "bare"),
+    ("the template language", "runner-template", "bare-template"),
+];
+
+/// Fewest functions in a module: if there are less, the compiler found that it uses
 /// nothing, and an empty module proves nothing.
 const FEWEST_FUNCTIONS: u64 = 50;
 
-/// Builds the program `bare` and looks at its sections.
+/// Builds the programs and looks at their sections.
 pub(crate) fn run(place: &Place) -> Result<(), Failure> {
+    let toolchain = Toolchain::find(&place.root, Wish::Any, &place.target.join("guests"))?;
+    PURE.iter()
+        .try_for_each(|(what, package, program)| check(place, &toolchain, what, package, program))
+}
+
+fn check(
+    place: &Place,
+    toolchain: &Toolchain,
+    what: &str,
+    package: &str,
+    program: &str,
+) -> Result<(), Failure> {
     let guests = place.target.join("guests");
-    let toolchain = Toolchain::find(&place.root, Wish::Any, &guests)?;
     let mut cargo = toolchain.rustc(&place.root);
-    cargo.args(["--package", "runner-scheduler", "--bin", "bare"]);
+    cargo.args(["--package", package, "--bin", program]);
     cargo.args(["--features", "bare", "--profile", "guest"]);
     cargo.arg("--target-dir").arg(&guests);
     // A module as the compiler made it, not the component that the linker puts around it.
     cargo.args(["--", "-C", "link-arg=--skip-wit-component"]);
-    step::run("compiling the scheduler to bare WebAssembly", &mut cargo)?;
-    let file = guests.join("wasm32-unknown-unknown/guest/bare.wasm");
+    step::run(&format!("compiling {what} to bare WebAssembly"), &mut cargo)?;
+    let file = guests.join(format!("wasm32-unknown-unknown/guest/{program}.wasm"));
     let module = fs::read(&file)
         .map_err(|error| Failure::new(format!("cannot read {}: {error}", file.display())))?;
     let (imports, functions) =
         count(&module).ok_or_else(|| Failure::new(format!("{} is no module", file.display())))?;
     if imports > 0 {
         return Err(Failure::new(format!(
-            "the scheduler imports {imports} functions from a system; it must be pure"
+            "{what} imports {imports} functions from a system; it must be pure"
         )));
     }
     if functions < FEWEST_FUNCTIONS {
         return Err(Failure::new(format!(
-            "the module has only {functions} functions: `bare` uses too little of the scheduler"
+            "the module has only {functions} functions: `{program}` uses too little of {what}"
         )));
     }
-    say(&format!(
-        "the scheduler imports nothing ({functions} functions)"
-    ));
+    say(&format!("{what} imports nothing ({functions} functions)"));
     Ok(())
 }
 

@@ -399,11 +399,7 @@ fn without_env(text: &str) -> Cow<'_, str> {
                 any = true;
                 changed.extend(["{% raw %}", tag, "{% endraw %}"]);
             }
-            Piece::Text(part)
-            | Piece::Stray(part)
-            | Piece::Expression(part)
-            | Piece::Statement(part)
-            | Piece::Comment(part) => changed.push_str(part),
+            other => changed.push_str(other.source()),
         }
     }
     if any {

@@ -16,7 +16,7 @@ use crate::elements::Reading;
 use crate::environment;
 use crate::plan::Position;
 use crate::problem::Findings;
-use crate::template::MAX_RENDERED;
+use crate::template::MAX_TEXT;
 
 /// What becomes of blanks around unquoted cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -224,7 +224,7 @@ impl Format {
     fn look_through(self, text: &str) -> Result<Option<Row>, (u32, Fault)> {
         for cell in self.cells(text) {
             let cell = cell?;
-            if cell.text.len() > MAX_RENDERED {
+            if cell.text.len() > MAX_TEXT {
                 return Err((cell.line, Fault::Long));
             }
         }
@@ -370,7 +370,7 @@ mod tests {
 
     #[test]
     fn what_is_too_long_or_wide_is_refused() {
-        let long = format!("a\nb\n{}", "x".repeat(MAX_RENDERED + 1));
+        let long = format!("a\nb\n{}", "x".repeat(MAX_TEXT + 1));
         assert_eq!(fault(&long, false), Some((3, Fault::Long)));
         let wide = |columns: usize| format!("a{}\n{}", ",".repeat(columns - 1), ",".repeat(99_999));
         assert_eq!(fault(&wide(MAX_COLUMNS), false), None);

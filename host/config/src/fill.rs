@@ -230,11 +230,7 @@ impl Declared {
         let mut out = String::with_capacity(text.len());
         let mut any = false;
         for piece in pieces(text) {
-            let (Piece::Text(tag)
-            | Piece::Stray(tag)
-            | Piece::Expression(tag)
-            | Piece::Statement(tag)
-            | Piece::Comment(tag)) = piece;
+            let tag = piece.source();
             let filled = matches!(piece, Piece::Expression(_))
                 .then(|| self.tag(tag, part, at, findings))
                 .flatten();
@@ -260,7 +256,7 @@ impl Declared {
         self.check(&template, at, findings);
         let may_fill = self.note_reads(&template, at, findings);
         may_fill
-            .then(|| template.render(&Arc::default()).ok())
+            .then(|| template.render(&Map::new()).ok())
             .flatten()
     }
 
@@ -387,7 +383,7 @@ fn may_keep(reads: &[EnvRead], findings: &Findings) -> bool {
 
 /// Whether a text is more than variables as they are, with words around them.
 fn is_computed(text: &str) -> bool {
-    !pieces(text).iter().all(|piece| match piece {
+    !pieces(text).all(|piece| match piece {
         Piece::Text(_) | Piece::Comment(_) => true,
         Piece::Expression(tag) => is_variable(tag),
         _ => false,
@@ -438,7 +434,7 @@ fn value(name: &str, entry: &Entry<'_>, process: &Declared, findings: &Findings)
         return Some(Value::String(text));
     }
     let rendered = Template::new(&text, Some(&process.values))
-        .and_then(|template| template.render(&Arc::default()));
+        .and_then(|template| template.render(&Map::new()));
     match rendered {
         Ok(value) if value.is_empty() => None,
         Ok(value) => Some(Value::String(value)),

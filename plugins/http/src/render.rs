@@ -7,49 +7,19 @@
 
 use std::fmt::Write as _;
 
-use minijinja::syntax::SyntaxConfig;
-use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use runner_plugin::Error;
 use runner_plugin::json::{Map, Value, json};
-
-/// Instructions of one template; loops over large variables stay far below.
-const FUEL: u64 = 1_000_000;
-
-/// The template that is an address.
-const ADDRESS: &str = "url";
+use runner_template::{Escape, Limits, Printed, Scope, Template, is_plain};
 
 /// What templates see.
-pub(crate) struct Filler<'a> {
-    engine: Environment<'a>,
+pub(crate) struct Filler {
     vars: Map<String, Value>,
 }
 
-impl Filler<'_> {
+impl Filler {
     /// A filler of these variables.
     pub(crate) fn new(vars: Map<String, Value>) -> Self {
-        let mut engine = Environment::new();
-        let syntax = SyntaxConfig::builder().keep_trailing_newline(true).build();
-        engine.set_syntax(syntax.expect("the default delimiters differ from each other"));
-        engine.set_undefined_behavior(UndefinedBehavior::Chainable);
-        engine.set_auto_escape_callback(|what| match what {
-            ADDRESS => AutoEscape::Custom(ADDRESS.into()),
-            _ => AutoEscape::None,
-        });
-        engine.set_formatter(|out, state, value| match state.auto_escape() {
-            AutoEscape::Custom(_) if value.is_safe() => Ok(write!(out, "{value}")?),
-            AutoEscape::Custom(_) => {
-                Ok(out.write_str(&encoded(&value.to_string(), is_unreserved))?)
-            }
-            _ => minijinja::escape_formatter(out, state, value),
-        });
-        engine.set_fuel(Some(FUEL));
-        engine.add_filter("dump", |value: minijinja::Value| {
-            serde_json::to_string(&value).unwrap_or_default()
-        });
-        engine.add_filter("urlencode", |text: String| {
-            minijinja::Value::from_safe_string(encoded(&text, is_unreserved))
-        });
-        Self { engine, vars }
+        Self { vars }
     }
 
     /// Gives `prompt` another value.
@@ -59,27 +29,16 @@ impl Filler<'_> {
 
     /// A text with its templates filled. `what` names it in errors.
     pub(crate) fn text(&self, what: &str, template: &str) -> Result<String, Error> {
-        self.with(what, template, &self.vars)
-    }
-
-    fn with(&self, what: &str, template: &str, vars: &Map<String, Value>) -> Result<String, Error> {
-        if !template.contains('{') {
-            return Ok(template.to_owned());
-        }
-        let vars = minijinja::Value::from(minijinja::value::Serde(vars));
-        self.engine
-            .render_named_str(what, template, vars)
-            .map_err(|error| {
-                Error::invalid_request(format!(
-                    "the template in `{what}` cannot be filled: {error}"
-                ))
-            })
+        filled(what, template, &self.vars, None)
     }
 
     /// An address with its templates filled. What is filled in stays one segment of the path or
     /// one value of the query; of the rest, what no address may hold is encoded.
     pub(crate) fn url(&self, template: &str) -> Result<String, Error> {
-        let url = self.text(ADDRESS, template)?;
+        let escape = |printed: &Printed<'_>| {
+            (!printed.is_safe).then(|| encoded(printed.text, is_unreserved))
+        };
+        let url = filled("url", template, &self.vars, Some(&escape))?;
         // These can't be encoded: `%2e%2e` is the same segment.
         if upward(&url) > upward(template) {
             return Err(Error::invalid_request(
@@ -135,9 +94,31 @@ impl Filler<'_> {
             }
             other => (key.clone(), other.clone()),
         });
-        let again = self.with(what, template, &escaped.collect())?;
+        let again = filled(what, template, &escaped.collect(), None)?;
         Ok(serde_json::from_str(&again).unwrap_or(Value::String(text)))
     }
+}
+
+fn filled(
+    what: &str,
+    template: &str,
+    vars: &Map<String, Value>,
+    escape: Option<&Escape<'_>>,
+) -> Result<String, Error> {
+    if is_plain(template) {
+        return Ok(template.to_owned());
+    }
+    let scope = Scope {
+        variables: vars,
+        filters: None,
+        escape,
+    };
+    let text = Template::parse(template).and_then(|it| it.render(scope, &Limits::default()));
+    text.map_err(|error| {
+        Error::invalid_request(format!(
+            "the template in `{what}` cannot be filled: {error}"
+        ))
+    })
 }
 
 /// How many segments of an address's path are `.` or `..`.
@@ -177,4 +158,21 @@ pub(crate) fn query(pairs: &[(String, String)]) -> String {
         )
     };
     pairs.iter().map(pair).collect::<Vec<_>>().join("&")
+}
+
+#[cfg(test)]
+#[path = "../../../template/tests/nunjucks/table.rs"]
+mod confirmed;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_mean_what_they_mean_in_prompts() {
+        confirmed::holds(|text, vars| {
+            let filled = Filler::new(vars.clone()).text("body", text);
+            filled.map_err(|error| error.message)
+        });
+    }
 }

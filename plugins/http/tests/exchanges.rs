@@ -411,7 +411,7 @@ fn a_config_is_checked_beyond_its_schema() {
 fn what_cannot_be_sent_is_said() {
     for config in [
         json!({}),
-        json!({ "url": URL, "body": "{{ prompt" }),
+        json!({ "url": URL, "body": "{{ prompt prompt }}" }),
         json!({ "url": URL, "body": "{% for i in range(100000) %}{% for j in range(100000) %}x{% endfor %}{% endfor %}" }),
         json!({ "url": URL, "transformResponse": "json.a()" }),
         json!({ "url": URL, "validateStatus": "no" }),

@@ -3,11 +3,12 @@
 //! does.
 
 use runner_plugin::json::{Value, json};
+use runner_template::text_of;
 
 use crate::bench::{Bench, Reply, excerpt};
 use crate::chat::{Prompt, Rendered};
 use crate::found;
-use crate::template::{Names, printed};
+use crate::template::Names;
 use crate::verdict::{Failure, TOLERANCE, Verdict};
 
 /// Half of the windows; without a threshold nothing could fail.
@@ -82,12 +83,12 @@ fn verdict(reply: &Reply) -> Result<Option<String>, Failure> {
         Reply::Json(_) => None,
     };
     let word = object.as_ref().and_then(|object| object.get("verdict"));
-    let word = word.map(|word| printed(word).trim().to_lowercase());
+    let word = word.map(|word| text_of(word).trim().to_lowercase());
     match word.as_deref() {
         Some("yes" | "true") => Ok(None),
         Some("no" | "false") => {
             let reason = object.as_ref().and_then(|object| object.get("reason"));
-            Ok(Some(reason.map(printed).unwrap_or_default()))
+            Ok(Some(reason.map(text_of).unwrap_or_default()))
         }
         _ => Err(Failure::unreadable(format_args!(
             "the grader's reply holds no JSON with a `verdict` of yes or no: {}",

@@ -3,13 +3,14 @@
 //! their mean.
 
 use runner_plugin::json::{Map, Value, json};
+use runner_template::text_of;
 
 use crate::bench::{Bench, Reply, excerpt};
 use crate::chat::{Prompt, Rendered};
 use crate::found;
 use crate::panel;
 use crate::rubric::number;
-use crate::template::{Names, printed};
+use crate::template::Names;
 use crate::verdict::{Failure, TOLERANCE, Verdict};
 
 /// promptfoo's default.
@@ -138,7 +139,7 @@ fn points(reply: &Reply, threshold: f64) -> Result<Verdict, Failure> {
         ))
     })?;
     let score = points / MAX_POINTS;
-    let reason = object.get("reason").map(printed).unwrap_or_default();
+    let reason = object.get("reason").map(text_of).unwrap_or_default();
     let reason = if reason.trim().is_empty() {
         format!("{points} of {MAX_POINTS} points")
     } else {

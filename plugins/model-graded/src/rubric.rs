@@ -1,12 +1,13 @@
 //! `llm-rubric`: does the answer satisfy a rubric in the user's words?
 
 use runner_plugin::json::{Map, Value, json};
+use runner_template::text_of;
 
 use crate::bench::{Bench, Reply, excerpt};
 use crate::chat::Prompt;
 use crate::found;
 use crate::panel;
-use crate::template::{Names, printed};
+use crate::template::Names;
 use crate::verdict::{Failure, Verdict};
 
 const SYSTEM: &str = "\
@@ -61,7 +62,7 @@ fn read(reply: &Reply, threshold: Option<f64>) -> Result<Verdict, Failure> {
         .and_then(number)
         .unwrap_or(if pass { 1.0 } else { 0.0 });
     pass &= threshold.is_none_or(|threshold| score >= threshold);
-    let reason = judgement.get("reason").map(printed).unwrap_or_default();
+    let reason = judgement.get("reason").map(text_of).unwrap_or_default();
     let reason = match (reason.is_empty(), pass, threshold) {
         (false, ..) => reason,
         (true, true, _) => "Grading passed".to_owned(),

@@ -80,7 +80,7 @@ fn a_component_sees_its_config_when_it_is_agreed_to_and_not_before() {
                   plugins: { hostile: { source: hostile.wasm } }\n";
     let run = Run::new().file("hostile.wasm", hostile).config(config);
     let run = run.env("WHO", "many-problems-of-a-person").arg("eval");
-    let refused = run.finish();
+    let refused = run.clone().finish();
     refused.expect_code(2);
     assert!(
         refused.stderr.contains("use the component 'hostile'") && !refused.stderr.contains("P013"),

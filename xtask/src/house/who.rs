@@ -12,7 +12,7 @@ use crate::step::Failure;
 
 /// The rooms: what a package of the house may use of the house, and what its tests may use
 /// besides. Plugins and guests have rules by folder, further down.
-const ROOMS: [Room; 12] = [
+const ROOMS: [Room; 13] = [
     Room {
         name: "runner-files",
         uses: &[],
@@ -23,9 +23,16 @@ const ROOMS: [Room; 12] = [
         uses: &[],
         tests_use: &[],
     },
+    // On neither side: what a template means must not depend on whether the host or a plugin
+    // fills it in. So it stands beside `host`, and knows nothing of the house.
+    Room {
+        name: "runner-template",
+        uses: &[],
+        tests_use: &[],
+    },
     Room {
         name: "runner-config",
-        uses: &[],
+        uses: &["runner-template"],
         tests_use: &["runner-tests"],
     },
     Room {
@@ -84,6 +91,7 @@ const ROOMS: [Room; 12] = [
             "runner-eval",
             "runner-sandbox",
             "runner-scheduler",
+            "runner-template",
             "runner-tests",
         ],
         tests_use: &[],
@@ -110,7 +118,7 @@ const IMPURE: [&str; 4] = ["tokio", "async-trait", "futures-util", "tracing"];
 
 /// Libraries that first-party plugins may use beside the SDK, and what for. A plugin has no
 /// door into the host that a stranger's has not.
-const FOR_PLUGINS: [(&str, &str); 10] = [
+const FOR_PLUGINS: [(&str, &str); 9] = [
     ("serde", "typed JSON"),
     ("serde_json", "JSON"),
     ("regress", "regular expressions as JavaScript has them"),
@@ -119,19 +127,23 @@ const FOR_PLUGINS: [(&str, &str); 10] = [
         "JSON as leniently as contains-json reads it",
     ),
     ("strsim", "Levenshtein distance"),
-    (
-        "minijinja",
-        "templates of the questions that graders ask, and in the requests of http",
-    ),
     ("roxmltree", "XML, strictly"),
     ("rquickjs", "the JavaScript engine of `plugins/javascript`"),
     ("sqlparser", "SQL"),
     ("url", "`URL` of `plugins/javascript`"),
 ];
 
-/// Packages of the house that plugins and guests may use: the SDK, and what first-party
-/// providers share on top of it.
-const OURS_FOR_PLUGINS: [&str; 3] = ["runner-plugin", "runner-plugin-embed", "plugin-model-api"];
+/// Packages of the house that plugins and guests may use: the SDK, what first-party providers
+/// share on top of it, and the language of templates, which is of neither side.
+const OURS_FOR_PLUGINS: [&str; 4] = [
+    "runner-plugin",
+    "runner-plugin-embed",
+    "plugin-model-api",
+    "runner-template",
+];
+
+/// What a library of neither side may name: what has no system below it.
+const FOR_TEMPLATES: [&str; 2] = ["serde", "serde_json"];
 
 /// Words that say nothing about what a crate or module is for.
 pub(super) const EMPTY_WORDS: [&str; 9] = [
@@ -256,6 +268,9 @@ fn refused(package: &Package, used: &Use) -> Option<String> {
     }
     match package.name.as_str() {
         "runner-scheduler" => Some("the scheduler depends on nothing".to_owned()),
+        "runner-template" if !FOR_TEMPLATES.contains(&used.name.as_str()) => {
+            Some("templates are filled in by pure code".to_owned())
+        }
         "runner-config" if IMPURE.contains(&used.name.as_str()) => {
             Some("the config is read by pure code".to_owned())
         }

@@ -73,11 +73,11 @@ impl FilterBook {
     pub(crate) fn check(&self, template: &Template, at: &Position, findings: &Findings) {
         let filters = self.filters();
         for name in template.custom() {
-            if filters.contains_key(name) {
+            if filters.contains_key(&name) {
                 continue;
             }
             let message = format!("there is no filter '{name}'");
-            let help = match did_you_mean(name, filters.keys().map(String::as_str)) {
+            let help = match did_you_mean(&name, filters.keys().map(String::as_str)) {
                 Some(meant) => format!("did you mean '{meant}'?"),
                 None => format!(
                     "nunjucksFilters: {{ {name}: file://{name}.js }} makes one; text that is not \

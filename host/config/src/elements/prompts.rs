@@ -313,7 +313,7 @@ impl<'a> Reader<'a> {
                 return None;
             }
         };
-        if pieces(&raw).contains(&Piece::Stray("{{")) {
+        if pieces(&raw).any(|piece| piece == Piece::Stray("{{")) {
             let message = "a `{{` is never closed: it is text, and no variable";
             let help = "write {{name}}; where it is meant as text, {% raw %}{{{% endraw %}";
             let findings = self.reading.findings;

@@ -8,7 +8,7 @@ use super::order::template_names;
 use super::variables::{TooMuch, fill_late};
 use super::{Assertion, Case, FilterCall, Rendered};
 use crate::chat;
-use crate::template::{Prepared, RenderError, Results, is_plain, render_once};
+use crate::template::{Prepared, RenderError, Results, render_once};
 
 /// Bytes of a name that a template makes.
 const MAX_NAME: usize = 4 << 10;
@@ -203,7 +203,7 @@ impl Case {
     fn has_filters(&self, prepared: &Prepared) -> bool {
         let templates = prepared.templates();
         let mut named = templates.iter().flat_map(|template| template.custom());
-        named.all(|name| self.results.as_ref().is_some_and(|it| it.has(name)))
+        named.all(|name| self.results.as_ref().is_some_and(|it| it.has(&name)))
     }
 }
 
@@ -222,32 +222,23 @@ impl Assertion {
         vars: &Map<String, Value>,
         results: Option<&Arc<Results>>,
     ) -> Result<Option<Value>, RenderError> {
-        let is_template = |value: &Value| value.as_str().is_some_and(|text| !is_plain(text));
-        let render = |value: &Value, vars: &Arc<Map<String, Value>>| match value {
+        let render = |value: &Value| match value {
             Value::String(text) => render_once(text, vars, results).map(Value::String),
             other => Ok(other.clone()),
         };
         match &self.value {
-            Some(value) if is_template(value) => render(value, &Arc::new(vars.clone())).map(Some),
-            Some(Value::Array(items)) if items.iter().any(is_template) => {
-                let vars = Arc::new(vars.clone());
-                items
-                    .iter()
-                    .map(|item| render(item, &vars))
-                    .collect::<Result<Value, _>>()
-                    .map(Some)
+            Some(Value::Array(items)) => {
+                let items = items.iter().map(render).collect::<Result<_, _>>()?;
+                Ok(Some(Value::Array(items)))
             }
-            plain => Ok(plain.clone()),
+            value => value.as_ref().map(render).transpose(),
         }
     }
 
     /// `metric` with `vars` filled in; as written if that can't be done.
     pub fn render_metric(&self, vars: &Map<String, Value>) -> Option<String> {
         let metric = self.metric.as_deref()?;
-        Some(
-            render_once(metric, &Arc::new(vars.clone()), None)
-                .unwrap_or_else(|_| metric.to_owned()),
-        )
+        Some(render_once(metric, vars, None).unwrap_or_else(|_| metric.to_owned()))
     }
 }
 

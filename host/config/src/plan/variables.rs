@@ -185,7 +185,7 @@ pub(super) fn waiting_for_filters(vars: &Map<String, Value>, filters: &Filters) 
         let text = value.as_str().filter(|text| !is_plain(text))?;
         let template = Template::new(text, None).ok()?;
         let calls = template.custom().next().is_some();
-        let known = template.custom().all(|name| filters.contains_key(name));
+        let known = template.custom().all(|name| filters.contains_key(&name));
         (calls && known && reads_defined(&template, vars)).then_some(())
     };
     let waiting = vars.iter().filter(|(_, value)| waits(value).is_some());

@@ -6,11 +6,13 @@
 //! and the text goes where its mark stands once the rest was read. Only then: what can be read as
 //! rendered means what its author saw in promptfoo.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::cell::RefCell;
+use std::sync::Arc;
 
+use runner_template::Printed;
 use serde_json::{Map, Value as Json};
 
-use super::{MAX_RENDERED, Results, Template, values};
+use super::{MAX_TEXT, Results, Template};
 
 /// Around the number of a text that was set aside: characters that Unicode leaves to anybody.
 const START: char = '\u{e000}';
@@ -29,42 +31,35 @@ struct Aside {
 /// can't be read either.
 pub(crate) fn render(
     template: &Template,
-    vars: &Arc<Map<String, Json>>,
+    vars: &Map<String, Json>,
     results: Option<&Arc<Results>>,
     read: impl FnOnce(&str) -> Option<Json>,
 ) -> Option<Json> {
-    let aside = Arc::new(Mutex::new(Aside::default()));
-    let writer = Arc::clone(&aside);
-    let mut engine = template.engine.clone();
-    engine.set_formatter(move |out, state, value| {
-        super::effort::make(state, values::size(value))?;
-        let mut aside = writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let written = match value.as_str() {
-            Some(text) => {
-                let number = aside.texts.len();
-                aside.keep(text);
-                write!(out, "{START}{number}{END}")
-            }
-            None => values::print(out, value),
-        };
-        written.map_err(|_| minijinja::ErrorKind::WriteFailure.into())
-    });
-    let text = template.render_in(&engine, vars, results).ok()?;
-    let aside = aside.lock().unwrap_or_else(PoisonError::into_inner);
+    let aside = RefCell::new(Aside::default());
+    let escape = |printed: &Printed<'_>| {
+        printed
+            .is_text
+            .then(|| aside.borrow_mut().keep(printed.text))
+    };
+    let text = template.render_escaped(vars, results, Some(&escape)).ok()?;
+    let aside = aside.into_inner();
     let is_whole = text.matches(START).count() == aside.texts.len();
-    if aside.marked || aside.bytes > MAX_RENDERED || !is_whole {
+    if aside.marked || aside.bytes > MAX_TEXT || !is_whole {
         return None;
     }
     read(&text).map(|json| aside.put_back(json))
 }
 
 impl Aside {
-    fn keep(&mut self, text: &str) {
+    /// Sets a text aside; gives the mark.
+    fn keep(&mut self, text: &str) -> String {
+        let number = self.texts.len();
         self.marked |= text.contains([START, END]);
         self.bytes += text.len();
-        if self.bytes <= MAX_RENDERED {
+        if self.bytes <= MAX_TEXT {
             self.texts.push(text.to_owned());
         }
+        format!("{START}{number}{END}")
     }
 
     fn put_back(&self, json: Json) -> Json {

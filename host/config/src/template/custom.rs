@@ -10,20 +10,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use minijinja::value::{Object, ObjectRepr, Value};
-use minijinja::{Environment, Error, State};
 use serde_json::Value as Json;
 
-use super::effort::{self, refuse};
-use super::filters::{self, Args};
-use super::values;
 use crate::plan::Script;
-
-/// The variable that holds the results; no template can name it.
-pub(super) const RESULTS: &str = "__own_results";
-
-/// The engine's filter that stands for all of these; the first argument is the name.
-pub(super) const FILTER: &str = "_custom";
 
 /// Calls of filters that one case may make. Each is a call of a guest.
 const MAX_CALLS: usize = 1_000;
@@ -95,34 +84,33 @@ impl Results {
     fn held(&self) -> MutexGuard<'_, Held> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// What a filter makes of its arguments, or the stand-in if that is not known yet.
-    fn look_up(&self, name: &str, arguments: Vec<Json>) -> Result<Value, Error> {
+impl runner_template::Filters for Results {
+    fn call(&self, name: &str, arguments: Vec<Json>) -> Result<Option<Json>, String> {
         let Some(script) = self.filters.get(name) else {
-            return Err(unknown(name));
+            return Err(format!("there is no filter '{name}'"));
         };
         let key = key(name, &arguments);
         let mut held = self.held();
         match held.known.get(&key) {
-            Some(Ok(json)) => return Ok(values::value(json)),
-            Some(Err(reason)) => return Err(refuse(format!("the filter '{name}': {reason}"))),
-            None if held.wanted.iter().any(|(wanted, _)| *wanted == key) => {
-                return Ok(Value::from_object(StandIn));
-            }
+            Some(Ok(json)) => return Ok(Some(json.clone())),
+            Some(Err(reason)) => return Err(format!("the filter '{name}': {reason}")),
+            None if held.wanted.iter().any(|(wanted, _)| *wanted == key) => return Ok(None),
             None => {}
         }
         held.calls += 1;
         held.bytes += 2 * key.len();
         if held.calls > MAX_CALLS {
-            return Err(refuse(format!(
+            return Err(format!(
                 "calls filters of the config more than {MAX_CALLS} times"
-            )));
+            ));
         }
         if held.bytes > MAX_BYTES {
             let limit = MAX_BYTES >> 20;
-            return Err(refuse(format!(
+            return Err(format!(
                 "hands more than {limit} MiB to filters of the config"
-            )));
+            ));
         }
         let call = FilterCall {
             name: name.to_owned(),
@@ -130,71 +118,12 @@ impl Results {
             arguments,
         };
         held.wanted.push((key, call));
-        Ok(Value::from_object(StandIn))
+        Ok(None)
     }
 }
 
 fn key(name: &str, arguments: &[Json]) -> String {
     serde_json::json!([name, arguments]).to_string()
-}
-
-fn unknown(name: &str) -> Error {
-    refuse(format!("there is no filter '{name}'"))
-}
-
-/// [`Results`] as a value of the engine.
-#[derive(Debug)]
-pub(super) struct Shared(pub(super) Arc<Results>);
-
-impl Object for Shared {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Plain
-    }
-}
-
-/// In place of a value that is not known yet.
-#[derive(Debug)]
-struct StandIn;
-
-impl Object for StandIn {
-    fn repr(self: &Arc<Self>) -> ObjectRepr {
-        ObjectRepr::Plain
-    }
-
-    fn render(self: &Arc<Self>, _: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Ok(())
-    }
-}
-
-/// Adds the engine's side.
-pub(super) fn add(environment: &mut Environment<'static>) {
-    filters::add_filter(environment, FILTER, filter);
-}
-
-fn filter(state: &mut State<'_, '_>, value: &Value, args: &Args) -> Result<Value, Error> {
-    let name = args.at(0);
-    let name = name.as_str().unwrap_or_default();
-    let results = state.lookup(RESULTS);
-    let results = results
-        .as_ref()
-        .and_then(Value::downcast_object_ref::<Shared>);
-    let Some(Shared(results)) = results else {
-        return Err(unknown(name));
-    };
-    let given =
-        || std::iter::once(value.clone()).chain((1..args.len()).map(|index| args.at(index)));
-    if given().any(|value| value.downcast_object_ref::<StandIn>().is_some()) {
-        return Ok(Value::from_object(StandIn));
-    }
-    for value in given() {
-        effort::read(state, values::size(&value))?;
-    }
-    // What is undefined has no JSON form; code sees `null`.
-    let mut arguments: Vec<Json> = given()
-        .map(|value| values::json(&value).unwrap_or_default())
-        .collect();
-    arguments.extend(args.keywords());
-    results.look_up(name, arguments)
 }
 
 #[cfg(test)]

@@ -8,10 +8,10 @@
 
 use std::sync::Arc;
 
+use runner_template::{indented, plain_numbers};
 use serde_json::{Map, Value as Json};
 
-use super::filters::{indented, plain_numbers};
-use super::{MAX_RENDERED, RenderError, Results, Template, apart, is_plain};
+use super::{MAX_TEXT, RenderError, Results, Template, apart, is_plain};
 use crate::yaml;
 
 /// A text, cut up and compiled.
@@ -65,7 +65,7 @@ pub(crate) enum Part {
     Map(Vec<(String, Part)>),
 }
 
-type Vars = Arc<Map<String, Json>>;
+type Vars = Map<String, Json>;
 
 impl Prepared {
     /// Compiles `text` without regard to what it is: values go into it as they are.
@@ -85,7 +85,7 @@ impl Prepared {
         text: &str,
         env: Option<&Arc<Map<String, Json>>>,
     ) -> Result<Self, RenderError> {
-        if text.len() <= MAX_RENDERED
+        if text.len() <= MAX_TEXT
             && text.trim_start().starts_with(['{', '['])
             && let Ok(json) = serde_json::from_str::<Json>(text)
         {

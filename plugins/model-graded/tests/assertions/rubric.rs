@@ -268,7 +268,7 @@ fn a_prompt_that_cannot_be_asked_is_said_so() {
     for (prompt, part) in [
         (json!("file://grader.txt"), "file"),
         (json!(7), "takes a text"),
-        (json!("{{ output"), "template"),
+        (json!("{{ output output }}"), "template"),
         (json!("{{ output | nosuch }}"), "nosuch"),
     ] {
         let mut input = polite("out");

@@ -6,7 +6,6 @@ use std::sync::LazyLock;
 use runner_config::plan::Check;
 use runner_config::{Catalog, LoadRequest, bounds, load};
 use runner_tests::{Packing, archive, peak};
-use serde_json::json;
 
 /// YAML, and what configs say in it.
 pub(super) const YAML: &[&str] = &[
@@ -156,63 +155,6 @@ pub(super) const XLSX: &[&str] = &[
     "\u{1}",
 ];
 
-/// nunjucks.
-pub(super) const TEMPLATE: &[&str] = &[
-    "{{",
-    "}}",
-    "{%",
-    "%}",
-    "{#",
-    "#}",
-    "{{ a }}",
-    "{{ a | upper }}",
-    "{% if a %}",
-    "{% else %}",
-    "{% elif b %}",
-    "{% endif %}",
-    "{% for x in a %}",
-    "{% for k, v in b %}",
-    "{% endfor %}",
-    "{% set x = a ~ a %}",
-    "{% raw %}",
-    "{% endraw %}",
-    " | join(',')",
-    " | replace('a','b')",
-    " | sort",
-    " | batch(2)",
-    " | slice(3)",
-    " | groupby('a')",
-    " | dump",
-    " | indent(4)",
-    " | repeat(9)",
-    ".split(',')",
-    ".repeat(99)",
-    ".padStart(99)",
-    ".length",
-    "range(99)",
-    "loop.index",
-    " and ",
-    " or ",
-    " not ",
-    " in ",
-    " ** ",
-    " // ",
-    "[0]",
-    "(",
-    ")",
-    "'",
-    "\"",
-    "1",
-    "a",
-    "b",
-    "~",
-    "+",
-    "-",
-    " if ",
-    " else ",
-    "env.HOME",
-];
-
 struct Folder(tempfile::TempDir);
 
 /// The folder that every input is written to.
@@ -325,16 +267,4 @@ pub(super) fn xlsx(input: &[u8]) -> String {
         ("xl/s.xml", part()),
     ];
     data("t.xlsx", &archive(&parts, Packing::Stored))
-}
-
-/// A prompt, with variables of every kind.
-pub(super) fn template(input: &[u8]) -> String {
-    let text = String::from_utf8_lossy(input);
-    let vars = json!({ "a": "x,y", "b": { "k": [1, 2.5, null, true] }, "c": [["l"]], "q": "é😀" });
-    let config = json!({
-        "prompts": [{ "raw": format!("{text}\n"), "label": "l" }],
-        "providers": ["echo"],
-        "tests": [{ "vars": vars, "options": { "disableVarExpansion": true } }],
-    });
-    loaded(config.to_string().as_bytes(), "", &[])
 }

@@ -35,9 +35,15 @@ fn the_house_as_it_is_meant_stands() {
     let house = [
         package("runner-scheduler", "host/scheduler", &[], &["proptest"]),
         package(
+            "runner-template",
+            "template",
+            &["serde_json"],
+            &["proptest"],
+        ),
+        package(
             "runner-config",
             "host/config",
-            &["serde", "minijinja"],
+            &["serde", "saphyr-parser", "./runner-template"],
             &["tempfile"],
         ),
         package(
@@ -87,6 +93,7 @@ fn plugins_may_use_what_providers_share() {
     let house = [
         package("runner-plugin-embed", "plugin-sdk/embed", &sdk, &[]),
         package("plugin-groq", "plugins/groq", &shared, &[]),
+        package("plugin-http", "plugins/http", &["./runner-template"], &[]),
     ];
     assert_eq!(broken(&house), Vec::<String>::new());
 }

@@ -209,7 +209,7 @@ fn in_tags(text: &str) -> usize {
         Piece::Expression(tag) | Piece::Statement(tag) | Piece::Comment(tag) => tag.len(),
         Piece::Text(_) | Piece::Stray(_) => 0,
     };
-    pieces(text).into_iter().map(tag).sum()
+    pieces(text).map(tag).sum()
 }
 
 /// Whether a text does no more than name variables.

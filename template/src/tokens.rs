@@ -3,24 +3,32 @@
 //! As nunjucks cuts them: a name is whatever stands between delimiters, so `名前` and `$x` are
 //! names; a backslash in a text escapes `n`, `t` and `r` and else stands for what follows it.
 
+use std::borrow::Cow;
+
+/// Bytes of one tag outside its quotes.
+const MAX_TAG: usize = 2_000;
+
 /// One word.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Token {
-    Name(String),
-    Text(String),
+pub(crate) enum Token<'t> {
+    /// A name.
+    Name(&'t str),
+    /// A text in quotes.
+    Text(Cow<'t, str>),
     /// A number without sign or exponent, as written.
-    Number(String),
+    Number(&'t str),
+    /// Anything else.
     Symbol(&'static str),
 }
 
-impl Token {
+impl Token<'_> {
     /// What it is, for messages.
-    pub(super) fn kind(&self) -> String {
+    pub(crate) fn kind(&self) -> Cow<'static, str> {
         match self {
-            Self::Name(_) => "identifier".to_owned(),
-            Self::Text(_) => "string".to_owned(),
-            Self::Number(_) => "number".to_owned(),
-            Self::Symbol(symbol) => format!("`{symbol}`"),
+            Self::Name(_) => Cow::Borrowed("identifier"),
+            Self::Text(_) => Cow::Borrowed("string"),
+            Self::Number(_) => Cow::Borrowed("number"),
+            Self::Symbol(symbol) => Cow::Owned(format!("`{symbol}`")),
         }
     }
 }
@@ -37,9 +45,10 @@ fn is_delimiter(c: char) -> bool {
 }
 
 /// The words of a tag without its delimiters.
-pub(super) fn tokens(code: &str) -> Result<Vec<Token>, String> {
+pub(crate) fn tokens(code: &str) -> Result<Vec<Token<'_>>, String> {
     let mut tokens = Vec::new();
     let mut rest = code.trim_start();
+    let mut outside_quotes = 0;
     while let Some(first) = rest.chars().next() {
         let (token, after) = if first == '"' || first == '\'' {
             quoted(rest, first)?
@@ -55,19 +64,34 @@ pub(super) fn tokens(code: &str) -> Result<Vec<Token>, String> {
         } else {
             word(rest)
         };
+        let after = after.trim_start();
+        if !matches!(token, Token::Text(_)) {
+            outside_quotes += rest.len() - after.len();
+        }
+        if outside_quotes > MAX_TAG {
+            return Err(format!("a tag of more than {MAX_TAG} bytes"));
+        }
         tokens.push(token);
-        rest = after.trim_start();
+        rest = after;
     }
     Ok(tokens)
 }
 
 /// A text and what follows it.
-fn quoted(rest: &str, quote: char) -> Result<(Token, &str), String> {
-    let mut text = String::new();
-    let mut chars = rest.char_indices().skip(1);
+fn quoted(rest: &str, quote: char) -> Result<(Token<'_>, &str), String> {
+    let no_end = || format!("a text that begins with {quote} has no end");
+    let inner = &rest[1..];
+    let is_end = |c: char| c == quote || c == '\\';
+    let first = inner.find(is_end).ok_or_else(no_end)?;
+    if inner[first..].starts_with(quote) {
+        let text = Cow::Borrowed(&inner[..first]);
+        return Ok((Token::Text(text), &inner[first + 1..]));
+    }
+    let mut text = inner[..first].to_owned();
+    let mut chars = inner[first..].char_indices();
     while let Some((at, c)) = chars.next() {
         if c == quote {
-            return Ok((Token::Text(text), &rest[at + 1..]));
+            return Ok((Token::Text(Cow::Owned(text)), &inner[first + at + 1..]));
         }
         if c != '\\' {
             text.push(c);
@@ -81,25 +105,22 @@ fn quoted(rest: &str, quote: char) -> Result<(Token, &str), String> {
             None => break,
         }
     }
-    Err(format!("a text that begins with {quote} has no end"))
+    Err(no_end())
 }
 
 /// A name or a number and what follows it.
-fn word(rest: &str) -> (Token, &str) {
+fn word(rest: &str) -> (Token<'_>, &str) {
     let end = rest.find(is_delimiter).unwrap_or(rest.len());
     let (word, after) = rest.split_at(end);
-    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_digits(word) {
-        return (Token::Name(word.to_owned()), after);
+    if !word.bytes().all(|byte| byte.is_ascii_digit()) {
+        return (Token::Name(word), after);
     }
     let Some(fraction) = after.strip_prefix('.') else {
-        return (Token::Number(word.to_owned()), after);
+        return (Token::Number(word), after);
     };
-    let len = fraction
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(fraction.len());
-    let (fraction, after) = fraction.split_at(len);
-    (Token::Number(format!("{word}.{fraction}0")), after)
+    let digits = fraction.find(|c: char| !c.is_ascii_digit());
+    let end = end + 1 + digits.unwrap_or(fraction.len());
+    (Token::Number(&rest[..end]), &rest[end..])
 }
 
 #[cfg(test)]
@@ -108,28 +129,29 @@ mod tests {
 
     #[test]
     fn words_are_cut_as_in_nunjucks() {
-        let name = |text: &str| Token::Name(text.to_owned());
+        let text = |text| Token::Text(Cow::Borrowed(text));
         let cases = [
             (
                 "a.b===1",
                 vec![
-                    name("a"),
+                    Token::Name("a"),
                     Token::Symbol("."),
-                    name("b"),
+                    Token::Name("b"),
                     Token::Symbol("==="),
-                    Token::Number("1".to_owned()),
+                    Token::Number("1"),
                 ],
             ),
-            (" 名前 $x ", vec![name("名前"), name("$x")]),
-            (r"'it\'s\n'", vec![Token::Text("it's\n".to_owned())]),
-            ("1.5", vec![Token::Number("1.50".to_owned())]),
-            ("1e5", vec![name("1e5")]),
-            ("it's", vec![name("it's")]),
+            (" 名前 $x ", vec![Token::Name("名前"), Token::Name("$x")]),
+            (r"'it\'s\n' 'b'", vec![text("it's\n"), text("b")]),
+            ("1.5", vec![Token::Number("1.5")]),
+            ("1.", vec![Token::Number("1.")]),
+            ("1e5", vec![Token::Name("1e5")]),
+            ("it's", vec![Token::Name("it's")]),
         ];
         for (code, expected) in cases {
             assert_eq!(tokens(code), Ok(expected), "{code}");
         }
-        for code in ["'open", "r/x/", "a # b", "!a"] {
+        for code in ["'open", r"'open\", "r/x/", "a # b", "!a"] {
             assert!(tokens(code).is_err(), "{code}");
         }
     }

@@ -6,7 +6,7 @@
 
 /// A stretch of a text, delimiters included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
+pub enum Piece<'a> {
     /// As it is.
     Text(&'a str),
     /// An opening delimiter without an end.
@@ -19,62 +19,100 @@ pub(crate) enum Piece<'a> {
     Comment(&'a str),
 }
 
+impl<'a> Piece<'a> {
+    /// What it is cut from.
+    pub fn source(&self) -> &'a str {
+        let (Self::Text(source)
+        | Self::Stray(source)
+        | Self::Expression(source)
+        | Self::Statement(source)
+        | Self::Comment(source)) = self;
+        source
+    }
+
+    fn is_tag(&self) -> bool {
+        !matches!(self, Self::Text(_) | Self::Stray(_))
+    }
+
+    /// Whether a tag takes the white space before it away.
+    pub(crate) fn trims_before(&self) -> bool {
+        self.is_tag() && self.source().as_bytes()[2] == b'-'
+    }
+
+    /// Whether a tag takes the white space after it away.
+    pub(crate) fn trims_after(&self) -> bool {
+        let source = self.source().as_bytes();
+        self.is_tag() && source.len() > 4 && source[source.len() - 3] == b'-'
+    }
+}
+
 /// Whether a text can't be a template.
-pub(crate) fn is_plain(text: &str) -> bool {
-    !text
-        .as_bytes()
-        .windows(2)
-        .any(|pair| pair[0] == b'{' && matches!(pair[1], b'{' | b'%' | b'#'))
+pub fn is_plain(text: &str) -> bool {
+    opening(text).is_none()
+}
+
+/// Where the first opening delimiter stands.
+fn opening(text: &str) -> Option<usize> {
+    let is_opening = |pair: &[u8]| pair[0] == b'{' && matches!(pair[1], b'{' | b'%' | b'#');
+    text.as_bytes().windows(2).position(is_opening)
 }
 
 /// The pieces of `text`, in order; together they are `text`.
-pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
-    let mut pieces = Vec::new();
-    let mut ends = Ends::default();
-    let mut rest = text;
-    while !rest.is_empty() {
-        let opening = rest
-            .as_bytes()
-            .windows(2)
-            .position(|pair| pair[0] == b'{' && matches!(pair[1], b'{' | b'%' | b'#'))
-            .unwrap_or(rest.len());
-        if opening > 0 {
-            pieces.push(Piece::Text(&rest[..opening]));
-            rest = &rest[opening..];
-            continue;
-        }
-        let offset = text.len() - rest.len();
-        let (piece, len) = match rest.as_bytes()[1] {
-            b'{' => ends
-                .closed(text, offset, "}}")
-                .map(|len| (Piece::Expression(&rest[..len]), len)),
-            b'%' => ends.closed(text, offset, "%}").map(|len| {
-                let len = raw_end(&rest[..len], rest).unwrap_or(len);
-                (Piece::Statement(&rest[..len]), len)
-            }),
-            _ => ends
-                .comment(text, offset)
-                .map(|len| (Piece::Comment(&rest[..len]), len)),
-        }
-        .unwrap_or((Piece::Stray(&rest[..2]), 2));
-        pieces.push(piece);
-        rest = &rest[len..];
+pub fn pieces(text: &str) -> Pieces<'_> {
+    Pieces {
+        text,
+        at: 0,
+        no_more: Vec::new(),
     }
-    pieces
 }
 
-/// Remembers which ends don't occur any more, so that a text of openings alone costs one pass.
-#[derive(Default)]
-struct Ends {
+/// The pieces of a text.
+#[derive(Debug)]
+pub struct Pieces<'a> {
+    text: &'a str,
+    at: usize,
+    /// Ends that don't occur any more, so that a text of openings alone costs one pass.
     no_more: Vec<&'static str>,
 }
 
-impl Ends {
-    /// Length of the tag that opens at `offset`: quotes hide its end, unless they don't close
-    /// before any end comes.
-    fn closed(&mut self, text: &str, offset: usize, end: &'static str) -> Option<usize> {
-        let plain = self.find(text, offset, end)?;
-        let rest = &text[offset..];
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        let rest = &self.text[self.at..];
+        if rest.is_empty() {
+            return None;
+        }
+        let piece = match opening(rest) {
+            Some(0) => self.tag(rest),
+            start => Piece::Text(&rest[..start.unwrap_or(rest.len())]),
+        };
+        self.at += piece.source().len();
+        Some(piece)
+    }
+}
+
+impl<'a> Pieces<'a> {
+    /// The tag that opens where `rest` begins.
+    fn tag(&mut self, rest: &'a str) -> Piece<'a> {
+        let piece = match rest.as_bytes()[1] {
+            b'{' => self
+                .closed(rest, "}}")
+                .map(|len| Piece::Expression(&rest[..len])),
+            b'%' => self.closed(rest, "%}").map(|len| {
+                let len = raw_end(&rest[..len], rest).unwrap_or(len);
+                Piece::Statement(&rest[..len])
+            }),
+            _ => self
+                .find(rest, "#}")
+                .map(|len| Piece::Comment(&rest[..len])),
+        };
+        piece.unwrap_or(Piece::Stray(&rest[..2]))
+    }
+
+    /// Length of the tag: quotes hide its end, unless they don't close before any end comes.
+    fn closed(&mut self, rest: &str, end: &'static str) -> Option<usize> {
+        let plain = self.find(rest, end)?;
         let (mut quote, mut escaped) = (None, false);
         for (index, byte) in rest.bytes().enumerate().skip(2) {
             match quote {
@@ -95,15 +133,11 @@ impl Ends {
         Some(plain)
     }
 
-    fn comment(&mut self, text: &str, offset: usize) -> Option<usize> {
-        self.find(text, offset, "#}")
-    }
-
-    fn find(&mut self, text: &str, offset: usize, end: &'static str) -> Option<usize> {
+    fn find(&mut self, rest: &str, end: &'static str) -> Option<usize> {
         if self.no_more.contains(&end) {
             return None;
         }
-        let found = text[offset + 2..].find(end).map(|index| index + 4);
+        let found = rest[2..].find(end).map(|index| index + 4);
         if found.is_none() {
             self.no_more.push(end);
         }
@@ -133,12 +167,12 @@ fn raw_end(tag: &str, rest: &str) -> Option<usize> {
 const CONDITIONS: [&str; 8] = ["if", "is", "or", "and", "not", "default", "d", "else"];
 
 /// Whether an expression has a condition or a default in it, so that names in it may be missing.
-pub(crate) fn tolerates_nothing(tag: &str) -> bool {
+pub fn tolerates_nothing(tag: &str) -> bool {
     words(tag).any(|word| CONDITIONS.contains(&word)) || tag.contains('?')
 }
 
 /// The words of a tag.
-pub(crate) fn words(tag: &str) -> impl Iterator<Item = &str> {
+pub fn words(tag: &str) -> impl Iterator<Item = &str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     tag.split(move |c| !is_word(c))
         .filter(|word| !word.is_empty())
@@ -197,19 +231,19 @@ mod tests {
             ("}} %} #}", vec![Piece::Text("}} %} #}")]),
         ];
         for (text, expected) in cases {
-            assert_eq!(pieces(text), expected, "{text}");
+            assert_eq!(pieces(text).collect::<Vec<_>>(), expected, "{text}");
         }
     }
 
     #[test]
     fn a_megabyte_of_openings_takes_one_pass() {
         let text = "{{".repeat(500_000);
-        assert_eq!(pieces(&text).len(), 500_000);
-        assert_eq!(pieces(&"{% raw %}".repeat(100_000)).len(), 1);
+        assert_eq!(pieces(&text).count(), 500_000);
+        assert_eq!(pieces(&"{% raw %}".repeat(100_000)).count(), 1);
         assert_eq!(
-            pieces(&format!("{{% raw %}}{}%}}", "{%".repeat(500_000))).len(),
+            pieces(&format!("{{% raw %}}{}%}}", "{%".repeat(500_000))).count(),
             1
         );
-        assert_eq!(pieces(&"{{ '}}".repeat(100_000)).len(), 50_000);
+        assert_eq!(pieces(&"{{ '}}".repeat(100_000)).count(), 50_000);
     }
 }

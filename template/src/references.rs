@@ -1,0 +1,180 @@
+//! What a template reads, and which filters it names: found in its tree, without any value.
+//!
+//! Whatever it may read is found, and maybe more: a name that only one branch sets is read after
+//! it all the same.
+
+use std::collections::BTreeSet;
+
+use crate::tree::{Arguments, Call, Expression, For, Named, Node, Step};
+
+/// What a template needs of its surroundings.
+#[derive(Debug, Default)]
+pub(crate) struct References {
+    /// Names with the attributes that are read of them: `env.HOME`.
+    pub(crate) paths: BTreeSet<String>,
+    /// Filters that nunjucks has not.
+    pub(crate) filters: BTreeSet<String>,
+}
+
+/// Finds them.
+pub(crate) fn find(nodes: &[Node]) -> References {
+    let mut search = Search {
+        found: References::default(),
+        bound: vec![BTreeSet::new()],
+    };
+    search.nodes(nodes);
+    search.found
+}
+
+struct Search<'t> {
+    found: References,
+    /// Names that the template itself has given a value, by the blocks they live in.
+    bound: Vec<BTreeSet<&'t str>>,
+}
+
+impl<'t> Search<'t> {
+    fn nodes(&mut self, nodes: &'t [Node]) {
+        for node in nodes {
+            self.node(node);
+        }
+    }
+
+    fn node(&mut self, node: &'t Node) {
+        match node {
+            Node::Text(_) => {}
+            Node::Print(_, value) => self.expression(value),
+            Node::If(branches, otherwise) => {
+                for (_, condition, body) in branches {
+                    self.expression(condition);
+                    self.within(&[], body);
+                }
+                self.within(&[], otherwise);
+            }
+            Node::For(each) => self.each(each),
+            Node::Set(_, targets, value) => {
+                self.expression(value);
+                self.bind(targets);
+            }
+            Node::Capture(targets, body) => {
+                self.nodes(body);
+                self.bind(targets);
+            }
+            Node::Filtered(_, filter, body) => {
+                self.call(filter);
+                self.nodes(body);
+            }
+        }
+    }
+
+    fn each(&mut self, each: &'t For) {
+        self.expression(&each.of);
+        let targets = each.targets.iter().map(|name| &**name);
+        let bound: Vec<&str> = targets.chain(["loop"]).collect();
+        self.within(&bound, &each.body);
+        self.within(&[], &each.otherwise);
+    }
+
+    /// A block that may not be run, or whose names end with it.
+    fn within(&mut self, bound: &[&'t str], nodes: &'t [Node]) {
+        self.bound.push(bound.iter().copied().collect());
+        self.nodes(nodes);
+        self.bound.pop();
+    }
+
+    fn bind(&mut self, targets: &'t [Box<str>]) {
+        let innermost = self.bound.last_mut().expect("the text itself is a block");
+        innermost.extend(targets.iter().map(|name| &**name));
+    }
+
+    fn expression(&mut self, expression: &'t Expression) {
+        match expression {
+            Expression::Null
+            | Expression::Bool(_)
+            | Expression::Whole(_)
+            | Expression::Float(_)
+            | Expression::Text(_) => {}
+            Expression::Variable(name) => self.read(name, &[]),
+            Expression::Steps(of, steps) => {
+                match &**of {
+                    Expression::Variable(name) => self.read(name, steps),
+                    of => self.expression(of),
+                }
+                for step in steps {
+                    self.step(step);
+                }
+            }
+            Expression::List(items)
+            | Expression::Range(items)
+            | Expression::Any(items)
+            | Expression::All(items) => self.expressions(items),
+            Expression::Map(fields) => {
+                for (_, value) in fields {
+                    self.expression(value);
+                }
+            }
+            Expression::Group(inner)
+            | Expression::Not(inner)
+            | Expression::Negative(inner)
+            | Expression::Number(inner) => self.expression(inner),
+            Expression::Chain(first, rest) => {
+                self.expression(first);
+                for (_, operand) in rest {
+                    self.expression(operand);
+                }
+            }
+            Expression::Is(test) => {
+                self.expression(&test.value);
+                self.arguments(&test.arguments);
+            }
+            Expression::Choice(choice) => {
+                self.expression(&choice.condition);
+                self.expression(&choice.value);
+                if let Some(otherwise) = &choice.otherwise {
+                    self.expression(otherwise);
+                }
+            }
+        }
+    }
+
+    fn expressions(&mut self, expressions: &'t [Expression]) {
+        for expression in expressions {
+            self.expression(expression);
+        }
+    }
+
+    /// A name that is read, with the attributes that follow it; `length` is not looked up.
+    fn read(&mut self, name: &str, steps: &[Step]) {
+        if self.bound.iter().any(|names| names.contains(name)) {
+            return;
+        }
+        let attributes = steps.iter().map_while(|step| match step {
+            Step::Attribute(name) if **name != *"length" => Some(&**name),
+            _ => None,
+        });
+        let path: Vec<&str> = std::iter::once(name).chain(attributes).collect();
+        self.found.paths.insert(path.join("."));
+    }
+
+    fn step(&mut self, step: &'t Step) {
+        match step {
+            Step::Attribute(_) => {}
+            Step::Item(key) => self.expression(key),
+            Step::Method(_, arguments) => self.arguments(arguments),
+            Step::Filter(call) => self.call(call),
+        }
+    }
+
+    fn call(&mut self, call: &'t Call) {
+        if let Named::Custom(name) = &call.filter {
+            self.found.filters.insert(name.to_string());
+        }
+        self.arguments(&call.arguments);
+    }
+
+    fn arguments(&mut self, arguments: &'t Arguments) {
+        self.expressions(&arguments.positional);
+        for (_, value) in &arguments.named {
+            self.expression(value);
+        }
+    }
+}

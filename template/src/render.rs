@@ -1,0 +1,464 @@
+//! Filling in a template: the tree, walked.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use crate::error::Error;
+use crate::filters::Args;
+use crate::meter::{Limits, Meter, Outcome, Refusal, refuse};
+use crate::methods;
+use crate::numbers::{is_kept, to_number};
+use crate::operators::get;
+use crate::tree::{Arguments, Call, Choice, Expression, For, Is, Line, Named, Node, Step};
+use crate::value::{Map, Text, Value};
+
+/// The longest list that `range` makes.
+const MAX_RANGE: f64 = 100_000.0;
+
+/// Where a template finds what it names.
+#[derive(Clone, Copy)]
+pub struct Scope<'a> {
+    /// Its variables.
+    pub variables: &'a dyn Variables,
+    /// Filters besides nunjucks' own.
+    pub filters: Option<&'a dyn Filters>,
+    /// What is written in place of what a tag prints.
+    pub escape: Option<&'a Escape<'a>>,
+}
+
+/// Variables by their names.
+pub trait Variables {
+    /// The value of a name; `None` if there is none.
+    fn get<'a>(&'a self, name: &str) -> Option<Value<'a>>;
+}
+
+impl Variables for serde_json::Map<String, Json> {
+    fn get<'a>(&'a self, name: &str) -> Option<Value<'a>> {
+        serde_json::Map::get(self, name).map(Value::from)
+    }
+}
+
+/// Filters that nunjucks has not.
+pub trait Filters {
+    /// What a filter makes of its arguments: the value that it filters, the others, and at the end
+    /// those that have a name, as one object. `None` if that is not known yet: it prints nothing,
+    /// and what any of these filters make of it is not known either.
+    ///
+    /// # Errors
+    /// Why there is no value.
+    fn call(&self, name: &str, arguments: Vec<Json>) -> Result<Option<Json>, String>;
+}
+
+/// What is written in place of what a tag prints; `None`: that itself.
+pub type Escape<'a> = dyn Fn(&Printed<'_>) -> Option<String> + 'a;
+
+/// What a tag prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Printed<'v> {
+    /// It.
+    pub text: &'v str,
+    /// Whether it is the text of a text, and not of another value.
+    pub is_text: bool,
+    /// Whether it was said to be safe, or was escaped before.
+    pub is_safe: bool,
+}
+
+/// Fills in a template.
+pub(crate) fn render(nodes: &[Node], scope: Scope<'_>, limits: &Limits) -> Result<String, Error> {
+    let mut renderer = Renderer {
+        scope,
+        meter: Meter::new(limits),
+        frames: Frames::default(),
+        output: String::new(),
+        max_output: limits.output,
+        captured: Vec::new(),
+    };
+    renderer.nodes(nodes)?;
+    Ok(renderer.output)
+}
+
+/// Names that the template gave values. In nunjucks a `set` writes the variable of its name that
+/// the text or a loop around has, and else makes one that lives as long as the innermost loop,
+/// not as long as one round.
+#[derive(Default)]
+struct Frames<'a> {
+    /// The values of each name, the innermost last.
+    values: BTreeMap<&'a str, Vec<Value<'a>>>,
+    /// The names that each open loop has made.
+    loops: Vec<Vec<&'a str>>,
+}
+
+impl<'a> Frames<'a> {
+    fn get(&self, name: &str) -> Option<&Value<'a>> {
+        self.values.get(name)?.last()
+    }
+
+    fn set(&mut self, name: &'a str, value: Value<'a>) {
+        match self
+            .values
+            .get_mut(name)
+            .and_then(|values| values.last_mut())
+        {
+            Some(known) => *known = value,
+            None => self.bind(name, value),
+        }
+    }
+
+    /// Makes a variable, whatever is around.
+    fn bind(&mut self, name: &'a str, value: Value<'a>) {
+        self.values.entry(name).or_default().push(value);
+        if let Some(names) = self.loops.last_mut() {
+            names.push(name);
+        }
+    }
+
+    fn leave(&mut self) {
+        for name in self.loops.pop().unwrap_or_default() {
+            self.values.get_mut(name).and_then(Vec::pop);
+        }
+    }
+}
+
+struct Renderer<'a> {
+    scope: Scope<'a>,
+    meter: Meter,
+    frames: Frames<'a>,
+    output: String,
+    max_output: usize,
+    /// What is printed into blocks that are open.
+    captured: Vec<String>,
+}
+
+impl<'a> Renderer<'a> {
+    fn nodes(&mut self, nodes: &'a [Node]) -> Result<(), Error> {
+        nodes.iter().try_for_each(|node| self.node(node))
+    }
+
+    fn node(&mut self, node: &'a Node) -> Result<(), Error> {
+        match node {
+            Node::Text(text) => at(1, self.write(text)),
+            Node::Print(line, value) => {
+                let value = at(*line, self.value(value))?;
+                at(*line, self.print(&value))
+            }
+            Node::If(branches, otherwise) => {
+                for (line, condition, body) in branches {
+                    if at(*line, self.value(condition))?.is_true() {
+                        return self.nodes(body);
+                    }
+                }
+                self.nodes(otherwise)
+            }
+            Node::For(each) => self.each(each),
+            Node::Set(line, targets, value) => {
+                let value = at(*line, self.value(value))?;
+                self.set(targets, &value);
+                Ok(())
+            }
+            Node::Capture(targets, body) => {
+                let value = self.capture(body)?;
+                self.set(targets, &value);
+                Ok(())
+            }
+            Node::Filtered(line, filter, body) => {
+                let value = self.capture(body)?;
+                let value = at(*line, self.filter(&value, filter))?;
+                at(*line, self.print(&value))
+            }
+        }
+    }
+
+    fn set(&mut self, targets: &'a [Box<str>], value: &Value<'a>) {
+        for target in targets {
+            self.frames.set(target, value.clone());
+        }
+    }
+
+    /// What a block prints. Where there is an escape, it was applied within.
+    fn capture(&mut self, body: &'a [Node]) -> Result<Value<'a>, Error> {
+        self.captured.push(String::new());
+        self.nodes(body)?;
+        let text = self.captured.pop().unwrap_or_default().into();
+        Ok(match self.scope.escape {
+            Some(_) => Value::Safe(text),
+            None => Value::Text(text),
+        })
+    }
+
+    fn print(&mut self, value: &Value<'a>) -> Outcome<()> {
+        let text = self.meter.text(value)?;
+        let escaped = self.scope.escape.and_then(|escape| {
+            escape(&Printed {
+                text: &text,
+                is_text: value.as_text().is_some(),
+                is_safe: matches!(value, Value::Safe(_)),
+            })
+        });
+        self.write(escaped.as_deref().unwrap_or(&text))
+    }
+
+    fn write(&mut self, text: &str) -> Outcome<()> {
+        if let Some(captured) = self.captured.last_mut() {
+            self.meter.make(text.len())?;
+            captured.push_str(text);
+            return Ok(());
+        }
+        if self.output.len() + text.len() > self.max_output {
+            let limit = self.max_output >> 20;
+            return refuse(format!("makes more than {limit} MiB of text"));
+        }
+        self.output.push_str(text);
+        Ok(())
+    }
+
+    fn each(&mut self, each: &'a For) -> Result<(), Error> {
+        let of = at(each.line, self.value(&each.of))?;
+        let items = match at(each.line, self.rounds(of, each.targets.len()))? {
+            Value::List(items) if items.len() > 0 => items,
+            _ => return self.nodes(&each.otherwise),
+        };
+        let length = items.len();
+        self.frames.loops.push(Vec::new());
+        let targets = each.targets.iter().map(|target| &**target);
+        for name in targets.chain(["loop"]) {
+            self.frames.bind(name, Value::Undefined);
+        }
+        for (index, item) in items.iter().enumerate() {
+            at(each.line, self.meter.step())?;
+            let round = Value::Map(Map::Round(index, length));
+            self.frames.set("loop", round);
+            match &each.targets[..] {
+                [target] => self.frames.set(target, item),
+                targets => {
+                    let parts = at(each.line, self.meter.items(&item))?;
+                    let mut parts = parts.into_iter();
+                    for target in targets {
+                        self.frames.set(target, parts.next().unwrap_or_default());
+                    }
+                }
+            }
+            self.nodes(&each.body)?;
+        }
+        self.frames.leave();
+        Ok(())
+    }
+
+    /// The list that a loop goes over: with one name the letters of a text, with several the keys
+    /// and values of a map; what is then no list has no rounds.
+    fn rounds(&mut self, of: Value<'a>, names: usize) -> Outcome<Value<'a>> {
+        match &of {
+            Value::Text(_) | Value::Safe(_) if names == 1 => {
+                let letters = self.meter.items(&of)?;
+                self.meter.list(letters)
+            }
+            Value::Map(map) if names > 1 => {
+                let mut pairs = Vec::new();
+                for (key, value) in self.meter.fields(map)? {
+                    pairs.push(self.meter.list(vec![Value::Text(key), value])?);
+                }
+                self.meter.list(pairs)
+            }
+            _ => Ok(of),
+        }
+    }
+
+    fn value(&mut self, expression: &'a Expression) -> Outcome<Value<'a>> {
+        self.meter.step()?;
+        Ok(match expression {
+            Expression::Null => Value::Null,
+            Expression::Bool(value) => Value::Bool(*value),
+            Expression::Whole(number) => Value::Whole((*number).into()),
+            Expression::Float(number) => Value::number(*number),
+            Expression::Text(text) => Value::from(&**text),
+            Expression::Variable(name) => self.variable(name),
+            Expression::List(items) => {
+                let items = self.values(items)?;
+                self.meter.list(items)?
+            }
+            Expression::Map(fields) => self.map(fields)?,
+            Expression::Group(inner) => self.value(inner)?,
+            Expression::Range(bounds) => self.range(bounds)?,
+            Expression::Not(inner) => Value::Bool(!self.value(inner)?.is_true()),
+            Expression::Negative(inner) => negative(&self.value(inner)?),
+            Expression::Number(inner) => number(self.value(inner)?),
+            Expression::Any(parts) => self.series(parts, true)?,
+            Expression::All(parts) => self.series(parts, false)?,
+            Expression::Chain(first, rest) => {
+                let mut value = self.value(first)?;
+                for (operator, operand) in rest {
+                    let operand = self.value(operand)?;
+                    value = operator.apply(&mut self.meter, &value, &operand)?;
+                }
+                value
+            }
+            Expression::Is(test) => self.test(test)?,
+            Expression::Choice(choice) => self.choice(choice)?,
+            Expression::Steps(of, steps) => {
+                let mut value = self.value(of)?;
+                for step in steps {
+                    value = self.step(&value, step)?;
+                }
+                value
+            }
+        })
+    }
+
+    fn values(&mut self, expressions: &'a [Expression]) -> Outcome<Vec<Value<'a>>> {
+        expressions.iter().map(|item| self.value(item)).collect()
+    }
+
+    fn variable(&self, name: &str) -> Value<'a> {
+        let value = self.frames.get(name).cloned();
+        value
+            .or_else(|| self.scope.variables.get(name))
+            .unwrap_or_default()
+    }
+
+    fn map(&mut self, fields: &'a [(Box<str>, Expression)]) -> Outcome<Value<'a>> {
+        let mut given = Vec::with_capacity(fields.len());
+        for (key, value) in fields {
+            given.push((Text::Borrowed(key), self.value(value)?));
+        }
+        self.meter.map(given)
+    }
+
+    /// The first value that decides an `or` (true) or an `and` (false), or the last one.
+    fn series(&mut self, parts: &'a [Expression], decides: bool) -> Outcome<Value<'a>> {
+        let mut value = Value::Undefined;
+        for part in parts {
+            value = self.value(part)?;
+            if value.is_true() == decides {
+                break;
+            }
+        }
+        Ok(value)
+    }
+
+    fn test(&mut self, test: &'a Is) -> Outcome<Value<'a>> {
+        let value = self.value(&test.value)?;
+        let args = self.arguments(&test.arguments)?;
+        let holds = (test.condition)(&mut self.meter, &value, &args.at(0))?;
+        Ok(Value::Bool(holds != test.negated))
+    }
+
+    fn choice(&mut self, choice: &'a Choice) -> Outcome<Value<'a>> {
+        if self.value(&choice.condition)?.is_true() {
+            return self.value(&choice.value);
+        }
+        match &choice.otherwise {
+            Some(otherwise) => self.value(otherwise),
+            None => Ok(Value::from("")),
+        }
+    }
+
+    /// `range(stop)`, `range(start, stop)`, `range(start, stop, step)`
+    fn range(&mut self, bounds: &'a [Expression]) -> Outcome<Value<'a>> {
+        let bounds = self.values(bounds)?;
+        let (start, end) = match &bounds[..] {
+            [start, end, ..] => (to_number(start), to_number(end)),
+            bounds => (0.0, bounds.first().map_or(f64::NAN, to_number)),
+        };
+        let step = match bounds.get(2).map_or(f64::NAN, to_number) {
+            step if step.is_nan() || step == 0.0 => 1.0,
+            step => step,
+        };
+        let count = ((end - start) / step).ceil();
+        if count > MAX_RANGE {
+            return refuse(format!("range: more than {MAX_RANGE} numbers"));
+        }
+        // A count below one, and one that is no number, become none.
+        let count = count as u32;
+        let items = (0..count).map(|index| Value::number(start + f64::from(index) * step));
+        self.meter.list(items.collect())
+    }
+
+    fn step(&mut self, of: &Value<'a>, step: &'a Step) -> Outcome<Value<'a>> {
+        self.meter.step()?;
+        match step {
+            Step::Attribute(name) => get(&mut self.meter, of, &Value::from(&**name)),
+            Step::Item(key) => {
+                let key = self.value(key)?;
+                get(&mut self.meter, of, &key)
+            }
+            Step::Method(name, arguments) => {
+                let args = self.arguments(arguments)?;
+                methods::call(&mut self.meter, of, name, &args)
+            }
+            Step::Filter(call) => self.filter(of, call),
+        }
+    }
+
+    fn arguments(&mut self, arguments: &'a Arguments) -> Outcome<Args<'a>> {
+        let positional = self.values(&arguments.positional)?;
+        let named = arguments
+            .named
+            .iter()
+            .map(|(name, value)| Ok((&**name, self.value(value)?)));
+        let named = named.collect::<Outcome<_>>()?;
+        Ok(Args { positional, named })
+    }
+
+    fn filter(&mut self, value: &Value<'a>, call: &'a Call) -> Outcome<Value<'a>> {
+        let args = self.arguments(&call.arguments)?;
+        match &call.filter {
+            Named::Own(filter) => filter(&mut self.meter, value, &args),
+            Named::Custom(name) => self.custom(name, value, &args),
+        }
+    }
+
+    fn custom(&mut self, name: &str, value: &Value<'a>, args: &Args<'a>) -> Outcome<Value<'a>> {
+        let Some(filters) = self.scope.filters else {
+            return refuse(format!("there is no filter '{name}'"));
+        };
+        let given = || std::iter::once(value).chain(&args.positional);
+        let named = args.named.iter().map(|(_, value)| value);
+        if given()
+            .chain(named)
+            .any(|value| matches!(value, Value::Pending))
+        {
+            return Ok(Value::Pending);
+        }
+        let mut arguments = Vec::new();
+        for value in given() {
+            // What is undefined has no JSON form; code sees `null`.
+            arguments.push(self.meter.json(value)?.unwrap_or_default());
+        }
+        if !args.named.is_empty() {
+            let mut named = serde_json::Map::new();
+            for (name, value) in &args.named {
+                if let Some(json) = self.meter.json(value)? {
+                    named.insert((*name).to_owned(), json);
+                }
+            }
+            arguments.push(Json::Object(named));
+        }
+        match filters.call(name, arguments) {
+            Ok(given) => Ok(given.map_or(Value::Pending, Value::from)),
+            Err(reason) => refuse(reason),
+        }
+    }
+}
+
+/// Where what was refused stands.
+fn at<T>(line: Line, outcome: Outcome<T>) -> Result<T, Error> {
+    outcome.map_err(|Refusal(reason)| Error {
+        reason: Cow::into_owned(reason),
+        line,
+    })
+}
+
+fn negative<'a>(value: &Value<'_>) -> Value<'a> {
+    match value {
+        Value::Whole(number) if is_kept(-number) => Value::Whole(-number),
+        _ => Value::number(-to_number(value)),
+    }
+}
+
+fn number(value: Value<'_>) -> Value<'_> {
+    match value {
+        Value::Whole(_) => value,
+        _ => Value::number(to_number(&value)),
+    }
+}

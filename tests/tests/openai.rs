@@ -251,13 +251,13 @@ fn a_missing_key_is_found_before_anything_is_sent() {
 fn the_key_can_come_from_another_variable_or_the_config() {
     let api = ModelApi::start();
     let config = format!(
-        "prompts: [hi]\nproviders:\n  - id: openai:chat:a\n    config: {{ apiBaseUrl: '{0}', apiKeyEnvar: OTHER }}\n  \
+        "prompts: [hi]\nproviders:\n  - id: openai:chat:a\n    config: {{ apiBaseUrl: '{0}', apiKeyEnvar: OTHER_KEY }}\n  \
          - id: openai:chat:b\n    config: {{ apiBaseUrl: '{0}', apiKey: '{{{{env.LATER}}}}' }}\nenv: {{ LATER: sk-written-into-env }}\n",
         api.url()
     );
     let finished = Run::new()
         .config(&config)
-        .env("OTHER", KEY)
+        .env("OTHER_KEY", KEY)
         .args(["eval", "-j", "1", "-o", "out.json"])
         .finish();
     finished.expect_code(0);

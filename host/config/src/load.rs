@@ -120,6 +120,15 @@ pub struct Config {
     pub(crate) json: Value,
 }
 
+impl Config {
+    /// What it asks for so far that is not agreed to.
+    pub fn not_agreed(&self) -> Vec<TrustRequest> {
+        let requests = self.trust_requests.iter();
+        let open = requests.filter(|request| !self.agreements.cover(request));
+        open.cloned().collect()
+    }
+}
+
 /// Shows no values: `env` may hold secrets.
 impl std::fmt::Debug for Config {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -223,5 +223,7 @@ fn more_than_a_question_holds_can_be_read_elsewhere() {
     );
     let shown = run.without_args().args(["trust", "--show"]).finish();
     shown.expect_code(2);
-    assert_eq!(shown.stdout.lines().count(), 61, "{}", shown.stdout);
+    let lines = shown.stdout.lines();
+    let reads = lines.filter(|line| line.contains(": read the file /"));
+    assert_eq!(reads.count(), 60, "{}", shown.stdout);
 }

@@ -362,28 +362,37 @@ fn variables_that_a_config_writes_into_its_texts_are_asked_for() {
         ),
         // As the value of a key that may go there.
         (
-            "env: { OPENAI_API_KEY: '{{ env.NAME }}' }\nprompts: [hi]\nproviders: ['openai:gpt-test']\n",
+            "env: { OPENAI_API_KEY: '{{ env.NAME_KEY }}' }\nprompts: [hi]\nproviders: ['openai:gpt-test']\n",
             0,
         ),
     ];
     for (config, at_home) in texts {
-        let here = run(config).env("NAME", "hunter2hunter2");
+        let name = if at_home == 2 { "NAME" } else { "NAME_KEY" };
+        let here = run(config).env(name, "hunter2hunter2");
         let there = here
             .clone()
             .env("OPENAI_BASE_URL", format!("{address}/v1"))
             .finish();
         there.expect_code(2);
-        let asked = format!("send the environment variable NAME to {address}\n");
-        assert!(there.stderr.contains(&asked), "{config}{}", there.stderr);
+        let kept = "let the value of the environment variable NAME appear in results and files\n";
+        let asked = format!("send the environment variable {name} to {address}\n");
+        // Where it goes is asked when it may be read.
+        if at_home == 2 {
+            assert!(there.stderr.contains(kept), "{config}{}", there.stderr);
+            assert!(!there.stderr.contains("send the"), "{}", there.stderr);
+        }
+        let all = there.again().args(["trust", "--yes"]).finish();
+        assert!(all.stdout.contains(&asked), "{config}{}", all.stdout);
         assert!(api.requests().is_empty());
         let loopback = ModelApi::start();
         let here = here.env("OPENAI_BASE_URL", format!("{}/v1", loopback.url()));
         // A server on this machine may have it; the results are another matter.
         let here = here.finish();
         here.expect_code(at_home);
-        let kept = "let the value of the environment variable NAME appear in results and files\n";
         assert_eq!(here.stderr.contains(kept), at_home == 2, "{}", here.stderr);
-        assert!(!here.stderr.contains("send the"), "{}", here.stderr);
+        if at_home == 2 {
+            assert!(!here.stderr.contains("send the"), "{}", here.stderr);
+        }
     }
 }
 

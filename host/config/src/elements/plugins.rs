@@ -13,6 +13,7 @@ use crate::entry::Entry;
 use crate::files::{Files, unreadable};
 use crate::plan::Position;
 use crate::problem::Findings;
+use crate::trust::{TrustRequest, TrustSubject};
 
 /// One entry of `plugins`.
 #[derive(Debug, Clone, PartialEq)]
@@ -132,8 +133,13 @@ fn plugin(
         return None;
     }
     let file = files.absolute(&path);
-    if !files.permit(&files.shown(&path), &source.at(), entry.origin, findings) {
-        return None;
+    // It is looked at before it is agreed to, so that one question covers all that it asks for.
+    if let Some(path) = files.beyond(&files.shown(&path), entry.origin) {
+        findings.trust_request(TrustRequest {
+            subject: TrustSubject::Read { path },
+            origin: entry.origin.clone(),
+            at: source.at(),
+        });
     }
     if let Some(reason) = unreadable(&file) {
         findings.error(source.at(), format!("'{path}' {reason}"));

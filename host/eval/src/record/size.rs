@@ -214,7 +214,7 @@ mod tests {
         let text = "it is s3cret-value of mine";
         assert_eq!(
             cut(text, 12, &masker),
-            "it is [maske… (9 more bytes are left out)"
+            "it is [maske… (10 more bytes are left out)"
         );
     }
 }

@@ -202,7 +202,18 @@ fn tried(
     let sources = sources(&config, &request.files_read, &arguments.plugin, setting)?;
     let lock = lock::Place::of(&config.files, &request.cwd);
     let loaded = PluginSet::load(&sandbox, sources);
-    let (plugins, warnings) = loaded.map_err(|errors| refused(errors.0))?;
+    let (plugins, warnings) = match loaded {
+        Ok(loaded) => loaded,
+        // What is wrong with a component says something of the file.
+        Err(errors) => {
+            let open = config.not_agreed();
+            return Err(if open.is_empty() {
+                refused(errors.0).into()
+            } else {
+                Unplanned::NotAgreed(open)
+            });
+        }
+    };
     warn(said, warnings);
     let write = |line: &str| {
         if setting.verbose {

@@ -94,14 +94,19 @@ fn who_named_the_address_decides_what_may_go_there_unasked() {
         ),
         // This machine.
         (
-            way("http://localhost:8080", Named::Text, &["KEY", "AWS"]),
+            way("http://localhost:8080", Named::Text, &["KEY", "AWS_SECRET"]),
             None,
         ),
-        (way("http://127.9.9.9", Named::Text, &["AWS"]), None),
-        (way("http://[::1]:1", Named::Text, &["AWS"]), None),
+        (way("http://127.9.9.9", Named::Text, &["API_TOKEN"]), None),
+        (way("http://[::1]:1", Named::Text, &["API_TOKEN"]), None),
         (
-            way("http://[::ffff:127.0.0.1]", Named::Text, &["AWS"]),
+            way("http://[::ffff:127.0.0.1]", Named::Text, &["API_TOKEN"]),
             None,
+        ),
+        // What is no key can be guessed.
+        (
+            way("http://localhost:8080", Named::Text, &["STAGE"]),
+            Some(sends("STAGE", "http://localhost:8080")),
         ),
         (
             way("http://localhost.evil.example", Named::Text, &["KEY"]),
@@ -133,13 +138,13 @@ fn what_texts_of_no_provider_take_may_go_everywhere() {
     noted.way(way("https://api.example", Named::Vendor, &["KEY"]));
     noted.way(way("https://other.example", Named::Text, &[]));
     noted.way(way("http://localhost", Named::Text, &[]));
-    let (_, ways) = noted.take(&[read("KEY"), read("NAME")], Masker::default());
+    let (_, ways) = noted.take(&[read("KEY"), read("NAME_TOKEN")], Masker::default());
     assert_eq!(
         needs(&ways),
         [
-            "send the environment variable NAME to https://api.example",
+            "send the environment variable NAME_TOKEN to https://api.example",
             "send the environment variable KEY to https://other.example",
-            "send the environment variable NAME to https://other.example",
+            "send the environment variable NAME_TOKEN to https://other.example",
         ]
     );
 }

@@ -103,6 +103,7 @@ pub(crate) fn measured(run: Run) -> Measured {
             let ticks = fields.split_whitespace().skip(11).take(2);
             let ticks: u64 = ticks.filter_map(|field| field.parse::<u64>().ok()).sum();
             time = time.max(Duration::from_millis(ticks * 10));
+            // How often it looks; nothing waits for it.
             std::thread::sleep(Duration::from_millis(1));
         }
         (memory >> 10, time)

@@ -23,6 +23,7 @@ use crate::answer::token_usage;
 use crate::context::RunContext;
 use crate::failure::FailureCode;
 use crate::gateway::{Bill, Grants, Said, Scheduling, Spent, Tab, WorkClock};
+use crate::memory::Account;
 use crate::plugins::{Grader, Interpreter, LoadedPlugin, Target};
 use crate::record::TokenUsage;
 use crate::script::exchange;
@@ -49,6 +50,8 @@ pub(crate) struct CallScope {
     pub(crate) limit: WorkLimit,
     /// What all calls of the case used.
     pub(crate) meter: Arc<Meter>,
+    /// What it holds.
+    pub(crate) memory: Arc<Account>,
     /// Cuts the case off, and nothing else.
     pub(crate) cut: CancellationToken,
     /// 0 for the case's own calls, 1 for a provider that a grader asked.
@@ -114,6 +117,7 @@ impl CallScope {
             clock: WorkClock::start(),
             limit: WorkLimit::new(context.case_timeout, None),
             meter: Arc::new(Meter::default()),
+            memory: context.memory.open(),
             cut: CancellationToken::new(),
             depth: 0,
             repeat_index: 0,
@@ -193,13 +197,13 @@ impl CallScope {
         F: Future<Output = Called<Result<T, abi::Error>>>,
     {
         let bill = Bill::shared(target.bill.as_ref(), grader, target.price);
-        let host = self.host(
+        let host = Arc::new(self.host(
             &target.plugin,
             &target.grants,
             &target.scheduling,
             Asks::default(),
             bill,
-        );
+        ));
         let begun = Instant::now();
         let called = ask(self.call(host.clone(), target.limits, call_id)).await;
         let worked = begun.elapsed().saturating_sub(host.counts.waited());
@@ -249,7 +253,7 @@ impl CallScope {
         input: abi::Input,
         context: CallContext,
     ) -> (Result<abi::Grade, CallFailure>, TokenUsage) {
-        let host = self.host(
+        let host = Arc::new(self.host(
             &grader.plugin,
             &grader.grants,
             &grader.scheduling,
@@ -258,7 +262,7 @@ impl CallScope {
                 judges,
             },
             grader.bill.clone(),
-        );
+        ));
         let call = self.call(host.clone(), grader.limits, &context.call_id);
         let called = grader.plugin.component.evaluate(call, input, context).await;
         self.meter.add(&called.usage);
@@ -286,7 +290,11 @@ impl CallScope {
             Asks::default(),
             None,
         );
-        let call = self.call(host, interpreter.limits, &context.call_id);
+        let host = GuestHost {
+            has_turn: true,
+            ..host
+        };
+        let call = self.call(Arc::new(host), interpreter.limits, &context.call_id);
         let component = &interpreter.plugin.component;
         let _turn = {
             let _clock = self.clock.pause();
@@ -316,8 +324,8 @@ impl CallScope {
         scheduling: &Arc<Scheduling>,
         asks: Asks,
         bill: Option<Bill>,
-    ) -> Arc<GuestHost> {
-        Arc::new(GuestHost {
+    ) -> GuestHost {
+        GuestHost {
             scope: self.clone(),
             plugin: plugin.clone(),
             grants: grants.clone(),
@@ -327,7 +335,8 @@ impl CallScope {
             bill,
             bodies: Arc::default(),
             counts: Counts::default(),
-        })
+            has_turn: false,
+        }
     }
 }
 
@@ -356,6 +365,11 @@ struct Counts {
 }
 
 impl Counts {
+    fn add_wait(&self, wait: Duration) {
+        self.waited_us
+            .fetch_add(wait.as_micros() as u64, Ordering::Relaxed);
+    }
+
     fn waited(&self) -> Duration {
         Duration::from_micros(self.waited_us.load(Ordering::Relaxed))
     }

@@ -17,6 +17,7 @@ use std::time::Duration;
 use runner_config::plan::{Case, Check, Rendered};
 use runner_sandbox::abi;
 use serde_json::{Map, Value};
+use tokio::sync::SemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::Answer;
@@ -28,6 +29,7 @@ use crate::gateway::WorkClock;
 use crate::grading::{CaseGrade, aggregate};
 use crate::identity::call_id;
 use crate::judge::{Judged, Matter, judge};
+use crate::memory;
 use crate::plugins::Target;
 use crate::record::{CaseRecord, Outcome, PromptRecord, Provenance, ProviderRef, TokenUsage};
 use crate::request::request;
@@ -39,11 +41,17 @@ pub(crate) async fn run(
     case: &Case,
     cut: &CancellationToken,
 ) -> Option<CaseRecord> {
+    let making = tokio::select! {
+        biased;
+        () = cut.cancelled() => return None,
+        turn = context.memory.making() => turn,
+    };
     let scope = CallScope {
         context: context.clone(),
         case: case.id,
         clock: WorkClock::start(),
         meter: Arc::new(Meter::default()),
+        memory: context.memory.open(),
         cut: cut.clone(),
         limit: WorkLimit::new(
             context.timeout(case),
@@ -70,12 +78,18 @@ pub(crate) async fn run(
         Part::CutOff => return None,
     };
     let case = changed.as_ref().unwrap_or(case);
-    let record = Box::pin(made(&scope, case, &identity)).await?;
+    let record = Box::pin(made(&scope, case, &identity, making)).await?;
     Some(hooks::after_each(&scope, case, record, &identity).await)
 }
 
-/// The row of a case: variables, prompt, call and grade.
-async fn made(scope: &CallScope, case: &Case, identity: &abi::CallContext) -> Option<CaseRecord> {
+/// The row of a case: variables, prompt, call and grade. It has the turn to make the first two, and
+/// passes it on.
+async fn made(
+    scope: &CallScope,
+    case: &Case,
+    identity: &abi::CallContext,
+    making: SemaphorePermit<'_>,
+) -> Option<CaseRecord> {
     let with_vars = match within(scope, around::with_vars(scope, case, identity)).await {
         Part::Done(Ok(made)) => made,
         Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
@@ -96,6 +110,16 @@ async fn made(scope: &CallScope, case: &Case, identity: &abi::CallContext) -> Op
         }
         Part::CutOff => return None,
     };
+    let needs = memory::of_case(&case.vars, &rendered.text);
+    if needs > 0 {
+        let _clock = scope.clock.pause();
+        match within(scope, scope.memory.reserve(needs)).await {
+            Part::Done(()) => {}
+            Part::OutOfTime(failure) => return Some(failed(case, Some(&rendered.text), &failure)),
+            Part::CutOff => return None,
+        }
+    }
+    drop(making);
     let mut record = Box::pin(work(scope, case, rendered, identity.clone())).await?;
     if case.test.output.is_none() {
         let target = scope.context.target(case);
@@ -122,6 +146,7 @@ async fn work(
         }
         Part::CutOff => return None,
     };
+    scope.memory.add(memory::of_answer(&answer.text));
     if let Some(failure) = answer.unread.take() {
         return Some(answered(failed(case, Some(&prompt), &failure), answer));
     }

@@ -12,6 +12,7 @@ use crate::call::LogRoom;
 use crate::event::Event;
 use crate::gateway::{Gateway, Masker, Till};
 use crate::identity::Identities;
+use crate::memory::Memory;
 use crate::plugins::{Grader, Interpreter, Target};
 use crate::question::asking::Asking;
 use crate::script::hooks::Hooks;
@@ -53,6 +54,8 @@ pub(crate) struct RunContext {
     pub(crate) stopped_by: OnceLock<End>,
     /// Cancelled when the run lets nothing new begin: pauses that the user asked for end.
     pub(crate) draining: CancellationToken,
+    /// What all cases in flight hold.
+    pub(crate) memory: Arc<Memory>,
     /// Room for guests' log lines until they are read.
     pub(crate) log_room: LogRoom,
     /// Where guests' log lines and the gateway's news go. Unbounded, but lines need room, and the

@@ -15,6 +15,7 @@
 //! | `finish` | the end of a case in its own task: masked, written as JSON, ready for the store |
 //! | `comparison` | which answer of a row wins |
 //! | [`resume`], `identity` | which rows of a kept run stay, and which cases are run |
+//! | `memory` | what cases in flight may hold together |
 //! | `recorder`, `rescue` | rows to the store, or to a plain file when it fails |
 //! | [`failure`] | why something gave no result |
 //! | [`event`] | the stream that every consumer reads: recorder, reporters, viewer |
@@ -39,6 +40,7 @@ pub mod grading;
 mod identity;
 mod judge;
 mod masking;
+mod memory;
 pub mod plugins;
 mod prepare;
 pub mod question;

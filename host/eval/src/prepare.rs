@@ -257,6 +257,7 @@ impl Settled {
             run_timeout: plan.options.run_timeout,
             stopped_by: OnceLock::new(),
             draining: CancellationToken::new(),
+            memory: Arc::default(),
             log_room: LogRoom::default(),
             events: sender,
         });

@@ -7,13 +7,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower};
-use wasmtime::{ResourceLimiter, Store, UpdateDeadline};
+use wasmtime::{ResourceLimiterAsync, Store, UpdateDeadline};
 
 use crate::abi;
 use crate::engine::Engine;
 use crate::host::Host;
-use crate::limits::{CallLimits, MAX_CROSSING_BYTES, MAX_TABLE_ELEMENTS};
+use crate::limits::{CallLimits, MAX_CROSSING_BYTES, MAX_TABLE_ELEMENTS, UNASKED_MEMORY_BYTES};
 use crate::log::LogSink;
 use crate::meter::Meter;
 use crate::notice::Finding;
@@ -83,9 +84,10 @@ pub(crate) struct CallState {
 
 impl CallState {
     fn new(call: &Call) -> Self {
+        let meter = Arc::new(Meter::new());
         Self {
             host: Arc::clone(&call.host),
-            meter: Arc::new(Meter::new()),
+            meter: Arc::clone(&meter),
             log: LogSink::new(Arc::clone(&call.host)),
             effects: Effects {
                 limits: call.limits,
@@ -97,7 +99,10 @@ impl CallState {
                 limit: call.limits.memory,
                 now: 0,
                 peak: 0,
+                taken: 0,
                 refused: None,
+                host: Arc::clone(&call.host),
+                meter,
             },
             call_id: call.call_id.clone(),
             wasi: None,
@@ -121,32 +126,56 @@ pub(crate) struct Effects {
 
 impl Effects {
     /// Counts HTTP requests before they are made.
-    pub(crate) fn take_http(&mut self, count: u32) -> Result<(), abi::Error> {
-        self.http = self.http.saturating_add(count);
-        within(self.http, self.limits.http_calls, "HTTP requests")
+    pub(crate) fn take_http(&mut self, count: usize) -> Granted {
+        Granted::of(
+            &mut self.http,
+            count,
+            self.limits.http_calls,
+            "HTTP requests",
+        )
     }
 
     /// Counts model calls before they are made.
-    pub(crate) fn take_llm(&mut self, count: u32) -> Result<(), abi::Error> {
-        self.llm = self.llm.saturating_add(count);
-        if self.nested {
-            return Err(abi::Error::new(
+    pub(crate) fn take_llm(&mut self, count: usize) -> Granted {
+        let granted = Granted::of(&mut self.llm, count, self.limits.llm_calls, "model calls");
+        if !self.nested {
+            return granted;
+        }
+        Granted {
+            count: 0,
+            refusal: Some(abi::Error::new(
                 abi::ErrorCode::Denied,
                 "a plugin that is called by a plugin may not call models itself",
-            ));
+            )),
         }
-        within(self.llm, self.limits.llm_calls, "model calls")
     }
 }
 
-fn within(count: u32, limit: u32, what: &str) -> Result<(), abi::Error> {
-    if count <= limit {
-        return Ok(());
+/// How many of the effects that a guest asked for at once it may have.
+pub(crate) struct Granted {
+    pub(crate) count: usize,
+    /// What is said of the others, if there are any.
+    pub(crate) refusal: Option<abi::Error>,
+}
+
+impl Granted {
+    fn of(counter: &mut u32, asked: usize, limit: u32, what: &str) -> Self {
+        let left = limit.saturating_sub(*counter) as usize;
+        *counter = counter.saturating_add(u32::try_from(asked).unwrap_or(u32::MAX));
+        let refused = || {
+            let message = format!("no more than {limit} {what} in one call");
+            abi::Error::new(abi::ErrorCode::Budget, message)
+        };
+        Self {
+            count: asked.min(left),
+            refusal: (asked > left).then(refused),
+        }
     }
-    Err(abi::Error::new(
-        abi::ErrorCode::Budget,
-        format!("no more than {limit} {what} in one call"),
-    ))
+
+    /// For a single effect.
+    pub(crate) fn one(self) -> Result<(), abi::Error> {
+        self.refusal.map_or(Ok(()), Err)
+    }
 }
 
 /// Linear memory of a call, over all its memories. Remembers a refusal: to the guest it is an
@@ -155,11 +184,24 @@ struct Memory {
     limit: u64,
     now: u64,
     peak: u64,
+    /// Of the host.
+    taken: u64,
     refused: Option<u64>,
+    host: Arc<dyn Host>,
+    meter: Arc<Meter>,
 }
 
-impl ResourceLimiter for Memory {
-    fn memory_growing(
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if self.taken > 0 {
+            self.host.free_memory(self.taken);
+        }
+    }
+}
+
+#[async_trait]
+impl ResourceLimiterAsync for Memory {
+    async fn memory_growing(
         &mut self,
         current: usize,
         desired: usize,
@@ -169,6 +211,11 @@ impl ResourceLimiter for Memory {
         if wanted > self.limit {
             self.refused = Some(wanted);
             return Ok(false);
+        }
+        let more = wanted.saturating_sub(UNASKED_MEMORY_BYTES + self.taken);
+        if more > 0 {
+            self.meter.outside(self.host.take_memory(more)).await;
+            self.taken += more;
         }
         self.now = wanted;
         self.peak = self.peak.max(wanted);
@@ -180,7 +227,7 @@ impl ResourceLimiter for Memory {
         Ok(())
     }
 
-    fn table_growing(
+    async fn table_growing(
         &mut self,
         _current: usize,
         desired: usize,
@@ -230,7 +277,7 @@ where
 
 fn store(ready: &Ready, call: &Call) -> Store<CallState> {
     let mut store = Store::new(ready.engine.wasmtime(), CallState::new(call));
-    store.limiter(|state| &mut state.memory);
+    store.limiter_async(|state| &mut state.memory);
     store.set_hostcall_fuel(MAX_CROSSING_BYTES);
     store
         .set_fuel(call.limits.fuel.unwrap_or(u64::MAX))

@@ -19,6 +19,17 @@ pub trait Host: Send + Sync {
     /// more.
     fn delivered(&self) {}
 
+    /// Returns when the guest may have so many more bytes of linear memory, which the limit of its
+    /// call lets it have. They are the guest's until it ends.
+    async fn take_memory(&self, bytes: u64) {
+        let _ = bytes;
+    }
+
+    /// The guest has ended, and the bytes that it took are free. Must not block.
+    fn free_memory(&self, bytes: u64) {
+        let _ = bytes;
+    }
+
     /// One request to another provider of the run. `target` is a label or id from the config.
     async fn llm_complete(
         &self,

@@ -20,6 +20,10 @@ pub const COMPILE_TIMEOUT: Duration = Duration::from_mins(2);
 /// so this is room for data, not for engines.
 pub const DEFAULT_MEMORY_BYTES: u64 = 128 << 20;
 
+/// Linear memory of an instance that the host is not asked for. Toolchains begin with one to two
+/// MiB, most of which an ordinary call never touches.
+pub const UNASKED_MEMORY_BYTES: u64 = 2 << 20;
+
 /// Most that a grant can raise [`DEFAULT_MEMORY_BYTES`] to. The pool reserves address space
 /// for this much in each slot.
 pub const MAX_MEMORY_BYTES: u64 = 1 << 30;

@@ -31,6 +31,21 @@ fn bodies_that_a_plugin_sends_and_asks_for_have_their_bounds() {
 }
 
 #[test]
+fn memory_that_many_hold_at_once_has_one_bound() {
+    let api = ModelApi::start();
+    for (name, said) in [
+        ("held-memory", "1 ok, 0 budget, 0 denied, 0 other"),
+        ("tiny-requests", "64 ok, 49936 budget, 0 denied, 0 other"),
+    ] {
+        let measured = measured(among_others(&api, &[name], 48).args(["-j", "256"]));
+        measured.finished.expect_code(0);
+        measured.others_pass(48);
+        assert_eq!(measured.said(name), [said; 48]);
+        measured.within_bounds_of(name);
+    }
+}
+
+#[test]
 fn lanes_that_a_plugin_invents_are_its_own_and_few() {
     let api = ModelApi::start();
     let run = among_others(&api, &["many-buckets", "long-buckets"], 20);

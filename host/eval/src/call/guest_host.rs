@@ -2,11 +2,13 @@
 
 use std::fmt::Write as _;
 use std::future::pending;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
 use runner_config::plan::{CaseId, JudgeId, Judges};
 use runner_sandbox::Host;
 use runner_sandbox::abi::{self, CallContext, ErrorCode};
@@ -20,6 +22,7 @@ use crate::gateway::{
     self, Bill, CacheMode, CallBodies, Code, Exchange, ExchangeError, Grants, Price, Said,
     Scheduling, Tab, UsedTokens,
 };
+use crate::memory::Held;
 use crate::plugins::{LoadedPlugin, Target};
 
 /// Whom a call may ask.
@@ -57,6 +60,9 @@ pub(super) struct GuestHost {
     /// The answers on their way to the guest.
     pub(super) bodies: Arc<CallBodies>,
     pub(super) counts: Counts,
+    /// It is one of the few calls that an interpreter has at once. It never waits for memory, since
+    /// others wait for it.
+    pub(super) has_turn: bool,
 }
 
 #[async_trait]
@@ -84,6 +90,7 @@ impl Host for GuestHost {
             bodies: self.bodies.clone(),
             ..gateway::CallScope::default()
         };
+        let _held = self.hold(exchange.body.as_ref().map_or(0, Vec::len)).await;
         let open = self.scope.meter.open();
         let gateway = &self.scope.context.gateway;
         let result = gateway.send(&self.grants, exchange, &scope).await;
@@ -120,6 +127,19 @@ impl Host for GuestHost {
         }
     }
 
+    async fn take_memory(&self, bytes: u64) {
+        let memory = &self.scope.memory;
+        if self.has_turn {
+            memory.add(bytes);
+        } else {
+            self.waiting(memory.take(bytes)).await;
+        }
+    }
+
+    fn free_memory(&self, bytes: u64) {
+        self.scope.memory.give_back(bytes);
+    }
+
     fn delivered(&self) {
         self.bodies.delivered();
     }
@@ -130,6 +150,7 @@ impl Host for GuestHost {
         request: abi::Request,
     ) -> Result<abi::Answer, abi::Error> {
         let target = self.target(target)?;
+        let _held = self.hold(size(&request)).await;
         let (deeper, context) = (self.deeper(), self.context());
         // Boxed: a provider's call holds this future, and this one holds a provider's call.
         let called = deeper.complete_for(self.bill.as_ref(), &target, request, context);
@@ -160,6 +181,9 @@ impl Host for GuestHost {
             let message = format!("provider '{}' makes no embeddings", target.abi.id);
             return Err(abi::Error::new(ErrorCode::Unsupported, message));
         }
+        let _held = self
+            .hold(inputs.iter().map(|it| it.len() + ITEM).sum())
+            .await;
         let (deeper, context) = (self.deeper(), self.context());
         let called = deeper.embed_for(self.bill.as_ref(), &target, inputs, context);
         let (vectors, used) = Box::pin(called).await.map_err(|it| self.failed(it))?;
@@ -189,7 +213,49 @@ impl Host for GuestHost {
     }
 }
 
+/// What an element of a list takes beside its text, at least.
+const ITEM: usize = size_of::<abi::Part>();
+
+/// Bytes of a request in memory.
+fn size(request: &abi::Request) -> usize {
+    let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+    let parts = request.messages.iter().flat_map(|message| &message.content);
+    let of_part = |part: &abi::Part| match part {
+        abi::Part::Text(text)
+        | abi::Part::Url(text)
+        | abi::Part::Reasoning(text)
+        | abi::Part::Other(text) => text.len(),
+        abi::Part::Media(media) => media.data.len(),
+        abi::Part::ToolCall(call) => call.arguments_json.len(),
+        abi::Part::ToolResult(result) => result.content.len(),
+    };
+    request.prompt.len()
+        + text(&request.options_json)
+        + text(&request.tools_json)
+        + text(&request.response_schema_json)
+        + request.messages.len() * ITEM
+        + parts.map(|part| ITEM + of_part(part)).sum::<usize>()
+}
+
 impl GuestHost {
+    /// Takes memory for what the guest passed over, until it is dropped.
+    async fn hold(&self, bytes: usize) -> Held<'_> {
+        self.waiting(self.scope.memory.hold(bytes as u64)).await
+    }
+
+    /// Waits for something that others hold, which is neither work nor latency.
+    async fn waiting<T>(&self, wait: impl Future<Output = T>) -> T {
+        let mut wait = pin!(wait);
+        if let Some(done) = (&mut wait).now_or_never() {
+            return done;
+        }
+        let begun = Instant::now();
+        let _clock = self.scope.clock.pause();
+        let done = wait.await;
+        self.counts.add_wait(begun.elapsed());
+        done
+    }
+
     /// The scope of a call that this one makes.
     fn deeper(&self) -> CallScope {
         CallScope {

@@ -11,7 +11,7 @@ use futures_util::future::join_all;
 
 use super::bindings::runner::plugin::{http, llm, log, types};
 use crate::abi;
-use crate::call::CallState;
+use crate::call::{CallState, Granted};
 use crate::limits::MAX_RESPONSE_BYTES;
 
 impl types::Host for CallState {}
@@ -24,7 +24,7 @@ impl log::Host for CallState {
 
 impl http::Host for CallState {
     async fn send(&mut self, request: http::Request) -> Result<http::Response, types::Error> {
-        self.effects.take_http(1)?;
+        self.effects.take_http(1).one()?;
         let host = Arc::clone(&self.host);
         let response = self.meter.outside(host.http(request)).await;
         host.delivered();
@@ -36,19 +36,36 @@ impl http::Host for CallState {
         requests: Vec<http::Request>,
     ) -> Vec<Result<http::Response, types::Error>> {
         let host = Arc::clone(&self.host);
-        let effects = &mut self.effects;
-        let calls = requests.into_iter().map(|request| {
-            let counted = effects.take_http(1);
-            let host = Arc::clone(&host);
-            async move {
-                counted?;
-                fitting(host.http(request).await?)
-            }
-        });
-        let calls: Vec<_> = calls.collect();
-        let responses = self.meter.outside(join_all(calls)).await;
+        let host = &host;
+        let send = |request| async move { fitting(host.http(request).await?) };
+        let granted = self.effects.take_http(requests.len());
+        let responses = self.all(requests, granted, send).await;
         self.host.delivered();
         responses
+    }
+}
+
+impl CallState {
+    /// Does what was granted of a list, all at once. The rest is refused when that is done, so that
+    /// a long list takes no memory meanwhile.
+    async fn all<I, O, F>(
+        &mut self,
+        mut list: Vec<I>,
+        granted: Granted,
+        one: impl FnMut(I) -> F,
+    ) -> Vec<Result<O, abi::Error>>
+    where
+        F: Future<Output = Result<O, abi::Error>>,
+    {
+        let asked = list.len();
+        list.truncate(granted.count);
+        list.shrink_to_fit();
+        let calls: Vec<_> = list.into_iter().map(one).collect();
+        let mut answers = self.meter.outside(join_all(calls)).await;
+        if let Some(refusal) = granted.refusal {
+            answers.resize_with(asked, || Err(refusal.clone()));
+        }
+        answers
     }
 }
 
@@ -70,7 +87,7 @@ impl llm::Host for CallState {
         target: String,
         request: types::Request,
     ) -> Result<llm::Answer, types::Error> {
-        self.effects.take_llm(1)?;
+        self.effects.take_llm(1).one()?;
         let host = Arc::clone(&self.host);
         self.meter
             .outside(host.llm_complete(&target, request))
@@ -83,20 +100,9 @@ impl llm::Host for CallState {
         requests: Vec<types::Request>,
     ) -> Vec<Result<llm::Answer, types::Error>> {
         let host = Arc::clone(&self.host);
-        let effects = &mut self.effects;
-        let target = target.as_str();
-        let calls: Vec<_> = requests
-            .into_iter()
-            .map(|request| {
-                let counted = effects.take_llm(1);
-                let host = Arc::clone(&host);
-                async move {
-                    counted?;
-                    host.llm_complete(target, request).await
-                }
-            })
-            .collect();
-        self.meter.outside(join_all(calls)).await
+        let ask = |request| host.llm_complete(&target, request);
+        let granted = self.effects.take_llm(requests.len());
+        self.all(requests, granted, ask).await
     }
 
     async fn embed(
@@ -104,7 +110,7 @@ impl llm::Host for CallState {
         target: String,
         inputs: Vec<String>,
     ) -> Result<Vec<Vec<f32>>, types::Error> {
-        self.effects.take_llm(1)?;
+        self.effects.take_llm(1).one()?;
         let host = Arc::clone(&self.host);
         self.meter.outside(host.llm_embed(&target, inputs)).await
     }

@@ -1,6 +1,7 @@
 //! What a plugin can ask of the gateway and leave in the results: harmful, if at all, in a whole
 //! run. `url` is the text of a case, a server's address.
 
+use std::hint::black_box;
 use std::mem::ManuallyDrop;
 
 use crate::bindings::exports::runner::plugin::assertion::Grade;
@@ -14,10 +15,12 @@ const WORDS: &str = "\u{1b}[2K\u{9b}2J\u{202e}\u{2066}\u{e0041}\0\r\nhelp: all i
 /// Asks; what came of it.
 pub(crate) fn by_name(name: &str, url: &str) -> Option<String> {
     let count = match name {
-        "most-tokens" | "most-cost" => 1,
+        "most-tokens" | "most-cost" | "held-memory" => 1,
+        "tiny-requests" => 50_000,
         "large-bodies" | "same-body" | "large-answers" | "many-buckets" | "long-buckets" => 64,
         _ => return None,
     };
+    let held = vec![1_u8; if name == "held-memory" { 100 << 20 } else { 0 }];
     let bytes = if name == "same-body" { 32 << 20 } else { 0 };
     let mut same = ManuallyDrop::new(vec![b'x'; bytes]);
     let requests = (0..count).map(|at| {
@@ -42,6 +45,7 @@ pub(crate) fn by_name(name: &str, url: &str) -> Option<String> {
     });
     let requests = ManuallyDrop::new(requests.collect::<Vec<_>>());
     let responses = http::send_all(&requests);
+    black_box(&held);
     Some(tally(responses.into_iter().map(|one| one.map(drop))))
 }
 

@@ -10,7 +10,7 @@ use crate::describe::nested;
 use crate::{demands, world};
 
 /// Every name that does something. `fine` and the wrong values are made by the caller.
-pub(crate) const NAMES: [&str; 67] = [
+pub(crate) const NAMES: [&str; 69] = [
     "fine",
     "spin",
     "copy",
@@ -69,6 +69,8 @@ pub(crate) const NAMES: [&str; 67] = [
     "large-answers",
     "many-buckets",
     "long-buckets",
+    "held-memory",
+    "tiny-requests",
     "most-tokens",
     "most-cost",
     "infinite-cost",

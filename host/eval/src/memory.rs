@@ -1,0 +1,267 @@
+//! The memory that all cases in flight share.
+//!
+//! What one case holds is bounded where it is made: its variables, its prompt, the linear memory of
+//! each component that works for it. With hundreds of cases in flight their sum could still be
+//! more than a machine has, so every case has an account here, and what would go beyond
+//! [`SHARED`] waits until others give back. It costs them time and no row.
+//!
+//! A case with a large prompt reserves what it will probably need before it asks anybody, so that
+//! those that have begun can end. A component may still need more than anybody expected. Whoever
+//! waits then holds something already, and all might wait for each other: so the case that began
+//! first never waits. It comes to its end, and then another is the first. It may wait for
+//! something else that a waiting case holds (a place for an instance, its budget): so where
+//! nothing at all was given back for [`STANDSTILL`], one of those that wait goes on.
+//!
+//! Prompts are known only when they are made. No more than [`MADE_AT_ONCE`] cases are between
+//! their beginning and the weighing of what they made.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
+
+use self::accounts::{AccountId, Accounts, Served};
+use crate::record::size::bytes;
+
+mod accounts;
+
+/// Bytes that cases in flight hold together before one of them waits.
+pub(crate) const SHARED: u64 = 2 << 30;
+
+/// Cases that make their variables and prompts at once. Nothing in that waits for anything but
+/// the processor.
+const MADE_AT_ONCE: usize = 16;
+
+/// How long nothing is given back before one that waits goes on all the same.
+const STANDSTILL: Duration = Duration::from_secs(30);
+
+/// What is not worth counting: any number of cases of this size may be in flight.
+const FREE: u64 = 64 << 10;
+
+/// How often the text of a prompt is in memory while its case is in flight. On our side as text, as
+/// the message that is made of it, as a body on its way and in the row; in a component as what it
+/// was given, as JSON and as a body, in a memory that grows by doubling.
+const COPIES_OF_PROMPT: u64 = 16;
+
+/// The same of its variables: in the case, in the row, and in the test that stands in the row.
+const COPIES_OF_VARS: u64 = 3;
+
+/// The same of an answer's text: as it came, as text, in the row and in its JSON.
+const COPIES_OF_ANSWER: u64 = 4;
+
+type Waiting = oneshot::Sender<()>;
+
+/// The memory of a run.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    accounts: Mutex<Accounts<Waiting>>,
+    making: Semaphore,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self {
+            accounts: Mutex::new(Accounts::new(SHARED)),
+            making: Semaphore::new(MADE_AT_ONCE),
+        }
+    }
+}
+
+impl Memory {
+    /// Waits for the turn to make what a case consists of. Who waits here has no account yet, so
+    /// that the case that began first is never one of them.
+    pub(crate) async fn making(&self) -> SemaphorePermit<'_> {
+        let turn = self.making.acquire().await;
+        turn.expect("nobody closes this semaphore")
+    }
+
+    /// Opens the account of a case, younger than all that there are.
+    pub(crate) fn open(self: &Arc<Self>) -> Arc<Account> {
+        Arc::new(Account {
+            id: self.lock().open(),
+            memory: self.clone(),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Accounts<Waiting>> {
+        self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes those who have what they waited for. Who no longer waits gives it back at once, which
+    /// may be enough for the next.
+    fn wake(&self, mut served: Vec<Served<Waiting>>) {
+        while let Some(one) = served.pop() {
+            if one.wake.send(()).is_err() {
+                served.extend(self.lock().give_back(one.account, one.bytes));
+            }
+        }
+    }
+}
+
+/// What one case holds; given back when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Account {
+    id: AccountId,
+    memory: Arc<Memory>,
+}
+
+impl Account {
+    /// Sets so many bytes aside for what the case will take; waits for as long as others hold too
+    /// much.
+    pub(crate) async fn reserve(&self, bytes: u64) {
+        let woken = {
+            let mut accounts = self.memory.lock();
+            accounts.reserve(self.id, bytes);
+            if accounts.try_take(self.id, 0) {
+                return;
+            }
+            let (wake, woken) = oneshot::channel();
+            accounts.wait(self.id, 0, wake);
+            woken
+        };
+        woken.await.expect("an account that is open is served");
+    }
+
+    /// Takes so many bytes; waits where others hold too much.
+    pub(crate) async fn take(&self, bytes: u64) {
+        let (mut woken, mut seen) = {
+            let mut accounts = self.memory.lock();
+            if accounts.try_take(self.id, bytes) {
+                return;
+            }
+            let (wake, woken) = oneshot::channel();
+            accounts.wait(self.id, bytes, wake);
+            (woken, accounts.moves())
+        };
+        while tokio::time::timeout(STANDSTILL, &mut woken).await.is_err() {
+            let served = self.memory.lock().unblock(&mut seen);
+            self.memory.wake(served);
+        }
+    }
+
+    /// Takes so many bytes until what is returned is dropped.
+    pub(crate) async fn hold(&self, bytes: u64) -> Held<'_> {
+        let bytes = counted(bytes);
+        if bytes > 0 {
+            self.take(bytes).await;
+        }
+        Held {
+            account: self,
+            bytes,
+        }
+    }
+
+    /// Counts bytes that are there already.
+    pub(crate) fn add(&self, bytes: u64) {
+        self.memory.lock().add(self.id, bytes);
+    }
+
+    /// Gives back bytes that were taken.
+    pub(crate) fn give_back(&self, bytes: u64) {
+        let served = self.memory.lock().give_back(self.id, bytes);
+        self.memory.wake(served);
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        let served = self.memory.lock().close(self.id);
+        self.memory.wake(served);
+    }
+}
+
+/// Bytes that were taken for a while.
+#[derive(Debug)]
+pub(crate) struct Held<'a> {
+    account: &'a Account,
+    bytes: u64,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.account.give_back(self.bytes);
+        }
+    }
+}
+
+/// Bytes that a case with these variables and this prompt will probably take; 0 if it is small.
+pub(crate) fn of_case(vars: &Map<String, Value>, prompt: &str) -> u64 {
+    counted(COPIES_OF_VARS * bytes(vars) as u64 + COPIES_OF_PROMPT * prompt.len() as u64)
+}
+
+/// Bytes that an answer with this text takes until its row is written; 0 if it is small.
+pub(crate) fn of_answer(text: &str) -> u64 {
+    counted(COPIES_OF_ANSWER * text.len() as u64)
+}
+
+fn counted(bytes: u64) -> u64 {
+    if bytes > FREE { bytes } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::poll;
+
+    use super::*;
+
+    fn accounts<const N: usize>() -> [Arc<Account>; N] {
+        let memory = Arc::new(Memory::default());
+        [(); N].map(|()| memory.open())
+    }
+
+    #[tokio::test]
+    async fn who_waits_goes_on_when_another_ends() {
+        let [first, second, third] = accounts();
+        second.take(SHARED).await;
+        let mut waits = Box::pin(third.take(1));
+        assert!(poll!(&mut waits).is_pending());
+        // The first never waits.
+        first.take(SHARED).await;
+        drop(second);
+        assert!(poll!(&mut waits).is_pending());
+        drop(first);
+        waits.await;
+    }
+
+    #[tokio::test]
+    async fn what_is_reserved_is_there_when_it_is_taken() {
+        let [_first, second, third] = accounts();
+        second.reserve(SHARED / 2).await;
+        third.reserve(SHARED / 2).await;
+        second.take(SHARED / 4).await;
+        second.take(SHARED / 4).await;
+        let mut waits = Box::pin(second.take(1));
+        assert!(poll!(&mut waits).is_pending());
+        drop(third);
+        waits.await;
+    }
+
+    #[tokio::test]
+    async fn who_stopped_waiting_leaves_it_to_the_next() {
+        let [_first, second, third, fourth] = accounts();
+        second.take(SHARED).await;
+        let mut in_vain = Box::pin(third.take(SHARED));
+        let mut waits = Box::pin(fourth.take(SHARED));
+        assert!(poll!(&mut in_vain).is_pending());
+        assert!(poll!(&mut waits).is_pending());
+        drop(in_vain);
+        second.give_back(SHARED);
+        waits.await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn where_nothing_moves_one_goes_on() {
+        let [_first, second, third, fourth] = accounts();
+        second.take(SHARED).await;
+        let begun = tokio::time::Instant::now();
+        let waited = async |account: &Account| {
+            account.take(1).await;
+            begun.elapsed()
+        };
+        let (third, fourth) = tokio::join!(waited(&third), waited(&fourth));
+        assert_eq!(third.as_secs(), STANDSTILL.as_secs());
+        assert_eq!(fourth.as_secs(), 2 * STANDSTILL.as_secs());
+    }
+}

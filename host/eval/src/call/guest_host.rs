@@ -8,6 +8,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use runner_config::plan::{CaseId, JudgeId, Judges};
+use runner_gateway::{
+    Bill, CacheMode, CallBodies, Code, Exchange, ExchangeError, Grants, Price, Said, Scheduling,
+    Tab, UsedTokens,
+};
 use runner_sandbox::Host;
 use runner_sandbox::abi::{self, CallContext, ErrorCode};
 
@@ -16,10 +20,6 @@ use super::{CallFailure, CallScope, Counts};
 use crate::answer::{believable, believable_cost, token_usage};
 use crate::event::{Event, LogLine};
 use crate::failure::FailureCode;
-use crate::gateway::{
-    self, Bill, CacheMode, CallBodies, Code, Exchange, ExchangeError, Grants, Price, Said,
-    Scheduling, Tab, UsedTokens,
-};
 use crate::plugins::{LoadedPlugin, Target};
 
 /// Whom a call may ask.
@@ -75,14 +75,14 @@ impl Host for GuestHost {
                 abi::CacheMode::Bypass => CacheMode::Bypass,
             },
         };
-        let scope = gateway::CallScope {
+        let scope = runner_gateway::CallScope {
             clock: Some(self.scope.clock.clone()),
             repeat: self.scope.repeat_index,
             scheduling: self.scheduling.clone(),
             tag: tag(self.scope.case),
             tab: self.tab.clone(),
             bodies: self.bodies.clone(),
-            ..gateway::CallScope::default()
+            ..runner_gateway::CallScope::default()
         };
         let open = self.scope.meter.open();
         let gateway = &self.scope.context.gateway;

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
-use runner_eval::gateway::{
+use runner_gateway::{
     CallScope, ClientSettings, Credential, Exchange, Gateway, Grants, Lookup, OriginPattern,
     ProxyChoice, Scheme, Secret, Settings,
 };

@@ -1,0 +1,118 @@
+//! One exchange: what a plugin asks for, within what bounds, and what it gets.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::admission::budget::Tab;
+use crate::admission::scheduling::Scheduling;
+use crate::clock::WorkClock;
+use crate::wire::bodies::CallBodies;
+use crate::wire::class::Class;
+
+/// Largest request body. A prompt with images stays far below it.
+pub const REQUEST_LIMIT: usize = 16 << 20;
+
+/// Largest response body, counted as it arrives. Generated images and audio in base64 are
+/// the largest honest ones.
+pub const RESPONSE_LIMIT: usize = 32 << 20;
+
+/// Time an exchange may spend on the wire when nobody says otherwise: what the providers'
+/// own clients allow a slow completion.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(5);
+
+/// One outbound HTTP request as the plugin states it. Nothing in it is trusted.
+#[derive(Debug, Clone, Default)]
+pub struct Exchange {
+    /// HTTP method, any case. `CONNECT` and `TRACE` are refused.
+    pub method: String,
+    /// Absolute URL.
+    pub url: String,
+    /// Headers in order. The host's own ones are refused.
+    pub headers: Vec<(String, String)>,
+    /// Body, at most [`REQUEST_LIMIT`].
+    pub body: Option<Vec<u8>>,
+    /// Name of a granted credential.
+    pub credential: Option<String>,
+    /// What shares a quota within the credential, usually the model.
+    pub bucket: Option<String>,
+    /// Time on the wire, over all attempts; waiting does not count. It can only shorten
+    /// [`DEFAULT_TIMEOUT`].
+    pub timeout: Option<Duration>,
+    /// Whether the cache may serve and keep it.
+    pub cache: CacheMode,
+}
+
+/// Whether the cache is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CacheMode {
+    /// As the run is configured.
+    #[default]
+    Auto,
+    /// Neither read nor written.
+    Bypass,
+}
+
+/// The bounds of the call that an exchange belongs to.
+#[derive(Debug, Clone, Default)]
+pub struct CallScope {
+    /// Ends the exchange at once, wherever it is.
+    pub cancel: CancellationToken,
+    /// Ends the exchange, waiting included. `None`: no end but the other bounds.
+    pub deadline: Option<Instant>,
+    /// Stands still while all of the call's exchanges wait.
+    pub clock: Option<WorkClock>,
+    /// Retries allowed, whatever `scheduling` says.
+    pub max_retries: Option<u32>,
+    /// What the user set for whoever makes the call.
+    pub scheduling: Arc<Scheduling>,
+    /// Repeat index: each has its own space in the cache.
+    pub repeat: u32,
+    /// Whatever tells the run which call this is; handed to the observer as it is. Equal
+    /// requests of a recording are told apart by it.
+    pub tag: u64,
+    /// Whose budgets pay; `None`: nothing is limited.
+    pub tab: Option<Arc<Tab>>,
+    /// Counts the answers that the call holds.
+    pub bodies: Arc<CallBodies>,
+}
+
+/// A whole response. 4xx and 5xx are responses; `class` says what they mean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// HTTP status.
+    pub status: u16,
+    /// Names in lower case; without `set-cookie` and framing; secrets masked.
+    pub headers: Vec<(String, String)>,
+    /// The whole body, secrets masked.
+    pub body: Vec<u8>,
+    /// What the status means for whoever wants to try again.
+    pub class: Class,
+    /// When the server would rather be asked again, if it said so.
+    pub retry_after: Option<Duration>,
+    /// Nothing left the machine for this caller: the answer came from the cache, or another
+    /// caller's equal request fetched it. A recorded answer says what it said when it was
+    /// recorded.
+    pub cached: bool,
+    /// What it took.
+    pub spent: Spent,
+}
+
+/// What an exchange took, whether it succeeded or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Spent {
+    /// Attempts on the wire.
+    pub attempts: u32,
+    /// Time in queues and pauses: not work.
+    pub waited: Duration,
+    /// Time on the wire, over all attempts.
+    pub worked: Duration,
+    /// Time of the last attempt, from its start to the last byte of its body.
+    pub latency: Duration,
+    /// Time on the wire that the answer took when it came, where that is not in `worked`: a
+    /// cached or recorded answer, or one that was fetched for several callers at once.
+    pub past_latency: Duration,
+    /// Attempts that a recorded answer took when it was recorded.
+    pub past_attempts: u32,
+}

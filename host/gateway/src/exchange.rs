@@ -1,15 +1,8 @@
-//! One exchange: what a plugin asks for, within what bounds, and what it gets.
+//! One exchange: what a plugin asks for, and what it gets.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use tokio_util::sync::CancellationToken;
-
-use crate::admission::budget::Tab;
-use crate::admission::scheduling::Scheduling;
-use crate::clock::WorkClock;
-use crate::wire::bodies::CallBodies;
-use crate::wire::class::Class;
+use runner_scheduler::Class;
 
 /// Largest request body. A prompt with images stays far below it.
 pub const REQUEST_LIMIT: usize = 16 << 20;
@@ -54,30 +47,6 @@ pub enum CacheMode {
     Bypass,
 }
 
-/// The bounds of the call that an exchange belongs to.
-#[derive(Debug, Clone, Default)]
-pub struct CallScope {
-    /// Ends the exchange at once, wherever it is.
-    pub cancel: CancellationToken,
-    /// Ends the exchange, waiting included. `None`: no end but the other bounds.
-    pub deadline: Option<Instant>,
-    /// Stands still while all of the call's exchanges wait.
-    pub clock: Option<WorkClock>,
-    /// Retries allowed, whatever `scheduling` says.
-    pub max_retries: Option<u32>,
-    /// What the user set for whoever makes the call.
-    pub scheduling: Arc<Scheduling>,
-    /// Repeat index: each has its own space in the cache.
-    pub repeat: u32,
-    /// Whatever tells the run which call this is; handed to the observer as it is. Equal
-    /// requests of a recording are told apart by it.
-    pub tag: u64,
-    /// Whose budgets pay; `None`: nothing is limited.
-    pub tab: Option<Arc<Tab>>,
-    /// Counts the answers that the call holds.
-    pub bodies: Arc<CallBodies>,
-}
-
 /// A whole response. 4xx and 5xx are responses; `class` says what they mean.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
@@ -115,4 +84,48 @@ pub struct Spent {
     pub past_latency: Duration,
     /// Attempts that a recorded answer took when it was recorded.
     pub past_attempts: u32,
+}
+
+/// What the host can act on. Each has one counterpart in the plugin contract, but for
+/// `Cancelled`, of which no plugin lives to hear.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Code {
+    /// The request itself is wrong.
+    InvalidRequest,
+    /// The credential has no value, or the server doesn't accept it.
+    Auth,
+    /// The server doesn't have what the lane asks for.
+    NotFound,
+    /// A rate limit forbids it, however long it waits.
+    RateLimited,
+    /// A quota or a balance is used up.
+    QuotaExhausted,
+    /// A capability is not granted.
+    Denied,
+    /// A time limit passed.
+    Timeout,
+    /// Worth another try later.
+    Transient,
+    /// A budget is spent.
+    Budget,
+    /// The server does not speak HTTP as it should.
+    BadResponse,
+    /// The run was cancelled.
+    Cancelled,
+    /// The host could not do its part.
+    Other,
+}
+
+/// An exchange without a response.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ExchangeError {
+    /// What kind of failure it is.
+    pub code: Code,
+    /// The same in the terms that retries and lanes think in.
+    pub class: Class,
+    /// One line for people, without secrets.
+    pub message: String,
+    /// What the exchange took until then.
+    pub spent: Spent,
 }

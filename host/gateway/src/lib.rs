@@ -45,11 +45,12 @@ pub use admission::budget::{
     AccountId, Bill, Budget, Exceeded, Measure, Owner, Price, Said, Statement, Tab, Till,
     UsedTokens,
 };
-pub use admission::lanes::{LaneNotice, LaneStanding, LaneSummary};
+pub use admission::lanes::LaneSummary;
 pub use admission::scheduling::Scheduling;
 pub use clock::{Pause, WorkClock};
 pub use exchange::{
-    CacheMode, CallScope, DEFAULT_TIMEOUT, Exchange, REQUEST_LIMIT, RESPONSE_LIMIT, Reply, Spent,
+    CacheMode, Code, DEFAULT_TIMEOUT, Exchange, ExchangeError, REQUEST_LIMIT, RESPONSE_LIMIT,
+    Reply, Spent,
 };
 pub use lane::Lane;
 pub use memory::cache::{DiskCache, KEY_VERSION};
@@ -57,15 +58,15 @@ pub use memory::remembered::{
     Cue, Ending, Envelope, Held, NoTape, Remembered, ResponseCache, Take, Tape,
 };
 pub use memory::tape::{Exchanges, Playback, Recording, TapeError};
-pub use observer::{Event, Notice, Observer, Unobserved};
+pub use observer::{Event, LaneNotice, LaneStanding, Notice, Observer, Unobserved};
 pub use policy::address::{Place, Reach, needs_agreement, place};
 pub use policy::grants::{Credential, Grants, Refusal};
 pub use policy::masker::{MASK, Masker, SHORTEST_MASKED};
 pub use policy::origin::{Naming, Origin, OriginPattern, PatternError};
 pub use policy::secret::{Fingerprint, Scheme, SchemeError, Secret, TooLong};
 pub use runner_scheduler::{Class, Counts, Limit, Policy};
+pub use stack::scope::CallScope;
 pub use stack::{Gateway, Settings};
 pub use wire::bodies::{CALL_LIMIT, CallBodies};
 pub use wire::client::{ClientSettings, ProxyChoice};
-pub use wire::fault::{Code, ExchangeError};
 pub use wire::resolve::{Lookup, SystemLookup};

@@ -1,10 +1,11 @@
 //! What the gateway tells the run while it works.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use crate::admission::lanes::{LaneNotice, LaneStanding};
+use runner_scheduler::{Class, Wait};
+
 use crate::lane::Lane;
-use crate::wire::class::Class;
 
 /// Something happened to an exchange.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +40,29 @@ pub enum Event {
         /// How long it took.
         latency: Duration,
     },
+}
+
+/// Something happened in a lane.
+#[derive(Debug, Clone)]
+pub struct LaneNotice {
+    /// What people call it: `api.openai.com/gpt-4o`. Unique within a run: a second lane that
+    /// would have the same name, since only its credential differs, has ` #2` after it.
+    pub lane: Arc<str>,
+    /// When, from the run's begin. Times in `event` count from the same moment.
+    pub at: Duration,
+    /// What.
+    pub event: runner_scheduler::Event,
+}
+
+/// What a lane's next request waits for has changed.
+#[derive(Debug, Clone)]
+pub struct LaneStanding {
+    /// What people call the lane.
+    pub lane: Arc<str>,
+    /// What it waits for; `None`: it doesn't wait any more, or only for a request to end.
+    pub wait: Option<Wait>,
+    /// When it will look again, if that is known: `wait.until` on the wall's clock.
+    pub until: Option<Instant>,
 }
 
 /// Is told. Called on the gateway's tasks: it must neither block nor panic, nor call the

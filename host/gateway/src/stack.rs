@@ -10,29 +10,35 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use runner_scheduler::{Next, Refusal};
+use runner_scheduler::{Class, Next, Refusal};
 
+use self::ended::{Ended, judge};
+use self::fault::Fault;
+use self::flight::{Landed, Route};
+use self::ledger::Ledger;
+use self::scope::CallScope;
 use crate::admission::budget::{Claim, Tab};
 use crate::admission::lanes::{Entrant, LaneSummary, Lanes, Turn};
 use crate::admission::tokens::{self, Guess};
-use crate::exchange::{CacheMode, CallScope, DEFAULT_TIMEOUT, Exchange, Reply, Spent};
+use crate::exchange::{CacheMode, DEFAULT_TIMEOUT, Exchange, ExchangeError, Reply, Spent};
 use crate::memory::cache;
 use crate::memory::flights::Flights;
-use crate::memory::remembered::{Cue, NoTape, Remembered, ResponseCache, Take, Tape};
+use crate::memory::remembered::{Cue, NoTape, Remembered, ResponseCache, Tape};
 use crate::observer::{Event, Notice, Observer, Unobserved};
 use crate::policy::grants::Grants;
 use crate::policy::origin::Origin;
-use crate::stack::ended::{Ended, judge};
-use crate::stack::ledger::Ledger;
 use crate::wire::attempt;
 use crate::wire::bodies::Bodies;
-use crate::wire::class::{Class, ErrorBody, classify};
+use crate::wire::class::{ErrorBody, classify};
 use crate::wire::client::{ClientSettings, Clients};
-use crate::wire::fault::{ExchangeError, Fault};
 use crate::wire::request::{self, Prepared};
 
 mod ended;
-pub(crate) mod ledger;
+mod fault;
+mod flight;
+mod ledger;
+mod remember;
+pub(crate) mod scope;
 mod together;
 
 /// Everything a gateway is made of. The default keeps nothing and tells nobody.
@@ -80,7 +86,7 @@ struct Stack {
     timeout: Duration,
     tape: Box<dyn Tape>,
     cache: Option<Box<dyn ResponseCache>>,
-    flights: Flights,
+    flights: Flights<Route, Landed>,
     bodies: Bodies,
     lanes: Lanes,
     observer: Arc<dyn Observer>,
@@ -179,7 +185,7 @@ impl Stack {
             ledger,
             budget,
         };
-        let envelope = prepared.draft.envelope(prepared.signature, scope.repeat);
+        let envelope = remember::envelope(&prepared, scope.repeat);
 
         match self.tape.cue(&envelope, scope.tag) {
             Cue::Live => {}
@@ -198,7 +204,7 @@ impl Stack {
         };
         // What a budget refuses is no exchange: another run may have a larger one.
         if self.tape.is_recording() && !matches!(result, Err(Fault::OverBudget(_))) {
-            let take = Take::of(grants, &result, &ledger.spent());
+            let take = remember::take(grants, &result, &ledger.spent());
             self.tape.record(&envelope, scope.tag, &take);
         }
         result

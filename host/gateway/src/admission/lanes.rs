@@ -35,11 +35,11 @@ use crate::policy::masker::Masker;
 
 mod book;
 mod epoch;
-mod news;
+mod summary;
 #[cfg(test)]
 mod tests;
 
-pub use news::{LaneNotice, LaneStanding, LaneSummary};
+pub use summary::LaneSummary;
 
 /// All lanes of a gateway.
 pub(crate) struct Lanes {

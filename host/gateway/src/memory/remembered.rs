@@ -13,12 +13,10 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use runner_store::Digest;
 
-use crate::exchange::{Reply, Spent};
+use crate::exchange::Code;
 use crate::lane::Lane;
-use crate::policy::grants::Grants;
 use crate::policy::secret::Fingerprint;
-use crate::wire::class::Class;
-use crate::wire::fault::{Code, Fault};
+use runner_scheduler::Class;
 
 /// A request without its credential: what identifies an exchange.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -77,33 +75,6 @@ pub struct Take {
     pub attempts: u32,
     /// Time on the wire that its answer took.
     pub latency: Duration,
-}
-
-impl Take {
-    /// What a recording keeps of an end.
-    pub(crate) fn of(grants: &Grants, result: &Result<Reply, Fault>, spent: &Spent) -> Self {
-        let ending = match result {
-            Ok(reply) => Ending::Answered {
-                response: Remembered {
-                    status: reply.status,
-                    headers: reply.headers.clone(),
-                    body: reply.body.clone(),
-                },
-                retry_after: reply.retry_after,
-                cached: reply.cached,
-            },
-            Err(fault) => Ending::Failed {
-                code: fault.code(),
-                class: fault.class(),
-                message: grants.masker().mask(&fault.to_string()).into_owned(),
-            },
-        };
-        Self {
-            ending,
-            attempts: spent.attempts,
-            latency: spent.worked + spent.past_latency,
-        }
-    }
 }
 
 /// How a recorded exchange ended.

@@ -20,10 +20,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use runner_files::{Folder, Readers, Replacement};
 use runner_store::Digest;
 
+use crate::exchange::Code;
 use crate::memory::cache::{anonymous_key, masked_pairs};
 use crate::memory::remembered::{Cue, Ending, Envelope, NoTape, Take, Tape};
 use crate::policy::masker::Masker;
-use crate::wire::fault::Code;
 
 mod line;
 mod nearest;

@@ -11,33 +11,33 @@ use crate::policy::grants::Grants;
 use crate::wire::attempt::Answer;
 use crate::wire::bodies::Space;
 use crate::wire::class::{Class, ErrorBody, classify};
-use crate::wire::fault::Fault;
+use crate::wire::fault::WireFault;
 use crate::wire::request;
 
 /// How an attempt ended, with all that is said about it.
-pub(crate) struct Ended {
-    pub(crate) result: Result<Remembered, Fault>,
-    pub(crate) class: Class,
-    pub(crate) hint: Hint,
-    pub(crate) usage: Option<Cost>,
+pub(super) struct Ended {
+    pub(super) result: Result<Remembered, WireFault>,
+    pub(super) class: Class,
+    pub(super) hint: Hint,
+    pub(super) usage: Option<Cost>,
     /// Of its body, if it has one.
-    pub(crate) space: Option<Space>,
+    pub(super) space: Option<Space>,
 }
 
 impl Ended {
     /// What it counts as in budgets.
-    pub(crate) fn used(&self) -> Used {
+    pub(super) fn used(&self) -> Used {
         match (&self.result, self.usage) {
             (_, Some(usage)) => Used::Told(usage),
             (Ok(_), None) => Used::Untold,
             (
                 Err(
-                    Fault::TimedOut { .. }
-                    | Fault::ResponseTooLarge { .. }
-                    | Fault::CallTooLarge { .. }
-                    | Fault::NoSpace
-                    | Fault::Coded { .. }
-                    | Fault::Partial { .. },
+                    WireFault::TimedOut { .. }
+                    | WireFault::ResponseTooLarge { .. }
+                    | WireFault::CallTooLarge { .. }
+                    | WireFault::NoSpace
+                    | WireFault::Coded { .. }
+                    | WireFault::Partial { .. },
                 ),
                 None,
             ) => Used::Cut,
@@ -47,7 +47,7 @@ impl Ended {
 }
 
 /// Classifies an answer, reads what it says about limits, and takes the secrets out of it.
-pub(crate) fn judge(grants: &Grants, answer: Result<Answer, Fault>, space: Space) -> Ended {
+pub(super) fn judge(grants: &Grants, answer: Result<Answer, WireFault>, space: Space) -> Ended {
     let Answer {
         status,
         headers,

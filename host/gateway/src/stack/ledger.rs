@@ -13,7 +13,7 @@ use crate::clock::{Held, WorkClock};
 use crate::exchange::Spent;
 
 /// One exchange's account.
-pub(crate) struct Ledger<'a> {
+pub(super) struct Ledger<'a> {
     spent: Mutex<Spent>,
     clock: Option<&'a WorkClock>,
     _open: Option<Held>,
@@ -23,7 +23,7 @@ pub(crate) struct Ledger<'a> {
 
 impl<'a> Ledger<'a> {
     /// Opens an exchange on the call's clock.
-    pub(crate) fn open(clock: Option<&'a WorkClock>) -> Self {
+    pub(super) fn open(clock: Option<&'a WorkClock>) -> Self {
         Self {
             spent: Mutex::default(),
             clock,
@@ -34,7 +34,7 @@ impl<'a> Ledger<'a> {
 
     /// The account of a request that several callers wait for. It has no clock: each caller
     /// has its own, and learns through `on_wire` when it runs.
-    pub(crate) fn of_flight(on_wire: watch::Sender<bool>) -> Self {
+    pub(super) fn of_flight(on_wire: watch::Sender<bool>) -> Self {
         Self {
             spent: Mutex::default(),
             clock: None,
@@ -43,12 +43,12 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    pub(crate) fn spent(&self) -> Spent {
+    pub(super) fn spent(&self) -> Spent {
         *self.lock()
     }
 
     /// Runs `future` and books its time as waiting.
-    pub(crate) async fn waiting<F: Future>(&self, future: F) -> F::Output {
+    pub(super) async fn waiting<F: Future>(&self, future: F) -> F::Output {
         let _held = self.clock.map(WorkClock::wait);
         let _timer = Timer::start(|time| self.lock().waited += time);
         future.await
@@ -56,13 +56,13 @@ impl<'a> Ledger<'a> {
 
     /// Runs `future` while the clock runs on, and books its time as waiting: the work is
     /// another account's, which [`Self::adopt`] takes over.
-    pub(crate) async fn beside<F: Future>(&self, future: F) -> F::Output {
+    pub(super) async fn beside<F: Future>(&self, future: F) -> F::Output {
         let _timer = Timer::start(|time| self.lock().waited += time);
         future.await
     }
 
     /// Takes over what a shared request took; its attempts are one caller's only.
-    pub(crate) fn adopt(&self, flown: &Spent, is_payer: bool) {
+    pub(super) fn adopt(&self, flown: &Spent, is_payer: bool) {
         let mut spent = self.lock();
         spent.past_latency += flown.worked + flown.past_latency;
         if is_payer {
@@ -71,14 +71,14 @@ impl<'a> Ledger<'a> {
     }
 
     /// Notes what a remembered answer had taken.
-    pub(crate) fn remember(&self, latency: Duration, attempts: u32) {
+    pub(super) fn remember(&self, latency: Duration, attempts: u32) {
         let mut spent = self.lock();
         spent.past_latency += latency;
         spent.past_attempts += attempts;
     }
 
     /// Runs an attempt and books its time as work.
-    pub(crate) async fn working<F: Future>(&self, attempt: F) -> F::Output {
+    pub(super) async fn working<F: Future>(&self, attempt: F) -> F::Output {
         self.lock().attempts += 1;
         self.tell(true);
         let _timer = Timer::start(|time| {

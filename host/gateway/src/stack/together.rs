@@ -8,18 +8,35 @@ use runner_store::Digest;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::fault::Fault;
+use super::flight::{Landed, Route, take};
+use super::ledger::Ledger;
+use super::scope::CallScope;
 use super::{Passage, Stack, class_of, owe, reply};
 use crate::admission::budget::Claim;
-use crate::exchange::{CallScope, Exchange, Reply};
+use crate::exchange::{Exchange, Reply};
 use crate::memory::cache;
-use crate::memory::flights::{Landed, Route};
+use crate::memory::flights::Seat;
 use crate::memory::remembered::{Ending, Envelope, Held, Take};
 use crate::observer::Event;
 use crate::policy::grants::Grants;
-use crate::stack::ledger::Ledger;
 use crate::wire::bodies::Space;
-use crate::wire::fault::Fault;
 use crate::wire::request::{self, Signature};
+
+/// Waits for the end of the flight, on the caller's account: while the flight waits its clock
+/// stands still, and while the flight is on the wire it runs.
+async fn landed(seat: &mut Seat<Landed>, ledger: &Ledger<'_>) -> Landed {
+    loop {
+        let landed = if seat.is_on_wire() {
+            ledger.beside(seat.landed()).await
+        } else {
+            ledger.waiting(seat.landed()).await
+        };
+        if let Some(landed) = landed {
+            return landed;
+        }
+    }
+}
 
 /// A request that several callers wait for, with all that it needs to go on without them.
 struct Flight {
@@ -73,17 +90,21 @@ impl Stack {
                 };
                 Arc::clone(self).fly(flight, on_wire)
             });
-            let landed = seat.landed(passage.ledger).await;
-            if !has_tried && seat.tries_again(&landed) {
+            let landed = landed(&mut seat, passage.ledger).await;
+            // A refusal that will stand is everyone's. After one that may pass, those who only came
+            // along have not had a try of their own: they ask again together, and one of them
+            // leads. They do so once, lest many callers of a server that is down queue up for one
+            // try after the other.
+            if !has_tried && !seat.leads() && landed.may_pass() {
                 has_tried = true;
                 continue;
             }
             let pays = seat.pays();
             passage.ledger.adopt(&landed.spent, pays);
             if pays {
-                owe(passage, landed.take_claim());
+                owe(passage, take(&landed.claim));
             }
-            let space = landed.take_space();
+            let space = take(&landed.space);
             let reply = landed.result?;
             self.keep(passage, space, reply.body.len()).await?;
             let mut reply = Arc::unwrap_or_clone(reply);

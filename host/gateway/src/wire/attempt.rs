@@ -19,7 +19,7 @@ use crate::wire::bodies::Space;
 use crate::wire::class::Transport;
 use crate::wire::client::Clients;
 use crate::wire::coding::{self, Coding, Unpackable};
-use crate::wire::fault::Fault;
+use crate::wire::fault::WireFault;
 use crate::wire::redirect::{self, REDIRECT_LIMIT, Way};
 use crate::wire::request::{Draft, Prepared};
 use crate::wire::resolve::{OutOfReach, Unresolved};
@@ -59,12 +59,12 @@ pub(crate) async fn once(
     prepared: &Prepared<'_>,
     limit: Limit,
     space: &mut Space,
-) -> Result<Answer, Fault> {
+) -> Result<Answer, WireFault> {
     let deadline = Instant::now() + limit.left;
     let hops = follow(clients, grants, prepared, space);
     match tokio::time::timeout_at(deadline.into(), hops).await {
         Ok(result) => result,
-        Err(_) => Err(Fault::TimedOut {
+        Err(_) => Err(WireFault::TimedOut {
             origin: prepared.origin.to_string(),
             limit: limit.whole,
             is_own: limit.is_own,
@@ -77,7 +77,7 @@ async fn follow(
     grants: &Grants,
     prepared: &Prepared<'_>,
     space: &mut Space,
-) -> Result<Answer, Fault> {
+) -> Result<Answer, WireFault> {
     let mut draft = prepared.draft.clone();
     let mut redirects = 0;
     loop {
@@ -91,7 +91,7 @@ async fn follow(
                 return Err(grants.refuse_redirect(&prepared.origin, &target).into());
             }
             Way::Follow(_) if redirects == REDIRECT_LIMIT => {
-                return Err(Fault::TooManyRedirects {
+                return Err(WireFault::TooManyRedirects {
                     origin: prepared.origin.to_string(),
                     limit: REDIRECT_LIMIT,
                 });
@@ -109,7 +109,7 @@ async fn send(
     grants: &Grants,
     prepared: &Prepared<'_>,
     draft: &Draft,
-) -> Result<reqwest::Response, Fault> {
+) -> Result<reqwest::Response, WireFault> {
     let (mut url, mut headers): (Url, HeaderMap) = (draft.url.clone(), draft.headers.clone());
     if let Some(signature) = &prepared.signature {
         signature.sign(&mut url, &mut headers);
@@ -132,13 +132,13 @@ async fn whole(
     response: reqwest::Response,
     prepared: &Prepared<'_>,
     space: &mut Space,
-) -> Result<Answer, Fault> {
+) -> Result<Answer, WireFault> {
     const PARTIAL_CONTENT: u16 = 206;
     let origin = &prepared.origin;
     let mut answer = read(response, origin, space).await?;
     if answer.status == PARTIAL_CONTENT && prepared.signature.is_some() {
         let origin = origin.to_string();
-        return Err(Fault::Partial { origin });
+        return Err(WireFault::Partial { origin });
     }
     let coding = coding::coding(&answer.headers);
     if !answer.body.is_empty() && coding != Coding::Plain {
@@ -151,13 +151,13 @@ async fn whole(
 
 /// Takes the coding off an answer. Of a failure that can't be unpacked the status is left, which
 /// says more than that it can't be.
-fn unpack(answer: &mut Answer, coding: Coding, origin: &Origin) -> Result<(), Fault> {
+fn unpack(answer: &mut Answer, coding: Coding, origin: &Origin) -> Result<(), WireFault> {
     answer.body = match coding::unpacked(&answer.body, coding, RESPONSE_LIMIT) {
         Ok(plain) => plain,
         Err(Unpackable::TooLarge) => return Err(too_large(origin)),
         Err(Unpackable::Broken) if answer.status >= 400 => Vec::new(),
         Err(Unpackable::Broken) => {
-            return Err(Fault::Coded {
+            return Err(WireFault::Coded {
                 origin: origin.to_string(),
             });
         }
@@ -166,8 +166,8 @@ fn unpack(answer: &mut Answer, coding: Coding, origin: &Origin) -> Result<(), Fa
     Ok(())
 }
 
-fn too_large(origin: &Origin) -> Fault {
-    Fault::ResponseTooLarge {
+fn too_large(origin: &Origin) -> WireFault {
+    WireFault::ResponseTooLarge {
         origin: origin.to_string(),
         limit: RESPONSE_LIMIT,
     }
@@ -177,7 +177,7 @@ async fn read(
     mut response: reqwest::Response,
     origin: &Origin,
     space: &mut Space,
-) -> Result<Answer, Fault> {
+) -> Result<Answer, WireFault> {
     // What the server announces is believed when it is too much, not when it is little.
     let announced = response.content_length().unwrap_or(0);
     if announced > RESPONSE_LIMIT as u64 {
@@ -210,7 +210,7 @@ async fn read(
 }
 
 /// Sorts an error by the types in its chain; texts are passed on, never read.
-fn explain(error: &reqwest::Error, grants: &Grants, origin: &Origin) -> Fault {
+fn explain(error: &reqwest::Error, grants: &Grants, origin: &Origin) -> WireFault {
     if let Some(OutOfReach(place)) = find::<OutOfReach>(error) {
         return grants.refuse_address(origin, *place).into();
     }
@@ -222,7 +222,7 @@ fn explain(error: &reqwest::Error, grants: &Grants, origin: &Origin) -> Fault {
         // The only timeout of the client itself is that of connecting.
         Transport::Connect
     } else if error.is_builder() {
-        return Fault::Invalid("the URL and headers make no HTTP request".to_owned());
+        return WireFault::Invalid("the URL and headers make no HTTP request".to_owned());
     } else {
         Transport::Broken
     };
@@ -242,14 +242,14 @@ fn is_lasting(error: &rustls::Error) -> bool {
     )
 }
 
-fn transport(kind: Transport, origin: &Origin, error: &reqwest::Error) -> Fault {
+fn transport(kind: Transport, origin: &Origin, error: &reqwest::Error) -> WireFault {
     // The outer layers repeat the URL, which may hold a secret; the innermost has the
     // reason.
     let reason = causes(error)
         .last()
         .map(ToString::to_string)
         .unwrap_or_default();
-    Fault::Transport {
+    WireFault::Transport {
         origin: origin.to_string(),
         kind,
         detail: if reason.is_empty() {

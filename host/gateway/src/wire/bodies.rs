@@ -26,7 +26,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 
 use crate::exchange::RESPONSE_LIMIT;
-use crate::wire::fault::Fault;
+use crate::wire::fault::WireFault;
 
 #[cfg(test)]
 mod tests;
@@ -85,11 +85,11 @@ impl CallBodies {
     }
 
     /// Counts an answer of so many bytes that counted as `before`.
-    fn count(&self, bytes: usize, before: usize) -> Result<(), Fault> {
+    fn count(&self, bytes: usize, before: usize) -> Result<(), WireFault> {
         let mut of_call = self.lock();
         let sum = of_call.bytes - before + bytes;
         if bytes > before && sum > CALL_LIMIT {
-            return Err(Fault::CallTooLarge { limit: CALL_LIMIT });
+            return Err(WireFault::CallTooLarge { limit: CALL_LIMIT });
         }
         of_call.bytes = sum;
         Ok(())
@@ -171,13 +171,13 @@ pub(crate) struct Space {
 
 impl Space {
     /// The answer has so many bytes, or will have. Returns when there is space for them.
-    pub(crate) async fn grow(&mut self, bytes: usize) -> Result<(), Fault> {
+    pub(crate) async fn grow(&mut self, bytes: usize) -> Result<(), WireFault> {
         self.count(bytes)?;
         self.reserve(bytes).await
     }
 
     /// Counts the answer as one of so many bytes, for its call.
-    pub(crate) fn count(&mut self, bytes: usize) -> Result<(), Fault> {
+    pub(crate) fn count(&mut self, bytes: usize) -> Result<(), WireFault> {
         if let Some(call) = &self.call {
             call.count(bytes, self.bytes)?;
         }
@@ -186,7 +186,7 @@ impl Space {
     }
 
     /// Space for so many bytes, whatever the call counts.
-    pub(crate) async fn reserve(&mut self, bytes: usize) -> Result<(), Fault> {
+    pub(crate) async fn reserve(&mut self, bytes: usize) -> Result<(), WireFault> {
         let Some(call) = self.call.clone() else {
             return Ok(());
         };
@@ -210,7 +210,7 @@ impl Space {
             taken = in_line => self.take(taken.map(|permit| permit.expect(OPEN))),
             permit = beyond => call.go_beyond(permit.expect(OPEN)),
             () = with_others => {}
-            () = tokio::time::sleep(PATIENCE) => return Err(Fault::NoSpace),
+            () = tokio::time::sleep(PATIENCE) => return Err(WireFault::NoSpace),
         }
         Ok(())
     }
@@ -232,7 +232,7 @@ impl Space {
     }
 
     /// From now on it is an answer to `call`.
-    pub(crate) fn hand_over(&mut self, call: &Arc<CallBodies>) -> Result<(), Fault> {
+    pub(crate) fn hand_over(&mut self, call: &Arc<CallBodies>) -> Result<(), WireFault> {
         call.count(self.bytes, 0)?;
         if let Some(former) = self.call.replace(Arc::clone(call)) {
             former.uncount(self.bytes);

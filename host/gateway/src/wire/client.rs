@@ -19,7 +19,7 @@ use reqwest::{Client, ClientBuilder, Proxy, redirect, retry};
 use url::Url;
 
 use crate::policy::address::Reach;
-use crate::wire::fault::Fault;
+use crate::wire::fault::WireFault;
 use crate::wire::resolve::{GuardedResolver, Lookup, SystemLookup};
 
 /// Time for TCP and TLS to come about. Connections that take longer don't come at all;
@@ -104,7 +104,7 @@ impl Clients {
     }
 
     /// The client for a request to `url`.
-    pub(crate) fn get(&self, url: &Url, reach: Reach) -> Result<&Client, Fault> {
+    pub(crate) fn get(&self, url: &Url, reach: Reach) -> Result<&Client, WireFault> {
         let client = if self.is_proxied(url) {
             self.proxied.get_or_init(|| self.build_proxied())
         } else {
@@ -123,7 +123,7 @@ impl Clients {
         };
         client
             .as_ref()
-            .map_err(|error| Fault::Client(error.clone()))
+            .map_err(|error| WireFault::Client(error.clone()))
     }
 
     fn is_proxied(&self, url: &Url) -> bool {

@@ -16,12 +16,11 @@ use url::Url;
 
 use crate::exchange::{Exchange, REQUEST_LIMIT};
 use crate::lane::{Lane, NAME_LIMIT};
-use crate::memory::remembered::Envelope;
 use crate::policy::address::{self, Reach};
 use crate::policy::grants::{Credential, Grants, Refusal};
 use crate::policy::origin::Origin;
 use crate::policy::secret::{Scheme, Secret};
-use crate::wire::fault::Fault;
+use crate::wire::fault::WireFault;
 
 #[cfg(test)]
 mod tests;
@@ -95,7 +94,7 @@ pub(crate) fn prepare<'a>(
     grants: &'a Grants,
     agreed: &BTreeSet<Origin>,
     exchange: Exchange,
-) -> Result<Prepared<'a>, Fault> {
+) -> Result<Prepared<'a>, WireFault> {
     checked(grants, agreed, exchange, true)
 }
 
@@ -104,7 +103,7 @@ pub(crate) fn prepare_offline<'a>(
     grants: &'a Grants,
     agreed: &BTreeSet<Origin>,
     exchange: Exchange,
-) -> Result<Prepared<'a>, Fault> {
+) -> Result<Prepared<'a>, WireFault> {
     checked(grants, agreed, exchange, false)
 }
 
@@ -113,11 +112,12 @@ fn checked<'a>(
     agreed: &BTreeSet<Origin>,
     exchange: Exchange,
     sign: bool,
-) -> Result<Prepared<'a>, Fault> {
+) -> Result<Prepared<'a>, WireFault> {
     let method = method(&exchange.method)?;
     let url = url(&exchange.url)?;
-    let origin = Origin::of(&url)
-        .ok_or_else(|| Fault::Invalid(format!("'{}' is neither https nor http", url.scheme())))?;
+    let origin = Origin::of(&url).ok_or_else(|| {
+        WireFault::Invalid(format!("'{}' is neither https nor http", url.scheme()))
+    })?;
     let reach = reach(grants, agreed, &origin)?;
     let body = exchange.body.map(Bytes::from);
     if let Some(size) = body
@@ -126,7 +126,7 @@ fn checked<'a>(
         .filter(|size| *size > REQUEST_LIMIT)
     {
         let limit = REQUEST_LIMIT;
-        return Err(Fault::RequestTooLarge { size, limit });
+        return Err(WireFault::RequestTooLarge { size, limit });
     }
     let credential = match &exchange.credential {
         Some(name) => Some((name, grants.credential(name, &origin)?)),
@@ -171,31 +171,31 @@ fn reach(grants: &Grants, agreed: &BTreeSet<Origin>, origin: &Origin) -> Result<
     }
 }
 
-fn method(text: &str) -> Result<Method, Fault> {
+fn method(text: &str) -> Result<Method, WireFault> {
     let upper = text.to_ascii_uppercase();
     match Method::from_bytes(upper.as_bytes()) {
-        Ok(Method::CONNECT | Method::TRACE) | Err(_) => Err(Fault::Invalid(format!(
+        Ok(Method::CONNECT | Method::TRACE) | Err(_) => Err(WireFault::Invalid(format!(
             "the method {upper:?} can't be used"
         ))),
         Ok(method) => Ok(method),
     }
 }
 
-fn url(text: &str) -> Result<Url, Fault> {
+fn url(text: &str) -> Result<Url, WireFault> {
     if text.len() > URL_LIMIT {
-        return Err(Fault::Invalid(format!(
+        return Err(WireFault::Invalid(format!(
             "the URL is longer than {URL_LIMIT} bytes"
         )));
     }
     let mut url = Url::parse(text)
-        .map_err(|error| Fault::Invalid(format!("not an absolute URL: {error}")))?;
+        .map_err(|error| WireFault::Invalid(format!("not an absolute URL: {error}")))?;
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(Fault::Invalid(
+        return Err(WireFault::Invalid(
             "the URL has a user name or password in it".to_owned(),
         ));
     }
     if url.host_str().is_some_and(|host| host.len() > HOST_LIMIT) {
-        return Err(Fault::Invalid(format!(
+        return Err(WireFault::Invalid(format!(
             "the URL's host is longer than {HOST_LIMIT} bytes"
         )));
     }
@@ -207,35 +207,35 @@ fn headers(
     plugin: &str,
     pairs: &[(String, String)],
     scheme: Option<&Scheme>,
-) -> Result<HeaderMap, Fault> {
+) -> Result<HeaderMap, WireFault> {
     let total: usize = pairs
         .iter()
         .map(|(name, value)| name.len() + value.len())
         .sum();
     if total > HEADERS_LIMIT {
-        return Err(Fault::Invalid(format!(
+        return Err(WireFault::Invalid(format!(
             "the headers have more than {HEADERS_LIMIT} bytes"
         )));
     }
     let mut headers = HeaderMap::new();
     for (name, value) in pairs {
         let name = HeaderName::from_bytes(name.as_bytes())
-            .map_err(|_| Fault::Invalid(format!("{name:?} is not a header name")))?;
+            .map_err(|_| WireFault::Invalid(format!("{name:?} is not a header name")))?;
         if let Some(reason) = reserved(name.as_str(), scheme) {
-            return Err(Fault::Refused(Refusal::Reserved {
+            return Err(WireFault::Refused(Refusal::Reserved {
                 plugin: plugin.to_owned(),
                 what: format!("the header '{name}'"),
                 reason,
             }));
         }
         let value = HeaderValue::from_str(value).map_err(|_| {
-            Fault::Invalid(format!(
+            WireFault::Invalid(format!(
                 "the value of header '{name}' has control characters"
             ))
         })?;
         headers
             .try_append(name, value)
-            .map_err(|_| Fault::Invalid("too many headers".to_owned()))?;
+            .map_err(|_| WireFault::Invalid("too many headers".to_owned()))?;
     }
     Ok(headers)
 }
@@ -278,26 +278,12 @@ fn organization(headers: &HeaderMap) -> Option<String> {
 }
 
 /// A name of a lane, which is kept to the end of the run.
-fn short(what: &str, name: Option<String>) -> Result<Option<String>, Fault> {
+fn short(what: &str, name: Option<String>) -> Result<Option<String>, WireFault> {
     match name.as_ref().map(String::len) {
-        Some(bytes) if bytes > NAME_LIMIT => Err(Fault::Invalid(format!(
+        Some(bytes) if bytes > NAME_LIMIT => Err(WireFault::Invalid(format!(
             "the name of the {what} has {bytes} bytes, {NAME_LIMIT} are allowed"
         ))),
         _ => Ok(name),
-    }
-}
-
-impl Draft {
-    /// What may be remembered of it. `signature` only leaves its fingerprint.
-    pub(crate) fn envelope(&self, signature: Option<Signature<'_>>, repeat: u32) -> Envelope {
-        Envelope {
-            method: self.method.to_string(),
-            url: self.url.to_string(),
-            headers: pairs(&self.headers),
-            body: self.body.clone().unwrap_or_default(),
-            credential: signature.map(|signature| signature.secret.fingerprint()),
-            repeat,
-        }
     }
 }
 
@@ -313,13 +299,13 @@ pub(crate) fn pairs(headers: &HeaderMap) -> Vec<(String, String)> {
 }
 
 impl<'a> Signature<'a> {
-    fn of(name: &str, credential: &'a Credential) -> Result<Self, Fault> {
+    fn of(name: &str, credential: &'a Credential) -> Result<Self, WireFault> {
         let env = &credential.env;
         let secret = credential
             .secret
             .as_ref()
             .filter(|secret| !secret.is_empty())
-            .ok_or_else(|| Fault::NoSecret {
+            .ok_or_else(|| WireFault::NoSecret {
                 name: name.to_owned(),
                 env: env.clone(),
             })?;
@@ -328,7 +314,7 @@ impl<'a> Signature<'a> {
             secret,
         };
         if credential.scheme.header().is_some() && signature.header().is_none() {
-            return Err(Fault::UnusableSecret {
+            return Err(WireFault::UnusableSecret {
                 name: name.to_owned(),
                 env: env.clone(),
             });

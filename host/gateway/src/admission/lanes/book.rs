@@ -18,9 +18,9 @@ use runner_scheduler::{
 use tokio::sync::oneshot;
 
 use super::epoch::Epoch;
-use super::news::{LaneNotice, LaneStanding, LaneSummary};
+use super::summary::LaneSummary;
 use crate::lane::{Lane, MOST_LANES};
-use crate::observer::Observer;
+use crate::observer::{LaneNotice, LaneStanding, Observer};
 use crate::policy::masker::Masker;
 
 /// Between two looks at how lanes stand.

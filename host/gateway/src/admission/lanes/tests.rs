@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
 use crate::lane::MOST_LANES;
-use crate::observer::Notice;
+use crate::observer::{LaneNotice, LaneStanding, Notice};
 
 mod end;
 mod stress;

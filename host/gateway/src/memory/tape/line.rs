@@ -10,11 +10,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
+use crate::exchange::Code;
 use crate::memory::cache::masked;
 use crate::memory::remembered::{Ending, Envelope, Remembered, Take};
 use crate::policy::masker::Masker;
-use crate::wire::class::Class;
-use crate::wire::fault::Code;
+use runner_scheduler::Class;
 
 /// The first line of a recording.
 pub(super) const HEAD: &str = r#"{"recording":"runner","version":1}"#;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::*;
+use crate::exchange::Code;
 use crate::memory::remembered::{Ending, Remembered};
 use crate::policy::secret::Secret;
-use crate::wire::class::Class;
-use crate::wire::fault::Code;
+use runner_scheduler::Class;
 
 const KEY: &str = "sk-test-0123456789";
 

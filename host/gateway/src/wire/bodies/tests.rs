@@ -20,7 +20,7 @@ async fn a_call_that_holds_too_much_is_refused_until_its_guest_has_it() {
     let mut third = bodies.space("acme", &call);
     assert_eq!(
         third.grow(1).await,
-        Err(Fault::CallTooLarge { limit: CALL_LIMIT })
+        Err(WireFault::CallTooLarge { limit: CALL_LIMIT })
     );
     call.delivered();
     third.grow(RESPONSE_LIMIT).await.unwrap();
@@ -104,7 +104,7 @@ async fn a_line_that_does_not_move_is_left() {
         held.push(space);
     }
     let mut waiting = bodies.space("acme", &a_call());
-    assert_eq!(waiting.grow(RESPONSE_LIMIT).await, Err(Fault::NoSpace));
+    assert_eq!(waiting.grow(RESPONSE_LIMIT).await, Err(WireFault::NoSpace));
 }
 
 #[tokio::test]

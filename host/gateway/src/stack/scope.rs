@@ -1,0 +1,35 @@
+//! The call that an exchange belongs to.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::admission::budget::Tab;
+use crate::admission::scheduling::Scheduling;
+use crate::clock::WorkClock;
+use crate::wire::bodies::CallBodies;
+
+/// The bounds of the call that an exchange belongs to.
+#[derive(Debug, Clone, Default)]
+pub struct CallScope {
+    /// Ends the exchange at once, wherever it is.
+    pub cancel: CancellationToken,
+    /// Ends the exchange, waiting included. `None`: no end but the other bounds.
+    pub deadline: Option<Instant>,
+    /// Stands still while all of the call's exchanges wait.
+    pub clock: Option<WorkClock>,
+    /// Retries allowed, whatever `scheduling` says.
+    pub max_retries: Option<u32>,
+    /// What the user set for whoever makes the call.
+    pub scheduling: Arc<Scheduling>,
+    /// Repeat index: each has its own space in the cache.
+    pub repeat: u32,
+    /// Whatever tells the run which call this is; handed to the observer as it is. Equal
+    /// requests of a recording are told apart by it.
+    pub tag: u64,
+    /// Whose budgets pay; `None`: nothing is limited.
+    pub tab: Option<Arc<Tab>>,
+    /// Counts the answers that the call holds.
+    pub bodies: Arc<CallBodies>,
+}

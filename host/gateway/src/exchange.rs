@@ -5,7 +5,7 @@ use std::time::Duration;
 use runner_scheduler::Class;
 
 /// Largest request body. A prompt with images stays far below it.
-pub const REQUEST_LIMIT: usize = 16 << 20;
+pub(crate) const REQUEST_LIMIT: usize = 16 << 20;
 
 /// Largest response body, counted as it arrives. Generated images and audio in base64 are
 /// the largest honest ones.
@@ -24,7 +24,7 @@ pub struct Exchange {
     pub url: String,
     /// Headers in order. The host's own ones are refused.
     pub headers: Vec<(String, String)>,
-    /// Body, at most [`REQUEST_LIMIT`].
+    /// Body, at most 16 MiB.
     pub body: Option<Vec<u8>>,
     /// Name of a granted credential.
     pub credential: Option<String>,

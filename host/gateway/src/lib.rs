@@ -42,26 +42,22 @@ mod stack;
 mod wire;
 
 pub use admission::budget::{
-    AccountId, Bill, Budget, Exceeded, Measure, Owner, Price, Said, Statement, Tab, Till,
-    UsedTokens,
+    AccountId, Bill, Budget, Measure, Owner, Price, Said, Statement, Tab, Till, UsedTokens,
 };
 pub use admission::lanes::LaneSummary;
 pub use admission::scheduling::Scheduling;
 pub use clock::{Pause, WorkClock};
 pub use exchange::{
-    CacheMode, Code, DEFAULT_TIMEOUT, Exchange, ExchangeError, REQUEST_LIMIT, RESPONSE_LIMIT,
-    Reply, Spent,
+    CacheMode, Code, DEFAULT_TIMEOUT, Exchange, ExchangeError, RESPONSE_LIMIT, Reply, Spent,
 };
 pub use lane::Lane;
 pub use memory::cache::{DiskCache, KEY_VERSION};
-pub use memory::remembered::{
-    Cue, Ending, Envelope, Held, NoTape, Remembered, ResponseCache, Take, Tape,
-};
+pub use memory::remembered::{Cue, Ending, Envelope, Held, Remembered, ResponseCache, Take, Tape};
 pub use memory::tape::{Exchanges, Playback, Recording, TapeError};
-pub use observer::{Event, LaneNotice, LaneStanding, Notice, Observer, Unobserved};
-pub use policy::address::{Place, Reach, needs_agreement, place};
+pub use observer::{Event, LaneNotice, LaneStanding, Notice, Observer};
+pub use policy::address::{Place, needs_agreement};
 pub use policy::grants::{Credential, Grants, Refusal};
-pub use policy::masker::{MASK, Masker, SHORTEST_MASKED};
+pub use policy::masker::{Masker, SHORTEST_MASKED};
 pub use policy::origin::{Naming, Origin, OriginPattern, PatternError};
 pub use policy::secret::{Fingerprint, Scheme, SchemeError, Secret, TooLong};
 pub use runner_scheduler::{Class, Counts, Limit, Policy};

@@ -85,7 +85,7 @@ pub trait Observer: Send + Sync {
 
 /// Ignores everything.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Unobserved;
+pub(crate) struct Unobserved;
 
 impl Observer for Unobserved {
     fn observe(&self, _notice: &Notice<'_>) {}

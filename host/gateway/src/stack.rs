@@ -1,14 +1,12 @@
 //! The stack itself: the order in which an exchange passes the stages.
 //!
 //! Nothing is decided here that a stage could decide; this file only knows the order, and
-//! keeps the account of time. Cancellation and the deadline are raced against the whole
-//! passage, so that no queue, pause or transfer outlives them, and no stage has to think
-//! of them.
+//! keeps the account of time. An exchange is cancelled by dropping its future: no queue, pause or
+//! transfer outlives it, and no stage has to think of that.
 
 use std::collections::BTreeSet;
-use std::future::pending;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use runner_scheduler::{Class, Next, Refusal};
 
@@ -140,24 +138,12 @@ impl Gateway {
     ) -> Result<Reply, ExchangeError> {
         let ledger = Ledger::open(scope.clock.as_ref());
         let _visit = scope.tab.as_deref().map(Tab::visit);
-        let result = tokio::select! {
-            biased;
-            () = scope.cancel.cancelled() => Err(Fault::Cancelled),
-            result = self.0.pass(grants, exchange, scope, &ledger) => result,
-            () = until(scope.deadline) => Err(Fault::PastDeadline),
-        };
+        let result = self.0.pass(grants, exchange, scope, &ledger).await;
         let spent = ledger.spent();
         match result {
             Ok(reply) => Ok(Reply { spent, ..reply }),
             Err(fault) => Err(fault.into_error(grants, spent)),
         }
-    }
-}
-
-async fn until(deadline: Option<Instant>) {
-    match deadline {
-        Some(at) => tokio::time::sleep_until(at.into()).await,
-        None => pending().await,
     }
 }
 
@@ -269,8 +255,6 @@ impl Stack {
             plugin: passage.grants.plugin(),
             scheduling: &passage.scope.scheduling,
             cost: guess.cost(),
-            deadline: passage.scope.deadline,
-            max_retries: passage.scope.max_retries,
             masker: passage.grants.masker(),
         })
     }
@@ -314,11 +298,11 @@ impl Stack {
     }
 }
 
-/// What an exchange comes to that is not sent (again). If only its time is too short for
-/// another attempt, or the server is given up, the last one stands: it says most.
+/// What an exchange comes to that is not sent (again). If the server is given up, its last answer
+/// stands: it says most.
 fn unsent(turn: &Turn<'_>, why: Refusal, last: Option<Ended>) -> Result<Ended, Fault> {
     match (why, last) {
-        (Refusal::DeadlineInQueue { .. } | Refusal::Down { .. }, Some(last)) => Ok(last),
+        (Refusal::Down { .. }, Some(last)) => Ok(last),
         (why, _) => Err(Fault::Unsent {
             lane: turn.lane_name(),
             why,

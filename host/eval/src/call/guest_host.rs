@@ -82,7 +82,6 @@ impl Host for GuestHost {
             tag: tag(self.scope.case),
             tab: self.tab.clone(),
             bodies: self.bodies.clone(),
-            ..runner_gateway::CallScope::default()
         };
         let open = self.scope.meter.open();
         let gateway = &self.scope.context.gateway;

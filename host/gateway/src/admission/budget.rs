@@ -31,6 +31,7 @@ mod till;
 
 pub(crate) use accounts::Used;
 pub use price::{Price, UsedTokens};
-pub use terms::{AccountId, Budget, Exceeded, Measure, Owner, Said, Statement};
+pub(crate) use terms::Exceeded;
+pub use terms::{AccountId, Budget, Measure, Owner, Said, Statement};
 pub(crate) use till::Claim;
 pub use till::{Bill, Tab, Till};

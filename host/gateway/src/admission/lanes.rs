@@ -20,7 +20,6 @@
 //! neither pace nor retries, and a place in its line is lost with every refused attempt.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
 
 use runner_scheduler::{Class, Cost, Demand, End, Hint, JobId, LaneId, Next, Refusal, Time};
 use tokio::sync::{Notify, oneshot};
@@ -55,10 +54,6 @@ pub(crate) struct Entrant<'a> {
     pub(crate) scheduling: &'a Scheduling,
     /// Estimate for one attempt.
     pub(crate) cost: Cost,
-    /// When its answer is worth nothing any more.
-    pub(crate) deadline: Option<Instant>,
-    /// Retries allowed, whatever the provider's config says.
-    pub(crate) max_retries: Option<u32>,
     /// Takes secrets out of the lane's name.
     pub(crate) masker: &'a Masker,
 }
@@ -80,14 +75,12 @@ impl Lanes {
     /// Takes a place in the line of a lane. Must be called within a tokio runtime.
     pub(crate) fn enter(&self, entrant: &Entrant<'_>) -> Turn<'_> {
         self.keeper.get_or_init(|| Keeper::start(&self.shared));
-        let deadline = entrant.deadline.map(|at| self.shared.epoch.time(at.into()));
         let (lane, job, verdict) = self.shared.with(|book, now| {
             let policy = entrant.scheduling.policy;
             let lane = book.lane(entrant.lane, entrant.plugin, policy, entrant.masker);
             let demand = Demand {
                 cost: entrant.cost,
-                deadline,
-                max_retries: entrant.max_retries.or(entrant.scheduling.max_retries),
+                max_retries: entrant.scheduling.max_retries,
                 limits: book.limits(&entrant.scheduling.limits),
             };
             let job = book.scheduler.offer(now, lane, demand);

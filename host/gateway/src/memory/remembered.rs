@@ -135,7 +135,7 @@ pub trait Tape: Send + Sync {
 
 /// Neither records nor replays.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NoTape;
+pub(crate) struct NoTape;
 
 impl Tape for NoTape {
     fn is_recording(&self) -> bool {

@@ -46,7 +46,7 @@ impl fmt::Display for Place {
 
 /// How far an origin may lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Reach {
+pub(crate) enum Reach {
     /// Granted by a wildcard: public addresses only.
     Public,
     /// Written out: this machine too.
@@ -109,7 +109,7 @@ pub fn needs_agreement(origin: &Origin, found: &[IpAddr]) -> Option<Place> {
 
 /// Where `address` lies. An IPv4 address inside an IPv6 one (mapped, compatible, 6to4,
 /// NAT64) counts as itself, since that is where packets end up.
-pub fn place(address: IpAddr) -> Place {
+pub(crate) fn place(address: IpAddr) -> Place {
     match address {
         IpAddr::V4(v4) => place_v4(v4),
         IpAddr::V6(v6) => embedded_v4(v6).map_or_else(|| place_v6(v6), place_v4),

@@ -37,14 +37,14 @@ mod tests;
 use lines::Unbroken;
 
 /// What stands where a secret was.
-pub const MASK: &str = "[masked]";
+pub(crate) const MASK: &str = "[masked]";
 
 /// Secrets shorter than this many bytes are not masked. No API gives out keys as short;
 /// what people do set is a dummy for a local server (`none`, `ollama`, `test`), and
 /// masking that would eat the same word out of every answer.
 pub const SHORTEST_MASKED: usize = 8;
 
-/// Replaces every form of its secrets by [`MASK`]. Cheap to clone.
+/// Replaces every form of its secrets by `[masked]`. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Masker {
     forms: Arc<BTreeSet<Vec<u8>>>,
@@ -118,7 +118,7 @@ impl Masker {
     }
 
     /// The same for a buffer that is owned, without copying it when it is clean.
-    pub fn mask_owned(&self, bytes: Vec<u8>) -> Vec<u8> {
+    pub(crate) fn mask_owned(&self, bytes: Vec<u8>) -> Vec<u8> {
         match self.mask_bytes(&bytes) {
             Cow::Borrowed(_) => bytes,
             Cow::Owned(masked) => masked,

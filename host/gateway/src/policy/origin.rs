@@ -75,11 +75,6 @@ impl Origin {
             Host::Ipv6(v6) => Some(v6.into()),
         }
     }
-
-    /// Whether the transport is encrypted and authenticated.
-    pub fn is_https(&self) -> bool {
-        self.scheme == Web::Https
-    }
 }
 
 impl fmt::Display for Origin {

@@ -1,6 +1,6 @@
 //! Why an exchange gave no response.
 //!
-//! `Fault` is what the stages of the gateway raise, with its parts as fields;
+//! `Fault` is what the stages raise, with its parts as fields;
 //! [`ExchangeError`] is what leaves the gateway: a code to act on and a message in which
 //! every secret is masked, whatever the parts were (a redirect's target, for one, is
 //! written by the server).
@@ -19,8 +19,6 @@ use crate::wire::fault::WireFault;
 pub(super) enum Fault {
     #[error(transparent)]
     Wire(#[from] WireFault),
-    #[error("the time for this call was up")]
-    PastDeadline,
     #[error("{method} {url} is not in the recording{nearest}")]
     NotRecorded {
         method: String,
@@ -40,8 +38,6 @@ pub(super) enum Fault {
     },
     #[error(transparent)]
     OverBudget(#[from] Exceeded),
-    #[error("cancelled")]
-    Cancelled,
 }
 
 /// Why the scheduler did not let a request go, and what to do about it.
@@ -70,10 +66,6 @@ fn reason(why: &scheduler::Refusal) -> String {
              runs and that its address is right",
             lasted.as_secs_f64()
         ),
-        Why::DeadlineInQueue { needed } => format!(
-            "with its turn and its answer it would need {:.1} s, more than this call has left",
-            needed.as_secs_f64()
-        ),
         Why::UnknownLimit => {
             "it falls under a limit that was never declared, which is a bug in runner".to_owned()
         }
@@ -85,7 +77,6 @@ impl Fault {
     pub(super) fn code(&self) -> Code {
         match self {
             Self::Wire(fault) => fault.code(),
-            Self::PastDeadline => Code::Timeout,
             Self::OverBudget(_) => Code::Budget,
             Self::NotRecorded { .. } => Code::Other,
             Self::Unsent { why, .. } => match why {
@@ -94,11 +85,9 @@ impl Fault {
                 scheduler::Refusal::Auth => Code::Auth,
                 scheduler::Refusal::NotFound => Code::NotFound,
                 scheduler::Refusal::Down { .. } => Code::Transient,
-                scheduler::Refusal::DeadlineInQueue { .. } => Code::Timeout,
                 scheduler::Refusal::UnknownLimit => Code::Other,
                 scheduler::Refusal::Draining => Code::Cancelled,
             },
-            Self::Cancelled => Code::Cancelled,
             Self::Replayed { code, .. } => *code,
         }
     }
@@ -108,13 +97,11 @@ impl Fault {
         match self {
             Self::Wire(fault) => fault.class(),
             Self::Replayed { class, .. } => *class,
-            Self::PastDeadline => Class::Timeout,
             Self::Unsent { why, .. } => match why {
                 scheduler::Refusal::QuotaExhausted { .. } => Class::QuotaExhausted,
                 scheduler::Refusal::Auth => Class::Auth,
                 scheduler::Refusal::NotFound => Class::NotFound,
                 scheduler::Refusal::Down { .. } => Class::Transient,
-                scheduler::Refusal::DeadlineInQueue { .. } => Class::Timeout,
                 scheduler::Refusal::Oversize { .. }
                 | scheduler::Refusal::UnknownLimit
                 | scheduler::Refusal::Draining => Class::Permanent,

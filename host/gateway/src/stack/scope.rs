@@ -1,9 +1,6 @@
 //! The call that an exchange belongs to.
 
 use std::sync::Arc;
-use std::time::Instant;
-
-use tokio_util::sync::CancellationToken;
 
 use crate::admission::budget::Tab;
 use crate::admission::scheduling::Scheduling;
@@ -13,14 +10,8 @@ use crate::wire::bodies::CallBodies;
 /// The bounds of the call that an exchange belongs to.
 #[derive(Debug, Clone, Default)]
 pub struct CallScope {
-    /// Ends the exchange at once, wherever it is.
-    pub cancel: CancellationToken,
-    /// Ends the exchange, waiting included. `None`: no end but the other bounds.
-    pub deadline: Option<Instant>,
     /// Stands still while all of the call's exchanges wait.
     pub clock: Option<WorkClock>,
-    /// Retries allowed, whatever `scheduling` says.
-    pub max_retries: Option<u32>,
     /// What the user set for whoever makes the call.
     pub scheduling: Arc<Scheduling>,
     /// Repeat index: each has its own space in the cache.

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use runner_store::Digest;
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
 use super::fault::Fault;
 use super::flight::{Landed, Route, take};
@@ -63,7 +62,7 @@ impl Stack {
             plugin: passage.grants.plugin().to_owned(),
             lane: prepared.lane.clone(),
             budget: passage.budget,
-            max_retries: passage.scope.max_retries,
+            max_retries: passage.scope.scheduling.max_retries,
             payers: passage
                 .scope
                 .tab
@@ -79,8 +78,6 @@ impl Stack {
                     grants: passage.grants.clone(),
                     exchange: exchange.clone(),
                     scope: CallScope {
-                        cancel: CancellationToken::new(),
-                        deadline: None,
                         clock: None,
                         ..passage.scope.clone()
                     },

@@ -93,7 +93,7 @@ impl fmt::Display for Owner {
 
 /// Why something was not sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Exceeded {
+pub(crate) enum Exceeded {
     /// A limit is reached.
     #[error("not run: the budget of {owner} is spent ({}); to run it: {}", .measure.of(*.spent, *.limit), larger(.owner, *.measure))]
     Spent {

@@ -19,12 +19,7 @@ impl Epoch {
     }
 
     pub(super) fn now(&self) -> Time {
-        self.time(Instant::now())
-    }
-
-    /// What was before the epoch is its beginning.
-    pub(super) fn time(&self, at: Instant) -> Time {
-        Time::ZERO + at.saturating_duration_since(self.0)
+        Time::ZERO + self.0.elapsed()
     }
 
     /// `None` for a time that is never reached.

@@ -47,7 +47,6 @@ struct Caller {
     lane: Lane,
     plugin: &'static str,
     scheduling: Scheduling,
-    deadline: Option<Instant>,
 }
 
 impl Caller {
@@ -60,7 +59,6 @@ impl Caller {
             },
             plugin: "acme",
             scheduling: Scheduling::default(),
-            deadline: None,
         }
     }
 
@@ -80,8 +78,6 @@ impl Caller {
             plugin: self.plugin,
             scheduling: &self.scheduling,
             cost: Cost::default(),
-            deadline: self.deadline.map(Into::into),
-            max_retries: None,
             masker: &Masker::default(),
         })
     }
@@ -224,24 +220,6 @@ async fn a_used_up_quota_ends_its_lane_at_once_and_no_other() {
     assert_eq!(used_up.enter(&lanes).wait().await, refused);
     assert_eq!(other.pass(&lanes, ms(0)).await, Ok(()));
     assert!(begun.elapsed() < ms(10));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_deadline_that_would_pass_in_the_line_is_refused_before_it_has() {
-    let (lanes, _) = lanes();
-    let mut caller = Caller::of("gpt");
-    let mut blocking = caller.enter(&lanes);
-    assert_eq!(blocking.wait().await, Ok(()));
-    blocking.finish(Class::Throttled, &asks_for(ms(5000)), None);
-    drop(blocking);
-    caller.deadline = Some(Instant::now() + ms(1000));
-    let begun = Instant::now();
-    let refused = caller.enter(&lanes).wait().await;
-    assert!(
-        matches!(refused, Err(Refusal::DeadlineInQueue { .. })),
-        "{refused:?}"
-    );
-    assert!(begun.elapsed() <= ms(1001), "{:?}", begun.elapsed());
 }
 
 #[tokio::test(start_paused = true)]

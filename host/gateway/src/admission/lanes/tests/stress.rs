@@ -15,7 +15,6 @@ struct Fate {
     attempts: Vec<(u64, Class, Option<u64>)>,
     /// When whoever asked for it goes away.
     patience: Option<u64>,
-    deadline: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,22 +43,19 @@ fn fate() -> impl Strategy<Value = Fate> {
         0u64..5000,
         prop::collection::vec(attempt, 1..5),
         prop::option::of(0u64..8000),
-        prop::option::weighted(0.2, 0u64..20_000),
     )
-        .prop_map(|(bucket, begins, attempts, patience, deadline)| Fate {
+        .prop_map(|(bucket, begins, attempts, patience)| Fate {
             bucket,
             begins,
             attempts,
             patience,
-            deadline,
         })
 }
 
 /// Lives an exchange through.
 async fn live(lanes: Arc<Lanes>, fate: Fate) -> Ending {
     sleep(ms(fate.begins)).await;
-    let mut caller = Caller::of(["a", "b", "c"][fate.bucket]).at_most(2);
-    caller.deadline = fate.deadline.map(|left| Instant::now() + ms(left));
+    let caller = Caller::of(["a", "b", "c"][fate.bucket]).at_most(2);
     let life = async {
         let mut turn = caller.enter(&lanes);
         for (length, class, wait) in fate.attempts.iter().cycle() {

@@ -28,6 +28,7 @@ impl Ended {
     /// What it counts as in budgets.
     pub(super) fn used(&self) -> Used {
         match (&self.result, self.usage) {
+            (Ok(response), _) if response.status >= 400 => Used::Nothing,
             (_, Some(usage)) => Used::Told(usage),
             (Ok(_), None) => Used::Untold,
             (

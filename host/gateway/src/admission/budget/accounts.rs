@@ -1,24 +1,21 @@
-//! What is reserved and spent, and who may go. Pure; the rules are in the parent module.
+//! What is reserved and spent, who may go, and in which order. Pure; the rules are in the parent
+//! module.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use runner_scheduler::Cost as Tokens;
 
-use super::price::Price;
+use super::estimate::{Amounts, Bound, Learnt, Used, Want, total};
 use super::terms::{AccountId, Budget, Exceeded, Measure, Owner, Said, Statement};
-use crate::admission::tokens::{Guess, USUAL_OUTPUT};
 use crate::lane::{Lane, MOST_LANES};
 
 #[cfg(test)]
 mod tests;
 
-/// One amount for each [`Measure`].
-type Amounts = [u64; 3];
-
 /// Sums of what is on the way, wide enough that none is cut: all of it is given back.
 type Sums = [u128; 3];
 
-/// A reservation.
+/// An exchange from its asking on. Who asks later has a larger one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct ClaimId(u64);
 
@@ -30,41 +27,9 @@ struct Account {
     reserved: Sums,
 }
 
-/// What a lane's calls took so far.
-#[derive(Debug, Default)]
-struct Learnt {
-    /// Longest answer, in tokens.
-    output: Option<u64>,
-    /// Dearest call.
-    cost: Option<u64>,
-    /// A call was answered and stated no cost, and none ever did.
-    is_unpriced: bool,
-    /// The claim that goes alone.
-    alone: Option<ClaimId>,
-}
-
-/// What an exchange asks for.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Want<'a> {
-    /// All of them pay.
-    pub(super) accounts: &'a [AccountId],
-    /// Who sends it.
-    pub(super) plugin: &'a str,
-    pub(super) lane: &'a Lane,
-    /// Its tokens.
-    pub(super) guess: Guess,
-    /// What they cost, if the user said so.
-    pub(super) price: Option<Price>,
-    /// It belongs to a provider's call, which has a cost.
-    pub(super) has_cost: bool,
-}
-
 #[derive(Debug)]
 struct Open {
-    accounts: Vec<AccountId>,
-    lane: Lane,
-    price: Option<Price>,
-    has_cost: bool,
+    want: Want,
     reserved: Amounts,
     /// What an attempt is taken for that doesn't say what it used.
     presumed: Tokens,
@@ -75,37 +40,34 @@ struct Open {
     on_wire: bool,
 }
 
-/// What an attempt used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Used {
-    /// As the answer says.
-    Told(Tokens),
-    /// There was an answer, which doesn't say.
-    Untold,
-    /// It was cut off; the server may have worked on it to the end.
-    Cut,
-    /// It never got so far.
-    Nothing,
-}
-
-/// What becomes of a [`Want`].
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// Reserved.
-    Granted(ClaimId),
-    /// There may be room once something that is on the way has been settled.
-    Wait,
-    /// There will be none.
+/// What becomes of a [`Want`], whoever else waits.
+#[derive(Debug)]
+enum Verdict {
+    /// It may go, with the others or alone.
+    Go { bounds: [Bound; 3], is_alone: bool },
+    /// Another call of its lane goes alone, and will show more.
+    WaitForLane,
+    /// Nothing is left beside what is on the way.
+    WaitForRoom,
+    /// It will never go.
     Refused(Exceeded),
 }
+
+/// The line of those who ask for the same: their lane, and who pays.
+type Line = (Lane, Vec<AccountId>);
 
 /// The budgets of a run.
 #[derive(Debug, Default)]
 pub(super) struct Accounts {
     list: Vec<Account>,
     lanes: HashMap<Lane, Learnt>,
+    /// The claim of a lane that goes alone.
+    alone: HashMap<Lane, ClaimId>,
     /// How many of them each plugin has opened.
     opened: HashMap<String, usize>,
+    /// Those who wait; no line is empty.
+    lines: BTreeMap<Line, BTreeMap<ClaimId, Want>>,
+    /// Those who may go.
     open: HashMap<ClaimId, Open>,
     next: u64,
 }
@@ -139,85 +101,100 @@ impl Accounts {
         self.list.iter().flat_map(of).collect()
     }
 
-    /// Decides on an exchange that is about to leave the machine.
-    pub(super) fn reserve(&mut self, want: &Want<'_>) -> Verdict {
-        let rest = self.rest(want);
-        let want = &Want {
-            lane: rest.as_ref().unwrap_or(want.lane),
-            ..*want
+    /// Puts an exchange of `plugin` into its line. [`Self::decide`] says what becomes of it.
+    pub(super) fn ask(&mut self, plugin: &str, want: Want) -> ClaimId {
+        let id = ClaimId(self.next);
+        self.next += 1;
+        let want = Want {
+            lane: self.lane(plugin, want.lane),
+            ..want
         };
-        let bounds = self.bounds(want);
-        if let Some(exceeded) = self.refusal(want, bounds) {
-            return Verdict::Refused(exceeded);
-        }
-        let alone = self.lanes.get(want.lane).and_then(|lane| lane.alone);
-        let (mut fits, mut has_room) = (true, true);
-        for (account, measure, limit) in self.limits(want.accounts) {
-            let place = measure as usize;
-            let (taken, limit) = (account.taken(measure), u128::from(limit));
-            // What takes none of it may go when more than it is spent.
-            let fits_in = |bound| bound == 0 || taken + u128::from(bound) <= limit;
-            let fitting = bounds[place].is_some_and(fits_in);
-            fits &= fitting;
-            // Requests are exact: without one left there is nothing to go alone with.
-            has_room &= fitting || (measure != Measure::Requests && taken < limit);
-        }
-        if fits {
-            return Verdict::Granted(self.grant(want, bounds, false));
-        }
-        if has_room && alone.is_none() {
-            return Verdict::Granted(self.grant(want, bounds, true));
-        }
-        Verdict::Wait
+        let line = (want.lane.clone(), want.accounts.clone());
+        self.lines.entry(line).or_default().insert(id, want);
+        id
     }
 
-    /// The lane of what is too many: a plugin that invents one for each exchange must not fill the
-    /// memory, nor have each go alone.
-    fn rest(&self, want: &Want<'_>) -> Option<Lane> {
-        let opened = self.opened.get(want.plugin).copied().unwrap_or_default();
-        let is_full = opened >= MOST_LANES && !self.lanes.contains_key(want.lane);
-        is_full.then(|| Lane::rest_of(want.plugin))
+    /// The lane, opened if need be. Those that are too many are one: a plugin that invents one for
+    /// each exchange must not fill the memory, nor have each go alone.
+    fn lane(&mut self, plugin: &str, lane: Lane) -> Lane {
+        if self.lanes.contains_key(&lane) {
+            return lane;
+        }
+        let opened = self.opened.entry(plugin.to_owned()).or_default();
+        let is_full = *opened >= MOST_LANES;
+        *opened += usize::from(!is_full);
+        let lane = if is_full { Lane::rest_of(plugin) } else { lane };
+        self.lanes.entry(lane.clone()).or_default();
+        lane
     }
 
-    /// The most that an exchange will take of each measure; `None`: not known yet.
-    fn bounds(&self, want: &Want<'_>) -> [Option<u64>; 3] {
-        let learnt = self.lanes.get(want.lane);
-        let twice = |most: u64| most.saturating_mul(2);
-        let longest = learnt.and_then(|lane| lane.output).map(twice);
-        // What is taken for no prompt to a model may be one, as its lane shows.
-        let guessed = want.guess.output.filter(|_| !want.guess.is_nothing());
-        let output = guessed.or(longest).or(want.guess.output);
-        let tokens = output.map(|output| Tokens {
-            input_tokens: want.guess.input,
-            output_tokens: output,
-        });
-        let cost = match want.price {
-            _ if !want.has_cost => Some(0),
-            Some(price) => tokens.map(|tokens| price.nano(tokens)),
-            None => learnt.and_then(|lane| lane.cost).map(twice),
-        };
-        [Some(1), tokens.map(total), cost]
-    }
-
-    /// Why it will never go.
-    fn refusal(&self, want: &Want<'_>, bounds: [Option<u64>; 3]) -> Option<Exceeded> {
-        let is_unpriced = want.has_cost
-            && want.price.is_none()
-            && self
-                .lanes
-                .get(want.lane)
-                .is_some_and(|lane| lane.is_unpriced);
-        self.limits(want.accounts)
-            .find_map(|(account, measure, limit)| {
-                let spent = account.spent[measure as usize];
-                if measure == Measure::Cost && is_unpriced {
-                    let owner = account.owner.clone();
-                    return Some(Exceeded::Unpriced { owner });
+    /// Decides on the first of those who wait that may go by now, or never will; `None` when all
+    /// others wait on. To be asked after every change until it says so.
+    ///
+    /// In a line it is the turn of the first. Between lines the earlier goes first, too: nobody
+    /// takes what somebody earlier waits for. Only who waits for its lane to show something lets
+    /// the others pass: it doesn't lack room.
+    pub(super) fn decide(&mut self) -> Option<(ClaimId, Result<(), Exceeded>)> {
+        let firsts = self.lines.values().filter_map(BTreeMap::first_key_value);
+        let mut firsts: Vec<(&ClaimId, &Want)> = firsts.collect();
+        firsts.sort_unstable_by_key(|(id, _)| **id);
+        let mut awaited: Vec<AccountId> = Vec::new();
+        let decided = firsts.into_iter().find_map(|(id, want)| {
+            let is_behind = want.accounts.iter().any(|it| awaited.contains(it));
+            match self.verdict(want) {
+                Verdict::Refused(why) => Some((*id, Err(why))),
+                Verdict::Go { bounds, is_alone } if !is_behind => {
+                    Some((*id, Ok((bounds, is_alone))))
                 }
-                // What takes none of it may go when it is spent.
-                let is_free = bounds[measure as usize] == Some(0);
-                (spent >= limit && !is_free).then(|| account.exceeded(measure, limit))
-            })
+                Verdict::WaitForLane => None,
+                Verdict::Go { .. } | Verdict::WaitForRoom => {
+                    awaited.extend(&want.accounts);
+                    None
+                }
+            }
+        });
+        let (id, decision) = decided?;
+        let want = self.leave(id).expect("it is the first of its line");
+        let decision = decision.map(|(bounds, is_alone)| self.grant(id, want, bounds, is_alone));
+        Some((id, decision))
+    }
+
+    /// Takes a claim out of its line, if it is in one.
+    fn leave(&mut self, id: ClaimId) -> Option<Want> {
+        let want = self.lines.values_mut().find_map(|line| line.remove(&id))?;
+        self.lines.retain(|_, line| !line.is_empty());
+        Some(want)
+    }
+
+    /// What becomes of a want, whoever else waits.
+    fn verdict(&self, want: &Want) -> Verdict {
+        let lane = &self.lanes[&want.lane];
+        let bounds = want.bounds(lane);
+        let is_unpriced = want.has_cost && want.price.is_none() && lane.is_unpriced;
+        let (mut fits, mut has_room) = (true, true);
+        for (account, measure, limit) in self.limits(&want.accounts) {
+            let bound = bounds[measure as usize];
+            if measure == Measure::Cost && is_unpriced {
+                let owner = account.owner.clone();
+                return Verdict::Refused(Exceeded::Unpriced { owner });
+            }
+            if account.spent[measure as usize] >= limit && !bound.is_free() {
+                return Verdict::Refused(account.exceeded(measure, limit));
+            }
+            let taken = account.taken(measure);
+            // Requests are exact: without one left there is nothing to go alone with.
+            let is_left = measure != Measure::Requests && taken < u128::from(limit);
+            fits &= bound.fits(taken, limit);
+            has_room &= bound.fits(taken, limit) || bound.is_free() || is_left;
+        }
+        let is_alone = !fits;
+        if fits || has_room && !self.alone.contains_key(&want.lane) {
+            Verdict::Go { bounds, is_alone }
+        } else if has_room {
+            Verdict::WaitForLane
+        } else {
+            Verdict::WaitForRoom
+        }
     }
 
     /// Every limit of these accounts.
@@ -233,40 +210,25 @@ impl Accounts {
         })
     }
 
-    fn grant(&mut self, want: &Want<'_>, bounds: [Option<u64>; 3], is_alone: bool) -> ClaimId {
-        let id = ClaimId(self.next);
-        self.next += 1;
-        let lane = self.lanes.entry(want.lane.clone()).or_insert_with(|| {
-            *self.opened.entry(want.plugin.to_owned()).or_default() += 1;
-            Learnt::default()
-        });
+    /// Reserves what is estimated.
+    fn grant(&mut self, id: ClaimId, want: Want, bounds: [Bound; 3], is_alone: bool) {
         if is_alone {
-            lane.alone = Some(id);
+            self.alone.insert(want.lane.clone(), id);
         }
-        let presumed = Tokens {
-            input_tokens: want.guess.input,
-            output_tokens: want.guess.output.or(lane.output).unwrap_or(USUAL_OUTPUT),
-        };
-        let presumed_cost = match want.price {
-            _ if !want.has_cost => 0,
-            Some(price) => price.nano(presumed),
-            None => lane.cost.unwrap_or(0),
-        };
-        let reserved = [
-            1,
-            bounds[1].unwrap_or_else(|| total(presumed)),
-            bounds[2].unwrap_or(presumed_cost),
-        ];
-        for account in want.accounts {
+        let (presumed, presumed_cost) = want.presumed(&self.lanes[&want.lane]);
+        let mut reserved = [1, total(presumed), presumed_cost];
+        for (amount, bound) in reserved.iter_mut().zip(bounds) {
+            if let Bound::Of(most) = bound {
+                *amount = most;
+            }
+        }
+        for account in &want.accounts {
             let sums = self.list[account.0].reserved.iter_mut();
             sums.zip(reserved)
                 .for_each(|(sum, amount)| *sum += u128::from(amount));
         }
         let open = Open {
-            accounts: want.accounts.to_vec(),
-            lane: want.lane.clone(),
-            price: want.price,
-            has_cost: want.has_cost,
+            want,
             reserved,
             presumed,
             presumed_cost,
@@ -275,7 +237,6 @@ impl Accounts {
             on_wire: false,
         };
         self.open.insert(id, open);
-        id
     }
 
     /// An attempt of the exchange goes on the wire.
@@ -284,31 +245,30 @@ impl Accounts {
     /// If the claim is not open.
     pub(super) fn attempt(&mut self, id: ClaimId) -> Result<(), Exceeded> {
         let open = &self.open[&id];
-        let is_first = open.attempts == 0;
-        if !is_first && let Some(exceeded) = self.no_retry(id, open) {
+        if open.attempts == 0 {
+            self.give_back(id, [true, false, false]);
+        } else if let Some(exceeded) = self.no_retry(id, open) {
             return Err(exceeded);
         }
-        let accounts = open.accounts.clone();
-        if is_first {
-            self.give_back(id, [true, false, false]);
-        }
-        self.spend(&accounts, [1, 0, 0]);
         let open = self.open.get_mut(&id).expect("it was just there");
         open.attempts += 1;
         open.on_wire = true;
+        spend(&mut self.list, &open.want.accounts, [1, 0, 0]);
         Ok(())
     }
 
     /// Why an exchange is not sent again: no request is left, or its attempts have taken what
     /// was reserved for it.
     fn no_retry(&self, id: ClaimId, open: &Open) -> Option<Exceeded> {
-        let is_alone = self.lanes[&open.lane].alone == Some(id);
+        let is_alone = self.alone.get(&open.want.lane) == Some(&id);
         let has_used = open.used != Tokens::default();
-        self.limits(&open.accounts)
+        self.limits(&open.want.accounts)
             .find_map(|(account, measure, limit)| {
                 let taken = account.taken(measure);
                 let is_over = match measure {
                     Measure::Requests => taken >= limit.into(),
+                    // Attempts that used nothing leave it what was reserved. After others it goes on
+                    // within what is left: all of it if it goes alone, else what nobody has.
                     Measure::Tokens | Measure::Cost => {
                         has_used
                             && if is_alone {
@@ -339,12 +299,9 @@ impl Accounts {
         };
         open.used.input_tokens = open.used.input_tokens.saturating_add(tokens.input_tokens);
         open.used.output_tokens = open.used.output_tokens.saturating_add(tokens.output_tokens);
-        let accounts = open.accounts.clone();
-        if used != Used::Cut && total(tokens) > 0 {
-            let lane = self.lanes.entry(open.lane.clone()).or_default();
-            lane.output = lane.output.max(Some(tokens.output_tokens));
-        }
-        self.spend(&accounts, [0, total(tokens), 0]);
+        let lane = self.lanes.entry(open.want.lane.clone()).or_default();
+        lane.answered(used, tokens);
+        spend(&mut self.list, &open.want.accounts, [0, total(tokens), 0]);
     }
 
     /// The exchange has ended: what it reserved is given back, but for the cost of the call
@@ -354,7 +311,7 @@ impl Accounts {
         let is_owed = self
             .open
             .get(&id)
-            .is_some_and(|open| open.has_cost && open.attempts > 0);
+            .is_some_and(|open| open.want.has_cost && open.attempts > 0);
         if !is_owed {
             self.release(id);
         }
@@ -367,18 +324,24 @@ impl Accounts {
         self.step_aside(id);
     }
 
-    /// Ends a claim that nobody settles: what was cut off counts as it was guessed.
+    /// Ends a claim that nobody settles: its place in the line is given up, and what was cut off
+    /// counts as it was guessed.
     pub(super) fn release(&mut self, id: ClaimId) {
+        drop(self.leave(id));
         self.relax(id);
         let Some(open) = self.open.remove(&id) else {
             return;
         };
-        let mut spent = [0, 0, open.price.map_or(0, |price| price.nano(open.used))];
+        let mut spent = [
+            0,
+            0,
+            open.want.price.map_or(0, |price| price.nano(open.used)),
+        ];
         if open.on_wire {
             spent[1] = total(open.presumed);
             spent[2] = u64::saturating_add(spent[2], open.presumed_cost);
         }
-        self.spend(&open.accounts, spent);
+        spend(&mut self.list, &open.want.accounts, spent);
     }
 
     /// Ends the claims of one call: it cost so much.
@@ -391,29 +354,20 @@ impl Accounts {
         let Some(first) = closed.first() else { return };
         let priced = closed
             .iter()
-            .filter_map(|open| Some(open.price?.nano(open.used)));
+            .filter_map(|open| Some(open.want.price?.nano(open.used)));
         let priced = priced.reduce(u64::saturating_add);
         let known = match said {
             Said::Cost(nano) => Some(nano),
             Said::Nothing | Said::Failed => priced,
         };
-        let accounts = first.accounts.clone();
         let mut cost = known.unwrap_or(0);
         for open in &closed {
-            let lane = self.lanes.entry(open.lane.clone()).or_default();
-            match (known, said) {
-                (_, Said::Failed) => {}
-                (Some(nano), _) => {
-                    lane.cost = lane.cost.max(Some(nano));
-                    lane.is_unpriced = false;
-                }
-                (None, _) => {
-                    cost = cost.max(lane.cost.unwrap_or(0));
-                    lane.is_unpriced = lane.cost.is_none();
-                }
+            let lane = self.lanes.entry(open.want.lane.clone()).or_default();
+            if said != Said::Failed {
+                cost = cost.max(lane.settled(known));
             }
         }
-        self.spend(&accounts, [0, 0, cost]);
+        spend(&mut self.list, &first.want.accounts, [0, 0, cost]);
     }
 
     fn give_back(&mut self, id: ClaimId, which: [bool; 3]) {
@@ -422,27 +376,16 @@ impl Accounts {
         };
         for (place, _) in which.iter().enumerate().filter(|(_, is_meant)| **is_meant) {
             let amount = std::mem::take(&mut open.reserved[place]);
-            for account in &open.accounts {
+            for account in &open.want.accounts {
                 self.list[account.0].reserved[place] -= u128::from(amount);
             }
         }
     }
 
     fn step_aside(&mut self, id: ClaimId) {
-        let lane = self
-            .open
-            .get(&id)
-            .and_then(|open| self.lanes.get_mut(&open.lane));
-        if let Some(lane) = lane.filter(|lane| lane.alone == Some(id)) {
-            lane.alone = None;
-        }
-    }
-
-    fn spend(&mut self, accounts: &[AccountId], amounts: Amounts) {
-        for id in accounts {
-            for (sum, amount) in self.list[id.0].spent.iter_mut().zip(amounts) {
-                *sum = sum.saturating_add(amount);
-            }
+        let lane = self.open.get(&id).map(|open| &open.want.lane);
+        if let Some(lane) = lane.filter(|lane| self.alone.get(*lane) == Some(&id)) {
+            self.alone.remove(lane);
         }
     }
 }
@@ -463,6 +406,10 @@ impl Account {
     }
 }
 
-fn total(tokens: Tokens) -> u64 {
-    tokens.input_tokens.saturating_add(tokens.output_tokens)
+fn spend(list: &mut [Account], accounts: &[AccountId], amounts: Amounts) {
+    for id in accounts {
+        for (sum, amount) in list[id.0].spent.iter_mut().zip(amounts) {
+            *sum = sum.saturating_add(amount);
+        }
+    }
 }

@@ -1,18 +1,23 @@
 //! The shell around the accounts: it waits for room, and gives back what nobody settles.
 //!
-//! A [`Claim`] belongs to an exchange and gives back what it reserved when it is dropped,
-//! however the exchange ends. A [`Tab`] belongs to a plugin's call and gathers the claims of
-//! its exchanges until the call's cost is known.
+//! A [`Claim`] belongs to an exchange and gives back what it reserved, or its place in the line,
+//! when it is dropped, however the exchange ends. A [`Tab`] belongs to a plugin's call and gathers
+//! the claims of its exchanges until the call's cost is known.
+//!
+//! Whoever waits is woken once, with its decision: after each change the accounts are asked who
+//! may go by now, and nobody else hears of it.
 //!
 //! Nobody waits for room while it keeps others from it: a call whose next exchange begins gives
 //! back what it had reserved for its cost. Otherwise two calls of several exchanges each could
 //! wait for each other, or one for itself.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::Notify;
+use tokio::sync::oneshot;
 
-use super::accounts::{Accounts, ClaimId, Used, Verdict, Want};
+use super::accounts::{Accounts, ClaimId};
+use super::estimate::{Used, Want};
 use super::price::Price;
 use super::terms::{AccountId, Budget, Exceeded, Owner, Said, Statement};
 use crate::admission::tokens::Guess;
@@ -20,52 +25,66 @@ use crate::lane::Lane;
 
 /// The budgets of a run.
 #[derive(Debug, Default)]
-pub struct Till {
-    accounts: Mutex<Accounts>,
-    /// Something was settled or given back.
-    changed: Notify,
+pub struct Till(Mutex<Book>);
+
+#[derive(Debug, Default)]
+struct Book {
+    accounts: Accounts,
+    /// Those who are in a line.
+    waiting: HashMap<ClaimId, oneshot::Sender<Result<(), Exceeded>>>,
 }
 
 impl Till {
     /// Opens a budget's account; `None` for a budget that limits nothing.
     pub fn open(&self, owner: Owner, budget: Budget) -> Option<AccountId> {
-        (budget != Budget::default()).then(|| self.lock().open(owner, budget))
+        (budget != Budget::default()).then(|| self.lock().accounts.open(owner, budget))
     }
 
     /// What is spent of each limit.
     pub fn statements(&self) -> Vec<Statement> {
-        self.lock().statements()
+        self.lock().accounts.statements()
     }
 
-    async fn reserve(self: &Arc<Self>, want: &Want<'_>) -> Result<Claim, Exceeded> {
-        loop {
-            let mut changed = std::pin::pin!(self.changed.notified());
-            // What changes from here on wakes this waiter, so no change is missed.
-            changed.as_mut().enable();
-            let verdict = self.lock().reserve(want);
-            match verdict {
-                Verdict::Granted(id) => {
-                    let till = Arc::clone(self);
-                    return Ok(Claim { till, id });
-                }
-                Verdict::Refused(why) => return Err(why),
-                Verdict::Wait => changed.await,
-            }
+    async fn reserve(self: &Arc<Self>, plugin: &str, want: Want) -> Result<Claim, Exceeded> {
+        let (sender, decision) = oneshot::channel();
+        let id = self.change(|book| {
+            let id = book.accounts.ask(plugin, want);
+            book.waiting.insert(id, sender);
+            id
+        });
+        let claim = Claim {
+            till: Arc::clone(self),
+            id,
+        };
+        decision
+            .await
+            .expect("who is in a line stays there until it is decided")?;
+        Ok(claim)
+    }
+
+    /// Does something to the accounts, and tells those whose turn it is by that.
+    fn change<T>(&self, act: impl FnOnce(&mut Book) -> T) -> T {
+        let mut book = self.lock();
+        let result = act(&mut book);
+        let mut told = Vec::new();
+        while let Some((id, decision)) = book.accounts.decide() {
+            let waiter = book.waiting.remove(&id);
+            told.push((waiter.expect("everyone in a line waits"), decision));
         }
-    }
-
-    fn change<T>(&self, act: impl FnOnce(&mut Accounts) -> T) -> T {
-        let result = act(&mut self.lock());
-        self.changed.notify_waiters();
+        drop(book);
+        for (waiter, decision) in told {
+            // Whoever has left meanwhile gives back its claim itself.
+            drop(waiter.send(decision));
+        }
         result
     }
 
-    fn lock(&self) -> MutexGuard<'_, Accounts> {
-        self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Book> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What an exchange has reserved. Dropping it gives back what is left of that.
+/// What an exchange has reserved, or its place in the line. Dropping it gives that back.
 #[derive(Debug)]
 pub(crate) struct Claim {
     till: Arc<Till>,
@@ -75,24 +94,27 @@ pub(crate) struct Claim {
 impl Claim {
     /// An attempt goes on the wire; refused when its request is one too many.
     pub(crate) fn attempt(&self) -> Result<(), Exceeded> {
-        self.till.change(|accounts| accounts.attempt(self.id))
+        self.till.change(|book| book.accounts.attempt(self.id))
     }
 
     /// The attempt has ended.
     pub(crate) fn ended(&self, used: Used) {
-        self.till.change(|accounts| accounts.ended(self.id, used));
+        self.till.change(|book| book.accounts.ended(self.id, used));
     }
 
     /// The exchange has ended. What is left is for the tab of whoever gets the answer.
     pub(crate) fn landed(self) -> Option<Self> {
-        let is_owed = self.till.change(|accounts| accounts.land(self.id));
+        let is_owed = self.till.change(|book| book.accounts.land(self.id));
         is_owed.then_some(self)
     }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        self.till.change(|accounts| accounts.release(self.id));
+        self.till.change(|book| {
+            book.waiting.remove(&self.id);
+            book.accounts.release(self.id);
+        });
     }
 }
 
@@ -155,7 +177,7 @@ struct State {
 impl State {
     fn relax(&self) {
         for claim in &self.claims {
-            claim.till.change(|accounts| accounts.relax(claim.id));
+            claim.till.change(|book| book.accounts.relax(claim.id));
         }
     }
 }
@@ -191,14 +213,13 @@ impl Tab {
         guess: Guess,
     ) -> Result<Claim, Exceeded> {
         let want = Want {
-            accounts: &self.bill.accounts,
-            plugin,
-            lane,
+            accounts: self.bill.accounts.clone(),
+            lane: lane.clone(),
             guess,
             price: self.bill.price,
             has_cost: self.bill.has_cost,
         };
-        self.bill.till.reserve(&want).await
+        self.bill.till.reserve(plugin, want).await
     }
 
     /// Takes what an exchange of this call still owes.
@@ -212,7 +233,7 @@ impl Tab {
         let ids: Vec<ClaimId> = claims.iter().map(|claim| claim.id).collect();
         self.bill
             .till
-            .change(|accounts| accounts.settle(&ids, said));
+            .change(|book| book.accounts.settle(&ids, said));
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -236,6 +257,9 @@ impl Drop for Visit<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Poll, Wake, Waker};
+
     use futures_util::FutureExt as _;
     use runner_scheduler::Cost as Tokens;
 
@@ -336,5 +360,51 @@ mod tests {
             Measure::Cost.of(1_500_000, 2_000_000_000),
             "$0.0015 of $2.00"
         );
+    }
+
+    /// Counts how often it is woken.
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[tokio::test]
+    async fn room_for_one_wakes_one_the_first_and_who_left_passes_it_on() {
+        let (till, run) = dollars(1);
+        let tabs: Vec<Tab> = (0..9).map(|_| tab(&till, run)).collect();
+        let mut claim = Some(exchange(&tabs[0]).await);
+        let counted = Arc::new(Wakes::default());
+        let waker = Waker::from(counted.clone());
+        let mut look = Context::from_waker(&waker);
+        let mut waiting: Vec<_> = tabs[1..]
+            .iter()
+            .map(|tab| Box::pin(exchange(tab)))
+            .collect();
+        for waiter in &mut waiting {
+            assert!(waiter.as_mut().poll(&mut look).is_pending());
+        }
+        // The third gives up before its turn comes, the fifth when it has come already.
+        drop(waiting.remove(2));
+        for (turn, gone) in [false, false, false, true, false, false, false]
+            .into_iter()
+            .enumerate()
+        {
+            drop(claim.take());
+            if gone {
+                drop(waiting.remove(0));
+                continue;
+            }
+            assert_eq!(counted.0.load(Ordering::Relaxed), turn + 1);
+            let mut first = waiting.remove(0);
+            let Poll::Ready(next) = first.as_mut().poll(&mut look) else {
+                panic!("it is its turn")
+            };
+            claim = Some(next);
+        }
+        assert!(waiting.is_empty());
     }
 }

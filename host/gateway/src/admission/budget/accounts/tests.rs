@@ -1,8 +1,10 @@
-//! What may go under which budget, and that sums hold whatever order things happen in.
-
-use proptest::prelude::*;
+//! What may go under which budget and in which order, and that sums hold whatever happens when.
 
 use super::*;
+use crate::admission::budget::Price;
+use crate::admission::tokens::{Guess, USUAL_OUTPUT};
+
+mod interleavings;
 
 const NANO: u64 = 1_000_000_000;
 
@@ -21,8 +23,22 @@ fn budget(requests: Option<u64>, tokens: Option<u64>, usd: Option<u64>) -> Budge
     }
 }
 
+/// Of a body that is no JSON.
+const NOTHING: Guess = Guess {
+    input: 0,
+    output: Some(0),
+};
+
 fn guess(output: Option<u64>) -> Guess {
     Guess { input: 10, output }
+}
+
+/// What whoever asks is told.
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    Granted(ClaimId),
+    Wait,
+    Refused(Exceeded),
 }
 
 /// One account, and exchanges of provider calls in lanes.
@@ -43,21 +59,46 @@ impl Bench {
         }
     }
 
-    fn ask(&mut self, in_lane: u8, guess: Guess) -> Verdict {
-        self.accounts.reserve(&Want {
-            accounts: &self.payers,
-            plugin: "acme",
-            lane: &lane(in_lane),
+    /// Lines up, and stays in its line.
+    fn line_up(&mut self, plugin: &str, lane: Lane, guess: Guess) -> ClaimId {
+        let want = Want {
+            accounts: self.payers.clone(),
+            lane,
             guess,
             price: self.price,
             has_cost: true,
-        })
+        };
+        self.accounts.ask(plugin, want)
+    }
+
+    /// All that is decided by now.
+    fn decided(&mut self) -> Vec<(ClaimId, Result<(), Exceeded>)> {
+        std::iter::from_fn(|| self.accounts.decide()).collect()
+    }
+
+    /// Asks, and leaves the line where it would have to wait.
+    fn ask_for(&mut self, plugin: &str, lane: Lane, guess: Guess) -> Answer {
+        let id = self.line_up(plugin, lane, guess);
+        let mut decided = self.decided();
+        assert!(decided.iter().all(|(whose, _)| *whose == id));
+        match decided.pop() {
+            Some((_, Ok(()))) => Answer::Granted(id),
+            Some((_, Err(why))) => Answer::Refused(why),
+            None => {
+                self.accounts.release(id);
+                Answer::Wait
+            }
+        }
+    }
+
+    fn ask(&mut self, in_lane: u8, guess: Guess) -> Answer {
+        self.ask_for("acme", lane(in_lane), guess)
     }
 
     #[track_caller]
     fn granted(&mut self, in_lane: u8, guess: Guess) -> ClaimId {
         match self.ask(in_lane, guess) {
-            Verdict::Granted(id) => id,
+            Answer::Granted(id) => id,
             other => panic!("not granted: {other:?}"),
         }
     }
@@ -89,8 +130,8 @@ fn told(input_tokens: u64, output_tokens: u64) -> Used {
     })
 }
 
-fn spent(measure: Measure, limit: u64, spent: u64) -> Verdict {
-    Verdict::Refused(Exceeded::Spent {
+fn spent(measure: Measure, limit: u64, spent: u64) -> Answer {
+    Answer::Refused(Exceeded::Spent {
         owner: Owner::Run,
         measure,
         limit,
@@ -113,38 +154,87 @@ fn what_is_dearer_than_can_be_leaves_room_for_the_rest_when_it_is_given_back() {
 #[test]
 fn what_seems_to_take_nothing_neither_waits_for_ever_nor_goes_twice() {
     let mut bench = Bench::new(budget(None, Some(5), None));
-    let nothing = Guess {
-        input: 0,
-        output: Some(0),
-    };
-    bench.call(0, nothing, 90, Said::Nothing);
-    assert_eq!(bench.ask(0, nothing), spent(Measure::Tokens, 5, 100));
-    let elsewhere = bench.granted(1, nothing);
+    bench.call(0, NOTHING, 90, Said::Nothing);
+    assert_eq!(bench.ask(0, NOTHING), spent(Measure::Tokens, 5, 100));
+    let elsewhere = bench.granted(1, NOTHING);
     assert_eq!(bench.accounts.attempt(elsewhere), Ok(()));
+}
+
+#[test]
+fn what_looks_like_no_prompt_goes_alone_until_its_lane_has_shown_that_it_is_none() {
+    let mut bench = Bench::new(budget(None, Some(5), None));
+    let end = |bench: &mut Bench, id: ClaimId, used: Used| {
+        bench.accounts.attempt(id).expect("unlimited");
+        bench.accounts.ended(id, used);
+        bench.accounts.land(id);
+        bench.accounts.settle(&[id], Said::Nothing);
+    };
+    let first = bench.granted(0, NOTHING);
+    assert_eq!(bench.ask(0, NOTHING), Answer::Wait);
+    // A refusal shows nothing.
+    end(&mut bench, first, Used::Nothing);
+    let first = bench.granted(0, NOTHING);
+    assert_eq!(bench.ask(0, NOTHING), Answer::Wait);
+    end(&mut bench, first, Used::Untold);
+    bench.granted(0, NOTHING);
+    bench.granted(0, NOTHING);
+    // One that turns out to be a prompt: what came before it is all that may pass the limit.
+    for spent in [0, 4] {
+        assert_eq!(bench.spent()[1], spent);
+        let id = bench.granted(1, NOTHING);
+        assert_eq!(bench.ask(1, NOTHING), Answer::Wait);
+        end(&mut bench, id, told(0, 4));
+    }
+    assert_eq!(bench.ask(1, NOTHING), spent(Measure::Tokens, 5, 8));
+    bench.granted(0, NOTHING);
+}
+
+#[test]
+fn who_waits_for_room_is_not_passed_and_who_waits_for_its_lane_is() {
+    let mut bench = Bench::new(budget(None, Some(1000), None));
+    let probe = bench.granted(0, guess(None));
+    let for_lane = bench.line_up("acme", lane(0), guess(None));
+    assert_eq!(bench.decided(), []);
+    let small = bench.granted(1, guess(Some(300)));
+    let large = bench.line_up("acme", lane(2), guess(Some(1000)));
+    assert_eq!(
+        bench.decided(),
+        [(large, Ok(()))],
+        "alone, for something is left"
+    );
+    let behind: Vec<_> = (3..6)
+        .map(|n| bench.line_up("acme", lane(n), guess(Some(1))))
+        .collect();
+    bench.accounts.release(small);
+    assert_eq!(bench.decided(), []);
+    bench.accounts.release(behind[1]);
+    bench.accounts.release(probe);
+    assert_eq!(
+        bench.decided(),
+        [],
+        "the first has no room, the others none before it"
+    );
+    bench.accounts.release(large);
+    let next = [for_lane, behind[0], behind[2]];
+    assert_eq!(bench.decided(), next.map(|id| (id, Ok(()))));
 }
 
 #[test]
 fn lanes_that_a_plugin_invents_are_one_once_they_are_too_many() {
     let mut bench = Bench::new(budget(None, Some(1_000_000), None));
-    let ask = |bench: &mut Bench, bucket: usize, plugin| {
-        bench.accounts.reserve(&Want {
-            accounts: &bench.payers,
-            plugin,
-            lane: &Lane {
-                bucket: Some(bucket.to_string()),
-                ..Lane::default()
-            },
-            guess: guess(None),
-            price: None,
-            has_cost: true,
-        })
+    let ask = |bench: &mut Bench, bucket: usize, plugin: &str| {
+        let lane = Lane {
+            bucket: Some(bucket.to_string()),
+            ..Lane::default()
+        };
+        bench.ask_for(plugin, lane, guess(None))
     };
-    let granted = |verdict: &Verdict| matches!(verdict, Verdict::Granted(_));
+    let granted = |verdict: &Answer| matches!(verdict, Answer::Granted(_));
     for bucket in 0..=MOST_LANES {
         assert!(granted(&ask(&mut bench, bucket, "acme")), "{bucket}");
     }
     for bucket in MOST_LANES..2 * MOST_LANES {
-        assert_eq!(ask(&mut bench, bucket, "acme"), Verdict::Wait, "{bucket}");
+        assert_eq!(ask(&mut bench, bucket, "acme"), Answer::Wait, "{bucket}");
     }
     assert_eq!(bench.accounts.lanes.len(), MOST_LANES + 1);
     assert!(granted(&ask(&mut bench, MOST_LANES, "other")));
@@ -155,11 +245,11 @@ fn requests_are_exact() {
     let mut bench = Bench::new(budget(Some(2), None, None));
     let first = bench.granted(0, guess(None));
     let second = bench.granted(0, guess(None));
-    assert_eq!(bench.ask(0, guess(None)), Verdict::Wait);
+    assert_eq!(bench.ask(0, guess(None)), Answer::Wait);
     bench.accounts.attempt(first).expect("reserved");
     assert_eq!(
         bench.ask(0, guess(None)),
-        Verdict::Wait,
+        Answer::Wait,
         "the other may not go"
     );
     bench.accounts.release(second);
@@ -180,7 +270,7 @@ fn calls_whose_answers_are_bounded_go_together_as_long_as_they_fit() {
     bench.granted(0, guess(Some(40)));
     assert_eq!(
         bench.ask(0, guess(Some(40))),
-        Verdict::Wait,
+        Answer::Wait,
         "nothing is left beside them"
     );
 }
@@ -189,7 +279,7 @@ fn calls_whose_answers_are_bounded_go_together_as_long_as_they_fit() {
 fn until_a_lane_has_answered_its_calls_go_one_by_one() {
     let mut bench = Bench::new(budget(None, Some(10_000), None));
     let probe = bench.granted(0, guess(None));
-    assert_eq!(bench.ask(0, guess(None)), Verdict::Wait);
+    assert_eq!(bench.ask(0, guess(None)), Answer::Wait);
     bench.granted(1, guess(None));
     bench.accounts.attempt(probe).expect("unlimited");
     bench.accounts.ended(probe, told(10, 100));
@@ -206,10 +296,10 @@ fn what_does_not_fit_goes_alone_while_something_is_left() {
     for calls in 0..5 {
         assert_eq!(bench.spent()[1], calls * 20);
         let id = bench.granted(0, guess(Some(4096)));
-        assert_eq!(bench.ask(0, guess(Some(4096))), Verdict::Wait);
+        assert_eq!(bench.ask(0, guess(Some(4096))), Answer::Wait);
         assert_eq!(
             bench.ask(1, guess(Some(4096))),
-            Verdict::Wait,
+            Answer::Wait,
             "it may take all"
         );
         bench.accounts.attempt(id).expect("unlimited");
@@ -232,7 +322,7 @@ fn a_cost_stays_reserved_until_its_call_has_ended() {
     assert!(bench.accounts.land(probe));
     assert_eq!(
         bench.ask(0, guess(None)),
-        Verdict::Wait,
+        Answer::Wait,
         "nobody knows what it cost"
     );
     bench.accounts.settle(&[probe], Said::Cost(NANO / 10));
@@ -243,7 +333,7 @@ fn a_cost_stays_reserved_until_its_call_has_ended() {
         "twice the dearest so far, each"
     );
     bench.granted(0, guess(None));
-    assert_eq!(bench.ask(0, guess(None)), Verdict::Wait);
+    assert_eq!(bench.ask(0, guess(None)), Answer::Wait);
     for id in sure {
         bench.accounts.release(id);
     }
@@ -274,7 +364,7 @@ fn dollars_are_no_bound_where_nobody_states_any() {
     let owner = Owner::Run;
     assert_eq!(
         bench.ask(0, guess(None)),
-        Verdict::Refused(Exceeded::Unpriced { owner })
+        Answer::Refused(Exceeded::Unpriced { owner })
     );
     bench.granted(1, guess(None));
     let mut bench = Bench::new(budget(None, Some(1000), None));
@@ -294,13 +384,9 @@ fn a_call_without_a_cost_among_those_that_state_one_counts_as_the_dearest() {
 fn at_nothing_only_what_takes_nothing_goes() {
     let mut bench = Bench::new(budget(None, Some(0), None));
     assert_eq!(bench.ask(0, guess(None)), spent(Measure::Tokens, 0, 0));
-    let nothing = Guess {
-        input: 0,
-        output: Some(0),
-    };
-    bench.granted(0, nothing);
+    bench.granted(0, NOTHING);
     let mut bench = Bench::new(budget(Some(0), None, None));
-    assert_eq!(bench.ask(0, nothing), spent(Measure::Requests, 0, 0));
+    assert_eq!(bench.ask(0, NOTHING), spent(Measure::Requests, 0, 0));
 }
 
 #[test]
@@ -349,7 +435,7 @@ fn every_limit_counts_and_the_one_that_is_spent_is_named() {
     };
     bench.call(0, guess(None), 10, Said::Cost(NANO));
     let verdict = bench.ask(0, guess(None));
-    let Verdict::Refused(why) = verdict else {
+    let Answer::Refused(why) = verdict else {
         panic!("{verdict:?}")
     };
     assert_eq!(
@@ -372,125 +458,5 @@ fn every_limit_counts_and_the_one_that_is_spent_is_named() {
     );
     for statement in bench.accounts.statements() {
         assert_eq!(Statement::from_json(&statement.to_json()), Some(statement));
-    }
-}
-
-/// One call of the model below.
-#[derive(Debug, Clone)]
-struct Model {
-    lane: u8,
-    stated: Option<u64>,
-    output: u64,
-    cost: u64,
-}
-
-fn any_call() -> impl Strategy<Value = Model> {
-    (0u8..3, prop::option::of(0u64..400), 0u64..2000, 0u64..50).prop_map(
-        |(lane, stated, output, cost)| Model {
-            lane,
-            stated,
-            output,
-            cost,
-        },
-    )
-}
-
-/// A call that is under way.
-struct Running {
-    id: ClaimId,
-    model: Model,
-    /// It keeps to what was reserved for it, unless it went alone.
-    output: u64,
-    cost: u64,
-    stage: u8,
-}
-
-proptest! {
-    /// Calls come, go on the wire, end, are settled or dropped in any order: no limit is passed
-    /// by more than one call of each lane, requests by none, sums are those of the calls, and
-    /// at the end nothing is held.
-    #[test]
-    fn limits_hold_under_any_interleaving(
-        limits in (prop::option::of(0u64..12), prop::option::of(0u64..4000), prop::option::of(0u64..200)),
-        calls in prop::collection::vec(any_call(), 1..30),
-        steps in prop::collection::vec((0u8..4, any::<prop::sample::Index>()), 0..200),
-    ) {
-        let mut bench = Bench::new(Budget { requests: limits.0, tokens: limits.1, nano_usd: limits.2.map(|micro| micro * 1_000) });
-        let limits = bench.accounts.list[0].limits;
-        let (mut waiting, mut running): (Vec<Model>, Vec<Running>) = (calls, Vec::new());
-        let mut sums: Amounts = [0; 3];
-        let mut alone = HashMap::<u8, Amounts>::new();
-        let drained = std::iter::repeat_n((1, None), 1000);
-        let steps = steps.into_iter().map(|(act, which)| (act, Some(which)));
-        for (act, which) in steps.chain(drained) {
-            let at = |len: usize| which.map_or(0, |which| which.index(len));
-            if act == 0 && !waiting.is_empty() {
-                let model = waiting.remove(at(waiting.len()));
-                match bench.ask(model.lane, Guess { input: 10, output: model.stated }) {
-                    Verdict::Granted(id) => {
-                        let goes_alone = bench.accounts.lanes[&lane(model.lane)].alone == Some(id);
-                        let [_, tokens, cost] = bench.accounts.open[&id].reserved;
-                        let keeps = |n: u64, bound: u64| if goes_alone { n } else { n.min(bound) };
-                        let output = keeps(model.output, tokens - 10);
-                        let cost = keeps(model.cost, cost);
-                        if goes_alone {
-                            let most = alone.entry(model.lane).or_default();
-                            *most = [0, most[1].max(10 + output), most[2].max(cost)];
-                        }
-                        running.push(Running { id, model, output, cost, stage: 0 });
-                    }
-                    Verdict::Wait => {
-                        prop_assert!(!running.is_empty(), "who waits waits for somebody");
-                        waiting.push(model);
-                    }
-                    Verdict::Refused(_) => {}
-                }
-            } else if !running.is_empty() {
-                let place = at(running.len());
-                let Running { id, output, cost, stage, .. } = running[place];
-                let dropped = act == 3;
-                match stage {
-                    _ if dropped => {
-                        let open = &bench.accounts.open[&id];
-                        if open.on_wire {
-                            sums[1] += total(open.presumed);
-                            sums[2] += open.presumed_cost;
-                            let of_lane = alone.entry(running[place].model.lane).or_default();
-                            *of_lane = [0, of_lane[1].max(total(open.presumed)), of_lane[2].max(open.presumed_cost)];
-                        }
-                        bench.accounts.release(id);
-                    }
-                    0 => {
-                        bench.accounts.attempt(id).expect("the first request was reserved");
-                        sums[0] += 1;
-                    }
-                    1 => {
-                        bench.accounts.ended(id, told(10, output));
-                        sums[1] += 10 + output;
-                    }
-                    2 => prop_assert!(bench.accounts.land(id)),
-                    _ => {
-                        bench.accounts.settle(&[id], Said::Cost(cost));
-                        sums[2] += cost;
-                    }
-                }
-                running[place].stage += 1;
-                if dropped || stage == 3 {
-                    running.remove(place);
-                }
-            }
-            prop_assert_eq!(bench.spent(), sums, "sums are those of the calls");
-            for measure in Measure::ALL {
-                let place = measure as usize;
-                let beyond: u64 = alone.values().map(|most| most[place]).sum();
-                if let Some(limit) = limits[place] {
-                    prop_assert!(sums[place] <= limit + beyond, "{measure:?}: {sums:?}, {limits:?}");
-                }
-            }
-        }
-        prop_assert!(running.is_empty());
-        prop_assert_eq!(bench.reserved(), [0; 3]);
-        prop_assert!(bench.accounts.open.is_empty());
-        prop_assert!(bench.accounts.lanes.values().all(|lane| lane.alone.is_none()));
     }
 }

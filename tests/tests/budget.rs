@@ -117,6 +117,31 @@ fn tokens_are_passed_by_one_call_at_most() {
     says(&finished, "Budget of the run: 40 of 38 tokens, spent.");
 }
 
+/// A text may be a prompt as well as JSON.
+#[test]
+fn without_a_json_body_tokens_are_passed_by_one_call_at_most() {
+    let api = ModelApi::start();
+    api.always(Answer::json(
+        &json!({ "usage": { "prompt_tokens": 2, "completion_tokens": 2 } }),
+    ));
+    let provider = json!({
+        "id": format!("{}/v1/chat/completions", api.url()),
+        "config": {
+            "method": "POST",
+            "headers": { "content-type": "text/plain" },
+            "body": "{{prompt}}",
+        },
+    });
+    let config = config(8, "").replace("openai:m", &provider.to_string());
+    let finished = run(&api, &config)
+        .args(["--max-tokens", "5", "-j", "8"])
+        .finish();
+    finished.expect_code(100);
+    assert_eq!(api.requests().len(), 2);
+    assert_eq!(passed_and_kept_back(&finished), (2, 6));
+    says(&finished, "Budget of the run: 8 of 5 tokens, spent.");
+}
+
 #[test]
 fn a_price_in_the_config_makes_dollars_of_tokens() {
     let api = ModelApi::start();

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use runner_config::plan::CaseId;
 use runner_eval::event::{ColumnHead, LaneSummary};
-use runner_eval::gateway::Statement;
 use runner_eval::repeats::{Repeated, Repeats};
 use runner_eval::summary::{End, MOST_METRICS, Summary, Tally};
+use runner_gateway::Statement;
 
 use crate::exit::Verdict;
 use crate::figures;

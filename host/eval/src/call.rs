@@ -14,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use runner_config::plan::{CaseId, Judges};
+use runner_gateway::{Bill, Grants, Said, Scheduling, Spent, Tab, WorkClock};
 use runner_sandbox::abi::{self, CallContext};
 use runner_sandbox::{Call, CallLimits, Called};
 use tokio_util::sync::CancellationToken;
@@ -22,7 +23,6 @@ pub(crate) use self::meter::Meter;
 use crate::answer::token_usage;
 use crate::context::RunContext;
 use crate::failure::FailureCode;
-use crate::gateway::{Bill, Grants, Said, Scheduling, Spent, Tab, WorkClock};
 use crate::memory::Account;
 use crate::plugins::{Grader, Interpreter, LoadedPlugin, Target};
 use crate::record::TokenUsage;

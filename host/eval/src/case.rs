@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_config::plan::{Case, Check, Rendered};
+use runner_gateway::WorkClock;
 use runner_sandbox::abi;
 use serde_json::{Map, Value};
 use tokio::sync::SemaphorePermit;
@@ -25,7 +26,6 @@ use crate::call::{CallFailure, CallScope, Meter, WorkLimit};
 use crate::context::RunContext;
 use crate::event::{Event, Stage};
 use crate::failure::FailureCode;
-use crate::gateway::WorkClock;
 use crate::grading::{CaseGrade, aggregate};
 use crate::identity::call_id;
 use crate::judge::{Judged, Matter, judge};

@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use runner_config::plan::{Case, JudgeId};
+use runner_gateway::{Gateway, Masker, Till};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
 use crate::call::LogRoom;
 use crate::event::Event;
-use crate::gateway::{Gateway, Masker, Till};
 use crate::identity::Identities;
 use crate::memory::Memory;
 use crate::plugins::{Grader, Interpreter, Target};

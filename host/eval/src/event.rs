@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_config::plan::{CaseId, Question};
+pub use runner_gateway::{LaneNotice, LaneStanding, LaneSummary};
 pub use runner_scheduler::{
     Dimension, Event as LaneEvent, Metrics as LaneMetrics, Time as LaneTime, Wait as LaneWait, Why,
 };
 
-pub use crate::gateway::{LaneNotice, LaneStanding, LaneSummary};
 use crate::question::QuestionEnd;
 use crate::record::CaseRecord;
 pub use crate::resume::Resumption;

@@ -7,11 +7,10 @@
 use std::sync::Arc;
 
 use runner_config::plan::{Assertion, Case, Check, Extension, Hook, Plan, Script};
+use runner_gateway::Masker;
 use runner_store::{Digest as CaseDigest, PlannedCase};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-
-use crate::gateway::Masker;
 
 /// sha256 (hex) of the test as written, the variables, the prompt, the provider with its
 /// config, and the repeat. Positions are left out: moving a test in its file changes nothing.
@@ -197,7 +196,7 @@ mod tests {
     use runner_config::{Catalog, LoadRequest, load};
 
     use super::*;
-    use crate::gateway::Secret;
+    use runner_gateway::Secret;
 
     fn id(provider: &str, secrets: &[&str]) -> String {
         let folder = tempfile::tempdir().expect("a folder");

@@ -1,12 +1,11 @@
 //! The run: the only place where things happen at once.
 //!
-//! `eval` takes a plan from `runner-config`, components from `runner-sandbox`, and a store, and
-//! carries the run out. Its rooms:
+//! `eval` takes a plan from `runner-config`, components from `runner-sandbox`, the way to the
+//! network from `runner-gateway`, and a store, and carries the run out. Its rooms:
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | [`plugins`] | which component serves which provider prefix and assertion type, with what grants |
-//! | [`gateway`] | the one stack through which every outbound request goes |
 //! | `case`, `judge` | the life of one case: render, call, grade |
 //! | `script` | code of the config: what it gets, and what its results mean |
 //! | [`grading`] | how grades of assertions become the grade of a case (pure) |
@@ -35,7 +34,6 @@ mod context;
 pub mod event;
 pub mod failure;
 mod finish;
-pub mod gateway;
 pub mod grading;
 mod identity;
 mod judge;

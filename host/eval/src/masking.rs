@@ -8,9 +8,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use runner_config::plan::{Plan, PlannedTask, Question};
+use runner_gateway::Masker;
 use serde_json::{Map, Value};
 
-use crate::gateway::Masker;
 use crate::prepare::declared;
 use crate::record::{CaseRecord, size};
 use crate::summary::Summary;
@@ -141,7 +141,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::gateway::Secret;
+    use runner_gateway::Secret;
 
     fn record(text: &str) -> CaseRecord {
         let value = json!({

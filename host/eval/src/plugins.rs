@@ -25,6 +25,7 @@ mod extras;
 mod foreign;
 mod interpreter;
 mod loading;
+mod price;
 mod ways;
 
 pub use bind_error::BindError;

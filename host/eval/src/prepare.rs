@@ -7,6 +7,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use runner_config::plan::{JudgeId, Plan};
+use runner_gateway::{
+    ClientSettings, DEFAULT_TIMEOUT, DiskCache, Event as Moment, Exchanges, Gateway, LaneNotice,
+    LaneStanding, Masker, Notice, Observer, Origin, Secret, Settings, Till,
+};
 use runner_store::{Cache, NewRun, RunWriter, Store};
 use serde_json::Value;
 use tokio::sync::mpsc::{self, UnboundedSender};
@@ -15,10 +19,6 @@ use tokio_util::sync::CancellationToken;
 use crate::call::{LogRoom, case};
 use crate::context::RunContext;
 use crate::event::{Consumer, Event, Stage};
-use crate::gateway::{
-    ClientSettings, DEFAULT_TIMEOUT, DiskCache, Event as Moment, Exchanges, Gateway, LaneNotice,
-    LaneStanding, Masker, Notice, Observer, Origin, Secret, Settings, Till,
-};
 use crate::identity::Identities;
 use crate::plugins::{BindError, Binder, Budgets, Grader, Noted, PluginSet, Target};
 use crate::question::asking::Asking;

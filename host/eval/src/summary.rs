@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use runner_gateway::Statement;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::event::{ColumnHead, LaneSummary};
-use crate::gateway::Statement;
 use crate::question::Tasks;
 use crate::record::{CaseRecord, Outcome, TokenUsage};
 use crate::repeats::Repeats;

@@ -109,8 +109,6 @@ pub struct Hint {
     pub useless: bool,
     /// Its limits, at most one reading for each dimension, in the order of [`Dimension`].
     pub readings: Vec<Reading>,
-    /// What the server charged for this request in tokens, where it says so (Mistral).
-    pub charged_tokens: Option<u64>,
 }
 
 /// A response as hints are read from it.
@@ -160,7 +158,6 @@ impl Hint {
             retry_after: wait.map(|wait| wait.length),
             useless: failed && never,
             readings: sheet.readings(&clock, failed),
-            charged_tokens: sheet.charged(),
         }
     }
 }

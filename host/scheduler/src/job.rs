@@ -52,8 +52,6 @@ impl Cost {
 pub struct Demand {
     /// Estimate for one attempt.
     pub cost: Cost,
-    /// When its answer is worth nothing any more. `None`: never.
-    pub deadline: Option<Time>,
     /// Retries allowed instead of the lane's number.
     pub max_retries: Option<u32>,
     /// Declared limits that it falls under, beside its lane's learnt ones.
@@ -120,11 +118,6 @@ pub enum Refusal {
     Down {
         /// For how long, since its first failure.
         lasted: Duration,
-    },
-    /// Its deadline would pass in the queue.
-    DeadlineInQueue {
-        /// How long it would have had to wait and work.
-        needed: Duration,
     },
     /// It asks for a declared limit that the scheduler doesn't have.
     UnknownLimit,

@@ -22,7 +22,7 @@
 //!
 //! Attempts sent before the lane last reacted belong to the same burst and teach nothing.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::answers::Answers;
@@ -119,8 +119,6 @@ pub(crate) struct Lane {
     id: LaneId,
     policy: Policy,
     pub(crate) queue: Queue,
-    /// Deadlines of queued jobs.
-    pub(crate) deadlines: BTreeSet<(Time, JobId)>,
     pub(crate) gate: Gate,
     pub(crate) budget: Budget,
     pub(crate) counters: Counters,
@@ -158,7 +156,6 @@ impl Lane {
             id,
             policy,
             queue: Queue::default(),
-            deadlines: BTreeSet::new(),
             gate: Gate::default(),
             budget: Budget::default(),
             counters: Counters::default(),

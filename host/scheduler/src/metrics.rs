@@ -26,11 +26,6 @@ impl Counters {
         self.next = (self.next + 1) % KEPT;
     }
 
-    /// The median latency; zero before the first response.
-    pub(crate) fn median(&self) -> Duration {
-        percentile(&sorted(&self.latencies), 50)
-    }
-
     pub(crate) fn metrics(&self) -> Metrics {
         let sorted = sorted(&self.latencies);
         let sum: Duration = sorted.iter().sum();

@@ -57,7 +57,6 @@ pub(crate) struct Attempted {
     pub(crate) useless: bool,
     pub(crate) tries: Tries,
     pub(crate) max_retries: u32,
-    pub(crate) deadline: Option<Time>,
     /// The lane takes care of when: it is blocked or paced.
     pub(crate) lane_waits: bool,
     /// The lane is broken: the attempt was everybody's probe.
@@ -102,12 +101,6 @@ pub(crate) fn decide(
         None => jitter(ceiling(policy, attempted.tries.counted), chance),
     };
     let not_before = now + pause;
-    if attempted
-        .deadline
-        .is_some_and(|deadline| not_before >= deadline)
-    {
-        return Verdict::Return;
-    }
     Verdict::Again {
         not_before,
         counts: !free,
@@ -164,7 +157,6 @@ mod tests {
             free: 0,
         },
         max_retries: 3,
-        deadline: None,
         lane_waits: true,
         probe: false,
     };
@@ -294,16 +286,6 @@ mod tests {
     fn the_server_s_word_that_it_is_useless_is_taken() {
         let useless = true;
         assert_eq!(decide(Attempted { useless, ..FAILED }), Verdict::Return);
-    }
-
-    #[test]
-    fn no_pause_goes_past_the_deadline() {
-        let attempted = Attempted {
-            asked: Some(Duration::from_secs(5)),
-            deadline: Some(Time::ZERO + Duration::from_secs(5)),
-            ..FAILED
-        };
-        assert_eq!(decide(attempted), Verdict::Return);
     }
 
     #[test]

@@ -122,9 +122,6 @@ impl Scheduler {
         self.next_job += 1;
         let queue = &mut self.lanes[lane.index()];
         queue.queue.push(id);
-        if let Some(deadline) = demand.deadline {
-            queue.deadlines.insert((deadline, id));
-        }
         self.jobs.insert(
             id,
             Job {
@@ -161,7 +158,6 @@ impl Scheduler {
                 self.refuse_all(lane, &Refusal::Draining);
                 continue;
             }
-            self.expire(lane);
             if let Some(job) = self.try_head(lane) {
                 return Some(Action::Start(job));
             }
@@ -199,9 +195,6 @@ impl Scheduler {
         self.stop_waiting(&mut gone, job);
         let lane = &mut self.lanes[gone.lane.index()];
         lane.queue.remove(job, gone.not_before);
-        if let Some(deadline) = gone.demand.deadline {
-            lane.deadlines.remove(&(deadline, job));
-        }
         if let Some((flight, lease)) = gone.flight {
             lane.land();
             lane.gate.lost_probe(flight.sent_at);
@@ -238,21 +231,6 @@ impl Scheduler {
         self.lanes[lane.index()].view()
     }
 
-    /// Refuses the queued jobs of a lane whose deadline is over.
-    fn expire(&mut self, id: LaneId) {
-        loop {
-            let lane = &mut self.lanes[id.index()];
-            let Some(&(deadline, job)) = lane.deadlines.first() else {
-                return;
-            };
-            if deadline > self.now {
-                return;
-            }
-            let needed = self.now - self.jobs[&job].queued_at;
-            self.refuse(job, Refusal::DeadlineInQueue { needed });
-        }
-    }
-
     /// Starts the head of a lane, or refuses it, or notes when to look again.
     fn try_head(&mut self, id: LaneId) -> Option<JobId> {
         let jobs = &self.jobs;
@@ -277,15 +255,10 @@ impl Scheduler {
             chance: &mut self.chance,
             events: &mut self.events,
         };
-        let mut exact = true;
         let (wait, until) = match lane.check(&self.jobs[&head.job].amounts, &mut around) {
             Verdict::Go => match self.reserve(id, head.job) {
                 Ok(lease) => return Some(self.launch(id, head.job, lease)),
-                Err(Some(verdict)) => {
-                    // Another lease may end before that.
-                    exact = false;
-                    verdict
-                }
+                Err(Some(verdict)) => verdict,
                 Err(None) => return None,
             },
             Verdict::Wait(wait, until) => {
@@ -302,9 +275,6 @@ impl Scheduler {
                 return None;
             }
         };
-        if exact && self.too_late(id, head.job, until) {
-            return None;
-        }
         let lane = &mut self.lanes[id.index()];
         let pause = lane.queue.next_pause_end();
         lane.wait = wait;
@@ -313,28 +283,11 @@ impl Scheduler {
         None
     }
 
-    /// Refuses a head whose deadline passes while it waits and works.
-    fn too_late(&mut self, id: LaneId, job: JobId, until: Option<Time>) -> bool {
-        let (Some(until), Some(deadline)) = (until, self.jobs[&job].demand.deadline) else {
-            return false;
-        };
-        let ready = until + self.lanes[id.index()].counters.median();
-        if ready <= deadline {
-            return false;
-        }
-        let needed = ready - self.jobs[&job].queued_at;
-        self.refuse(job, Refusal::DeadlineInQueue { needed });
-        true
-    }
-
     fn launch(&mut self, id: LaneId, job: JobId, lease: Option<LeaseId>) -> JobId {
         let mut started = self.jobs.remove(&job).expect("the head is a job");
         self.stop_waiting(&mut started, job);
         let lane = &mut self.lanes[id.index()];
         lane.queue.remove(job, started.not_before);
-        if let Some(deadline) = started.demand.deadline {
-            lane.deadlines.remove(&(deadline, job));
-        }
         if started.budgeted {
             lane.budget.spend();
             started.budgeted = false;
@@ -382,7 +335,6 @@ impl Scheduler {
             useless: end.hint.useless,
             tries: decided.tries,
             max_retries: decided.demand.max_retries.unwrap_or(policy.max_retries),
-            deadline: decided.demand.deadline,
             lane_waits: policy.adaptive,
             probe: policy.adaptive && was_broken,
         };
@@ -407,9 +359,6 @@ impl Scheduler {
                 decided.queued_at = self.now;
                 decided.not_before = not_before;
                 lane.queue.push_retry(job, not_before);
-                if let Some(deadline) = decided.demand.deadline {
-                    lane.deadlines.insert((deadline, job));
-                }
                 let retry = decided.tries.retries();
                 let not_before = not_before.max(lane.gate.blocked_until().unwrap_or(Time::ZERO));
                 self.say(
@@ -433,9 +382,6 @@ impl Scheduler {
         self.stop_waiting(&mut gone, job);
         let lane = &mut self.lanes[gone.lane.index()];
         lane.queue.remove(job, gone.not_before);
-        if let Some(deadline) = gone.demand.deadline {
-            lane.deadlines.remove(&(deadline, job));
-        }
         // What nobody tried has not failed.
         let failed = why != Refusal::Draining;
         lane.counters.counts.failed_requests += u64::from(failed);
@@ -453,11 +399,6 @@ impl Scheduler {
     /// A lane has been looked at; the next time is at `until`, or when something happens.
     fn rest(&mut self, lane: LaneId, until: Option<Time>) {
         self.dirty.remove(&lane);
-        let deadline = self.lanes[lane.index()]
-            .deadlines
-            .first()
-            .map(|&(at, _)| at);
-        let until = [until, deadline].into_iter().flatten().min();
         self.set_timer(lane, until);
     }
 

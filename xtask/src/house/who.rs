@@ -12,7 +12,7 @@ use crate::step::Failure;
 
 /// The rooms: what a package of the house may use of the house, and what its tests may use
 /// besides. Plugins and guests have rules by folder, further down.
-const ROOMS: [Room; 13] = [
+const ROOMS: [Room; 14] = [
     Room {
         name: "runner-files",
         uses: &[],
@@ -46,10 +46,16 @@ const ROOMS: [Room; 13] = [
         tests_use: &[],
     },
     Room {
+        name: "runner-gateway",
+        uses: &["runner-files", "runner-scheduler", "runner-store"],
+        tests_use: &["runner-tests"],
+    },
+    Room {
         name: "runner-eval",
         uses: &[
             "runner-config",
             "runner-files",
+            "runner-gateway",
             "runner-sandbox",
             "runner-scheduler",
             "runner-store",
@@ -62,6 +68,7 @@ const ROOMS: [Room; 13] = [
             "runner-config",
             "runner-eval",
             "runner-files",
+            "runner-gateway",
             "runner-sandbox",
             "runner-store",
         ],
@@ -89,6 +96,7 @@ const ROOMS: [Room; 13] = [
         uses: &[
             "runner-config",
             "runner-eval",
+            "runner-gateway",
             "runner-sandbox",
             "runner-scheduler",
             "runner-template",
@@ -108,7 +116,7 @@ const OWNED: [(&str, &str); 6] = [
     ("wasmtime", "runner-sandbox"),
     ("rusqlite", "runner-store"),
     ("libsqlite3-sys", "runner-store"),
-    ("reqwest", "runner-eval"),
+    ("reqwest", "runner-gateway"),
     ("clap", "runner"),
     ("anyhow", "runner"),
 ];

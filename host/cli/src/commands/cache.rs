@@ -74,7 +74,7 @@ pub(super) fn open(setting: &Setting) -> Result<Answers, Failure> {
         open: OpenOptions {
             wal: !setting.environment.flag("DISABLE_WAL_MODE")?,
         },
-        key_version: runner_eval::gateway::KEY_VERSION,
+        key_version: runner_gateway::KEY_VERSION,
         ..CacheOptions::default()
     };
     if let Some(seconds) = setting.environment.seconds("CACHE_TTL")? {

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use runner_eval::event::{ColumnHead, LaneMetrics};
-use runner_eval::gateway::Measure;
 use runner_eval::question::Tasks;
 use runner_eval::record::{CaseRecord, Outcome};
+use runner_gateway::Measure;
 
 use crate::exit::{Facts, Policy};
 use crate::findings::Limits;

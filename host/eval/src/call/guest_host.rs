@@ -10,6 +10,10 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use runner_config::plan::{CaseId, JudgeId, Judges};
+use runner_gateway::{
+    Bill, CacheMode, CallBodies, Code, Exchange, ExchangeError, Grants, Price, Said, Scheduling,
+    Tab, UsedTokens,
+};
 use runner_sandbox::Host;
 use runner_sandbox::abi::{self, CallContext, ErrorCode};
 
@@ -18,10 +22,6 @@ use super::{CallFailure, CallScope, Counts};
 use crate::answer::{believable, believable_cost, token_usage};
 use crate::event::{Event, LogLine};
 use crate::failure::FailureCode;
-use crate::gateway::{
-    self, Bill, CacheMode, CallBodies, Code, Exchange, ExchangeError, Grants, Price, Said,
-    Scheduling, Tab, UsedTokens,
-};
 use crate::memory::Held;
 use crate::plugins::{LoadedPlugin, Target};
 
@@ -81,14 +81,13 @@ impl Host for GuestHost {
                 abi::CacheMode::Bypass => CacheMode::Bypass,
             },
         };
-        let scope = gateway::CallScope {
+        let scope = runner_gateway::CallScope {
             clock: Some(self.scope.clock.clone()),
             repeat: self.scope.repeat_index,
             scheduling: self.scheduling.clone(),
             tag: tag(self.scope.case),
             tab: self.tab.clone(),
             bodies: self.bodies.clone(),
-            ..gateway::CallScope::default()
         };
         let _held = self.hold(exchange.body.as_ref().map_or(0, Vec::len)).await;
         let open = self.scope.meter.open();

@@ -1,8 +1,7 @@
 //! The words of the contract for what happens in the gateway.
 
+use runner_gateway::{Code, ExchangeError};
 use runner_sandbox::abi::{self, ErrorCode};
-
-use crate::gateway::{Code, ExchangeError};
 
 /// A failed exchange as its guest hears of it.
 pub(super) fn exchange_error(failure: ExchangeError) -> abi::Error {

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use runner_config::plan::{Case, CaseId, Comparison, Winner};
+use runner_gateway::WorkClock;
 use runner_sandbox::abi::{CallContext, Grade, GradeComponent, Input};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -17,7 +18,6 @@ use crate::call::{CallFailure, CallScope, Meter, WorkLimit};
 use crate::case::{Part, within};
 use crate::context::RunContext;
 use crate::failure::FailureCode;
-use crate::gateway::WorkClock;
 use crate::identity::call_id;
 use crate::judge::{component, ungraded};
 use crate::record::{CaseRecord, ComponentRecord, GradingRecord, TokenUsage};

@@ -5,11 +5,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use runner_config::plan::Assertion;
+use runner_gateway::Masker;
 
 use super::ungraded;
 use crate::call::CallFailure;
 use crate::failure::FailureCode;
-use crate::gateway::Masker;
 use crate::record::ComponentRecord;
 use crate::record::size::{bytes, cut};
 

@@ -1,9 +1,9 @@
 //! Why a plugin can't be used as the config has it.
 
 use runner_config::plan::{Position, Provider};
+use runner_gateway::Masker;
 
 use super::{LoadedPlugin, Trust};
-use crate::gateway::Masker;
 
 /// Why a plugin can't be used as the config has it.
 #[derive(Debug, thiserror::Error)]

@@ -13,6 +13,9 @@ use std::time::Duration;
 
 use runner_config::plan::{EnvRead, Position, Provider, ProviderCode};
 use runner_config::{Origin as Author, Prices};
+use runner_gateway::{
+    Bill, Credential, Grants, Origin, OriginPattern, Price, Scheduling, Scheme, Secret,
+};
 use runner_sandbox::CallLimits;
 use runner_sandbox::abi::{self, CredentialWant, Inputs, Wants};
 use serde_json::{Map, Value, json};
@@ -23,11 +26,9 @@ use super::bind_error::{BindError, place};
 use super::bounds::{call_limits, scheduling};
 use super::extras::{Extras, WITHOUT, take, without};
 use super::foreign::{granted_json, said};
+use super::price::price;
 use super::ways::{Address, Named, Noted, Way};
 use super::{Budgets, LoadedPlugin, PluginSet, Trust};
-use crate::gateway::{
-    Bill, Credential, Grants, Origin, OriginPattern, Price, Scheduling, Scheme, Secret,
-};
 use crate::identity::hex;
 use crate::script::exchange;
 use crate::trust::Agreements;
@@ -155,7 +156,7 @@ impl Binder<'_> {
             return Err(BindError::of_config(&plugin, provider, &pointer, message));
         }
         let limits = call_limits(&plugin, CallLimits::provider());
-        let price = Price::of(provider, self.prices);
+        let price = price(provider, self.prices);
         Ok(Target {
             bill: self.budgets.of_provider(provider, &plugin, price),
             price,

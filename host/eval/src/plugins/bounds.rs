@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_config::plan::{DeclaredLimit, LimitCounts, Provider};
+use runner_gateway::{Counts, Limit, Policy, Scheduling};
 use runner_sandbox::CallLimits;
 
 use super::{LoadedPlugin, Trust};
-use crate::gateway::{Counts, Limit, Policy, Scheduling};
 
 /// The defaults, tightened or widened by the entry's `limits`.
 pub(super) fn call_limits(plugin: &LoadedPlugin, mut limits: CallLimits) -> CallLimits {

@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use runner_config::plan::{Budget, Provider};
+use runner_config::plan::{self, Provider};
 use runner_config::{PluginLimits, microusd};
+use runner_gateway::{AccountId, Bill, Budget, Owner, Price, Till};
 
 use super::{LoadedPlugin, Trust};
-use crate::gateway::{AccountId, Bill, Owner, Price, Till};
 
 /// The accounts of a run, opened as they are needed.
 #[derive(Debug)]
@@ -24,10 +24,10 @@ pub(crate) struct Budgets {
 
 impl Budgets {
     /// Nothing is spent yet.
-    pub(crate) fn new(run: Budget) -> Self {
+    pub(crate) fn new(run: plan::Budget) -> Self {
         let till = Arc::new(Till::default());
         Self {
-            run: till.open(Owner::Run, run),
+            run: till.open(Owner::Run, written(run)),
             till,
             plugins: Mutex::default(),
         }
@@ -48,7 +48,7 @@ impl Budgets {
         let name = provider.label.as_ref().unwrap_or(&provider.id);
         let own = self
             .till
-            .open(Owner::Provider(name.clone()), provider.budget);
+            .open(Owner::Provider(name.clone()), written(provider.budget));
         Bill::new(
             &self.till,
             [self.run, own, self.plugin(plugin)],
@@ -70,20 +70,33 @@ impl Budgets {
         let mut plugins = self.plugins.lock().unwrap_or_else(PoisonError::into_inner);
         let open = || {
             self.till
-                .open(Owner::Plugin(plugin.alias.clone()), budget(&entry.limits))
+                .open(Owner::Plugin(plugin.alias.clone()), granted(&entry.limits))
         };
         *plugins.entry(plugin.alias.clone()).or_insert_with(open)
     }
 }
 
+/// Billionths of a dollar in a millionth.
+const NANO_PER_MICRO: u64 = 1_000;
+
+/// A budget as the config has it.
+fn written(budget: plan::Budget) -> Budget {
+    let nano = |micro: u64| micro.saturating_mul(NANO_PER_MICRO);
+    Budget {
+        requests: budget.requests,
+        tokens: budget.tokens,
+        nano_usd: budget.cost_microusd.map(nano),
+    }
+}
+
 /// The part of a plugin's limits that is a budget. More dollars than can be counted are as many
 /// as can be.
-fn budget(limits: &PluginLimits) -> Budget {
-    Budget {
+fn granted(limits: &PluginLimits) -> Budget {
+    written(plan::Budget {
         cost_microusd: limits.usd.map(|usd| microusd(usd).unwrap_or(u64::MAX)),
         tokens: limits.tokens,
         requests: limits.requests,
-    }
+    })
 }
 
 #[cfg(test)]
@@ -100,17 +113,17 @@ mod tests {
             cpu_ms: Some(5),
         };
         let expected = Budget {
-            cost_microusd: Some(10_000),
-            tokens: Some(3),
             requests: Some(2),
+            tokens: Some(3),
+            nano_usd: Some(10_000_000),
         };
-        assert_eq!(budget(&limits), expected);
-        assert_eq!(budget(&PluginLimits::default()), Budget::default());
+        assert_eq!(granted(&limits), expected);
+        assert_eq!(granted(&PluginLimits::default()), Budget::default());
     }
 
     #[test]
     fn a_run_without_limits_keeps_no_accounts() {
-        let budgets = Budgets::new(Budget::default());
+        let budgets = Budgets::new(plan::Budget::default());
         assert!(budgets.run.is_none());
         assert!(budgets.till().statements().is_empty());
     }

@@ -15,12 +15,12 @@ use runner_config::plan::{EnvRead, Plan, Position, Provider};
 use runner_config::{
     CredentialGrant, Origin as Author, Permissions, PluginEntry, TrustRequest, TrustSubject,
 };
+use runner_gateway::{Credential, Grants, Secret};
 use runner_sandbox::abi::Wants;
 use serde_json::{Map, Value, json};
 
 use super::binding::{Bound, digest, patterns, reads, scheme};
 use super::{BindError, Binder, LoadedPlugin, PluginSet, Trust, place};
-use crate::gateway::{Credential, Grants, Secret};
 use crate::trust::Need;
 
 /// Characters of a component's own words in a message.

@@ -9,13 +9,13 @@
 
 use std::sync::Arc;
 
+use runner_gateway::{Grants, Scheduling};
 use runner_sandbox::{CallLimits, Sandbox};
 use tokio::sync::Semaphore;
 
 use super::bounds::{call_limits, scheduling};
 use super::bundle::Waiting;
 use super::{LoadedPlugin, PluginSet, Trust};
-use crate::gateway::{Grants, Scheduling};
 
 /// What runs the code of one language.
 #[derive(Debug)]

@@ -13,9 +13,9 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use runner_config::plan::{EnvRead, Position};
 use runner_config::{Origin as Author, TrustRequest, TrustSubject, is_secret_variable};
+use runner_gateway::{Lookup, Masker, Origin, OriginPattern, needs_agreement};
 use url::Host;
 
-use crate::gateway::{Lookup, Masker, Origin, OriginPattern, needs_agreement};
 use crate::trust::{Agreements, Need, each_once};
 
 /// How long the addresses of a name may be waited for before a run. One that takes longer is

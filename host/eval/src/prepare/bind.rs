@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use runner_config::plan::{Assertion, JudgeId, MAX_SCORE, Plan, Provider};
+use runner_gateway::Origin;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::gateway::Origin;
 use crate::plugins::{BindError, Binder, Grader, Target, place};
 
 /// Providers that were bound, each once, so that it is checked once.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use runner_config::plan::{Column, Plan};
+use runner_gateway::Masker;
 use runner_store::NewRun;
 use serde_json::{Value, json};
 
 use crate::event::{ColumnHead, RunHead};
-use crate::gateway::Masker;
 use crate::masking::masked_json;
 use crate::plugins::PluginSet;
 use crate::question::Tasks;

@@ -8,9 +8,9 @@
 use std::collections::BTreeSet;
 
 use runner_config::plan::Plan;
+use runner_gateway::{Lookup, Masker, Origin, SystemLookup};
 
 use super::{Preparation, Targets};
-use crate::gateway::{Lookup, Masker, Origin, SystemLookup};
 use crate::plugins::{Noted, PluginSet, Ways, interpreters};
 use crate::trust::{Agreements, Need, each_once};
 

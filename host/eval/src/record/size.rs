@@ -8,12 +8,12 @@
 use std::borrow::Cow;
 use std::io;
 
+use runner_gateway::Masker;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{CaseRecord, Outcome};
 use crate::failure::FailureCode;
-use crate::gateway::Masker;
 
 /// Bytes of a record as JSON: some times the largest prompt and answer, and far below the largest
 /// value of a database.
@@ -159,8 +159,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::gateway::Secret;
     use crate::record::samples::record;
+    use runner_gateway::Secret;
 
     #[test]
     fn a_record_that_is_too_large_becomes_a_small_error_that_says_what_was_large() {

@@ -35,7 +35,6 @@ fn drive(seed: u64, ticks: u64) -> u64 {
                 input_tokens: seed % 50,
                 output_tokens: tick % 50,
             },
-            deadline: Some(now + Duration::from_secs(9)),
             max_retries: None,
             limits: [limit].into(),
         };

@@ -38,8 +38,6 @@ pub(super) enum Name {
     RetryAfterMs,
     /// Whether to try again at all.
     ShouldRetry,
-    /// Tokens charged for this request.
-    Charged,
     /// The structured state of limits.
     State,
     /// The structured description of limits.
@@ -86,12 +84,11 @@ impl Rank {
 }
 
 /// Headers that are not parts of a counter.
-const SINGLES: [(&str, Name); 7] = [
+const SINGLES: [(&str, Name); 6] = [
     ("date", Name::Date),
     ("retry-after", Name::RetryAfter),
     ("retry-after-ms", Name::RetryAfterMs),
     ("x-should-retry", Name::ShouldRetry),
-    ("x-ratelimit-tokens-query-cost", Name::Charged),
     ("ratelimit", Name::State),
     ("ratelimit-policy", Name::Policies),
 ];

@@ -43,7 +43,6 @@ pub(super) struct Sheet<'a> {
     pub(super) retry_after: Option<&'a [u8]>,
     pub(super) retry_after_ms: Option<&'a [u8]>,
     pub(super) should_retry: Option<&'a [u8]>,
-    charged: Option<&'a [u8]>,
     parts: [Option<(Place, &'a [u8])>; MAX_PARTS],
     count: usize,
     ietf: Ietf<'a>,
@@ -82,7 +81,6 @@ impl<'a> Sheet<'a> {
             Name::RetryAfter => &mut self.retry_after,
             Name::RetryAfterMs => &mut self.retry_after_ms,
             Name::ShouldRetry => &mut self.should_retry,
-            Name::Charged => &mut self.charged,
             Name::State => return self.ietf.state(value),
             Name::Policies => return self.ietf.policies(value),
             Name::Part(place) => return self.keep_part(place, value),
@@ -98,11 +96,6 @@ impl<'a> Sheet<'a> {
             *free = Some((place, value));
             self.count += 1;
         }
-    }
-
-    /// Tokens charged for this request.
-    pub(super) fn charged(&self) -> Option<u64> {
-        counter::count(self.charged?)
     }
 
     /// What is believed of all counters, at most one reading per dimension.

@@ -1,4 +1,4 @@
-//! What the verbs promise, one sentence each: order, retries, deadlines, ends, cancelling.
+//! What the verbs promise, one sentence each: order, retries, ends, cancelling.
 //!
 //! `shared` has the limits that the user declares, `draining` how everything ends, `down` how a
 //! lane does whose server was never there, `hanging` what calls without an answer do to others,
@@ -90,15 +90,6 @@ impl Rig {
 
     fn offer_with(&mut self, lane: LaneId, demand: Demand) -> JobId {
         self.scheduler.offer(at(self.now), lane, demand)
-    }
-
-    fn due(&mut self, lane: LaneId, deadline_ms: u64) -> JobId {
-        let deadline = Some(at(deadline_ms));
-        let demand = Demand {
-            deadline,
-            ..Demand::default()
-        };
-        self.offer_with(lane, demand)
     }
 
     /// All that is to be done now.
@@ -287,49 +278,6 @@ fn what_a_learnt_limit_never_holds_is_refused_at_once_and_the_next_goes() {
     };
     let expected = [Action::Refuse(large, why), Action::Start(small)];
     assert_eq!(rig.actions(), expected);
-}
-
-#[test]
-fn who_is_due_while_queued_is_refused_then() {
-    let (mut rig, lane) = Rig::with(slots(1));
-    let working = rig.due(lane, 50);
-    let waiting = rig.due(lane, 100);
-    assert_eq!(rig.started(), [0]);
-    assert_eq!(rig.wake(), Some(100));
-    rig.now = 100;
-    let needed = Duration::from_millis(99);
-    let why = Refusal::DeadlineInQueue { needed };
-    assert_eq!(rig.actions(), [Action::Refuse(waiting, why)]);
-    assert_eq!(rig.ends(working, Class::Ok), Next::Return, "it was out");
-}
-
-#[test]
-fn who_cannot_be_ready_in_time_is_refused_at_once() {
-    let (mut rig, lane) = Rig::with(slots(4));
-    let jobs = [rig.offer(lane), rig.offer(lane), rig.offer(lane)];
-    rig.started();
-    rig.now = 1001;
-    rig.ends(jobs[0], Class::Ok);
-    rig.ends(jobs[1], Class::Ok);
-    let hint = asks_for(Duration::from_secs(5));
-    rig.finish(jobs[2], Class::Throttled, &hint);
-    rig.cancel(jobs[2]);
-    // The block ends at 6001, and half of all calls take a second.
-    let lost = rig.due(lane, 7000);
-    let early = rig.due(lane, 7001);
-    let needed = Duration::from_secs(6);
-    let why = Refusal::DeadlineInQueue { needed };
-    assert_eq!(rig.actions(), [Action::Refuse(lost, why)]);
-    assert_eq!(rig.pass(6001), [early.ticket()]);
-}
-
-#[test]
-fn no_retry_is_promised_past_the_deadline() {
-    let (mut rig, lane) = Rig::with(slots(4));
-    let job = rig.due(lane, 2000);
-    rig.started();
-    let hint = asks_for(Duration::from_secs(3));
-    assert_eq!(rig.finish(job, Class::Transient, &hint), Next::Return);
 }
 
 #[test]

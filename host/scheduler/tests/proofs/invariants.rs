@@ -127,10 +127,10 @@ fn plan() -> impl Strategy<Value = Plan> {
     let lane = (0usize..2, policy, any::<bool>());
     let lanes = proptest::collection::vec(lane, 1..3);
     let jobs = (1usize..120, 1usize..60, 1u64..4000);
-    let whims = (0u64..300, 0u64..300);
+    let cancelled = 0u64..300;
     let limits = (1u64..40, 1u64..20);
-    (server(), server(), lanes, jobs, whims, limits).prop_map(
-        |(first, second, lanes, (jobs, parallel, latency), whims, limits)| {
+    (server(), server(), lanes, jobs, cancelled, limits).prop_map(
+        |(first, second, lanes, (jobs, parallel, latency), cancelled, limits)| {
             let lanes = lanes.into_iter().map(|(server, policy, limited)| LanePlan {
                 server,
                 policy,
@@ -150,10 +150,7 @@ fn plan() -> impl Strategy<Value = Plan> {
                     input: 50,
                     output: 100,
                 },
-                whims: Whims {
-                    cancelled: whims.0,
-                    hurried: whims.1,
-                },
+                whims: Whims { cancelled },
                 servers: vec![first.clone(), second],
                 ..Plan::one(first, jobs, latency)
             }

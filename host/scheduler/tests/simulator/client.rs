@@ -77,9 +77,6 @@ enum Happening {
     Cancelled {
         job: usize,
     },
-    Overdue {
-        job: usize,
-    },
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -244,14 +241,6 @@ impl Client {
                 true
             }
             Happening::Cancelled { job } => self.cancel(job),
-            Happening::Overdue { job } => {
-                if !self.tickets[job].flying {
-                    return false;
-                }
-                self.note(|| format!("job {job} timed out"));
-                self.finish(job, Class::Timeout, &runner_scheduler::Hint::default());
-                true
-            }
         }
     }
 
@@ -263,22 +252,17 @@ impl Client {
             self.begun += 1;
             let job = self.jobs[index];
             let limits = self.plan.lanes[job.lane].limits.iter();
-            let deadline = job.deadline.map(|span| self.now + span);
             let demand = Demand {
                 cost: job.estimate,
-                deadline,
                 max_retries: None,
                 limits: limits.map(|limit| self.limits[*limit]).collect(),
             };
             let id = self.scheduler.offer(self.now, self.lanes[job.lane], demand);
             self.tickets[index].id = Some(id);
             self.queues[job.lane].insert(index);
-            self.watch.offered(index, deadline);
+            self.watch.offered(index);
             if let Some(span) = job.cancelled {
                 self.will(self.now + span, Happening::Cancelled { job: index });
-            }
-            if let Some(deadline) = deadline {
-                self.will(deadline, Happening::Overdue { job: index });
             }
         }
     }

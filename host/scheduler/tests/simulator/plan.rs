@@ -105,8 +105,6 @@ pub(crate) enum Sizes {
 pub(crate) struct Whims {
     /// Jobs of a thousand that are cancelled at some time within 5 s.
     pub(crate) cancelled: u64,
-    /// Jobs of a thousand that have a deadline within 20 s.
-    pub(crate) hurried: u64,
 }
 
 /// Requests that are taken and never answered.
@@ -151,8 +149,6 @@ pub(crate) struct Job {
     pub(crate) charge: Charge,
     /// After its offer.
     pub(crate) cancelled: Option<Duration>,
-    /// After its offer.
-    pub(crate) deadline: Option<Duration>,
 }
 
 /// A plan with the draws of a seed.
@@ -250,7 +246,6 @@ impl Plan {
                     tokens: charged.tokens(),
                 },
                 cancelled: drawn(&mut whims, self.whims.cancelled, 5),
-                deadline: drawn(&mut whims, self.whims.hurried, 20),
             }
         });
         World {

@@ -31,7 +31,6 @@ struct Due {
 #[derive(Debug)]
 struct Record {
     place: Place,
-    deadline: Option<Time>,
     attempts: u32,
     due: Option<Due>,
 }
@@ -75,7 +74,6 @@ impl Watch {
     pub(crate) fn new(name: String, plan: &Plan) -> Self {
         let fresh = || Record {
             place: Place::Outside,
-            deadline: None,
             attempts: 0,
             due: None,
         };
@@ -105,9 +103,8 @@ impl Watch {
     }
 
     /// A job was offered.
-    pub(crate) fn offered(&mut self, index: usize, deadline: Option<Time>) {
+    pub(crate) fn offered(&mut self, index: usize) {
         self.jobs[index].place = Place::Queued;
-        self.jobs[index].deadline = deadline;
         self.queued += 1;
     }
 
@@ -116,10 +113,6 @@ impl Watch {
         let record = &self.jobs[index];
         self.holds(record.place == Place::Queued, || {
             format!("job {index} started, but it is {:?}", record.place)
-        });
-        let overdue = record.deadline.is_some_and(|deadline| deadline <= self.now);
-        self.holds(!overdue, || {
-            format!("job {index} started after its deadline")
         });
         let due = record.due;
         let book = &self.lanes[job.lane];

@@ -10,9 +10,9 @@ use std::net::IpAddr;
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
-use runner_eval::gateway::{
+use runner_gateway::{
     CallScope, ClientSettings, Credential, Exchange, Gateway, Grants, Lookup, OriginPattern,
-    ProxyChoice, Scheme, Secret, Settings,
+    ProxyChoice, Scheduling, Scheme, Secret, Settings,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -123,8 +123,12 @@ pub(super) fn run(input: &[u8]) -> String {
         bucket: some(bucket),
         ..Exchange::default()
     };
-    let scope = CallScope {
+    let scheduling = Scheduling {
         max_retries: Some(0),
+        ..Scheduling::default()
+    };
+    let scope = CallScope {
+        scheduling: Arc::new(scheduling),
         ..CallScope::default()
     };
     let World {

@@ -118,9 +118,5 @@ fn shape(hint: &Hint) -> String {
         format!("{:?}{has:?}", it.dimension)
     });
     let kinds: Vec<String> = kinds.collect();
-    format!(
-        "{kinds:?} {} {:?}",
-        hint.retry_after.is_some(),
-        hint.charged_tokens.is_some()
-    )
+    format!("{kinds:?} {}", hint.retry_after.is_some())
 }

@@ -214,7 +214,6 @@ impl Jobs {
                         input_tokens: u64::from(one) << (two % 56),
                         output_tokens: u64::from(two),
                     },
-                    deadline: one.is_multiple_of(5).then_some(self.now + span),
                     max_retries: two.is_multiple_of(3).then_some(u32::from(one % 4)),
                     limits: [self.limit].into(),
                 };

@@ -5,7 +5,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE};
-use runner_eval::gateway::{Masker, SHORTEST_MASKED, Secret};
+use runner_gateway::{Masker, SHORTEST_MASKED, Secret};
 
 /// What surrounds secrets.
 pub(super) const WORDS: &[&str] = &[

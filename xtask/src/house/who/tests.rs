@@ -54,7 +54,7 @@ fn the_house_as_it_is_meant_stands() {
         ),
         package("runner-store", "host/store", &["rusqlite"], &[]),
         package("runner-eval", "host/eval", &eval, &["./runner-tests"]),
-        package("runner-eval", "host/eval", &["reqwest", "tokio"], &[]),
+        package("runner-gateway", "host/gateway", &["reqwest", "tokio"], &[]),
         package(
             "runner",
             "host/cli",
@@ -129,6 +129,10 @@ fn a_leaf_that_knows_another_room_is_found() {
             "not in its row",
         ),
         (
+            package("runner-gateway", "host/gateway", &["./runner-config"], &[]),
+            "not in its row",
+        ),
+        (
             package("plugin-text", "plugins/text", &["./runner-sandbox"], &[]),
             "not in its row",
         ),
@@ -156,7 +160,7 @@ fn a_library_in_the_wrong_room_is_found() {
         ),
         (
             package("runner", "host/cli", &["reqwest"], &[]),
-            "only runner-eval",
+            "only runner-gateway",
         ),
         (
             package("runner-store", "host/store", &["anyhow"], &[]),

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use runner_config::{FilesRead, LoadRequest};
-use runner_eval::gateway::Exchanges;
 use runner_eval::prepare;
 use runner_eval::trust::Need;
+use runner_gateway::Exchanges;
 use serde_json::Value;
 
 use super::super::{Setting, config};

@@ -5,9 +5,9 @@ use std::net::IpAddr;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
+use runner_gateway::Secret;
 
 use super::*;
-use crate::gateway::Secret;
 use crate::trust::{Agreements, Level};
 
 fn read(name: &str) -> EnvRead {

@@ -72,10 +72,6 @@ fn any_headers() -> impl Strategy<Value = Vec<(String, String)>> {
 /// Every cap that the documentation states.
 fn check(hint: &Hint) -> Result<(), TestCaseError> {
     prop_assert!(hint.retry_after.is_none_or(|wait| wait <= Hint::LONGEST));
-    prop_assert!(
-        hint.charged_tokens
-            .is_none_or(|tokens| tokens <= Reading::MOST)
-    );
     let dimensions: Vec<_> = hint
         .readings
         .iter()

@@ -14,7 +14,6 @@ enum Call {
         lane: usize,
         cost: Cost,
         limits: u8,
-        deadline: Option<u64>,
         retries: Option<u32>,
     },
     /// Ends one of the attempts in flight.
@@ -89,7 +88,6 @@ fn hint() -> impl Strategy<Value = Hint> {
         retry_after,
         useless: useless && readings.is_empty(),
         readings,
-        charged_tokens: None,
     })
 }
 
@@ -101,13 +99,12 @@ fn cost() -> impl Strategy<Value = Cost> {
 }
 
 fn call() -> impl Strategy<Value = Call> {
-    let deadline = prop::option::weighted(0.2, 0_u64..60_000);
     let retries = prop::option::weighted(0.2, 0_u32..5);
-    let offer = (0..3_usize, cost(), 0_u8..8, deadline, retries);
+    let offer = (0..3_usize, cost(), 0_u8..8, retries);
     let finish = (any::<usize>(), class(), hint(), prop::option::of(cost()));
     prop_oneof![
-        5 => offer.prop_map(|(lane, cost, limits, deadline, retries)| Call::Offer {
-            lane, cost, limits, deadline, retries,
+        5 => offer.prop_map(|(lane, cost, limits, retries)| Call::Offer {
+            lane, cost, limits, retries,
         }),
         8 => finish.prop_map(|(which, class, hint, usage)| Call::Finish {
             which, class, hint, usage,
@@ -184,14 +181,12 @@ impl Caller {
                 lane,
                 cost,
                 limits,
-                deadline,
                 retries,
             } => {
                 let named = (0..3).filter(|n| limits & (1 << n) != 0);
                 let limits: Arc<[LimitId]> = named.map(|n| self.limits[n]).collect();
                 let demand = Demand {
                     cost: *cost,
-                    deadline: deadline.map(|ms| self.now + Duration::from_millis(ms)),
                     max_retries: *retries,
                     limits,
                 };

@@ -1,0 +1,410 @@
+//! The shell around the accounts: it waits for room, and gives back what nobody settles.
+//!
+//! A [`Claim`] belongs to an exchange and gives back what it reserved, or its place in the line,
+//! when it is dropped, however the exchange ends. A [`Tab`] belongs to a plugin's call and gathers
+//! the claims of its exchanges until the call's cost is known.
+//!
+//! Whoever waits is woken once, with its decision: after each change the accounts are asked who
+//! may go by now, and nobody else hears of it.
+//!
+//! Nobody waits for room while it keeps others from it: a call whose next exchange begins gives
+//! back what it had reserved for its cost. Otherwise two calls of several exchanges each could
+//! wait for each other, or one for itself.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use super::accounts::{Accounts, ClaimId};
+use super::estimate::{Used, Want};
+use super::price::Price;
+use super::terms::{AccountId, Budget, Exceeded, Owner, Said, Statement};
+use crate::admission::tokens::Guess;
+use crate::lane::Lane;
+
+/// The budgets of a run.
+#[derive(Debug, Default)]
+pub struct Till(Mutex<Book>);
+
+#[derive(Debug, Default)]
+struct Book {
+    accounts: Accounts,
+    /// Those who are in a line.
+    waiting: HashMap<ClaimId, oneshot::Sender<Result<(), Exceeded>>>,
+}
+
+impl Till {
+    /// Opens a budget's account; `None` for a budget that limits nothing.
+    pub fn open(&self, owner: Owner, budget: Budget) -> Option<AccountId> {
+        (budget != Budget::default()).then(|| self.lock().accounts.open(owner, budget))
+    }
+
+    /// What is spent of each limit.
+    pub fn statements(&self) -> Vec<Statement> {
+        self.lock().accounts.statements()
+    }
+
+    async fn reserve(self: &Arc<Self>, plugin: &str, want: Want) -> Result<Claim, Exceeded> {
+        let (sender, decision) = oneshot::channel();
+        let id = self.change(|book| {
+            let id = book.accounts.ask(plugin, want);
+            book.waiting.insert(id, sender);
+            id
+        });
+        let claim = Claim {
+            till: Arc::clone(self),
+            id,
+        };
+        decision
+            .await
+            .expect("who is in a line stays there until it is decided")?;
+        Ok(claim)
+    }
+
+    /// Does something to the accounts, and tells those whose turn it is by that.
+    fn change<T>(&self, act: impl FnOnce(&mut Book) -> T) -> T {
+        let mut book = self.lock();
+        let result = act(&mut book);
+        let mut told = Vec::new();
+        while let Some((id, decision)) = book.accounts.decide() {
+            let waiter = book.waiting.remove(&id);
+            told.push((waiter.expect("everyone in a line waits"), decision));
+        }
+        drop(book);
+        for (waiter, decision) in told {
+            // Whoever has left meanwhile gives back its claim itself.
+            drop(waiter.send(decision));
+        }
+        result
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Book> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What an exchange has reserved, or its place in the line. Dropping it gives that back.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    till: Arc<Till>,
+    id: ClaimId,
+}
+
+impl Claim {
+    /// An attempt goes on the wire; refused when its request is one too many.
+    pub(crate) fn attempt(&self) -> Result<(), Exceeded> {
+        self.till.change(|book| book.accounts.attempt(self.id))
+    }
+
+    /// The attempt has ended.
+    pub(crate) fn ended(&self, used: Used) {
+        self.till.change(|book| book.accounts.ended(self.id, used));
+    }
+
+    /// The exchange has ended. What is left is for the tab of whoever gets the answer.
+    pub(crate) fn landed(self) -> Option<Self> {
+        let is_owed = self.till.change(|book| book.accounts.land(self.id));
+        is_owed.then_some(self)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.till.change(|book| {
+            book.waiting.remove(&self.id);
+            book.accounts.release(self.id);
+        });
+    }
+}
+
+/// Who pays for the exchanges of a call.
+#[derive(Debug, Clone)]
+pub struct Bill {
+    till: Arc<Till>,
+    accounts: Vec<AccountId>,
+    price: Option<Price>,
+    has_cost: bool,
+}
+
+impl Bill {
+    /// A bill to all of these accounts; `None` where there are none. `has_cost`: the call is a
+    /// provider's.
+    pub fn new(
+        till: &Arc<Till>,
+        accounts: impl IntoIterator<Item = Option<AccountId>>,
+        price: Option<Price>,
+        has_cost: bool,
+    ) -> Option<Self> {
+        let accounts: Vec<AccountId> = accounts.into_iter().flatten().collect();
+        (!accounts.is_empty()).then(|| Self {
+            till: Arc::clone(till),
+            accounts,
+            price,
+            has_cost,
+        })
+    }
+
+    /// The bill of a provider's call that somebody else asked for: both pay.
+    pub fn shared(own: Option<&Self>, asking: Option<&Self>, price: Option<Price>) -> Option<Self> {
+        let bills = || own.into_iter().chain(asking);
+        let first = bills().next()?;
+        let mut accounts: Vec<_> = bills().flat_map(|bill| bill.accounts.clone()).collect();
+        accounts.sort_unstable();
+        accounts.dedup();
+        Some(Self {
+            till: Arc::clone(&first.till),
+            accounts,
+            price,
+            has_cost: true,
+        })
+    }
+}
+
+/// What the exchanges of one call have claimed. Dropping it gives everything back.
+#[derive(Debug)]
+pub struct Tab {
+    bill: Bill,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    under_way: u32,
+    claims: Vec<Claim>,
+}
+
+impl State {
+    fn relax(&self) {
+        for claim in &self.claims {
+            claim.till.change(|book| book.accounts.relax(claim.id));
+        }
+    }
+}
+
+impl Tab {
+    /// A call's tab.
+    pub fn new(bill: Bill) -> Self {
+        Self {
+            bill,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Those who pay. Exchanges with different ones are never one.
+    pub(crate) fn accounts(&self) -> &[AccountId] {
+        &self.bill.accounts
+    }
+
+    /// An exchange of the call is under way, until the visit is dropped.
+    pub(crate) fn visit(&self) -> Visit<'_> {
+        let mut state = self.lock();
+        state.under_way += 1;
+        state.relax();
+        drop(state);
+        Visit(self)
+    }
+
+    /// Reserves for an exchange; waits while there may be room later.
+    pub(crate) async fn reserve(
+        &self,
+        plugin: &str,
+        lane: &Lane,
+        guess: Guess,
+    ) -> Result<Claim, Exceeded> {
+        let want = Want {
+            accounts: self.bill.accounts.clone(),
+            lane: lane.clone(),
+            guess,
+            price: self.bill.price,
+            has_cost: self.bill.has_cost,
+        };
+        self.bill.till.reserve(plugin, want).await
+    }
+
+    /// Takes what an exchange of this call still owes.
+    pub(crate) fn take(&self, claim: Claim) {
+        self.lock().claims.push(claim);
+    }
+
+    /// The call has ended. What nothing left the machine for costs nothing.
+    pub fn close(&self, said: Said) {
+        let claims = std::mem::take(&mut self.lock().claims);
+        let ids: Vec<ClaimId> = claims.iter().map(|claim| claim.id).collect();
+        self.bill
+            .till
+            .change(|book| book.accounts.settle(&ids, said));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An exchange that is under way.
+#[derive(Debug)]
+pub(crate) struct Visit<'a>(&'a Tab);
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.under_way -= 1;
+        if state.under_way > 0 {
+            state.relax();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Poll, Wake, Waker};
+
+    use futures_util::FutureExt as _;
+    use runner_scheduler::Cost as Tokens;
+
+    use super::super::terms::Measure;
+    use super::*;
+
+    fn tab(till: &Arc<Till>, run: Option<AccountId>) -> Tab {
+        Tab::new(Bill::new(till, [run], None, true).expect("it has an account"))
+    }
+
+    fn dollars(limit: u64) -> (Arc<Till>, Option<AccountId>) {
+        let till = Arc::new(Till::default());
+        let budget = Budget {
+            nano_usd: Some(limit * 1_000_000_000),
+            ..Budget::default()
+        };
+        let run = till.open(Owner::Run, budget);
+        (till, run)
+    }
+
+    async fn exchange(tab: &Tab) -> Claim {
+        let guess = Guess {
+            input: 1,
+            output: Some(1),
+        };
+        let claim = tab
+            .reserve("acme", &Lane::default(), guess)
+            .await
+            .expect("granted");
+        claim.attempt().expect("requests are unlimited");
+        claim.ended(Used::Told(Tokens::default()));
+        claim.landed().expect("its call has a cost")
+    }
+
+    fn spent(till: &Till) -> u64 {
+        till.statements()[0].spent
+    }
+
+    #[test]
+    fn a_budget_without_limits_has_no_account() {
+        let till = Till::default();
+        assert_eq!(till.open(Owner::Run, Budget::default()), None);
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_room_goes_when_a_call_is_settled() {
+        let (till, run) = dollars(1);
+        let (first, second) = (tab(&till, run), tab(&till, run));
+        first.take(exchange(&first).await);
+        let mut waiting = Box::pin(exchange(&second));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        first.close(Said::by_answer(Some(0.25)));
+        second.take(waiting.await);
+        assert_eq!(spent(&till), 250_000_000);
+        second.close(Said::Failed);
+        assert_eq!(spent(&till), 250_000_000);
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_dropped_gives_everything_back() {
+        let (till, run) = dollars(1);
+        let (first, second) = (tab(&till, run), tab(&till, run));
+        first.take(exchange(&first).await);
+        let mut waiting = Box::pin(exchange(&second));
+        assert!(waiting.as_mut().now_or_never().is_none());
+        drop(first);
+        waiting.await;
+        assert_eq!(spent(&till), 0);
+    }
+
+    /// The second exchange of a call would otherwise wait for the end of its own call.
+    #[tokio::test]
+    async fn a_call_does_not_stand_in_its_own_way() {
+        let (till, run) = dollars(1);
+        let tab = tab(&till, run);
+        for _ in 0..3 {
+            let _visit = tab.visit();
+            tab.take(exchange(&tab).await);
+        }
+        let (one, other) = (tab.visit(), tab.visit());
+        tab.take(exchange(&tab).await);
+        drop(one);
+        tab.take(exchange(&tab).await);
+        drop(other);
+        tab.close(Said::Cost(5));
+        assert_eq!(spent(&till), 5, "one call, one cost");
+    }
+
+    #[test]
+    fn what_an_answer_says_is_money_or_nothing() {
+        let said = |usd| Said::by_answer(usd);
+        assert_eq!(said(Some(0.1)), Said::Cost(100_000_000));
+        assert_eq!(said(Some(0.0)), Said::Cost(0));
+        for none in [None, Some(f64::NAN), Some(-1.0), Some(f64::INFINITY)] {
+            assert_eq!(said(none), Said::Nothing, "{none:?}");
+        }
+        assert_eq!(
+            Measure::Cost.of(1_500_000, 2_000_000_000),
+            "$0.0015 of $2.00"
+        );
+    }
+
+    /// Counts how often it is woken.
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[tokio::test]
+    async fn room_for_one_wakes_one_the_first_and_who_left_passes_it_on() {
+        let (till, run) = dollars(1);
+        let tabs: Vec<Tab> = (0..9).map(|_| tab(&till, run)).collect();
+        let mut claim = Some(exchange(&tabs[0]).await);
+        let counted = Arc::new(Wakes::default());
+        let waker = Waker::from(counted.clone());
+        let mut look = Context::from_waker(&waker);
+        let mut waiting: Vec<_> = tabs[1..]
+            .iter()
+            .map(|tab| Box::pin(exchange(tab)))
+            .collect();
+        for waiter in &mut waiting {
+            assert!(waiter.as_mut().poll(&mut look).is_pending());
+        }
+        // The third gives up before its turn comes, the fifth when it has come already.
+        drop(waiting.remove(2));
+        for (turn, gone) in [false, false, false, true, false, false, false]
+            .into_iter()
+            .enumerate()
+        {
+            drop(claim.take());
+            if gone {
+                drop(waiting.remove(0));
+                continue;
+            }
+            assert_eq!(counted.0.load(Ordering::Relaxed), turn + 1);
+            let mut first = waiting.remove(0);
+            let Poll::Ready(next) = first.as_mut().poll(&mut look) else {
+                panic!("it is its turn")
+            };
+            claim = Some(next);
+        }
+        assert!(waiting.is_empty());
+    }
+}

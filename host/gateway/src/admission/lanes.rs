@@ -1,0 +1,273 @@
+//! The lanes: the scheduler's shell.
+//!
+//! Who goes when is decided by [`runner_scheduler::Scheduler`], a pure machine without clock
+//! and tasks. This shell gives it both and decides nothing: one lock around the machine, one
+//! [`Turn`] per exchange that waits for the machine's word, one task that wakes the machine
+//! when it wants to be woken.
+//!
+//! An exchange has one turn for all its attempts: [`wait`](Turn::wait), the attempt,
+//! [`finish`](Turn::finish), and on [`Next::Again`] the same turn waits again. It holds no
+//! permit meanwhile, and the machine keeps its place in the line. Dropping a turn at any point
+//! is the cancellation: the machine forgets the job, and whoever is next may go.
+//!
+//! - The lock is never held across an await, and verdicts are sent after it is released.
+//! - The keeper sleeps until the machine's next time or until that becomes an earlier one. It
+//!   is stopped when the lanes are dropped, so no timer outlives a run or keeps one alive.
+//! - Should the machine panic (a bug), every waiting turn panics too: each case gets its error
+//!   row. A run that waits for ever would be worse.
+//!
+//! Why no semaphore per lane: its permits can't be taken back when a window shrinks, it knows
+//! neither pace nor retries, and a place in its line is lost with every refused attempt.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use runner_scheduler::{Class, Cost, Demand, End, Hint, JobId, LaneId, Next, Refusal, Time};
+use tokio::sync::{Notify, oneshot};
+use tokio::task::AbortHandle;
+
+use self::book::{Book, Verdict};
+use self::epoch::Epoch;
+use crate::admission::scheduling::Scheduling;
+use crate::lane::Lane;
+use crate::observer::Observer;
+use crate::policy::masker::Masker;
+
+mod book;
+mod epoch;
+mod summary;
+#[cfg(test)]
+mod tests;
+
+pub use summary::LaneSummary;
+
+/// All lanes of a gateway.
+pub(crate) struct Lanes {
+    shared: Arc<Shared>,
+    keeper: OnceLock<Keeper>,
+}
+
+/// What an exchange brings to its lane.
+pub(crate) struct Entrant<'a> {
+    pub(crate) lane: &'a Lane,
+    /// Who sends it.
+    pub(crate) plugin: &'a str,
+    pub(crate) scheduling: &'a Scheduling,
+    /// Estimate for one attempt.
+    pub(crate) cost: Cost,
+    /// Takes secrets out of the lane's name.
+    pub(crate) masker: &'a Masker,
+}
+
+impl Lanes {
+    /// No lane yet. Time is counted from now.
+    pub(crate) fn new(seed: u64, observer: Arc<dyn Observer>) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                book: Mutex::new(Book::new(seed)),
+                epoch: Epoch::begin(),
+                sooner: Notify::new(),
+                observer,
+            }),
+            keeper: OnceLock::new(),
+        }
+    }
+
+    /// Takes a place in the line of a lane. Must be called within a tokio runtime.
+    pub(crate) fn enter(&self, entrant: &Entrant<'_>) -> Turn<'_> {
+        self.keeper.get_or_init(|| Keeper::start(&self.shared));
+        let (lane, job, verdict) = self.shared.with(|book, now| {
+            let policy = entrant.scheduling.policy;
+            let lane = book.lane(entrant.lane, entrant.plugin, policy, entrant.masker);
+            let demand = Demand {
+                cost: entrant.cost,
+                max_retries: entrant.scheduling.max_retries,
+                limits: book.limits(&entrant.scheduling.limits),
+            };
+            let job = book.scheduler.offer(now, lane, demand);
+            (lane, job, book.expect_verdict(lane, job))
+        });
+        Turn {
+            shared: &self.shared,
+            lane,
+            job,
+            stage: Stage::Queued(verdict),
+        }
+    }
+
+    /// Lets no attempt go any more: every turn that waits, and every one that would have to,
+    /// ends as [`Refusal::Draining`]. Turns on the wire end as they end.
+    pub(crate) fn drain(&self) {
+        // A machine that has panicked lets nothing go either.
+        if !self.shared.book.is_poisoned() {
+            self.shared.with(|book, now| book.scheduler.drain(now));
+        }
+    }
+
+    /// What each lane has done so far, by name.
+    pub(crate) fn summaries(&self) -> Vec<LaneSummary> {
+        // Also after a panic of the machine: a bug must not cost the run its end.
+        let book = self.shared.book.lock();
+        book.unwrap_or_else(PoisonError::into_inner).summaries()
+    }
+}
+
+/// One exchange's place in a lane, from its first attempt to its end.
+pub(crate) struct Turn<'a> {
+    shared: &'a Shared,
+    lane: LaneId,
+    job: JobId,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// In the line, or in the pause before a retry.
+    Queued(oneshot::Receiver<Verdict>),
+    /// An attempt is on the wire.
+    OnWire,
+    /// The machine knows the job no more.
+    Over,
+}
+
+impl Turn<'_> {
+    /// What people call its lane.
+    pub(crate) fn lane_name(&self) -> Arc<str> {
+        self.shared.lock().name(self.lane)
+    }
+
+    /// Waits until an attempt may go on the wire. Dropping the future keeps the place in the
+    /// line; dropping the turn gives it up.
+    ///
+    /// # Panics
+    /// If the machine has panicked, or the turn is not waiting.
+    pub(crate) async fn wait(&mut self) -> Result<(), Refusal> {
+        let Stage::Queued(verdict) = &mut self.stage else {
+            panic!("a turn waits before each attempt and not during one");
+        };
+        let verdict = verdict
+            .await
+            .expect("the machine answers every turn, unless it has panicked");
+        self.stage = match verdict {
+            Ok(()) => Stage::OnWire,
+            Err(_) => Stage::Over,
+        };
+        verdict
+    }
+
+    /// The attempt has ended. On [`Next::Again`] the turn waits for another one.
+    ///
+    /// # Panics
+    /// If no attempt is on the wire.
+    pub(crate) fn finish(&mut self, class: Class, hint: &Hint, usage: Option<Cost>) -> Next {
+        assert!(
+            matches!(self.stage, Stage::OnWire),
+            "only an attempt that began can end"
+        );
+        let (lane, job) = (self.lane, self.job);
+        let (next, stage) = self.shared.with(|book, now| {
+            let end = End { class, hint, usage };
+            let next = book.scheduler.finish(now, job, &end);
+            let stage = match next {
+                Next::Return => Stage::Over,
+                Next::Again { .. } => Stage::Queued(book.expect_verdict(lane, job)),
+            };
+            (next, stage)
+        });
+        self.stage = stage;
+        next
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        // A machine that has panicked has nothing left to tidy up.
+        if !matches!(self.stage, Stage::Over) && !self.shared.book.is_poisoned() {
+            self.shared.with(|book, now| book.cancel(now, self.job));
+        }
+    }
+}
+
+/// What turns and keeper share.
+struct Shared {
+    book: Mutex<Book>,
+    epoch: Epoch,
+    /// The machine wants to be woken sooner than the keeper knows.
+    sooner: Notify,
+    observer: Arc<dyn Observer>,
+}
+
+impl Shared {
+    /// Does something to the machine and carries out what follows from it.
+    fn with<T>(&self, act: impl FnOnce(&mut Book, Time) -> T) -> T {
+        let mut book = Grip(self.lock(), Intact::No);
+        // Read under the lock, so that the machine's time never goes back.
+        let now = self.epoch.now();
+        let result = act(&mut book.0, now);
+        let verdicts = book.0.settle(now);
+        book.0.look(now);
+        book.0.tell(&self.epoch, &*self.observer);
+        let sooner = book.0.rearm();
+        book.1 = Intact::Yes;
+        drop(book);
+        for (turn, verdict) in verdicts {
+            // A turn that was dropped meanwhile has cancelled its job itself.
+            drop(turn.send(verdict));
+        }
+        if sooner {
+            self.sooner.notify_one();
+        }
+        result
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().expect("the machine has not panicked")
+    }
+}
+
+/// The lock, in hands that may panic: then every waiting turn learns of it.
+struct Grip<'a>(MutexGuard<'a, Book>, Intact);
+
+#[derive(PartialEq)]
+enum Intact {
+    Yes,
+    No,
+}
+
+impl Drop for Grip<'_> {
+    fn drop(&mut self) {
+        if self.1 == Intact::No {
+            self.0.abandon();
+        }
+    }
+}
+
+/// The task that wakes the machine; stopped on drop.
+struct Keeper(AbortHandle);
+
+impl Keeper {
+    fn start(shared: &Arc<Shared>) -> Self {
+        Self(tokio::spawn(keep(Arc::clone(shared))).abort_handle())
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+async fn keep(shared: Arc<Shared>) {
+    loop {
+        shared.with(|_, _| ());
+        // What changes from here on is compared with this alarm, so none is missed.
+        let alarm = shared.lock().arm();
+        let changed = shared.sooner.notified();
+        match alarm {
+            Some(at) => tokio::select! {
+                () = changed => {}
+                () = shared.epoch.reached(at) => {}
+            },
+            None => changed.await,
+        }
+    }
+}

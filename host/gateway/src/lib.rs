@@ -1,0 +1,68 @@
+//! The gateway: the one way from a plugin to the network.
+//!
+//! A plugin states a request as a value; everything that the request may do to the world
+//! is decided between that value and the wire, by one stack of stages in one order:
+//!
+//! ```text
+//! grant → credential → record/replay → cache → budget → lane admission → attempt → classify
+//!                                                             ↑                        │
+//!                                                             └──────── again ─────────┴→ return
+//! ```
+//!
+//! | room | stages | its files |
+//! |---|---|---|
+//! | `policy` | **grant**: the user's word against the plugin's wish; pure, and complete before anything is spent | `grants`, `origin`, `address` |
+//! | | **credential**: named by the plugin, added by the host, bound to its origins; taken out of all that comes back | `secret`, `masker` |
+//! | `memory` | **record/replay** and **cache**: see neither secret nor lane | `remembered`, `tape`, `cache` |
+//! | | while a request is on its way, its answer is for all who ask the same | `flights` |
+//! | `admission` | **budget**: what may still be spent; reserved before, settled after | `budget`, `tokens` |
+//! | | **lane admission**: who goes when, and whether and when again, is decided by the machine of `runner-scheduler` | `lanes`, `scheduling` |
+//! | `wire` | **attempt**: the only code that sends; addresses are checked where they are connected to, redirects hop by hop; what comes back is unpacked and has its place in memory | `request`, `attempt`, `client`, `resolve`, `redirect`, `coding`, `bodies` |
+//! | | **classify**: one table; what a response says about limits and waits is read by the scheduler's hints | `class` |
+//! | `stack` | the order of the stages, and nothing else; keeps the account of an exchange's time | `stack`, `ledger` |
+//!
+//! Below the rooms stand the values that pass through them: `exchange`, `lane` (what shares a
+//! quota), `clock` (the time that a call works), `observer`. `policy` knows nobody, `memory`,
+//! `admission` and `wire` don't know each other, `stack` knows all. The order matters: a refused
+//! request touches nothing, a remembered one neither budget nor quota, and a pausing one holds no
+//! permit.
+//!
+//! This is not a general HTTP client, and it is not the plugin interface: the words of the
+//! contract are translated by whoever hosts the plugin, and those of the config by whoever reads
+//! it.
+
+mod admission;
+mod clock;
+mod exchange;
+mod lane;
+mod memory;
+mod observer;
+mod policy;
+mod stack;
+mod wire;
+
+pub use admission::budget::{
+    AccountId, Bill, Budget, Measure, Owner, Price, Said, Statement, Tab, Till, UsedTokens,
+};
+pub use admission::lanes::LaneSummary;
+pub use admission::scheduling::Scheduling;
+pub use clock::{Pause, WorkClock};
+pub use exchange::{
+    CacheMode, Code, DEFAULT_TIMEOUT, Exchange, ExchangeError, RESPONSE_LIMIT, Reply, Spent,
+};
+pub use lane::Lane;
+pub use memory::cache::{DiskCache, KEY_VERSION};
+pub use memory::remembered::{Cue, Ending, Envelope, Held, Remembered, ResponseCache, Take, Tape};
+pub use memory::tape::{Exchanges, Playback, Recording, TapeError};
+pub use observer::{Event, LaneNotice, LaneStanding, Notice, Observer};
+pub use policy::address::{Place, needs_agreement};
+pub use policy::grants::{Credential, Grants, Refusal};
+pub use policy::masker::{Masker, SHORTEST_MASKED};
+pub use policy::origin::{Naming, Origin, OriginPattern, PatternError};
+pub use policy::secret::{Fingerprint, Scheme, SchemeError, Secret, TooLong};
+pub use runner_scheduler::{Class, Counts, Limit, Policy};
+pub use stack::scope::CallScope;
+pub use stack::{Gateway, Settings};
+pub use wire::bodies::{CALL_LIMIT, CallBodies};
+pub use wire::client::{ClientSettings, ProxyChoice};
+pub use wire::resolve::{Lookup, SystemLookup};

@@ -1,0 +1,432 @@
+//! Recordings: every exchange of a run in a file, and runs that need nothing but that file.
+//!
+//! A recording is JSON lines: a head with the format's version, then one whole line per
+//! exchange, written when it ends, in one piece. So a killed run leaves a recording of what it
+//! had done; a last line without its end is left out. No SQLite: people read, cut and compare
+//! such files, and put them beside their tests.
+//!
+//! Every line passes the masker of the whole run, request and response alike, and the credential
+//! is no part of it: a replay needs none. What identifies a request is all the rest of it. Equal
+//! requests are answered in the order in which they ended, each case with what that case got
+//! as long as there is such an answer; when all are used up, the last one is given again. A call
+//! that was cut off by its case's timeout has no end and so no line.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use runner_files::{Folder, Readers, Replacement};
+use runner_store::Digest;
+
+use crate::exchange::Code;
+use crate::memory::cache::{anonymous_key, masked_pairs};
+use crate::memory::remembered::{Cue, Ending, Envelope, NoTape, Take, Tape};
+use crate::policy::masker::Masker;
+
+mod line;
+mod nearest;
+
+#[cfg(test)]
+mod tests;
+
+use line::{HEAD, Line, is_head};
+use nearest::Index;
+
+/// Why a recording can't be made or used.
+#[derive(Debug, thiserror::Error)]
+pub enum TapeError {
+    /// The file can't be read or written.
+    #[error("can't open {}", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file has other content: it is neither replayed nor overwritten.
+    #[error("{} is no recording of this version of runner", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A line can't be read.
+    #[error("{}:{line}: not a recorded exchange", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        source: serde_json::Error,
+    },
+}
+
+/// Where the exchanges of a run come from.
+#[derive(Debug, Clone, Default)]
+pub enum Exchanges {
+    /// From servers.
+    #[default]
+    Live,
+    /// From servers, and they are kept.
+    Record(Recording),
+    /// From a recording only.
+    Replay(Playback),
+}
+
+impl Exchanges {
+    /// Whether nothing leaves the machine.
+    pub fn is_offline(&self) -> bool {
+        matches!(self, Self::Replay(_))
+    }
+
+    /// The tape of a run whose secrets `masker` knows.
+    pub fn tape(self, masker: Masker) -> Box<dyn Tape> {
+        match self {
+            Self::Live => Box::new(NoTape),
+            Self::Record(recording) => Box::new(Recorder { recording, masker }),
+            Self::Replay(playback) => Box::new(Player { playback, masker }),
+        }
+    }
+}
+
+/// A recording that is being made. Clones are the same.
+#[derive(Debug, Clone)]
+pub struct Recording(Arc<Mutex<Reel>>);
+
+#[derive(Debug)]
+struct Reel {
+    file: File,
+    failure: Option<io::Error>,
+}
+
+impl Recording {
+    /// Begins a recording, readable by the user alone; one that is there is replaced.
+    ///
+    /// # Errors
+    /// When the file can't be written, is a link, or holds something else than a recording.
+    pub fn create(path: &Path) -> Result<Self, TapeError> {
+        Self::open(path, false)
+    }
+
+    /// Goes on with a recording, or begins it if there is none. A line that was cut off by the
+    /// end of its process goes.
+    ///
+    /// # Errors
+    /// As [`Self::create`].
+    pub fn go_on(path: &Path) -> Result<Self, TapeError> {
+        Self::open(path, true)
+    }
+
+    fn open(path: &Path, keeps: bool) -> Result<Self, TapeError> {
+        let failed = |source| TapeError::Open {
+            path: path.to_owned(),
+            source,
+        };
+        let (folder, name) = Folder::of(path).map_err(failed)?;
+        let older = folder.open(&name).map_err(failed)?;
+        let mut first = String::new();
+        if let Some(older) = &older {
+            let known = BufReader::new(older).take(HEAD.len() as u64 + 1);
+            let is_text = { known }.read_line(&mut first).is_ok();
+            if !is_text || !(first.is_empty() || is_head(&first)) {
+                return Err(TapeError::Foreign {
+                    path: path.to_owned(),
+                });
+            }
+        }
+        let begun = match older {
+            Some(mut older) if keeps && !first.is_empty() => close_to_others(&older)
+                .and_then(|()| cut_to_lines(&mut older))
+                .map(|()| older),
+            _ => Replacement::begin(folder, &name, Readers::Owner).and_then(|mut new| {
+                writeln!(new, "{HEAD}")?;
+                new.commit()
+            }),
+        };
+        let file = begun.map_err(failed)?;
+        let failure = None;
+        Ok(Self(Arc::new(Mutex::new(Reel { file, failure }))))
+    }
+
+    /// What kept a line from being written; nothing is written after it.
+    pub fn failure(&self) -> Option<String> {
+        self.lock().failure.as_ref().map(ToString::to_string)
+    }
+
+    fn write(&self, line: &str) {
+        let mut reel = self.lock();
+        if reel.failure.is_none() {
+            reel.failure = reel.file.write_all(line.as_bytes()).err();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Reel> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes the rights of everybody else from a file that is open.
+fn close_to_others(file: &File) -> io::Result<()> {
+    #[cfg(unix)]
+    file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(())
+}
+
+/// Drops what comes after the last whole line, and stands behind it.
+fn cut_to_lines(file: &mut File) -> io::Result<()> {
+    const STEP: u64 = 64 << 10;
+    let mut end = file.seek(SeekFrom::End(0))?;
+    while end > 0 {
+        let begin = end.saturating_sub(STEP);
+        file.seek(SeekFrom::Start(begin))?;
+        let mut part = vec![0; (end - begin) as usize];
+        file.read_exact(&mut part)?;
+        if let Some(at) = part.iter().rposition(|byte| *byte == b'\n') {
+            end = begin + at as u64 + 1;
+            break;
+        }
+        end = begin;
+    }
+    file.set_len(end)?;
+    file.seek(SeekFrom::Start(end)).map(drop)
+}
+
+struct Recorder {
+    recording: Recording,
+    masker: Masker,
+}
+
+impl Tape for Recorder {
+    fn cue(&self, _envelope: &Envelope, _tag: u64) -> Cue {
+        Cue::Live
+    }
+
+    fn record(&self, envelope: &Envelope, tag: u64, take: &Take) {
+        // What the end of the run cut short says nothing about the request.
+        if let Ending::Failed {
+            code: Code::Cancelled,
+            ..
+        } = take.ending
+        {
+            return;
+        }
+        let envelope = anonymous(&self.masker, envelope);
+        let line = Line::new(&envelope, tag, take, &self.masker);
+        self.recording.write(&line.text());
+    }
+}
+
+/// A recording to run from. Clones are the same, and share what is used up.
+#[derive(Debug, Clone)]
+pub struct Playback(Arc<Deck>);
+
+#[derive(Debug)]
+struct Deck {
+    path: PathBuf,
+    file: Mutex<File>,
+    spools: Mutex<HashMap<Digest, Vec<Slot>>>,
+    index: OnceLock<Index>,
+}
+
+impl Deck {
+    /// The line at a place; `None` when the file has changed since it was opened.
+    fn read(&self, place: Place) -> Option<Line> {
+        let mut text = vec![0; place.bytes];
+        {
+            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+            file.seek(SeekFrom::Start(place.offset)).ok()?;
+            file.read_exact(&mut text).ok()?;
+        }
+        Line::read(std::str::from_utf8(&text).ok()?).ok()
+    }
+}
+
+/// Where a line stands in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    offset: u64,
+    bytes: usize,
+}
+
+/// A recorded exchange.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    tag: u64,
+    place: Place,
+    is_used: bool,
+}
+
+impl Playback {
+    /// Opens a recording. Reads it once; the answers stay on disk.
+    ///
+    /// # Errors
+    /// When it can't be read, is none, or has a line that makes no sense.
+    pub fn open(path: &Path) -> Result<Self, TapeError> {
+        let failed = |source| TapeError::Open {
+            path: path.to_owned(),
+            source,
+        };
+        // Before it is read: should it be replaced meanwhile, this is noticed at the first line.
+        let file = File::open(path).map_err(failed)?;
+        let mut spools: HashMap<Digest, Vec<Slot>> = HashMap::new();
+        for line in Lines::of(path)? {
+            let (place, line) = line?;
+            let slot = Slot {
+                tag: line.tag,
+                place,
+                is_used: false,
+            };
+            let key = anonymous_key(&line.envelope());
+            spools.entry(key).or_default().push(slot);
+        }
+        Ok(Self(Arc::new(Deck {
+            path: path.to_owned(),
+            file: Mutex::new(file),
+            spools: Mutex::new(spools),
+            index: OnceLock::new(),
+        })))
+    }
+
+    fn take(&self, envelope: &Envelope, tag: u64) -> Option<Take> {
+        let place = {
+            let key = anonymous_key(envelope);
+            let mut spools = self.0.spools.lock().unwrap_or_else(PoisonError::into_inner);
+            next(spools.get_mut(&key)?, tag)?
+        };
+        self.0.read(place).map(Line::take)
+    }
+
+    /// What comes nearest to a request that is not there. The index is made by the first that
+    /// is not: a replay that has everything never pays for it.
+    fn nearest(&self, wanted: &Envelope) -> String {
+        let deck = &*self.0;
+        let index = deck.index.get_or_init(|| {
+            // What can't be read any more is not near.
+            let lines = Lines::of(&deck.path).into_iter().flatten();
+            Index::new(lines.map_while(Result::ok).map(|(_, line)| line.envelope()))
+        });
+        index.explain(wanted)
+    }
+}
+
+/// The first unused one of the same case, else of any; when all are used, the last one.
+fn next(slots: &mut [Slot], tag: u64) -> Option<Place> {
+    let unused = |same: bool| move |slot: &Slot| !slot.is_used && (!same || slot.tag == tag);
+    let place = slots
+        .iter()
+        .position(unused(true))
+        .or_else(|| slots.iter().position(unused(false)))
+        .or_else(|| slots.iter().rposition(|slot| slot.tag == tag))
+        .or_else(|| slots.len().checked_sub(1))?;
+    slots[place].is_used = true;
+    Some(slots[place].place)
+}
+
+struct Player {
+    playback: Playback,
+    masker: Masker,
+}
+
+impl Tape for Player {
+    fn is_offline(&self) -> bool {
+        true
+    }
+
+    fn is_recording(&self) -> bool {
+        false
+    }
+
+    fn cue(&self, envelope: &Envelope, tag: u64) -> Cue {
+        let envelope = anonymous(&self.masker, envelope);
+        match self.playback.take(&envelope, tag) {
+            Some(take) => Cue::Replay(take),
+            None => Cue::Missing {
+                nearest: self.playback.nearest(&envelope),
+            },
+        }
+    }
+
+    fn record(&self, _envelope: &Envelope, _tag: u64, _take: &Take) {}
+}
+
+/// A request as it stands in a recording.
+fn anonymous(masker: &Masker, envelope: &Envelope) -> Envelope {
+    Envelope {
+        method: envelope.method.clone(),
+        url: masker.mask(&envelope.url).into_owned(),
+        headers: masked_pairs(masker, &envelope.headers),
+        body: masker.mask_bytes(&envelope.body).into_owned().into(),
+        credential: None,
+        repeat: envelope.repeat,
+    }
+}
+
+/// The exchanges of a recording, one after the other, each with its place.
+struct Lines {
+    path: PathBuf,
+    file: BufReader<File>,
+    offset: u64,
+    number: usize,
+}
+
+impl Lines {
+    /// # Errors
+    /// When the file can't be read, or does not begin as a recording does.
+    fn of(path: &Path) -> Result<Self, TapeError> {
+        let path = path.to_owned();
+        let opened = File::open(&path);
+        let mut lines = match opened {
+            Ok(file) => Self {
+                path,
+                file: BufReader::new(file),
+                offset: 0,
+                number: 0,
+            },
+            Err(source) => return Err(TapeError::Open { path, source }),
+        };
+        let head = lines.whole()?;
+        if head.is_none_or(|(_, text)| !is_head(&String::from_utf8_lossy(&text))) {
+            return Err(TapeError::Foreign { path: lines.path });
+        }
+        Ok(lines)
+    }
+
+    /// The next line that has its end.
+    fn whole(&mut self) -> Result<Option<(Place, Vec<u8>)>, TapeError> {
+        let mut text = Vec::new();
+        let read = self.file.read_until(b'\n', &mut text);
+        let bytes = read.map_err(|source| TapeError::Open {
+            path: self.path.clone(),
+            source,
+        })?;
+        let offset = self.offset;
+        self.offset += bytes as u64;
+        self.number += 1;
+        let whole = text.last() == Some(&b'\n');
+        Ok(whole.then_some((Place { offset, bytes }, text)))
+    }
+}
+
+impl Iterator for Lines {
+    type Item = Result<(Place, Line), TapeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (place, text) = match self.whole() {
+            Ok(whole) => whole?,
+            Err(error) => return Some(Err(error)),
+        };
+        let line = Line::read(&String::from_utf8_lossy(&text));
+        Some(
+            line.map(|line| (place, line))
+                .map_err(|source| TapeError::Damaged {
+                    path: self.path.clone(),
+                    line: self.number,
+                    source,
+                }),
+        )
+    }
+}

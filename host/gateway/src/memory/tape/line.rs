@@ -1,0 +1,226 @@
+//! One line of a recording.
+//!
+//! Bodies are texts where they are UTF-8, so that people can read and search the file, and
+//! base64 where they are not. Adding a field that may be missing keeps the version; everything
+//! else raises it.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+
+use crate::exchange::Code;
+use crate::memory::cache::masked;
+use crate::memory::remembered::{Ending, Envelope, Remembered, Take};
+use crate::policy::masker::Masker;
+use runner_scheduler::Class;
+
+/// The first line of a recording.
+pub(super) const HEAD: &str = r#"{"recording":"runner","version":1}"#;
+
+/// Whether a first line is [`HEAD`].
+pub(super) fn is_head(line: &str) -> bool {
+    line.trim_end() == HEAD
+}
+
+/// An exchange.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Line {
+    /// Which call it was.
+    pub(super) tag: u64,
+    request: Request,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response: Option<Response>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<Failure>,
+    attempts: u32,
+    latency_us: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Request {
+    method: String,
+    url: String,
+    headers: Vec<(String, String)>,
+    body: Body,
+    repeat: u32,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Response {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: Body,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_after_ms: Option<u64>,
+    cached: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Failure {
+    #[serde(with = "CodeWord")]
+    code: Code,
+    #[serde(with = "ClassWord")]
+    class: Class,
+    message: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Body {
+    Text(String),
+    Base64(String),
+}
+
+/// The words of [`Code`].
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Code", rename_all = "kebab-case")]
+enum CodeWord {
+    InvalidRequest,
+    Auth,
+    RateLimited,
+    QuotaExhausted,
+    Denied,
+    Timeout,
+    Transient,
+    Budget,
+    BadResponse,
+    Cancelled,
+    Other,
+    NotFound,
+}
+
+/// The words of [`Class`].
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Class", rename_all = "kebab-case")]
+enum ClassWord {
+    Ok,
+    Throttled,
+    Transient,
+    Timeout,
+    Permanent,
+    QuotaExhausted,
+    Auth,
+    NotFound,
+}
+
+impl Body {
+    fn of(bytes: &[u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Self::Text(text.to_owned()),
+            Err(_) => Self::Base64(STANDARD.encode(bytes)),
+        }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Text(text) => text.clone().into_bytes(),
+            // Edited by hand, and badly: an answer that no plugin understands.
+            Self::Base64(text) => STANDARD.decode(text).unwrap_or_default(),
+        }
+    }
+}
+
+impl Line {
+    /// A line of an exchange; `envelope` is masked already.
+    pub(super) fn new(envelope: &Envelope, tag: u64, take: &Take, masker: &Masker) -> Self {
+        let (response, failure) = match &take.ending {
+            Ending::Answered {
+                response,
+                retry_after,
+                cached,
+            } => {
+                let response = masked(masker, response.clone());
+                let response = Response {
+                    status: response.status,
+                    headers: response.headers,
+                    body: Body::of(&response.body),
+                    retry_after_ms: retry_after.map(|wait| wait.as_millis() as u64),
+                    cached: *cached,
+                };
+                (Some(response), None)
+            }
+            Ending::Failed {
+                code,
+                class,
+                message,
+            } => {
+                let failure = Failure {
+                    code: *code,
+                    class: *class,
+                    message: masker.mask(message).into_owned(),
+                };
+                (None, Some(failure))
+            }
+        };
+        Self {
+            tag,
+            request: Request {
+                method: envelope.method.clone(),
+                url: envelope.url.clone(),
+                headers: envelope.headers.clone(),
+                body: Body::of(&envelope.body),
+                repeat: envelope.repeat,
+            },
+            response,
+            failure,
+            attempts: take.attempts,
+            latency_us: take.latency.as_micros() as u64,
+        }
+    }
+
+    /// Reads a line.
+    pub(super) fn read(text: &str) -> serde_json::Result<Self> {
+        serde_json::from_str(text)
+    }
+
+    /// The line, its end included.
+    pub(super) fn text(&self) -> String {
+        let mut text = serde_json::to_string(self).expect("texts and numbers are JSON");
+        text.push('\n');
+        text
+    }
+
+    /// The request.
+    pub(super) fn envelope(&self) -> Envelope {
+        Envelope {
+            method: self.request.method.clone(),
+            url: self.request.url.clone(),
+            headers: self.request.headers.clone(),
+            body: self.request.body.bytes().into(),
+            credential: None,
+            repeat: self.request.repeat,
+        }
+    }
+
+    /// How it ended. A line with neither response nor failure was edited badly; it is a failure.
+    pub(super) fn take(self) -> Take {
+        let ending = match (self.response, self.failure) {
+            (Some(response), _) => Ending::Answered {
+                retry_after: response.retry_after_ms.map(Duration::from_millis),
+                cached: response.cached,
+                response: Remembered {
+                    status: response.status,
+                    body: response.body.bytes(),
+                    headers: response.headers,
+                },
+            },
+            (None, Some(failure)) => Ending::Failed {
+                code: failure.code,
+                class: failure.class,
+                message: failure.message,
+            },
+            (None, None) => Ending::Failed {
+                code: Code::Other,
+                class: Class::Permanent,
+                message: "the recorded exchange has no end".to_owned(),
+            },
+        };
+        Take {
+            ending,
+            attempts: self.attempts,
+            latency: Duration::from_micros(self.latency_us),
+        }
+    }
+}

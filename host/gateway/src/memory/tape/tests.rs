@@ -1,0 +1,175 @@
+//! What a recording holds, and what it gives again.
+
+use std::time::Duration;
+
+use super::*;
+use crate::exchange::Code;
+use crate::memory::remembered::{Ending, Remembered};
+use crate::policy::secret::Secret;
+use runner_scheduler::Class;
+
+const KEY: &str = "sk-test-0123456789";
+
+fn masker() -> Masker {
+    Masker::new(&[Secret::new(KEY)])
+}
+
+fn envelope(body: &str) -> Envelope {
+    Envelope {
+        method: "POST".to_owned(),
+        url: format!("https://api.acme.com/v1?key={KEY}"),
+        headers: vec![("x-own".to_owned(), format!("a {KEY}"))],
+        body: body.to_owned().into(),
+        credential: Some(Secret::new(KEY).fingerprint()),
+        repeat: 0,
+    }
+}
+
+fn answer(body: &[u8]) -> Take {
+    Take {
+        ending: Ending::Answered {
+            response: Remembered {
+                status: 200,
+                headers: vec![("x-echo".to_owned(), KEY.to_owned())],
+                body: body.to_vec(),
+            },
+            retry_after: Some(Duration::from_millis(5)),
+            cached: false,
+        },
+        attempts: 2,
+        latency: Duration::from_micros(1234),
+    }
+}
+
+fn body(cue: Cue) -> Vec<u8> {
+    match cue {
+        Cue::Replay(Take {
+            ending: Ending::Answered { response, .. },
+            ..
+        }) => response.body,
+        other => panic!("no answer: {other:?}"),
+    }
+}
+
+fn file() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("tape.jsonl");
+    (folder, path)
+}
+
+fn record(path: &Path, takes: &[(&str, u64, Take)]) {
+    let tape = Exchanges::Record(Recording::create(path).expect("created")).tape(masker());
+    for (body, tag, take) in takes {
+        assert_eq!(tape.cue(&envelope(body), *tag), Cue::Live);
+        tape.record(&envelope(body), *tag, take);
+    }
+}
+
+fn player(path: &Path) -> Box<dyn Tape> {
+    Exchanges::Replay(Playback::open(path).expect("opened")).tape(masker())
+}
+
+#[test]
+fn no_secret_is_in_the_file_and_what_was_recorded_comes_back() {
+    let (_folder, path) = file();
+    let failed = Take {
+        ending: Ending::Failed {
+            code: Code::Transient,
+            class: Class::Transient,
+            message: format!("lost the connection, {KEY}"),
+        },
+        attempts: 4,
+        latency: Duration::ZERO,
+    };
+    let request = format!("my key is {KEY}");
+    let bytes = [&[0xff, 0xfe], KEY.as_bytes()].concat();
+    record(
+        &path,
+        &[(&request, 1, answer(&bytes)), ("other", 2, failed)],
+    );
+    let text = std::fs::read_to_string(&path).expect("it is a text");
+    assert!(!text.contains(KEY), "{text}");
+    assert!(!text.contains(Secret::new(KEY).fingerprint().as_str()));
+
+    let tape = player(&path);
+    assert!(tape.is_offline());
+    let Cue::Replay(played) = tape.cue(&envelope(&request), 1) else {
+        panic!("it is there");
+    };
+    assert_eq!(
+        (played.attempts, played.latency),
+        (2, Duration::from_micros(1234))
+    );
+    let mut expected = answer(&[&[0xff, 0xfe][..], b"[masked]"].concat());
+    if let Ending::Answered { response, .. } = &mut expected.ending {
+        response.headers[0].1 = "[masked]".to_owned();
+    }
+    assert_eq!(played, expected);
+    let Cue::Replay(played) = tape.cue(&envelope("other"), 2) else {
+        panic!("it is there");
+    };
+    assert!(matches!(
+        played.ending,
+        Ending::Failed {
+            code: Code::Transient,
+            class: Class::Transient,
+            message
+        } if message == "lost the connection, [masked]"
+    ));
+}
+
+#[test]
+fn equal_requests_get_their_own_case_s_answer_then_the_others_in_order_then_the_last() {
+    let (_folder, path) = file();
+    let takes = [
+        ("q", 1, answer(b"a")),
+        ("q", 2, answer(b"b")),
+        ("q", 1, answer(b"c")),
+    ];
+    record(&path, &takes);
+    let tape = player(&path);
+    let given: Vec<Vec<u8>> = [2, 1, 3, 2, 9]
+        .into_iter()
+        .map(|tag| body(tape.cue(&envelope("q"), tag)))
+        .collect();
+    assert_eq!(given, [b"b", b"a", b"c", b"b", b"c"]);
+}
+
+#[test]
+fn a_request_that_is_not_there_is_told_with_what_comes_nearest() {
+    let (_folder, path) = file();
+    record(
+        &path,
+        &[("say hello", 1, answer(b"a")), ("zzz", 1, answer(b"b"))],
+    );
+    let Cue::Missing { nearest } = player(&path).cue(&envelope("say howdy"), 1) else {
+        panic!("it is not there");
+    };
+    assert_eq!(
+        nearest,
+        " with this body; from byte 5 on the nearest has …say hello…, and this one …say howdy…"
+    );
+}
+
+#[test]
+fn a_cut_last_line_is_left_out_and_a_foreign_file_is_neither_read_nor_overwritten() {
+    let (_folder, path) = file();
+    record(&path, &[("q", 1, answer(b"a")), ("r", 1, answer(b"b"))]);
+    let text = std::fs::read_to_string(&path).expect("read");
+    std::fs::write(&path, &text[..text.len() - 9]).expect("written");
+    let tape = player(&path);
+    assert_eq!(body(tape.cue(&envelope("q"), 1)), b"a");
+    assert!(matches!(tape.cue(&envelope("r"), 1), Cue::Missing { .. }));
+
+    std::fs::write(&path, "results, not a recording\n").expect("written");
+    assert!(matches!(
+        Playback::open(&path),
+        Err(TapeError::Foreign { .. })
+    ));
+    assert!(matches!(
+        Recording::create(&path),
+        Err(TapeError::Foreign { .. })
+    ));
+    let kept = std::fs::read_to_string(&path).expect("read");
+    assert_eq!(kept, "results, not a recording\n");
+}

@@ -1,0 +1,258 @@
+//! What the user lets one plugin do on the network, and what a plugin that asks for more
+//! is told.
+//!
+//! Pure matching, without I/O. Everything is denied that is not written down; a plugin's
+//! own wishes never reach this file. A refusal names the origin it is about and the line
+//! of YAML that would allow it, because a suggestion that can't be pasted is none.
+
+use std::collections::BTreeMap;
+
+use url::Url;
+
+use crate::policy::address::Place;
+use crate::policy::masker::Masker;
+use crate::policy::origin::{self, Naming, Origin, OriginPattern};
+use crate::policy::secret::{Scheme, Secret};
+
+#[cfg(test)]
+mod tests;
+
+/// A secret that the host adds to a plugin's requests, and where it may go.
+#[derive(Debug, Clone)]
+pub struct Credential {
+    /// How it is sent.
+    pub scheme: Scheme,
+    /// Its value; `None` when the place it comes from has none, which is an `auth` error
+    /// once a request names the credential.
+    pub secret: Option<Secret>,
+    /// Where the value comes from, for messages: an environment variable's name.
+    pub env: String,
+    /// The origins that may see it.
+    pub hosts: Vec<OriginPattern>,
+}
+
+/// The network grants of one plugin. Cheap to share behind an `Arc`.
+#[derive(Debug, Clone)]
+pub struct Grants {
+    plugin: String,
+    hosts: Vec<OriginPattern>,
+    credentials: BTreeMap<String, Credential>,
+    masker: Masker,
+}
+
+/// A capability that the plugin has not been given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The origin is not among the plugin's hosts.
+    #[error(
+        "plugin '{plugin}' may not reach {origin}; to allow it, put this under \
+         `plugins.{plugin}.permissions`: {line}"
+    )]
+    Host {
+        /// Alias of the plugin.
+        plugin: String,
+        /// What it asked for.
+        origin: String,
+        /// The line of YAML that allows it.
+        line: String,
+    },
+    /// No credential of that name is granted.
+    #[error(
+        "plugin '{plugin}' has no credential '{name}'; to give it one for {origin}, put this \
+         under `plugins.{plugin}.permissions`: {line}"
+    )]
+    Credential {
+        /// Alias of the plugin.
+        plugin: String,
+        /// The name that it used.
+        name: String,
+        /// Where it wanted to use it.
+        origin: String,
+        /// The line of YAML that allows it.
+        line: String,
+    },
+    /// The credential exists, but not for this origin.
+    #[error(
+        "credential '{name}' of plugin '{plugin}' is not bound to {origin}; to send it \
+         there, put this under `plugins.{plugin}.permissions.credentials.{name}`: {line}"
+    )]
+    Binding {
+        /// Alias of the plugin.
+        plugin: String,
+        /// The credential.
+        name: String,
+        /// Where the plugin wanted to send it.
+        origin: String,
+        /// The line of YAML that allows it.
+        line: String,
+    },
+    /// A header or query parameter that is the host's to set.
+    #[error("plugin '{plugin}' may not set {what} itself: {reason}")]
+    Reserved {
+        /// Alias of the plugin.
+        plugin: String,
+        /// Which header or parameter.
+        what: String,
+        /// Whose it is.
+        reason: &'static str,
+    },
+    /// It leads to an address that its grant does not cover.
+    #[error("plugin '{plugin}' may not reach {origin}, which leads to {place}; {way_out}")]
+    Address {
+        /// Alias of the plugin.
+        plugin: String,
+        /// What it asked for.
+        origin: String,
+        /// Where its addresses lie.
+        place: Place,
+        /// What would allow it.
+        way_out: String,
+    },
+    /// The server answered with a redirect to somewhere else.
+    #[error(
+        "{from} redirects to {to}, and redirects are followed within one origin only; if \
+         that is where the requests should go, use it as the address and grant it to plugin \
+         '{plugin}' under `plugins.{plugin}.permissions`: {line}"
+    )]
+    Redirect {
+        /// Alias of the plugin.
+        plugin: String,
+        /// Who answered.
+        from: String,
+        /// Where it points.
+        to: String,
+        /// The line of YAML that allows the target.
+        line: String,
+    },
+}
+
+impl Grants {
+    /// The grants of the plugin that the config calls `plugin`.
+    pub fn new(
+        plugin: impl Into<String>,
+        hosts: Vec<OriginPattern>,
+        credentials: BTreeMap<String, Credential>,
+    ) -> Self {
+        let masker = Masker::new(&hidden(credentials.values()));
+        Self {
+            plugin: plugin.into(),
+            hosts,
+            credentials,
+            masker,
+        }
+    }
+
+    /// No hosts, no credentials.
+    pub fn none(plugin: impl Into<String>) -> Self {
+        Self::new(plugin, Vec::new(), BTreeMap::new())
+    }
+
+    /// The plugin's alias.
+    pub fn plugin(&self) -> &str {
+        &self.plugin
+    }
+
+    /// Takes this plugin's secrets out of texts.
+    pub fn masker(&self) -> &Masker {
+        &self.masker
+    }
+
+    /// Whether the plugin may reach `origin`, and by what kind of grant.
+    pub fn check(&self, origin: &Origin) -> Result<Naming, Refusal> {
+        origin::naming(&self.hosts, origin).ok_or_else(|| Refusal::Host {
+            plugin: self.plugin.clone(),
+            origin: origin.to_string(),
+            line: hosts_line(&self.hosts, origin),
+        })
+    }
+
+    /// The credential of that name, if it may go to `origin`.
+    pub fn credential(&self, name: &str, origin: &Origin) -> Result<&Credential, Refusal> {
+        let credential = self.credentials.get(name).ok_or_else(|| Refusal::Credential {
+            plugin: self.plugin.clone(),
+            name: name.to_owned(),
+            origin: origin.to_string(),
+            line: format!(
+                "credentials: {{ {name}: {{ env: {}, scheme: bearer, hosts: [\"{origin}\"] }} }}",
+                name.to_ascii_uppercase().replace('-', "_")
+            ),
+        })?;
+        if origin::naming(&credential.hosts, origin).is_none() {
+            return Err(Refusal::Binding {
+                plugin: self.plugin.clone(),
+                name: name.to_owned(),
+                origin: origin.to_string(),
+                line: hosts_line(&credential.hosts, origin),
+            });
+        }
+        Ok(credential)
+    }
+
+    /// What to say when `origin` turned out to lead to `place`.
+    pub(crate) fn refuse_address(&self, origin: &Origin, place: Place) -> Refusal {
+        Refusal::Address {
+            plugin: self.plugin.clone(),
+            origin: origin.to_string(),
+            place,
+            way_out: self.way_out(origin, place),
+        }
+    }
+
+    /// What the user can do about `origin` leading to `place`.
+    fn way_out(&self, origin: &Origin, place: Place) -> String {
+        if origin.address().is_none() && matches!(place, Place::Metadata | Place::Nowhere) {
+            return "no name may lead there".to_owned();
+        }
+        let mut steps = Vec::new();
+        if place != Place::Loopback {
+            steps.push("agree to this address with `runner trust`".to_owned());
+        }
+        if origin::naming(&self.hosts, origin) != Some(Naming::Exact) {
+            let line = hosts_line(&self.hosts, origin);
+            steps.push(format!(
+                "put this under `plugins.{}.permissions`: {line}",
+                self.plugin
+            ));
+        }
+        format!("to allow it, {}", steps.join(", and "))
+    }
+
+    /// What to say about a redirect that leaves `from`.
+    pub(crate) fn refuse_redirect(&self, from: &Origin, to: &Url) -> Refusal {
+        let target = Origin::of(to);
+        let line = match &target {
+            Some(target) => hosts_line(&self.hosts, target),
+            None => "(nothing: only https and http can be granted)".to_owned(),
+        };
+        Refusal::Redirect {
+            plugin: self.plugin.clone(),
+            from: from.to_string(),
+            to: target.map_or_else(|| format!("a {}: address", to.scheme()), |t| t.to_string()),
+            line,
+        }
+    }
+}
+
+/// The line that adds `origin` to a list of hosts, with what is there already.
+fn hosts_line(hosts: &[OriginPattern], origin: &Origin) -> String {
+    let mut entries: Vec<String> = hosts.iter().map(|host| format!("\"{host}\"")).collect();
+    entries.push(format!("\"{origin}\""));
+    format!("hosts: [{}]", entries.join(", "))
+}
+
+/// All values to mask: the secrets, and the password alone out of `user:password`.
+fn hidden<'a>(credentials: impl Iterator<Item = &'a Credential>) -> Vec<Secret> {
+    let mut hidden = Vec::new();
+    for credential in credentials {
+        let Some(secret) = &credential.secret else {
+            continue;
+        };
+        if let (Scheme::Basic, Some((_, password))) =
+            (&credential.scheme, secret.reveal().split_once(':'))
+        {
+            hidden.push(Secret::new(password));
+        }
+        hidden.push(secret.clone());
+    }
+    hidden
+}

@@ -1,0 +1,191 @@
+//! A secret, and how it goes into a request.
+//!
+//! The value leaves this type in two places only: where a request is about to go on the
+//! wire, and where the masker learns what to hide. `Debug` shows neither value nor
+//! length. Memory is not wiped on drop: the value also lives in the process environment
+//! and in the HTTP client's buffers, so wiping one copy would promise what it can't keep.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+/// A credential's value. White space around it is dropped when it is made: keys that were
+/// read from files and shells often carry a newline, and no scheme below can send one.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+/// The longest credential, in bytes: what servers take in one header. Each byte of a secret costs
+/// the masker some thousand.
+const LONGEST_CREDENTIAL: usize = 8 << 10;
+
+/// A credential is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("is longer than {} KiB, which no server takes", LONGEST_CREDENTIAL >> 10)]
+pub struct TooLong;
+
+impl Secret {
+    /// Wraps a value.
+    pub fn new(value: impl Into<String>) -> Self {
+        let value: String = value.into();
+        Self(value.trim().to_owned())
+    }
+
+    /// The value itself, for the wire and the masker.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether nothing is in it, which is never a usable credential.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The value of a credential.
+    ///
+    /// # Errors
+    /// When it is longer than any server takes.
+    pub fn credential(value: impl Into<String>) -> Result<Self, TooLong> {
+        let secret = Self::new(value);
+        if secret.0.len() > LONGEST_CREDENTIAL {
+            return Err(TooLong);
+        }
+        Ok(secret)
+    }
+
+    /// What stands for the value in keys of lanes, caches and recordings.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let digest = Sha256::new()
+            .chain_update(b"runner credential 1\0")
+            .chain_update(self.0.as_bytes())
+            .finalize();
+        let mut low = [0; 16];
+        low[4..].copy_from_slice(&digest[..12]);
+        Fingerprint(format!("{:024x}", u128::from_be_bytes(low)))
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// 96 bits of a salted SHA-256 of a secret, in hex: tells credentials apart without
+/// telling them. Enough for keys; not meant to be shown, since a short password could be
+/// guessed from it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Fingerprint(String);
+
+impl Fingerprint {
+    /// 24 hex digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// How a credential is put into a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scheme {
+    /// `authorization: Bearer <secret>`.
+    Bearer,
+    /// `authorization: Basic <base64 of the secret>`; the secret is `user:password`.
+    Basic,
+    /// A header of its own; the name in lower case.
+    Header(String),
+    /// A query parameter. URLs end in logs of proxies and servers: only for APIs that
+    /// know nothing better.
+    Query(String),
+}
+
+/// A scheme that can't be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is not a credential scheme; write bearer, basic, header:<name> or query:<name>")]
+pub struct SchemeError(pub String);
+
+impl Scheme {
+    /// Reads `bearer`, `basic`, `header:<name>` or `query:<name>`.
+    pub fn parse(text: &str) -> Result<Self, SchemeError> {
+        let unreadable = || SchemeError(text.to_owned());
+        match text.split_once(':') {
+            None if text.eq_ignore_ascii_case("bearer") => Ok(Self::Bearer),
+            None if text.eq_ignore_ascii_case("basic") => Ok(Self::Basic),
+            Some(("header", name)) => reqwest::header::HeaderName::from_bytes(name.as_bytes())
+                .map(|name| Self::Header(name.as_str().to_owned()))
+                .map_err(|_| unreadable()),
+            Some(("query", name)) if !name.is_empty() => Ok(Self::Query(name.to_owned())),
+            _ => Err(unreadable()),
+        }
+    }
+
+    /// The header that carries the credential, in lower case; `None` for a query
+    /// parameter.
+    pub fn header(&self) -> Option<&str> {
+        match self {
+            Self::Bearer | Self::Basic => Some("authorization"),
+            Self::Header(name) => Some(name),
+            Self::Query(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bearer => f.write_str("bearer"),
+            Self::Basic => f.write_str("basic"),
+            Self::Header(name) => write!(f, "header:{name}"),
+            Self::Query(name) => write!(f, "query:{name}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+    use super::*;
+
+    #[test]
+    fn debug_tells_neither_value_nor_length() {
+        assert_eq!(
+            format!("{:?}", Secret::new("sk-12345678")),
+            format!("{:?}", Secret::new("x"))
+        );
+    }
+
+    #[test]
+    fn surrounding_white_space_is_not_part_of_a_secret() {
+        assert_eq!(Secret::new(" sk-1\n").reveal(), "sk-1");
+    }
+
+    #[test]
+    fn fingerprints_tell_secrets_apart_and_hide_them() {
+        let (a, b) = (
+            Secret::new("sk-a").fingerprint(),
+            Secret::new("sk-b").fingerprint(),
+        );
+        assert_ne!(a, b);
+        assert_eq!(a, Secret::new("sk-a").fingerprint());
+        assert_eq!(a.as_str().len(), 24);
+    }
+
+    #[test]
+    fn schemes_read_and_show_alike() {
+        for text in ["bearer", "basic", "header:x-api-key", "query:key"] {
+            assert_eq!(Scheme::parse(text).unwrap().to_string(), text);
+        }
+        assert_eq!(
+            Scheme::parse("header:X-Api-Key").unwrap().header(),
+            Some("x-api-key")
+        );
+        for text in [
+            "",
+            "digest",
+            "header:",
+            "header:bad name",
+            "query:",
+            "bearer:x",
+        ] {
+            assert!(Scheme::parse(text).is_err(), "{text}");
+        }
+    }
+}

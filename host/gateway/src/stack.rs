@@ -1,0 +1,335 @@
+//! The stack itself: the order in which an exchange passes the stages.
+//!
+//! Nothing is decided here that a stage could decide; this file only knows the order, and
+//! keeps the account of time. An exchange is cancelled by dropping its future: no queue, pause or
+//! transfer outlives it, and no stage has to think of that.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use runner_scheduler::{Class, Next, Refusal};
+
+use self::ended::{Ended, judge};
+use self::fault::Fault;
+use self::flight::{Landed, Route};
+use self::ledger::Ledger;
+use self::scope::CallScope;
+use crate::admission::budget::{Claim, Tab};
+use crate::admission::lanes::{Entrant, LaneSummary, Lanes, Turn};
+use crate::admission::tokens::{self, Guess};
+use crate::exchange::{CacheMode, DEFAULT_TIMEOUT, Exchange, ExchangeError, Reply, Spent};
+use crate::memory::cache;
+use crate::memory::flights::Flights;
+use crate::memory::remembered::{Cue, NoTape, Remembered, ResponseCache, Tape};
+use crate::observer::{Event, Notice, Observer, Unobserved};
+use crate::policy::grants::Grants;
+use crate::policy::origin::Origin;
+use crate::wire::attempt;
+use crate::wire::bodies::Bodies;
+use crate::wire::class::{ErrorBody, classify};
+use crate::wire::client::{ClientSettings, Clients};
+use crate::wire::request::{self, Prepared};
+
+mod ended;
+mod fault;
+mod flight;
+mod ledger;
+mod remember;
+pub(crate) mod scope;
+mod together;
+
+/// Everything a gateway is made of. The default keeps nothing and tells nobody.
+pub struct Settings {
+    /// How requests reach the network.
+    pub client: ClientSettings,
+    /// Where the person agreed to private addresses (and to one that stands in the origin itself,
+    /// whatever it is). The word of a config is not enough for that.
+    pub private: BTreeSet<Origin>,
+    /// Longest time an exchange may spend on the wire.
+    pub timeout: Duration,
+    /// Seed of the scheduler: its pauses are drawn from it.
+    pub seed: u64,
+    /// Records or replays.
+    pub tape: Box<dyn Tape>,
+    /// Serves what came before, and makes equal requests at once one. `None`: neither; every
+    /// request is sent, so that repeats are independent of each other.
+    pub cache: Option<Box<dyn ResponseCache>>,
+    /// Is told what happens.
+    pub observer: Box<dyn Observer>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            client: ClientSettings::default(),
+            private: BTreeSet::new(),
+            timeout: DEFAULT_TIMEOUT,
+            seed: 0,
+            tape: Box::new(NoTape),
+            cache: None,
+            observer: Box::new(Unobserved),
+        }
+    }
+}
+
+/// The one way out: every request of every plugin of a run goes through it. Cheap to
+/// clone; clones share connections, lanes and cache.
+#[derive(Clone)]
+pub struct Gateway(Arc<Stack>);
+
+struct Stack {
+    clients: Clients,
+    private: BTreeSet<Origin>,
+    timeout: Duration,
+    tape: Box<dyn Tape>,
+    cache: Option<Box<dyn ResponseCache>>,
+    flights: Flights<Route, Landed>,
+    bodies: Bodies,
+    lanes: Lanes,
+    observer: Arc<dyn Observer>,
+}
+
+/// One exchange on its way through.
+struct Passage<'a> {
+    grants: &'a Grants,
+    scope: &'a CallScope,
+    prepared: &'a Prepared<'a>,
+    ledger: &'a Ledger<'a>,
+    budget: Duration,
+}
+
+impl Gateway {
+    /// A gateway. Opens nothing yet; the lanes' time begins now.
+    pub fn new(settings: Settings) -> Self {
+        let observer: Arc<dyn Observer> = settings.observer.into();
+        Self(Arc::new(Stack {
+            clients: Clients::new(settings.client),
+            private: settings.private,
+            timeout: settings.timeout,
+            tape: settings.tape,
+            cache: settings.cache,
+            flights: Flights::default(),
+            bodies: Bodies::default(),
+            lanes: Lanes::new(settings.seed, Arc::clone(&observer)),
+            observer,
+        }))
+    }
+
+    /// Lets no request go any more; those on the wire may end.
+    pub fn drain(&self) {
+        self.0.lanes.drain();
+    }
+
+    /// What each lane has done so far, by name.
+    pub fn lanes(&self) -> Vec<LaneSummary> {
+        self.0.lanes.summaries()
+    }
+
+    /// Sends one request on behalf of a plugin and waits for the whole response.
+    ///
+    /// Safe to drop at any point: unless others wait for the same answer, the connection is
+    /// closed and the turn in the lane given back.
+    pub async fn send(
+        &self,
+        grants: &Grants,
+        exchange: Exchange,
+        scope: &CallScope,
+    ) -> Result<Reply, ExchangeError> {
+        let ledger = Ledger::open(scope.clock.as_ref());
+        let _visit = scope.tab.as_deref().map(Tab::visit);
+        let result = self.0.pass(grants, exchange, scope, &ledger).await;
+        let spent = ledger.spent();
+        match result {
+            Ok(reply) => Ok(Reply { spent, ..reply }),
+            Err(fault) => Err(fault.into_error(grants, spent)),
+        }
+    }
+}
+
+impl Stack {
+    async fn pass(
+        self: &Arc<Self>,
+        grants: &Grants,
+        mut exchange: Exchange,
+        scope: &CallScope,
+        ledger: &Ledger<'_>,
+    ) -> Result<Reply, Fault> {
+        let pool = scope.scheduling.pool.clone();
+        exchange.bucket = pool.or(exchange.bucket);
+        let budget = exchange.timeout.unwrap_or(self.timeout).min(self.timeout);
+        let shared = self.is_shared(&exchange).then(|| exchange.clone());
+        let prepared = if self.tape.is_offline() {
+            request::prepare_offline(grants, &self.private, exchange)?
+        } else {
+            request::prepare(grants, &self.private, exchange)?
+        };
+        let passage = Passage {
+            grants,
+            scope,
+            prepared: &prepared,
+            ledger,
+            budget,
+        };
+        let envelope = remember::envelope(&prepared, scope.repeat);
+
+        match self.tape.cue(&envelope, scope.tag) {
+            Cue::Live => {}
+            Cue::Replay(take) => return self.replayed(&passage, take).await,
+            Cue::Missing { nearest } => {
+                return Err(Fault::NotRecorded {
+                    method: envelope.method,
+                    url: envelope.url,
+                    nearest,
+                });
+            }
+        }
+        let result = match shared {
+            Some(exchange) => self.together(&passage, &envelope, exchange).await,
+            None => self.alone(&passage).await,
+        };
+        // What a budget refuses is no exchange: another run may have a larger one.
+        if self.tape.is_recording() && !matches!(result, Err(Fault::OverBudget(_))) {
+            let take = remember::take(grants, &result, &ledger.spent());
+            self.tape.record(&envelope, scope.tag, &take);
+        }
+        result
+    }
+
+    /// Whether the cache may answer, and equal requests be one.
+    fn is_shared(&self, exchange: &Exchange) -> bool {
+        self.cache.is_some()
+            && exchange.cache == CacheMode::Auto
+            && !self.tape.is_offline()
+            && cache::is_repeatable(&exchange.method.to_ascii_uppercase())
+    }
+
+    /// Sends the request for this caller only.
+    async fn alone(&self, passage: &Passage<'_>) -> Result<Reply, Fault> {
+        let (ended, claim) = self.attempts(passage).await?;
+        owe(passage, claim);
+        let reply = reply(ended.result?, ended.class, ended.hint.retry_after);
+        ended
+            .space
+            .into_iter()
+            .for_each(|space| passage.scope.bodies.keep(space));
+        Ok(reply)
+    }
+
+    /// The attempts of an exchange, and what its call still owes for it.
+    async fn attempts(&self, passage: &Passage<'_>) -> Result<(Ended, Option<Claim>), Fault> {
+        let Prepared { draft, lane, .. } = passage.prepared;
+        let body = draft.body.as_deref().unwrap_or_default();
+        let guess = tokens::guess(draft.url.path(), body);
+        let claim = match &passage.scope.tab {
+            // Before the lane: nobody in a queue is held up by one who has no money.
+            Some(tab) => {
+                let reserved = tab.reserve(passage.grants.plugin(), lane, guess);
+                Some(passage.ledger.waiting(reserved).await?)
+            }
+            None => None,
+        };
+        let mut turn = self.enter(passage, guess);
+        let mut last = None;
+        for attempt in 1.. {
+            if let Err(why) = passage.ledger.waiting(turn.wait()).await {
+                let ended = unsent(&turn, why, last)?;
+                return Ok((ended, claim.and_then(Claim::landed)));
+            }
+            claim.as_ref().map_or(Ok(()), Claim::attempt)?;
+            let ended = self.attempt(passage, attempt).await;
+            if let Some(claim) = &claim {
+                claim.ended(ended.used());
+            }
+            match turn.finish(ended.class, &ended.hint, ended.usage) {
+                Next::Return => return Ok((ended, claim.and_then(Claim::landed))),
+                Next::Again { .. } => last = Some(ended),
+            }
+        }
+        unreachable!("the scheduler bounds the retries of an exchange")
+    }
+
+    fn enter(&self, passage: &Passage<'_>, guess: Guess) -> Turn<'_> {
+        self.lanes.enter(&Entrant {
+            lane: &passage.prepared.lane,
+            plugin: passage.grants.plugin(),
+            scheduling: &passage.scope.scheduling,
+            cost: guess.cost(),
+            masker: passage.grants.masker(),
+        })
+    }
+
+    async fn attempt(&self, passage: &Passage<'_>, attempt: u32) -> Ended {
+        self.tell(passage, Event::AttemptStarted { attempt });
+        let limit =
+            attempt::Limit::new(passage.budget, passage.ledger.spent().worked, self.timeout);
+        let (grants, prepared) = (passage.grants, passage.prepared);
+        let mut space = self.bodies.space(grants.plugin(), &passage.scope.bodies);
+        let wire = attempt::once(&self.clients, grants, prepared, limit, &mut space);
+        let answer = passage.ledger.working(wire).await;
+        let spent = passage.ledger.spent();
+        let latency = spent.latency;
+
+        let mut ended = judge(grants, answer, space);
+        // Without time left for another attempt none is worth waiting for.
+        ended.hint.useless |= spent.worked >= passage.budget;
+        let class = ended.class;
+        let status = ended.result.as_ref().ok().map(|response| response.status);
+        let origin = &prepared.lane.origin;
+        tracing::debug!(%origin, attempt, ?class, status, ?latency, "attempt finished");
+        self.tell(
+            passage,
+            Event::AttemptFinished {
+                attempt,
+                class,
+                status,
+                latency,
+            },
+        );
+        ended
+    }
+
+    fn tell(&self, passage: &Passage<'_>, event: Event) {
+        self.observer.observe(&Notice {
+            tag: passage.scope.tag,
+            lane: &passage.prepared.lane,
+            event,
+        });
+    }
+}
+
+/// What an exchange comes to that is not sent (again). If the server is given up, its last answer
+/// stands: it says most.
+fn unsent(turn: &Turn<'_>, why: Refusal, last: Option<Ended>) -> Result<Ended, Fault> {
+    match (why, last) {
+        (Refusal::Down { .. }, Some(last)) => Ok(last),
+        (why, _) => Err(Fault::Unsent {
+            lane: turn.lane_name(),
+            why,
+        }),
+    }
+}
+
+/// Hands what is still owed to the call that has the answer.
+fn owe(passage: &Passage<'_>, claim: Option<Claim>) {
+    if let (Some(tab), Some(claim)) = (&passage.scope.tab, claim) {
+        tab.take(claim);
+    }
+}
+
+fn reply(response: Remembered, class: Class, retry_after: Option<Duration>) -> Reply {
+    Reply {
+        status: response.status,
+        headers: response.headers,
+        body: response.body,
+        class,
+        retry_after,
+        cached: false,
+        spent: Spent::default(),
+    }
+}
+
+fn class_of(response: &Remembered, retry_after: Option<Duration>) -> Class {
+    let body = ErrorBody::read(response.status, &response.body);
+    classify(response.status, &body, retry_after)
+}

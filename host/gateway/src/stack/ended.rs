@@ -1,0 +1,121 @@
+//! How an attempt ended: its class, what it says about limits, and what it used.
+
+use std::time::SystemTime;
+
+use runner_scheduler::{Cost, Hint, Response};
+
+use crate::admission::budget::Used;
+use crate::admission::tokens;
+use crate::memory::remembered::Remembered;
+use crate::policy::grants::Grants;
+use crate::wire::attempt::Answer;
+use crate::wire::bodies::Space;
+use crate::wire::class::{Class, ErrorBody, classify};
+use crate::wire::fault::WireFault;
+use crate::wire::request;
+
+/// How an attempt ended, with all that is said about it.
+pub(super) struct Ended {
+    pub(super) result: Result<Remembered, WireFault>,
+    pub(super) class: Class,
+    pub(super) hint: Hint,
+    pub(super) usage: Option<Cost>,
+    /// Of its body, if it has one.
+    pub(super) space: Option<Space>,
+}
+
+impl Ended {
+    /// What it counts as in budgets.
+    pub(super) fn used(&self) -> Used {
+        match (&self.result, self.usage) {
+            (Ok(response), _) if response.status >= 400 => Used::Nothing,
+            (_, Some(usage)) => Used::Told(usage),
+            (Ok(_), None) => Used::Untold,
+            (
+                Err(
+                    WireFault::TimedOut { .. }
+                    | WireFault::ResponseTooLarge { .. }
+                    | WireFault::CallTooLarge { .. }
+                    | WireFault::NoSpace
+                    | WireFault::Coded { .. }
+                    | WireFault::Partial { .. },
+                ),
+                None,
+            ) => Used::Cut,
+            (Err(_), None) => Used::Nothing,
+        }
+    }
+}
+
+/// Classifies an answer, reads what it says about limits, and takes the secrets out of it.
+pub(super) fn judge(grants: &Grants, answer: Result<Answer, WireFault>, space: Space) -> Ended {
+    let Answer {
+        status,
+        headers,
+        body,
+    } = match answer {
+        Ok(answer) => answer,
+        Err(fault) => {
+            return Ended {
+                class: fault.class(),
+                hint: Hint::default(),
+                usage: None,
+                result: Err(fault),
+                space: None,
+            };
+        }
+    };
+    let headers = request::pairs(&headers);
+    let error = ErrorBody::read(status, &body);
+    let hint = Hint::read(&Response {
+        status,
+        headers: &headers,
+        body: error.hint(),
+        unix_time: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default(),
+    });
+    let class = classify(status, &error, hint.retry_after);
+    // A refused request used no tokens.
+    let usage = if status < 400 {
+        tokens::usage(&body)
+    } else {
+        Some(Cost::default())
+    };
+    let masker = grants.masker();
+    let headers = headers
+        .into_iter()
+        .filter(|(name, _)| !is_dropped(name))
+        .map(|(name, value)| {
+            let name = masker.mask(&name).into_owned();
+            (name, masker.mask(&value).into_owned())
+        })
+        .collect();
+    let body = masker.mask_owned(body);
+    Ended {
+        result: Ok(Remembered {
+            status,
+            headers,
+            body,
+        }),
+        class,
+        hint,
+        usage,
+        space: Some(space),
+    }
+}
+
+/// Response headers that end here: cookies, since none are ever sent back, and what
+/// concerns the connection or the length, which masking may have changed.
+fn is_dropped(name: &str) -> bool {
+    matches!(
+        name,
+        "set-cookie"
+            | "set-cookie2"
+            | "connection"
+            | "keep-alive"
+            | "te"
+            | "trailer"
+            | "transfer-encoding"
+            | "upgrade"
+            | "content-length"
+    ) || name.starts_with("proxy-")
+}

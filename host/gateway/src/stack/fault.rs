@@ -1,0 +1,122 @@
+//! Why an exchange gave no response.
+//!
+//! `Fault` is what the stages raise, with its parts as fields;
+//! [`ExchangeError`] is what leaves the gateway: a code to act on and a message in which
+//! every secret is masked, whatever the parts were (a redirect's target, for one, is
+//! written by the server).
+
+use std::sync::Arc;
+
+use runner_scheduler::{self as scheduler, Class};
+
+use crate::admission::budget::Exceeded;
+use crate::exchange::{Code, ExchangeError, Spent};
+use crate::policy::grants::Grants;
+use crate::wire::fault::WireFault;
+
+/// What a stage raises.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Fault {
+    #[error(transparent)]
+    Wire(#[from] WireFault),
+    #[error("{method} {url} is not in the recording{nearest}")]
+    NotRecorded {
+        method: String,
+        url: String,
+        nearest: String,
+    },
+    #[error("{message}")]
+    Replayed {
+        code: Code,
+        class: Class,
+        message: String,
+    },
+    #[error("{lane}: not sent: {}", reason(.why))]
+    Unsent {
+        lane: Arc<str>,
+        why: scheduler::Refusal,
+    },
+    #[error(transparent)]
+    OverBudget(#[from] Exceeded),
+}
+
+/// Why the scheduler did not let a request go, and what to do about it.
+fn reason(why: &scheduler::Refusal) -> String {
+    use scheduler::Refusal as Why;
+    match why {
+        Why::Oversize {
+            limit,
+            asked,
+            capacity,
+        } => format!(
+            "it needs about {asked} of the limit '{limit}', which holds {capacity} when nothing is \
+             used; shorten the prompt, ask for fewer output tokens, or raise the limit"
+        ),
+        Why::QuotaExhausted { .. } => "the quota or balance behind this credential is used up, as \
+             the server said to an earlier request"
+            .to_owned(),
+        Why::Auth => {
+            "the server does not accept the credential, as it said to earlier requests".to_owned()
+        }
+        Why::NotFound => "the server does not have this model or address, as it said to earlier \
+             requests, and nothing else was ever found"
+            .to_owned(),
+        Why::Down { lasted } => format!(
+            "the server has failed for {:.0} s, at every attempt since the first; see that it \
+             runs and that its address is right",
+            lasted.as_secs_f64()
+        ),
+        Why::UnknownLimit => {
+            "it falls under a limit that was never declared, which is a bug in runner".to_owned()
+        }
+        Why::Draining => "the run is ending".to_owned(),
+    }
+}
+
+impl Fault {
+    pub(super) fn code(&self) -> Code {
+        match self {
+            Self::Wire(fault) => fault.code(),
+            Self::OverBudget(_) => Code::Budget,
+            Self::NotRecorded { .. } => Code::Other,
+            Self::Unsent { why, .. } => match why {
+                scheduler::Refusal::Oversize { .. } => Code::RateLimited,
+                scheduler::Refusal::QuotaExhausted { .. } => Code::QuotaExhausted,
+                scheduler::Refusal::Auth => Code::Auth,
+                scheduler::Refusal::NotFound => Code::NotFound,
+                scheduler::Refusal::Down { .. } => Code::Transient,
+                scheduler::Refusal::UnknownLimit => Code::Other,
+                scheduler::Refusal::Draining => Code::Cancelled,
+            },
+            Self::Replayed { code, .. } => *code,
+        }
+    }
+
+    /// What retry and lanes read.
+    pub(super) fn class(&self) -> Class {
+        match self {
+            Self::Wire(fault) => fault.class(),
+            Self::Replayed { class, .. } => *class,
+            Self::Unsent { why, .. } => match why {
+                scheduler::Refusal::QuotaExhausted { .. } => Class::QuotaExhausted,
+                scheduler::Refusal::Auth => Class::Auth,
+                scheduler::Refusal::NotFound => Class::NotFound,
+                scheduler::Refusal::Down { .. } => Class::Transient,
+                scheduler::Refusal::Oversize { .. }
+                | scheduler::Refusal::UnknownLimit
+                | scheduler::Refusal::Draining => Class::Permanent,
+            },
+            _ => Class::Permanent,
+        }
+    }
+
+    /// The form that leaves the gateway.
+    pub(super) fn into_error(self, grants: &Grants, spent: Spent) -> ExchangeError {
+        ExchangeError {
+            code: self.code(),
+            class: self.class(),
+            message: grants.masker().mask(&self.to_string()).into_owned(),
+            spent,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! What is remembered of a request, and of its end.
+
+use super::fault::Fault;
+use crate::exchange::{Reply, Spent};
+use crate::memory::remembered::{Ending, Envelope, Remembered, Take};
+use crate::policy::grants::Grants;
+use crate::wire::request::{Draft, Prepared, pairs};
+
+/// What may be remembered of a request: of its credential only the fingerprint.
+pub(super) fn envelope(prepared: &Prepared<'_>, repeat: u32) -> Envelope {
+    let Draft {
+        method,
+        url,
+        headers,
+        body,
+    } = &prepared.draft;
+    Envelope {
+        method: method.to_string(),
+        url: url.to_string(),
+        headers: pairs(headers),
+        body: body.clone().unwrap_or_default(),
+        credential: prepared.lane.credential.clone(),
+        repeat,
+    }
+}
+
+/// What a recording keeps of an end.
+pub(super) fn take(grants: &Grants, result: &Result<Reply, Fault>, spent: &Spent) -> Take {
+    let ending = match result {
+        Ok(reply) => Ending::Answered {
+            response: Remembered {
+                status: reply.status,
+                headers: reply.headers.clone(),
+                body: reply.body.clone(),
+            },
+            retry_after: reply.retry_after,
+            cached: reply.cached,
+        },
+        Err(fault) => Ending::Failed {
+            code: fault.code(),
+            class: fault.class(),
+            message: grants.masker().mask(&fault.to_string()).into_owned(),
+        },
+    };
+    Take {
+        ending,
+        attempts: spent.attempts,
+        latency: spent.worked + spent.past_latency,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+    use crate::exchange::Exchange;
+    use crate::lane::Lane;
+    use crate::policy::grants::Credential;
+    use crate::policy::origin::OriginPattern;
+    use crate::policy::secret::{Scheme, Secret};
+    use crate::wire::request::prepare;
+
+    #[test]
+    fn what_may_be_remembered_has_no_secret_in_it() {
+        let hosts = vec![OriginPattern::parse("https://api.acme.com").expect("an origin")];
+        let credential = Credential {
+            scheme: Scheme::Query("key".to_owned()),
+            secret: Some(Secret::new("sk-12345678")),
+            env: "ACME_API_KEY".to_owned(),
+            hosts: hosts.clone(),
+        };
+        let credentials = BTreeMap::from([("key".to_owned(), credential)]);
+        let grants = Grants::new("acme", hosts, credentials);
+        let exchange = Exchange {
+            method: "post".to_owned(),
+            url: "https://api.acme.com/v1".to_owned(),
+            headers: vec![("openai-organization".to_owned(), "org-1".to_owned())],
+            credential: Some("key".to_owned()),
+            bucket: Some("gpt".to_owned()),
+            ..Exchange::default()
+        };
+        let prepared = prepare(&grants, &BTreeSet::new(), exchange).expect("it is granted");
+        let envelope = envelope(&prepared, 3);
+        let everything = format!(
+            "{:?}{}{:?}{:?}",
+            envelope, envelope.url, envelope.headers, prepared
+        );
+        assert!(!everything.contains("12345678"));
+        assert_eq!((envelope.method.as_str(), envelope.repeat), ("POST", 3));
+        assert_eq!(
+            envelope.credential,
+            Some(Secret::new("sk-12345678").fingerprint())
+        );
+        assert_eq!(
+            prepared.lane,
+            Lane {
+                origin: "https://api.acme.com".to_owned(),
+                credential: envelope.credential,
+                organization: Some("org-1".to_owned()),
+                bucket: Some("gpt".to_owned()),
+            }
+        );
+    }
+}

@@ -1,0 +1,26 @@
+//! The call that an exchange belongs to.
+
+use std::sync::Arc;
+
+use crate::admission::budget::Tab;
+use crate::admission::scheduling::Scheduling;
+use crate::clock::WorkClock;
+use crate::wire::bodies::CallBodies;
+
+/// The bounds of the call that an exchange belongs to.
+#[derive(Debug, Clone, Default)]
+pub struct CallScope {
+    /// Stands still while all of the call's exchanges wait.
+    pub clock: Option<WorkClock>,
+    /// What the user set for whoever makes the call.
+    pub scheduling: Arc<Scheduling>,
+    /// Repeat index: each has its own space in the cache.
+    pub repeat: u32,
+    /// Whatever tells the run which call this is; handed to the observer as it is. Equal
+    /// requests of a recording are told apart by it.
+    pub tag: u64,
+    /// Whose budgets pay; `None`: nothing is limited.
+    pub tab: Option<Arc<Tab>>,
+    /// Counts the answers that the call holds.
+    pub bodies: Arc<CallBodies>,
+}

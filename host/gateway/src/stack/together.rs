@@ -1,0 +1,242 @@
+//! The part of the stack in which an answer may be another's: that of an equal request at the same
+//! time, of the cache, of a recording.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use runner_store::Digest;
+use tokio::sync::watch;
+
+use super::fault::Fault;
+use super::flight::{Landed, Route, take};
+use super::ledger::Ledger;
+use super::scope::CallScope;
+use super::{Passage, Stack, class_of, owe, reply};
+use crate::admission::budget::Claim;
+use crate::exchange::{Exchange, Reply};
+use crate::memory::cache;
+use crate::memory::flights::Seat;
+use crate::memory::remembered::{Ending, Envelope, Held, Take};
+use crate::observer::Event;
+use crate::policy::grants::Grants;
+use crate::wire::bodies::Space;
+use crate::wire::request::{self, Signature};
+
+/// Waits for the end of the flight, on the caller's account: while the flight waits its clock
+/// stands still, and while the flight is on the wire it runs.
+async fn landed(seat: &mut Seat<Landed>, ledger: &Ledger<'_>) -> Landed {
+    loop {
+        let landed = if seat.is_on_wire() {
+            ledger.beside(seat.landed()).await
+        } else {
+            ledger.waiting(seat.landed()).await
+        };
+        if let Some(landed) = landed {
+            return landed;
+        }
+    }
+}
+
+/// A request that several callers wait for, with all that it needs to go on without them.
+struct Flight {
+    grants: Grants,
+    exchange: Exchange,
+    scope: CallScope,
+    budget: Duration,
+    envelope: Envelope,
+    key: Digest,
+}
+
+impl Stack {
+    /// Asks the cache and else the server, together with whoever asks the same just now.
+    pub(super) async fn together(
+        self: &Arc<Self>,
+        passage: &Passage<'_>,
+        envelope: &Envelope,
+        exchange: Exchange,
+    ) -> Result<Reply, Fault> {
+        let prepared = passage.prepared;
+        let scheme = prepared.signature.map(Signature::scheme);
+        let route = Route {
+            key: cache::key(envelope, prepared.reach, scheme),
+            plugin: passage.grants.plugin().to_owned(),
+            lane: prepared.lane.clone(),
+            budget: passage.budget,
+            max_retries: passage.scope.scheduling.max_retries,
+            payers: passage
+                .scope
+                .tab
+                .iter()
+                .flat_map(|tab| tab.accounts())
+                .copied()
+                .collect(),
+        };
+        let mut has_tried = false;
+        loop {
+            let mut seat = self.flights.board(&route, |on_wire| {
+                let flight = Flight {
+                    grants: passage.grants.clone(),
+                    exchange: exchange.clone(),
+                    scope: CallScope {
+                        clock: None,
+                        ..passage.scope.clone()
+                    },
+                    budget: passage.budget,
+                    envelope: envelope.clone(),
+                    key: route.key,
+                };
+                Arc::clone(self).fly(flight, on_wire)
+            });
+            let landed = landed(&mut seat, passage.ledger).await;
+            // A refusal that will stand is everyone's. After one that may pass, those who only came
+            // along have not had a try of their own: they ask again together, and one of them
+            // leads. They do so once, lest many callers of a server that is down queue up for one
+            // try after the other.
+            if !has_tried && !seat.leads() && landed.may_pass() {
+                has_tried = true;
+                continue;
+            }
+            let pays = seat.pays();
+            passage.ledger.adopt(&landed.spent, pays);
+            if pays {
+                owe(passage, take(&landed.claim));
+            }
+            let space = take(&landed.space);
+            let reply = landed.result?;
+            self.keep(passage, space, reply.body.len()).await?;
+            let mut reply = Arc::unwrap_or_clone(reply);
+            reply.cached |= !pays;
+            if reply.cached {
+                self.tell(passage, Event::Remembered);
+            }
+            return Ok(reply);
+        }
+    }
+
+    async fn fly(self: Arc<Self>, flight: Flight, on_wire: watch::Sender<bool>) -> Landed {
+        let ledger = Ledger::of_flight(on_wire);
+        let (mut claim, mut space) = (None, None);
+        let result = self.fetch(flight, &ledger, &mut claim, &mut space).await;
+        Landed {
+            result: result.map(Arc::new),
+            spent: ledger.spent(),
+            claim: Arc::new(Mutex::new(claim)),
+            space: Arc::new(Mutex::new(space)),
+        }
+    }
+
+    /// Counts an answer that came otherwise than from the wire as one of this call: in the space
+    /// that it had until now, or else as a copy.
+    async fn keep(
+        &self,
+        passage: &Passage<'_>,
+        space: Option<Space>,
+        bytes: usize,
+    ) -> Result<(), Fault> {
+        let call = &passage.scope.bodies;
+        let space = if let Some(mut space) = space {
+            space.hand_over(call)?;
+            space
+        } else {
+            let mut space = self.bodies.space(passage.grants.plugin(), call);
+            passage.ledger.waiting(space.grow(bytes)).await?;
+            space
+        };
+        call.keep(space);
+        Ok(())
+    }
+
+    /// What the cache has. It is not held while it waits for its space.
+    async fn held(&self, flight: &Flight, space: &mut Space) -> Result<Option<Held>, Fault> {
+        let cache = self.cache.as_deref();
+        let cache = cache.expect("only with a cache requests are shared");
+        while let Some(held) = cache.get(&flight.key) {
+            let bytes = held.response.body.len();
+            if space.try_reserve(bytes) {
+                space.count(bytes)?;
+                return Ok(Some(held));
+            }
+            drop(held);
+            space.reserve(bytes).await?;
+        }
+        Ok(None)
+    }
+
+    /// The cache's answer, or else the server's, which the cache has before anyone else.
+    async fn fetch(
+        &self,
+        flight: Flight,
+        ledger: &Ledger<'_>,
+        owed: &mut Option<Claim>,
+        taken: &mut Option<Space>,
+    ) -> Result<Reply, Fault> {
+        let mut space = self
+            .bodies
+            .space(flight.grants.plugin(), &flight.scope.bodies);
+        if let Some(Held { response, latency }) = self.held(&flight, &mut space).await? {
+            *taken = Some(space);
+            ledger.remember(latency, 0);
+            let class = class_of(&response, None);
+            let cached = true;
+            return Ok(Reply {
+                cached,
+                ..reply(response, class, None)
+            });
+        }
+        drop(space);
+        let prepared = request::prepare(&flight.grants, &self.private, flight.exchange)?;
+        let passage = Passage {
+            grants: &flight.grants,
+            scope: &flight.scope,
+            prepared: &prepared,
+            ledger,
+            budget: flight.budget,
+        };
+        let (ended, claim) = self.attempts(&passage).await?;
+        *owed = claim;
+        *taken = ended.space;
+        let response = ended.result?;
+        if let Some(cache) = &self.cache
+            && cache::is_worth_keeping(&response)
+        {
+            let held = Held {
+                response: response.clone(),
+                latency: ledger.spent().worked,
+            };
+            let lane = &prepared.lane;
+            cache.put(&flight.key, &flight.envelope, lane, held).await;
+        }
+        Ok(reply(response, ended.class, ended.hint.retry_after))
+    }
+
+    /// The end that a recording has.
+    pub(super) async fn replayed(&self, passage: &Passage<'_>, take: Take) -> Result<Reply, Fault> {
+        if let Ending::Answered { response, .. } = &take.ending {
+            self.keep(passage, None, response.body.len()).await?;
+        }
+        self.tell(passage, Event::Remembered);
+        passage.ledger.remember(take.latency, take.attempts);
+        match take.ending {
+            Ending::Answered {
+                response,
+                retry_after,
+                cached,
+            } => {
+                let class = class_of(&response, retry_after);
+                Ok(Reply {
+                    cached,
+                    ..reply(response, class, retry_after)
+                })
+            }
+            Ending::Failed {
+                code,
+                class,
+                message,
+            } => Err(Fault::Replayed {
+                code,
+                class,
+                message,
+            }),
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! One attempt: a request goes out, redirects included, and a whole response comes back.
+//!
+//! This is the only file that sends. It neither retries nor judges. What comes back is without
+//! its coding (see `coding`), so that whoever is above sees what there is. Everything is bounded
+//! here: the time by a deadline that covers connecting, waiting and reading alike (a body
+//! that drips ends with it), the size by counting as chunks arrive, redirects by their
+//! number. Dropping the future closes the connection and nothing else happens.
+
+use std::error::Error as StdError;
+use std::time::{Duration, Instant};
+
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue};
+use url::Url;
+
+use crate::exchange::RESPONSE_LIMIT;
+use crate::policy::grants::Grants;
+use crate::policy::origin::Origin;
+use crate::wire::bodies::Space;
+use crate::wire::class::Transport;
+use crate::wire::client::Clients;
+use crate::wire::coding::{self, Coding, Unpackable};
+use crate::wire::fault::WireFault;
+use crate::wire::redirect::{self, REDIRECT_LIMIT, Way};
+use crate::wire::request::{Draft, Prepared};
+use crate::wire::resolve::{OutOfReach, Unresolved};
+
+/// A whole response as it came, secrets and all: it does not leave the gateway so.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+/// The time on the wire that an exchange may have, over all its attempts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limit {
+    left: Duration,
+    whole: Duration,
+    is_own: bool,
+}
+
+impl Limit {
+    /// What is left of `whole` after `worked`, where no exchange may have more than `most`.
+    pub(crate) fn new(whole: Duration, worked: Duration, most: Duration) -> Self {
+        Self {
+            left: whole.saturating_sub(worked),
+            whole,
+            is_own: whole < most,
+        }
+    }
+}
+
+/// Sends `prepared` once, following redirects within its origin, for at most what is left. The
+/// answer is counted in `space`.
+pub(crate) async fn once(
+    clients: &Clients,
+    grants: &Grants,
+    prepared: &Prepared<'_>,
+    limit: Limit,
+    space: &mut Space,
+) -> Result<Answer, WireFault> {
+    let deadline = Instant::now() + limit.left;
+    let hops = follow(clients, grants, prepared, space);
+    match tokio::time::timeout_at(deadline.into(), hops).await {
+        Ok(result) => result,
+        Err(_) => Err(WireFault::TimedOut {
+            origin: prepared.origin.to_string(),
+            limit: limit.whole,
+            is_own: limit.is_own,
+        }),
+    }
+}
+
+async fn follow(
+    clients: &Clients,
+    grants: &Grants,
+    prepared: &Prepared<'_>,
+    space: &mut Space,
+) -> Result<Answer, WireFault> {
+    let mut draft = prepared.draft.clone();
+    let mut redirects = 0;
+    loop {
+        // Within one origin the grant can't differ, but the rule is: no hop unchecked.
+        grants.check(&prepared.origin)?;
+        let response = send(clients, grants, prepared, &draft).await?;
+        let status = response.status().as_u16();
+        match redirect::way(&draft.url, status, response.headers()) {
+            Way::Stay => return whole(response, prepared, space).await,
+            Way::Leave(target) => {
+                return Err(grants.refuse_redirect(&prepared.origin, &target).into());
+            }
+            Way::Follow(_) if redirects == REDIRECT_LIMIT => {
+                return Err(WireFault::TooManyRedirects {
+                    origin: prepared.origin.to_string(),
+                    limit: REDIRECT_LIMIT,
+                });
+            }
+            Way::Follow(target) => {
+                redirects += 1;
+                draft = redirect::next(draft, status, target);
+            }
+        }
+    }
+}
+
+async fn send(
+    clients: &Clients,
+    grants: &Grants,
+    prepared: &Prepared<'_>,
+    draft: &Draft,
+) -> Result<reqwest::Response, WireFault> {
+    let (mut url, mut headers): (Url, HeaderMap) = (draft.url.clone(), draft.headers.clone());
+    if let Some(signature) = &prepared.signature {
+        signature.sign(&mut url, &mut headers);
+    }
+    // Without the header any coding would do.
+    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    let client = clients.get(&url, prepared.reach)?;
+    let mut request = client.request(draft.method.clone(), url).headers(headers);
+    if let Some(body) = &draft.body {
+        request = request.body(body.clone());
+    }
+    request
+        .send()
+        .await
+        .map_err(|error| explain(&error, grants, &prepared.origin))
+}
+
+/// The answer, if it is one that the masker can look through.
+async fn whole(
+    response: reqwest::Response,
+    prepared: &Prepared<'_>,
+    space: &mut Space,
+) -> Result<Answer, WireFault> {
+    const PARTIAL_CONTENT: u16 = 206;
+    let origin = &prepared.origin;
+    let mut answer = read(response, origin, space).await?;
+    if answer.status == PARTIAL_CONTENT && prepared.signature.is_some() {
+        let origin = origin.to_string();
+        return Err(WireFault::Partial { origin });
+    }
+    let coding = coding::coding(&answer.headers);
+    if !answer.body.is_empty() && coding != Coding::Plain {
+        space.reserve(RESPONSE_LIMIT).await?;
+        unpack(&mut answer, coding, origin)?;
+        space.count(answer.body.len())?;
+    }
+    Ok(answer)
+}
+
+/// Takes the coding off an answer. Of a failure that can't be unpacked the status is left, which
+/// says more than that it can't be.
+fn unpack(answer: &mut Answer, coding: Coding, origin: &Origin) -> Result<(), WireFault> {
+    answer.body = match coding::unpacked(&answer.body, coding, RESPONSE_LIMIT) {
+        Ok(plain) => plain,
+        Err(Unpackable::TooLarge) => return Err(too_large(origin)),
+        Err(Unpackable::Broken) if answer.status >= 400 => Vec::new(),
+        Err(Unpackable::Broken) => {
+            return Err(WireFault::Coded {
+                origin: origin.to_string(),
+            });
+        }
+    };
+    answer.headers.remove(CONTENT_ENCODING);
+    Ok(())
+}
+
+fn too_large(origin: &Origin) -> WireFault {
+    WireFault::ResponseTooLarge {
+        origin: origin.to_string(),
+        limit: RESPONSE_LIMIT,
+    }
+}
+
+async fn read(
+    mut response: reqwest::Response,
+    origin: &Origin,
+    space: &mut Space,
+) -> Result<Answer, WireFault> {
+    // What the server announces is believed when it is too much, not when it is little.
+    let announced = response.content_length().unwrap_or(0);
+    if announced > RESPONSE_LIMIT as u64 {
+        return Err(too_large(origin));
+    }
+    space.grow(announced as usize).await?;
+    let mut body = Vec::with_capacity((announced as usize).min(64 << 10));
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) if body.len() + chunk.len() > RESPONSE_LIMIT => {
+                return Err(too_large(origin));
+            }
+            Ok(Some(chunk)) => {
+                space
+                    .grow((body.len() + chunk.len()).max(announced as usize))
+                    .await?;
+                body.extend_from_slice(&chunk);
+            }
+            Ok(None) => break,
+            Err(error) => return Err(transport(Transport::Broken, origin, &error)),
+        }
+    }
+    // More may have been announced.
+    space.count(body.len())?;
+    Ok(Answer {
+        status: response.status().as_u16(),
+        headers: std::mem::take(response.headers_mut()),
+        body,
+    })
+}
+
+/// Sorts an error by the types in its chain; texts are passed on, never read.
+fn explain(error: &reqwest::Error, grants: &Grants, origin: &Origin) -> WireFault {
+    if let Some(OutOfReach(place)) = find::<OutOfReach>(error) {
+        return grants.refuse_address(origin, *place).into();
+    }
+    let kind = if find::<Unresolved>(error).is_some() {
+        Transport::Resolve
+    } else if find::<rustls::Error>(error).is_some_and(is_lasting) {
+        Transport::Tls
+    } else if error.is_connect() || error.is_timeout() {
+        // The only timeout of the client itself is that of connecting.
+        Transport::Connect
+    } else if error.is_builder() {
+        return WireFault::Invalid("the URL and headers make no HTTP request".to_owned());
+    } else {
+        Transport::Broken
+    };
+    transport(kind, origin, error)
+}
+
+/// Whether a TLS error says something about the server rather than about the moment.
+fn is_lasting(error: &rustls::Error) -> bool {
+    use rustls::Error;
+    matches!(
+        error,
+        Error::InvalidCertificate(_)
+            | Error::NoCertificatesPresented
+            | Error::PeerIncompatible(_)
+            | Error::InvalidMessage(_)
+            | Error::UnsupportedNameType
+    )
+}
+
+fn transport(kind: Transport, origin: &Origin, error: &reqwest::Error) -> WireFault {
+    // The outer layers repeat the URL, which may hold a secret; the innermost has the
+    // reason.
+    let reason = causes(error)
+        .last()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    WireFault::Transport {
+        origin: origin.to_string(),
+        kind,
+        detail: if reason.is_empty() {
+            reason
+        } else {
+            format!(": {reason}")
+        },
+    }
+}
+
+fn find<E: StdError + 'static>(error: &reqwest::Error) -> Option<&E> {
+    causes(error).find_map(|cause| cause.downcast_ref::<E>())
+}
+
+/// The causes of an error, from outside in, without the error itself. An I/O error that
+/// wraps another names that one's *source* as its own; the wrapped error is visited too.
+fn causes<'a>(error: &'a reqwest::Error) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    std::iter::successors(error.source(), |cause: &&'a (dyn StdError + 'static)| {
+        let cause: &'a (dyn StdError + 'static) = *cause;
+        match cause
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref)
+        {
+            Some(wrapped) => Some(wrapped as &(dyn StdError + 'static)),
+            None => cause.source(),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rustls::{CertificateError, Error, InvalidMessage, PeerIncompatible};
+
+    use super::*;
+
+    #[test]
+    fn a_bad_certificate_lasts_and_a_broken_record_does_not() {
+        let cases = [
+            (Error::InvalidCertificate(CertificateError::Expired), true),
+            (
+                Error::InvalidCertificate(CertificateError::UnknownIssuer),
+                true,
+            ),
+            (
+                Error::InvalidMessage(InvalidMessage::InvalidContentType),
+                true,
+            ),
+            (
+                Error::PeerIncompatible(PeerIncompatible::NoCipherSuitesInCommon),
+                true,
+            ),
+            (Error::DecryptError, false),
+            (Error::HandshakeNotComplete, false),
+            (Error::General("anything".to_owned()), false),
+        ];
+        for (error, lasting) in cases {
+            assert_eq!(is_lasting(&error), lasting, "{error}");
+        }
+    }
+}

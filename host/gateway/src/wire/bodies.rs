@@ -1,0 +1,275 @@
+//! How many bytes of answers are in memory at once: of one call, of one plugin, of all.
+//!
+//! A server decides how large its answers are, and a plugin how many it asks for at once. Each
+//! answer is counted from its first byte until the guest has it, at two places:
+//!
+//! - Its *call* has [`CALL_LIMIT`]. What would be more is refused: the guest would hold it all at
+//!   once, and could ask for less.
+//! - Its *plugin* and *all* plugins have a number of bytes, for which it waits in line. One plugin
+//!   can't take more than half of all, so that the others' answers still come.
+//!
+//! Answers of ordinary size don't wait: the first [`FREE`] bytes of each are not counted. An
+//! answer counts twice there, for what is made of it on its way: unpacked, masked or kept.
+//!
+//! Whoever waits may hold something already (the beginning of an answer whose length nobody said,
+//! another answer to the same call), and all might wait for each other. So one call of each plugin
+//! may go beyond the number: it comes to its end, and what it held is free. If the line still does
+//! not move, waiting ends after [`PATIENCE`].
+//!
+//! Not counted is what one thread makes and drops without waiting in between, such as the text of
+//! a line in a recording.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+use crate::exchange::RESPONSE_LIMIT;
+use crate::wire::fault::WireFault;
+
+#[cfg(test)]
+mod tests;
+
+/// Bytes of the answers that one call may hold at once: two of the largest.
+pub const CALL_LIMIT: usize = 2 * RESPONSE_LIMIT;
+
+/// Bytes for all answers, each counted twice: eight of the largest.
+const ALL: usize = 16 * RESPONSE_LIMIT;
+
+/// Bytes for the answers of one plugin.
+const OF_PLUGIN: usize = ALL / 2;
+
+/// The first bytes of an answer, which don't count.
+const FREE: usize = 32 << 10;
+
+/// By how much the space of an answer grows whose length nobody said.
+const STEP: usize = 256 << 10;
+
+/// Why taking from a semaphore can't fail.
+const OPEN: &str = "nobody closes these semaphores";
+
+/// Longest wait for space. A busy line moves many times a second.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// The answers of one call.
+#[derive(Debug, Default)]
+pub struct CallBodies {
+    of_call: Mutex<OfCall>,
+    /// Tells those of its answers that wait that the call may go beyond.
+    goes_beyond: Notify,
+}
+
+#[derive(Debug, Default)]
+struct OfCall {
+    bytes: usize,
+    /// Of the answers that are on their way to the guest.
+    done: Vec<Space>,
+    beyond: Option<OwnedSemaphorePermit>,
+}
+
+impl CallBodies {
+    /// The guest has all answers that came until now.
+    pub fn delivered(&self) {
+        let mut of_call = self.lock();
+        let done = std::mem::take(&mut of_call.done);
+        of_call.bytes -= done.iter().map(|space| space.bytes).sum::<usize>();
+        of_call.beyond = None;
+    }
+
+    /// Counts an answer of this call until the guest has it.
+    pub(crate) fn keep(&self, mut space: Space) {
+        // Else each would hold the other.
+        space.call = None;
+        self.lock().done.push(space);
+    }
+
+    /// Counts an answer of so many bytes that counted as `before`.
+    fn count(&self, bytes: usize, before: usize) -> Result<(), WireFault> {
+        let mut of_call = self.lock();
+        let sum = of_call.bytes - before + bytes;
+        if bytes > before && sum > CALL_LIMIT {
+            return Err(WireFault::CallTooLarge { limit: CALL_LIMIT });
+        }
+        of_call.bytes = sum;
+        Ok(())
+    }
+
+    fn may_go_beyond(&self) -> bool {
+        self.lock().beyond.is_some()
+    }
+
+    fn go_beyond(&self, permit: OwnedSemaphorePermit) {
+        self.lock().beyond = Some(permit);
+        self.goes_beyond.notify_waiters();
+    }
+
+    fn uncount(&self, bytes: usize) {
+        self.lock().bytes -= bytes;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, OfCall> {
+        self.of_call.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The answers of all calls.
+#[derive(Debug)]
+pub(crate) struct Bodies {
+    all: Arc<Semaphore>,
+    plugins: Mutex<HashMap<String, Arc<OfPlugin>>>,
+}
+
+#[derive(Debug)]
+struct OfPlugin {
+    bytes: Arc<Semaphore>,
+    /// Who has it may go beyond.
+    beyond: Arc<Semaphore>,
+}
+
+impl Default for Bodies {
+    fn default() -> Self {
+        Self {
+            all: Arc::new(Semaphore::new(ALL)),
+            plugins: Mutex::default(),
+        }
+    }
+}
+
+impl Bodies {
+    /// Space for an answer to `call` of `plugin`.
+    pub(crate) fn space(&self, plugin: &str, call: &Arc<CallBodies>) -> Space {
+        let mut plugins = self.plugins.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_plugin = plugins.entry(plugin.to_owned()).or_insert_with(|| {
+            Arc::new(OfPlugin {
+                bytes: Arc::new(Semaphore::new(OF_PLUGIN)),
+                beyond: Arc::new(Semaphore::new(1)),
+            })
+        });
+        Space {
+            all: Arc::clone(&self.all),
+            of_plugin: Arc::clone(of_plugin),
+            call: Some(Arc::clone(call)),
+            bytes: 0,
+            taken: None,
+        }
+    }
+}
+
+/// The space of one answer; free again when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Space {
+    all: Arc<Semaphore>,
+    of_plugin: Arc<OfPlugin>,
+    /// Whom it has yet to tell when it is dropped.
+    call: Option<Arc<CallBodies>>,
+    /// As its call counts it.
+    bytes: usize,
+    /// Of its plugin's bytes, and of all.
+    taken: Option<[OwnedSemaphorePermit; 2]>,
+}
+
+impl Space {
+    /// The answer has so many bytes, or will have. Returns when there is space for them.
+    pub(crate) async fn grow(&mut self, bytes: usize) -> Result<(), WireFault> {
+        self.count(bytes)?;
+        self.reserve(bytes).await
+    }
+
+    /// Counts the answer as one of so many bytes, for its call.
+    pub(crate) fn count(&mut self, bytes: usize) -> Result<(), WireFault> {
+        if let Some(call) = &self.call {
+            call.count(bytes, self.bytes)?;
+        }
+        self.bytes = bytes;
+        Ok(())
+    }
+
+    /// Space for so many bytes, whatever the call counts.
+    pub(crate) async fn reserve(&mut self, bytes: usize) -> Result<(), WireFault> {
+        let Some(call) = self.call.clone() else {
+            return Ok(());
+        };
+        // From here on a notice is not missed.
+        let with_others = call.goes_beyond.notified();
+        let Some(more) = self.lacking(bytes) else {
+            return Ok(());
+        };
+        let in_line = async {
+            let of_plugin = Arc::clone(&self.of_plugin.bytes)
+                .acquire_many_owned(more)
+                .await;
+            [
+                of_plugin,
+                Arc::clone(&self.all).acquire_many_owned(more).await,
+            ]
+        };
+        let beyond = Arc::clone(&self.of_plugin.beyond).acquire_owned();
+        tokio::select! {
+            biased;
+            taken = in_line => self.take(taken.map(|permit| permit.expect(OPEN))),
+            permit = beyond => call.go_beyond(permit.expect(OPEN)),
+            () = with_others => {}
+            () = tokio::time::sleep(PATIENCE) => return Err(WireFault::NoSpace),
+        }
+        Ok(())
+    }
+
+    /// Space for so many bytes, if there is some at once.
+    pub(crate) fn try_reserve(&mut self, bytes: usize) -> bool {
+        let Some(more) = self.lacking(bytes) else {
+            return true;
+        };
+        let of_plugin = Arc::clone(&self.of_plugin.bytes).try_acquire_many_owned(more);
+        let of_all = Arc::clone(&self.all).try_acquire_many_owned(more);
+        match (of_plugin, of_all) {
+            (Ok(of_plugin), Ok(of_all)) => {
+                self.take([of_plugin, of_all]);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// From now on it is an answer to `call`.
+    pub(crate) fn hand_over(&mut self, call: &Arc<CallBodies>) -> Result<(), WireFault> {
+        call.count(self.bytes, 0)?;
+        if let Some(former) = self.call.replace(Arc::clone(call)) {
+            former.uncount(self.bytes);
+        }
+        Ok(())
+    }
+
+    /// What it takes to have space for so many bytes.
+    fn lacking(&self, bytes: usize) -> Option<u32> {
+        let counted = bytes.min(RESPONSE_LIMIT).saturating_sub(FREE);
+        let wanted = 2 * counted.next_multiple_of(STEP);
+        let taken = self
+            .taken
+            .as_ref()
+            .map_or(0, |[taken, _]| taken.num_permits());
+        let free = self.call.as_ref().is_none_or(|call| call.may_go_beyond());
+        if free || wanted <= taken {
+            return None;
+        }
+        Some(u32::try_from(wanted - taken).expect("twice an answer fits into 32 bits"))
+    }
+
+    fn take(&mut self, more: [OwnedSemaphorePermit; 2]) {
+        match &mut self.taken {
+            Some(taken) => taken
+                .iter_mut()
+                .zip(more)
+                .for_each(|(all, more)| all.merge(more)),
+            none => *none = Some(more),
+        }
+    }
+}
+
+impl Drop for Space {
+    fn drop(&mut self) {
+        if let Some(call) = &self.call {
+            call.uncount(self.bytes);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Who waits, who is refused, and that nobody waits for ever.
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+use futures_util::FutureExt;
+
+use super::*;
+
+fn a_call() -> Arc<CallBodies> {
+    Arc::default()
+}
+
+#[tokio::test]
+async fn a_call_that_holds_too_much_is_refused_until_its_guest_has_it() {
+    let (bodies, call, flight) = (Bodies::default(), a_call(), a_call());
+    for _ in 0..2 {
+        let mut space = bodies.space("acme", &call);
+        space.grow(RESPONSE_LIMIT).await.unwrap();
+        call.keep(space);
+    }
+    let mut third = bodies.space("acme", &call);
+    assert_eq!(
+        third.grow(1).await,
+        Err(WireFault::CallTooLarge { limit: CALL_LIMIT })
+    );
+    call.delivered();
+    third.grow(RESPONSE_LIMIT).await.unwrap();
+    drop(third);
+    let mut fourth = bodies.space("acme", &call);
+    fourth.grow(RESPONSE_LIMIT).await.unwrap();
+    // An answer that turns out smaller counts as what it is.
+    fourth.count(1).unwrap();
+    let mut landed = bodies.space("acme", &flight);
+    landed.grow(RESPONSE_LIMIT).await.unwrap();
+    landed.hand_over(&call).unwrap();
+    assert_eq!(flight.lock().bytes, 0);
+    let mut more = bodies.space("acme", &call);
+    assert!(more.count(RESPONSE_LIMIT).is_err());
+    more.count(RESPONSE_LIMIT - 1).unwrap();
+}
+
+#[tokio::test]
+async fn one_plugin_waits_and_the_others_do_not() {
+    let bodies = Bodies::default();
+    let mut held = Vec::new();
+    // Four of the largest, and those of one call beyond.
+    let beyond = a_call();
+    for call in [
+        a_call(),
+        a_call(),
+        a_call(),
+        a_call(),
+        beyond.clone(),
+        beyond,
+    ] {
+        let mut space = bodies.space("acme", &call);
+        space.grow(RESPONSE_LIMIT).now_or_never().unwrap().unwrap();
+        held.push(space);
+    }
+    let mut waiting = bodies.space("acme", &a_call());
+    assert!(!waiting.try_reserve(RESPONSE_LIMIT));
+    {
+        let mut growing = Box::pin(waiting.grow(RESPONSE_LIMIT));
+        assert!(growing.as_mut().now_or_never().is_none());
+        let mut small = bodies.space("acme", &a_call());
+        small.grow(FREE).now_or_never().unwrap().unwrap();
+        let mut others = bodies.space("other", &a_call());
+        others.grow(RESPONSE_LIMIT).now_or_never().unwrap().unwrap();
+        held.remove(0);
+        growing.as_mut().now_or_never().unwrap().unwrap();
+    }
+    drop((held, waiting));
+    assert_eq!(bodies.all.available_permits(), ALL);
+}
+
+#[tokio::test]
+async fn answers_that_all_wait_for_more_come_to_their_end_one_after_the_other() {
+    let bodies = Arc::new(Bodies::default());
+    let mut tasks = Vec::new();
+    for _ in 0..40 {
+        let bodies = Arc::clone(&bodies);
+        tasks.push(tokio::spawn(async move {
+            let mut space = bodies.space("acme", &a_call());
+            let mut bytes = 0;
+            while bytes < RESPONSE_LIMIT {
+                bytes += STEP;
+                space.grow(bytes).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    assert_eq!(bodies.all.available_permits(), ALL);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_line_that_does_not_move_is_left() {
+    let bodies = Bodies::default();
+    let mut held = Vec::new();
+    for _ in 0..5 {
+        let mut space = bodies.space("acme", &a_call());
+        space.grow(RESPONSE_LIMIT).await.unwrap();
+        held.push(space);
+    }
+    let mut waiting = bodies.space("acme", &a_call());
+    assert_eq!(waiting.grow(RESPONSE_LIMIT).await, Err(WireFault::NoSpace));
+}
+
+#[tokio::test]
+async fn calls_that_hold_one_answer_and_wait_for_the_next_come_to_their_end() {
+    let bodies = Arc::new(Bodies::default());
+    let calls = (0..12).map(|_| {
+        let bodies = Arc::clone(&bodies);
+        tokio::spawn(async move {
+            let call = a_call();
+            let answers = (0..2).map(async |_| {
+                let mut space = bodies.space("acme", &call);
+                for part in 1..=2 {
+                    space.grow(part * RESPONSE_LIMIT / 2).await.unwrap();
+                    tokio::task::yield_now().await;
+                }
+                call.keep(space);
+            });
+            futures_util::future::join_all(answers).await;
+            call.delivered();
+        })
+    });
+    for call in calls.collect::<Vec<_>>() {
+        call.await.unwrap();
+    }
+    assert_eq!(bodies.all.available_permits(), ALL);
+}
+
+#[tokio::test]
+async fn a_call_that_ends_early_leaves_nothing_behind() {
+    let (bodies, call) = (Bodies::default(), a_call());
+    let mut space = bodies.space("acme", &call);
+    space.grow(RESPONSE_LIMIT).await.unwrap();
+    call.keep(space);
+    assert!(bodies.all.available_permits() < ALL);
+    drop(call);
+    assert_eq!(bodies.all.available_permits(), ALL);
+}

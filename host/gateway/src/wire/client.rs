@@ -1,0 +1,190 @@
+//! The HTTP clients of a run.
+//!
+//! One would do, were it not for two things that a connection pool must not mix. A
+//! connection that was opened under the wider reach must never serve a request with the
+//! narrower one; and plain http needs no certificates, whose store takes time to load and
+//! does not exist on bare machines. So there is one client for each of these, made when it
+//! is first needed, and one for proxied requests. All retry nothing, follow nothing and
+//! keep no cookies: that is decided above them.
+//!
+//! Behind a proxy the *proxy* looks names up and connects, so the address rules can't be
+//! enforced here; grants still are, and a literal address still needs a grant of its own.
+//! Whoever sets a proxy hands that part of the policy to it.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use hyper_util::client::proxy::matcher::Matcher;
+use reqwest::{Client, ClientBuilder, Proxy, redirect, retry};
+use url::Url;
+
+use crate::policy::address::Reach;
+use crate::wire::fault::WireFault;
+use crate::wire::resolve::{GuardedResolver, Lookup, SystemLookup};
+
+/// Time for TCP and TLS to come about. Connections that take longer don't come at all;
+/// the retry that follows may find another address.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long an unused connection is kept: below the 60 s after which common load
+/// balancers close theirs, so that requests rarely meet a closing connection.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(55);
+
+/// Streams that an HTTP/2 server lets run on one connection, by the usual settings. The
+/// client keeps one connection per server, so a run that wants more in flight speaks
+/// HTTP/1.1 instead of queueing where nobody sees it.
+const HTTP2_STREAMS: usize = 100;
+
+/// How requests reach the network.
+#[derive(Clone)]
+pub struct ClientSettings {
+    /// Most requests that will be in flight at once; sizes the connection pools.
+    pub max_in_flight: usize,
+    /// Which proxy to use.
+    pub proxy: ProxyChoice,
+    /// Looks names up.
+    pub lookup: Arc<dyn Lookup>,
+}
+
+impl Default for ClientSettings {
+    fn default() -> Self {
+        Self {
+            max_in_flight: HTTP2_STREAMS,
+            proxy: ProxyChoice::System,
+            lookup: Arc::new(SystemLookup),
+        }
+    }
+}
+
+/// Where the proxy comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ProxyChoice {
+    /// `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, or the system's settings.
+    #[default]
+    System,
+    /// None, whatever the environment says.
+    Direct,
+    /// This one, for everything.
+    Always(Url),
+}
+
+/// The clients, each made on first use.
+pub(crate) struct Clients {
+    settings: ClientSettings,
+    matcher: Matcher,
+    public: Pair,
+    loopback: Pair,
+    private: Pair,
+    proxied: OnceLock<Result<Client, String>>,
+}
+
+#[derive(Default)]
+struct Pair {
+    http: OnceLock<Result<Client, String>>,
+    https: OnceLock<Result<Client, String>>,
+}
+
+impl Clients {
+    pub(crate) fn new(settings: ClientSettings) -> Self {
+        // Only the first call in a process does anything; a later one finds its like.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let matcher = match &settings.proxy {
+            ProxyChoice::System => Matcher::from_system(),
+            ProxyChoice::Direct => Matcher::builder().build(),
+            ProxyChoice::Always(url) => Matcher::builder().all(url.to_string()).build(),
+        };
+        Self {
+            settings,
+            matcher,
+            public: Pair::default(),
+            loopback: Pair::default(),
+            private: Pair::default(),
+            proxied: OnceLock::new(),
+        }
+    }
+
+    /// The client for a request to `url`.
+    pub(crate) fn get(&self, url: &Url, reach: Reach) -> Result<&Client, WireFault> {
+        let client = if self.is_proxied(url) {
+            self.proxied.get_or_init(|| self.build_proxied())
+        } else {
+            let pair = match reach {
+                Reach::Public => &self.public,
+                Reach::Loopback => &self.loopback,
+                Reach::Private => &self.private,
+            };
+            if url.scheme() == "https" {
+                pair.https
+                    .get_or_init(|| build(self.direct(reach).https_only(true)).map_err(no_tls))
+            } else {
+                pair.http
+                    .get_or_init(|| build(self.direct(reach).tls_certs_only([])))
+            }
+        };
+        client
+            .as_ref()
+            .map_err(|error| WireFault::Client(error.clone()))
+    }
+
+    fn is_proxied(&self, url: &Url) -> bool {
+        url.as_str()
+            .parse()
+            .is_ok_and(|uri| self.matcher.intercept(&uri).is_some())
+    }
+
+    fn direct(&self, reach: Reach) -> ClientBuilder {
+        let lookup = Arc::clone(&self.settings.lookup);
+        self.plain()
+            .no_proxy()
+            .dns_resolver(GuardedResolver { lookup, reach })
+    }
+
+    fn build_proxied(&self) -> Result<Client, String> {
+        let builder = self.plain();
+        build(match &self.settings.proxy {
+            // Reads the same settings as the matcher, so both agree on what is proxied.
+            ProxyChoice::System => builder,
+            ProxyChoice::Direct => builder.no_proxy(),
+            ProxyChoice::Always(url) => match Proxy::all(url.clone()) {
+                Ok(proxy) => builder.proxy(proxy),
+                Err(error) => return Err(error.to_string()),
+            },
+        })
+    }
+
+    fn plain(&self) -> ClientBuilder {
+        let builder = Client::builder()
+            .user_agent(concat!("runner/", env!("CARGO_PKG_VERSION")))
+            .redirect(redirect::Policy::none())
+            .retry(retry::never())
+            .referer(false)
+            .connect_timeout(CONNECT_TIMEOUT)
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .pool_max_idle_per_host(self.settings.max_in_flight);
+        if self.settings.max_in_flight > HTTP2_STREAMS {
+            builder.http1_only()
+        } else {
+            builder.http2_adaptive_window(true)
+        }
+    }
+}
+
+fn build(builder: ClientBuilder) -> Result<Client, String> {
+    builder.build().map_err(|error| root(&error).to_string())
+}
+
+/// Nearly always a machine without certificates: a bare container.
+fn no_tls(reason: impl std::fmt::Display) -> String {
+    format!(
+        "{reason}; install the system's CA certificates, or name a bundle of them in SSL_CERT_FILE"
+    )
+}
+
+/// The innermost cause of an error, which is the one that says something.
+fn root<'a>(error: &'a (dyn std::error::Error + 'static)) -> &'a (dyn std::error::Error + 'static) {
+    let mut cause = error;
+    while let Some(source) = cause.source() {
+        cause = source;
+    }
+    cause
+}

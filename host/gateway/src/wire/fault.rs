@@ -1,0 +1,98 @@
+//! Why an attempt gave no response, or was not made.
+
+use std::time::Duration;
+
+use runner_scheduler::Class;
+
+use super::class::Transport;
+use crate::exchange::Code;
+use crate::policy::grants::Refusal;
+
+/// Why an attempt gave no response, or was not made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum WireFault {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("{0}")]
+    Invalid(String),
+    #[error("credential '{name}' is granted, but {env} is not set")]
+    NoSecret { name: String, env: String },
+    #[error("credential '{name}' from {env} has characters that no header can carry")]
+    UnusableSecret { name: String, env: String },
+    #[error("no whole answer from {origin} within {limit:?} on the wire ({})", whose(*.is_own))]
+    TimedOut {
+        origin: String,
+        limit: Duration,
+        /// The limit is the request's own.
+        is_own: bool,
+    },
+    #[error("{kind} {origin}{detail}")]
+    Transport {
+        origin: String,
+        kind: Transport,
+        detail: String,
+    },
+    #[error("the request body has {size} bytes, {limit} are allowed")]
+    RequestTooLarge { size: usize, limit: usize },
+    #[error("the answer from {origin} is larger than {limit} bytes")]
+    ResponseTooLarge { origin: String, limit: usize },
+    #[error(
+        "the answers that the call holds are larger than {limit} bytes together; ask for less at once"
+    )]
+    CallTooLarge { limit: usize },
+    #[error("the answers on their way are too large together, and none came to its end")]
+    NoSpace,
+    #[error(
+        "the answer from {origin} is compressed though the request asks that it isn't, and not in \
+         a way that can be read (gzip or deflate, once)"
+    )]
+    Coded { origin: String },
+    #[error(
+        "the answer from {origin} is only a part of one (status 206), in which a part of the \
+         credential could not be found"
+    )]
+    Partial { origin: String },
+    #[error("{origin} redirected more than {limit} times")]
+    TooManyRedirects { origin: String, limit: u32 },
+    #[error("the HTTP client could not be made: {0}")]
+    Client(String),
+}
+
+/// Which limit on the time of an exchange it was.
+fn whose(is_own: bool) -> &'static str {
+    if is_own {
+        "the request's own timeout-ms, as its plugin set it"
+    } else {
+        "the limit of every request, RUNNER_REQUEST_TIMEOUT_MS"
+    }
+}
+
+impl WireFault {
+    pub(crate) fn code(&self) -> Code {
+        match self {
+            Self::Refused(_) => Code::Denied,
+            Self::Invalid(_) | Self::RequestTooLarge { .. } => Code::InvalidRequest,
+            Self::NoSecret { .. } | Self::UnusableSecret { .. } => Code::Auth,
+            Self::TimedOut { .. } => Code::Timeout,
+            Self::Transport { kind, .. } if kind.class() == Class::Transient => Code::Transient,
+            Self::Transport { .. }
+            | Self::TooManyRedirects { .. }
+            | Self::ResponseTooLarge { .. }
+            | Self::CallTooLarge { .. }
+            | Self::NoSpace
+            | Self::Coded { .. }
+            | Self::Partial { .. } => Code::BadResponse,
+            Self::Client(_) => Code::Other,
+        }
+    }
+
+    /// What retry and lanes read.
+    pub(crate) fn class(&self) -> Class {
+        match self {
+            Self::Transport { kind, .. } => kind.class(),
+            Self::TimedOut { .. } => Class::Timeout,
+            Self::NoSecret { .. } | Self::UnusableSecret { .. } => Class::Auth,
+            _ => Class::Permanent,
+        }
+    }
+}

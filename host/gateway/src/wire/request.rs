@@ -1,0 +1,363 @@
+//! From what a plugin states to what may go on the wire.
+//!
+//! The first two stages of the stack: every check that needs no network, then the
+//! credential. Checks come first and in full, so that a refused request has cost nothing
+//! and a secret never exists in one. The credential is kept apart from the request until
+//! the moment of sending, and is put in anew for each hop of a redirect.
+
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use reqwest::Method;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use url::Url;
+
+use crate::exchange::{Exchange, REQUEST_LIMIT};
+use crate::lane::{Lane, NAME_LIMIT};
+use crate::policy::address::{self, Reach};
+use crate::policy::grants::{Credential, Grants, Refusal};
+use crate::policy::origin::Origin;
+use crate::policy::secret::{Scheme, Secret};
+use crate::wire::fault::WireFault;
+
+#[cfg(test)]
+mod tests;
+
+/// Longest URL: the HTTP library's own limit is 65,534 bytes, and a credential may still
+/// be added.
+const URL_LIMIT: usize = 32 << 10;
+
+/// Longest host: a name of the DNS has no more.
+const HOST_LIMIT: usize = 253;
+
+/// Most bytes of header names and values together. Servers refuse more than 8 to 64 KiB.
+const HEADERS_LIMIT: usize = 64 << 10;
+
+/// Headers that are the host's: identity, routing, framing. `accept-encoding` is among
+/// them because a compressed response can't be masked as it is.
+const RESERVED: [(&str, &str); 15] = [
+    ("authorization", "name a credential instead"),
+    ("cookie", "requests carry no cookies"),
+    ("cookie2", "requests carry no cookies"),
+    ("host", "it follows from the URL"),
+    ("accept-encoding", "the host decides how bodies travel"),
+    ("content-length", "it follows from the body"),
+    ("transfer-encoding", "it follows from the body"),
+    ("expect", "it concerns the connection"),
+    ("connection", "it concerns the connection"),
+    ("keep-alive", "it concerns the connection"),
+    ("te", "it concerns the connection"),
+    ("trailer", "it concerns the connection"),
+    ("upgrade", "it concerns the connection"),
+    ("http2-settings", "it concerns the connection"),
+    ("forwarded", "it is for proxies"),
+];
+
+/// Headers that ask for a part of an answer, or for it in another coding. With a credential they
+/// could make an answer in which no whole secret is found.
+const PARTIAL: [&str; 3] = ["range", "if-range", "accept-charset"];
+
+/// Headers that say whose quota a request counts against, besides the credential.
+const ORGANIZATION_HEADERS: [&str; 2] = ["openai-organization", "openai-project"];
+
+/// A request that has passed every check, and its credential beside it.
+#[derive(Debug)]
+pub(crate) struct Prepared<'a> {
+    pub(crate) draft: Draft,
+    pub(crate) origin: Origin,
+    pub(crate) reach: Reach,
+    pub(crate) signature: Option<Signature<'a>>,
+    pub(crate) lane: Lane,
+}
+
+/// One HTTP request without a credential.
+#[derive(Debug, Clone)]
+pub(crate) struct Draft {
+    pub(crate) method: Method,
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Option<Bytes>,
+}
+
+/// A credential ready to be put into requests to its origin.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Signature<'a> {
+    scheme: &'a Scheme,
+    secret: &'a Secret,
+}
+
+/// Checks an exchange against the grants, and against the private addresses to which the person
+/// `agreed`.
+pub(crate) fn prepare<'a>(
+    grants: &'a Grants,
+    agreed: &BTreeSet<Origin>,
+    exchange: Exchange,
+) -> Result<Prepared<'a>, WireFault> {
+    checked(grants, agreed, exchange, true)
+}
+
+/// The same for an exchange that is never sent: its credential needs no value.
+pub(crate) fn prepare_offline<'a>(
+    grants: &'a Grants,
+    agreed: &BTreeSet<Origin>,
+    exchange: Exchange,
+) -> Result<Prepared<'a>, WireFault> {
+    checked(grants, agreed, exchange, false)
+}
+
+fn checked<'a>(
+    grants: &'a Grants,
+    agreed: &BTreeSet<Origin>,
+    exchange: Exchange,
+    sign: bool,
+) -> Result<Prepared<'a>, WireFault> {
+    let method = method(&exchange.method)?;
+    let url = url(&exchange.url)?;
+    let origin = Origin::of(&url).ok_or_else(|| {
+        WireFault::Invalid(format!("'{}' is neither https nor http", url.scheme()))
+    })?;
+    let reach = reach(grants, agreed, &origin)?;
+    let body = exchange.body.map(Bytes::from);
+    if let Some(size) = body
+        .as_ref()
+        .map(Bytes::len)
+        .filter(|size| *size > REQUEST_LIMIT)
+    {
+        let limit = REQUEST_LIMIT;
+        return Err(WireFault::RequestTooLarge { size, limit });
+    }
+    let credential = match &exchange.credential {
+        Some(name) => Some((name, grants.credential(name, &origin)?)),
+        None => None,
+    };
+    let scheme = credential.map(|(_, credential)| &credential.scheme);
+    let headers = headers(grants.plugin(), &exchange.headers, scheme)?;
+    refuse_own_parameter(grants.plugin(), &url, scheme)?;
+    let signature = match credential.filter(|_| sign) {
+        Some((name, credential)) => Some(Signature::of(name, credential)?),
+        None => None,
+    };
+    let lane = Lane {
+        origin: origin.to_string(),
+        credential: signature.map(|signature| signature.secret.fingerprint()),
+        organization: short("organization", organization(&headers))?,
+        bucket: short("bucket", exchange.bucket)?,
+    };
+    Ok(Prepared {
+        draft: Draft {
+            method,
+            url,
+            headers,
+            body,
+        },
+        origin,
+        reach,
+        signature,
+        lane,
+    })
+}
+
+/// How far `origin` may lead. An address in its URL never reaches the resolver, so that it is
+/// checked here.
+fn reach(grants: &Grants, agreed: &BTreeSet<Origin>, origin: &Origin) -> Result<Reach, Refusal> {
+    let reach = Reach::of(grants.check(origin)?, origin, agreed);
+    match origin.address() {
+        Some(address) if !reach.allows_literal(address) => {
+            Err(grants.refuse_address(origin, address::place(address)))
+        }
+        _ => Ok(reach),
+    }
+}
+
+fn method(text: &str) -> Result<Method, WireFault> {
+    let upper = text.to_ascii_uppercase();
+    match Method::from_bytes(upper.as_bytes()) {
+        Ok(Method::CONNECT | Method::TRACE) | Err(_) => Err(WireFault::Invalid(format!(
+            "the method {upper:?} can't be used"
+        ))),
+        Ok(method) => Ok(method),
+    }
+}
+
+fn url(text: &str) -> Result<Url, WireFault> {
+    if text.len() > URL_LIMIT {
+        return Err(WireFault::Invalid(format!(
+            "the URL is longer than {URL_LIMIT} bytes"
+        )));
+    }
+    let mut url = Url::parse(text)
+        .map_err(|error| WireFault::Invalid(format!("not an absolute URL: {error}")))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(WireFault::Invalid(
+            "the URL has a user name or password in it".to_owned(),
+        ));
+    }
+    if url.host_str().is_some_and(|host| host.len() > HOST_LIMIT) {
+        return Err(WireFault::Invalid(format!(
+            "the URL's host is longer than {HOST_LIMIT} bytes"
+        )));
+    }
+    url.set_fragment(None);
+    Ok(url)
+}
+
+fn headers(
+    plugin: &str,
+    pairs: &[(String, String)],
+    scheme: Option<&Scheme>,
+) -> Result<HeaderMap, WireFault> {
+    let total: usize = pairs
+        .iter()
+        .map(|(name, value)| name.len() + value.len())
+        .sum();
+    if total > HEADERS_LIMIT {
+        return Err(WireFault::Invalid(format!(
+            "the headers have more than {HEADERS_LIMIT} bytes"
+        )));
+    }
+    let mut headers = HeaderMap::new();
+    for (name, value) in pairs {
+        let name = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| WireFault::Invalid(format!("{name:?} is not a header name")))?;
+        if let Some(reason) = reserved(name.as_str(), scheme) {
+            return Err(WireFault::Refused(Refusal::Reserved {
+                plugin: plugin.to_owned(),
+                what: format!("the header '{name}'"),
+                reason,
+            }));
+        }
+        let value = HeaderValue::from_str(value).map_err(|_| {
+            WireFault::Invalid(format!(
+                "the value of header '{name}' has control characters"
+            ))
+        })?;
+        headers
+            .try_append(name, value)
+            .map_err(|_| WireFault::Invalid("too many headers".to_owned()))?;
+    }
+    Ok(headers)
+}
+
+fn reserved(name: &str, scheme: Option<&Scheme>) -> Option<&'static str> {
+    if scheme.and_then(Scheme::header) == Some(name) {
+        return Some("the credential goes there");
+    }
+    if scheme.is_some() && PARTIAL.contains(&name) {
+        return Some("with a credential answers come whole");
+    }
+    if name.starts_with("proxy-") {
+        return Some("it is for proxies");
+    }
+    RESERVED
+        .iter()
+        .find(|(reserved, _)| *reserved == name)
+        .map(|(_, reason)| *reason)
+}
+
+fn refuse_own_parameter(plugin: &str, url: &Url, scheme: Option<&Scheme>) -> Result<(), Refusal> {
+    match scheme {
+        Some(Scheme::Query(parameter)) if url.query_pairs().any(|(name, _)| name == *parameter) => {
+            Err(Refusal::Reserved {
+                plugin: plugin.to_owned(),
+                what: format!("the query parameter '{parameter}'"),
+                reason: "the credential goes there",
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn organization(headers: &HeaderMap) -> Option<String> {
+    let named: Vec<&str> = ORGANIZATION_HEADERS
+        .iter()
+        .filter_map(|name| headers.get(*name)?.to_str().ok())
+        .collect();
+    (!named.is_empty()).then(|| named.join("/"))
+}
+
+/// A name of a lane, which is kept to the end of the run.
+fn short(what: &str, name: Option<String>) -> Result<Option<String>, WireFault> {
+    match name.as_ref().map(String::len) {
+        Some(bytes) if bytes > NAME_LIMIT => Err(WireFault::Invalid(format!(
+            "the name of the {what} has {bytes} bytes, {NAME_LIMIT} are allowed"
+        ))),
+        _ => Ok(name),
+    }
+}
+
+/// Headers as pairs of texts.
+pub(crate) fn pairs(headers: &HeaderMap) -> Vec<(String, String)> {
+    headers
+        .iter()
+        .map(|(name, value)| {
+            let value = String::from_utf8_lossy(value.as_bytes()).into_owned();
+            (name.as_str().to_owned(), value)
+        })
+        .collect()
+}
+
+impl<'a> Signature<'a> {
+    fn of(name: &str, credential: &'a Credential) -> Result<Self, WireFault> {
+        let env = &credential.env;
+        let secret = credential
+            .secret
+            .as_ref()
+            .filter(|secret| !secret.is_empty())
+            .ok_or_else(|| WireFault::NoSecret {
+                name: name.to_owned(),
+                env: env.clone(),
+            })?;
+        let signature = Self {
+            scheme: &credential.scheme,
+            secret,
+        };
+        if credential.scheme.header().is_some() && signature.header().is_none() {
+            return Err(WireFault::UnusableSecret {
+                name: name.to_owned(),
+                env: env.clone(),
+            });
+        }
+        Ok(signature)
+    }
+
+    /// How it is sent.
+    pub(crate) fn scheme(self) -> &'a Scheme {
+        self.scheme
+    }
+
+    fn header(&self) -> Option<HeaderValue> {
+        let secret = self.secret.reveal();
+        let text = match self.scheme {
+            Scheme::Bearer => format!("Bearer {secret}"),
+            Scheme::Basic => format!("Basic {}", STANDARD.encode(secret)),
+            Scheme::Header(_) => secret.to_owned(),
+            Scheme::Query(_) => return None,
+        };
+        let mut value = HeaderValue::from_str(&text).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+
+    /// Puts the credential into a request that is about to be sent to its origin.
+    pub(crate) fn sign(&self, url: &mut Url, headers: &mut HeaderMap) {
+        if let Scheme::Query(parameter) = self.scheme {
+            // A redirect's target may carry the parameter already: it is replaced.
+            let kept: Vec<(String, String)> = url
+                .query_pairs()
+                .filter(|(name, _)| name != parameter)
+                .map(|(name, value)| (name.into_owned(), value.into_owned()))
+                .collect();
+            if kept.len() < url.query_pairs().count() {
+                url.query_pairs_mut().clear().extend_pairs(kept);
+            }
+            url.query_pairs_mut()
+                .append_pair(parameter, self.secret.reveal());
+        } else if let (Some(name), Some(value)) = (self.scheme.header(), self.header()) {
+            let name = HeaderName::from_bytes(name.as_bytes())
+                .expect("a scheme's header name was checked when it was read");
+            headers.insert(name, value);
+        }
+    }
+}

@@ -12,7 +12,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::plan::{Column, Position, Test, VarFiles};
+use crate::plan::{Column, Position, Tests, VarFiles};
 use crate::problem::Findings;
 
 mod columns;
@@ -78,10 +78,10 @@ impl fmt::Display for Narrowing {
 }
 
 /// What is left of a config.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Chosen {
     pub(crate) columns: Vec<Arc<Column>>,
-    pub(crate) tests: Vec<Arc<Test>>,
+    pub(crate) tests: Tests,
     pub(crate) narrowings: Vec<Narrowing>,
 }
 
@@ -90,7 +90,7 @@ impl Filters {
     pub(crate) fn choose(
         &self,
         columns: Vec<Arc<Column>>,
-        tests: Vec<Arc<Test>>,
+        tests: Tests,
         files: &VarFiles,
         findings: &Findings,
     ) -> Chosen {
@@ -110,7 +110,7 @@ impl Filters {
         columns::choose(self, chosen, findings)?;
         for filter in &self.metadata {
             chosen.keep(findings, &filter.to_string(), &filter.help(), |tests| {
-                tests.retain(|test| filter.matches(test));
+                tests.retain_mut(|test| filter.matches(test));
             })?;
         }
         if let Some(former) = &self.former {
@@ -123,7 +123,7 @@ impl Filters {
             let help = description::help(&chosen.tests);
             let name = format!("--filter-pattern {pattern}");
             chosen.keep(findings, &name, &help, |tests| {
-                tests.retain(|test| description::matches(test, pattern));
+                tests.retain_mut(|test| description::matches(test, pattern));
             })?;
         }
         if let Some(range) = &self.range {
@@ -135,7 +135,7 @@ impl Filters {
         if let Some(first) = self.first {
             let name = format!("--filter-first-n {first}");
             chosen.keep(findings, &name, "take at least one", |tests| {
-                tests.truncate(first);
+                tests.keep(|index| index < first);
             })?;
         }
         if let Some(sample) = &self.sample {
@@ -159,7 +159,7 @@ impl Chosen {
         findings: &Findings,
         filter: &str,
         help: &str,
-        apply: impl FnOnce(&mut Vec<Arc<Test>>),
+        apply: impl FnOnce(&mut Tests),
     ) -> Option<()> {
         let of = self.tests.len();
         apply(&mut self.tests);

@@ -17,6 +17,7 @@ use crate::prices::Prices;
 use crate::redacted::is_secret_variable;
 use crate::trust::{Origin, TrustRequest};
 
+mod alike;
 mod cases;
 mod check;
 mod compared;
@@ -31,6 +32,7 @@ mod render;
 mod script;
 mod variables;
 
+pub use alike::Tests;
 pub use cases::Cases;
 pub use check::{Assertion, Check, Earlier, JudgeId, Judges, SetRule, When};
 pub use compared::{Comparison, HighestScore, MAX_SCORE, Method, Winner};
@@ -59,7 +61,7 @@ pub struct Plan {
     /// prompt × provider, in the order of the results' `promptIdx`.
     pub columns: Vec<Arc<Column>>,
     /// Tests with `defaultTest` merged in, in the order written.
-    pub tests: Vec<Arc<Test>>,
+    pub tests: Tests,
     /// Every provider of the config, also those whose columns a filter leaves out: graders may
     /// be granted to ask them.
     pub providers: Vec<Arc<Provider>>,
@@ -111,7 +113,7 @@ impl Plan {
     /// The providers that tests name themselves, by their place in [`Plan::judges`]; some may
     /// come twice.
     pub fn own_providers(&self) -> impl Iterator<Item = JudgeId> {
-        self.tests.iter().filter_map(|test| test.provider)
+        self.tests.models().filter_map(|test| test.provider)
     }
 
     /// Values of the config's `env` whose names say that they are secrets, or the names of the

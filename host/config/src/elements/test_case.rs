@@ -11,7 +11,7 @@ use super::{Reading, code, names_match, prompts, providers, test_options};
 use crate::assertions::{AssertionReader, compared, threshold, when};
 use crate::entry::Entry;
 use crate::environment;
-use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Position, Script, Test};
+use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Position, Script, Test, Tests};
 use crate::redacted::redacted;
 
 pub(crate) const KNOWN: [&str; 11] = [
@@ -317,7 +317,7 @@ impl<'a> TestReader<'a> {
         let json = merged.json();
         let (comparisons, assertions) = compared::split(merged.checks, self.reading);
         when::check(&assertions, self.reading.findings);
-        let test = Test {
+        Test {
             json,
             repeat: test_options::repeat(&merged.options).unwrap_or(self.repeat),
             columns,
@@ -340,16 +340,20 @@ impl<'a> TestReader<'a> {
             scoring: merged.code.scoring,
             question: None,
             at: merged.at,
-        };
-        if let Err(max) = self.vars.make_room(&test) {
+        }
+    }
+
+    /// Adds a test, unless all of them would take too much.
+    pub(crate) fn keep(&self, test: Test, tests: &mut Tests) {
+        let at = test.at.clone();
+        if let Err(max) = self.vars.make_room(tests.push(test)) {
             let max = max >> 20;
             let message = format!("the tests take more than {max} MiB of memory");
             let help = "run them in parts; variables that are large may be files. How much they may \
                         take grows with the size of what is read";
             let findings = self.reading.findings;
-            findings.stop(test.at.clone(), message, help);
+            findings.stop(at, message, help);
         }
-        test
     }
 
     /// The columns that a test's filters leave.

@@ -15,7 +15,7 @@ use super::{Reading, code, program};
 use crate::entry::Entry;
 use crate::files::{has_extension, is_pattern, without_scheme};
 use crate::node::{Kind, Node};
-use crate::plan::{Position, Test, VarFiles};
+use crate::plan::{Position, VarFiles};
 use crate::trust::Origin;
 use crate::weight;
 
@@ -59,9 +59,9 @@ impl<'a> VarReader<'a> {
         self.collector.files.borrow()
     }
 
-    /// Counts a test that was made; how much all of them may take, if that is less.
-    pub(crate) fn make_room(&self, test: &Test) -> Result<(), usize> {
-        let weight = self.collector.tests.get() + weight::of_test(test);
+    /// Counts what a test takes; how much all of them may take, if that is less.
+    pub(crate) fn make_room(&self, weight: usize) -> Result<(), usize> {
+        let weight = self.collector.tests.get() + weight;
         self.collector.tests.set(weight);
         let max = weight::max_of_tests(self.reading.files.read.bytes());
         if weight <= max { Ok(()) } else { Err(max) }

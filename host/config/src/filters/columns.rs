@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{Chosen, Filters, Narrowing, Pattern};
 use crate::elements::{prompts, providers};
-use crate::plan::{Column, Test};
+use crate::plan::Column;
 use crate::problem::Findings;
 
 /// How many names a message lists.
@@ -125,11 +125,9 @@ fn renumber(chosen: &mut Chosen, wanted: &[bool]) {
     };
     chosen.columns = chosen.columns.iter().filter_map(number).collect();
     chosen.tests.retain_mut(|test| {
-        if test.columns.is_none() {
+        let Some(columns) = test.columns.take() else {
             return true;
-        }
-        let test: &mut Test = Arc::make_mut(test);
-        let columns = test.columns.take().unwrap_or_default();
+        };
         let had_none = columns.is_empty();
         let columns: Vec<u32> = columns
             .into_iter()

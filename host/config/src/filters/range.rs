@@ -6,10 +6,9 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use crate::entry::Entry;
-use crate::plan::Test;
+use crate::plan::Tests;
 use crate::problem::Findings;
 
 /// Numbers of tests.
@@ -67,9 +66,9 @@ impl fmt::Display for TestRange {
 
 impl TestRange {
     /// Leaves the tests that are in it.
-    pub(super) fn cut(self, tests: &mut Vec<Arc<Test>>) {
-        tests.truncate(self.end.unwrap_or(usize::MAX));
-        tests.drain(..self.start.min(tests.len()));
+    pub(super) fn cut(self, tests: &mut Tests) {
+        let range = self.start..self.end.unwrap_or(usize::MAX);
+        tests.keep(|index| range.contains(&index));
     }
 }
 

@@ -9,7 +9,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use crate::plan::{CONVERSATION, Column, Prompt, Test};
+use crate::plan::{CONVERSATION, Column, Prompt, Tests};
 use crate::problem::{Findings, did_you_mean};
 use crate::template::{Piece, Template, pieces, tolerates_nothing, words};
 
@@ -17,9 +17,9 @@ use crate::template::{Piece, Template, pieces, tolerates_nothing, words};
 const GIVEN: [&str; 3] = ["env", "range", CONVERSATION];
 
 /// Warns once of each name, where the first prompt that prints it stands.
-pub(super) fn warn(columns: &[Arc<Column>], tests: &[Arc<Test>], findings: &Findings) {
+pub(super) fn warn(columns: &[Arc<Column>], tests: &Tests, findings: &Findings) {
     let mut set: BTreeSet<&str> = BTreeSet::new();
-    for test in tests {
+    for test in tests.models() {
         set.extend(test.vars.keys().map(String::as_str));
         // A register is a variable of the tests after it.
         let register = test.options.get("storeOutputAs");

@@ -111,7 +111,7 @@ pub(super) struct Names<'a> {
 
 impl<'a> Names<'a> {
     pub(super) fn of(plan: &'a Plan) -> Self {
-        let assertions = || plan.tests.iter().flat_map(|test| test.assertions());
+        let assertions = || plan.tests.models().flat_map(|test| test.assertions());
         let judges = assertions().flat_map(|one| one.judges.all());
         let judges = judges
             .chain(plan.own_providers())

@@ -3,7 +3,7 @@
 
 use crate::csv_rows;
 use crate::files::has_extension;
-use crate::problem::did_you_mean;
+use crate::model::did_you_mean;
 
 /// promptfoo's types. Names of these that no plugin serves are "not supported yet", other names
 /// are unknown.

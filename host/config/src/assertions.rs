@@ -9,13 +9,13 @@ use serde_json::{Map, Value};
 
 use crate::assertion_text::PROMPTFOO_TYPES;
 use crate::catalog::Catalog;
-use crate::elements::code::Use;
+use crate::elements::code::{self, Use};
 use crate::elements::judges::JudgeBook;
-use crate::elements::{Reading, code, program};
+use crate::elements::{Reading, program};
 use crate::entry::Entry;
 use crate::files::{has_extension, without_scheme};
+use crate::model::Findings;
 use crate::plan::{Assertion, Check, Judges, SetRule};
-use crate::problem::Findings;
 use crate::template::{Piece, Template, is_plain, pieces};
 
 pub(crate) mod compared;

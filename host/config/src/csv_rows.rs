@@ -14,8 +14,7 @@ use std::path::Path;
 
 use crate::elements::Reading;
 use crate::environment;
-use crate::plan::Position;
-use crate::problem::Findings;
+use crate::model::{Findings, Position};
 use crate::template::MAX_TEXT;
 
 /// What becomes of blanks around unquoted cells.

@@ -34,7 +34,7 @@ use crate::elements::filter_book::FilterBook;
 use crate::entry::Entry;
 use crate::files::Files;
 use crate::fill::Declared;
-use crate::problem::Findings;
+use crate::model::Findings;
 use crate::scripts::Scripts;
 
 /// What every reader of a key needs.

@@ -12,8 +12,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::plan::{Column, Position, Tests, VarFiles};
-use crate::problem::Findings;
+use crate::model::{Findings, Position};
+use crate::plan::{Column, Tests, VarFiles};
 
 mod columns;
 mod description;

@@ -31,24 +31,23 @@ mod fixture;
 mod formula;
 mod json;
 mod load;
+mod model;
 mod node;
 pub mod plan;
 mod planning;
 mod prices;
-mod problem;
 mod redacted;
 mod references;
 mod schema;
 mod scripts;
 mod several;
 mod template;
-mod trust;
 mod weight;
 mod yaml;
 
 pub use catalog::{AbsentLanguage, Catalog};
 pub use elements::budget::microusd;
-pub use elements::plugins::{CredentialGrant, Permissions, PluginEntry, PluginLimits};
+pub use elements::plugins::{PluginEntry, PluginLimits};
 pub use environment::{VARIABLES, Variable};
 pub use files::{FilesRead, FilesState};
 pub use filters::{
@@ -56,12 +55,12 @@ pub use filters::{
     PatternError, RangeError, Sample, TestRange,
 };
 pub use load::{Config, DEFAULT_NAMES, Given, LoadRequest, Overrides, load};
+pub use model::{
+    Agreed, Agreements, Author, ConfigError, CredentialGrant, DataFile, Level, LoadError, Origin,
+    Permissions, Problem, Role, TrustRequest, TrustSubject, Warning,
+};
 pub use prices::{Listed as ListedPrice, ModelPrice, Prices};
-pub use problem::{ConfigError, LoadError, Problem, Warning};
 pub use redacted::is_secret_variable;
 pub use schema::schema;
 pub use scripts::Scripts;
 pub use template::RenderError;
-pub use trust::{
-    Agreed, Agreements, Author, DataFile, Level, Origin, Role, TrustRequest, TrustSubject,
-};

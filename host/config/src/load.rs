@@ -14,16 +14,14 @@ use crate::entry::Entry;
 use crate::files::{Files, FilesRead};
 use crate::fill::Declared;
 use crate::filters::Filters;
+use crate::model::{Agreements, Findings, LoadError, Origin, Position, TrustRequest, Warning};
 use crate::node::{Kind, Mark, Node};
-use crate::plan::{Budget, Position};
-use crate::problem::{Findings, LoadError, Warning};
+use crate::plan::Budget;
 use crate::redacted::redacted;
-use crate::references;
-use crate::several;
-use crate::trust::{Agreements, Origin, TrustRequest};
+use crate::{references, several};
 
 mod find;
-pub(crate) mod given;
+mod given;
 
 pub use find::DEFAULT_NAMES;
 pub use given::Given;

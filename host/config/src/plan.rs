@@ -13,9 +13,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::filters::Narrowing;
+use crate::model::{Origin, TrustRequest};
 use crate::prices::Prices;
 use crate::redacted::is_secret_variable;
-use crate::trust::{Origin, TrustRequest};
 
 mod alike;
 mod cases;
@@ -26,10 +26,8 @@ mod extension;
 mod limit;
 mod order;
 mod places;
-mod position;
 mod question;
 mod render;
-mod script;
 mod variables;
 
 pub use alike::Tests;
@@ -41,14 +39,13 @@ pub use extension::{Extension, Hook};
 pub use limit::{DeclaredLimit, LimitCounts, TestTimeout};
 pub use order::{CONVERSATION, Needs, Order, Strand};
 pub use places::Places;
-pub use position::Position;
 pub use question::{PlannedTask, Question, QuestionBudget};
-pub use script::{Code, CodeFile, CodeFiles, ProviderCode, Script};
 pub use variables::TooMuch;
 pub(crate) use variables::{Axes, VarFiles};
 
 pub use crate::elements::output_path::OutputPath;
 pub use crate::elements::test_options::RUN_OPTIONS;
+pub use crate::model::{Code, CodeFile, CodeFiles, Position, ProviderCode, Script};
 pub use crate::template::FilterCall;
 use crate::template::{Prepared, RenderError, Results};
 

@@ -12,24 +12,24 @@ use crate::elements::code::CodeBook;
 use crate::elements::filter_book::FilterBook;
 use crate::elements::judges::JudgeBook;
 use crate::elements::limits::Groups;
-use crate::elements::providers::Listed;
-use crate::elements::tasks::Task;
+use crate::elements::providers::{self, Listed};
+use crate::elements::tasks::{self, Task};
 use crate::elements::test_case::TestReader;
-use crate::elements::test_sources::Tree;
+use crate::elements::test_sources::{self, Tree};
 use crate::elements::vars::VarCollector;
 use crate::elements::{
     Document, Reading, default_test, derived_metrics, extensions, last, names_match, options,
-    output_path, prompts, providers, questions, scenarios, tasks, test_sources,
+    output_path, prompts, questions, scenarios,
 };
 use crate::entry::Entry;
 use crate::filters::Filters;
 use crate::load::{Config, Given, Overrides, Source};
+use crate::model::{Findings, LoadError, Warning};
 use crate::node::Kind;
 use crate::plan::{
     Column, Extension, Order, OutputPath, Plan, Prompt, Provider, RunOptions, Test, Tests,
 };
 use crate::prices;
-use crate::problem::{Findings, LoadError, Warning};
 use crate::scripts::{NoScripts, Scripts};
 
 mod before_all;

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::elements::{Document, last};
 use crate::entry::Entry;
 use crate::files::without_scheme;
+use crate::model::Findings;
 use crate::plan::Provider;
-use crate::problem::Findings;
 
 const KEYS: [&str; 4] = ["input", "output", "cachedInput", "cacheWrite"];
 const EXAMPLE: &str = "prices: { openai:gpt-4o: { input: 2.5, output: 10 } }, in US dollars for a million tokens; or prices: file://prices.yaml";

@@ -13,10 +13,8 @@ use std::path::{Path, PathBuf};
 
 use crate::bounds::REFERENCES;
 use crate::files::Files;
+use crate::model::{Findings, Origin, Position};
 use crate::node::{Key, Kind, Mark, Node, Text};
-use crate::plan::Position;
-use crate::problem::Findings;
-use crate::trust::Origin;
 
 /// Keys whose values are JSON Schemas, or hold them.
 const SCHEMAS: [&str; 8] = [

@@ -10,8 +10,9 @@ use serde_json::{Map, Value};
 
 use crate::bounds::{MAX_TESTS, TESTS};
 use crate::files::VALUE;
+use crate::model::Position;
 use crate::node::Node;
-use crate::plan::{Assertion, Check, Position, Test};
+use crate::plan::{Assertion, Check, Test};
 
 /// What an allocation costs beside its bytes.
 pub(crate) const ALLOCATION: usize = 16;

@@ -6,8 +6,8 @@
 //! sums of floats drift.
 
 use crate::entry::Entry;
+use crate::model::Findings;
 use crate::plan::Budget;
-use crate::problem::Findings;
 
 pub(crate) const KNOWN: [&str; 3] = ["cost", "tokens", "requests"];
 

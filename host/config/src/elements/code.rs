@@ -18,9 +18,9 @@ use super::{PROGRAM_HELP, Reading, program};
 use crate::catalog::Catalog;
 use crate::entry::Entry;
 use crate::files::{has_extension, real, tidy};
-use crate::plan::{Code, CodeFile, CodeFiles, Position, Script};
-use crate::problem::Findings;
-use crate::trust::{Origin, TrustRequest, TrustSubject};
+use crate::model::{
+    Code, CodeFile, CodeFiles, Findings, Origin, Position, Script, TrustRequest, TrustSubject,
+};
 
 mod convention;
 mod imports;

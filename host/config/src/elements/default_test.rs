@@ -7,8 +7,7 @@ use super::test_case::{Draft, Form, TestReader};
 use crate::entry::Entry;
 use crate::files::without_scheme;
 use crate::load::Overrides;
-use crate::plan::Position;
-use crate::trust::Origin;
+use crate::model::{Origin, Position};
 
 /// Reads the key of every config, with the reader that belongs to it, and what flags say.
 pub(crate) fn read(

@@ -6,7 +6,7 @@
 
 use super::options::MAX_CONCURRENCY;
 use crate::entry::Entry;
-use crate::problem::Findings;
+use crate::model::Findings;
 
 /// The knobs of one provider.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,8 +14,8 @@ use std::sync::Arc;
 
 use super::options::MAX_CONCURRENCY;
 use crate::entry::Entry;
-use crate::plan::{DeclaredLimit, LimitCounts, Position};
-use crate::problem::{Findings, did_you_mean};
+use crate::model::{Findings, Position, did_you_mean};
+use crate::plan::{DeclaredLimit, LimitCounts};
 
 /// Keys of a group.
 pub(crate) const KNOWN: [&str; 3] = ["requests", "tokens", "concurrency"];

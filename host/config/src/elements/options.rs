@@ -15,8 +15,8 @@ use crate::entry::Entry;
 use crate::environment::{self, Variable};
 use crate::filters::{Sample, TestRange, written_range};
 use crate::load::Overrides;
+use crate::model::Findings;
 use crate::plan::RunOptions;
-use crate::problem::Findings;
 
 /// Without `-j`, while lanes find their own windows: `-j` is only a ceiling then, and must not be
 /// what a run waits for. 256 is the scheduler's own ceiling for one lane's window.

@@ -8,8 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::entry::Entry;
 use crate::files::{Files, is_of_system, real, tidy};
-use crate::problem::Findings;
-use crate::trust::{Origin, TrustRequest, TrustSubject};
+use crate::model::{Findings, Origin, TrustRequest, TrustSubject};
 
 /// A file to write results to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,10 +16,10 @@ use super::{Document, PROGRAMS, Reading, code, program};
 use crate::entry::Entry;
 use crate::environment;
 use crate::files::{has_extension, is_pattern, without_scheme};
-use crate::plan::{Code, Position, Prompt, Script};
+use crate::model::{Code, Origin, Position, Script};
+use crate::plan::Prompt;
 use crate::several::{self, Repeated, Said, Sum};
 use crate::template::{Piece, Prepared, excerpt, pieces};
-use crate::trust::Origin;
 
 mod file;
 

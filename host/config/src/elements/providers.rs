@@ -9,13 +9,12 @@ use super::options::MAX_CONCURRENCY;
 use super::{Document, Reading, budget, code, http_code, lane, program, provider_config, retries};
 use crate::catalog::Catalog;
 use crate::entry::Entry;
-use crate::environment;
 use crate::files::{Files, has_extension, without_scheme};
+use crate::model::{Origin, Position};
 use crate::node::{Mark, Node};
-use crate::plan::{Position, Provider};
-use crate::references;
+use crate::plan::Provider;
 use crate::several::Sum;
-use crate::trust::Origin;
+use crate::{environment, references};
 
 mod same;
 
@@ -295,7 +294,7 @@ impl Reader<'_> {
                 .tree(&shown, &entry.at(), entry.origin, self.reading.findings)
         {
             let findings = self.reading.findings;
-            let origin = entry.origin.of_named(&shown, false, self.reading.files);
+            let origin = self.reading.files.origin_of(&shown, false, entry.origin);
             references::resolve(&mut node, &shown, &origin, self.reading.files, findings);
             let declared = self.reading.declared;
             if !origin.is_data() && !declared.fill_providers(&mut node, &shown, findings) {

@@ -16,8 +16,8 @@ use super::test_case::{Draft, TestReader};
 use super::{Document, Reading, prompts};
 use crate::entry::Entry;
 use crate::files::{has_extension, without_scheme};
-use crate::plan::{Assertion, Judges, Position, Prompt, Question, QuestionBudget, Test};
-use crate::trust::Origin;
+use crate::model::{Origin, Position};
+use crate::plan::{Assertion, Judges, Prompt, Question, QuestionBudget, Test};
 
 mod file;
 

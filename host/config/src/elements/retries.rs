@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 
 use crate::entry::Entry;
-use crate::problem::Findings;
+use crate::model::Findings;
 
 const KEY: &str = "maxRetries";
 

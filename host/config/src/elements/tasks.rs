@@ -18,11 +18,8 @@ use super::questions::{self, Manner};
 use super::test_case::{Draft, TestReader};
 use super::{Document, Reading};
 use crate::entry::Entry;
-use crate::plan::{
-    Column, DeclaredLimit, LimitCounts, Position, Provider, QuestionBudget, Test, Tests,
-};
-use crate::problem::did_you_mean;
-use crate::trust::Origin;
+use crate::model::{Origin, Position, did_you_mean};
+use crate::plan::{Column, DeclaredLimit, LimitCounts, Provider, QuestionBudget, Test, Tests};
 
 pub(crate) const KNOWN: [&str; 6] = [
     "id",

@@ -11,7 +11,8 @@ use super::{Reading, code, names_match, prompts, providers, test_options};
 use crate::assertions::{AssertionReader, compared, threshold, when};
 use crate::entry::Entry;
 use crate::environment;
-use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Position, Script, Test, Tests};
+use crate::model::{Position, Script};
+use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Test, Tests};
 use crate::redacted::redacted;
 
 pub(crate) const KNOWN: [&str; 11] = [

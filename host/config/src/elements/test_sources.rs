@@ -11,11 +11,10 @@ use super::test_case::{Draft, Form, TestReader};
 use super::{Reading, program, questions};
 use crate::entry::Entry;
 use crate::files::{has_extension, malformed_at, without_scheme};
-use crate::json;
+use crate::model::{Origin, Position};
 use crate::node::{Kind, Mark, Node};
-use crate::plan::{Position, Test, Tests};
-use crate::references;
-use crate::trust::Origin;
+use crate::plan::{Test, Tests};
+use crate::{json, references};
 
 mod csv;
 mod generated;
@@ -235,7 +234,7 @@ impl Sources<'_, '_> {
         let (at, files, findings) = (&named.at(), reading.files, reading.findings);
         let is_tree = has_extension(path, &["yaml", "yml", "json"]);
         let holds_data = !extra.trusts && !has_extension(path, &["yaml", "yml"]);
-        let origin = &named.origin.of_named(path, holds_data, files);
+        let origin = &files.origin_of(path, holds_data, named.origin);
         if sheet::is_spreadsheet(path) {
             if let Some(table) = sheet::read(path, at, named.origin, reading) {
                 csv::tests(path, table, reading, &mut |test| {

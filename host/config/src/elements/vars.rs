@@ -14,9 +14,9 @@ use super::code::Use;
 use super::{Reading, code, program};
 use crate::entry::Entry;
 use crate::files::{has_extension, is_pattern, without_scheme};
+use crate::model::{Origin, Position};
 use crate::node::{Kind, Node};
-use crate::plan::{Position, VarFiles};
-use crate::trust::Origin;
+use crate::plan::VarFiles;
 use crate::weight;
 
 mod media;
@@ -136,9 +136,8 @@ impl<'a> VarReader<'a> {
             let Some(mut node) = tree else {
                 continue;
             };
-            let origin = entry
-                .origin
-                .of_named(&path, has_extension(&path, &["json"]), &files);
+            let holds_data = has_extension(&path, &["json"]);
+            let origin = files.origin_of(&path, holds_data, entry.origin);
             let declared = self.reading.declared;
             if !origin.is_data() && !declared.fill(&mut node, &path, findings) {
                 continue;

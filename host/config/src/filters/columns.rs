@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::{Chosen, Filters, Narrowing, Pattern};
 use crate::elements::{prompts, providers};
+use crate::model::Findings;
 use crate::plan::Column;
-use crate::problem::Findings;
 
 /// How many names a message lists.
 const NAMED: usize = 10;

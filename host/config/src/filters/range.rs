@@ -8,8 +8,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::entry::Entry;
+use crate::model::Findings;
 use crate::plan::Tests;
-use crate::problem::Findings;
 
 /// Numbers of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

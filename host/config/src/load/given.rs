@@ -10,18 +10,8 @@ use std::path::{Path, PathBuf};
 use super::{LoadRequest, Source};
 use crate::entry::Entry;
 use crate::files::{Files, has_extension};
+use crate::model::{COMMAND_LINE, Findings, Origin, Position};
 use crate::node::{Key, Kind, Mark, Node};
-use crate::plan::Position;
-use crate::problem::Findings;
-use crate::trust::Origin;
-
-/// What messages call the config that flags make.
-const COMMAND_LINE: &str = "command line";
-
-/// Whether a text was typed by the person; what stands in a file has a line.
-pub(crate) fn is_typed(at: &Position) -> bool {
-    at.line == 0 && at.file.as_os_str() == COMMAND_LINE
-}
 
 /// Flags that stand for keys of a config; each replaces the config's own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

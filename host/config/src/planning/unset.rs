@@ -9,8 +9,8 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use crate::model::{Findings, did_you_mean};
 use crate::plan::{CONVERSATION, Column, Prompt, Tests};
-use crate::problem::{Findings, did_you_mean};
 use crate::template::{Piece, Template, pieces, tolerates_nothing, words};
 
 /// Names that no test has to set.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::AbsentLanguage;
 use crate::fixture::Folder;
-use crate::plan::{Check, Code, Script};
+use crate::model::{Code, Script};
+use crate::plan::Check;
 
 fn graded_by(value: &str) -> Folder {
     Folder::new(&format!(

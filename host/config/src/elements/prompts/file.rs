@@ -5,10 +5,9 @@ use std::path::Path;
 use super::{Draft, PROGRAMS, Reading, has_extension, without_scheme};
 use crate::csv_rows::Blanks;
 use crate::files::{malformed_at, parse_tree};
+use crate::model::{Origin, Position};
 use crate::node::{Kind, Node};
-use crate::plan::Position;
 use crate::template::is_plain;
-use crate::trust::Origin;
 
 /// How many files one file may name, one inside the other.
 const MAX_NESTING: usize = 8;
@@ -39,7 +38,7 @@ pub(super) fn read(
     };
     let texts: Vec<(String, Option<String>, u32)> = if has_extension(path, &["json", "yaml", "yml"])
     {
-        let origin = origin.of_named(path, false, reading.files);
+        let origin = reading.files.origin_of(path, false, origin);
         let texts = tree(path, &text, &origin, reading).into_iter();
         texts.map(|text| (text, None, 1)).collect()
     } else if has_extension(path, &["jsonl"]) {

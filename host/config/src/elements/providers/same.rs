@@ -3,7 +3,8 @@
 //! It is the same if all that it is asked with is, wherever it stands and whoever wrote it.
 
 use super::{Listed, names};
-use crate::plan::{Position, Provider};
+use crate::model::Position;
+use crate::plan::Provider;
 use crate::several::{self, Repeated, Said};
 
 impl Repeated for Listed {

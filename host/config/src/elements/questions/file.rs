@@ -8,10 +8,8 @@ use std::path::Path;
 
 use crate::elements::Reading;
 use crate::entry::Entry;
+use crate::model::{Findings, Origin, Position};
 use crate::node::Kind;
-use crate::plan::Position;
-use crate::problem::Findings;
-use crate::trust::Origin;
 
 const KNOWN: [&str; 2] = ["version", "questions"];
 const KNOWN_OF_QUESTION: [&str; 4] = ["id", "question", "answers", "correct_answers"];

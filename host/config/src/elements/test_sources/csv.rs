@@ -10,9 +10,8 @@ use std::path::Path;
 use crate::assertion_text::{self, Content, PROMPTFOO_TYPES};
 use crate::csv_rows::{self, Blanks, Row, Table};
 use crate::elements::Reading;
+use crate::model::{Position, did_you_mean};
 use crate::node::{Key, Kind, Mark, Node};
-use crate::plan::Position;
-use crate::problem::did_you_mean;
 
 use super::key;
 

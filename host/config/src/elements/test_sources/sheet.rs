@@ -17,8 +17,7 @@ use std::path::Path;
 use crate::csv_rows::{Row, Table};
 use crate::elements::Reading;
 use crate::files::{MAX_TREE_FILE, has_extension};
-use crate::plan::Position;
-use crate::trust::Origin;
+use crate::model::{Origin, Position};
 
 mod archive;
 mod book;

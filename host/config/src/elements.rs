@@ -1,5 +1,7 @@
 //! The keys of a config, one file each: what it may say, how it is read, what is wrong with it.
 
+mod assertion_text;
+pub(crate) mod assertions;
 pub(crate) mod budget;
 pub(crate) mod code;
 pub(crate) mod default_test;
@@ -13,6 +15,7 @@ pub(crate) mod limits;
 pub(crate) mod options;
 pub(crate) mod output_path;
 pub(crate) mod plugins;
+pub(crate) mod prices;
 pub(crate) mod prompts;
 pub(crate) mod provider_config;
 pub(crate) mod providers;

@@ -9,11 +9,10 @@
 //! The whole config is read and checked before anything is left out, so that a filter can't
 //! hide a mistake. A filter that leaves nothing stops the run: nobody meant to test nothing.
 
-use std::fmt;
 use std::sync::Arc;
 
 use crate::model::{Findings, Position};
-use crate::plan::{Column, Tests, VarFiles};
+use crate::plan::{Column, Narrowing, Tests, VarFiles};
 
 mod columns;
 mod description;
@@ -26,7 +25,6 @@ mod sample;
 pub use former::{FormerCase, FormerCases};
 pub use metadata::{MetadataError, MetadataFilter};
 pub use pattern::{Pattern, PatternError};
-pub(crate) use range::written as written_range;
 pub use range::{RangeError, TestRange};
 pub use sample::Sample;
 
@@ -49,32 +47,6 @@ pub struct Filters {
     pub first: Option<usize>,
     /// `--filter-sample`: tests by chance.
     pub sample: Option<Sample>,
-}
-
-/// What one filter did, for the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Narrowing {
-    /// The filter as on the command line.
-    pub filter: String,
-    /// How many it left.
-    pub kept: usize,
-    /// How many there were.
-    pub of: usize,
-    /// What it chooses among: `tests`, `prompts`, `providers`.
-    pub what: &'static str,
-}
-
-/// `--filter-first-n 2: 2 of 12 tests`
-impl fmt::Display for Narrowing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            filter,
-            kept,
-            of,
-            what,
-        } = self;
-        write!(f, "{filter}: {kept} of {of} {what}")
-    }
 }
 
 /// What is left of a config.

@@ -14,11 +14,8 @@
 //! Not here: what a provider's `config` means (its plugin's schema says), who may use which
 //! address or credential (the run decides from [`PluginEntry`]), and running anything.
 
-mod assertion_text;
-mod assertions;
 pub mod bounds;
 mod catalog;
-mod chat;
 mod csv_rows;
 mod elements;
 mod entry;
@@ -33,16 +30,15 @@ mod json;
 mod load;
 mod model;
 mod node;
+mod overrides;
 pub mod plan;
 mod planning;
-mod prices;
 mod redacted;
 mod references;
 mod schema;
 mod scripts;
 mod several;
 mod template;
-mod weight;
 mod yaml;
 
 pub use catalog::{AbsentLanguage, Catalog};
@@ -51,15 +47,16 @@ pub use elements::plugins::{PluginEntry, PluginLimits};
 pub use environment::{VARIABLES, Variable};
 pub use files::{FilesRead, FilesState};
 pub use filters::{
-    Filters, FormerCase, FormerCases, MetadataError, MetadataFilter, Narrowing, Pattern,
-    PatternError, RangeError, Sample, TestRange,
+    Filters, FormerCase, FormerCases, MetadataError, MetadataFilter, Pattern, PatternError,
+    RangeError, Sample, TestRange,
 };
-pub use load::{Config, DEFAULT_NAMES, Given, LoadRequest, Overrides, load};
+pub use load::{Config, DEFAULT_NAMES, LoadRequest, load};
 pub use model::{
     Agreed, Agreements, Author, ConfigError, CredentialGrant, DataFile, Level, LoadError, Origin,
     Permissions, Problem, Role, TrustRequest, TrustSubject, Warning,
 };
-pub use prices::{Listed as ListedPrice, ModelPrice, Prices};
+pub use overrides::{Given, Overrides};
+pub use plan::{ListedPrice, ModelPrice, Narrowing, Prices};
 pub use redacted::is_secret_variable;
 pub use schema::schema;
 pub use scripts::Scripts;

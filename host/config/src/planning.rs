@@ -19,17 +19,17 @@ use crate::elements::test_sources::{self, Tree};
 use crate::elements::vars::VarCollector;
 use crate::elements::{
     Document, Reading, default_test, derived_metrics, extensions, last, names_match, options,
-    output_path, prompts, questions, scenarios,
+    output_path, prices, prompts, questions, scenarios,
 };
 use crate::entry::Entry;
 use crate::filters::Filters;
-use crate::load::{Config, Given, Overrides, Source};
+use crate::load::{Config, Source};
 use crate::model::{Findings, LoadError, Warning};
 use crate::node::Kind;
+use crate::overrides::{Given, Overrides};
 use crate::plan::{
     Column, Extension, Order, OutputPath, Plan, Prompt, Provider, RunOptions, Test, Tests,
 };
-use crate::prices;
 use crate::scripts::{NoScripts, Scripts};
 
 mod before_all;
@@ -395,7 +395,7 @@ fn asked(
 /// Providers by prompts: for each provider, the prompts that it allows.
 fn columns(prompts: &[Arc<Prompt>], listed: &[Listed], findings: &Findings) -> Vec<Arc<Column>> {
     let mut columns: Vec<Arc<Column>> = Vec::new();
-    let is = |prompt: &Prompt, filter: &str| names_match(&prompts::names(prompt), filter);
+    let is = |prompt: &Prompt, filter: &str| names_match(&prompt.names(), filter);
     for Listed {
         provider,
         prompts: filter,

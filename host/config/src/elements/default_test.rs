@@ -6,8 +6,8 @@ use super::program;
 use super::test_case::{Draft, Form, TestReader};
 use crate::entry::Entry;
 use crate::files::without_scheme;
-use crate::load::Overrides;
 use crate::model::{Origin, Position};
+use crate::overrides::Overrides;
 
 /// Reads the key of every config, with the reader that belongs to it, and what flags say.
 pub(crate) fn read(

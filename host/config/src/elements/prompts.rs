@@ -367,10 +367,5 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
         })
 }
 
-/// The names by which a filter may mean this prompt.
-pub(crate) fn names(prompt: &Prompt) -> [&str; 2] {
-    [&prompt.label, &prompt.id]
-}
-
 #[cfg(test)]
 mod tests;

@@ -465,13 +465,5 @@ pub(crate) fn filter(entry: &Entry<'_>, reading: Reading<'_>) -> Vec<(String, Po
     }
 }
 
-/// The names by which a filter may mean this provider.
-pub(crate) fn names(provider: &Provider) -> [&str; 2] {
-    [
-        provider.label.as_deref().unwrap_or(&provider.id),
-        &provider.id,
-    ]
-}
-
 #[cfg(test)]
 mod tests;

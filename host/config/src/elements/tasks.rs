@@ -225,7 +225,7 @@ impl Reader<'_> {
         let Some(name) = entry.text() else {
             return providers::single(entry, self.reading, self.groups);
         };
-        let is = |one: &&Listed| providers::names(&one.provider).contains(&name);
+        let is = |one: &&Listed| one.provider.names().contains(&name);
         let mut named = self.listed.iter().filter(is);
         if let Some(one) = named.next() {
             return Some(one.provider.clone());

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::assertions::{AssertionReader, compared, threshold, when};
 use super::code::Use;
 use super::judges::{self, JudgeBook};
 use super::vars::{VarCollector, VarReader};
-use super::{Reading, code, names_match, prompts, providers, test_options};
-use crate::assertions::{AssertionReader, compared, threshold, when};
+use super::{Reading, code, names_match, providers, test_options};
 use crate::entry::Entry;
 use crate::environment;
 use crate::model::{Position, Script};
@@ -386,10 +386,10 @@ impl<'a> TestReader<'a> {
             }
         };
         narrow(&draft.providers, "provider", &|column| {
-            providers::names(&column.provider).map(str::to_owned)
+            column.provider.names().map(str::to_owned)
         });
         narrow(&draft.prompts, "prompt", &|column| {
-            prompts::names(&column.prompt).map(str::to_owned)
+            column.prompt.names().map(str::to_owned)
         });
         Some(
             (0..)

@@ -16,8 +16,7 @@ use crate::entry::Entry;
 use crate::files::{has_extension, is_pattern, without_scheme};
 use crate::model::{Origin, Position};
 use crate::node::{Kind, Node};
-use crate::plan::VarFiles;
-use crate::weight;
+use crate::plan::{VarFiles, weight};
 
 mod media;
 

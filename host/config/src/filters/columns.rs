@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Chosen, Filters, Narrowing, Pattern};
-use crate::elements::{prompts, providers};
 use crate::model::Findings;
 use crate::plan::Column;
 
@@ -22,7 +21,7 @@ pub(super) fn choose(filters: &Filters, chosen: &mut Chosen, findings: &Findings
     }
     let mut wanted = vec![true; chosen.columns.len()];
     if let Some(pattern) = &filters.prompts {
-        let names = |column: &Column| prompts::names(&column.prompt).map(str::to_owned);
+        let names = |column: &Column| column.prompt.names().map(str::to_owned);
         let filter = format!("--filter-prompts {pattern}");
         narrow(
             chosen,
@@ -34,7 +33,7 @@ pub(super) fn choose(filters: &Filters, chosen: &mut Chosen, findings: &Findings
         )?;
     }
     if let Some(pattern) = &filters.providers {
-        let names = |column: &Column| providers::names(&column.provider).map(str::to_owned);
+        let names = |column: &Column| column.provider.names().map(str::to_owned);
         let filter = format!("--filter-providers {pattern}");
         narrow(
             chosen,

@@ -7,8 +7,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::entry::Entry;
-use crate::model::Findings;
 use crate::plan::Tests;
 
 /// Numbers of tests.
@@ -76,17 +74,6 @@ impl TestRange {
 pub(super) fn help(count: usize) -> String {
     let last = count.saturating_sub(1);
     format!("the tests are numbered from 0 to {last}")
-}
-
-/// `filterRange` of the sections of a config, the first that has it.
-pub(crate) fn written(sections: &[Entry<'_>], findings: &Findings) -> Option<TestRange> {
-    let entry = sections
-        .iter()
-        .find_map(|section| section.get("filterRange"))?;
-    let parsed = entry.want_text(findings)?.parse();
-    parsed
-        .map_err(|error: RangeError| findings.error(entry.at(), error.to_string()))
-        .ok()
 }
 
 #[cfg(test)]

@@ -12,22 +12,7 @@ use crate::entry::Entry;
 use crate::files::{Files, has_extension};
 use crate::model::{COMMAND_LINE, Findings, Origin, Position};
 use crate::node::{Key, Kind, Mark, Node};
-
-/// Flags that stand for keys of a config; each replaces the config's own.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Given {
-    /// `--prompts`: files, patterns or texts.
-    pub prompts: Vec<String>,
-    /// `--providers`: ids, files, or labels and ids of the config's providers.
-    pub providers: Vec<String>,
-    /// `--tests`, `--vars`: a file or pattern.
-    pub tests: Option<String>,
-    /// `--model-outputs`: a JSON list of outputs that are graded as they are; then there are
-    /// no prompts, providers and tests but those made of it.
-    pub model_outputs: Option<PathBuf>,
-    /// `--assertions`: a list of assertions for every output.
-    pub assertions: Option<PathBuf>,
-}
+use crate::overrides::Given;
 
 impl Given {
     /// Whether a run can be made of them alone.

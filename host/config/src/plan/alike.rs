@@ -16,8 +16,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Assertion, Check, Position, Test};
-use crate::weight;
+use super::{Assertion, Check, Position, Test, weight};
 
 /// How many models a test is compared with: rows that leave a cell empty are of another form.
 const MAX_MODELS: usize = 4;

@@ -12,7 +12,7 @@ pub(super) struct Known {
     pub(super) reason: &'static str,
 }
 
-pub(super) const KNOWN: [Known; 21] = [
+pub(super) const KNOWN: [Known; 20] = [
     Known {
         folder: "host/cli",
         within: "crate",
@@ -42,24 +42,6 @@ pub(super) const KNOWN: [Known; 21] = [
         within: "commands::import",
         members: &["file", "row"],
         reason: "the reader of a file and of its rows share their errors",
-    },
-    Known {
-        folder: "host/config",
-        within: "crate",
-        members: &[
-            "assertion_text",
-            "assertions",
-            "chat",
-            "csv_rows",
-            "elements",
-            "fill",
-            "filters",
-            "load",
-            "plan",
-            "prices",
-            "weight",
-        ],
-        reason: "the plan names what its elements hold, and readers what flags say",
     },
     Known {
         folder: "host/eval",

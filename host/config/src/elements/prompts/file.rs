@@ -110,7 +110,8 @@ fn csv(path: &Path, text: &str, reading: Reading<'_>) -> Vec<(String, Option<Str
         }
         return lines;
     }
-    let Some(table) = crate::csv_rows::read(path, text, Blanks::Trimmed, reading) else {
+    let with = (reading.process, reading.findings);
+    let Some(table) = crate::csv_rows::read(path, text, Blanks::Trimmed, with) else {
         return Vec::new();
     };
     let column = |name: &str| table.headers.iter().position(|header| header == name);

@@ -8,11 +8,11 @@
 
 use serde_json::{Map, Value};
 
+use super::{Assertion, Check, Test};
 use crate::bounds::{MAX_TESTS, TESTS};
 use crate::files::VALUE;
 use crate::model::Position;
 use crate::node::Node;
-use crate::plan::{Assertion, Check, Test};
 
 /// What an allocation costs beside its bytes.
 pub(crate) const ALLOCATION: usize = 16;

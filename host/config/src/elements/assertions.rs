@@ -7,11 +7,11 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use crate::assertion_text::PROMPTFOO_TYPES;
+use super::assertion_text::PROMPTFOO_TYPES;
+use super::code::{self, Use};
+use super::judges::JudgeBook;
+use super::{Reading, program};
 use crate::catalog::Catalog;
-use crate::elements::code::{self, Use};
-use crate::elements::judges::JudgeBook;
-use crate::elements::{Reading, program};
 use crate::entry::Entry;
 use crate::files::{has_extension, without_scheme};
 use crate::model::Findings;

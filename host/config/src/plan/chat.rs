@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::plan::ChatMessage;
+use super::ChatMessage;
 use crate::template::RenderError;
 use crate::yaml;
 

@@ -150,7 +150,7 @@ pub(crate) fn parse<'a>(text: &str, types: impl Iterator<Item = &'a str> + Clone
 
 /// The type of a file with a program.
 fn program_type(text: &str) -> Option<&'static str> {
-    let path = crate::elements::program(text.starts_with("file://").then_some(text)?)?;
+    let path = super::program(text.starts_with("file://").then_some(text)?)?;
     Some(if has_extension(path.as_ref(), &["py"]) {
         "python"
     } else {

@@ -34,10 +34,10 @@ use std::path::Path;
 use crate::catalog::Catalog;
 use crate::elements::code::CodeBook;
 use crate::elements::filter_book::FilterBook;
-use crate::entry::Entry;
-use crate::files::Files;
 use crate::fill::Declared;
 use crate::model::Findings;
+use crate::read::entry::Entry;
+use crate::read::files::Files;
 use crate::scripts::Scripts;
 
 /// What every reader of a key needs.
@@ -81,8 +81,8 @@ pub(crate) const PROGRAMS: [&str; 12] = [
 
 /// The program that `written` names (`file://x.py:function` or a bare path), if it does.
 pub(crate) fn program(written: &str) -> Option<&str> {
-    let path = crate::files::without_scheme(written);
-    let is_program = |path: &str| crate::files::has_extension(path.as_ref(), &PROGRAMS);
+    let path = crate::read::files::without_scheme(written);
+    let is_program = |path: &str| crate::read::files::has_extension(path.as_ref(), &PROGRAMS);
     if is_program(path) {
         return Some(path);
     }

@@ -22,10 +22,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
-use crate::entry::Entry;
 use crate::model::{Findings, Origin, Position, TrustRequest, TrustSubject, did_you_mean};
-use crate::node::{Kind, Node};
 use crate::plan::EnvRead;
+use crate::read::entry::Entry;
+use crate::read::node::{Kind, Node};
 use crate::template::{Piece, Template, is_plain, pieces};
 
 mod provider_part;

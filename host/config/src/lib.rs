@@ -11,41 +11,38 @@
 //! files that the config names. So the same input always gives the same plan, and every rule here
 //! has a table test.
 //!
+//! From below: `model` is plain data that everything may know; `read` makes trees and rows of
+//! files; `plan` is what is to be run; `elements` read one key each; `load` and `planning` put
+//! them in order. Each knows those before it and none after it.
+//!
 //! Not here: what a provider's `config` means (its plugin's schema says), who may use which
 //! address or credential (the run decides from [`PluginEntry`]), and running anything.
 
 pub mod bounds;
 mod catalog;
-mod csv_rows;
 mod elements;
-mod entry;
 mod environment;
-mod files;
 mod fill;
 mod filters;
 #[cfg(test)]
 mod fixture;
 mod formula;
-mod json;
 mod load;
 mod model;
-mod node;
 mod overrides;
 pub mod plan;
 mod planning;
+mod read;
 mod redacted;
-mod references;
 mod schema;
 mod scripts;
 mod several;
 mod template;
-mod yaml;
 
 pub use catalog::{AbsentLanguage, Catalog};
 pub use elements::budget::microusd;
 pub use elements::plugins::{PluginEntry, PluginLimits};
 pub use environment::{VARIABLES, Variable};
-pub use files::{FilesRead, FilesState};
 pub use filters::{
     Filters, FormerCase, FormerCases, MetadataError, MetadataFilter, Pattern, PatternError,
     RangeError, Sample, TestRange,
@@ -57,6 +54,7 @@ pub use model::{
 };
 pub use overrides::{Given, Overrides};
 pub use plan::{ListedPrice, ModelPrice, Narrowing, Prices};
+pub use read::files::{FilesRead, FilesState};
 pub use redacted::is_secret_variable;
 pub use schema::schema;
 pub use scripts::Scripts;

@@ -10,14 +10,15 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::elements::plugins::{self, PluginEntry};
-use crate::entry::Entry;
-use crate::files::{Files, FilesRead};
 use crate::fill::Declared;
 use crate::model::{Agreements, Findings, LoadError, Origin, Position, TrustRequest, Warning};
-use crate::node::{Kind, Mark, Node};
 use crate::overrides::Overrides;
+use crate::read::entry::Entry;
+use crate::read::files::{Files, FilesRead};
+use crate::read::node::{Kind, Mark, Node};
+use crate::read::references;
 use crate::redacted::redacted;
-use crate::{references, several};
+use crate::several;
 
 mod find;
 mod given;

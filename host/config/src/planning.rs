@@ -21,15 +21,15 @@ use crate::elements::{
     Document, Reading, default_test, derived_metrics, extensions, last, names_match, options,
     output_path, prices, prompts, questions, scenarios,
 };
-use crate::entry::Entry;
 use crate::filters::Filters;
 use crate::load::{Config, Source};
 use crate::model::{Findings, LoadError, Warning};
-use crate::node::Kind;
 use crate::overrides::{Given, Overrides};
 use crate::plan::{
     Column, Extension, Order, OutputPath, Plan, Prompt, Provider, RunOptions, Test, Tests,
 };
+use crate::read::entry::Entry;
+use crate::read::node::Kind;
 use crate::scripts::{NoScripts, Scripts};
 
 mod before_all;

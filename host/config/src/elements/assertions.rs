@@ -12,10 +12,10 @@ use super::code::{self, Use};
 use super::judges::JudgeBook;
 use super::{Reading, program};
 use crate::catalog::Catalog;
-use crate::entry::Entry;
-use crate::files::{has_extension, without_scheme};
 use crate::model::Findings;
 use crate::plan::{Assertion, Check, Judges, SetRule};
+use crate::read::entry::Entry;
+use crate::read::files::{has_extension, without_scheme};
 use crate::template::{Piece, Template, is_plain, pieces};
 
 pub(crate) mod compared;

@@ -4,10 +4,10 @@ use serde_json::{Map, Value};
 
 use super::program;
 use super::test_case::{Draft, Form, TestReader};
-use crate::entry::Entry;
-use crate::files::without_scheme;
 use crate::model::{Origin, Position};
 use crate::overrides::Overrides;
+use crate::read::entry::Entry;
+use crate::read::files::without_scheme;
 
 /// Reads the key of every config, with the reader that belongs to it, and what flags say.
 pub(crate) fn read(

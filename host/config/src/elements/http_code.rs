@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::code::{self, Use};
 use super::{Reading, program};
-use crate::entry::Entry;
 use crate::model::ProviderCode;
+use crate::read::entry::Entry;
 
 /// What ids of the provider begin with.
 const PREFIXES: [&str; 2] = ["http", "https"];

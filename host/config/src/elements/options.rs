@@ -11,12 +11,12 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::budget;
-use crate::entry::Entry;
 use crate::environment::{self, Variable};
 use crate::filters::{RangeError, Sample, TestRange};
 use crate::model::Findings;
 use crate::overrides::Overrides;
 use crate::plan::RunOptions;
+use crate::read::entry::Entry;
 
 /// Without `-j`, while lanes find their own windows: `-j` is only a ceiling then, and must not be
 /// what a run waits for. 256 is the scheduler's own ceiling for one lane's window.

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::entry::Entry;
-use crate::files::{Files, is_of_system};
 use crate::model::{Findings, Origin, TrustRequest, TrustSubject};
 use crate::plan::OutputPath;
+use crate::read::entry::Entry;
+use crate::read::files::{Files, is_of_system};
 
 /// Absolute paths: those of the config relative to its folder, flags to the current one. `root`
 /// is the last config that has the key.
@@ -46,9 +46,9 @@ pub(crate) fn read(
 mod tests {
     use std::path::Path;
 
-    use crate::files::{FilesRead, real};
     use crate::fixture::Folder;
-    use crate::yaml;
+    use crate::read::files::{FilesRead, real};
+    use crate::read::yaml;
 
     use super::*;
 

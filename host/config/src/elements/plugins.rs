@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::budget;
-use crate::entry::Entry;
-use crate::files::{Files, unreadable};
 use crate::model::{CredentialGrant, Findings, Permissions, Position, TrustRequest, TrustSubject};
+use crate::read::entry::Entry;
+use crate::read::files::{Files, unreadable};
 
 /// One entry of `plugins`.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,10 +1,10 @@
 //! `prices`: what models cost by the user's word, over the table that comes with the program.
 
 use super::{Document, last};
-use crate::entry::Entry;
-use crate::files::without_scheme;
 use crate::model::Findings;
 use crate::plan::{ModelPrice, Prices};
+use crate::read::entry::Entry;
+use crate::read::files::without_scheme;
 
 const KEYS: [&str; 4] = ["input", "output", "cachedInput", "cacheWrite"];
 const EXAMPLE: &str = "prices: { openai:gpt-4o: { input: 2.5, output: 10 } }, in US dollars for a million tokens; or prices: file://prices.yaml";

@@ -13,11 +13,11 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::{Document, PROGRAMS, Reading, code, program};
-use crate::entry::Entry;
 use crate::environment;
-use crate::files::{has_extension, is_pattern, without_scheme};
 use crate::model::{Code, Origin, Position, Script};
 use crate::plan::Prompt;
+use crate::read::entry::Entry;
+use crate::read::files::{has_extension, is_pattern, without_scheme};
 use crate::several::{self, Repeated, Said, Sum};
 use crate::template::{Piece, Prepared, excerpt, pieces};
 

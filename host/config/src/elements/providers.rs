@@ -8,13 +8,14 @@ use super::limits::Groups;
 use super::options::MAX_CONCURRENCY;
 use super::{Document, Reading, budget, code, http_code, lane, program, provider_config, retries};
 use crate::catalog::Catalog;
-use crate::entry::Entry;
-use crate::files::{Files, has_extension, without_scheme};
+use crate::environment;
 use crate::model::{Origin, Position};
-use crate::node::{Mark, Node};
 use crate::plan::Provider;
+use crate::read::entry::Entry;
+use crate::read::files::{Files, has_extension, without_scheme};
+use crate::read::node::{Mark, Node};
+use crate::read::references;
 use crate::several::Sum;
-use crate::{environment, references};
 
 mod same;
 

@@ -14,10 +14,10 @@ use serde_json::{Map, Value, json};
 
 use super::test_case::{Draft, TestReader};
 use super::{Document, Reading, prompts};
-use crate::entry::Entry;
-use crate::files::{has_extension, without_scheme};
 use crate::model::{Origin, Position};
 use crate::plan::{Assertion, Judges, Prompt, Question, QuestionBudget, Test};
+use crate::read::entry::Entry;
+use crate::read::files::{has_extension, without_scheme};
 
 mod file;
 

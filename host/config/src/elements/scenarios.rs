@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::program;
 use super::test_case::{Draft, Form, TestReader};
 use super::test_sources::of_config;
-use crate::entry::Entry;
-use crate::files::without_scheme;
-use crate::node::Kind;
 use crate::plan::Tests;
-use crate::references;
+use crate::read::entry::Entry;
+use crate::read::files::without_scheme;
+use crate::read::node::Kind;
+use crate::read::references;
 
 pub(crate) const KNOWN: [&str; 3] = ["description", "config", "tests"];
 

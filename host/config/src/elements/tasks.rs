@@ -17,9 +17,9 @@ use super::providers::{self, Listed};
 use super::questions::{self, Manner};
 use super::test_case::{Draft, TestReader};
 use super::{Document, Reading};
-use crate::entry::Entry;
 use crate::model::{Origin, Position, did_you_mean};
 use crate::plan::{Column, DeclaredLimit, LimitCounts, Provider, QuestionBudget, Test, Tests};
+use crate::read::entry::Entry;
 
 pub(crate) const KNOWN: [&str; 6] = [
     "id",

@@ -9,10 +9,10 @@ use super::code::Use;
 use super::judges::{self, JudgeBook};
 use super::vars::{VarCollector, VarReader};
 use super::{Reading, code, names_match, providers, test_options};
-use crate::entry::Entry;
 use crate::environment;
 use crate::model::{Position, Script};
 use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Test, Tests};
+use crate::read::entry::Entry;
 use crate::redacted::redacted;
 
 pub(crate) const KNOWN: [&str; 11] = [

@@ -8,10 +8,10 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::Reading;
-use crate::entry::Entry;
-use crate::files::{has_extension, without_scheme};
 use crate::model::{Findings, TrustRequest, TrustSubject};
 use crate::plan::{CONVERSATION, RUN_OPTIONS, TestTimeout};
+use crate::read::entry::Entry;
+use crate::read::files::{has_extension, without_scheme};
 
 /// Variables are what they say: no templates in them, no `file://`, no list that stands for one
 /// case each. For data that must not be read as anything but itself.

@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use super::test_case::{Draft, Form, TestReader};
 use super::{Reading, program, questions};
-use crate::entry::Entry;
-use crate::files::{has_extension, malformed_at, without_scheme};
 use crate::model::{Origin, Position};
-use crate::node::{Kind, Mark, Node};
 use crate::plan::{Test, Tests};
-use crate::{json, references};
+use crate::read::entry::Entry;
+use crate::read::files::{has_extension, malformed_at, without_scheme};
+use crate::read::node::{Kind, Mark, Node};
+use crate::read::{json, references};
 
 mod csv;
 mod generated;
@@ -293,9 +293,9 @@ impl Sources<'_, '_> {
 }
 
 /// A key of a tree that is made, not read.
-fn key(name: &str, mark: Mark, node: Node) -> (crate::node::Key, Node) {
+fn key(name: &str, mark: Mark, node: Node) -> (crate::read::node::Key, Node) {
     (
-        crate::node::Key {
+        crate::read::node::Key {
             name: name.to_owned(),
             mark,
         },

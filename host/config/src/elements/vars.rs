@@ -12,11 +12,11 @@ use serde_json::{Map, Value};
 
 use super::code::Use;
 use super::{Reading, code, program};
-use crate::entry::Entry;
-use crate::files::{has_extension, is_pattern, without_scheme};
 use crate::model::{Origin, Position};
-use crate::node::{Kind, Node};
 use crate::plan::{VarFiles, weight};
+use crate::read::entry::Entry;
+use crate::read::files::{has_extension, is_pattern, without_scheme};
+use crate::read::node::{Kind, Node};
 
 mod media;
 

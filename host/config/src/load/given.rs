@@ -8,11 +8,11 @@
 use std::path::{Path, PathBuf};
 
 use super::{LoadRequest, Source};
-use crate::entry::Entry;
-use crate::files::{Files, has_extension};
 use crate::model::{COMMAND_LINE, Findings, Origin, Position};
-use crate::node::{Key, Kind, Mark, Node};
 use crate::overrides::Given;
+use crate::read::entry::Entry;
+use crate::read::files::{Files, has_extension};
+use crate::read::node::{Key, Kind, Mark, Node};
 
 impl Given {
     /// Whether a run can be made of them alone.

@@ -6,8 +6,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::files::{real, tidy};
 use crate::model::Origin;
+use crate::read::files::{real, tidy};
 
 /// A file to write results to.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 
 use super::{Assertion, Check, Test};
 use crate::bounds::{MAX_TESTS, TESTS};
-use crate::files::VALUE;
 use crate::model::Position;
-use crate::node::Node;
+use crate::read::files::VALUE;
+use crate::read::node::Node;
 
 /// What an allocation costs beside its bytes.
 pub(crate) const ALLOCATION: usize = 16;

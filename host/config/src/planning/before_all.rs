@@ -16,8 +16,8 @@ use crate::elements::test_case::Form;
 use crate::elements::test_sources::{Found, Tree, walk};
 use crate::elements::{Document, last};
 use crate::model::{Origin, Position, TrustRequest, TrustSubject};
-use crate::node::{Key, Kind, Mark, Node};
 use crate::plan::{Extension, Hook, weight};
+use crate::read::node::{Key, Kind, Mark, Node};
 
 /// Keys of a suite that a hook may change, beside its tests.
 const KEYS: [&str; 4] = ["prompts", "scenarios", "defaultTest", "derivedMetrics"];

@@ -7,11 +7,11 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::csv_rows::{self, Blanks, Row, Table};
 use crate::elements::Reading;
 use crate::elements::assertion_text::{self, Content, PROMPTFOO_TYPES};
 use crate::model::{Position, did_you_mean};
-use crate::node::{Key, Kind, Mark, Node};
+use crate::read::csv_rows::{self, Blanks, Row, Table};
+use crate::read::node::{Key, Kind, Mark, Node};
 
 use super::key;
 

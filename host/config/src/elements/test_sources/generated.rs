@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::super::{Reading, code};
 use super::{Extra, Form, Sources};
-use crate::entry::Entry;
-use crate::files::{has_extension, without_scheme};
 use crate::model::{Code, Script};
-use crate::node::{Mark, Node};
+use crate::read::entry::Entry;
+use crate::read::files::{has_extension, without_scheme};
+use crate::read::node::{Mark, Node};
 
 /// How deep `config` is searched for the names of files.
 const MAX_DEPTH: usize = 16;

@@ -55,11 +55,14 @@ prop_compose! {
         weight in 0_u8..2,
     ) -> Test {
         let mut test = written();
-        let fields = if turned { [("b", b.clone()), ("a", a.clone())] } else { [("a", a.clone()), ("b", b)] };
+        let mut fields = vec![("a".to_owned(), a.clone()), ("b".to_owned(), b)];
+        if turned {
+            fields.reverse();
+        }
         test.json["description"] = json!(description);
         test.json["metadata"] = m.clone();
         test.description = description;
-        test.vars = fields.map(|(name, value)| (name.to_owned(), value)).into_iter().collect();
+        test.vars = fields.into_iter().collect();
         test.metadata.insert("m".to_owned(), m);
         (test.at.line, test.at.column) = (line, column);
         if let Check::One(assertion) = &mut test.assertions[0] {

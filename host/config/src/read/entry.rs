@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::model::{Findings, Origin, Position, did_you_mean};
-use crate::node::{Key, Kind, Node};
+use crate::read::node::{Key, Kind, Node};
 
 /// A value in its place.
 #[derive(Debug, Clone)]

@@ -15,8 +15,8 @@ use std::path::{Component, Path, PathBuf};
 use glob::{MatchOptions, Pattern};
 
 use crate::model::{Findings, Origin, Position, Problem, TrustRequest, TrustSubject};
-use crate::node::{Malformed, Mark, Node};
-use crate::{json, yaml};
+use crate::read::node::{Malformed, Mark, Node};
+use crate::read::{json, yaml};
 
 mod read;
 

@@ -55,12 +55,22 @@ fn held_against(circles: &[Circle], known: &[Known]) -> Vec<String> {
     let shrunk = known.iter().filter_map(|known| {
         let found = circles.iter().filter(|circle| is_of(known, circle));
         let found: BTreeSet<&str> = found.flat_map(|it| &it.members).map(|it| &**it).collect();
-        let gone: Vec<&str> = known.members.iter().copied().filter(|it| !found.contains(it)).collect();
-        let Known { folder, within, reason, .. } = known;
+        let gone: Vec<&str> = known
+            .members
+            .iter()
+            .copied()
+            .filter(|it| !found.contains(it))
+            .collect();
+        let Known {
+            folder,
+            within,
+            reason,
+            ..
+        } = known;
         let gone = (!gone.is_empty()).then(|| gone.join(", "))?;
         Some(format!(
-            "xtask/src/house/circles/known.rs: {folder}, {within}: {gone} is no longer in the circle \
-             ({reason}); take it out of the list"
+            "xtask/src/house/circles/known.rs: {folder}, {within}: {gone} is no longer in the \
+             circle ({reason}); take it out of the list"
         ))
     });
     unknown.chain(shrunk).collect()
@@ -81,7 +91,8 @@ impl Circle {
         let first = way.first().map_or("", |(name, _)| name);
         let members: Vec<&str> = members.iter().map(String::as_str).collect();
         format!(
-            "{folder}: modules of `{within}` in a circle ({}): {} -> {first}; move what both need below both",
+            "{folder}: modules of `{within}` in a circle ({}): {} -> {first}; \
+             move what both need below both",
             members.join(", "),
             steps.join(" -> "),
         )

@@ -7,9 +7,9 @@ use runner_eval::gateway::Measure;
 use runner_eval::question::Tasks;
 use runner_eval::record::{CaseRecord, Outcome};
 
-use crate::exit::{Facts, Policy};
 use crate::findings::Limits;
 use crate::findings::tests::record;
+use crate::verdict::{Facts, Policy};
 
 use super::*;
 

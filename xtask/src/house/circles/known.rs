@@ -12,37 +12,7 @@ pub(super) struct Known {
     pub(super) reason: &'static str,
 }
 
-pub(super) const KNOWN: [Known; 20] = [
-    Known {
-        folder: "host/cli",
-        within: "crate",
-        members: &["environment", "exit", "failure"],
-        reason: "the codes stand beside the policy that reads the environment for one of them",
-    },
-    Known {
-        folder: "host/cli",
-        within: "crate",
-        members: &["output", "stored"],
-        reason: "a run in the database is written as records, whose text formats belong to output",
-    },
-    Known {
-        folder: "host/cli",
-        within: "arguments",
-        members: &["filtering", "inputs", "over", "replacing"],
-        reason: "the groups of flags say each other in the words of a command line",
-    },
-    Known {
-        folder: "host/cli",
-        within: "commands",
-        members: &["config", "eval"],
-        reason: "`eval` checks as `config check` does, which plans as `eval` does",
-    },
-    Known {
-        folder: "host/cli",
-        within: "commands::import",
-        members: &["file", "row"],
-        reason: "the reader of a file and of its rows share their errors",
-    },
+pub(super) const KNOWN: [Known; 13] = [
     Known {
         folder: "host/eval",
         within: "crate",
@@ -116,12 +86,6 @@ pub(super) const KNOWN: [Known; 20] = [
         reason: "a plugin that runs scripts is a plugin, and is made by one",
     },
     Known {
-        folder: "host/store",
-        within: "crate",
-        members: &["database", "error", "room", "runs"],
-        reason: "an error lists the runs that a name could mean",
-    },
-    Known {
         folder: "plugin-sdk",
         within: "crate",
         members: &["http", "llm", "testing"],
@@ -138,12 +102,6 @@ pub(super) const KNOWN: [Known; 20] = [
         within: "crate",
         members: &["body", "chat"],
         reason: "a body differs by the dialect of the chat",
-    },
-    Known {
-        folder: "tests",
-        within: "crash",
-        members: &["remains", "server", "victim"],
-        reason: "what is asked of the server, and what remains of it, is known by the victim",
     },
     Known {
         folder: "tests/guests/hostile",

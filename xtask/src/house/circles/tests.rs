@@ -103,7 +103,8 @@ fn what_goes_one_way_is_no_circle() {
             ("a.rs", "use crate::b;"),
             (
                 "b.rs",
-                "// crate::a\n/* crate::a */ f(\"\\\" crate::a\", r#\"\" crate::a\"#, '\"', \"crate::a\")",
+                "// crate::a\n/* crate::a */ f(\"\\\" crate::a\", r#\"\" crate::a\"#, '\"', \
+                 \"crate::a\")",
             ),
         ],
         // Tests may look at anything.
@@ -147,7 +148,8 @@ fn code_after_tests_and_lifetimes_still_counts() {
     let files = [
         (
             "a.rs",
-            "#[cfg(test)]\nmod tests { fn f() { if true {} } }\nfn g<'a>(x: &'a str, c: '\\'') -> crate::b::B {}",
+            "#[cfg(test)]\nmod tests { fn f() { if true {} } }\n\
+             fn g<'a>(x: &'a str, c: '\\'') -> crate::b::B {}",
         ),
         ("b.rs", "use crate::a;"),
     ];
@@ -181,8 +183,8 @@ fn known_circles_may_stand_and_only_shrink() {
     let told = told(&other);
     assert_eq!(
         told[0],
-        "host/a: modules of `crate` in a circle (a, d): a (a.rs:1: crate::d) -> d (d.rs:1: crate::a) -> a; \
-         move what both need below both"
+        "host/a: modules of `crate` in a circle (a, d): a (a.rs:1: crate::d) -> \
+         d (d.rs:1: crate::a) -> a; move what both need below both"
     );
     assert!(
         told.len() == 2 && told[1].contains("a, b, c is no longer"),

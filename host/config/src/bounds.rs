@@ -43,7 +43,7 @@ pub const REFERENCES: Bound = Bound {
 /// A template.
 pub const TEMPLATE: Bound = Bound { times: 80, base: 0 };
 
-/// All tests of a plan. Rows of one form, however short, take some 45 times their size; a hundred
+/// All tests of a plan. Rows of one form, however short, take some 25 times their size; a hundred
 /// thousand tests that are like no other have room whatever was read.
 pub const TESTS: Bound = Bound {
     times: 96,

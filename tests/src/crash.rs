@@ -21,7 +21,8 @@ mod remains;
 mod server;
 mod victim;
 
-use victim::{Ending, Moment, Victim};
+use server::Moment;
+use victim::{Ending, Victim};
 
 /// What a series of crashes came to.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! The rules of the house that no compiler checks: who may depend on whom, how large a file
-//! may grow, what nothing may be called.
+//! may grow, what nothing may be called, and that no modules use each other in a circle.
 //!
 //! They are checked here rather than by a tool to install, because each is a few lines over
 //! `cargo metadata` or over the text of the files, and because the tables are then read in
-//! one place: `who.rs` for dependencies, `form.rs` for files. Every finding is reported,
+//! one place: `who.rs` for dependencies, `form.rs` for files, `circles.rs` for modules. Every finding is reported,
 //! with where it is and what to do; an exception is a line in a table with its reason.
 
+mod circles;
 mod form;
 mod who;
 
@@ -37,10 +38,11 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     }
     let root = read(&place.root, &place.root.join("Cargo.toml"))?;
     findings.extend(form::reasons(&root));
-    for path in files(place)? {
-        let file = read(&place.root, &path)?;
-        findings.extend(form::broken(&file));
-    }
+    let paths = files(place)?;
+    let files = paths.iter().map(|path| read(&place.root, path));
+    let files = files.collect::<Result<Vec<File>, Failure>>()?;
+    findings.extend(files.iter().flat_map(form::broken));
+    findings.extend(circles::broken(&files));
     if findings.is_empty() {
         return Ok(());
     }

@@ -23,15 +23,17 @@ mod persistence;
 mod replacing;
 mod spending;
 mod trust;
+mod words;
 
 pub(crate) use cache::{Cache, ClearCache, ListCache};
 pub(crate) use filtering::{Filtering, Wanted};
-pub(crate) use inputs::{Inputs, Words};
+pub(crate) use inputs::Inputs;
 pub(crate) use kept::{Check, Config, Diff, Export, Import, Init};
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
 pub(crate) use replacing::Replacing;
 pub(crate) use spending::Spending;
 pub(crate) use trust::{Lock, Trust, TrustFlags};
+pub(crate) use words::Words;
 
 use crate::exit::USAGE;
 use crate::failure::Failure;

@@ -26,6 +26,7 @@ mod init;
 mod inspect;
 mod list;
 mod show;
+mod shown_plan;
 mod trust;
 
 /// What every command knows.

@@ -32,6 +32,7 @@ mod stored;
 mod table;
 mod talk;
 mod terminal;
+mod verdict;
 mod visible;
 
 fn main() -> ExitCode {

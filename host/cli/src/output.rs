@@ -38,7 +38,6 @@ pub(crate) use jsonl::Stream;
 pub(crate) use yaml::block as yaml_block;
 
 use crate::failure::Failure;
-use crate::stored::StoredRun;
 use place::Place;
 
 /// What a results file can be.
@@ -126,17 +125,6 @@ pub(crate) trait Records {
 pub(crate) type RecordTexts<'a> = Box<dyn Iterator<Item = anyhow::Result<String>> + 'a>;
 
 impl<'a> Run<'a> {
-    /// A kept run with its sums.
-    pub(crate) fn of(stored: &'a StoredRun, summary: &'a Summary) -> Self {
-        Self {
-            summary,
-            columns: &stored.columns,
-            started_at_ms: stored.info.created_at_ms,
-            config: &stored.config,
-            records: stored,
-        }
-    }
-
     /// Its records, parsed, one at a time.
     ///
     /// # Errors

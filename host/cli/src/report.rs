@@ -14,10 +14,10 @@ use runner_eval::repeats::{Repeated, Repeats};
 use runner_eval::summary::{End, MOST_METRICS, Summary, Tally};
 use runner_gateway::Statement;
 
-use crate::exit::Verdict;
 use crate::figures;
 use crate::findings::{Cause, Causes, Findings};
 use crate::listing::{self, Side};
+use crate::verdict::Verdict;
 use crate::visible;
 
 mod tasks;

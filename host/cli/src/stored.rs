@@ -17,7 +17,7 @@ use runner_store::{RunInfo, RunState, Store, StoreError};
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::output::{ColumnRecord, RecordTexts, Records};
+use crate::output::{ColumnRecord, RecordTexts, Records, Run};
 
 /// A run in the store.
 #[derive(Debug)]
@@ -55,6 +55,17 @@ impl StoredRun {
             store,
             info,
         })
+    }
+
+    /// As the files tell it, with its sums.
+    pub(crate) fn run<'a>(&'a self, summary: &'a Summary) -> Run<'a> {
+        Run {
+            summary,
+            columns: &self.columns,
+            started_at_ms: self.info.created_at_ms,
+            config: &self.config,
+            records: self,
+        }
     }
 
     /// Column titles.

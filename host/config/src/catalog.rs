@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::problem::{Findings, did_you_mean};
+use crate::model::{Findings, did_you_mean};
 
 /// Names that a config may use, each with the plugin that serves it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,5 +1,7 @@
 //! The keys of a config, one file each: what it may say, how it is read, what is wrong with it.
 
+mod assertion_text;
+pub(crate) mod assertions;
 pub(crate) mod budget;
 pub(crate) mod code;
 pub(crate) mod default_test;
@@ -13,6 +15,7 @@ pub(crate) mod limits;
 pub(crate) mod options;
 pub(crate) mod output_path;
 pub(crate) mod plugins;
+pub(crate) mod prices;
 pub(crate) mod prompts;
 pub(crate) mod provider_config;
 pub(crate) mod providers;
@@ -31,10 +34,10 @@ use std::path::Path;
 use crate::catalog::Catalog;
 use crate::elements::code::CodeBook;
 use crate::elements::filter_book::FilterBook;
-use crate::entry::Entry;
-use crate::files::Files;
 use crate::fill::Declared;
-use crate::problem::Findings;
+use crate::model::Findings;
+use crate::read::entry::Entry;
+use crate::read::files::Files;
 use crate::scripts::Scripts;
 
 /// What every reader of a key needs.
@@ -78,8 +81,8 @@ pub(crate) const PROGRAMS: [&str; 12] = [
 
 /// The program that `written` names (`file://x.py:function` or a bare path), if it does.
 pub(crate) fn program(written: &str) -> Option<&str> {
-    let path = crate::files::without_scheme(written);
-    let is_program = |path: &str| crate::files::has_extension(path.as_ref(), &PROGRAMS);
+    let path = crate::read::files::without_scheme(written);
+    let is_program = |path: &str| crate::read::files::has_extension(path.as_ref(), &PROGRAMS);
     if is_program(path) {
         return Some(path);
     }

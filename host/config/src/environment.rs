@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::plan::Position;
-use crate::problem::Findings;
+use crate::model::{Findings, Position};
 
 /// One variable, without its prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -22,13 +22,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
-use crate::entry::Entry;
-use crate::load::given::is_typed;
-use crate::node::{Kind, Node};
-use crate::plan::{EnvRead, Position};
-use crate::problem::{Findings, did_you_mean};
+use crate::model::{Findings, Origin, Position, TrustRequest, TrustSubject, did_you_mean};
+use crate::plan::EnvRead;
+use crate::read::entry::Entry;
+use crate::read::node::{Kind, Node};
 use crate::template::{Piece, Template, is_plain, pieces};
-use crate::trust::{Origin, TrustRequest, TrustSubject};
 
 mod provider_part;
 
@@ -368,7 +366,7 @@ impl Declared {
 /// such text. What the person typed they may.
 fn may_keep(reads: &[EnvRead], findings: &Findings) -> bool {
     let may = |read: &EnvRead| {
-        is_typed(&read.at)
+        read.at.is_typed()
             || findings.may_read(TrustRequest {
                 subject: TrustSubject::Keep {
                     name: read.name.clone(),

@@ -9,11 +9,10 @@
 //! The whole config is read and checked before anything is left out, so that a filter can't
 //! hide a mistake. A filter that leaves nothing stops the run: nobody meant to test nothing.
 
-use std::fmt;
 use std::sync::Arc;
 
-use crate::plan::{Column, Position, Test, VarFiles};
-use crate::problem::Findings;
+use crate::model::{Findings, Position};
+use crate::plan::{Column, Narrowing, Tests, VarFiles};
 
 mod columns;
 mod description;
@@ -26,7 +25,6 @@ mod sample;
 pub use former::{FormerCase, FormerCases};
 pub use metadata::{MetadataError, MetadataFilter};
 pub use pattern::{Pattern, PatternError};
-pub(crate) use range::written as written_range;
 pub use range::{RangeError, TestRange};
 pub use sample::Sample;
 
@@ -51,37 +49,11 @@ pub struct Filters {
     pub sample: Option<Sample>,
 }
 
-/// What one filter did, for the user.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Narrowing {
-    /// The filter as on the command line.
-    pub filter: String,
-    /// How many it left.
-    pub kept: usize,
-    /// How many there were.
-    pub of: usize,
-    /// What it chooses among: `tests`, `prompts`, `providers`.
-    pub what: &'static str,
-}
-
-/// `--filter-first-n 2: 2 of 12 tests`
-impl fmt::Display for Narrowing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            filter,
-            kept,
-            of,
-            what,
-        } = self;
-        write!(f, "{filter}: {kept} of {of} {what}")
-    }
-}
-
 /// What is left of a config.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Chosen {
     pub(crate) columns: Vec<Arc<Column>>,
-    pub(crate) tests: Vec<Arc<Test>>,
+    pub(crate) tests: Tests,
     pub(crate) narrowings: Vec<Narrowing>,
 }
 
@@ -90,7 +62,7 @@ impl Filters {
     pub(crate) fn choose(
         &self,
         columns: Vec<Arc<Column>>,
-        tests: Vec<Arc<Test>>,
+        tests: Tests,
         files: &VarFiles,
         findings: &Findings,
     ) -> Chosen {
@@ -110,7 +82,7 @@ impl Filters {
         columns::choose(self, chosen, findings)?;
         for filter in &self.metadata {
             chosen.keep(findings, &filter.to_string(), &filter.help(), |tests| {
-                tests.retain(|test| filter.matches(test));
+                tests.retain_mut(|test| filter.matches(test));
             })?;
         }
         if let Some(former) = &self.former {
@@ -123,7 +95,7 @@ impl Filters {
             let help = description::help(&chosen.tests);
             let name = format!("--filter-pattern {pattern}");
             chosen.keep(findings, &name, &help, |tests| {
-                tests.retain(|test| description::matches(test, pattern));
+                tests.retain_mut(|test| description::matches(test, pattern));
             })?;
         }
         if let Some(range) = &self.range {
@@ -135,7 +107,7 @@ impl Filters {
         if let Some(first) = self.first {
             let name = format!("--filter-first-n {first}");
             chosen.keep(findings, &name, "take at least one", |tests| {
-                tests.truncate(first);
+                tests.keep(|index| index < first);
             })?;
         }
         if let Some(sample) = &self.sample {
@@ -159,7 +131,7 @@ impl Chosen {
         findings: &Findings,
         filter: &str,
         help: &str,
-        apply: impl FnOnce(&mut Vec<Arc<Test>>),
+        apply: impl FnOnce(&mut Tests),
     ) -> Option<()> {
         let of = self.tests.len();
         apply(&mut self.tests);

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::plan::{Case, Code, Plan, Script};
+use crate::model::{Code, Script};
+use crate::plan::{Case, Plan};
 use crate::{
     Agreements, Catalog, ConfigError, Level, LoadError, LoadRequest, Overrides, Scripts,
     TrustRequest, Warning, load,

@@ -11,57 +11,51 @@
 //! files that the config names. So the same input always gives the same plan, and every rule here
 //! has a table test.
 //!
+//! From below: `model` is plain data that everything may know; `read` makes trees and rows of
+//! files; `plan` is what is to be run; `elements` read one key each; `load` and `planning` put
+//! them in order. Each knows those before it and none after it.
+//!
 //! Not here: what a provider's `config` means (its plugin's schema says), who may use which
 //! address or credential (the run decides from [`PluginEntry`]), and running anything.
 
-mod assertion_text;
-mod assertions;
 pub mod bounds;
 mod catalog;
-mod chat;
-mod csv_rows;
 mod elements;
-mod entry;
 mod environment;
-mod files;
 mod fill;
 mod filters;
 #[cfg(test)]
 mod fixture;
 mod formula;
-mod json;
 mod load;
-mod node;
+mod model;
+mod overrides;
 pub mod plan;
 mod planning;
-mod prices;
-mod problem;
+mod read;
 mod redacted;
-mod references;
 mod schema;
 mod scripts;
 mod several;
 mod template;
-mod trust;
-mod weight;
-mod yaml;
 
 pub use catalog::{AbsentLanguage, Catalog};
 pub use elements::budget::microusd;
-pub use elements::plugins::{CredentialGrant, Permissions, PluginEntry, PluginLimits};
+pub use elements::plugins::{PluginEntry, PluginLimits};
 pub use environment::{VARIABLES, Variable};
-pub use files::{FilesRead, FilesState};
 pub use filters::{
-    Filters, FormerCase, FormerCases, MetadataError, MetadataFilter, Narrowing, Pattern,
-    PatternError, RangeError, Sample, TestRange,
+    Filters, FormerCase, FormerCases, MetadataError, MetadataFilter, Pattern, PatternError,
+    RangeError, Sample, TestRange,
 };
-pub use load::{Config, DEFAULT_NAMES, Given, LoadRequest, Overrides, load};
-pub use prices::{Listed as ListedPrice, ModelPrice, Prices};
-pub use problem::{ConfigError, LoadError, Problem, Warning};
+pub use load::{Config, DEFAULT_NAMES, LoadRequest, load};
+pub use model::{
+    Agreed, Agreements, Author, ConfigError, CredentialGrant, DataFile, Level, LoadError, Origin,
+    Permissions, Problem, Role, TrustRequest, TrustSubject, Warning,
+};
+pub use overrides::{Given, Overrides};
+pub use plan::{ListedPrice, ModelPrice, Narrowing, Prices};
+pub use read::files::{FilesRead, FilesState};
 pub use redacted::is_secret_variable;
 pub use schema::schema;
 pub use scripts::Scripts;
 pub use template::RenderError;
-pub use trust::{
-    Agreed, Agreements, Author, DataFile, Level, Origin, Role, TrustRequest, TrustSubject,
-};

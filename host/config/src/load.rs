@@ -10,23 +10,20 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::elements::plugins::{self, PluginEntry};
-use crate::entry::Entry;
-use crate::files::{Files, FilesRead};
 use crate::fill::Declared;
-use crate::filters::Filters;
-use crate::node::{Kind, Mark, Node};
-use crate::plan::{Budget, Position};
-use crate::problem::{Findings, LoadError, Warning};
+use crate::model::{Agreements, Findings, LoadError, Origin, Position, TrustRequest, Warning};
+use crate::overrides::Overrides;
+use crate::read::entry::Entry;
+use crate::read::files::{Files, FilesRead};
+use crate::read::node::{Kind, Mark, Node};
+use crate::read::references;
 use crate::redacted::redacted;
-use crate::references;
 use crate::several;
-use crate::trust::{Agreements, Origin, TrustRequest};
 
 mod find;
-pub(crate) mod given;
+mod given;
 
 pub use find::DEFAULT_NAMES;
-pub use given::Given;
 
 /// Which config to read, and the world around it.
 #[derive(Debug, Clone, Default)]
@@ -59,43 +56,6 @@ impl LoadRequest {
         };
         files.iter().map(folder).collect()
     }
-}
-
-/// What flags say; each wins over the config.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Overrides {
-    /// `-j`: cases in flight at once, ≥ 1.
-    pub max_concurrency: Option<usize>,
-    /// `--repeat`: how often each test is run, ≥ 1.
-    pub repeat: Option<u32>,
-    /// `--delay`: pause after each call, in ms; 0: none. The config's own wins over it.
-    pub delay_ms: Option<u64>,
-    /// Time a case may work, in ms; 0: no limit.
-    pub case_timeout_ms: Option<u64>,
-    /// Time the run may take, in ms; 0: no limit.
-    pub run_timeout_ms: Option<u64>,
-    /// `-o`: replaces the config's `outputPath`.
-    pub output_paths: Vec<PathBuf>,
-    /// `--description`.
-    pub description: Option<String>,
-    /// `--var key=value`: under the variables of every test, over those of `defaultTest`.
-    pub vars: Map<String, Value>,
-    /// `--prompt-prefix`: before every prompt, over that of `defaultTest`.
-    pub prompt_prefix: Option<String>,
-    /// `--prompt-suffix`: after it.
-    pub prompt_suffix: Option<String>,
-    /// `-x`: in place of the config's `extensions`.
-    pub extensions: Vec<String>,
-    /// `--grader`: who judges where no test and no assertion names somebody.
-    pub grader: Option<String>,
-    /// What takes the place of the config's own prompts, providers and tests.
-    pub given: Given,
-    /// `--tag key=value`: over the config's `tags`.
-    pub tags: Map<String, Value>,
-    /// Which part of the config to run.
-    pub filters: Filters,
-    /// `--max-cost`, `--max-tokens`, `--max-requests`.
-    pub budget: Budget,
 }
 
 /// A config whose plugins are known, and nothing else checked yet.

@@ -12,41 +12,44 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::filters::Narrowing;
-use crate::prices::Prices;
+use crate::model::{Origin, TrustRequest};
 use crate::redacted::is_secret_variable;
-use crate::trust::{Origin, TrustRequest};
 
+mod alike;
 mod cases;
+mod chat;
 mod check;
 mod compared;
 mod derived;
 mod extension;
 mod limit;
+mod narrowing;
 mod order;
+mod output_path;
 mod places;
-mod position;
+mod prices;
 mod question;
 mod render;
-mod script;
 mod variables;
+pub(crate) mod weight;
 
+pub use alike::Tests;
 pub use cases::Cases;
 pub use check::{Assertion, Check, Earlier, JudgeId, Judges, SetRule, When};
 pub use compared::{Comparison, HighestScore, MAX_SCORE, Method, Winner};
 pub use derived::{DerivedMetric, DerivedValue, Formula, FormulaError};
 pub use extension::{Extension, Hook};
 pub use limit::{DeclaredLimit, LimitCounts, TestTimeout};
+pub use narrowing::Narrowing;
 pub use order::{CONVERSATION, Needs, Order, Strand};
+pub use output_path::OutputPath;
 pub use places::Places;
-pub use position::Position;
+pub use prices::{Listed as ListedPrice, ModelPrice, Prices};
 pub use question::{PlannedTask, Question, QuestionBudget};
-pub use script::{Code, CodeFile, CodeFiles, ProviderCode, Script};
 pub use variables::TooMuch;
 pub(crate) use variables::{Axes, VarFiles};
 
-pub use crate::elements::output_path::OutputPath;
-pub use crate::elements::test_options::RUN_OPTIONS;
+pub use crate::model::{Code, CodeFile, CodeFiles, Position, ProviderCode, Script};
 pub use crate::template::FilterCall;
 use crate::template::{Prepared, RenderError, Results};
 
@@ -59,7 +62,7 @@ pub struct Plan {
     /// prompt × provider, in the order of the results' `promptIdx`.
     pub columns: Vec<Arc<Column>>,
     /// Tests with `defaultTest` merged in, in the order written.
-    pub tests: Vec<Arc<Test>>,
+    pub tests: Tests,
     /// Every provider of the config, also those whose columns a filter leaves out: graders may
     /// be granted to ask them.
     pub providers: Vec<Arc<Provider>>,
@@ -111,7 +114,7 @@ impl Plan {
     /// The providers that tests name themselves, by their place in [`Plan::judges`]; some may
     /// come twice.
     pub fn own_providers(&self) -> impl Iterator<Item = JudgeId> {
-        self.tests.iter().filter_map(|test| test.provider)
+        self.tests.models().filter_map(|test| test.provider)
     }
 
     /// Values of the config's `env` whose names say that they are secrets, or the names of the
@@ -229,6 +232,11 @@ pub struct Prompt {
 }
 
 impl Prompt {
+    /// The names by which a filter may mean it.
+    pub(crate) fn names(&self) -> [&str; 2] {
+        [&self.label, &self.id]
+    }
+
     /// Another text of this prompt, compiled as its own would be.
     pub(crate) fn prepare(&self, text: &str) -> Result<Prepared, RenderError> {
         if self.escapes {
@@ -308,6 +316,13 @@ pub struct EnvRead {
     pub at: Position,
 }
 
+impl Provider {
+    /// The names by which a filter may mean it: its label, or its id in place of one, and its id.
+    pub(crate) fn names(&self) -> [&str; 2] {
+        [self.label.as_deref().unwrap_or(&self.id), &self.id]
+    }
+}
+
 impl fmt::Debug for Provider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Provider")
@@ -369,6 +384,28 @@ pub struct Test {
     /// The combinations that run, ascending; `None`: all.
     pub(crate) combinations: Option<Arc<[u64]>>,
 }
+
+/// Options that steer the run and are not for the provider.
+pub const RUN_OPTIONS: [&str; 18] = [
+    "prefix",
+    "suffix",
+    "repeat",
+    "transform",
+    "postprocess",
+    "transformVars",
+    "storeOutputAs",
+    "provider",
+    "rubricPrompt",
+    "factuality",
+    "disableVarExpansion",
+    "disableConversationVar",
+    "disableDefaultAsserts",
+    "rawVars",
+    "runSerially",
+    "timeoutMs",
+    "delay",
+    "tools_json",
+];
 
 /// Identity of a case within its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -12,22 +12,24 @@ use crate::elements::code::CodeBook;
 use crate::elements::filter_book::FilterBook;
 use crate::elements::judges::JudgeBook;
 use crate::elements::limits::Groups;
-use crate::elements::providers::Listed;
-use crate::elements::tasks::Task;
+use crate::elements::providers::{self, Listed};
+use crate::elements::tasks::{self, Task};
 use crate::elements::test_case::TestReader;
-use crate::elements::test_sources::Tree;
+use crate::elements::test_sources::{self, Tree};
 use crate::elements::vars::VarCollector;
 use crate::elements::{
     Document, Reading, default_test, derived_metrics, extensions, last, names_match, options,
-    output_path, prompts, providers, questions, scenarios, tasks, test_sources,
+    output_path, prices, prompts, questions, scenarios,
 };
-use crate::entry::Entry;
 use crate::filters::Filters;
-use crate::load::{Config, Given, Overrides, Source};
-use crate::node::Kind;
-use crate::plan::{Column, Extension, Order, OutputPath, Plan, Prompt, Provider, RunOptions, Test};
-use crate::prices;
-use crate::problem::{Findings, LoadError, Warning};
+use crate::load::{Config, Source};
+use crate::model::{Findings, LoadError, Warning};
+use crate::overrides::{Given, Overrides};
+use crate::plan::{
+    Column, Extension, Order, OutputPath, Plan, Prompt, Provider, RunOptions, Test, Tests,
+};
+use crate::read::entry::Entry;
+use crate::read::node::Kind;
 use crate::scripts::{NoScripts, Scripts};
 
 mod before_all;
@@ -200,23 +202,18 @@ impl Config {
         readers: &[TestReader<'_>],
         asked: &Asked,
         changed: Option<&[Tree]>,
-    ) -> Vec<Arc<Test>> {
+    ) -> Tests {
         let default = default_test::read(roots, readers, &self.overrides);
-        let mut tests = Vec::new();
+        let mut tests = Tests::default();
         if let Some(of_tests) = asked.of_tests {
-            tests = match changed {
-                Some(trees) => test_sources::of_trees(trees, readers, &default),
-                None => test_sources::read(roots, readers, &default),
-            };
-            tests.extend(scenarios::read(roots, readers, &default));
+            match changed {
+                Some(trees) => test_sources::of_trees(trees, readers, &default, &mut tests),
+                None => test_sources::read(roots, readers, &default, &mut tests),
+            }
+            scenarios::read(roots, readers, &default, &mut tests);
             tasks::confine(&mut tests, of_tests, &asked.tasks);
         }
-        tests.extend(tasks::tests(
-            &asked.tasks,
-            &asked.columns,
-            readers,
-            &default,
-        ));
+        tasks::tests(&asked.tasks, &asked.columns, readers, &default, &mut tests);
         tests
     }
 
@@ -398,7 +395,7 @@ fn asked(
 /// Providers by prompts: for each provider, the prompts that it allows.
 fn columns(prompts: &[Arc<Prompt>], listed: &[Listed], findings: &Findings) -> Vec<Arc<Column>> {
     let mut columns: Vec<Arc<Column>> = Vec::new();
-    let is = |prompt: &Prompt, filter: &str| names_match(&prompts::names(prompt), filter);
+    let is = |prompt: &Prompt, filter: &str| names_match(&prompt.names(), filter);
     for Listed {
         provider,
         prompts: filter,
@@ -432,10 +429,14 @@ fn columns(prompts: &[Arc<Prompt>], listed: &[Listed], findings: &Findings) -> V
 }
 
 /// A choice needs something to choose from.
-fn check_comparisons(columns: &[Arc<Column>], tests: &[Arc<Test>], findings: &Findings) {
-    for test in tests {
-        let runs_in = test.columns.as_ref().map_or(columns.len(), Vec::len);
-        if let Some(comparison) = test.comparisons.first().filter(|_| runs_in < 2) {
+fn check_comparisons(columns: &[Arc<Column>], tests: &Tests, findings: &Findings) {
+    let runs_in = |test: &Test| test.columns.as_ref().map_or(columns.len(), Vec::len);
+    let lacks = |test: &Test| !test.comparisons.is_empty() && runs_in(test) < 2;
+    let models = tests.models().enumerate();
+    let lacking = models.filter(|(_, model)| lacks(model));
+    for test in lacking.filter_map(|(index, _)| tests.get(index)) {
+        if let Some(comparison) = test.comparisons.first() {
+            let runs_in = runs_in(&test);
             let assertion = &comparison.assertion;
             let message = format!(
                 "'{}' compares the answers of a test's columns, and the test at {} has {runs_in}",
@@ -447,20 +448,21 @@ fn check_comparisons(columns: &[Arc<Column>], tests: &[Arc<Test>], findings: &Fi
     }
 }
 
-fn check_size(tests: &[Arc<Test>], findings: &Findings) {
+fn check_size(tests: &Tests, findings: &Findings) {
     let rows = |test: &Test| {
         test.axes
             .combinations()?
             .checked_mul(u64::from(test.repeat))
     };
     let mut sum = 0_u64;
-    for test in tests {
-        sum = match rows(test).and_then(|rows| sum.checked_add(rows)) {
+    for (index, model) in tests.models().enumerate() {
+        sum = match rows(model).and_then(|rows| sum.checked_add(rows)) {
             Some(sum) if sum <= MAX_ROWS => sum,
             _ => {
                 let help = "`options: { disableVarExpansion: true }` keeps a list as one value";
                 let message = format!("the variables and repeats make more than {MAX_ROWS} rows");
-                return findings.error_help(test.at.clone(), message, help);
+                let at = tests.get(index).map(|test| test.at.clone());
+                return findings.error_help(at.unwrap_or_default(), message, help);
             }
         };
     }

@@ -12,8 +12,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::elements::{budget, limits, options, providers, scenarios, tasks, test_case};
-use crate::{assertions, planning};
+use crate::elements::{
+    assertions, budget, limits, options, providers, scenarios, tasks, test_case,
+};
+use crate::planning;
 
 /// The keys of entries whose readers have them in place.
 const PROMPT: [&str; 5] = ["id", "raw", "label", "config", "display"];

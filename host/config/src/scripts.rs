@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-use crate::plan::Script;
+use crate::model::Script;
 
 /// Runs code for whoever makes a plan.
 pub trait Scripts {

@@ -14,8 +14,7 @@ use std::fmt::{self, Write as _};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use crate::plan::Position;
-use crate::problem::Findings;
+use crate::model::{Findings, Position};
 
 /// Something that two configs may both have.
 pub(crate) trait Repeated {

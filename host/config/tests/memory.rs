@@ -24,6 +24,9 @@ const BASE: usize = 8 * MIB;
 /// The bound of trees where nothing in them is copied.
 const TREE: Bound = multiple(bounds::TREE.times);
 
+/// What rows of one form take, however short they are.
+const ROWS: Bound = multiple(bounds::TESTS.times);
+
 const fn multiple(times: usize) -> Bound {
     Bound { times, base: 0 }
 }
@@ -179,7 +182,7 @@ fn trees() {
     );
 }
 
-/// Rows: what a test costs, and what multiplies it.
+/// Rows: what a test costs.
 fn rows() {
     tests("t.csv", format!("q\n{}", ",".repeat(MIB))).takes(
         "CSV of delimiters",
@@ -203,12 +206,34 @@ fn rows() {
     );
     let row = format!("a{}\n", ",".repeat(4000));
     tests("t.csv", format!("{header}\n{}", row.repeat(1000))).plans("CSV of many cells");
-    tests("t.csv", format!("q\n{}", "a\n".repeat(MIB))).plans("CSV of many rows");
-    tests("t.csv", format!("a,b,c\n{}", "1,2,3\n".repeat(MIB))).plans("CSV of rows of three");
+    tests("t.csv", format!("q\n{}", "a\n".repeat(MIB))).takes(
+        "CSV of many rows",
+        ROWS,
+        "1048576 cases",
+    );
+    tests("t.csv", format!("a,b,c\n{}", "1,2,3\n".repeat(MIB))).takes(
+        "CSV of rows of three",
+        ROWS,
+        "1048576 cases",
+    );
+    let asserted = format!("q,__expected\n{}", "1,2\n3,\n".repeat(MIB / 4));
+    tests("t.csv", asserted).takes("CSV of rows with assertions", ROWS, "524288 cases");
     let lines = |line: &str| tests("t.jsonl", line.repeat(MIB / line.len()));
-    lines("{\"vars\":{}}\n").plans("JSONL of empty rows");
-    lines("{\"vars\":{\"q\":[1,2,3,{\"a\":{}}]}}\n").plans("JSONL of rows with lists");
-    lines("{\"assert\":[{\"type\":\"equals\"}]}\n").plans("JSONL of rows with assertions");
+    lines("{\"vars\":{}}\n").takes("JSONL of empty rows", ROWS, "cases");
+    lines("{\"vars\":{\"q\":[1,2,3,{\"a\":{}}]}}\n").takes(
+        "JSONL of rows with lists",
+        ROWS,
+        "cases",
+    );
+    lines("{\"assert\":[{\"type\":\"equals\"}]}\n").takes(
+        "JSONL of rows with assertions",
+        ROWS,
+        "cases",
+    );
+}
+
+/// What multiplies tests, files and columns.
+fn multiplied() {
     let named = "{ id: echo, config: { a: file://big.yaml } }, ".repeat(500);
     let named = Input {
         config: format!("prompts: [p]\nproviders: [{named}]"),
@@ -216,17 +241,26 @@ fn rows() {
     };
     let refused = "all files of the config together take more than 2 GiB";
     named.takes_at_most("a file that is named often", 3000 * MIB, refused);
-    let parts = "{ vars: { q: 1 } }, ".repeat(5000);
-    let scenario = config(&format!(
-        "scenarios: [{{ config: [{parts}], tests: [{parts}] }}]"
-    ));
-    scenario.plans("a scenario");
+    let scenario = |tests: &str| {
+        let parts = "{ vars: { q: 1 } }, ".repeat(1000);
+        config(&format!(
+            "scenarios: [{{ config: [{parts}], tests: [{tests}] }}]"
+        ))
+    };
+    let alike = "{ vars: { a: 1 } }, ".repeat(1000);
+    scenario(&alike).takes_at_most("a scenario", 128 * MIB, "1000000 cases");
+    let unlike = each(1000, |n| format!("{{ vars: {{ a{n}: 1 }} }}, "));
+    scenario(&unlike).plans("a scenario of tests that are unlike");
     let many = each(1000, |n| format!("{{ type: equals, value: {n} }}, "));
     let default = config(&format!(
         "defaultTest: {{ assert: [{many}] }}\ntests: t.csv"
     ));
-    let files = vec![("t.csv", format!("q\n{}", "1\n".repeat(10_000)).into_bytes())];
-    Input { files, ..default }.plans("a default of many assertions");
+    let files = vec![("t.csv", format!("q\n{}", "1\n".repeat(1000)).into_bytes())];
+    Input { files, ..default }.takes_at_most(
+        "a default of many assertions",
+        16 * MIB,
+        "1000 cases",
+    );
     let many = |name: &str| each(1000, |n| format!("'{name}{n}', "));
     let columns = Input {
         config: format!("prompts: [{}]\nproviders: [{}]", many("p"), many("echo:")),
@@ -362,6 +396,7 @@ fn chance() {
 fn files_take_what_their_readers_promise() {
     trees();
     rows();
+    multiplied();
     spreadsheets();
     templates();
     chance();

@@ -346,7 +346,7 @@ impl News {
     fn new(plan: &Plan, events: &UnboundedSender<Event>, asking: &Arc<Asking>) -> Self {
         Self {
             events: events.clone(),
-            asks: plan.tests.iter().any(|test| test.question.is_some()),
+            asks: plan.tests.models().any(|test| test.question.is_some()),
             asking: asking.clone(),
         }
     }

@@ -463,7 +463,7 @@ fn closing() -> Event {
 
 /// How long cases in flight may go on after the first interrupt.
 fn grace(plan: &Plan) -> Duration {
-    let asks = plan.tests.iter().all(|test| test.question.is_some());
+    let asks = plan.tests.models().all(|test| test.question.is_some());
     if asks { QUESTIONS_GRACE } else { DRAIN_GRACE }
 }
 

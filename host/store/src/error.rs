@@ -7,8 +7,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::runs::RunRef;
-
 /// What SQLite said. Opaque, so that no other crate has to know which binding is used.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
@@ -18,6 +16,17 @@ impl SqlError {
     fn code(&self) -> Option<rusqlite::ErrorCode> {
         self.0.sqlite_error_code()
     }
+}
+
+/// A run among several that could be meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRef {
+    /// Its id.
+    pub id: String,
+    /// When it began: milliseconds since 1970-01-01T00:00:00Z.
+    pub created_at_ms: i64,
+    /// The description in the config.
+    pub description: Option<String>,
 }
 
 /// Why the store could not do what it was asked.

@@ -37,9 +37,9 @@ pub use cache::{
 };
 pub use database::OpenOptions;
 pub use digest::Digest;
-pub use error::{SqlError, StoreError, WriterFailure};
+pub use error::{RunRef, SqlError, StoreError, WriterFailure};
 pub use hold::WriteHold;
 pub use runs::{
     Cases, NewRun, Outcome, OutcomeCounts, Placement, PlannedCase, PushError, ReopenedRun, Row,
-    Rows, RunEnd, RunHead, RunInfo, RunRef, RunState, RunStatus, RunWriter, Store, StoredCase,
+    Rows, RunEnd, RunHead, RunInfo, RunState, RunStatus, RunWriter, Store, StoredCase,
 };

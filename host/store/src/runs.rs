@@ -21,7 +21,7 @@ mod store;
 mod writer;
 
 pub use cases::{Cases, StoredCase};
-pub use info::{NewRun, RunEnd, RunHead, RunInfo, RunRef, RunState, RunStatus};
+pub use info::{NewRun, RunEnd, RunHead, RunInfo, RunState, RunStatus};
 pub use outcome::{Outcome, OutcomeCounts};
 pub use placing::{Placement, PlannedCase};
 pub use reopen::ReopenedRun;

@@ -6,7 +6,6 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::victim::{Moment, News};
 use crate::answer::Answer;
 use crate::model_api::ModelApi;
 
@@ -18,6 +17,26 @@ pub(super) fn answer_to(prompt: &str) -> String {
 /// The prompt that was answered so.
 pub(super) fn prompt_of(answer: &str) -> Option<&str> {
     answer.strip_prefix("heard: ")
+}
+
+/// When a session is killed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// The n-th request has arrived, from 1.
+    Arrives(usize),
+    /// The n-th answer has left the server, from 1.
+    Answered(usize),
+    /// So much time has passed since the start of the process.
+    After(Duration),
+}
+
+/// What the one who kills waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum News {
+    /// The moment has come.
+    Due,
+    /// The process has ended by itself.
+    Ended,
 }
 
 /// A server whose answers take from nothing to `latency`, each its own time.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::remains::{self, Expected, Remains};
-use super::server::{Server, answer_to};
+use super::server::{Moment, News, Server, answer_to};
 use super::{MAX_UNSAVED, Places};
 use crate::chance::Chance;
 use crate::run::{Finished, Run};
@@ -17,26 +17,6 @@ const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Where events are written; deleted before each session, so that it is this one's.
 const EVENTS: &str = "events.jsonl";
-
-/// When a session is killed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moment {
-    /// The n-th request has arrived, from 1.
-    Arrives(usize),
-    /// The n-th answer has left the server, from 1.
-    Answered(usize),
-    /// So much time has passed since the start of the process.
-    After(Duration),
-}
-
-/// What the one who kills waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum News {
-    /// The moment has come.
-    Due,
-    /// The process has ended by itself.
-    Ended,
-}
 
 /// How a session ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

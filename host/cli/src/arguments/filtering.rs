@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use clap::Args;
 use runner_config::{Filters, MetadataFilter, Pattern, Sample, TestRange};
 
-use super::inputs::Words;
+use super::words::Words;
 
 /// Flags of `runner eval` that choose.
 #[derive(Debug, Clone, Args)]

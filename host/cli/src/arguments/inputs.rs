@@ -3,11 +3,11 @@
 //! They alone decide what a run asks the person's agreement for, so they are what `runner trust`
 //! takes of the flags of `eval`; and they can be written down again, as the command that asks.
 
-use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 
+use super::words::Words;
 use super::{Filtering, Replacing, variable};
 
 /// The flags as typed.
@@ -67,48 +67,6 @@ impl Inputs {
         self.filtering.add_to(&mut words);
         words.paths("--plugin", &self.plugin);
         words
-    }
-}
-
-/// A command line that is being written.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Words {
-    /// The words, unquoted.
-    pub(crate) words: Vec<String>,
-    /// Names of variables whose values are not in them.
-    pub(crate) left_out: Vec<String>,
-}
-
-impl Words {
-    /// A flag with its value; a value that looks like a flag is tied to it.
-    pub(crate) fn flag(&mut self, flag: &str, value: &str) {
-        match (value.starts_with('-'), flag.starts_with("--")) {
-            (false, _) => self.words.extend([flag.to_owned(), value.to_owned()]),
-            (true, true) => self.words.push(format!("{flag}={value}")),
-            (true, false) => self.words.push(format!("{flag}{value}")),
-        }
-    }
-
-    /// The flag once for each value.
-    pub(super) fn flags<T: Display>(&mut self, flag: &str, values: impl IntoIterator<Item = T>) {
-        for value in values {
-            self.flag(flag, &value.to_string());
-        }
-    }
-
-    /// The flag once for each path.
-    pub(crate) fn paths<'a, P: AsRef<Path> + 'a>(
-        &mut self,
-        flag: &str,
-        paths: impl IntoIterator<Item = &'a P>,
-    ) {
-        self.flags(flag, paths.into_iter().map(|path| path.as_ref().display()));
-    }
-
-    /// What another part of the program writes as one text of a flag and its value.
-    pub(super) fn written(&mut self, flag: &str, text: &str) {
-        let value = text.strip_prefix(flag).unwrap_or(text).trim_start();
-        self.flag(flag, value);
     }
 }
 

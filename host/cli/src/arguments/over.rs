@@ -8,6 +8,7 @@
 use std::path::Path;
 
 use super::persistence::PersistenceFlags;
+use super::replacing::list;
 use super::{Eval, Filtering, Inputs, Spending};
 
 impl Eval {
@@ -131,8 +132,4 @@ impl Spending {
             requests: self.requests.or(before.requests),
         }
     }
-}
-
-pub(super) fn list<T>(now: Vec<T>, before: Vec<T>) -> Vec<T> {
-    if now.is_empty() { before } else { now }
 }

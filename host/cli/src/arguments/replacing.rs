@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use runner_config::Given;
 
-use super::inputs::Words;
-use super::over::list;
+use super::words::Words;
 
 /// The flags as typed.
 #[derive(Debug, Clone, Args)]
@@ -112,4 +111,8 @@ impl Replacing {
             }
         }
     }
+}
+
+pub(super) fn list<T>(now: Vec<T>, before: Vec<T>) -> Vec<T> {
+    if now.is_empty() { before } else { now }
 }

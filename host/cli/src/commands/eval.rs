@@ -26,12 +26,12 @@ use super::Setting;
 use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs};
 use crate::consent::Purpose;
 use crate::events::EventsFile;
-use crate::exit::{Facts, INTERNAL, Policy, Verdict};
+use crate::exit::INTERNAL;
 use crate::failure::Failure;
 use crate::figures;
 use crate::findings::{Findings, Gatherer, Limits};
 use crate::former;
-use crate::output::{Format, Output, Run, Stream};
+use crate::output::{Format, Output, Stream};
 use crate::progress::{Progress, Style};
 use crate::report;
 use crate::signals::Watch;
@@ -40,6 +40,7 @@ use crate::stored::StoredRun;
 use crate::table::{self, View};
 use crate::talk::Talk;
 use crate::terminal::Terminal;
+use crate::verdict::{Facts, Policy, Verdict};
 
 mod check;
 mod planned;
@@ -395,7 +396,7 @@ fn write(
         return Ok(true);
     }
     let stored = StoredRun::find(store, &summary.run_id)?;
-    let run = Run::of(&stored, summary);
+    let run = stored.run(summary);
     let mut written = true;
     for output in outputs {
         match output.write(&run) {

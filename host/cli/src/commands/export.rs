@@ -7,7 +7,7 @@ use super::{Setting, show};
 use crate::arguments::Export;
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
-use crate::output::{Output, Run};
+use crate::output::Output;
 use crate::stored::{self, StoredRun};
 use runner_config::Origin;
 use runner_config::plan::OutputPath;
@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &Export, setting: &Setting) -> Result<u8, Failure> 
     }
     let summary = run.sum_up(|_| {})?;
     for output in &outputs {
-        output.write(&Run::of(&run, &summary))?;
+        output.write(&run.run(&summary))?;
         setting.talk.written(output.path());
     }
     Ok(SUCCESS)

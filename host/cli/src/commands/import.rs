@@ -6,6 +6,7 @@
 //! cases, so nothing in it is ever taken for work that a run here has done already.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -31,7 +32,7 @@ use crate::visible;
 mod file;
 mod row;
 
-use file::{ResultsFile, Unreadable};
+use file::ResultsFile;
 
 /// What the id of every imported run begins with.
 const IMPORTED: &str = "import-";
@@ -39,6 +40,16 @@ const IMPORTED: &str = "import-";
 const ID_CHARS: usize = 100;
 /// Columns: what no run has, and what a file can't make us hold memory for.
 const MAX_COLUMNS: u32 = 10_000;
+
+/// Why a file can't be imported.
+#[derive(Debug, PartialEq, Eq)]
+struct Unreadable(String);
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
 
 /// What the first reading found.
 #[derive(Debug, Default)]

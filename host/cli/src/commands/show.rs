@@ -12,7 +12,7 @@ use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::figures;
 use crate::findings::{Findings, Limits};
-use crate::output::{self, Run};
+use crate::output;
 use crate::report;
 use crate::stdout;
 use crate::stored::{self, StoredRun};
@@ -97,7 +97,7 @@ fn head(run: &StoredRun, zone: &TimeZone) -> String {
 /// The run as a results file in JSON.
 pub(super) fn json(run: &StoredRun) -> anyhow::Result<()> {
     let summary = run.sum_up(|_| {})?;
-    stdout::stream_json(|out| output::write_json(out, &Run::of(run, &summary)))
+    stdout::stream_json(|out| output::write_json(out, &run.run(&summary)))
 }
 
 fn test(arguments: &Show, run: &StoredRun, test_idx: u32) -> Result<(), Failure> {

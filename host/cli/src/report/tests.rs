@@ -7,9 +7,9 @@ use runner_eval::question::Tasks;
 use runner_eval::record::{CaseRecord, Outcome};
 use runner_gateway::Measure;
 
-use crate::exit::{Facts, Policy};
 use crate::findings::Limits;
 use crate::findings::tests::record;
+use crate::verdict::{Facts, Policy};
 
 use super::*;
 

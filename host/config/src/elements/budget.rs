@@ -5,9 +5,9 @@
 //! budget, too: only what is cached runs. Money is kept in millionths of a dollar, as integers:
 //! sums of floats drift.
 
-use crate::entry::Entry;
+use crate::model::Findings;
 use crate::plan::Budget;
-use crate::problem::Findings;
+use crate::read::entry::Entry;
 
 pub(crate) const KNOWN: [&str; 3] = ["cost", "tokens", "requests"];
 

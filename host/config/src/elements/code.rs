@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 use super::{PROGRAM_HELP, Reading, program};
 use crate::catalog::Catalog;
-use crate::entry::Entry;
-use crate::files::{has_extension, real, tidy};
-use crate::plan::{Code, CodeFile, CodeFiles, Position, Script};
-use crate::problem::Findings;
-use crate::trust::{Origin, TrustRequest, TrustSubject};
+use crate::model::{
+    Code, CodeFile, CodeFiles, Findings, Origin, Position, Script, TrustRequest, TrustSubject,
+};
+use crate::read::entry::Entry;
+use crate::read::files::{has_extension, real, tidy};
 
 mod convention;
 mod imports;
@@ -124,7 +124,7 @@ pub(crate) fn file(
     reading: Reading<'_>,
 ) -> Option<Arc<Script>> {
     let (findings, catalog) = (reading.findings, reading.catalog);
-    let rest = crate::files::without_scheme(text);
+    let rest = crate::read::files::without_scheme(text);
     let path = program(text).unwrap_or(rest);
     let entry = rest[path.len()..].strip_prefix(':').map(str::to_owned);
     let speaks = |extensions: &[String]| {

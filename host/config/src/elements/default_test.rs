@@ -4,11 +4,10 @@ use serde_json::{Map, Value};
 
 use super::program;
 use super::test_case::{Draft, Form, TestReader};
-use crate::entry::Entry;
-use crate::files::without_scheme;
-use crate::load::Overrides;
-use crate::plan::Position;
-use crate::trust::Origin;
+use crate::model::{Origin, Position};
+use crate::overrides::Overrides;
+use crate::read::entry::Entry;
+use crate::read::files::without_scheme;
 
 /// Reads the key of every config, with the reader that belongs to it, and what flags say.
 pub(crate) fn read(
@@ -112,7 +111,7 @@ mod tests {
         assert_eq!(folder.texts(), ["x 1 d", "t 2 d"]);
         folder.overrides.prompt_suffix = Some(String::new());
         assert_eq!(folder.texts(), ["x 1", "t 2"]);
-        let options = &folder.plan().tests[0].json["options"];
+        let options = &folder.plan().tests.get(0).expect("a test").json["options"];
         assert_eq!(options["prefix"], "{{w}} ");
     }
 
@@ -125,7 +124,7 @@ mod tests {
         folder.overrides.grader = Some("openai:flag".to_owned());
         let plan = folder.plan();
         let judge = |test: usize| {
-            let judges = plan.tests[test].assertions[0].members()[0].judges;
+            let judges = plan.tests.get(test).expect("a test").assertions[0].members()[0].judges;
             let id = judges.text.expect("somebody is asked");
             plan.judges[id.0 as usize].id.clone()
         };

@@ -6,8 +6,8 @@
 //! their own.
 
 use super::{Document, code};
-use crate::entry::Entry;
 use crate::plan::{DerivedMetric, DerivedValue, Formula};
+use crate::read::entry::Entry;
 
 /// The number of cases, among the sums.
 const COUNT: &str = "__count";

@@ -4,8 +4,8 @@
 //! the default export, is called for each hook and told which one it is.
 
 use super::{Document, code};
-use crate::plan::{Extension, Hook, Position};
-use crate::trust::Origin;
+use crate::model::{Origin, Position};
+use crate::plan::{Extension, Hook};
 
 /// An example of what the key holds.
 const HELP: &str = "for example: extensions: ['file://hooks.js:beforeAll']";
@@ -53,8 +53,8 @@ fn one(text: &str, at: &Position, origin: &Origin, document: &Document<'_>) -> O
     }
     let script = code::file(text, at, origin, document.reading)?;
     let named = match &script.code {
-        crate::plan::Code::File { entry, .. } => entry.as_deref(),
-        crate::plan::Code::Inline { .. } => None,
+        crate::model::Code::File { entry, .. } => entry.as_deref(),
+        crate::model::Code::Inline { .. } => None,
     };
     let hook = Hook::ALL
         .into_iter()

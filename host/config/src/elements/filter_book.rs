@@ -10,8 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Document, code};
-use crate::plan::{Position, Script};
-use crate::problem::{Findings, did_you_mean};
+use crate::model::{Findings, Position, Script, did_you_mean};
 use crate::template::{Filters, Template};
 
 /// Most characters of a name.

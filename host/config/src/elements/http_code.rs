@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::code::{self, Use};
 use super::{Reading, program};
-use crate::entry::Entry;
-use crate::plan::ProviderCode;
+use crate::model::ProviderCode;
+use crate::read::entry::Entry;
 
 /// What ids of the provider begin with.
 const PREFIXES: [&str; 2] = ["http", "https"];
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(json!(provider.config), json!({ "method": "POST" }));
         let [request, response] = provider.code.scripts();
         let key = |script: &Option<_>| -> String {
-            let script: &std::sync::Arc<crate::plan::Script> = script.as_ref().expect("code");
+            let script: &std::sync::Arc<crate::model::Script> = script.as_ref().expect("code");
             script.key.clone()
         };
         assert_eq!(key(request), "providers[0].config.transformRequest");

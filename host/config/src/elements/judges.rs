@@ -16,9 +16,9 @@ use sha2::{Digest, Sha256};
 use super::limits::Groups;
 use super::prompts::hex;
 use super::{Reading, providers};
-use crate::entry::Entry;
-use crate::plan::{Column, JudgeId, Judges, Position, Provider};
-use crate::trust::{Origin, Role, TrustRequest, TrustSubject};
+use crate::model::{Origin, Position, Role, TrustRequest, TrustSubject};
+use crate::plan::{Column, JudgeId, Judges, Provider};
+use crate::read::entry::Entry;
 
 mod shown;
 

@@ -5,8 +5,8 @@
 //! another matter: that is `maxConcurrency` of `evaluateOptions`, or `-j`.
 
 use super::options::MAX_CONCURRENCY;
-use crate::entry::Entry;
-use crate::problem::Findings;
+use crate::model::Findings;
+use crate::read::entry::Entry;
 
 /// The knobs of one provider.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::options::MAX_CONCURRENCY;
-use crate::entry::Entry;
-use crate::plan::{DeclaredLimit, LimitCounts, Position};
-use crate::problem::{Findings, did_you_mean};
+use crate::model::{Findings, Position, did_you_mean};
+use crate::plan::{DeclaredLimit, LimitCounts};
+use crate::read::entry::Entry;
 
 /// Keys of a group.
 pub(crate) const KNOWN: [&str; 3] = ["requests", "tokens", "concurrency"];

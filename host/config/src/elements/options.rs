@@ -11,12 +11,12 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::budget;
-use crate::entry::Entry;
 use crate::environment::{self, Variable};
-use crate::filters::{Sample, TestRange, written_range};
-use crate::load::Overrides;
+use crate::filters::{RangeError, Sample, TestRange};
+use crate::model::Findings;
+use crate::overrides::Overrides;
 use crate::plan::RunOptions;
-use crate::problem::Findings;
+use crate::read::entry::Entry;
 
 /// Without `-j`, while lanes find their own windows: `-j` is only a ceiling then, and must not be
 /// what a run waits for. 256 is the scheduler's own ceiling for one lane's window.
@@ -165,7 +165,14 @@ fn default_concurrency(adaptive: bool) -> u64 {
 /// `filterRange`, whose home is beside the other filters.
 pub(crate) fn filter_range(roots: &[Entry<'_>], findings: &Findings) -> Option<TestRange> {
     // What is odd about the sections is said when the other options are read.
-    written_range(&sections(roots, &Findings::default()), findings)
+    let sections = sections(roots, &Findings::default());
+    let entry = sections
+        .iter()
+        .find_map(|section| section.get("filterRange"))?;
+    let parsed = entry.want_text(findings)?.parse();
+    parsed
+        .map_err(|error: RangeError| findings.error(entry.at(), error.to_string()))
+        .ok()
 }
 
 /// The keys that hold options, their own keys checked.

@@ -6,14 +6,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
 use super::budget;
-use crate::entry::Entry;
-use crate::files::{Files, unreadable};
-use crate::plan::Position;
-use crate::problem::Findings;
-use crate::trust::{TrustRequest, TrustSubject};
+use crate::model::{CredentialGrant, Findings, Permissions, Position, TrustRequest, TrustSubject};
+use crate::read::entry::Entry;
+use crate::read::files::{Files, unreadable};
 
 /// One entry of `plugins`.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,30 +27,6 @@ pub struct PluginEntry {
     pub limits: PluginLimits,
     /// Where it stands.
     pub at: Position,
-}
-
-/// `permissions`: nothing unless written.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Permissions {
-    /// Origins it may call, as written.
-    pub hosts: Vec<String>,
-    /// Credentials it may name, by name.
-    pub credentials: BTreeMap<String, CredentialGrant>,
-    /// Providers (label or id) that it may ask.
-    pub llm: Vec<String>,
-}
-
-/// A credential that the host adds to a plugin's requests.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CredentialGrant {
-    /// The environment variable that holds the value.
-    pub env: String,
-    /// `bearer`, `basic`, `header:<name>` or `query:<name>`, as written; `bearer` by default.
-    pub scheme: String,
-    /// Origins that the value may be sent to; the plugin's `hosts` unless written.
-    pub hosts: Vec<String>,
 }
 
 /// Adds a later config's plugins; one whose alias is taken takes its place.

@@ -13,13 +13,13 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::{Document, PROGRAMS, Reading, code, program};
-use crate::entry::Entry;
 use crate::environment;
-use crate::files::{has_extension, is_pattern, without_scheme};
-use crate::plan::{Code, Position, Prompt, Script};
+use crate::model::{Code, Origin, Position, Script};
+use crate::plan::Prompt;
+use crate::read::entry::Entry;
+use crate::read::files::{has_extension, is_pattern, without_scheme};
 use crate::several::{self, Repeated, Said, Sum};
 use crate::template::{Piece, Prepared, excerpt, pieces};
-use crate::trust::Origin;
 
 mod file;
 
@@ -365,11 +365,6 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
             write!(text, "{byte:02x}").expect("a string takes everything");
             text
         })
-}
-
-/// The names by which a filter may mean this prompt.
-pub(crate) fn names(prompt: &Prompt) -> [&str; 2] {
-    [&prompt.label, &prompt.id]
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@
 use serde_json::{Map, Value};
 
 use super::{Reading, program};
-use crate::entry::Entry;
-use crate::files::{has_extension, without_scheme};
 use crate::plan::Places;
+use crate::read::entry::Entry;
+use crate::read::files::{has_extension, without_scheme};
 
 /// Keys that hold what code might make, if it were run.
 const MADE: [&str; 3] = ["tools", "functions", "response_format"];

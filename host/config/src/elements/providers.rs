@@ -8,14 +8,14 @@ use super::limits::Groups;
 use super::options::MAX_CONCURRENCY;
 use super::{Document, Reading, budget, code, http_code, lane, program, provider_config, retries};
 use crate::catalog::Catalog;
-use crate::entry::Entry;
 use crate::environment;
-use crate::files::{Files, has_extension, without_scheme};
-use crate::node::{Mark, Node};
-use crate::plan::{Position, Provider};
-use crate::references;
+use crate::model::{Origin, Position};
+use crate::plan::Provider;
+use crate::read::entry::Entry;
+use crate::read::files::{Files, has_extension, without_scheme};
+use crate::read::node::{Mark, Node};
+use crate::read::references;
 use crate::several::Sum;
-use crate::trust::Origin;
 
 mod same;
 
@@ -295,7 +295,7 @@ impl Reader<'_> {
                 .tree(&shown, &entry.at(), entry.origin, self.reading.findings)
         {
             let findings = self.reading.findings;
-            let origin = entry.origin.of_named(&shown, false, self.reading.files);
+            let origin = self.reading.files.origin_of(&shown, false, entry.origin);
             references::resolve(&mut node, &shown, &origin, self.reading.files, findings);
             let declared = self.reading.declared;
             if !origin.is_data() && !declared.fill_providers(&mut node, &shown, findings) {
@@ -464,14 +464,6 @@ pub(crate) fn filter(entry: &Entry<'_>, reading: Reading<'_>) -> Vec<(String, Po
     } else {
         named(entry).into_iter().collect()
     }
-}
-
-/// The names by which a filter may mean this provider.
-pub(crate) fn names(provider: &Provider) -> [&str; 2] {
-    [
-        provider.label.as_deref().unwrap_or(&provider.id),
-        &provider.id,
-    ]
 }
 
 #[cfg(test)]

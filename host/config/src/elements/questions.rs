@@ -14,10 +14,10 @@ use serde_json::{Map, Value, json};
 
 use super::test_case::{Draft, TestReader};
 use super::{Document, Reading, prompts};
-use crate::entry::Entry;
-use crate::files::{has_extension, without_scheme};
-use crate::plan::{Assertion, Judges, Position, Prompt, Question, QuestionBudget, Test};
-use crate::trust::Origin;
+use crate::model::{Origin, Position};
+use crate::plan::{Assertion, Judges, Prompt, Question, QuestionBudget, Test};
+use crate::read::entry::Entry;
+use crate::read::files::{has_extension, without_scheme};
 
 mod file;
 
@@ -105,46 +105,46 @@ pub(crate) struct Manner {
     pub(crate) in_turn: bool,
 }
 
-/// The tests of a set that `tests` names.
+/// Hands the tests of a set that `tests` names to `each`.
 pub(crate) fn tests(
     path: &str,
     (at, origin): (&Position, &Origin),
     reader: &TestReader<'_>,
     default: &Draft,
-) -> Vec<Test> {
+    each: impl FnMut(Test),
+) {
     let shown = reader.reading.files.shown(path);
     let manner = Manner {
         task: shown.display().to_string().into(),
         budget: QuestionBudget::default(),
         in_turn: false,
     };
-    of_file(&shown, (at, origin), &manner, reader, default)
+    of_file(&shown, (at, origin), &manner, reader, default, each);
 }
 
-/// The tests of the set in the file at `path`, which `at` names.
+/// Hands the tests of the set in the file at `path`, which `at` names, to `each`.
 pub(crate) fn of_file(
     path: &Path,
     (at, origin): (&Position, &Origin),
     manner: &Manner,
     reader: &TestReader<'_>,
     default: &Draft,
-) -> Vec<Test> {
+    mut each: impl FnMut(Test),
+) {
     let reading = reader.reading;
     if !reading.catalog.assertion_types.contains_key(ANSWER) {
         let message =
             format!("no plugin serves the assertion type '{ANSWER}', which questions need");
-        reading.findings.error(at.clone(), message);
-        return Vec::new();
+        return reading.findings.error(at.clone(), message);
     }
     let asked = file::read(path, at, origin, reading);
-    let test = |(index, asked): (u32, Asked)| {
+    for (index, asked) in (0..).zip(asked) {
         let (draft, question) = drafted(index, asked, manner);
-        Test {
+        each(Test {
             question: Some(Arc::new(question)),
             ..reader.finish(default, draft)
-        }
-    };
-    (0..).zip(asked).map(test).collect()
+        });
+    }
 }
 
 /// A question as a test on its way, and as what it is.

@@ -6,8 +6,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::entry::Entry;
-use crate::problem::Findings;
+use crate::model::Findings;
+use crate::read::entry::Entry;
 
 const KEY: &str = "maxRetries";
 

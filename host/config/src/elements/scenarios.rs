@@ -3,18 +3,16 @@
 //! A part is a test that lacks something: it lies under the scenario's tests as `defaultTest`
 //! lies under it. Tests of a scenario are a conversation of their own, unless they say another.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::program;
 use super::test_case::{Draft, Form, TestReader};
 use super::test_sources::of_config;
-use crate::entry::Entry;
-use crate::files::without_scheme;
-use crate::node::Kind;
-use crate::plan::Test;
-use crate::references;
+use crate::plan::Tests;
+use crate::read::entry::Entry;
+use crate::read::files::without_scheme;
+use crate::read::node::Kind;
+use crate::read::references;
 
 pub(crate) const KNOWN: [&str; 3] = ["description", "config", "tests"];
 
@@ -23,8 +21,8 @@ pub(crate) fn read(
     roots: &[Entry<'_>],
     readers: &[TestReader<'_>],
     default: &Draft,
-) -> Vec<Arc<Test>> {
-    let mut found = Vec::new();
+    found: &mut Tests,
+) {
     let mut number = 0;
     for (root, tests) in roots.iter().zip(readers) {
         let Some(scenarios) = root.get("scenarios") else {
@@ -35,10 +33,9 @@ pub(crate) fn read(
             continue;
         }
         for entry in scenarios.items() {
-            one(&entry, &mut number, tests, default, &mut found);
+            one(&entry, &mut number, tests, default, found);
         }
     }
-    found
 }
 
 /// A scenario, or a file that is one or several.
@@ -47,7 +44,7 @@ fn one(
     number: &mut usize,
     tests: &TestReader<'_>,
     default: &Draft,
-    found: &mut Vec<Arc<Test>>,
+    found: &mut Tests,
 ) {
     let reading = tests.reading;
     let Some(text) = entry.text() else {
@@ -85,7 +82,7 @@ fn scenario(
     number: &mut usize,
     tests: &TestReader<'_>,
     default: &Draft,
-    found: &mut Vec<Arc<Test>>,
+    found: &mut Tests,
 ) {
     let findings = tests.reading.findings;
     if !entry.is_map() {
@@ -115,7 +112,7 @@ fn scenario(
         part.metadata
             .entry("conversationId")
             .or_insert_with(|| conversation.unwrap_or(Value::from(id)));
-        found.extend(of_config(&written, tests, &default.under(part)));
+        of_config(&written, tests, &default.under(part), found);
     }
 }
 

@@ -17,10 +17,9 @@ use super::providers::{self, Listed};
 use super::questions::{self, Manner};
 use super::test_case::{Draft, TestReader};
 use super::{Document, Reading};
-use crate::entry::Entry;
-use crate::plan::{Column, DeclaredLimit, LimitCounts, Position, Provider, QuestionBudget, Test};
-use crate::problem::did_you_mean;
-use crate::trust::Origin;
+use crate::model::{Origin, Position, did_you_mean};
+use crate::plan::{Column, DeclaredLimit, LimitCounts, Provider, QuestionBudget, Test, Tests};
+use crate::read::entry::Entry;
 
 pub(crate) const KNOWN: [&str; 6] = [
     "id",
@@ -98,37 +97,31 @@ pub(crate) fn tests(
     columns: &[Arc<Column>],
     readers: &[TestReader<'_>],
     default: &Draft,
-) -> Vec<Arc<Test>> {
-    let mut tests = Vec::new();
+    tests: &mut Tests,
+) {
     for task in tasks {
         let is_own = |column: &&Arc<Column>| Arc::ptr_eq(&column.provider, &task.provider);
         let own = columns.iter().filter(is_own);
         let own: Vec<u32> = own.map(|column| column.prompt_idx).collect();
         let reader = &readers[task.config];
-        let found = questions::of_file(
-            &task.file,
-            (&task.file_at, &Origin::Config),
-            &task.manner,
-            reader,
-            default,
-        );
-        tests.extend(found.into_iter().map(|test| {
-            Arc::new(Test {
-                columns: Some(own.clone()),
-                ..test
-            })
-        }));
+        let named = (&task.file_at, &Origin::Config);
+        questions::of_file(&task.file, named, &task.manner, reader, default, |test| {
+            let columns = Some(own.clone());
+            reader.keep(Test { columns, ..test }, tests);
+        });
     }
-    tests
 }
 
 /// Keeps tests that name no columns out of those of the tasks, which begin at `from`.
-pub(crate) fn confine(tests: &mut [Arc<Test>], from: usize, tasks: &[Task]) {
-    for test in tests.iter_mut().filter(|_| !tasks.is_empty()) {
-        if test.columns.is_none() {
-            Arc::make_mut(test).columns = Some((0..from as u32).collect());
-        }
+pub(crate) fn confine(tests: &mut Tests, from: usize, tasks: &[Task]) {
+    if tasks.is_empty() {
+        return;
     }
+    tests.retain_mut(|test| {
+        let all = || (0..from as u32).collect();
+        test.columns.get_or_insert_with(all);
+        true
+    });
 }
 
 struct Reader<'a> {
@@ -232,7 +225,7 @@ impl Reader<'_> {
         let Some(name) = entry.text() else {
             return providers::single(entry, self.reading, self.groups);
         };
-        let is = |one: &&Listed| providers::names(&one.provider).contains(&name);
+        let is = |one: &&Listed| one.provider.names().contains(&name);
         let mut named = self.listed.iter().filter(is);
         if let Some(one) = named.next() {
             return Some(one.provider.clone());

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::assertions::{AssertionReader, compared, threshold, when};
 use super::code::Use;
 use super::judges::{self, JudgeBook};
 use super::vars::{VarCollector, VarReader};
-use super::{Reading, code, names_match, prompts, providers, test_options};
-use crate::assertions::{AssertionReader, compared, threshold, when};
-use crate::entry::Entry;
+use super::{Reading, code, names_match, providers, test_options};
 use crate::environment;
-use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Position, Script, Test};
+use crate::model::{Position, Script};
+use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Test, Tests};
+use crate::read::entry::Entry;
 use crate::redacted::redacted;
 
 pub(crate) const KNOWN: [&str; 11] = [
@@ -317,7 +318,7 @@ impl<'a> TestReader<'a> {
         let json = merged.json();
         let (comparisons, assertions) = compared::split(merged.checks, self.reading);
         when::check(&assertions, self.reading.findings);
-        let test = Test {
+        Test {
             json,
             repeat: test_options::repeat(&merged.options).unwrap_or(self.repeat),
             columns,
@@ -340,16 +341,20 @@ impl<'a> TestReader<'a> {
             scoring: merged.code.scoring,
             question: None,
             at: merged.at,
-        };
-        if let Err(max) = self.vars.make_room(&test) {
+        }
+    }
+
+    /// Adds a test, unless all of them would take too much.
+    pub(crate) fn keep(&self, test: Test, tests: &mut Tests) {
+        let at = test.at.clone();
+        if let Err(max) = self.vars.make_room(tests.push(test)) {
             let max = max >> 20;
             let message = format!("the tests take more than {max} MiB of memory");
             let help = "run them in parts; variables that are large may be files. How much they may \
                         take grows with the size of what is read";
             let findings = self.reading.findings;
-            findings.stop(test.at.clone(), message, help);
+            findings.stop(at, message, help);
         }
-        test
     }
 
     /// The columns that a test's filters leave.
@@ -381,10 +386,10 @@ impl<'a> TestReader<'a> {
             }
         };
         narrow(&draft.providers, "provider", &|column| {
-            providers::names(&column.provider).map(str::to_owned)
+            column.provider.names().map(str::to_owned)
         });
         narrow(&draft.prompts, "prompt", &|column| {
-            prompts::names(&column.prompt).map(str::to_owned)
+            column.prompt.names().map(str::to_owned)
         });
         Some(
             (0..)

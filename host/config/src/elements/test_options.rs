@@ -8,37 +8,14 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::Reading;
-use crate::entry::Entry;
-use crate::files::{has_extension, without_scheme};
-use crate::plan::{CONVERSATION, TestTimeout};
-use crate::problem::Findings;
-use crate::trust::{TrustRequest, TrustSubject};
+use crate::model::{Findings, TrustRequest, TrustSubject};
+use crate::plan::{CONVERSATION, RUN_OPTIONS, TestTimeout};
+use crate::read::entry::Entry;
+use crate::read::files::{has_extension, without_scheme};
 
 /// Variables are what they say: no templates in them, no `file://`, no list that stands for one
 /// case each. For data that must not be read as anything but itself.
 pub(crate) const RAW_VARS: &str = "rawVars";
-
-/// Options that steer the run and are not for the provider.
-pub const RUN_OPTIONS: [&str; 18] = [
-    "prefix",
-    "suffix",
-    REPEAT,
-    "transform",
-    "postprocess",
-    "transformVars",
-    "storeOutputAs",
-    "provider",
-    "rubricPrompt",
-    "factuality",
-    "disableVarExpansion",
-    "disableConversationVar",
-    "disableDefaultAsserts",
-    RAW_VARS,
-    "runSerially",
-    "timeoutMs",
-    "delay",
-    "tools_json",
-];
 
 /// How often a test is sent.
 const REPEAT: &str = "repeat";

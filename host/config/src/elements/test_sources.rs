@@ -4,19 +4,17 @@
 //! stands. Trees of rows live only until their test is made.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::test_case::{Draft, Form, TestReader};
 use super::{Reading, program, questions};
-use crate::entry::Entry;
-use crate::files::{has_extension, malformed_at, without_scheme};
-use crate::json;
-use crate::node::{Kind, Mark, Node};
-use crate::plan::{Position, Test};
-use crate::references;
-use crate::trust::Origin;
+use crate::model::{Origin, Position};
+use crate::plan::{Test, Tests};
+use crate::read::entry::Entry;
+use crate::read::files::{has_extension, malformed_at, without_scheme};
+use crate::read::node::{Kind, Mark, Node};
+use crate::read::{json, references};
 
 mod csv;
 mod generated;
@@ -80,24 +78,27 @@ impl Tree {
     }
 }
 
-/// The tests that trees make, each with the reader of its config.
+/// Adds the tests that trees make, each with the reader of its config.
 pub(crate) fn of_trees(
     trees: &[Tree],
     readers: &[TestReader<'_>],
     default: &Draft,
-) -> Vec<Arc<Test>> {
-    let test = |tree: &Tree| {
-        let tests = readers.get(tree.config)?;
+    found: &mut Tests,
+) {
+    for tree in trees {
+        let Some(tests) = readers.get(tree.config) else {
+            continue;
+        };
         let entry = Entry {
             node: &tree.node,
             file: &tree.file,
             key: tree.key.clone(),
             origin: &tree.origin,
         };
-        let draft = tests.read(&entry, tree.form)?;
-        Some(Arc::new(tests.finish(default, draft)))
-    };
-    trees.iter().filter_map(test).collect()
+        if let Some(draft) = tests.read(&entry, tree.form) {
+            tests.keep(tests.finish(default, draft), found);
+        }
+    }
 }
 
 /// Reads the key of every config, with the reader that belongs to it. Where none has it, nor
@@ -106,8 +107,8 @@ pub(crate) fn read(
     roots: &[Entry<'_>],
     readers: &[TestReader<'_>],
     default: &Draft,
-) -> Vec<Arc<Test>> {
-    let mut found = Vec::new();
+    found: &mut Tests,
+) {
     let mut written = roots.iter().zip(readers);
     if written.all(|(root, _)| root.get("tests").or(root.get("scenarios")).is_none()) {
         if let (Some(root), Some(tests)) = (roots.first(), readers.first()) {
@@ -116,16 +117,15 @@ pub(crate) fn read(
                 key: "tests".to_owned(),
                 ..root.at()
             };
-            found.push(Arc::new(Test { at, ..empty }));
+            tests.keep(Test { at, ..empty }, found);
         }
-        return found;
+        return;
     }
     for (root, tests) in roots.iter().zip(readers) {
         if let Some(entry) = root.get("tests") {
-            found.extend(of_config(&entry, tests, default));
+            of_config(&entry, tests, default, found);
         }
     }
-    found
 }
 
 /// One `tests` key: a list, or a single source.
@@ -133,26 +133,27 @@ pub(crate) fn of_config(
     entry: &Entry<'_>,
     tests: &TestReader<'_>,
     default: &Draft,
-) -> Vec<Arc<Test>> {
-    let mut found = Vec::new();
+    found: &mut Tests,
+) {
+    let before = found.len();
     let findings = tests.reading.findings;
     walk(entry, tests.reading, &mut |one| match one {
         _ if findings.has_stopped() => {}
         Found::Test(entry, form) => {
             if let Some(draft) = tests.read(entry, form) {
-                found.push(Arc::new(tests.finish(default, draft)));
+                tests.keep(tests.finish(default, draft), found);
             }
         }
         Found::Questions(path, at, origin) => {
-            let questions = questions::tests(path, (at, origin), tests, default);
-            found.extend(questions.into_iter().map(Arc::new));
+            questions::tests(path, (at, origin), tests, default, |test| {
+                tests.keep(test, found);
+            });
         }
     });
-    if entry.is_list() && found.is_empty() && tests.reading.findings.is_clean() {
+    if entry.is_list() && found.len() == before && tests.reading.findings.is_clean() {
         let findings = tests.reading.findings;
         findings.error(entry.at(), "there are no tests in the list");
     }
-    found
 }
 
 /// Hands everything under one `tests` key to `each`.
@@ -233,7 +234,7 @@ impl Sources<'_, '_> {
         let (at, files, findings) = (&named.at(), reading.files, reading.findings);
         let is_tree = has_extension(path, &["yaml", "yml", "json"]);
         let holds_data = !extra.trusts && !has_extension(path, &["yaml", "yml"]);
-        let origin = &named.origin.of_named(path, holds_data, files);
+        let origin = &files.origin_of(path, holds_data, named.origin);
         if sheet::is_spreadsheet(path) {
             if let Some(table) = sheet::read(path, at, named.origin, reading) {
                 csv::tests(path, table, reading, &mut |test| {
@@ -292,9 +293,9 @@ impl Sources<'_, '_> {
 }
 
 /// A key of a tree that is made, not read.
-fn key(name: &str, mark: Mark, node: Node) -> (crate::node::Key, Node) {
+fn key(name: &str, mark: Mark, node: Node) -> (crate::read::node::Key, Node) {
     (
-        crate::node::Key {
+        crate::read::node::Key {
             name: name.to_owned(),
             mark,
         },

@@ -12,12 +12,11 @@ use serde_json::{Map, Value};
 
 use super::code::Use;
 use super::{Reading, code, program};
-use crate::entry::Entry;
-use crate::files::{has_extension, is_pattern, without_scheme};
-use crate::node::{Kind, Node};
-use crate::plan::{Position, Test, VarFiles};
-use crate::trust::Origin;
-use crate::weight;
+use crate::model::{Origin, Position};
+use crate::plan::{VarFiles, weight};
+use crate::read::entry::Entry;
+use crate::read::files::{has_extension, is_pattern, without_scheme};
+use crate::read::node::{Kind, Node};
 
 mod media;
 
@@ -59,9 +58,9 @@ impl<'a> VarReader<'a> {
         self.collector.files.borrow()
     }
 
-    /// Counts a test that was made; how much all of them may take, if that is less.
-    pub(crate) fn make_room(&self, test: &Test) -> Result<(), usize> {
-        let weight = self.collector.tests.get() + weight::of_test(test);
+    /// Counts what a test takes; how much all of them may take, if that is less.
+    pub(crate) fn make_room(&self, weight: usize) -> Result<(), usize> {
+        let weight = self.collector.tests.get() + weight;
         self.collector.tests.set(weight);
         let max = weight::max_of_tests(self.reading.files.read.bytes());
         if weight <= max { Ok(()) } else { Err(max) }
@@ -136,9 +135,8 @@ impl<'a> VarReader<'a> {
             let Some(mut node) = tree else {
                 continue;
             };
-            let origin = entry
-                .origin
-                .of_named(&path, has_extension(&path, &["json"]), &files);
+            let holds_data = has_extension(&path, &["json"]);
+            let origin = files.origin_of(&path, holds_data, entry.origin);
             let declared = self.reading.declared;
             if !origin.is_data() && !declared.fill(&mut node, &path, findings) {
                 continue;

@@ -12,8 +12,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{Declared, Field, Part, is_variable, may_keep, reads};
-use crate::plan::Position;
-use crate::problem::{Findings, LoadError, Problem, Warning, did_you_mean};
+use crate::model::{Findings, LoadError, Position, Problem, Warning, did_you_mean};
 use crate::redacted::{HIDDEN, is_secret_variable};
 use crate::template::{Template, tolerates_nothing};
 

@@ -8,9 +8,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Chosen, Filters, Narrowing, Pattern};
-use crate::elements::{prompts, providers};
-use crate::plan::{Column, Test};
-use crate::problem::Findings;
+use crate::model::Findings;
+use crate::plan::Column;
 
 /// How many names a message lists.
 const NAMED: usize = 10;
@@ -22,7 +21,7 @@ pub(super) fn choose(filters: &Filters, chosen: &mut Chosen, findings: &Findings
     }
     let mut wanted = vec![true; chosen.columns.len()];
     if let Some(pattern) = &filters.prompts {
-        let names = |column: &Column| prompts::names(&column.prompt).map(str::to_owned);
+        let names = |column: &Column| column.prompt.names().map(str::to_owned);
         let filter = format!("--filter-prompts {pattern}");
         narrow(
             chosen,
@@ -34,7 +33,7 @@ pub(super) fn choose(filters: &Filters, chosen: &mut Chosen, findings: &Findings
         )?;
     }
     if let Some(pattern) = &filters.providers {
-        let names = |column: &Column| providers::names(&column.provider).map(str::to_owned);
+        let names = |column: &Column| column.provider.names().map(str::to_owned);
         let filter = format!("--filter-providers {pattern}");
         narrow(
             chosen,
@@ -125,11 +124,9 @@ fn renumber(chosen: &mut Chosen, wanted: &[bool]) {
     };
     chosen.columns = chosen.columns.iter().filter_map(number).collect();
     chosen.tests.retain_mut(|test| {
-        if test.columns.is_none() {
+        let Some(columns) = test.columns.take() else {
             return true;
-        }
-        let test: &mut Test = Arc::make_mut(test);
-        let columns = test.columns.take().unwrap_or_default();
+        };
         let had_none = columns.is_empty();
         let columns: Vec<u32> = columns
             .into_iter()

@@ -3,10 +3,8 @@
 //! A test without a description never does, as in promptfoo. Rows of CSV files have one
 //! (`Row #3`) unless they say their own.
 
-use std::sync::Arc;
-
 use super::Pattern;
-use crate::plan::Test;
+use crate::plan::{Test, Tests};
 
 /// Whether a test is meant.
 pub(super) fn matches(test: &Test, pattern: &Pattern) -> bool {
@@ -15,18 +13,16 @@ pub(super) fn matches(test: &Test, pattern: &Pattern) -> bool {
 }
 
 /// What to say when none is.
-pub(super) fn help(tests: &[Arc<Test>]) -> String {
-    let described: Vec<&str> = tests
-        .iter()
-        .filter_map(|test| test.description.as_deref())
-        .collect();
-    match described.first() {
+pub(super) fn help(tests: &Tests) -> String {
+    let described = tests.models().filter(|test| test.description.is_some());
+    let first = tests.iter().find_map(|test| test.description.clone());
+    match first {
         None => {
             "no test has a `description`, which is what the pattern is looked for in".to_owned()
         }
         Some(first) => format!(
             "{} of the tests have a `description`; the first is '{first}'",
-            described.len()
+            described.count()
         ),
     }
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde_json::{Map, Number, Value};
 use sha2::{Digest, Sha256};
 
-use crate::plan::{Test, VarFiles};
+use crate::plan::{Tests, VarFiles};
 
 /// A case of a former run.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -67,7 +67,7 @@ impl FormerCases {
     }
 
     /// Leaves the tests, and of each test the combinations, that the former run has.
-    pub(super) fn retain(&self, tests: &mut Vec<Arc<Test>>, files: &VarFiles) {
+    pub(super) fn retain(&self, tests: &mut Tests, files: &VarFiles) {
         tests.retain_mut(|test| {
             let all = test.axes.combinations().unwrap_or(0);
             let has = |index: &u64| {
@@ -77,7 +77,7 @@ impl FormerCases {
             let matching: Arc<[u64]> = (0..all).filter(has).collect();
             let any = !matching.is_empty();
             if (matching.len() as u64) < all {
-                Arc::make_mut(test).combinations = Some(matching);
+                test.combinations = Some(matching);
             }
             any
         });

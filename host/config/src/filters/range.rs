@@ -6,11 +6,8 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
-use crate::entry::Entry;
-use crate::plan::Test;
-use crate::problem::Findings;
+use crate::plan::Tests;
 
 /// Numbers of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,9 +64,9 @@ impl fmt::Display for TestRange {
 
 impl TestRange {
     /// Leaves the tests that are in it.
-    pub(super) fn cut(self, tests: &mut Vec<Arc<Test>>) {
-        tests.truncate(self.end.unwrap_or(usize::MAX));
-        tests.drain(..self.start.min(tests.len()));
+    pub(super) fn cut(self, tests: &mut Tests) {
+        let range = self.start..self.end.unwrap_or(usize::MAX);
+        tests.keep(|index| range.contains(&index));
     }
 }
 
@@ -77,17 +74,6 @@ impl TestRange {
 pub(super) fn help(count: usize) -> String {
     let last = count.saturating_sub(1);
     format!("the tests are numbered from 0 to {last}")
-}
-
-/// `filterRange` of the sections of a config, the first that has it.
-pub(crate) fn written(sections: &[Entry<'_>], findings: &Findings) -> Option<TestRange> {
-    let entry = sections
-        .iter()
-        .find_map(|section| section.get("filterRange"))?;
-    let parsed = entry.want_text(findings)?.parse();
-    parsed
-        .map_err(|error: RangeError| findings.error(entry.at(), error.to_string()))
-        .ok()
 }
 
 #[cfg(test)]

@@ -7,9 +7,8 @@
 //! without a seed makes one up and says it: a plan depends on nothing but its input.
 
 use std::fmt;
-use std::sync::Arc;
 
-use crate::plan::Test;
+use crate::plan::Tests;
 
 /// How many, and the seed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,10 +29,9 @@ impl fmt::Display for Sample {
 
 impl Sample {
     /// Leaves the drawn ones.
-    pub(super) fn draw(&self, tests: &mut Vec<Arc<Test>>) {
+    pub(super) fn draw(&self, tests: &mut Tests) {
         let wanted = drawn(self.count, tests.len(), &self.seed);
-        let mut wanted = wanted.into_iter();
-        tests.retain(|_| wanted.next() == Some(true));
+        tests.keep(|index| wanted[index]);
     }
 }
 

@@ -3,10 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::LoadRequest;
-use crate::files::{Files, FilesRead, has_extension, is_pattern};
-use crate::plan::Position;
-use crate::problem::{Findings, Problem};
-use crate::trust::Origin;
+use crate::model::{Findings, Origin, Position, Problem};
+use crate::read::files::{Files, FilesRead, has_extension, is_pattern};
 
 /// Names that a folder's config may have, in the order of looking.
 pub const DEFAULT_NAMES: [&str; 3] = [

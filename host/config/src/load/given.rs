@@ -8,36 +8,11 @@
 use std::path::{Path, PathBuf};
 
 use super::{LoadRequest, Source};
-use crate::entry::Entry;
-use crate::files::{Files, has_extension};
-use crate::node::{Key, Kind, Mark, Node};
-use crate::plan::Position;
-use crate::problem::Findings;
-use crate::trust::Origin;
-
-/// What messages call the config that flags make.
-const COMMAND_LINE: &str = "command line";
-
-/// Whether a text was typed by the person; what stands in a file has a line.
-pub(crate) fn is_typed(at: &Position) -> bool {
-    at.line == 0 && at.file.as_os_str() == COMMAND_LINE
-}
-
-/// Flags that stand for keys of a config; each replaces the config's own.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Given {
-    /// `--prompts`: files, patterns or texts.
-    pub prompts: Vec<String>,
-    /// `--providers`: ids, files, or labels and ids of the config's providers.
-    pub providers: Vec<String>,
-    /// `--tests`, `--vars`: a file or pattern.
-    pub tests: Option<String>,
-    /// `--model-outputs`: a JSON list of outputs that are graded as they are; then there are
-    /// no prompts, providers and tests but those made of it.
-    pub model_outputs: Option<PathBuf>,
-    /// `--assertions`: a list of assertions for every output.
-    pub assertions: Option<PathBuf>,
-}
+use crate::model::{COMMAND_LINE, Findings, Origin, Position};
+use crate::overrides::Given;
+use crate::read::entry::Entry;
+use crate::read::files::{Files, has_extension};
+use crate::read::node::{Key, Kind, Mark, Node};
 
 impl Given {
     /// Whether a run can be made of them alone.

@@ -33,6 +33,7 @@ impl Plan {
             plan: self,
             alone,
             test: 0,
+            current: None,
             repeat: 0,
             combination: 0,
             column: 0,
@@ -46,14 +47,14 @@ impl Plan {
     /// How many cases there are, without making them.
     pub fn case_count(&self) -> u64 {
         self.tests
-            .iter()
+            .models()
             .map(|test| rows(test) * self.column_count(test))
             .sum()
     }
 
     /// How many rows the results have: cases over columns.
     pub fn row_count(&self) -> u64 {
-        self.tests.iter().map(|test| rows(test)).sum()
+        self.tests.models().map(rows).sum()
     }
 
     /// A column, as the test has it: a provider of its own answers in place of the column's, whose
@@ -105,6 +106,8 @@ pub struct Cases<'a> {
     /// Only tests whose cases run alone, or only the others.
     alone: Option<bool>,
     test: usize,
+    /// The test at that place.
+    current: Option<Arc<Test>>,
     repeat: u32,
     /// Position among the combinations that run.
     combination: u64,
@@ -121,7 +124,10 @@ pub struct Cases<'a> {
 
 impl Cases<'_> {
     /// Goes past the current test if it is not wanted.
-    fn skip_unwanted(&mut self, test: &Test) -> bool {
+    fn skip_unwanted(&mut self) -> bool {
+        let Some(test) = self.plan.tests.model(self.test) else {
+            return false;
+        };
         let order = self.plan.order.as_ref();
         let is_alone = order.is_some_and(|order| order.is_alone(self.test));
         let skips = self.alone.is_some_and(|wanted| wanted != is_alone);
@@ -145,6 +151,7 @@ impl Cases<'_> {
         if self.repeat == test.repeat {
             self.repeat = 0;
             self.test += 1;
+            self.current = None;
         }
     }
 }
@@ -155,16 +162,19 @@ impl Iterator for Cases<'_> {
     fn next(&mut self) -> Option<Case> {
         loop {
             let plan = self.plan;
-            let test = plan.tests.get(self.test)?;
-            if self.skip_unwanted(test) {
+            if self.skip_unwanted() {
                 continue;
             }
+            let test = match &self.current {
+                Some(test) => test.clone(),
+                None => self.current.insert(plan.tests.get(self.test)?).clone(),
+            };
             let prompt_idx = match &test.columns {
                 Some(columns) => columns.get(self.column).copied(),
                 None => (self.column < self.plan.columns.len()).then_some(self.column as u32),
             };
             let Some(prompt_idx) = prompt_idx else {
-                self.next_row(test);
+                self.next_row(&test);
                 continue;
             };
             self.column += 1;
@@ -195,7 +205,6 @@ impl Iterator for Cases<'_> {
                     prompt_idx,
                 },
                 repeat_index: self.repeat,
-                test: test.clone(),
                 vars: vars.clone(),
                 scope: vars.clone(),
                 refused: refused.clone(),
@@ -203,7 +212,8 @@ impl Iterator for Cases<'_> {
                 late_vars: late_vars.clone(),
                 results: (!filters.is_empty()).then(|| Arc::new(Results::new(filters.clone()))),
                 needs: needs.map(Arc::new),
-                column: self.plan.column(test, prompt_idx),
+                column: self.plan.column(&test, prompt_idx),
+                test,
             });
         }
     }

@@ -60,6 +60,6 @@ impl Test {
 impl Plan {
     /// Whether any test compares the answers of its columns.
     pub fn compares(&self) -> bool {
-        self.tests.iter().any(|test| !test.comparisons.is_empty())
+        self.tests.models().any(|test| !test.comparisons.is_empty())
     }
 }

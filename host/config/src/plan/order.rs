@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Assertion, Column, Script, Test};
+use super::{Assertion, Column, Script, Test, Tests};
 use crate::template::{Prepared, Template, is_plain, text_of};
 
 /// The variable that holds a conversation's earlier turns.
@@ -101,10 +101,10 @@ struct TestOrder {
 
 impl Order {
     /// `None` where no case has to wait for another.
-    pub(crate) fn new(columns: &[Arc<Column>], tests: &[Arc<Test>]) -> Option<Self> {
-        let register = |test: &Arc<Test>| Some(test.options.get("storeOutputAs")?.as_str()?.into());
-        let registers: BTreeSet<Arc<str>> = tests.iter().filter_map(register).collect();
-        let framed = tests.iter().any(|test| converses_around(test));
+    pub(crate) fn new(columns: &[Arc<Column>], tests: &Tests) -> Option<Self> {
+        let register = |test: &Test| Some(test.options.get("storeOutputAs")?.as_str()?.into());
+        let registers: BTreeSet<Arc<str>> = tests.models().filter_map(register).collect();
+        let framed = tests.models().any(converses_around);
         let columns: Vec<ColumnOrder> = columns
             .iter()
             .map(|column| {
@@ -116,16 +116,17 @@ impl Order {
                 }
             })
             .collect();
-        let tests: Vec<TestOrder> = tests
-            .iter()
-            .map(|test| TestOrder::new(test, &registers))
-            .collect();
         let ties = !registers.is_empty()
             || columns.iter().any(|column| column.converses)
-            || tests.iter().any(|test| test.alone || test.turn.is_some());
-        ties.then_some(Self {
+            || tests
+                .models()
+                .any(|test| runs_alone(test) || turn(test).is_some());
+        ties.then(|| Self {
             columns,
-            tests,
+            tests: tests
+                .iter()
+                .map(|test| TestOrder::new(&test, &registers))
+                .collect(),
             registers,
         })
     }
@@ -172,7 +173,6 @@ impl Order {
 impl TestOrder {
     fn new(test: &Test, registers: &BTreeSet<Arc<str>>) -> Self {
         let option = |key: &str| test.options.get(key);
-        let is_on = |key: &str| option(key) == Some(&Value::Bool(true));
         let mut read = BTreeSet::new();
         if !registers.is_empty() {
             test.vars
@@ -205,22 +205,18 @@ impl TestOrder {
             }
         }
         Self {
-            alone: is_on("runSerially"),
+            alone: runs_alone(test),
             conversation: test
                 .metadata
                 .get("conversationId")
                 .map(|id| text_of(id).into()),
-            apart: is_on("disableConversationVar"),
+            apart: is_on(test, "disableConversationVar"),
             of_data: test.is_data,
             reads: among(registers, &read),
             writes: option("storeOutputAs")
                 .and_then(Value::as_str)
                 .map(Arc::from),
-            turn: test
-                .question
-                .as_ref()
-                .filter(|question| question.in_turn)
-                .map(|question| question.task.clone()),
+            turn: turn(test).cloned(),
         }
     }
 }
@@ -270,6 +266,20 @@ impl fmt::Display for Order {
             parts.join("; ")
         )
     }
+}
+
+fn is_on(test: &Test, option: &str) -> bool {
+    test.options.get(option) == Some(&Value::Bool(true))
+}
+
+fn runs_alone(test: &Test) -> bool {
+    is_on(test, "runSerially")
+}
+
+/// The task of a question that is asked after the one before it.
+fn turn(test: &Test) -> Option<&Arc<str>> {
+    let question = test.question.as_ref().filter(|question| question.in_turn);
+    question.map(|question| &question.task)
 }
 
 fn count(number: usize, noun: &str) -> String {

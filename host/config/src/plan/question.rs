@@ -55,7 +55,7 @@ impl Plan {
     /// Every task in every column that it runs in, in the order of the tests.
     pub fn tasks(&self) -> Vec<PlannedTask> {
         let mut tasks: Vec<PlannedTask> = Vec::new();
-        for test in &self.tests {
+        for test in self.tests.models() {
             let Some(question) = &test.question else {
                 continue;
             };

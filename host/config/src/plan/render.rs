@@ -6,8 +6,7 @@ use serde_json::{Map, Value};
 
 use super::order::template_names;
 use super::variables::{TooMuch, fill_late};
-use super::{Assertion, Case, FilterCall, Rendered};
-use crate::chat;
+use super::{Assertion, Case, FilterCall, Rendered, chat};
 use crate::template::{Prepared, RenderError, Results, render_once};
 
 /// Bytes of a name that a template makes.

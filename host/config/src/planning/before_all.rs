@@ -15,10 +15,9 @@ use serde_json::{Map, Value, json};
 use crate::elements::test_case::Form;
 use crate::elements::test_sources::{Found, Tree, walk};
 use crate::elements::{Document, last};
-use crate::node::{Key, Kind, Mark, Node};
-use crate::plan::{Extension, Hook, Position};
-use crate::trust::{Origin, TrustRequest, TrustSubject};
-use crate::weight;
+use crate::model::{Origin, Position, TrustRequest, TrustSubject};
+use crate::plan::{Extension, Hook, weight};
+use crate::read::node::{Key, Kind, Mark, Node};
 
 /// Keys of a suite that a hook may change, beside its tests.
 const KEYS: [&str; 4] = ["prompts", "scenarios", "defaultTest", "derivedMetrics"];

@@ -9,17 +9,17 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use crate::plan::{CONVERSATION, Column, Prompt, Test};
-use crate::problem::{Findings, did_you_mean};
+use crate::model::{Findings, did_you_mean};
+use crate::plan::{CONVERSATION, Column, Prompt, Tests};
 use crate::template::{Piece, Template, pieces, tolerates_nothing, words};
 
 /// Names that no test has to set.
 const GIVEN: [&str; 3] = ["env", "range", CONVERSATION];
 
 /// Warns once of each name, where the first prompt that prints it stands.
-pub(super) fn warn(columns: &[Arc<Column>], tests: &[Arc<Test>], findings: &Findings) {
+pub(super) fn warn(columns: &[Arc<Column>], tests: &Tests, findings: &Findings) {
     let mut set: BTreeSet<&str> = BTreeSet::new();
-    for test in tests {
+    for test in tests.models() {
         set.extend(test.vars.keys().map(String::as_str));
         // A register is a variable of the tests after it.
         let register = test.options.get("storeOutputAs");

@@ -87,7 +87,7 @@ fn the_later_config_decides_what_does_not_add_up() {
         (Some(2), Some(1))
     );
     assert_eq!(folder.texts(), ["ab", "ab"]);
-    assert_eq!(plan.tests[0].assertions.len(), 2);
+    assert_eq!(plan.tests.get(0).expect("a test").assertions.len(), 2);
 }
 
 #[test]

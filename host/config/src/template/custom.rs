@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value as Json;
 
-use crate::plan::Script;
+use crate::model::Script;
 
 /// Calls of filters that one case may make. Each is a call of a guest.
 const MAX_CALLS: usize = 1_000;

@@ -12,7 +12,7 @@ use runner_template::{indented, plain_numbers};
 use serde_json::{Map, Value as Json};
 
 use super::{MAX_TEXT, RenderError, Results, Template, apart, is_plain};
-use crate::yaml;
+use crate::read::yaml;
 
 /// A text, cut up and compiled.
 #[derive(Debug)]

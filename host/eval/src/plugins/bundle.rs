@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use runner_config::plan::Plan;
+use runner_config::plan::{Plan, Test};
 use runner_sandbox::Plugin;
 use serde::{Deserialize, Serialize};
 
@@ -111,7 +111,7 @@ pub(super) struct Names<'a> {
 
 impl<'a> Names<'a> {
     pub(super) fn of(plan: &'a Plan) -> Self {
-        let assertions = || plan.tests.iter().flat_map(|test| test.assertions());
+        let assertions = || plan.tests.models().flat_map(Test::assertions);
         let judges = assertions().flat_map(|one| one.judges.all());
         let judges = judges
             .chain(plan.own_providers())

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use runner_config::plan::{Assertion, JudgeId, MAX_SCORE, Plan, Provider};
+use runner_config::plan::{Assertion, JudgeId, MAX_SCORE, Plan, Provider, Test};
 use runner_gateway::Origin;
 use serde_json::{Value, json};
 use url::Url;
@@ -121,17 +121,24 @@ pub(super) fn bind_graders(
             Err(error) => errors.push(error),
         }
     }
-    let values = assertions(plan)
-        .filter_map(|assertion| bad_value(assertion, graders.get(&assertion.kind)?));
-    errors.extend(values);
-    let unreachable = assertions(plan).filter_map(|it| not_granted(it, graders.get(&it.kind)?));
-    errors.extend(unreachable.take(1));
+    let mut unreachable = None;
+    for test in plan.tests.iter() {
+        for assertion in test.assertions() {
+            let Some(grader) = graders.get(&assertion.kind) else {
+                continue;
+            };
+            errors.extend(bad_value(assertion, grader));
+            unreachable = unreachable.or_else(|| not_granted(assertion, grader));
+        }
+    }
+    errors.extend(unreachable);
     graders
 }
 
-/// Every assertion of the plan, members of sets included.
+/// Every assertion of the plan, members of sets included; those of tests that are alike, as the
+/// first of them has it.
 fn assertions(plan: &Plan) -> impl Iterator<Item = &Assertion> {
-    plan.tests.iter().flat_map(|test| test.assertions())
+    plan.tests.models().flat_map(Test::assertions)
 }
 
 /// A value that its type's schema refuses. Templates are checked when they have values.

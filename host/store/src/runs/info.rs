@@ -118,14 +118,3 @@ pub struct RunHead {
     /// The seed of everything random.
     pub seed: u64,
 }
-
-/// A run among several that could be meant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunRef {
-    /// Its id.
-    pub id: String,
-    /// When it began: milliseconds since 1970-01-01T00:00:00Z.
-    pub created_at_ms: i64,
-    /// The description in the config.
-    pub description: Option<String>,
-}

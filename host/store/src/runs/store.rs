@@ -11,9 +11,9 @@ use super::reopen::ReopenedRun;
 use super::rows::{self, Rows};
 use super::schema::RUNS;
 use super::writer::{Run, RunWriter};
-use super::{NewRun, Outcome, OutcomeCounts, Row, RunHead, RunInfo, RunRef, RunState};
+use super::{NewRun, Outcome, OutcomeCounts, Row, RunHead, RunInfo, RunState};
 use crate::database::{Database, OpenOptions, Purpose};
-use crate::error::StoreError;
+use crate::error::{RunRef, StoreError};
 
 /// Runs that an ambiguous prefix is answered with.
 const CANDIDATES: u32 = 10;

@@ -9,17 +9,18 @@ use runner_eval::trust::Need;
 use runner_gateway::Exchanges;
 use serde_json::Value;
 
-use super::super::{Setting, config};
+use super::super::{Setting, shown_plan};
 use super::planned::{Unplanned, agreed_plan, consent, consented, plan, refused, request};
 use super::session::Session;
 use super::watch::Touched;
 use super::{inputs, runtime};
 use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs, TrustFlags};
 use crate::consent::{Asking, Consent, How, More, Purpose, Unseen, told};
-use crate::exit::{Policy, SUCCESS, USAGE};
+use crate::exit::{SUCCESS, USAGE};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::stdout;
+use crate::verdict::Policy;
 use crate::visible;
 
 /// Finds all that `eval` with these flags would find before its first case; gives the plan as
@@ -49,7 +50,7 @@ pub(in crate::commands) fn check(arguments: &Eval, setting: &Setting) -> Result<
     Output::prepare(&plan.output_paths, session.eval.csv_raw)?;
     // A database that is there is tried, too; none is made.
     setting.existing_store()?;
-    let shown = config::shown(plan, settled.plugins());
+    let shown = shown_plan::shown(plan, settled.plugins());
     Ok(runner_eval::without_secrets(plan, shown))
 }
 

@@ -17,18 +17,8 @@ use serde::de::{
 };
 use serde_json::Value;
 
-use super::row;
+use super::{Unreadable, row};
 use crate::output::ColumnRecord;
-
-/// Why a file can't be imported.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Unreadable(pub(super) String);
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// What kind of file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

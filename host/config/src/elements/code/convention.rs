@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::plan::{Code, Script};
+use crate::model::{Code, Script};
 
 /// What a file of code is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

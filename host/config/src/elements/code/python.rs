@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::files::tidy;
+use crate::read::files::tidy;
 
 /// One import.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::AbsentLanguage;
 use crate::fixture::Folder;
-use crate::plan::{Check, Code, Script};
+use crate::model::{Code, Script};
+use crate::plan::Check;
 
 fn graded_by(value: &str) -> Folder {
     Folder::new(&format!(
@@ -14,7 +15,7 @@ fn graded_by(value: &str) -> Folder {
 
 fn script(folder: &Folder) -> Arc<Script> {
     let plan = folder.plan();
-    let Check::One(assertion) = &plan.tests[0].assertions[0] else {
+    let Check::One(assertion) = &plan.tests.get(0).expect("a test").assertions[0] else {
         panic!("no set here");
     };
     assertion.script.clone().expect("a file of code")
@@ -191,7 +192,7 @@ fn code_of_options_providers_and_prompts_is_read() {
         }) => text.clone(),
         _ => panic!("no inline code"),
     };
-    let test = &plan.tests[0];
+    let test = &plan.tests.get(0).expect("a test");
     assert_eq!(inline(&test.transform), "three");
     assert_eq!(inline(&test.transform_vars), "two");
     assert!(test.scoring.is_some());
@@ -242,7 +243,7 @@ fn a_python_file_means_the_function_of_its_use() {
         Code::File { entry, .. } => entry.clone(),
         Code::Inline { .. } => panic!("no file"),
     };
-    let test = &plan.tests[0];
+    let test = &plan.tests.get(0).expect("a test");
     let assertion = &test.assertions[0].members()[0];
     let entries = [
         entry(plan.columns[0].prompt.code.as_ref()),

@@ -14,7 +14,8 @@ fn asked(plan: &Plan) -> Vec<String> {
     let id = |judge: Option<JudgeId>| {
         judge.map_or("-", |judge| plan.judges[judge.0 as usize].id.as_str())
     };
-    let assertions = plan.tests.iter().flat_map(|test| &test.assertions);
+    let tests: Vec<_> = plan.tests.iter().collect();
+    let assertions = tests.iter().flat_map(|test| &test.assertions);
     assertions
         .flat_map(Check::members)
         .map(|one| {
@@ -100,7 +101,7 @@ fn knobs_beside_the_type_are_the_graders_and_files_are_read() {
     .file("r.txt", "judge {{output}}\n")
     .file("r.json", "[{\"role\": \"user\"}]");
     let plan = folder.plan();
-    let test = &plan.tests[0];
+    let test = &plan.tests.get(0).expect("a test");
     let knobs = &test.assertions[0].members()[0].knobs;
     assert_eq!(knobs["votes"], 3);
     assert_eq!(knobs["rubricPrompt"], "judge {{output}}");

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use crate::entry::Entry;
-use crate::problem::Findings;
+use crate::model::Findings;
+use crate::read::entry::Entry;
 
 /// More than any quota that is sold, and exact in every number format that a config may have.
 const MAX_CAPACITY: u64 = 1_000_000_000_000_000;

@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use super::{Draft, PROGRAMS, Reading, has_extension, without_scheme};
-use crate::csv_rows::Blanks;
-use crate::files::{malformed_at, parse_tree};
-use crate::node::{Kind, Node};
-use crate::plan::Position;
+use crate::model::{Origin, Position};
+use crate::read::csv_rows::Blanks;
+use crate::read::files::{malformed_at, parse_tree};
+use crate::read::node::{Kind, Node};
 use crate::template::is_plain;
-use crate::trust::Origin;
 
 /// How many files one file may name, one inside the other.
 const MAX_NESTING: usize = 8;
@@ -39,7 +38,7 @@ pub(super) fn read(
     };
     let texts: Vec<(String, Option<String>, u32)> = if has_extension(path, &["json", "yaml", "yml"])
     {
-        let origin = origin.of_named(path, false, reading.files);
+        let origin = reading.files.origin_of(path, false, origin);
         let texts = tree(path, &text, &origin, reading).into_iter();
         texts.map(|text| (text, None, 1)).collect()
     } else if has_extension(path, &["jsonl"]) {
@@ -103,7 +102,7 @@ fn lines(text: &str) -> Vec<(String, Option<String>, u32)> {
 
 /// A column `prompt`, perhaps a column `label`; without a delimiter, one prompt a line.
 fn csv(path: &Path, text: &str, reading: Reading<'_>) -> Vec<(String, Option<String>, u32)> {
-    let delimiter = crate::csv_rows::delimiter(reading.process, reading.findings);
+    let delimiter = crate::read::csv_rows::delimiter(reading.process, reading.findings);
     if !text.contains(char::from(delimiter)) {
         let mut lines = lines(text);
         if lines.first().is_some_and(|(line, ..)| line == "prompt") {
@@ -111,7 +110,8 @@ fn csv(path: &Path, text: &str, reading: Reading<'_>) -> Vec<(String, Option<Str
         }
         return lines;
     }
-    let Some(table) = crate::csv_rows::read(path, text, Blanks::Trimmed, reading) else {
+    let with = (reading.process, reading.findings);
+    let Some(table) = crate::read::csv_rows::read(path, text, Blanks::Trimmed, with) else {
         return Vec::new();
     };
     let column = |name: &str| table.headers.iter().position(|header| header == name);
@@ -126,7 +126,7 @@ fn csv(path: &Path, text: &str, reading: Reading<'_>) -> Vec<(String, Option<Str
         return Vec::new();
     };
     let label = column("label");
-    let row = |row: crate::csv_rows::Row| {
+    let row = |row: crate::read::csv_rows::Row| {
         let label = label
             .and_then(|label| row.cells.get(label))
             .filter(|label| !label.is_empty());

@@ -2,8 +2,9 @@
 //!
 //! It is the same if all that it is asked with is, wherever it stands and whoever wrote it.
 
-use super::{Listed, names};
-use crate::plan::{Position, Provider};
+use super::Listed;
+use crate::model::Position;
+use crate::plan::Provider;
 use crate::several::{self, Repeated, Said};
 
 impl Repeated for Listed {
@@ -42,7 +43,7 @@ impl Repeated for Listed {
     }
 
     fn name(&self) -> String {
-        format!("the provider '{}'", names(&self.provider)[0])
+        format!("the provider '{}'", self.provider.names()[0])
     }
 
     fn at(&self) -> &Position {

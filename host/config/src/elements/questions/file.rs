@@ -7,11 +7,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::elements::Reading;
-use crate::entry::Entry;
-use crate::node::Kind;
-use crate::plan::Position;
-use crate::problem::Findings;
-use crate::trust::Origin;
+use crate::model::{Findings, Origin, Position};
+use crate::read::entry::Entry;
+use crate::read::node::Kind;
 
 const KNOWN: [&str; 2] = ["version", "questions"];
 const KNOWN_OF_QUESTION: [&str; 4] = ["id", "question", "answers", "correct_answers"];

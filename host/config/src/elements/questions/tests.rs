@@ -33,8 +33,13 @@ fn wrong(set: &str) -> Vec<String> {
     folder(set).problems().iter().map(cut).collect()
 }
 
-fn question(plan: &Plan, test: usize) -> &Question {
-    plan.tests[test].question.as_deref().unwrap()
+fn question(plan: &Plan, test: usize) -> Arc<Question> {
+    plan.tests
+        .get(test)
+        .expect("a test")
+        .question
+        .clone()
+        .unwrap()
 }
 
 #[test]
@@ -49,15 +54,21 @@ fn a_set_is_tests_with_the_built_in_prompt() {
     let expected = ["capital", "question 1"];
     assert_eq!(names, expected.map(|text| Some(text.to_owned())));
     assert_eq!(plan.columns[0].prompt.label, "question");
-    assert_eq!(plan.tests[0].metadata["question"], "capital");
-    assert_eq!(plan.tests[1].metadata["question"], "question 1");
+    assert_eq!(
+        plan.tests.get(0).expect("a test").metadata["question"],
+        "capital"
+    );
+    assert_eq!(
+        plan.tests.get(1).expect("a test").metadata["question"],
+        "question 1"
+    );
     let two = question(&plan, 1);
     assert_eq!(
         (two.index, two.id.as_deref(), &*two.task),
         (1, None, "set.yaml")
     );
     assert_eq!(two.correct_answers, ["4", "Four"]);
-    let Check::One(check) = &plan.tests[1].assertions[0] else {
+    let Check::One(check) = &plan.tests.get(1).expect("a test").assertions[0] else {
         panic!("one assertion");
     };
     assert_eq!(check.value, Some(json!({ "correct": ["4", "Four"] })));
@@ -117,8 +128,8 @@ fn what_default_test_says_holds_for_questions() {
     let config = "providers: [echo]\ntests: questions://set.yaml\n\
                   defaultTest: { assert: [{ type: contains, value: x }], metadata: { m: 1 } }\n";
     let plan = Folder::new(config).file("set.yaml", SET).plan();
-    assert_eq!(plan.tests[0].assertions.len(), 2);
-    assert_eq!(plan.tests[0].metadata["m"], 1);
+    assert_eq!(plan.tests.get(0).expect("a test").assertions.len(), 2);
+    assert_eq!(plan.tests.get(0).expect("a test").metadata["m"], 1);
 }
 
 #[test]

@@ -100,7 +100,14 @@ fn one_at_once_is_the_plain_loop() {
 fn a_budget_holds_for_each_question_and_zero_is_none() {
     let budget = |text: &str| {
         let plan = task(&format!("budget: {text}")).plan();
-        let budget = plan.tests[0].question.as_ref().unwrap().budget;
+        let budget = plan
+            .tests
+            .get(0)
+            .expect("a test")
+            .question
+            .as_ref()
+            .unwrap()
+            .budget;
         (budget.tokens, budget.time.map(|time| time.as_secs()))
     };
     assert_eq!(

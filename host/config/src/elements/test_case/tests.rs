@@ -13,7 +13,7 @@ fn folder(more: &str) -> Folder {
 }
 
 fn test(more: &str) -> Test {
-    (*folder(more).plan().tests[0]).clone()
+    (*folder(more).plan().tests.get(0).expect("a test")).clone()
 }
 
 fn kinds(test: &Test) -> Vec<String> {
@@ -170,11 +170,22 @@ fn a_tests_own_provider_answers_in_every_column_and_is_read_once() {
         "1 replay:x",
     ];
     assert_eq!(ids, expected);
-    assert_eq!(plan.tests[0].provider, plan.tests[3].provider);
+    assert_eq!(
+        plan.tests.get(0).expect("a test").provider,
+        plan.tests.get(3).expect("a test").provider
+    );
     let asked: std::collections::BTreeSet<_> = plan.own_providers().collect();
     assert_eq!(asked.len(), 3);
-    assert_eq!(plan.tests[1].json["provider"], "fast");
-    assert!(!plan.tests[2].json.to_string().contains("sk-1"));
+    assert_eq!(plan.tests.get(1).expect("a test").json["provider"], "fast");
+    assert!(
+        !plan
+            .tests
+            .get(2)
+            .expect("a test")
+            .json
+            .to_string()
+            .contains("sk-1")
+    );
 }
 
 #[test]

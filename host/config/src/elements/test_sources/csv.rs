@@ -7,12 +7,11 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::assertion_text::{self, Content, PROMPTFOO_TYPES};
-use crate::csv_rows::{self, Blanks, Row, Table};
 use crate::elements::Reading;
-use crate::node::{Key, Kind, Mark, Node};
-use crate::plan::Position;
-use crate::problem::did_you_mean;
+use crate::elements::assertion_text::{self, Content, PROMPTFOO_TYPES};
+use crate::model::{Position, did_you_mean};
+use crate::read::csv_rows::{self, Blanks, Row, Table};
+use crate::read::node::{Key, Kind, Mark, Node};
 
 use super::key;
 
@@ -40,7 +39,8 @@ enum Column {
 
 /// Gives each test of a file, as a tree, to `each`: a row's tree is gone before the next is made.
 pub(super) fn read(path: &Path, text: &str, reading: Reading<'_>, mut each: impl FnMut(Node)) {
-    if let Some(table) = csv_rows::read(path, text, Blanks::Kept, reading) {
+    let with = (reading.process, reading.findings);
+    if let Some(table) = csv_rows::read(path, text, Blanks::Kept, with) {
         tests(path, table, reading, &mut each);
     }
 }

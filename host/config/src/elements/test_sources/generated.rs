@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::super::{Reading, code};
 use super::{Extra, Form, Sources};
-use crate::entry::Entry;
-use crate::files::{has_extension, without_scheme};
-use crate::node::{Mark, Node};
-use crate::plan::{Code, Script};
+use crate::model::{Code, Script};
+use crate::read::entry::Entry;
+use crate::read::files::{has_extension, without_scheme};
+use crate::read::node::{Mark, Node};
 
 /// How deep `config` is searched for the names of files.
 const MAX_DEPTH: usize = 16;
@@ -73,7 +73,7 @@ impl Sources<'_, '_> {
             return reading.findings.warn(at.clone(), message, None);
         }
         let file = reading.files.shown(file_of(text, &script));
-        let origin = named.origin.of_named(&file, !extra.trusts, reading.files);
+        let origin = reading.files.origin_of(&file, !extra.trusts, named.origin);
         for (index, test) in tests.into_iter().enumerate() {
             reading.files.read.count(test.to_string().len());
             let Some(mut node) = Node::made(test, Mark::default()) else {

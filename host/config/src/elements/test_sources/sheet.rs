@@ -14,11 +14,10 @@
 
 use std::path::Path;
 
-use crate::csv_rows::{Row, Table};
 use crate::elements::Reading;
-use crate::files::{MAX_TREE_FILE, has_extension};
-use crate::plan::Position;
-use crate::trust::Origin;
+use crate::model::{Origin, Position};
+use crate::read::csv_rows::{Row, Table};
+use crate::read::files::{MAX_TREE_FILE, has_extension};
 
 mod archive;
 mod book;

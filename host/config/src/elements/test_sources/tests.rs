@@ -20,7 +20,7 @@ fn tests(folder: &Folder) -> Vec<(Option<String>, Value)> {
 
 fn assertions(plan: &Plan) -> Vec<Value> {
     let mut all = Vec::new();
-    for test in &plan.tests {
+    for test in plan.tests.iter() {
         for check in &test.assertions {
             let Check::One(one) = check else {
                 panic!("no set here")
@@ -85,12 +85,12 @@ fn every_column_of_a_csv_is_a_variable_but_the_special_ones() {
             json!(["equals", "x", 0.25, "m"])
         ]
     );
-    let test = &plan.tests[0];
+    let test = &plan.tests.get(0).expect("a test");
     assert_eq!(test.threshold, Some(0.5));
     assert_eq!(json!(test.options), json!({"prefix": "P", "suffix": "S"}));
     assert_eq!(json!(test.metadata), json!({"k": "v", "l": ["a", "b,c"]}));
     assert_eq!((test.at.file.to_str(), test.at.line), (Some("t.csv"), 2));
-    assert_eq!(plan.tests[1].at.line, 4);
+    assert_eq!(plan.tests.get(1).expect("a test").at.line, 4);
 }
 
 #[test]
@@ -261,6 +261,12 @@ fn blanks_around_cells_belong_to_variables_and_not_to_special_columns() {
         );
     assert_eq!(folder.texts(), ["[ x ][ y]", "[ q ][z ]"]);
     let plan = folder.plan();
-    assert_eq!(plan.tests[0].description.as_deref(), Some("d"));
-    assert_eq!(plan.tests[0].assertions[0].members()[0].kind, "equals");
+    assert_eq!(
+        plan.tests.get(0).expect("a test").description.as_deref(),
+        Some("d")
+    );
+    assert_eq!(
+        plan.tests.get(0).expect("a test").assertions[0].members()[0].kind,
+        "equals"
+    );
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::files::has_extension;
+use crate::read::files::has_extension;
 
 /// The largest file: its base64 must fit into what a template may make (16 MiB).
 pub(super) const MAX_MEDIA: u64 = 11 << 20;

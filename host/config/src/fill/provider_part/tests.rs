@@ -63,7 +63,7 @@ fn graders_named_in_the_config_get_them_too() {
         let plan = folder.plan();
         assert_eq!(plan.judges[0].config["apiKey"], "t-123456", "{config}");
         assert_eq!(secrets(&plan), ["t-123456"], "{config}");
-        let test = &plan.tests[0];
+        let test = &plan.tests.get(0).expect("a test");
         let kept = format!("{:?} {}", test.options, test.json);
         assert!(!kept.contains("t-123456"), "{kept}");
     }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
 
 use super::{Filters, Results};
-use crate::plan::{Code, Script};
+use crate::model::{Code, Script};
 use crate::template::Template;
 
 fn results(names: &[&str]) -> Arc<Results> {

@@ -107,7 +107,7 @@ fn tests_come_from_the_sheet_that_is_named() {
             format!("prompts: ['{{{{q}}}}']\nproviders: [echo]\ntests: 'file://t.xlsx{sheet}'");
         let folder = Folder::new(&config).file("t.xlsx", book(&first, true));
         assert_eq!(folder.texts(), [expected], "{sheet}");
-        let at = &folder.plan().tests[0].at;
+        let at = &folder.plan().tests.get(0).expect("a test").at;
         assert_eq!(at.line, 2, "{sheet}");
     }
     let config = "prompts: [p]\nproviders: [echo]\ntests: 't.xlsx#None'";
@@ -183,14 +183,20 @@ fn a_row_is_read_like_one_of_a_csv_file() {
     let config = "prompts: ['{{q}}']\nproviders: [echo]\ntests: t.xlsx";
     let folder = Folder::new(config).file("t.xlsx", book(&format!("{HEAD}{cells}"), true));
     let plan = folder.plan();
-    let kinds: Vec<Value> = plan.tests[0]
+    let kinds: Vec<Value> = plan
+        .tests
+        .get(0)
+        .expect("a test")
         .assertions
         .iter()
         .flat_map(|check| check.members().to_vec())
         .map(|one| json!([one.kind, one.value]))
         .collect();
     assert_eq!(kinds, [json!(["contains", "a"])]);
-    assert_eq!(plan.tests[0].description.as_deref(), Some("Row #1"));
+    assert_eq!(
+        plan.tests.get(0).expect("a test").description.as_deref(),
+        Some("Row #1")
+    );
 }
 
 proptest! {

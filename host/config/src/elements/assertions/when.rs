@@ -5,9 +5,9 @@
 //! Only what stands before counts, so nothing can wait for itself, and the order of the list is
 //! the order of the cascade: cheap ones first.
 
-use crate::entry::Entry;
+use crate::model::Findings;
 use crate::plan::{Assertion, Check, Earlier, When};
-use crate::problem::Findings;
+use crate::read::entry::Entry;
 
 const KEYS: [&str; 3] = ["type", "metric", "is"];
 const FORMS: &str = "when: failed (one before it did), when: passed (all before it did), or when: { type: contains, is: failed } and { metric: …, is: … }";

@@ -12,11 +12,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::bounds::REFERENCES;
-use crate::files::Files;
-use crate::node::{Key, Kind, Mark, Node, Text};
-use crate::plan::Position;
-use crate::problem::Findings;
-use crate::trust::Origin;
+use crate::model::{Findings, Origin, Position};
+use crate::read::files::Files;
+use crate::read::node::{Key, Kind, Mark, Node, Text};
 
 /// Keys whose values are JSON Schemas, or hold them.
 const SCHEMAS: [&str; 8] = [

@@ -16,6 +16,16 @@ pub struct Position {
     pub key: String,
 }
 
+/// What messages call the config that flags make.
+pub(crate) const COMMAND_LINE: &str = "command line";
+
+impl Position {
+    /// Whether the text there was typed by the person; what stands in a file has a line.
+    pub(crate) fn is_typed(&self) -> bool {
+        self.line == 0 && self.file.as_os_str() == COMMAND_LINE
+    }
+}
+
 /// `file:line:column`, without what is not known.
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -8,8 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::plan::Position;
-use crate::trust::{Agreements, TrustRequest};
+use super::{Agreements, Position, TrustRequest};
 
 /// Problems beyond this many are counted, not kept: a generated file can hold a million.
 const MAX_KEPT: usize = 100;

@@ -12,14 +12,7 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::elements::{Document, last};
-use crate::entry::Entry;
-use crate::files::without_scheme;
-use crate::plan::Provider;
-use crate::problem::Findings;
-
-const KEYS: [&str; 4] = ["input", "output", "cachedInput", "cacheWrite"];
-const EXAMPLE: &str = "prices: { openai:gpt-4o: { input: 2.5, output: 10 } }, in US dollars for a million tokens; or prices: file://prices.yaml";
+use super::Provider;
 
 /// What a model costs, in US dollars for a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -65,6 +58,11 @@ struct Line {
 }
 
 impl Prices {
+    /// The user's own prices, by provider id or model, over the table.
+    pub(crate) fn new(own: Vec<(String, ModelPrice)>) -> Self {
+        Self { own }
+    }
+
     /// What the tokens of a provider cost, if that is known.
     pub fn of(&self, provider: &Provider) -> Option<Listed> {
         let model = model(provider);
@@ -95,7 +93,7 @@ fn line(prefix: &str, model: &str) -> Option<&'static Line> {
 fn table() -> &'static [Line] {
     static TABLE: OnceLock<Vec<Line>> = OnceLock::new();
     TABLE.get_or_init(|| {
-        serde_json::from_str(include_str!("../prices.json"))
+        serde_json::from_str(include_str!("../../prices.json"))
             .expect("the program's own table is JSON; a test reads it")
     })
 }
@@ -128,75 +126,6 @@ fn without_date(model: &str) -> Option<&str> {
         let date = date.strip_prefix('-')?;
         is_date(date).then_some(name)
     })
-}
-
-/// Reads `prices`; of several configs the last one's counts.
-pub(crate) fn read(documents: &[Document<'_>], findings: &Findings) -> Prices {
-    let Some(entry) = last(documents, "prices") else {
-        return Prices::default();
-    };
-    let Some(path) = entry.text() else {
-        return own(&entry, findings);
-    };
-    let mut with = documents.iter().rev();
-    let document = with.find(|document| document.root.get("prices").is_some());
-    let Some(Document { reading, .. }) = document else {
-        return Prices::default();
-    };
-    let shown = reading.files.shown(without_scheme(path));
-    match reading
-        .files
-        .tree(&shown, &entry.at(), entry.origin, findings)
-    {
-        Some(node) => own(&Entry::root(&node, &shown, entry.origin), findings),
-        None => Prices::default(),
-    }
-}
-
-fn own(entry: &Entry<'_>, findings: &Findings) -> Prices {
-    if !entry.is_map() {
-        findings.error_help(
-            entry.at(),
-            "must be a map of models to prices, or a file with one",
-            EXAMPLE,
-        );
-    }
-    let price = |(name, entry): (&str, Entry<'_>)| {
-        if !entry.is_map() {
-            findings.error_help(
-                entry.at(),
-                "must be a map with `input` and `output`",
-                EXAMPLE,
-            );
-            return None;
-        }
-        entry.warn_unknown(findings, &KEYS);
-        let dollars = |key: &str| {
-            let value = entry.get(key)?;
-            let number = value.want_number(findings)?;
-            if number < 0.0 {
-                findings.error(value.at(), format!("must not be negative, not {number}"));
-            }
-            Some(number)
-        };
-        let (Some(input), Some(output)) = (dollars("input"), dollars("output")) else {
-            let missing = ["input", "output"].map(|key| entry.get(key).is_none());
-            if missing.contains(&true) {
-                findings.error_help(entry.at(), "needs both `input` and `output`", EXAMPLE);
-            }
-            return None;
-        };
-        let price = ModelPrice {
-            input,
-            output,
-            cached_input: dollars("cachedInput"),
-            cache_write: dollars("cacheWrite"),
-        };
-        Some((name.to_owned(), price))
-    };
-    Prices {
-        own: entry.fields().filter_map(price).collect(),
-    }
 }
 
 #[cfg(test)]

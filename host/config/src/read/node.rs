@@ -1,7 +1,7 @@
 //! A config file as a tree in which every value knows where it stands.
 //!
 //! YAML and JSON are both read into this; readers of single keys walk it as
-//! [`Entry`](crate::entry::Entry)s.
+//! [`Entry`](crate::read::entry::Entry)s.
 
 use serde_json::{Map, Number, Value};
 

@@ -12,11 +12,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::elements::Reading;
+use runner_template::MAX_TEXT;
+
 use crate::environment;
-use crate::plan::Position;
-use crate::problem::Findings;
-use crate::template::MAX_TEXT;
+use crate::model::{Findings, Position};
 
 /// What becomes of blanks around unquoted cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,12 +65,12 @@ pub(crate) fn delimiter(env: &BTreeMap<String, String>, findings: &Findings) -> 
     }
 }
 
-/// Reads a file's text; what is wrong is reported.
+/// Reads a file's text as the environment of the process says; what is wrong is reported.
 pub(crate) fn read<'a>(
     path: &Path,
     text: &'a str,
     blanks: Blanks,
-    reading: Reading<'_>,
+    (process, findings): (&BTreeMap<String, String>, &Findings),
 ) -> Option<Table<'a>> {
     let at = |line| Position {
         file: path.to_owned(),
@@ -79,8 +78,8 @@ pub(crate) fn read<'a>(
         column: 1,
         key: String::new(),
     };
-    let delimiter = char::from(delimiter(reading.process, reading.findings));
-    let strict = environment::flag(reading.process, environment::CSV_STRICT, reading.findings);
+    let delimiter = char::from(delimiter(process, findings));
+    let strict = environment::flag(process, environment::CSV_STRICT, findings);
     let format = Format {
         delimiter,
         strict,
@@ -90,12 +89,12 @@ pub(crate) fn read<'a>(
         Ok(header) => header,
         Err((line, fault)) => {
             let (message, help) = fault.said();
-            reading.findings.error_perhaps(at(line), message, help);
+            findings.error_perhaps(at(line), message, help);
             return None;
         }
     };
     let Some(header) = header else {
-        reading.findings.error(at(0), "has no header line");
+        findings.error(at(0), "has no header line");
         return None;
     };
     let headers = header.cells.iter().map(|header| header.trim().to_owned());

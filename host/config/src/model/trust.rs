@@ -20,9 +20,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::elements::plugins::Permissions;
-use crate::files::Files;
-use crate::plan::Position;
+use super::{Permissions, Position};
 
 mod agreements;
 
@@ -56,16 +54,6 @@ impl Origin {
     pub fn data(shown: &Path, real: PathBuf) -> Self {
         let shown = shown.to_owned();
         Self::Data(Arc::new(DataFile { shown, real }))
-    }
-
-    /// The rights of a file that a text of this origin names as a source of values: data stays
-    /// data, and what the person names is at most the config's.
-    pub(crate) fn of_named(&self, path: &Path, holds_data: bool, files: &Files) -> Self {
-        match self {
-            Self::Data(_) => self.clone(),
-            Self::Person | Self::Config if holds_data => files.data(path),
-            Self::Person | Self::Config => Self::Config,
-        }
     }
 
     /// Whether it gives values only.

@@ -1,20 +1,21 @@
 //! What tests take in memory, so that small files can't make gigabytes of them.
 //!
-//! A test in two bytes of CSV takes 2 KB, and one row of a thousand headers, or one
-//! `defaultTest` of a thousand assertions, makes every test of a file large. So no single reader
-//! can promise anything about the whole: it is weighed here, and reading stops when there is too
-//! much of it for what was read. Weights are estimates, from the sizes of the parts and what an
-//! allocation costs, and rather too high.
+//! A test that is like no other takes 2 KB for a few bytes of its file, and one row of a thousand
+//! headers, or one `defaultTest` of a thousand assertions, makes such tests larger still. So no
+//! single reader can promise anything about the whole: it is weighed here, and reading stops when
+//! there is too much of it for what was read. Weights are estimates, from the sizes of the parts
+//! and what an allocation costs, and rather too high.
 
 use serde_json::{Map, Value};
 
+use super::{Assertion, Check, Test};
 use crate::bounds::{MAX_TESTS, TESTS};
-use crate::files::VALUE;
-use crate::node::Node;
-use crate::plan::{Assertion, Check, Position, Test};
+use crate::model::Position;
+use crate::read::files::VALUE;
+use crate::read::node::Node;
 
 /// What an allocation costs beside its bytes.
-const ALLOCATION: usize = 16;
+pub(crate) const ALLOCATION: usize = 16;
 
 /// What a map costs beside its fields, if it has any.
 const MAP: usize = 256;

@@ -7,15 +7,15 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use crate::assertion_text::PROMPTFOO_TYPES;
+use super::assertion_text::PROMPTFOO_TYPES;
+use super::code::{self, Use};
+use super::judges::JudgeBook;
+use super::{Reading, program};
 use crate::catalog::Catalog;
-use crate::elements::code::Use;
-use crate::elements::judges::JudgeBook;
-use crate::elements::{Reading, code, program};
-use crate::entry::Entry;
-use crate::files::{has_extension, without_scheme};
+use crate::model::Findings;
 use crate::plan::{Assertion, Check, Judges, SetRule};
-use crate::problem::Findings;
+use crate::read::entry::Entry;
+use crate::read::files::{has_extension, without_scheme};
 use crate::template::{Piece, Template, is_plain, pieces};
 
 pub(crate) mod compared;

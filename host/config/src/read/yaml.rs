@@ -15,7 +15,7 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, StrInput, Tag
 use serde_json::Number;
 
 use crate::bounds::TREE;
-use crate::node::{Key, Kind, MAX_DEPTH, MAX_VALUES, Malformed, Mark, Node, Text};
+use crate::read::node::{Key, Kind, MAX_DEPTH, MAX_VALUES, Malformed, Mark, Node, Text};
 
 /// What aliases may copy in all, in bytes of text plus [`NODE_WEIGHT`] a value: some thousand
 /// times what shared blocks in real configs come to.

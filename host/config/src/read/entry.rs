@@ -8,10 +8,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::node::{Key, Kind, Node};
-use crate::plan::Position;
-use crate::problem::{Findings, did_you_mean};
-use crate::trust::Origin;
+use crate::model::{Findings, Origin, Position, did_you_mean};
+use crate::read::node::{Key, Kind, Node};
 
 /// A value in its place.
 #[derive(Debug, Clone)]

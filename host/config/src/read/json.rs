@@ -9,7 +9,7 @@
 
 use serde_json::Number;
 
-use crate::node::{Key, Kind, MAX_DEPTH, MAX_VALUES, Malformed, Mark, Node};
+use crate::read::node::{Key, Kind, MAX_DEPTH, MAX_VALUES, Malformed, Mark, Node};
 
 /// Reads one JSON text; `first_line` is the line it begins on in its file.
 pub(crate) fn parse(text: &str, first_line: u32) -> Result<Node, Malformed> {

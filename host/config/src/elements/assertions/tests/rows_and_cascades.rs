@@ -107,7 +107,7 @@ fn comparisons_stand_apart_from_what_grades_a_case() {
         "[{ type: is-json }, { type: select-best, value: short }, { type: max-score, value: { method: sum, weights: { is-json: 2 }, threshold: 0.5 } }]",
     )
     .plan();
-    let test = &plan.tests[0];
+    let test = &plan.tests.get(0).expect("a test");
     assert_eq!(test.assertions.len(), 1);
     let [best, highest]: &[Comparison; 2] = test.comparisons[..].try_into().expect("two");
     assert_eq!(best.winner, Winner::Judged);

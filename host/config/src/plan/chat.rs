@@ -5,9 +5,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::plan::ChatMessage;
+use super::ChatMessage;
+use crate::read::yaml;
 use crate::template::RenderError;
-use crate::yaml;
 
 /// The messages of a prompt; `json` is its value where that is known already.
 pub(crate) fn messages(text: &str, json: Option<Value>) -> Result<Vec<ChatMessage>, RenderError> {

@@ -1,9 +1,9 @@
 //! Assertions written as one text, as CSV cells hold them: `contains: hello`,
 //! `not-similar(0.9): text`, `is-json`, or just the text that the output must equal.
 
-use crate::csv_rows;
-use crate::files::has_extension;
-use crate::problem::did_you_mean;
+use crate::model::did_you_mean;
+use crate::read::csv_rows;
+use crate::read::files::has_extension;
 
 /// promptfoo's types. Names of these that no plugin serves are "not supported yet", other names
 /// are unknown.
@@ -150,7 +150,7 @@ pub(crate) fn parse<'a>(text: &str, types: impl Iterator<Item = &'a str> + Clone
 
 /// The type of a file with a program.
 fn program_type(text: &str) -> Option<&'static str> {
-    let path = crate::elements::program(text.starts_with("file://").then_some(text)?)?;
+    let path = super::program(text.starts_with("file://").then_some(text)?)?;
     Some(if has_extension(path.as_ref(), &["py"]) {
         "python"
     } else {

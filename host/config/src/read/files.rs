@@ -14,11 +14,9 @@ use std::path::{Component, Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
 
-use crate::node::{Malformed, Mark, Node};
-use crate::plan::Position;
-use crate::problem::{Findings, Problem};
-use crate::trust::{Origin, TrustRequest, TrustSubject};
-use crate::{json, yaml};
+use crate::model::{Findings, Origin, Position, Problem, TrustRequest, TrustSubject};
+use crate::read::node::{Malformed, Mark, Node};
+use crate::read::{json, yaml};
 
 mod read;
 
@@ -130,6 +128,16 @@ impl Files {
     /// The rights of a data file.
     pub(crate) fn data(&self, shown: &Path) -> Origin {
         Origin::data(shown, real(&tidy(&self.cwd.join(shown))))
+    }
+
+    /// The rights of a file that a text of this origin names as a source of values: data stays
+    /// data, and what the person names is at most the config's.
+    pub(crate) fn origin_of(&self, path: &Path, holds_data: bool, named_by: &Origin) -> Origin {
+        match named_by {
+            Origin::Data(_) => named_by.clone(),
+            Origin::Person | Origin::Config if holds_data => self.data(path),
+            Origin::Person | Origin::Config => Origin::Config,
+        }
     }
 
     /// `written` relative to the config's folder, as the user would write it.

@@ -17,7 +17,13 @@ fn folder(assertions: &str) -> Folder {
 }
 
 fn checks(assertions: &str) -> Vec<Check> {
-    folder(assertions).plan().tests[0].assertions.clone()
+    folder(assertions)
+        .plan()
+        .tests
+        .get(0)
+        .expect("a test")
+        .assertions
+        .clone()
 }
 
 fn one(assertion: &str) -> Assertion {
@@ -125,7 +131,8 @@ fn anchors_give_several_tests_the_same_assertions() {
         "prompts: [p]\nproviders: [echo]\ntests:\n  - vars: { a: 1 }\n    assert: &checks [{ type: is-json }]\n  - vars: { a: 2 }\n    assert: *checks",
     );
     let plan = folder.plan();
-    let json = |index: usize| -> Value { plan.tests[index].json["assert"].clone() };
+    let json =
+        |index: usize| -> Value { plan.tests.get(index).expect("a test").json["assert"].clone() };
     assert_eq!(json(0), json(1));
 }
 
@@ -308,9 +315,9 @@ fn a_list_of_types_is_told_once_and_a_description_is_a_comment() {
 #[test]
 fn an_assertion_knows_where_its_value_stands() {
     let config = "prompts: [p]\nproviders: [echo]\ntests: [{ assert: [{ type: equals, value: 5 }, { type: is-json }] }]";
-    let plan = Folder::new(config).plan();
+    let test = Folder::new(config).plan().tests.get(0).expect("a test");
     let place = |index: usize| {
-        let assertion = &plan.tests[0].assertions[index].members()[0];
+        let assertion = &test.assertions[index].members()[0];
         let at = &assertion.value_at;
         (at.column, at.key.clone())
     };

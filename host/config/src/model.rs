@@ -1,0 +1,21 @@
+//! Plain data that everything may know: where a text stands, who wrote it and what it may, what is
+//! code, what is wrong.
+//!
+//! Nothing here reads, fills in or decides for a key; nothing here knows another module of this
+//! crate.
+
+mod grants;
+mod position;
+mod problem;
+mod script;
+mod trust;
+
+pub use grants::{CredentialGrant, Permissions};
+pub(crate) use position::COMMAND_LINE;
+pub use position::Position;
+pub use problem::{ConfigError, LoadError, Problem, Warning};
+pub(crate) use problem::{Findings, did_you_mean};
+pub use script::{Code, CodeFile, CodeFiles, ProviderCode, Script};
+pub use trust::{
+    Agreed, Agreements, Author, DataFile, Level, Origin, Role, TrustRequest, TrustSubject,
+};

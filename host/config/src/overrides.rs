@@ -1,0 +1,61 @@
+//! What flags say of a run, as data: each wins over the config.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use crate::filters::Filters;
+use crate::plan::Budget;
+
+/// What flags say; each wins over the config.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Overrides {
+    /// `-j`: cases in flight at once, ≥ 1.
+    pub max_concurrency: Option<usize>,
+    /// `--repeat`: how often each test is run, ≥ 1.
+    pub repeat: Option<u32>,
+    /// `--delay`: pause after each call, in ms; 0: none. The config's own wins over it.
+    pub delay_ms: Option<u64>,
+    /// Time a case may work, in ms; 0: no limit.
+    pub case_timeout_ms: Option<u64>,
+    /// Time the run may take, in ms; 0: no limit.
+    pub run_timeout_ms: Option<u64>,
+    /// `-o`: replaces the config's `outputPath`.
+    pub output_paths: Vec<PathBuf>,
+    /// `--description`.
+    pub description: Option<String>,
+    /// `--var key=value`: under the variables of every test, over those of `defaultTest`.
+    pub vars: Map<String, Value>,
+    /// `--prompt-prefix`: before every prompt, over that of `defaultTest`.
+    pub prompt_prefix: Option<String>,
+    /// `--prompt-suffix`: after it.
+    pub prompt_suffix: Option<String>,
+    /// `-x`: in place of the config's `extensions`.
+    pub extensions: Vec<String>,
+    /// `--grader`: who judges where no test and no assertion names somebody.
+    pub grader: Option<String>,
+    /// What takes the place of the config's own prompts, providers and tests.
+    pub given: Given,
+    /// `--tag key=value`: over the config's `tags`.
+    pub tags: Map<String, Value>,
+    /// Which part of the config to run.
+    pub filters: Filters,
+    /// `--max-cost`, `--max-tokens`, `--max-requests`.
+    pub budget: Budget,
+}
+
+/// Flags that stand for keys of a config; each replaces the config's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Given {
+    /// `--prompts`: files, patterns or texts.
+    pub prompts: Vec<String>,
+    /// `--providers`: ids, files, or labels and ids of the config's providers.
+    pub providers: Vec<String>,
+    /// `--tests`, `--vars`: a file or pattern.
+    pub tests: Option<String>,
+    /// `--model-outputs`: a JSON list of outputs that are graded as they are; then there are
+    /// no prompts, providers and tests but those made of it.
+    pub model_outputs: Option<PathBuf>,
+    /// `--assertions`: a list of assertions for every output.
+    pub assertions: Option<PathBuf>,
+}

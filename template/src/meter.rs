@@ -15,6 +15,9 @@ use crate::value::{List, MAX_NESTING, Map, Text, Value};
 /// What an item of a list counts.
 pub(crate) const ITEM: usize = 32;
 
+/// What a field of a JSON map counts beside its key and its value.
+const FIELD: usize = 3 * ITEM;
+
 /// What one rendering may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -209,7 +212,7 @@ impl Meter {
             Value::Map(map) => {
                 let mut fields = serde_json::Map::new();
                 for (key, value) in map.fields() {
-                    self.make(key.len() + 6)?;
+                    self.make(key.len() + FIELD)?;
                     if let Some(json) = self.json(&value)? {
                         fields.insert(key.to_string(), json);
                     }
@@ -242,9 +245,9 @@ impl Meter {
     }
 }
 
-/// The bytes of a value itself, about.
+/// The bytes of a JSON value itself, about.
 fn shallow(value: &Value<'_>) -> usize {
-    value.as_text().map_or(8, |text| text.len())
+    ITEM + value.as_text().map_or(0, |text| text.len())
 }
 
 fn too_deep<T>() -> Outcome<T> {

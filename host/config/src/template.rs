@@ -141,6 +141,25 @@ fn refused(excerpt: String, error: &Error) -> RenderError {
     }
 }
 
+/// What the texts that are filled in for one value take together: no more than one text may.
+#[derive(Debug, Default)]
+pub(crate) struct Sum(usize);
+
+impl Sum {
+    /// Adds a text.
+    pub(crate) fn add(&mut self, text: String) -> Result<String, RenderError> {
+        self.0 += text.len();
+        if self.0 <= MAX_TEXT {
+            return Ok(text);
+        }
+        let limit = MAX_TEXT >> 20;
+        Err(RenderError::Template {
+            excerpt: excerpt(&text),
+            reason: format!("together with the texts beside it, it is larger than {limit} MiB"),
+        })
+    }
+}
+
 /// `text` filled in once, or as it is where it is no template.
 pub(crate) fn render_once(
     text: &str,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::order::template_names;
 use super::variables::{TooMuch, fill_late};
 use super::{Assertion, Case, FilterCall, Rendered, chat};
-use crate::template::{Prepared, RenderError, Results, render_once};
+use crate::template::{Prepared, RenderError, Results, Sum, render_once};
 
 /// Bytes of a name that a template makes.
 const MAX_NAME: usize = 4 << 10;
@@ -227,7 +227,12 @@ impl Assertion {
         };
         match &self.value {
             Some(Value::Array(items)) => {
-                let items = items.iter().map(render).collect::<Result<_, _>>()?;
+                let mut sum = Sum::default();
+                let item = |item: &Value| match render(item)? {
+                    Value::String(text) => sum.add(text).map(Value::String),
+                    other => Ok(other),
+                };
+                let items = items.iter().map(item).collect::<Result<_, _>>()?;
                 Ok(Some(Value::Array(items)))
             }
             value => value.as_ref().map(render).transpose(),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use runner_template::{indented, plain_numbers};
 use serde_json::{Map, Value as Json};
 
-use super::{MAX_TEXT, RenderError, Results, Template, apart, is_plain};
+use super::{MAX_TEXT, RenderError, Results, Sum, Template, apart, is_plain};
 use crate::read::yaml;
 
 /// A text, cut up and compiled.
@@ -121,7 +121,7 @@ impl Prepared {
                 })
             }
             Self::Json(part) => {
-                let json = part.render(vars, results)?;
+                let json = part.render(vars, results, &mut Sum::default())?;
                 Ok((indented(&json, 2), Some(json)))
             }
         }
@@ -160,22 +160,27 @@ impl Part {
         Ok(part)
     }
 
-    fn render(&self, vars: &Vars, results: Option<&Arc<Results>>) -> Result<Json, RenderError> {
+    fn render(
+        &self,
+        vars: &Vars,
+        results: Option<&Arc<Results>>,
+        sum: &mut Sum,
+    ) -> Result<Json, RenderError> {
         match self {
             Self::Fixed(json) => Ok(json.clone()),
-            Self::Text(template) => template.render_with(vars, results).map(Json::String),
+            Self::Text(template) => sum
+                .add(template.render_with(vars, results)?)
+                .map(Json::String),
             Self::List(items) => items
                 .iter()
-                .map(|item| item.render(vars, results))
+                .map(|item| item.render(vars, results, sum))
                 .collect(),
             Self::Map(fields) => {
-                let field =
-                    |(key, part): &(String, Self)| Ok((key.clone(), part.render(vars, results)?));
-                fields
-                    .iter()
-                    .map(field)
-                    .collect::<Result<Map<_, _>, _>>()
-                    .map(Json::Object)
+                let mut json = Map::new();
+                for (key, part) in fields {
+                    json.insert(key.clone(), part.render(vars, results, sum)?);
+                }
+                Ok(Json::Object(json))
             }
         }
     }

@@ -104,6 +104,34 @@ fn strings_and_strings_in_lists_are_templates_and_maps_are_not() {
     }
 }
 
+/// A list of templates, and the messages of a chat, are one text as far as memory goes.
+#[test]
+fn texts_of_one_value_are_bounded_together() {
+    let prompt = format!(
+        "[{}]",
+        vec![r#"{"role": "user", "content": "{{ b }}"}"#; 40].join(",")
+    );
+    let values = vec!["'{{ b }}'"; 40].join(", ");
+    let config = json!({
+        "prompts": [prompt],
+        "providers": ["echo"],
+        "tests": [{ "vars": { "b": "x".repeat(1 << 20) }, "assert": [{ "type": "contains-any", "value": ["VALUES"] }] }],
+    });
+    let config = config.to_string().replace("\"VALUES\"", &values);
+    let case = Folder::new(&config).cases().remove(0);
+    let Check::One(assertion) = &case.test.assertions[0] else {
+        panic!("no set")
+    };
+    let too_large = "together with the texts beside it, it is larger than 16 MiB";
+    let chat = case.render().expect_err("40 MiB").to_string();
+    assert!(chat.ends_with(too_large), "{chat}");
+    let value = assertion
+        .render_value(&case.vars)
+        .expect_err("40 MiB")
+        .to_string();
+    assert!(value.ends_with(too_large), "{value}");
+}
+
 #[test]
 fn short_texts_stay_as_written_if_they_are_no_templates() {
     let case = Folder::new("prompts: [p]\nproviders: [echo]\ntests: [{ vars: { a: x } }]")

@@ -284,7 +284,7 @@ impl<'a> Gathering<'a> {
         }
         let mut wanted = Vec::new();
         for specifier in imports::relative(source) {
-            if let Some(path) = self.resolve(folder, specifier) {
+            if let Some(path) = self.resolve(folder, specifier, at) {
                 wanted.push(path);
                 continue;
             }
@@ -305,9 +305,12 @@ impl<'a> Gathering<'a> {
         folder: &Path,
         at: &Position,
     ) -> Vec<PathBuf> {
-        let cwd = &self.reading.files.cwd;
-        let is_file = |path: &Path| cwd.join(path).is_file();
-        let is_folder = |path: &Path| cwd.join(path).is_dir();
+        let Reading {
+            files, findings, ..
+        } = self.reading;
+        let named = (at, self.origin, findings);
+        let is_file = |path: &Path| files.sees(path, Path::is_file, named);
+        let is_folder = |path: &Path| files.sees(path, Path::is_dir, named);
         let main = self.found[0].0.parent().unwrap_or(Path::new(""));
         let mut wanted = Vec::new();
         for import in python::imports(source) {
@@ -325,8 +328,11 @@ impl<'a> Gathering<'a> {
         wanted
     }
 
-    fn resolve(&self, folder: &Path, specifier: &str) -> Option<PathBuf> {
-        let files = self.reading.files;
+    fn resolve(&self, folder: &Path, specifier: &str, at: &Position) -> Option<PathBuf> {
+        let Reading {
+            files, findings, ..
+        } = self.reading;
+        let named = (at, self.origin, findings);
         let target = tidy(&folder.join(specifier)).into_os_string();
         let mut candidates = ENDINGS.iter().map(|ending| {
             let mut path = target.clone();
@@ -335,7 +341,13 @@ impl<'a> Gathering<'a> {
         });
         let mut extensions: Vec<&str> = self.extensions.iter().map(String::as_str).collect();
         extensions.push("json");
-        candidates.find(|path| has_extension(path, &extensions) && files.cwd.join(path).is_file())
+        // What is named in full is asked for when it is read.
+        let is_named =
+            |path: &Path| path.as_os_str() == target && files.beyond(path, self.origin).is_some();
+        candidates.find(|path| {
+            has_extension(path, &extensions)
+                && (is_named(path) || files.sees(path, Path::is_file, named))
+        })
     }
 
     /// The files by their paths in the folder that all of them share.

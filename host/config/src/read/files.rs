@@ -7,19 +7,20 @@
 //! Every file that a text names is opened here, and nowhere without the text's [`Origin`]: what
 //! lies beyond its rights is noted before it is read.
 
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
-
-use glob::{MatchOptions, Pattern};
 
 use crate::model::{Findings, Origin, Position, Problem, TrustRequest, TrustSubject};
 use crate::read::node::{Malformed, Mark, Node};
 use crate::read::{json, yaml};
 
+mod find;
+mod links;
 mod read;
 
+use find::matches;
+use links::{Leads, follow};
 pub use read::{FilesRead, FilesState};
 
 /// The largest file of any kind: tests are held in memory whole.
@@ -30,19 +31,6 @@ pub(crate) const MAX_TREE_FILE: u64 = 32 << 20;
 
 /// What a value of a tree takes in memory, as long as it is kept.
 pub(crate) const VALUE: usize = 200;
-
-/// How many files one pattern may match.
-pub(crate) const MAX_MATCHES: usize = 100_000;
-
-/// How many entries of folders are looked at for one pattern.
-const MAX_SEEN: usize = 1_000_000;
-
-/// How a wildcard matches a name.
-const AS_A_SHELL: MatchOptions = MatchOptions {
-    case_sensitive: true,
-    require_literal_separator: true,
-    require_literal_leading_dot: true,
-};
 
 /// Reads files relative to a folder.
 #[derive(Debug, Clone)]
@@ -97,10 +85,12 @@ impl Files {
         })
     }
 
-    /// The real path of a file or pattern that a text may not name, if it may not. The config may
+    /// The path of a file or pattern that a text may not name, if it may not. The config may
     /// name what lies in its folder, but for files whose name begins with a dot and for `.git`, where
     /// keys are kept (`.env`, `.npmrc`, `.git/config`); data what lies in the data file's folder, but
     /// for everything whose name begins with a dot. Links count as what they lead to.
+    ///
+    /// Nothing outside the folder is looked at for this.
     pub(crate) fn beyond(&self, shown: &Path, origin: &Origin) -> Option<PathBuf> {
         let folder = match origin {
             Origin::Person => return None,
@@ -110,19 +100,43 @@ impl Files {
                 file.parent().map(Path::to_owned).unwrap_or_default()
             }
         };
-        let (folder, path) = (real(&folder), tidy(&self.cwd.join(shown)));
-        let within = |path: &Path| match path.strip_prefix(&folder) {
-            Ok(inner) => !is_hidden_path(inner, origin),
-            Err(_) => false,
+        let (written, path) = (tidy(&folder), tidy(&self.cwd.join(shown)));
+        let folder = real(&folder);
+        let inner = path.strip_prefix(&written);
+        let leads = match inner.or_else(|_| path.strip_prefix(&folder)) {
+            Ok(inner) => follow(&folder, inner),
+            Err(_) => Leads::Outside(path.clone()),
         };
-        if is_of_system(&path) {
-            return None;
-        }
-        let real = real(&path);
-        // As written, too: a link called `.env` is one, wherever it leads.
-        let name = path.file_name().map(Path::new);
-        let is_within = within(&real) && name.is_none_or(|name| !is_hidden_path(name, origin));
-        (!is_within && !is_of_system(&real)).then_some(real)
+        let beyond = match leads {
+            Leads::Outside(path) => path,
+            Leads::Inside(inner) => {
+                // As written, too: a link called `.env` is one, wherever it leads.
+                let name = path.file_name().map(Path::new);
+                let is_hidden = |path: &Path| is_hidden_path(path, origin);
+                if !is_hidden(&inner) && !name.is_some_and(is_hidden) {
+                    return None;
+                }
+                folder.join(inner)
+            }
+        };
+        (!is_of_system(&beyond)).then_some(beyond)
+    }
+
+    /// Whether what code imports is there, as `is` says. Where a text may not look, that is asked
+    /// for, and nothing is there meanwhile.
+    pub(crate) fn sees(
+        &self,
+        shown: &Path,
+        is: impl Fn(&Path) -> bool,
+        named: (&Position, &Origin, &Findings),
+    ) -> bool {
+        let subject = |path: PathBuf| {
+            let mut pattern = path.with_extension("").into_os_string();
+            pattern.push("*");
+            let pattern = pattern.into();
+            TrustSubject::Match { pattern }
+        };
+        self.permit_as(subject, shown, named) && is(&self.cwd.join(shown))
     }
 
     /// The rights of a data file.
@@ -255,9 +269,6 @@ impl Files {
         if !is_pattern(written) {
             return Ok(vec![shown]);
         }
-        if let Some(reason) = unreadable(&self.cwd.join(&shown)) {
-            return Err(reason.to_owned());
-        }
         let (_, _, findings) = named;
         let may_match = |path: &Path| {
             let subject = |pattern| TrustSubject::Match { pattern };
@@ -267,14 +278,19 @@ impl Files {
             return Ok(Vec::new());
         }
         let full = self.cwd.join(&shown);
-        let mut found = matches(&full)?;
+        if let Some(reason) = unreadable(&full) {
+            return Err(reason.to_owned());
+        }
         let refusals = findings.refusals();
-        // A folder that a wildcard stands for may be a link.
-        let last = full.file_name().unwrap_or_default();
-        found.retain(|path| {
-            let folder = real(path.parent().unwrap_or(path));
-            !is_of_system(&folder) && may_match(&folder.join(last))
-        });
+        let may_follow = |path: &Path| {
+            let may = if is_pattern(&path.to_string_lossy()) {
+                may_match(path)
+            } else {
+                self.permit_as(|path| TrustSubject::Read { path }, path, named)
+            };
+            may && !is_of_system(&real(path))
+        };
+        let found = matches(&full, &may_follow)?;
         if found.is_empty() && findings.refusals() > refusals {
             return Ok(found);
         }
@@ -287,83 +303,6 @@ impl Files {
             Err(_) => path,
         };
         Ok(found.into_iter().map(shown).collect())
-    }
-}
-
-/// The files that an absolute pattern matches, sorted; perhaps none.
-///
-/// A wildcard stands for no dot at the beginning of a name, `**` for folders and not for links to
-/// them. Links that lead back make many paths of few files, so what is looked at is counted.
-fn matches(pattern: &Path) -> Result<Vec<PathBuf>, String> {
-    let (mut root, mut names) = (PathBuf::new(), Vec::new());
-    for part in pattern.components() {
-        let Component::Normal(name) = part else {
-            root.push(part);
-            continue;
-        };
-        let name = Pattern::new(name.to_str().ok_or("is not UTF-8")?);
-        names.push(name.map_err(|error| format!("is not a pattern: {}", error.msg))?);
-    }
-    let mut search = Search {
-        found: BTreeSet::new(),
-        seen: 0,
-    };
-    search.below(&mut root, &names)?;
-    Ok(search.found.into_iter().collect())
-}
-
-/// A search for the files that a pattern matches.
-struct Search {
-    found: BTreeSet<PathBuf>,
-    /// How many entries of folders were looked at.
-    seen: usize,
-}
-
-impl Search {
-    /// Finds what matches `names` below a folder.
-    fn below(&mut self, folder: &mut PathBuf, names: &[Pattern]) -> Result<(), String> {
-        let Some((name, rest)) = names.split_first() else {
-            return Ok(());
-        };
-        if name.as_str() == "**" {
-            self.below(folder, rest)?;
-        } else if !is_pattern(name.as_str()) {
-            return self.step(folder, name.as_str().as_ref(), rest);
-        }
-        // A folder that can't be read matches nothing.
-        for entry in std::fs::read_dir(&*folder).into_iter().flatten().flatten() {
-            self.seen += 1;
-            if self.seen > MAX_SEEN {
-                return Err(format!("looks at more than {MAX_SEEN} files"));
-            }
-            let own = entry.file_name();
-            if name.as_str() == "**" {
-                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-                if is_folder && !is_hidden(&own) {
-                    folder.push(own);
-                    self.below(folder, names)?;
-                    folder.pop();
-                }
-            } else if name.matches_with(&own.to_string_lossy(), AS_A_SHELL) {
-                self.step(folder, &own, rest)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Goes on with an entry of a folder that matches.
-    fn step(&mut self, folder: &mut PathBuf, own: &OsStr, rest: &[Pattern]) -> Result<(), String> {
-        folder.push(own);
-        if !rest.is_empty() {
-            self.below(folder, rest)?;
-        } else if folder.is_file() {
-            self.found.insert(folder.clone());
-        }
-        folder.pop();
-        if self.found.len() > MAX_MATCHES {
-            return Err(format!("matches more than {MAX_MATCHES} files"));
-        }
-        Ok(())
     }
 }
 

@@ -113,7 +113,7 @@ impl FilesRead {
         if path.is_dir() {
             // Files in it that change don't change the folder.
             let pattern = path.join("*");
-            let found = matches(&pattern).unwrap_or_default();
+            let found = matches(&pattern, &|_| true).unwrap_or_default();
             for file in found.iter().filter(|file| has_extension(file, &["wasm"])) {
                 self.note(file);
             }
@@ -141,7 +141,7 @@ impl FilesState {
     pub fn now(&self) -> Self {
         let files = self.files.keys().map(|path| (path.clone(), stamp(path)));
         let patterns = self.patterns.keys().map(|pattern| {
-            let found = matches(pattern).unwrap_or_default();
+            let found = matches(pattern, &|_| true).unwrap_or_default();
             (pattern.clone(), found)
         });
         Self {

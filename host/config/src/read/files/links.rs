@@ -1,0 +1,127 @@
+//! Where a path in a folder leads.
+//!
+//! Links in a stranger's folder are a stranger's words: where one leads out, nothing there is looked
+//! at, not even whether it is there. So links are followed here one by one, and no further than to
+//! the edge of the folder.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+use super::tidy;
+
+/// How many links one path may go through, as in Linux.
+const MOST_LINKS: usize = 40;
+
+/// Where a path leads.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Leads {
+    /// To a place in the folder, by a way without links, from there.
+    Inside(PathBuf),
+    /// Out of it: to this place, if nothing on the way from the edge is a link.
+    Outside(PathBuf),
+}
+
+/// A step of the way that is left.
+enum Step {
+    Root,
+    Up,
+    Down(OsString),
+}
+
+/// Follows `inner` from `folder`, an absolute path without links. Neither of them need be there.
+pub(super) fn follow(folder: &Path, inner: &Path) -> Leads {
+    let mut at = folder.to_owned();
+    let mut left: VecDeque<Step> = steps(inner).collect();
+    let mut links = 0;
+    while let Some(step) = left.pop_front() {
+        match step {
+            Step::Root => at = PathBuf::from("/"),
+            Step::Up => _ = at.pop(),
+            Step::Down(name) => at.push(name),
+        }
+        // What is above the folder is on the way to it.
+        if folder.starts_with(&at) {
+            continue;
+        }
+        if !at.starts_with(folder) || links == MOST_LINKS {
+            return Leads::Outside(rest(at, left));
+        }
+        let Ok(target) = at.read_link() else {
+            continue;
+        };
+        links += 1;
+        at.pop();
+        for step in steps(&target).collect::<Vec<_>>().into_iter().rev() {
+            left.push_front(step);
+        }
+    }
+    match at.strip_prefix(folder) {
+        Ok(inner) => Leads::Inside(inner.to_owned()),
+        Err(_) => Leads::Outside(at),
+    }
+}
+
+fn steps(path: &Path) -> impl Iterator<Item = Step> + '_ {
+    path.components().filter_map(|component| match component {
+        Component::Prefix(_) | Component::CurDir => None,
+        Component::RootDir => Some(Step::Root),
+        Component::ParentDir => Some(Step::Up),
+        Component::Normal(name) => Some(Step::Down(name.to_owned())),
+    })
+}
+
+/// The place that `left` leads to from `at`, as it is written.
+fn rest(mut at: PathBuf, left: VecDeque<Step>) -> PathBuf {
+    for step in left {
+        match step {
+            Step::Root => at = PathBuf::from("/"),
+            Step::Up => at.push(".."),
+            Step::Down(name) => at.push(name),
+        }
+    }
+    tidy(&at)
+}
+
+#[cfg(all(test, unix))]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn links_are_followed_to_the_edge_of_the_folder_and_not_beyond() {
+        let outer = tempfile::tempdir().unwrap();
+        let outer = outer.path().canonicalize().unwrap();
+        let folder = outer.join("project");
+        std::fs::create_dir_all(folder.join("sub/deep")).unwrap();
+        std::fs::create_dir_all(outer.join("there")).unwrap();
+        symlink("nothing", outer.join("there/link")).unwrap();
+        let inside = |path: &str| Leads::Inside(path.into());
+        let outside = |path: &str| Leads::Outside(outer.join(path));
+        for (name, target, through, expected) in [
+            ("a", "sub", "a/deep/x", inside("sub/deep/x")),
+            ("b", "../project/sub", "b/x", inside("sub/x")),
+            ("c", "nothing", "c", inside("nothing")),
+            ("d", "sub/../../there", "d/x", outside("there/x")),
+            // Whether it is there, and a link, makes no difference.
+            ("e", "../there/link", "e/x", outside("there/link/x")),
+            ("f", "../gone/link", "f/x", outside("gone/link/x")),
+            ("g", "..", "g", outside("")),
+            ("h", "g", "h/project/sub", inside("sub")),
+            // What stands after a link goes on from where it leads.
+            ("i", "sub/deep", "sub/x", inside("sub/x")),
+            ("j", "i/../../..", "j/there", outside("there")),
+            ("k", "d/../project/sub", "k", outside("project/sub")),
+        ] {
+            symlink(target, folder.join(name)).unwrap();
+            assert_eq!(follow(&folder, through.as_ref()), expected, "{name}");
+        }
+        let absolute = |path: &Path| follow(&folder, path);
+        symlink(folder.join("sub"), folder.join("l")).unwrap();
+        assert_eq!(absolute("l/x".as_ref()), inside("sub/x"));
+        symlink("m", folder.join("m")).unwrap();
+        assert!(matches!(absolute("m".as_ref()), Leads::Outside(_)));
+    }
+}

@@ -305,6 +305,7 @@ fn gateway(
         seed,
         tape: exchanges.tape(masker.clone()),
         cache: cache.map(|cache| Box::new(cache) as _),
+        masker: Some(masker.clone()),
         observer: Box::new(news),
     })
 }

@@ -24,6 +24,7 @@ use crate::memory::flights::Flights;
 use crate::memory::remembered::{Cue, NoTape, Remembered, ResponseCache, Tape};
 use crate::observer::{Event, Notice, Observer, Unobserved};
 use crate::policy::grants::Grants;
+use crate::policy::masker::Masker;
 use crate::policy::origin::Origin;
 use crate::wire::attempt;
 use crate::wire::bodies::Bodies;
@@ -55,6 +56,9 @@ pub struct Settings {
     /// Serves what came before, and makes equal requests at once one. `None`: neither; every
     /// request is sent, so that repeats are independent of each other.
     pub cache: Option<Box<dyn ResponseCache>>,
+    /// Takes every secret of the run out of what comes back: a server may say what another was
+    /// given, or what stood in a header. `None`: only those that the request's own grants know.
+    pub masker: Option<Masker>,
     /// Is told what happens.
     pub observer: Box<dyn Observer>,
 }
@@ -68,6 +72,7 @@ impl Default for Settings {
             seed: 0,
             tape: Box::new(NoTape),
             cache: None,
+            masker: None,
             observer: Box::new(Unobserved),
         }
     }
@@ -87,6 +92,7 @@ struct Stack {
     flights: Flights<Route, Landed>,
     bodies: Bodies,
     lanes: Lanes,
+    masker: Option<Masker>,
     observer: Arc<dyn Observer>,
 }
 
@@ -112,6 +118,7 @@ impl Gateway {
             flights: Flights::default(),
             bodies: Bodies::default(),
             lanes: Lanes::new(settings.seed, Arc::clone(&observer)),
+            masker: settings.masker,
             observer,
         }))
     }
@@ -142,7 +149,7 @@ impl Gateway {
         let spent = ledger.spent();
         match result {
             Ok(reply) => Ok(Reply { spent, ..reply }),
-            Err(fault) => Err(fault.into_error(grants, spent)),
+            Err(fault) => Err(fault.into_error(self.0.masker(grants), spent)),
         }
     }
 }
@@ -190,10 +197,15 @@ impl Stack {
         };
         // What a budget refuses is no exchange: another run may have a larger one.
         if self.tape.is_recording() && !matches!(result, Err(Fault::OverBudget(_))) {
-            let take = remember::take(grants, &result, &ledger.spent());
+            let take = remember::take(self.masker(grants), &result, &ledger.spent());
             self.tape.record(&envelope, scope.tag, &take);
         }
         result
+    }
+
+    /// What takes secrets out of what comes back to a plugin with these grants.
+    fn masker<'a>(&'a self, grants: &'a Grants) -> &'a Masker {
+        self.masker.as_ref().unwrap_or(grants.masker())
     }
 
     /// Whether the cache may answer, and equal requests be one.
@@ -255,7 +267,7 @@ impl Stack {
             plugin: passage.grants.plugin(),
             scheduling: &passage.scope.scheduling,
             cost: guess.cost(),
-            masker: passage.grants.masker(),
+            masker: self.masker(passage.grants),
         })
     }
 
@@ -270,7 +282,7 @@ impl Stack {
         let spent = passage.ledger.spent();
         let latency = spent.latency;
 
-        let mut ended = judge(grants, answer, space);
+        let mut ended = judge(self.masker(grants), answer, space);
         // Without time left for another attempt none is worth waiting for.
         ended.hint.useless |= spent.worked >= passage.budget;
         let class = ended.class;

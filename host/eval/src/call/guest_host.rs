@@ -195,7 +195,7 @@ impl Host for GuestHost {
         for (key, value) in &line.fields {
             write!(message, " {key}={value}").expect("a string takes everything");
         }
-        let message = self.grants.masker().mask(&message).into_owned();
+        let message = self.scope.context.masker.mask(&message).into_owned();
         let Some(dropped) = self.scope.context.log_room.take(&message) else {
             return;
         };

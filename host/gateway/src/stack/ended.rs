@@ -7,7 +7,7 @@ use runner_scheduler::{Cost, Hint, Response};
 use crate::admission::budget::Used;
 use crate::admission::tokens;
 use crate::memory::remembered::Remembered;
-use crate::policy::grants::Grants;
+use crate::policy::masker::Masker;
 use crate::wire::attempt::Answer;
 use crate::wire::bodies::Space;
 use crate::wire::class::{Class, ErrorBody, classify};
@@ -48,7 +48,7 @@ impl Ended {
 }
 
 /// Classifies an answer, reads what it says about limits, and takes the secrets out of it.
-pub(super) fn judge(grants: &Grants, answer: Result<Answer, WireFault>, space: Space) -> Ended {
+pub(super) fn judge(masker: &Masker, answer: Result<Answer, WireFault>, space: Space) -> Ended {
     let Answer {
         status,
         headers,
@@ -80,7 +80,6 @@ pub(super) fn judge(grants: &Grants, answer: Result<Answer, WireFault>, space: S
     } else {
         Some(Cost::default())
     };
-    let masker = grants.masker();
     let headers = headers
         .into_iter()
         .filter(|(name, _)| !is_dropped(name))

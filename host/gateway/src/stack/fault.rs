@@ -11,7 +11,7 @@ use runner_scheduler::{self as scheduler, Class};
 
 use crate::admission::budget::Exceeded;
 use crate::exchange::{Code, ExchangeError, Spent};
-use crate::policy::grants::Grants;
+use crate::policy::masker::Masker;
 use crate::wire::fault::WireFault;
 
 /// What a stage raises.
@@ -111,11 +111,11 @@ impl Fault {
     }
 
     /// The form that leaves the gateway.
-    pub(super) fn into_error(self, grants: &Grants, spent: Spent) -> ExchangeError {
+    pub(super) fn into_error(self, masker: &Masker, spent: Spent) -> ExchangeError {
         ExchangeError {
             code: self.code(),
             class: self.class(),
-            message: grants.masker().mask(&self.to_string()).into_owned(),
+            message: masker.mask(&self.to_string()).into_owned(),
             spent,
         }
     }

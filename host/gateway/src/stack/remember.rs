@@ -3,7 +3,7 @@
 use super::fault::Fault;
 use crate::exchange::{Reply, Spent};
 use crate::memory::remembered::{Ending, Envelope, Remembered, Take};
-use crate::policy::grants::Grants;
+use crate::policy::masker::Masker;
 use crate::wire::request::{Draft, Prepared, pairs};
 
 /// What may be remembered of a request: of its credential only the fingerprint.
@@ -25,7 +25,7 @@ pub(super) fn envelope(prepared: &Prepared<'_>, repeat: u32) -> Envelope {
 }
 
 /// What a recording keeps of an end.
-pub(super) fn take(grants: &Grants, result: &Result<Reply, Fault>, spent: &Spent) -> Take {
+pub(super) fn take(masker: &Masker, result: &Result<Reply, Fault>, spent: &Spent) -> Take {
     let ending = match result {
         Ok(reply) => Ending::Answered {
             response: Remembered {
@@ -39,7 +39,7 @@ pub(super) fn take(grants: &Grants, result: &Result<Reply, Fault>, spent: &Spent
         Err(fault) => Ending::Failed {
             code: fault.code(),
             class: fault.class(),
-            message: grants.masker().mask(&fault.to_string()).into_owned(),
+            message: masker.mask(&fault.to_string()).into_owned(),
         },
     };
     Take {
@@ -57,6 +57,7 @@ mod tests {
     use crate::exchange::Exchange;
     use crate::lane::Lane;
     use crate::policy::grants::Credential;
+    use crate::policy::grants::Grants;
     use crate::policy::origin::OriginPattern;
     use crate::policy::secret::{Scheme, Secret};
     use crate::wire::request::prepare;

@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use miniz_oxide::deflate::{compress_to_vec, compress_to_vec_zlib};
-use runner_gateway::{Code, Credential, Grants, OriginPattern, RESPONSE_LIMIT, Scheme, Secret};
+use runner_gateway::{
+    Code, Credential, Gateway, Grants, Masker, OriginPattern, RESPONSE_LIMIT, Scheme, Secret,
+    Settings,
+};
 use runner_tests::{Answer, ModelApi};
 
-use crate::{SECRET, ask, gateway, grants, header, post, scope, text};
+use crate::{SECRET, ask, gateway, grants, header, post, scope, settings, text};
 
 /// The secret as a form or a query spells it.
 const ENCODED: &str = "sk-loop%2Fback%2Bkey%3D42";
@@ -35,6 +38,22 @@ async fn an_echo_comes_back_masked() {
     for form in [SECRET, ENCODED, &encoded] {
         assert!(!everything.contains(form), "{form}");
     }
+}
+
+/// A server may say what stood in a header, or what another server was given.
+#[tokio::test]
+async fn what_the_run_knows_is_masked_for_everyone() {
+    let api = ModelApi::start();
+    api.always(Answer::raw(
+        "of another: other-secret-1, own: sk-loop/back+key=42",
+    ));
+    let secrets = ["other-secret-1", SECRET].map(Secret::new);
+    let settings = Settings {
+        masker: Some(Masker::new(&secrets)),
+        ..settings()
+    };
+    let reply = ask(&Gateway::new(settings), &api).await.expect("a reply");
+    assert_eq!(text(&reply), "of another: [masked], own: [masked]");
 }
 
 #[tokio::test]

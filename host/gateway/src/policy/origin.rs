@@ -108,7 +108,7 @@ pub struct OriginPattern {
 
 /// A pattern that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{pattern}' is not an origin: {problem}")]
+#[error("{pattern:?} is not an origin: {problem}")]
 pub struct PatternError {
     /// As written.
     pub pattern: String,

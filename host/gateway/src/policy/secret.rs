@@ -99,7 +99,7 @@ pub enum Scheme {
 
 /// A scheme that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is not a credential scheme; write bearer, basic, header:<name> or query:<name>")]
+#[error("{0:?} is not a credential scheme; write bearer, basic, header:<name> or query:<name>")]
 pub struct SchemeError(pub String);
 
 impl Scheme {

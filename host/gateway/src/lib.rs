@@ -64,5 +64,6 @@ pub use runner_scheduler::{Class, Counts, Limit, Policy};
 pub use stack::scope::CallScope;
 pub use stack::{Gateway, Settings};
 pub use wire::bodies::{CALL_LIMIT, CallBodies};
-pub use wire::client::{ClientSettings, ProxyChoice};
+pub use wire::client::ClientSettings;
+pub use wire::proxies::ProxyChoice;
 pub use wire::resolve::{Lookup, SystemLookup};

@@ -229,12 +229,16 @@ pub(super) fn is_loopback(origin: &Origin) -> bool {
 }
 
 /// Whether an origin is, or its name leads to, an address that has to be agreed to. A name that
-/// can't be looked up leads nowhere.
+/// can't be looked up leads nowhere, unless a proxy looks it up in a network of its own.
 async fn leads_inside(origin: &Origin, lookup: &dyn Lookup) -> bool {
     let found = match origin.host() {
         Host::Domain(name) => {
             let found = tokio::time::timeout(PATIENCE, lookup.addresses(name)).await;
-            found.ok().and_then(Result::ok).unwrap_or_default()
+            let found = found.ok().and_then(Result::ok).unwrap_or_default();
+            if found.is_empty() && lookup.is_proxied(origin) {
+                return true;
+            }
+            found
         }
         Host::Ipv4(_) | Host::Ipv6(_) => Vec::new(),
     };

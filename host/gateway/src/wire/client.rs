@@ -9,17 +9,18 @@
 //!
 //! Behind a proxy the *proxy* looks names up and connects, so the address rules can't be
 //! enforced here; grants still are, and a literal address still needs a grant of its own.
-//! Whoever sets a proxy hands that part of the policy to it.
+//! Whoever sets a proxy hands that part of the policy to it. What the config names and nobody here
+//! finds is asked for before (`Lookup::is_proxied`).
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use hyper_util::client::proxy::matcher::Matcher;
 use reqwest::{Client, ClientBuilder, Proxy, redirect, retry};
 use url::Url;
 
 use crate::policy::address::Reach;
 use crate::wire::fault::WireFault;
+use crate::wire::proxies::{Proxies, ProxyChoice};
 use crate::wire::resolve::{GuardedResolver, Lookup, SystemLookup};
 
 /// Time for TCP and TLS to come about. Connections that take longer don't come at all;
@@ -56,22 +57,10 @@ impl Default for ClientSettings {
     }
 }
 
-/// Where the proxy comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum ProxyChoice {
-    /// `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, or the system's settings.
-    #[default]
-    System,
-    /// None, whatever the environment says.
-    Direct,
-    /// This one, for everything.
-    Always(Url),
-}
-
 /// The clients, each made on first use.
 pub(crate) struct Clients {
     settings: ClientSettings,
-    matcher: Matcher,
+    proxies: Proxies,
     public: Pair,
     loopback: Pair,
     private: Pair,
@@ -88,14 +77,9 @@ impl Clients {
     pub(crate) fn new(settings: ClientSettings) -> Self {
         // Only the first call in a process does anything; a later one finds its like.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let matcher = match &settings.proxy {
-            ProxyChoice::System => Matcher::from_system(),
-            ProxyChoice::Direct => Matcher::builder().build(),
-            ProxyChoice::Always(url) => Matcher::builder().all(url.to_string()).build(),
-        };
         Self {
+            proxies: Proxies::new(&settings.proxy),
             settings,
-            matcher,
             public: Pair::default(),
             loopback: Pair::default(),
             private: Pair::default(),
@@ -105,7 +89,7 @@ impl Clients {
 
     /// The client for a request to `url`.
     pub(crate) fn get(&self, url: &Url, reach: Reach) -> Result<&Client, WireFault> {
-        let client = if self.is_proxied(url) {
+        let client = if self.proxies.serve(url) {
             self.proxied.get_or_init(|| self.build_proxied())
         } else {
             let pair = match reach {
@@ -124,12 +108,6 @@ impl Clients {
         client
             .as_ref()
             .map_err(|error| WireFault::Client(error.clone()))
-    }
-
-    fn is_proxied(&self, url: &Url) -> bool {
-        url.as_str()
-            .parse()
-            .is_ok_and(|uri| self.matcher.intercept(&uri).is_some())
     }
 
     fn direct(&self, reach: Reach) -> ClientBuilder {

@@ -11,13 +11,23 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
+use url::Url;
+
 use crate::policy::address::{self, Place, Reach};
+use crate::policy::origin::Origin;
+use crate::wire::proxies::{Proxies, ProxyChoice};
 
 /// Finds the addresses of a name.
 #[async_trait]
 pub trait Lookup: Send + Sync {
     /// All addresses of `host`, best first.
     async fn addresses(&self, host: &str) -> io::Result<Vec<IpAddr>>;
+
+    /// Whether a proxy looks up this origin's name, and may find what is not found here.
+    fn is_proxied(&self, origin: &Origin) -> bool {
+        let _ = origin;
+        false
+    }
 }
 
 /// The system's resolver, with its hosts file.
@@ -31,6 +41,11 @@ impl Lookup for SystemLookup {
             .await?
             .map(|address| address.ip())
             .collect())
+    }
+
+    fn is_proxied(&self, origin: &Origin) -> bool {
+        let url = Url::parse(&origin.to_string());
+        url.is_ok_and(|url| Proxies::new(&ProxyChoice::System).serve(&url))
     }
 }
 

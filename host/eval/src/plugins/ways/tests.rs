@@ -64,6 +64,10 @@ impl Lookup for Names {
             .map(|address| address.parse().expect("an address"))
             .collect())
     }
+
+    fn is_proxied(&self, origin: &Origin) -> bool {
+        matches!(origin.host(), Host::Domain(name) if name.ends_with(".proxied"))
+    }
 }
 
 #[test]
@@ -168,6 +172,8 @@ async fn an_address_that_is_or_leads_inside_is_asked_for() {
         ("https://here.example", Named::Text, false),
         ("https://public.example", Named::Text, false),
         ("https://unknown.example", Named::Text, false),
+        ("https://unknown.proxied", Named::Text, true),
+        ("https://unknown.proxied", Named::Vendor, false),
         ("https://*.inside.example", Named::Text, false),
         ("https://inside.example", Named::Person, false),
         ("https://inside.example", Named::Vendor, false),

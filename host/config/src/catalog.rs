@@ -16,6 +16,9 @@ pub struct Catalog {
     /// Language of code (`javascript`) → extensions of its files, without the dot. Each is an
     /// assertion type, too.
     pub script_languages: BTreeMap<String, Vec<String>>,
+    /// Variables that say where or how a plugin asks, credentials left out: what they hold shows in
+    /// addresses and in what is wrong with them.
+    pub settings: BTreeSet<String>,
     /// Languages whose plugin can be had and is not there.
     pub absent_languages: BTreeMap<String, AbsentLanguage>,
 }

@@ -22,10 +22,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
-use crate::model::{Findings, Origin, Position, TrustRequest, TrustSubject, did_you_mean};
+use crate::model::{
+    ANY_VARIABLE, Findings, Origin, Position, TrustRequest, TrustSubject, did_you_mean,
+};
 use crate::plan::EnvRead;
 use crate::read::entry::Entry;
 use crate::read::node::{Kind, Node};
+use crate::redacted::is_secret_variable;
 use crate::template::{Piece, Template, is_plain, pieces};
 
 mod provider_part;
@@ -44,6 +47,8 @@ pub(crate) struct Declared {
     sources: BTreeMap<String, BTreeSet<String>>,
     /// The declared names whose values are worked out, and not just those of variables.
     computed: BTreeSet<String>,
+    /// The declared names whose values hold variables of other names, with what they hold.
+    borrowed: BTreeMap<String, Vec<EnvRead>>,
     /// What was filled in, by this and by every clone.
     filled_in: Arc<Mutex<FilledIn>>,
 }
@@ -108,7 +113,7 @@ impl Declared {
             .map(|(name, value)| (name.clone(), Value::from(value.as_str())))
             .collect();
         let process = Self {
-            names: visible.keys().cloned().collect(),
+            names: [ANY_VARIABLE.to_owned()].into(),
             values: Arc::new(visible),
             ..Self::default()
         };
@@ -138,6 +143,13 @@ impl Declared {
             if let Some(value) = value(name, &entry, &process, findings) {
                 values.insert(name.to_owned(), value);
             }
+            declared.hide_sources(name, &sources, &process.values);
+            let passes = sources.iter().all(|source| source == name)
+                && entry.text().is_none_or(|text| is_variable(text.trim()));
+            if !passes && !sources.is_empty() {
+                let reads = reads(&sources, &entry.at());
+                declared.borrowed.insert(name.to_owned(), reads);
+            }
             if !sources.is_empty() {
                 declared.sources.insert(name.to_owned(), sources);
             }
@@ -146,18 +158,41 @@ impl Declared {
         declared
     }
 
+    /// Remembers the secrets that go into a declared value: with words around them they are not the
+    /// value itself.
+    fn hide_sources(&self, name: &str, sources: &BTreeSet<String>, process: &Map<String, Value>) {
+        let secret = |source: &&String| is_secret_variable(name) || is_secret_variable(source);
+        let secrets = sources.iter().filter(secret);
+        let values = secrets.filter_map(|source| process.get(source)?.as_str());
+        let values = values.filter(|value| !value.is_empty()).map(str::to_owned);
+        self.filled_in().secrets.extend(values);
+    }
+
     /// What both declare; of a name that both give a value, the one of `later`.
     pub(crate) fn and(mut self, later: Self) -> Self {
         for name in later.values.keys() {
             self.sources.remove(name);
             self.computed.remove(name);
+            self.borrowed.remove(name);
         }
         self.sources.extend(later.sources);
         self.computed.extend(later.computed);
+        self.borrowed.extend(later.borrowed);
         let values = Arc::make_mut(&mut self.values);
         values.extend(Arc::unwrap_or_clone(later.values));
         self.names.extend(later.names);
         self
+    }
+
+    /// Asks for the variables in values that set up plugins: what such a value is shows in addresses
+    /// and in what is wrong with it. A variable that only passes through under its own name is the
+    /// person's setting.
+    pub(crate) fn permit_settings(&self, settings: &BTreeSet<String>, findings: &Findings) {
+        let set = self
+            .borrowed
+            .iter()
+            .filter(|(name, _)| settings.contains(*name));
+        set.for_each(|(_, reads)| _ = may_keep(reads, findings));
     }
 
     /// Fills in every text of a tree but its `env`, with declared names alone; whether it may all be
@@ -410,15 +445,15 @@ fn reads<'a>(names: impl IntoIterator<Item = &'a String>, at: &Position) -> Vec<
     names.into_iter().map(read).collect()
 }
 
-/// The variables of the process's environment that one entry of an `env` map takes.
+/// The variables of the process's environment that one entry of an `env` map takes, set or not: that
+/// is not known to everybody who reads what follows from it.
 fn sources(name: &str, entry: &Entry<'_>, process: &Declared) -> BTreeSet<String> {
-    let is_set = |name: &String| process.values.contains_key(name);
     if entry.node.kind == Kind::Null {
-        return Some(name.to_owned()).into_iter().filter(is_set).collect();
+        return [name.to_owned()].into();
     }
     let text = entry.text().filter(|text| !is_plain(text));
     let template = text.and_then(|text| Template::new(text, Some(&process.values)).ok());
-    let names = template.map(|template| process.env_names(&template).filter(is_set).collect());
+    let names = template.map(|template| process.env_names(&template).collect());
     names.unwrap_or_default()
 }
 

@@ -222,6 +222,7 @@ pub(crate) fn catalog() -> Catalog {
             ["js", "cjs", "mjs"].map(str::to_owned).into(),
         )]
         .into(),
+        settings: ["OPENAI_BASE_URL".to_owned()].into(),
         absent_languages: BTreeMap::new(),
     }
 }

@@ -49,8 +49,9 @@ pub use filters::{
 };
 pub use load::{Config, DEFAULT_NAMES, LoadRequest, load};
 pub use model::{
-    Agreed, Agreements, Author, ConfigError, CredentialGrant, DataFile, Level, LoadError, Origin,
-    Permissions, Problem, Role, TrustRequest, TrustSubject, Warning,
+    ANY_VARIABLE, Agreed, Agreements, Author, ConfigError, CredentialGrant, DataFile, Level,
+    LoadError, Origin, Permissions, Problem, Raised, Role, TrustRequest, TrustSubject, Warning,
+    named,
 };
 pub use overrides::{Given, Overrides};
 pub use plan::{ListedPrice, ModelPrice, Narrowing, Prices};

@@ -17,5 +17,6 @@ pub use problem::{ConfigError, LoadError, Problem, Warning};
 pub(crate) use problem::{Findings, did_you_mean};
 pub use script::{Code, CodeFile, CodeFiles, ProviderCode, Script};
 pub use trust::{
-    Agreed, Agreements, Author, DataFile, Level, Origin, Role, TrustRequest, TrustSubject,
+    ANY_VARIABLE, Agreed, Agreements, Author, DataFile, Level, Origin, Raised, Role, TrustRequest,
+    TrustSubject, named,
 };

@@ -128,6 +128,7 @@ impl Plan {
         let secret = self.env.iter();
         let secret = secret.filter(move |(name, _)| is_secret(name));
         let declared = secret.filter_map(|(_, value)| value.as_str());
+        let declared = declared.filter(|value| !self.filled_in.contains(*value));
         declared.chain(self.filled_in.iter().map(String::as_str))
     }
 }

@@ -139,6 +139,7 @@ impl Config {
     /// The plan, as far as it can be made; it has no requests yet.
     fn planned(&mut self, catalog: &Catalog, scripts: &dyn Scripts, findings: &Findings) -> Plan {
         let books = Books::default();
+        self.declared.permit_settings(&catalog.settings, findings);
         let (extensions, changed) = self.extended(catalog, scripts, &books, findings);
         let documents = self.documents(catalog, scripts, &books, findings);
         books.filters.read(&documents);

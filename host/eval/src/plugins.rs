@@ -12,8 +12,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use runner_config::plan::{MAX_SCORE, Plan};
-use runner_config::{AbsentLanguage, Catalog, PluginEntry};
+use runner_config::PluginEntry;
+use runner_config::plan::Plan;
 use runner_sandbox::{LoadError, Plugin, Sandbox};
 
 mod bind_error;
@@ -21,6 +21,7 @@ mod binding;
 mod bounds;
 mod budgets;
 mod bundle;
+mod catalog;
 mod extras;
 mod foreign;
 mod interpreter;
@@ -300,74 +301,6 @@ impl PluginSet {
         } else {
             Err(PluginErrors(loading.errors))
         }
-    }
-
-    /// What exists, for the config to check names against.
-    pub fn catalog(&self) -> Catalog {
-        let names = |map: &BTreeMap<String, usize>| {
-            map.iter()
-                .map(|(key, index)| (key.clone(), self.plugins[*index].alias.clone()))
-                .collect()
-        };
-        let mut assertion_types: BTreeMap<String, String> = names(&self.types);
-        assertion_types.extend(names(&self.languages));
-        // The one type that the host serves itself.
-        assertion_types.insert(MAX_SCORE.to_owned(), "runner".to_owned());
-        let mut catalog = Catalog {
-            provider_prefixes: names(&self.prefixes),
-            assertion_types,
-            script_languages: self.script_languages(),
-            asking_types: self
-                .types
-                .iter()
-                .filter(|(_, index)| {
-                    let info = self.plugins[**index].component.info();
-                    !info.wants.llm.is_empty()
-                })
-                .map(|(name, _)| name.clone())
-                .collect(),
-            absent_languages: self.absent_languages(),
-        };
-        for Waiting { served, .. } in &self.waiting {
-            let serves = |name: &String| (name.clone(), served.name.clone());
-            let prefixes = served.prefixes.iter().map(serves);
-            catalog.provider_prefixes.extend(prefixes);
-            catalog
-                .assertion_types
-                .extend(served.types.iter().map(serves));
-            if served.asks {
-                catalog.asking_types.extend(served.types.iter().cloned());
-            }
-            let languages = served.languages.iter();
-            let names = languages.clone().map(|(language, _)| serves(language));
-            catalog.assertion_types.extend(names);
-            catalog.script_languages.extend(languages.cloned());
-        }
-        catalog
-    }
-
-    /// Languages that nothing here runs and an absent component would.
-    fn absent_languages(&self) -> BTreeMap<String, AbsentLanguage> {
-        let languages = self.absent.iter().flat_map(|option| {
-            let help = option.help.to_owned();
-            let languages = option.served.languages.iter();
-            languages.map(move |(name, extensions)| {
-                let (extensions, help) = (extensions.clone(), help.clone());
-                (name.clone(), AbsentLanguage { extensions, help })
-            })
-        });
-        languages
-            .filter(|(name, _)| !self.languages.contains_key(name))
-            .collect()
-    }
-
-    /// Each language of code with the extensions of its files.
-    fn script_languages(&self) -> BTreeMap<String, Vec<String>> {
-        let plugins = self.plugins.iter();
-        let languages = plugins.flat_map(|plugin| plugin.component.script_languages());
-        languages
-            .map(|language| (language.name.clone(), language.extensions.clone()))
-            .collect()
     }
 
     /// Whether an assertion type is a language of code.

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use runner_config::{Origin, Permissions, TrustSubject};
+use runner_config::{Origin, Permissions, TrustSubject, named};
 use runner_eval::trust::Need;
 
 use super::{Asking, Purpose};
@@ -134,7 +134,10 @@ fn scope(needs: &[&Need], folders: &BTreeSet<PathBuf>) -> String {
     if let Some(rows) = rows(needs) {
         return format!("the {rows}");
     }
-    let names: Vec<String> = folders.iter().map(|it| it.display().to_string()).collect();
+    let names: Vec<String> = folders
+        .iter()
+        .map(|it| named(&it.display().to_string()))
+        .collect();
     let together = if names.len() > 1 { " together" } else { "" };
     let scope = format!("configs in {}{together}", names.join(" and "));
     visible::line(&scope).into_owned()
@@ -200,7 +203,8 @@ fn rows(needs: &[&Need]) -> Option<String> {
         .iter()
         .filter_map(|need| match &need.request.origin {
             Origin::Data(file) => {
-                Some(visible::line(&file.shown.display().to_string()).into_owned())
+                let name = named(&file.shown.display().to_string());
+                Some(visible::line(&name).into_owned())
             }
             Origin::Config | Origin::Person => None,
         })
@@ -307,7 +311,7 @@ mod tests {
         assert_eq!(groups.len(), 2);
         assert_eq!(
             heading(&groups[1]),
-            "rows of rows␛.csv ask for what needs your agreement, since data gives values only"
+            "rows of 'rows␛.csv' ask for what needs your agreement, since data gives values only"
         );
     }
 

@@ -75,9 +75,9 @@ impl Declared {
                 taken.extend(self.taken(name));
                 continue;
             }
+            taken.push((*name).to_owned());
             match self.outside.get(*name) {
                 Some(value) => {
-                    taken.push((*name).to_owned());
                     seen.insert((*name).to_owned(), value.clone());
                 }
                 None if tolerates_nothing(tag) => {}

@@ -13,8 +13,6 @@
 //! Not here: who is asked, and what is remembered. This crate reads files and decides nothing
 //! for the person.
 
-use std::fmt;
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,8 +21,10 @@ use serde::{Deserialize, Serialize};
 use super::{Permissions, Position};
 
 mod agreements;
+mod words;
 
 pub use agreements::{Agreed, Agreements, Author, Level};
+pub use words::named;
 
 /// Who wrote a text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -121,6 +121,9 @@ pub enum TrustSubject {
         sha256: String,
         /// What it is granted.
         grants: Permissions,
+        /// Where the config allows it more than components have.
+        #[serde(default, skip_serializing_if = "Raised::is_nothing")]
+        raised: Raised,
     },
     /// A provider or judge that a row brings instead of naming one of the config's.
     Provider {
@@ -153,6 +156,29 @@ pub enum TrustSubject {
     },
 }
 
+/// The name that stands for all variables of the environment, where a text chooses among them.
+pub const ANY_VARIABLE: &str = "*";
+
+/// What a config lets a component use beyond what each may.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[serde(deny_unknown_fields)]
+pub struct Raised {
+    /// Mebibytes of memory for each call.
+    #[serde(default)]
+    pub memory_mb: Option<u64>,
+    /// Milliseconds of processor time for each call.
+    #[serde(default)]
+    pub cpu_ms: Option<u64>,
+}
+
+impl Raised {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// What a provider that a row brings is asked for.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
@@ -164,136 +190,6 @@ pub enum Role {
     Case,
     /// Grades of answers, which it gets to see.
     Judge,
-}
-
-/// What the person agrees to, in words that end a sentence: "may …".
-impl fmt::Display for TrustSubject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Read { path } => write!(f, "read the file {}", path.display()),
-            Self::Match { pattern } => {
-                write!(f, "find out which files match {}", pattern.display())
-            }
-            Self::Write { path } => {
-                write!(f, "write the file {}{}", path.display(), tilde(path))
-            }
-            Self::Variable { name, to } => {
-                let network = network(to).unwrap_or_default();
-                write!(f, "send the environment variable {name} to {to}{network}")
-            }
-            Self::Keep { name } => {
-                write!(
-                    f,
-                    "let the value of the environment variable {name} appear in results and files"
-                )
-            }
-            Self::Address { origin } => {
-                // No name leads to a link-local address.
-                write!(f, "connect to {origin}{}", network(origin).unwrap_or(OWN))
-            }
-            Self::Component {
-                alias,
-                source,
-                sha256,
-                grants,
-            } => component(f, alias, source, sha256, grants),
-            Self::Provider {
-                id,
-                role,
-                config,
-                sha256,
-            } => {
-                let sha256 = sha256.get(..12).unwrap_or(sha256);
-                let end = if config.is_empty() { "" } else { "; " };
-                let whom = format!("the provider '{id}'");
-                let what = match role {
-                    Role::Case => format!("ask {whom}"),
-                    Role::Judge => format!("let {whom} grade answers"),
-                };
-                write!(f, "{what} ({config}{end}sha256 {sha256}…)")
-            }
-            Self::RequestOption { name, value } => {
-                write!(f, "set `{name}` of its request to {value}")
-            }
-            Self::Change { key } => {
-                write!(
-                    f,
-                    "let a hook that was given rows change `{key}` of the config"
-                )
-            }
-            Self::Code { path } => write!(f, "run the code of {} in the sandbox", path.display()),
-        }
-    }
-}
-
-/// Said of an address of a private network.
-const OWN: &str = " (this machine's network)";
-/// Said of a link-local address.
-const LINK_LOCAL: &str = " (link-local: a cloud's metadata service)";
-
-/// What is to be said of an origin that is written as a number; nothing of a public one.
-fn network(origin: &str) -> Option<&'static str> {
-    let (_, host) = origin.split_once("://")?;
-    let number = match host.strip_prefix('[') {
-        Some(number) => number.split(']').next()?,
-        None => host.split(':').next()?,
-    };
-    let (is_link_local, is_private) = match number.parse::<IpAddr>().ok()?.to_canonical() {
-        IpAddr::V4(ip) => (ip.is_link_local(), ip.is_private()),
-        IpAddr::V6(ip) => (ip.is_unicast_link_local(), ip.is_unique_local()),
-    };
-    is_link_local
-        .then_some(LINK_LOCAL)
-        .or(is_private.then_some(OWN))
-}
-
-/// What is to be said of a path that a shell would have led home.
-fn tilde(path: &Path) -> &'static str {
-    if path.iter().any(|name| name == "~") {
-        " (`~` is not the home folder here)"
-    } else {
-        ""
-    }
-}
-
-/// A component of somebody else's, with all that it may.
-fn component(
-    f: &mut fmt::Formatter<'_>,
-    alias: &str,
-    source: &Path,
-    sha256: &str,
-    grants: &Permissions,
-) -> fmt::Result {
-    let sha256 = sha256.get(..12).unwrap_or(sha256);
-    let source = source.display().to_string();
-    let end = if source.is_empty() { "" } else { ", " };
-    write!(
-        f,
-        "use the component '{alias}' ({source}{end}sha256 {sha256}…)"
-    )?;
-    granted(grants, f)
-}
-
-/// What comes with a component.
-fn granted(grants: &Permissions, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let mut abilities = Vec::new();
-    if !grants.hosts.is_empty() {
-        abilities.push(format!("reach {}", grants.hosts.join(", ")));
-    }
-    for grant in grants.credentials.values() {
-        let hosts = grant.hosts.join(", ");
-        abilities.push(format!(
-            "send the environment variable {} to {hosts}",
-            grant.env
-        ));
-    }
-    if !grants.llm.is_empty() {
-        abilities.push(format!("ask the providers {}", grants.llm.join(", ")));
-    }
-    if abilities.is_empty() {
-        return f.write_str(", no network, no keys");
-    }
-    write!(f, ", which may {}", abilities.join("; "))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_config::plan::{DeclaredLimit, LimitCounts, Provider};
+use runner_config::{PluginEntry, Raised};
 use runner_gateway::{Counts, Limit, Policy, Scheduling};
 use runner_sandbox::CallLimits;
 
@@ -26,6 +27,15 @@ pub(super) fn call_limits(plugin: &LoadedPlugin, mut limits: CallLimits) -> Call
         }
     }
     limits
+}
+
+/// What the entry's `limits` let a component use beyond what each may.
+pub(super) fn raised(entry: &PluginEntry) -> Raised {
+    let usual = CallLimits::assertion();
+    Raised {
+        memory_mb: entry.limits.memory_mb.filter(|mb| mb << 20 > usual.memory),
+        cpu_ms: (entry.limits.cpu_ms).filter(|ms| Duration::from_millis(*ms) > usual.guest_time),
+    }
 }
 
 /// How the requests of a provider share quotas; of a grader's own requests without one.

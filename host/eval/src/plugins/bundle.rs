@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use runner_config::plan::{Plan, Test};
 use runner_sandbox::Plugin;
+use runner_sandbox::abi::Info;
 use serde::{Deserialize, Serialize};
 
 /// What a component serves.
@@ -25,6 +26,9 @@ pub struct Served {
     pub types: Vec<String>,
     /// Whether its assertions ask models.
     pub asks: bool,
+    /// Variables that set it up and are no credentials.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub settings: BTreeSet<String>,
     /// Languages of code, each with the extensions of its files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub languages: Vec<(String, Vec<String>)>,
@@ -58,6 +62,7 @@ impl Served {
             prefixes: info.provider_prefixes.clone(),
             types: types.map(|served| served.name.clone()).collect(),
             asks: !info.wants.llm.is_empty(),
+            settings: settings(info),
             languages: component
                 .script_languages()
                 .iter()
@@ -78,6 +83,12 @@ impl Served {
     }
 }
 
+/// The variables that set up a plugin, credentials left out.
+pub(super) fn settings(info: &Info) -> BTreeSet<String> {
+    let settings = info.wants.settings.iter();
+    settings.map(|setting| setting.env.clone()).collect()
+}
+
 /// What the program knows of its bundle: one entry a component, in the order of file names.
 ///
 /// # Panics
@@ -95,6 +106,7 @@ pub fn optional() -> Vec<Optional> {
             prefixes: Vec::new(),
             types: Vec::new(),
             asks: false,
+            settings: BTreeSet::new(),
             languages: vec![(name(), vec!["py".to_owned()])],
         },
         help: "`cargo xtask plugins --python` builds it and puts it beside the program's other plugins; \

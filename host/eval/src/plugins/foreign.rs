@@ -20,6 +20,7 @@ use runner_sandbox::abi::Wants;
 use serde_json::{Map, Value, json};
 
 use super::binding::{Bound, digest, patterns, reads, scheme};
+use super::bounds::raised;
 use super::{BindError, Binder, LoadedPlugin, PluginSet, Trust, place};
 use crate::trust::Need;
 
@@ -219,6 +220,7 @@ fn component(
                 source: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
                 sha256: plugin.component.sha256().to_owned(),
                 grants,
+                raised: entry.map(raised).unwrap_or_default(),
             },
             origin: match entry {
                 Some(_) => Author::Config,

@@ -77,7 +77,9 @@ fn options_of_a_row_shape_the_answer_and_the_test_unasked() {
         assert_eq!(requests(key, &value), [""; 0], "{key}");
     }
     for (key, value) in asked {
-        let subject = format!("set `{key}` of its request to {value}");
+        let quote = if key.contains(' ') { '\'' } else { '`' };
+        let name = format!("{quote}{key}{quote}");
+        let subject = format!("set {name} of its request to {value}");
         let requests = requests(key, &value);
         assert_eq!(requests.len(), 1, "{key}");
         assert!(requests[0].ends_with(&subject), "{requests:?}");

@@ -3,7 +3,7 @@
 use crate::LoadError;
 use crate::fixture::Folder;
 
-use super::super::{Agreements, Level, Permissions, TrustRequest, TrustSubject};
+use super::super::{Agreements, Level, Permissions, Raised, TrustRequest, TrustSubject};
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "most of it is one table")]
@@ -20,6 +20,17 @@ fn what_is_agreed_to_says_what_kind_of_thing_it_is() {
         source: "/a/acme.wasm".into(),
         sha256: "0123456789abcdef".to_owned(),
         grants,
+        raised: Raised::default(),
+    };
+    let raised = TrustSubject::Component {
+        alias: "x' (safe".to_owned(),
+        source: "/a b/acme.wasm".into(),
+        sha256: "0123456789abcdef".to_owned(),
+        grants: Permissions::default(),
+        raised: Raised {
+            memory_mb: Some(4_096),
+            cpu_ms: Some(3_600_000),
+        },
     };
     let reach = Permissions {
         hosts: vec!["https://a.example".to_owned()],
@@ -62,6 +73,11 @@ fn what_is_agreed_to_says_what_kind_of_thing_it_is() {
             "use the component 'acme' (/a/acme.wasm, sha256 0123456789ab…), which may reach https://a.example",
         ),
         (
+            raised,
+            "use the component 'x\\' (safe' ('/a b/acme.wasm', sha256 0123456789ab…), no network, no keys; \
+             with up to 4096 MiB of memory in each call; with up to 3600 s of processor time in each call",
+        ),
+        (
             write,
             "write the file /c/~/.bashrc (`~` is not the home folder here)",
         ),
@@ -102,6 +118,36 @@ fn variables_in_texts_are_asked_for_once_and_those_in_credentials_are_not() {
             kept("6:32", "T"),
         ]
     );
+}
+
+/// Whether a variable is set says something, too, and so do the names of all that are.
+#[test]
+fn a_variable_that_is_not_set_is_asked_for_like_one_that_is() {
+    for (env, text, asked) in [
+        (
+            "A: '{{ env.S }}'",
+            "{{ env.A }}",
+            "the environment variable S",
+        ),
+        ("S:", "{{ env.S }}", "the environment variable S"),
+        (
+            "A: '{{ env.S | length }}'",
+            "p",
+            "the environment variable S",
+        ),
+        ("A: \"{{ env['S'] }}\"", "p", "any environment variable"),
+    ] {
+        let folder = Folder::new(&format!(
+            "env: {{ {env} }}\nprompts: [\"{text}\"]\nproviders: [echo]"
+        ));
+        let unset = folder.withheld();
+        let expected = format!("let the value of {asked} appear in results and files");
+        assert!(unset[0].ends_with(&expected), "{unset:?}");
+        assert_eq!(unset, folder.env("S", "x").withheld(), "{env}");
+    }
+    let label = "prompts: [p]\nproviders: [{ id: echo, label: '{{ env.S }}' }]";
+    let unset = Folder::new(label).withheld();
+    assert_eq!(unset, Folder::new(label).env("S", "x").withheld());
 }
 
 /// Whether a credential is there, can be sent and is accepted shows in what is said and in which
@@ -237,6 +283,87 @@ fn a_folder_that_is_not_agreed_to_is_not_listed() {
             )],
             "{pattern}"
         );
+    }
+}
+
+/// What sets a plugin up shows in addresses and in what is wrong with them. Only the person's own
+/// setting may pass through the config.
+#[test]
+fn a_setting_that_holds_another_variable_is_asked_for() {
+    for (value, is_asked) in [
+        ("https://a.example/v1", false),
+        ("'{{ env.OPENAI_BASE_URL }}'", false),
+        ("", false),
+        ("'{{ env.S }}'", true),
+        ("'https://{{ env.S }}.example'", true),
+        ("'{{ env.OPENAI_BASE_URL }}{{ env.S }}'", true),
+        ("'{{ env.OPENAI_BASE_URL }}/v1'", true),
+    ] {
+        let config =
+            format!("env: {{ OPENAI_BASE_URL: {value} }}\nprompts: [p]\nproviders: ['openai:m']");
+        let folder = Folder::new(&config).env("S", "postgres://u:pw@db/x");
+        let folder = folder.env("OPENAI_BASE_URL", "https://b.example");
+        if is_asked {
+            assert!(folder.withheld()[0].contains("let the value of"), "{value}");
+        } else {
+            assert_eq!(folder.requests(), [""; 0], "{value}");
+        }
+    }
+}
+
+/// With words around it, the declared value is not the secret.
+#[test]
+fn a_secret_with_words_around_it_is_still_one() {
+    let config = "env: { OPENAI_API_KEY: 'pre {{ env.MY_SECRET }}', A: '{{ env.MY_SECRET }} post' }\nprompts: [p]\nproviders: ['openai:m']";
+    let plan = Folder::new(config)
+        .env("MY_SECRET", "hunter2-hunter2")
+        .plan();
+    let secrets: Vec<&str> = plan.secrets().collect();
+    assert!(secrets.contains(&"hunter2-hunter2"), "{secrets:?}");
+}
+
+/// A link is a stranger's word: where it leads out, nobody looks whether something is there.
+#[test]
+#[cfg(unix)]
+fn a_link_that_leads_out_is_asked_for_whether_its_target_is_there_or_not() {
+    let configs = [
+        ("prompts: ['file://link.txt']", "read the file ~/TARGET"),
+        (
+            "prompts: [p]\ntests: file://link.csv",
+            "read the file ~/TARGET",
+        ),
+        ("prompts: ['file://*.txt']", "read the file ~/TARGET"),
+        (
+            "prompts: ['file://f*/*/x*']",
+            "find out which files match ~/*/x*",
+        ),
+        (
+            "prompts: [p]\ntests: [{ assert: [{ type: javascript, value: file://main.js }] }]",
+            "find out which files match ~/TARGET*",
+        ),
+    ];
+    for (config, asked) in configs {
+        for target in ["there", "nowhere"] {
+            let config = format!("{config}\nproviders: [echo]");
+            let folder = Folder::new("").file("evals/c.yaml", &config);
+            let folder = folder.file("there", "x").file("evals/real.txt", "x");
+            let folder = folder.file("evals/lib/index.js", "module.exports = 1");
+            let mut folder = folder.file("evals/main.js", "require('./lib'); require('./link')");
+            folder.configs = vec!["evals/c.yaml".into()];
+            for (link, target) in [
+                ("link.txt", format!("../{target}")),
+                ("link.csv", format!("../{target}")),
+                ("link.js", format!("../{target}")),
+                ("folder", "..".to_owned()),
+            ] {
+                let link = folder.path().join("evals").join(link);
+                std::os::unix::fs::symlink(target, link).expect("a link");
+            }
+            let asked = asked.replace("TARGET", target);
+            let withheld = folder.withheld();
+            assert_eq!(withheld.len(), 1, "{config}: {withheld:?}");
+            assert!(withheld[0].ends_with(&asked), "{config}: {withheld:?}");
+        }
     }
 }
 

@@ -1,0 +1,254 @@
+//! What the person is asked for, in words.
+//!
+//! Names in them are a stranger's. Whatever could be taken for words of ours stands in quotes,
+//! which the name itself can't close.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::Path;
+
+use super::{ANY_VARIABLE, Raised, Role, TrustSubject};
+use crate::model::Permissions;
+
+/// A name as it is, or in quotes where it holds more than letters, digits and what paths, addresses
+/// and models are written with.
+pub fn named(name: &str) -> String {
+    quoted_unless(name, "._-/~+@%:*?[]{}!$^=\\#")
+}
+
+/// A list of keys and values as it is, or in quotes where it holds what could end it.
+fn listed(text: &str) -> String {
+    quoted_unless(text, " ._-/~+@%:*?[]{}!$^=\\#\",&|<>`…")
+}
+
+/// A text in quotes: what could close them, and blanks that look like others or like more or less
+/// than they are, stand as escapes.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    let mut before = ' ';
+    quoted.push('\'');
+    for c in text.chars() {
+        match c {
+            '\'' | '\\' => quoted.extend(['\\', c]),
+            ' ' if before != ' ' => quoted.push(c),
+            c if c.is_whitespace() => quoted.extend(c.escape_unicode()),
+            c => quoted.push(c),
+        }
+        before = c;
+    }
+    quoted.push('\'');
+    quoted
+}
+
+fn quoted_unless(text: &str, plain: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || plain.contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) && !text.contains("  ") {
+        text.to_owned()
+    } else {
+        quoted(text)
+    }
+}
+
+/// The name of a key.
+fn key(name: &str) -> String {
+    if named(name) == name {
+        format!("`{name}`")
+    } else {
+        quoted(name)
+    }
+}
+
+fn path(path: &Path) -> String {
+    named(&path.display().to_string())
+}
+
+fn joined(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| named(name)).collect();
+    names.join(", ")
+}
+
+/// What the person agrees to, in words that end a sentence: "may …".
+impl fmt::Display for TrustSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read { path: file } => write!(f, "read the file {}", path(file)),
+            Self::Match { pattern } => {
+                write!(f, "find out which files match {}", path(pattern))
+            }
+            Self::Write { path: file } => {
+                write!(f, "write the file {}{}", path(file), tilde(file))
+            }
+            Self::Variable { name, to } => {
+                let network = network(to).unwrap_or_default();
+                write!(f, "send {} to {}{network}", variable(name), named(to))
+            }
+            Self::Keep { name } => {
+                let variable = variable(name);
+                write!(f, "let the value of {variable} appear in results and files")
+            }
+            Self::Address { origin } => {
+                // No name leads to a link-local address.
+                let network = network(origin).unwrap_or(OWN);
+                write!(f, "connect to {}{network}", named(origin))
+            }
+            Self::Component {
+                alias,
+                source,
+                sha256,
+                grants,
+                raised,
+            } => {
+                component(f, alias, source, sha256, grants)?;
+                allowed(*raised, f)
+            }
+            Self::Provider {
+                id,
+                role,
+                config,
+                sha256,
+            } => provider(f, id, *role, config, sha256),
+            Self::RequestOption { name, value } => {
+                write!(f, "set {} of its request to {}", key(name), listed(value))
+            }
+            Self::Change { key } => {
+                let key = self::key(key);
+                write!(
+                    f,
+                    "let a hook that was given rows change {key} of the config"
+                )
+            }
+            Self::Code { path: file } => {
+                write!(f, "run the code of {} in the sandbox", path(file))
+            }
+        }
+    }
+}
+
+/// A variable of the environment, or all of them.
+fn variable(name: &str) -> String {
+    match name {
+        ANY_VARIABLE => "any environment variable".to_owned(),
+        name => format!("the environment variable {}", named(name)),
+    }
+}
+
+/// What a component may use beyond what others may.
+fn allowed(raised: Raised, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if let Some(megabytes) = raised.memory_mb {
+        write!(f, "; with up to {megabytes} MiB of memory in each call")?;
+    }
+    if let Some(ms) = raised.cpu_ms {
+        let seconds = ms.div_ceil(1_000);
+        write!(f, "; with up to {seconds} s of processor time in each call")?;
+    }
+    Ok(())
+}
+
+/// Said of an address of a private network.
+const OWN: &str = " (this machine's network)";
+/// Said of a link-local address.
+const LINK_LOCAL: &str = " (link-local: a cloud's metadata service)";
+
+/// What is to be said of an origin that is written as a number; nothing of a public one.
+fn network(origin: &str) -> Option<&'static str> {
+    let (_, host) = origin.split_once("://")?;
+    let number = match host.strip_prefix('[') {
+        Some(number) => number.split(']').next()?,
+        None => host.split(':').next()?,
+    };
+    let (is_link_local, is_private) = match number.parse::<IpAddr>().ok()?.to_canonical() {
+        IpAddr::V4(ip) => (ip.is_link_local(), ip.is_private()),
+        IpAddr::V6(ip) => (ip.is_unicast_link_local(), ip.is_unique_local()),
+    };
+    is_link_local
+        .then_some(LINK_LOCAL)
+        .or(is_private.then_some(OWN))
+}
+
+/// What is to be said of a path that a shell would have led home.
+fn tilde(path: &Path) -> &'static str {
+    if path.iter().any(|name| name == "~") {
+        " (`~` is not the home folder here)"
+    } else {
+        ""
+    }
+}
+
+/// A provider that rows bring.
+fn provider(
+    f: &mut fmt::Formatter<'_>,
+    id: &str,
+    role: Role,
+    config: &str,
+    sha256: &str,
+) -> fmt::Result {
+    let id = quoted(id);
+    match role {
+        Role::Case => write!(f, "ask the provider {id} (")?,
+        Role::Judge => write!(f, "let the provider {id} grade answers (")?,
+    }
+    if !config.is_empty() {
+        write!(f, "{}; ", listed(config))?;
+    }
+    let sha256 = sha256.get(..12).unwrap_or(sha256);
+    write!(f, "sha256 {sha256}…)")
+}
+
+/// A component of somebody else's, with all that it may.
+fn component(
+    f: &mut fmt::Formatter<'_>,
+    alias: &str,
+    source: &Path,
+    sha256: &str,
+    grants: &Permissions,
+) -> fmt::Result {
+    let sha256 = sha256.get(..12).unwrap_or(sha256);
+    let source = if source.as_os_str().is_empty() {
+        String::new()
+    } else {
+        format!("{}, ", path(source))
+    };
+    let alias = quoted(alias);
+    write!(f, "use the component {alias} ({source}sha256 {sha256}…)")?;
+    granted(grants, f)
+}
+
+/// What comes with a component.
+fn granted(grants: &Permissions, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut abilities = Vec::new();
+    if !grants.hosts.is_empty() {
+        abilities.push(format!("reach {}", joined(&grants.hosts)));
+    }
+    for grant in grants.credentials.values() {
+        let (variable, hosts) = (variable(&grant.env), joined(&grant.hosts));
+        abilities.push(format!("send {variable} to {hosts}"));
+    }
+    if !grants.llm.is_empty() {
+        abilities.push(format!("ask the providers {}", joined(&grants.llm)));
+    }
+    if abilities.is_empty() {
+        return f.write_str(", no network, no keys");
+    }
+    write!(f, ", which may {}", abilities.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_be_taken_for_our_words_is_in_quotes_that_it_cannot_close() {
+        for (name, expected) in [
+            ("/home/ü/a-b_c.yaml", "/home/ü/a-b_c.yaml"),
+            ("https://*.a.example:8443", "https://*.a.example:8443"),
+            ("", "''"),
+            ("a b", "'a b'"),
+            ("t.csv (safe); nothing", "'t.csv (safe); nothing'"),
+            ("x', no network, no keys", r"'x\', no network, no keys'"),
+            (r"x\' y", r"'x\\\' y'"),
+            ("a  b\u{3000}c", r"'a \u{20}b\u{3000}c'"),
+        ] {
+            assert_eq!(named(name), expected);
+        }
+    }
+}

@@ -28,6 +28,7 @@ use crate::script::{self, argument, made};
 mod cascade;
 mod kept;
 
+use cascade::Cascade;
 use kept::Kept;
 pub(crate) use kept::MAX_REASON;
 
@@ -110,28 +111,30 @@ pub(crate) async fn judge(scope: &CallScope, matter: Matter<'_>, identity: &Call
         .collect()
         .await;
     let mut done = done.into_iter();
-    let mut slot = |it: &&Assertion| it.when.is_none().then(|| done.next()).flatten();
-    // What those with a condition look at stands before them, and has a grade by then.
-    let mut slots: Vec<Option<(Graded, TokenUsage)>> = assertions.iter().map(&mut slot).collect();
-    for (index, assertion) in assertions.iter().enumerate() {
-        if slots[index].is_some() {
-            continue;
+    let mut graded: Vec<Graded> = Vec::with_capacity(assertions.len());
+    let has_conditions = assertions.iter().any(|it| it.when.is_some());
+    let mut cascade = has_conditions.then(Cascade::default);
+    for check in checks {
+        let start = graded.len();
+        for assertion in check.members() {
+            let asked = assertion.when.as_ref().zip(cascade.as_ref());
+            // What it looks at stands before it, and has a grade by now.
+            let (one, used) = match asked.map(|(when, cascade)| cascade.skips(check, when)) {
+                None => done.next().expect("all without a condition are graded"),
+                Some(None) => bench.grade(assertion).await,
+                Some(Some(reason)) => bench.skip(assertion, reason).await,
+            };
+            if let Some(cascade) = &mut cascade {
+                cascade.graded(assertion, &one);
+            }
+            tokens.add(&used);
+            graded.push(one);
         }
-        let before = slots[..index].iter().flatten();
-        let before: Vec<Graded> = before.map(|(graded, _)| graded.clone()).collect();
-        slots[index] = Some(match cascade::skips(checks, index, &before) {
-            None => bench.grade(assertion).await,
-            Some(reason) => bench.skip(assertion, reason).await,
-        });
+        if let Some(cascade) = &mut cascade {
+            cascade.ended(check, &graded[start..]);
+        }
     }
-    let graded = slots.into_iter().flatten().map(|(graded, used)| {
-        tokens.add(&used);
-        graded
-    });
-    Judged {
-        graded: graded.collect(),
-        tokens,
-    }
+    Judged { graded, tokens }
 }
 
 impl Bench<'_> {

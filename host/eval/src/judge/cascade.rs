@@ -5,60 +5,106 @@
 //! not hold. An assertion that could not be graded has failed; one that weighs nothing is taken
 //! at its own word.
 
-use runner_config::plan::{Assertion, Check, When};
+use std::collections::HashMap;
+
+use runner_config::plan::{Assertion, Check, Earlier, When};
 use serde_json::Value;
 
 use crate::grading::{Graded, passed};
 use crate::record::ComponentRecord;
 
-/// Says of the assertion at `index`, counted with the members of sets in their place, why it is
-/// skipped; `None` if it is to be graded. `before` is what the assertions before it came to.
-pub(super) fn skips(checks: &[Check], index: usize, before: &[Graded]) -> Option<String> {
-    let mut start = 0;
-    for (place, check) in checks.iter().enumerate() {
-        let members = check.members();
-        if index >= start + members.len() {
-            start += members.len();
-            continue;
-        }
-        let assertion = &members[index - start];
-        let when = assertion.when.as_ref()?;
+/// What became of the assertions so far, as those with a `when` ask for it.
+#[derive(Debug, Default)]
+pub(super) struct Cascade {
+    /// Of the checks, sets as a whole.
+    checks: Said,
+    /// Of the members of the set that is being graded.
+    members: Said,
+}
+
+/// What entries of one level said.
+#[derive(Debug, Default)]
+struct Said {
+    all: Verdict,
+    kinds: HashMap<String, Verdict>,
+    metrics: HashMap<String, Verdict>,
+}
+
+/// What some of them said together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Verdict {
+    #[default]
+    Nothing,
+    AllPassed,
+    OneFailed,
+}
+
+impl Cascade {
+    /// Why an assertion of `check` is skipped; `None` if it is to be graded.
+    pub(super) fn skips(&self, check: &Check, when: &When) -> Option<String> {
         let said = match check {
-            Check::One(_) => outside(&checks[..place], when, before),
-            Check::Set { .. } => within(&members[..index - start], when, &before[start..]),
+            Check::One(_) => &self.checks,
+            Check::Set { .. } => &self.members,
         };
-        return (!holds(when, &said)).then(|| reason(when));
+        let wanted = if when.passed {
+            Verdict::AllPassed
+        } else {
+            Verdict::OneFailed
+        };
+        (said.of(&when.of) != wanted).then(|| reason(when))
     }
-    None
-}
 
-/// What the checks before one said that its `when` means.
-fn outside(checks: &[Check], when: &When, before: &[Graded]) -> Vec<bool> {
-    let mut start = 0;
-    let mut said = Vec::new();
-    for check in checks {
-        let end = start + check.members().len();
-        if when.of.means(&check.written_kind(), check.metric()) {
-            said.extend(passed(check, &before[start..end]));
+    /// Takes what an assertion came to.
+    pub(super) fn graded(&mut self, assertion: &Assertion, graded: &Graded) {
+        if !graded.component.skipped {
+            let (kind, metric) = (assertion.written_kind(), assertion.metric.as_deref());
+            self.members.note(&kind, metric, graded.component.pass);
         }
-        start = end;
     }
-    said
+
+    /// Takes what all members of a check came to.
+    pub(super) fn ended(&mut self, check: &Check, members: &[Graded]) {
+        self.members = Said::default();
+        if let Some(pass) = passed(check, members) {
+            self.checks
+                .note(&check.written_kind(), check.metric(), pass);
+        }
+    }
 }
 
-/// The same for the members of a set.
-fn within(members: &[Assertion], when: &When, before: &[Graded]) -> Vec<bool> {
-    let means = |it: &Assertion| when.of.means(&it.written_kind(), it.metric.as_deref());
-    let pairs = members.iter().zip(before).filter(|(it, _)| means(it));
-    pairs
-        .filter(|(_, graded)| !graded.component.skipped)
-        .map(|(_, graded)| graded.component.pass)
-        .collect()
+impl Said {
+    fn note(&mut self, kind: &str, metric: Option<&str>, pass: bool) {
+        self.all.note(pass);
+        of(&mut self.kinds, kind).note(pass);
+        if let Some(metric) = metric {
+            of(&mut self.metrics, metric).note(pass);
+        }
+    }
+
+    fn of(&self, earlier: &Earlier) -> Verdict {
+        let found = match earlier {
+            Earlier::All => Some(&self.all),
+            Earlier::Kind(kind) => self.kinds.get(kind),
+            Earlier::Metric(metric) => self.metrics.get(metric),
+        };
+        found.copied().unwrap_or_default()
+    }
 }
 
-fn holds(when: &When, said: &[bool]) -> bool {
-    let all_passed = said.iter().all(|pass| *pass);
-    !said.is_empty() && all_passed == when.passed
+impl Verdict {
+    fn note(&mut self, pass: bool) {
+        *self = match (*self, pass) {
+            (Self::OneFailed, _) | (_, false) => Self::OneFailed,
+            (_, true) => Self::AllPassed,
+        };
+    }
+}
+
+fn of<'a>(verdicts: &'a mut HashMap<String, Verdict>, name: &str) -> &'a mut Verdict {
+    if !verdicts.contains_key(name) {
+        verdicts.insert(name.to_owned(), Verdict::default());
+    }
+    verdicts.get_mut(name).expect("it is there now")
 }
 
 fn reason(when: &When) -> String {
@@ -79,7 +125,7 @@ pub(super) fn skipped(reason: String, assertion: Value) -> ComponentRecord {
 
 #[cfg(test)]
 mod tests {
-    use runner_config::plan::{Earlier, SetRule};
+    use runner_config::plan::SetRule;
     use serde_json::json;
 
     use super::*;
@@ -104,8 +150,23 @@ mod tests {
         letters.chars().map(one).collect()
     }
 
+    /// Whether the assertion behind these is graded.
     fn runs(checks: &[Check], before: &str) -> bool {
-        skips(checks, before.len(), &results(before)).is_none()
+        let results = results(before);
+        let (mut cascade, mut start) = (Cascade::default(), 0);
+        for check in checks {
+            for (index, assertion) in check.members().iter().enumerate() {
+                let Some(graded) = results.get(start + index) else {
+                    let when = assertion.when.as_ref().expect("it has a condition");
+                    return cascade.skips(check, when).is_none();
+                };
+                cascade.graded(assertion, graded);
+            }
+            let end = start + check.members().len();
+            cascade.ended(check, &results[start..end]);
+            start = end;
+        }
+        panic!("all are graded")
     }
 
     #[test]

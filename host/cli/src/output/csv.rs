@@ -130,15 +130,33 @@ impl Headings {
 
 /// A cell that is seen as it is: an apostrophe stands before what a spreadsheet takes for a formula
 /// (a number is none), and in place of what a terminal would obey what shows it.
+///
+/// A spreadsheet whose separator is another begins cells elsewhere, and takes quotes in them for
+/// text: so the same holds behind everything that may be one, and behind the end of a line.
 fn defuse(cell: &mut String) {
     if let Cow::Owned(shown) = visible::cell(cell) {
         *cell = shown;
     }
-    let seen = cell.trim_start_matches(|c| visible::is_unseen(c) || visible::is_stand_in(c));
-    let is_formula = seen.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
-    if cell.starts_with(['\t', '\n']) || (is_formula && !is_number(cell)) {
-        cell.insert(0, '\'');
+    let parts = cell.split_inclusive([';', '\t', '|', '\n']);
+    let is_formula = |part: &&str| {
+        let part = part.trim_end_matches([';', '\t', '|', '\n']);
+        let seen = part.trim_start_matches(|c| visible::is_unseen(c) || visible::is_stand_in(c));
+        seen.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']) && !is_number(part)
+    };
+    // An item of a list in an answer is no formula, unless the cell begins with it.
+    let is_item = |part: &str| part.starts_with("- ") || part.starts_with("+ ");
+    let starts_blank = cell.starts_with(['\t', '\n']);
+    let mut defused = String::with_capacity(cell.len() + 1);
+    let mut after = None;
+    for part in parts {
+        let in_list = after == Some('\n') && is_item(part);
+        if (after.is_none() && starts_blank) || (is_formula(&part) && !in_list) {
+            defused.push('\'');
+        }
+        defused.push_str(part);
+        after = part.chars().next_back();
     }
+    *cell = defused;
 }
 
 fn is_number(cell: &str) -> bool {
@@ -212,9 +230,9 @@ mod tests {
             ("+1+cmd|' /C calc'!A0", "'+1+cmd|' /C calc'!A0"),
             ("-2+3", "'-2+3"),
             ("@SUM(1)", "'@SUM(1)"),
-            ("\t=1", "'\t=1"),
+            ("\t=1", "'\t'=1"),
             ("\r=1", "'␍=1"),
-            ("\r\n=1", "'\n=1"),
+            ("\r\n=1", "'\n'=1"),
             ("\u{1b}=cmd()", "'␛=cmd()"),
             ("\u{202e}=cmd()", "'\u{fffd}=cmd()"),
             ("\u{200b}\u{feff} =cmd()", "'\u{200b}\u{feff} =cmd()"),
@@ -222,7 +240,7 @@ mod tests {
             (" -5", "' -5"),
             ("\u{1b}[2Jx\u{9b}y\u{7f}", "␛[2Jx\u{fffd}y␡"),
             ("a\tb\nc", "a\tb\nc"),
-            ("\n=1", "'\n=1"),
+            ("\n=1", "'\n'=1"),
             ("－1", "'－1"),
             ("- a list", "'- a list"),
             ("-5", "-5"),
@@ -230,6 +248,11 @@ mod tests {
             ("-inf", "'-inf"),
             ("", ""),
             ("a=1", "a=1"),
+            ("a;=1+1;b", "a;'=1+1;b"),
+            ("a; @SUM(1)\t+1+cmd|-x", "a;' @SUM(1)\t'+1+cmd|'-x"),
+            ("a;-5;b", "a;-5;b"),
+            ("a\n=1", "a\n'=1"),
+            ("a\n- b\n-c", "a\n- b\n'-c"),
             ("'=1", "'=1"),
             ("\u{1d173}=1", "'\u{1d173}=1"),
             ("\u{e0fff}=1", "'\u{e0fff}=1"),

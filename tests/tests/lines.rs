@@ -66,7 +66,7 @@ fn loud_run() -> Finished {
         .numbered_tests(CASES)
         .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
         .env("OPENAI_BASE_URL", api.url())
-        .env("RUNNER_LOG", "runner_eval=debug")
+        .env("RUNNER_LOG", "runner_gateway=debug")
         .args([
             "eval",
             "-v",

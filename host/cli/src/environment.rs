@@ -38,7 +38,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "RUNNER_LOG",
-        about: "diagnostics on standard error, for example debug or runner_eval=trace",
+        about: "diagnostics on standard error, for example debug or runner_gateway=trace",
     },
     Variable {
         name: "RUNNER_PASS_RATE_THRESHOLD",

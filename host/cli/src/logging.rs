@@ -23,7 +23,7 @@ pub(crate) fn start(environment: &Environment, talk: &Talk) -> Result<(), Failur
     };
     let filter = EnvFilter::try_new(directives).map_err(|error| {
         Failure::usage(format!("RUNNER_LOG is `{directives}`: {error}"))
-            .help("use error, warn, info, debug or trace, or a crate's own: runner_eval=debug")
+            .help("use error, warn, info, debug or trace, or a crate's own: runner_gateway=debug")
     })?;
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)

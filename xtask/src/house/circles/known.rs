@@ -12,7 +12,7 @@ pub(super) struct Known {
     pub(super) reason: &'static str,
 }
 
-pub(super) const KNOWN: [Known; 13] = [
+pub(super) const KNOWN: [Known; 10] = [
     Known {
         folder: "host/eval",
         within: "crate",
@@ -42,24 +42,6 @@ pub(super) const KNOWN: [Known; 13] = [
         within: "crate",
         members: &["question", "record"],
         reason: "the record of a question is a part of a case's record, and is made of one",
-    },
-    Known {
-        folder: "host/eval",
-        within: "gateway",
-        members: &["bodies", "exchange", "fault"],
-        reason: "the bounds of bodies are the exchange's",
-    },
-    Known {
-        folder: "host/eval",
-        within: "gateway",
-        members: &["lanes", "observer"],
-        reason: "what is observed is a lane's notice",
-    },
-    Known {
-        folder: "host/eval",
-        within: "gateway::budget",
-        members: &["accounts", "till"],
-        reason: "a reservation goes back to who gave it",
     },
     Known {
         folder: "host/eval",

@@ -132,7 +132,8 @@ impl Headings {
 /// (a number is none), and in place of what a terminal would obey what shows it.
 ///
 /// A spreadsheet whose separator is another begins cells elsewhere, and takes quotes in them for
-/// text: so the same holds behind everything that may be one, and behind the end of a line.
+/// text, or for the beginning of an empty one: so the same holds behind everything that may be one,
+/// quotes or not, and behind the end of a line.
 fn defuse(cell: &mut String) {
     if let Cow::Owned(shown) = visible::cell(cell) {
         *cell = shown;
@@ -140,7 +141,8 @@ fn defuse(cell: &mut String) {
     let parts = cell.split_inclusive([';', '\t', '|', '\n']);
     let is_formula = |part: &&str| {
         let part = part.trim_end_matches([';', '\t', '|', '\n']);
-        let seen = part.trim_start_matches(|c| visible::is_unseen(c) || visible::is_stand_in(c));
+        let seen = part
+            .trim_start_matches(|c| c == '"' || visible::is_unseen(c) || visible::is_stand_in(c));
         seen.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']) && !is_number(part)
     };
     // An item of a list in an answer is no formula, unless the cell begins with it.
@@ -251,6 +253,8 @@ mod tests {
             ("a;=1+1;b", "a;'=1+1;b"),
             ("a; @SUM(1)\t+1+cmd|-x", "a;' @SUM(1)\t'+1+cmd|'-x"),
             ("a;-5;b", "a;-5;b"),
+            ("a;\"=1+1;b", "a;'\"=1+1;b"),
+            ("\"=1+1\"", "'\"=1+1\""),
             ("a\n=1", "a\n'=1"),
             ("a\n- b\n-c", "a\n- b\n'-c"),
             ("'=1", "'=1"),

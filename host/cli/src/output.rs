@@ -38,6 +38,7 @@ pub(crate) use jsonl::Stream;
 pub(crate) use yaml::block as yaml_block;
 
 use crate::failure::Failure;
+use crate::visible;
 use place::Place;
 
 /// What a results file can be.
@@ -146,7 +147,7 @@ impl Output {
     /// # Errors
     /// When there is no such format.
     pub(crate) fn at(path: OutputPath) -> Result<Self, Failure> {
-        let shown = path.path.display();
+        let shown = in_line(&path.path);
         // What a config calls a link says nothing about what it leads to.
         let named = match path.origin {
             Origin::Person => &path.path,
@@ -206,7 +207,7 @@ impl Output {
         let exists = self.path.place.symlink_metadata().is_ok();
         let place = exists.then(|| Place::of(&self.path, self.format));
         place.transpose().map(drop).map_err(|error| {
-            let shown = self.path().display();
+            let shown = in_line(self.path());
             Failure::usage(format!("can't write {shown}: {error}")).help(
                 "the config's outputPath replaces results only: name another file there, \
                  remove this one, or name it yourself with -o",
@@ -258,12 +259,17 @@ impl Output {
     }
 }
 
+/// A path as messages have it: on their line.
+fn in_line(path: &Path) -> String {
+    visible::line(&path.display().to_string()).into_owned()
+}
+
 /// Whether a file can be put at `path`; nothing is made.
 ///
 /// # Errors
 /// When it can't, with what to do.
 pub(crate) fn check_place(path: &Path) -> Result<(), Failure> {
-    let shown = path.display();
+    let shown = in_line(path);
     if path.is_dir() {
         return Err(Failure::usage(format!(
             "can't write {shown}: it is a folder"
@@ -274,7 +280,7 @@ pub(crate) fn check_place(path: &Path) -> Result<(), Failure> {
         let why = if folder.is_dir() {
             error.to_string()
         } else {
-            format!("the folder {} can't be made: {error}", folder.display())
+            format!("the folder {} can't be made: {error}", in_line(folder))
         };
         Failure::usage(format!("can't write {shown}: {why}"))
     })

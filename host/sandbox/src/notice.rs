@@ -124,9 +124,14 @@ pub struct Label {
     pub sha256: Option<String>,
 }
 
+/// Characters of a name or a path in a message, as many as a path may have.
+const LONGEST_NAME: usize = 4_096;
+
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "plugin '{}' ({}", self.name, self.path.display())?;
+        let (name, path) = (self.name.as_str(), self.path.display().to_string());
+        let [name, path] = [name, &path].map(|words| one_line(words, LONGEST_NAME));
+        write!(f, "plugin '{name}' ({path}")?;
         if let Some(short) = self.sha256.as_deref().and_then(|hex| hex.get(..8)) {
             write!(f, ", sha256 {short}…")?;
         }
@@ -238,6 +243,19 @@ pub(crate) fn bytes(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_of_a_config_begins_no_line() {
+        let label = Label {
+            name: "a\nhelp: all is well".to_owned(),
+            path: "b\nhelp.wasm".into(),
+            sha256: None,
+        };
+        assert_eq!(
+            label.to_string(),
+            r"plugin 'a\nhelp: all is well' (b\nhelp.wasm)"
+        );
+    }
 
     #[test]
     fn a_notice_names_plugin_file_digest_code_and_help() {

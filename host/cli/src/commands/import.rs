@@ -65,6 +65,7 @@ struct Survey {
 /// Imports a file.
 pub(super) fn run(arguments: &Import, setting: &Setting) -> Result<u8, Failure> {
     let named = arguments.file.display().to_string();
+    let named = visible::line(&named).into_owned();
     let refuse = |error: Unreadable| {
         let help =
             "it takes a file that `runner eval -o` or `promptfoo eval -o` wrote, .json or .jsonl";

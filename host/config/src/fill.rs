@@ -181,6 +181,14 @@ impl Declared {
         let values = Arc::make_mut(&mut self.values);
         values.extend(Arc::unwrap_or_clone(later.values));
         self.names.extend(later.names);
+        let of_later = later
+            .filled_in
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        self.filled_in()
+            .secrets
+            .extend(of_later.secrets.iter().cloned());
+        drop(of_later);
         self
     }
 

@@ -170,6 +170,8 @@ impl Declared {
 
     /// What both declare; of a name that both give a value, the one of `later`.
     pub(crate) fn and(mut self, later: Self) -> Self {
+        let secrets = std::mem::take(&mut later.filled_in().secrets);
+        self.filled_in().secrets.extend(secrets);
         for name in later.values.keys() {
             self.sources.remove(name);
             self.computed.remove(name);
@@ -181,14 +183,6 @@ impl Declared {
         let values = Arc::make_mut(&mut self.values);
         values.extend(Arc::unwrap_or_clone(later.values));
         self.names.extend(later.names);
-        let of_later = later
-            .filled_in
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        self.filled_in()
-            .secrets
-            .extend(of_later.secrets.iter().cloned());
-        drop(of_later);
         self
     }
 

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use glob::{MatchOptions, Pattern};
 
-use super::is_pattern;
+use super::{is_hidden, is_pattern};
 
 /// How many files one pattern may match.
 const MAX_MATCHES: usize = 100_000;
@@ -107,8 +107,4 @@ impl Search<'_> {
         }
         Ok(())
     }
-}
-
-fn is_hidden(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(b".")
 }

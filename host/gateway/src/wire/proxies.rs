@@ -3,6 +3,8 @@
 use hyper_util::client::proxy::matcher::Matcher;
 use url::{Host, Url};
 
+use crate::policy::address::{Place, place};
+
 /// Where the proxy comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ProxyChoice {
@@ -40,11 +42,8 @@ impl Proxies {
     pub(crate) fn serve(&self, url: &Url) -> bool {
         let is_here = match url.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-            Some(Host::Ipv4(address)) => address.is_loopback() || address.is_unspecified(),
-            Some(Host::Ipv6(address)) => {
-                let address = address.to_canonical();
-                address.is_loopback() || address.is_unspecified()
-            }
+            Some(Host::Ipv4(address)) => place(address.into()) == Place::Loopback,
+            Some(Host::Ipv6(address)) => place(address.into()) == Place::Loopback,
             None => false,
         };
         let uri = url.as_str().parse();

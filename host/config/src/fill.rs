@@ -22,22 +22,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
-use crate::model::{
-    ANY_VARIABLE, Findings, Origin, Position, TrustRequest, TrustSubject, did_you_mean,
-};
+use crate::model::{Findings, Origin, Position, TrustRequest, TrustSubject, did_you_mean};
 use crate::plan::EnvRead;
 use crate::read::entry::Entry;
 use crate::read::node::{Kind, Node};
-use crate::redacted::is_secret_variable;
 use crate::template::{Piece, Template, is_plain, pieces};
 
+mod declared;
 mod provider_part;
 
 /// What a config declares.
 #[derive(Clone, Default)]
 pub(crate) struct Declared {
-    /// Values of the names that have one.
-    pub(crate) values: Arc<Map<String, Value>>,
+    /// Values of the names that have one. No template is given them all, whatever is known of what
+    /// it reads: see [`Self::visible`].
+    values: Arc<Map<String, Value>>,
+    /// Those of them that may stand anywhere: the config's own words, and what may be kept.
+    open: Arc<Map<String, Value>>,
     /// Every declared name.
     names: BTreeSet<String>,
     /// The process's environment, which provider parts see.
@@ -70,7 +71,7 @@ enum Part {
     /// Only declared names.
     Strict,
     /// The same, but for provider parts within.
-    Config,
+    Around(Around),
     /// Every variable that is set.
     Provider {
         /// Whether what is filled in is a secret whatever the variable is called.
@@ -78,6 +79,22 @@ enum Part {
         /// What the text is of the provider.
         field: Field,
     },
+}
+
+/// What leads to provider parts. Each is known by the keys on the way to it, since other maps, like the
+/// `config` of an assertion, may have keys of any name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Around {
+    /// The config itself.
+    Config,
+    /// Scenarios, which hold tests under `config` and `tests`.
+    Scenarios,
+    /// Tests.
+    Tests,
+    /// The options of tests.
+    Options,
+    /// Assertions.
+    Assertions,
 }
 
 /// What a text is of a provider.
@@ -102,88 +119,24 @@ impl Part {
 }
 
 impl Declared {
-    /// Reads the config's `env`.
-    pub(crate) fn read(
-        root: &Entry<'_>,
-        process: &BTreeMap<String, String>,
-        findings: &Findings,
-    ) -> Self {
-        let visible: Map<String, Value> = process
-            .iter()
-            .map(|(name, value)| (name.clone(), Value::from(value.as_str())))
-            .collect();
-        let process = Self {
-            names: [ANY_VARIABLE.to_owned()].into(),
-            values: Arc::new(visible),
-            ..Self::default()
-        };
-        let mut declared = Self {
-            outside: process.values.clone(),
-            ..Self::default()
-        };
-        let Some(entry) = root.get("env") else {
-            return declared;
-        };
-        if !entry.is_map() {
-            entry.mismatch(findings, "a map of names to values");
-            return declared;
+    /// What a template at this place sees of `env`. What it reads is found and asked for before
+    /// ([`Self::note_reads`]); what was not found there is not seen either.
+    pub(crate) fn visible(&self, at: &Position) -> &Arc<Map<String, Value>> {
+        if at.is_typed() {
+            &self.values
+        } else {
+            &self.open
         }
-        let mut values = Map::new();
-        for (name, entry) in entry.fields() {
-            let sources = sources(name, &entry, &process);
-            let is_computed = entry.text().is_some_and(is_computed);
-            declared.names.insert(name.to_owned());
-            if is_computed {
-                declared.computed.insert(name.to_owned());
-                // Whether it can be worked out says something of what it is worked out of.
-                if !may_keep(&reads(&sources, &entry.at()), findings) {
-                    continue;
-                }
-            }
-            if let Some(value) = value(name, &entry, &process, findings) {
-                values.insert(name.to_owned(), value);
-            }
-            declared.hide_sources(name, &sources, &process.values);
-            let passes = sources.iter().all(|source| source == name)
-                && entry.text().is_none_or(|text| is_variable(text.trim()));
-            if !passes && !sources.is_empty() {
-                let reads = reads(&sources, &entry.at());
-                declared.borrowed.insert(name.to_owned(), reads);
-            }
-            if !sources.is_empty() {
-                declared.sources.insert(name.to_owned(), sources);
-            }
-        }
-        declared.values = Arc::new(values);
-        declared
     }
 
-    /// Remembers the secrets that go into a declared value: with words around them they are not the
-    /// value itself.
-    fn hide_sources(&self, name: &str, sources: &BTreeSet<String>, process: &Map<String, Value>) {
-        let secret = |source: &&String| is_secret_variable(name) || is_secret_variable(source);
-        let secrets = sources.iter().filter(secret);
-        let values = secrets.filter_map(|source| process.get(source)?.as_str());
-        let values = values.filter(|value| !value.is_empty()).map(str::to_owned);
-        self.filled_in().secrets.extend(values);
+    /// The value of a name.
+    pub(crate) fn value(&self, name: &str) -> Option<&str> {
+        self.values.get(name)?.as_str()
     }
 
-    /// What both declare; of a name that both give a value, the one of `later`.
-    pub(crate) fn and(mut self, later: Self) -> Self {
-        let secrets = std::mem::take(&mut later.filled_in().secrets);
-        self.filled_in().secrets.extend(secrets);
-        for name in later.values.keys() {
-            self.sources.remove(name);
-            self.computed.remove(name);
-            self.borrowed.remove(name);
-        }
-        self.sources.extend(later.sources);
-        self.computed.extend(later.computed);
-        self.borrowed.extend(later.borrowed);
-        let values = Arc::make_mut(&mut self.values);
-        values.extend(Arc::unwrap_or_clone(later.values));
-        self.names.extend(later.names);
-        self
+    /// All values, for the plugins: nothing that they are given is kept unmasked.
+    pub(crate) fn settings(&self) -> Map<String, Value> {
+        (*self.values).clone()
     }
 
     /// Asks for the variables in values that set up plugins: what such a value is shows in addresses
@@ -207,7 +160,18 @@ impl Declared {
     /// Fills in a config, whose provider parts see every variable that is set.
     #[must_use]
     pub(crate) fn fill_config(&self, node: &mut Node, file: &Path, findings: &Findings) -> bool {
-        self.walk_root(node, Part::Config, file, findings)
+        self.walk_root(node, Part::Around(Around::Config), file, findings)
+    }
+
+    /// Fills in a file that holds a `defaultTest`, whose provider parts see the same.
+    #[must_use]
+    pub(crate) fn fill_default_test(
+        &self,
+        node: &mut Node,
+        file: &Path,
+        findings: &Findings,
+    ) -> bool {
+        self.walk_root(node, Part::Around(Around::Tests), file, findings)
     }
 
     /// Fills in a file of providers.
@@ -224,20 +188,14 @@ impl Declared {
 
     fn walk_keys(&self, node: &mut Node, part: Part, file: &Path, findings: &Findings) {
         let Kind::Map(fields) = &mut node.kind else {
-            return self.walk(node, part, "", file, findings);
+            return self.walk(node, part, file, findings);
         };
         for (key, value) in fields.iter_mut().filter(|(key, _)| key.name != "env") {
-            let is_providers = ["providers", "targets"].contains(&key.name.as_str());
-            let within = match part {
-                Part::Config if is_providers => Part::PROVIDER,
-                _ => part.below("", &key.name),
-            };
-            self.walk(value, within, &key.name, file, findings);
+            self.walk(value, part.below(&key.name), file, findings);
         }
     }
 
-    /// `key` is the last one on the way to `node`.
-    fn walk(&self, node: &mut Node, part: Part, key: &str, file: &Path, findings: &Findings) {
+    fn walk(&self, node: &mut Node, part: Part, file: &Path, findings: &Findings) {
         let mark = node.mark;
         match &mut node.kind {
             Kind::Text(text) if !is_plain(&text.written) => {
@@ -251,10 +209,9 @@ impl Declared {
             }
             Kind::List(items) => items
                 .iter_mut()
-                .for_each(|item| self.walk(item, part, key, file, findings)),
-            Kind::Map(fields) => fields.iter_mut().for_each(|(name, value)| {
-                let within = part.below(key, &name.name);
-                self.walk(value, within, &name.name, file, findings);
+                .for_each(|item| self.walk(item, part, file, findings)),
+            Kind::Map(fields) => fields.iter_mut().for_each(|(key, value)| {
+                self.walk(value, part.below(&key.name), file, findings);
             }),
             Kind::Text(_) | Kind::Null | Kind::Bool(_) | Kind::Number(_) => {}
         }
@@ -280,7 +237,7 @@ impl Declared {
         if !tag.contains("env") {
             return None;
         }
-        let template = Template::new(tag, Some(&self.values)).ok()?;
+        let template = Template::new(tag, Some(self.visible(at))).ok()?;
         let names: BTreeSet<String> = template.names().collect();
         if names.len() != 1 || !names.contains("env") {
             return None;
@@ -313,8 +270,7 @@ impl Declared {
     /// Notes the same of a text that is compiled together with others: what can't be read alone may
     /// read anything.
     pub(crate) fn note_reads_of_part(&self, text: &str, at: &Position, findings: &Findings) {
-        let template = Template::new(text, Some(&self.values))
-            .or_else(|_| Template::new("{{ env }}", Some(&self.values)));
+        let template = Template::new(text, None).or_else(|_| Template::new("{{ env }}", None));
         if let Ok(template) = template {
             self.note_reads(&template, at, findings);
         }
@@ -402,18 +358,20 @@ impl Declared {
 /// Whether these variables may stand in what is kept, printed or quoted; asks for each at the first
 /// such text. What the person typed they may.
 fn may_keep(reads: &[EnvRead], findings: &Findings) -> bool {
-    let may = |read: &EnvRead| {
-        read.at.is_typed()
-            || findings.may_read(TrustRequest {
-                subject: TrustSubject::Keep {
-                    name: read.name.clone(),
-                },
-                origin: Origin::Config,
-                at: read.at.clone(),
-            })
-    };
+    let may = |read: &EnvRead| read.at.is_typed() || findings.may_read(keep(&read.name, &read.at));
     // All are asked for together.
     reads.iter().filter(|read| !may(read)).count() == 0
+}
+
+/// The request to let the value of a variable stand in what is kept.
+fn keep(name: &str, at: &Position) -> TrustRequest {
+    TrustRequest {
+        subject: TrustSubject::Keep {
+            name: name.to_owned(),
+        },
+        origin: Origin::Config,
+        at: at.clone(),
+    }
 }
 
 /// Whether a text is more than variables as they are, with words around them.
@@ -445,39 +403,6 @@ fn reads<'a>(names: impl IntoIterator<Item = &'a String>, at: &Position) -> Vec<
         at: at.clone(),
     };
     names.into_iter().map(read).collect()
-}
-
-/// The variables of the process's environment that one entry of an `env` map takes, set or not: that
-/// is not known to everybody who reads what follows from it.
-fn sources(name: &str, entry: &Entry<'_>, process: &Declared) -> BTreeSet<String> {
-    if entry.node.kind == Kind::Null {
-        return [name.to_owned()].into();
-    }
-    let text = entry.text().filter(|text| !is_plain(text));
-    let template = text.and_then(|text| Template::new(text, Some(&process.values)).ok());
-    let names = template.map(|template| process.env_names(&template).collect());
-    names.unwrap_or_default()
-}
-
-/// The value of one entry of an `env` map; `None`: declared, but not set.
-fn value(name: &str, entry: &Entry<'_>, process: &Declared, findings: &Findings) -> Option<Value> {
-    if entry.node.kind == Kind::Null {
-        return process.values.get(name).cloned();
-    }
-    let text = entry.want_text(findings)?;
-    if is_plain(&text) {
-        return Some(Value::String(text));
-    }
-    let rendered = Template::new(&text, Some(&process.values))
-        .and_then(|template| template.render(&Map::new()));
-    match rendered {
-        Ok(value) if value.is_empty() => None,
-        Ok(value) => Some(Value::String(value)),
-        Err(error) => {
-            findings.error(entry.at(), error.to_string());
-            None
-        }
-    }
 }
 
 #[cfg(test)]

@@ -158,13 +158,14 @@ fn read(request: &LoadRequest, findings: &Findings) -> Option<Config> {
             Declared::read(&root, &request.env, findings)
         })
         .reduce(Declared::and)
-        .unwrap_or_default();
+        .unwrap_or_default()
+        .opened(findings);
     let plugins = read_plugins(&mut sources, &declared, findings);
     Some(Config {
         path: sources[0].path.clone(),
         files,
         plugins,
-        env: (*declared.values).clone(),
+        env: declared.settings(),
         sources,
         declared,
         process: request.env.clone(),

@@ -399,7 +399,9 @@ impl<'t> Words<'t> {
                 Step::Item(key)
             } else if self.symbol(".") {
                 let name = match self.peek() {
-                    Some(Token::Name(name) | Token::Number(name)) => Box::from(*name),
+                    Some(Token::Name(name)) => Box::from(*name),
+                    // Of a number with a fraction nobody knows where one attribute ends.
+                    Some(Token::Number(index)) if !index.contains('.') => Box::from(*index),
                     _ => return Err(self.expected("the name of an attribute")),
                 };
                 self.at += 1;

@@ -52,7 +52,7 @@ fn one(root: &Entry<'_>, tests: &TestReader<'_>) -> Draft {
                 let draft = tree.and_then(|mut node| {
                     let findings = reading.findings;
                     let declared = reading.declared;
-                    if !declared.fill_config(&mut node, &shown, findings) {
+                    if !declared.fill_default_test(&mut node, &shown, findings) {
                         return None;
                     }
                     tests.read(&Entry::root(&node, &shown, entry.origin), Form::Part)

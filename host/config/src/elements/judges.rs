@@ -292,9 +292,8 @@ impl<'a> JudgeBook<'a> {
     fn default(&self, pick: Pick, at: &Position, reading: Reading<'_>) -> Option<JudgeId> {
         let has_key = |name: &str| {
             let value = reading.process.get(name).map(String::as_str);
-            let declared = reading.declared.values.get(name);
             value
-                .or_else(|| declared.and_then(|value| value.as_str()))
+                .or_else(|| reading.declared.value(name))
                 .is_some_and(|key| !key.is_empty())
         };
         let prefixes = &reading.catalog.provider_prefixes;

@@ -105,6 +105,10 @@ fn plugin(
         return None;
     }
     let file = files.absolute(&path);
+    if let Some(reason) = unreadable(&file) {
+        findings.error(source.at(), format!("'{path}' {reason}"));
+        return None;
+    }
     // It is looked at before it is agreed to, so that one question covers all that it asks for.
     if let Some(path) = files.beyond(&files.shown(&path), entry.origin) {
         findings.trust_request(TrustRequest {
@@ -112,10 +116,6 @@ fn plugin(
             origin: entry.origin.clone(),
             at: source.at(),
         });
-    }
-    if let Some(reason) = unreadable(&file) {
-        findings.error(source.at(), format!("'{path}' {reason}"));
-        return None;
     }
     let alias = alias.to_owned();
     Some(PluginEntry {

@@ -259,7 +259,7 @@ impl<'a> Reader<'a> {
             at: at.clone(),
             prepared: Arc::new(Prepared::new("", None).expect("no text is no broken template")),
             escapes: self.escapes,
-            env: self.reading.declared.values.clone(),
+            env: self.reading.declared.visible(at).clone(),
         })
     }
 
@@ -296,7 +296,7 @@ impl<'a> Reader<'a> {
     /// Compiles a text; what is wrong with it is reported.
     fn finish(&self, draft: Draft, config: Option<&Map<String, Value>>) -> Option<Arc<Prompt>> {
         let Draft { raw, label, at } = draft;
-        let env = &self.reading.declared.values;
+        let env = self.reading.declared.visible(&at);
         let prepared = if self.escapes {
             Prepared::new(&raw, Some(env))
         } else {

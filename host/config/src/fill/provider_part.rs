@@ -9,36 +9,23 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Map;
 
-use super::{Declared, Field, Part, is_variable, may_keep, reads};
+use super::{Around, Declared, Field, Part, is_variable, may_keep, reads};
 use crate::model::{Findings, LoadError, Position, Problem, Warning, did_you_mean};
 use crate::redacted::{HIDDEN, is_secret_variable};
 use crate::template::{Template, tolerates_nothing};
-
-/// Keys of a config that lead to tests.
-const TO_TESTS: [&str; 6] = [
-    "assert",
-    "config",
-    "defaultTest",
-    "options",
-    "scenarios",
-    "tests",
-];
 
 /// The shortest value that is left out of messages: `echo` or `test` for a dummy key would eat
 /// words of the message itself. As short as what a run masks.
 const SHORTEST_HIDDEN: usize = 8;
 
 impl Part {
-    /// The part that `name` begins below a map that is the value of `key`.
-    pub(super) fn below(self, key: &str, name: &str) -> Self {
+    /// The part that `name` begins in a map.
+    pub(super) fn below(self, name: &str) -> Self {
         match self {
-            Self::Config if name == "provider" && ["options", "assert"].contains(&key) => {
-                Self::PROVIDER
-            }
-            Self::Config if TO_TESTS.contains(&name) => Self::Config,
-            Self::Strict | Self::Config => Self::Strict,
+            Self::Strict => Self::Strict,
+            Self::Around(around) => around.below(name),
             Self::Provider { secret, field } => {
                 let is_credential =
                     name.eq_ignore_ascii_case("headers") || is_secret_variable(name);
@@ -55,6 +42,23 @@ impl Part {
     }
 }
 
+impl Around {
+    fn below(self, name: &str) -> Part {
+        let within = match (self, name) {
+            (Self::Config, "providers" | "targets")
+            | (Self::Options | Self::Assertions, "provider") => return Part::PROVIDER,
+            (Self::Config, "tests" | "defaultTest") | (Self::Scenarios, "config" | "tests") => {
+                Self::Tests
+            }
+            (Self::Config, "scenarios") => Self::Scenarios,
+            (Self::Tests, "options") => Self::Options,
+            (Self::Tests | Self::Assertions, "assert") => Self::Assertions,
+            _ => return Part::Strict,
+        };
+        Part::Around(within)
+    }
+}
+
 impl Declared {
     /// The value of a tag that reads nothing but `env`.
     pub(super) fn tag_of_provider(
@@ -65,33 +69,31 @@ impl Declared {
         at: &Position,
         findings: &Findings,
     ) -> Option<String> {
-        let paths: Vec<String> = template.paths().collect();
-        let names = paths.iter().filter_map(|path| path.strip_prefix("env."));
-        let names: BTreeSet<&str> = names.filter_map(|path| path.split('.').next()).collect();
-        let mut seen: Map<String, Value> = (*self.values).clone();
+        let names: BTreeSet<String> = self.env_names(template).collect();
+        let mut seen = Map::new();
         let mut taken = Vec::new();
         for name in &names {
-            if self.names.contains(*name) {
+            let value = if self.names.contains(name) {
                 taken.extend(self.taken(name));
-                continue;
-            }
-            taken.push((*name).to_owned());
-            match self.outside.get(*name) {
-                Some(value) => {
-                    seen.insert((*name).to_owned(), value.clone());
+                self.values.get(name)
+            } else {
+                taken.push(name.clone());
+                let value = self.outside.get(name);
+                if value.is_none() && !tolerates_nothing(tag) {
+                    self.unset(name, at, findings);
                 }
-                None if tolerates_nothing(tag) => {}
-                None => self.unset(name, at, findings),
-            }
+                value
+            };
+            seen.extend(value.map(|value| (name.clone(), value.clone())));
         }
-        if names.iter().all(|name| self.names.contains(*name)) {
+        if names.iter().all(|name| self.names.contains(name)) {
             // Warns of what is declared and not set.
             self.check(template, at, findings);
         }
         let reads = reads(&taken, at);
         self.filled_in().by_providers.extend(reads.iter().cloned());
         let is_computed =
-            !is_variable(tag) || names.iter().any(|name| self.computed.contains(*name));
+            !is_variable(tag) || names.iter().any(|name| self.computed.contains(name));
         let is_shown = field != Field::Credential || is_computed;
         if is_shown && !may_keep(&reads, findings) {
             return None;
@@ -100,7 +102,7 @@ impl Declared {
         let template = Template::new(tag, Some(&seen)).ok()?;
         let filled = template.render(&Map::new()).ok()?;
         if secret || names.iter().any(|name| is_secret_variable(name)) {
-            let values = names.iter().filter_map(|name| seen.get(*name)?.as_str());
+            let values = names.iter().filter_map(|name| seen.get(name)?.as_str());
             let values = values.chain([filled.as_str()]).map(str::to_owned);
             let values = values.filter(|value| !value.is_empty());
             self.filled_in().secrets.extend(values);

@@ -1,7 +1,9 @@
 //! What `env` declares and who sees it.
 
-use crate::fixture::Folder;
 use serde_json::json;
+
+use crate::fixture::Folder;
+use crate::model::Agreements;
 
 #[test]
 fn declared_names_come_from_the_config_or_the_environment() {
@@ -72,4 +74,64 @@ fn rows_of_data_files_don_t_see_it() {
     )
     .file("t.csv", "v\n{{ env.KEY }}\n");
     assert_eq!(folder.texts(), ["{{ env.KEY }}"]);
+}
+
+/// What a config comes to where nothing is agreed to: its prompts and its providers, or nothing.
+fn unseen(folder: &Folder) -> String {
+    let Ok((plan, _)) = folder.plan_under(Agreements::default()) else {
+        return String::new();
+    };
+    let case = |case: crate::plan::Case| {
+        let text = case.render().map(|rendered| rendered.text);
+        let provider = &case.column.provider;
+        format!("{text:?} {} {:?}", json!(provider.config), case.test)
+    };
+    plan.cases().map(case).collect()
+}
+
+#[test]
+fn what_is_not_agreed_to_is_not_seen_however_it_is_read() {
+    let test = "tests: [{ vars: { q: 1 } }]";
+    for rest in [
+        "prompts: ['{{ env.1.5 }}']\nproviders: [echo]",
+        "prompts: ['{{ env[\"S\"] }}']\nproviders: [echo]",
+        "prompts: ['{{ env | dump }}']\nproviders: [echo]",
+        "prompts: ['{{ q }}']\nproviders: [{ id: echo, config: { a: '{{ env[\"S\"] }}' } }]",
+        "prompts: ['{{ q }}']\nproviders: [{ id: echo, config: { a: '{{ env | dump }}' } }]",
+        "prompts: ['{{ q }}']\nproviders: [{ id: echo, config: { a: '{{ [env][0].S }}' } }]",
+        "prompts: ['{{ q }}']\nproviders: [{ id: echo, config: { apiKey: '{{ [env][0].S }}' } }]",
+        "prompts: ['S }} {{ q }}']\nproviders: [echo]\ndefaultTest: { options: { prefix: '{{ env.' } }",
+        "prompts: ['{% raw %}#}{{ env.S }}{# {% endraw %}']\nproviders: [echo]\n\
+         defaultTest: { options: { prefix: '{#', suffix: '#}' } }",
+        "prompts: ['{\"{{ env.S }}\": \"{{ q }}\"}']\nproviders: [echo]\n\
+         defaultTest: { options: { prefix: 'x ' } }",
+    ] {
+        let env = "env: { '1': x, S: '{{ env.OUT }}', '1.5': '{{ env.OUT }}' }";
+        let folder = Folder::new(&format!("{env}\n{rest}\n{test}")).env("OUT", "host-42");
+        let seen = unseen(&folder);
+        assert!(!seen.contains("host-42"), "{rest}: {seen}");
+    }
+}
+
+#[test]
+fn a_provider_is_one_where_providers_stand_and_nowhere_else() {
+    let secret = "{ provider: { config: { apiKey: '{{ env.OUT_KEY }}' } } }";
+    for test in [
+        format!("{{ options: {{ config: {{ options: {secret} }} }} }}"),
+        format!("{{ assert: [{{ type: equals, value: x, config: {{ options: {secret} }} }}] }}"),
+        format!("{{ assert: [{{ type: equals, value: x, config: {{ assert: [{secret}] }} }}] }}"),
+        format!("{{ vars: {{ options: {secret} }} }}"),
+        format!("{{ metadata: {{ assert: {secret} }} }}"),
+    ] {
+        for around in [
+            "tests: [TEST]",
+            "defaultTest: TEST\ntests: [{ vars: { q: 1 } }]",
+        ] {
+            let around = around.replace("TEST", &test);
+            let config = format!("prompts: [p]\nproviders: [echo]\n{around}");
+            let folder = Folder::new(&config).env("OUT_KEY", "key-of-the-person");
+            let seen = unseen(&folder);
+            assert!(!seen.contains("key-of-the-person"), "{config}: {seen}");
+        }
+    }
 }

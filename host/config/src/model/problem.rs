@@ -214,6 +214,11 @@ impl Findings {
         is_agreed
     }
 
+    /// What was agreed to.
+    pub(crate) fn agreements(&self) -> &Agreements {
+        &self.agreements
+    }
+
     /// How often something had to stay unknown so far.
     pub(crate) fn refusals(&self) -> usize {
         self.refusals.get()

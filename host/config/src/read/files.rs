@@ -20,7 +20,7 @@ mod links;
 mod read;
 
 use find::matches;
-use links::{Leads, follow};
+use links::{Leads, follow, passes};
 pub use read::{FilesRead, FilesState};
 
 /// The largest file of any kind: tests are held in memory whole.
@@ -77,11 +77,13 @@ impl Files {
         (at, origin, findings): (&Position, &Origin, &Findings),
     ) -> bool {
         self.beyond(shown, origin).is_none_or(|path| {
-            findings.may_read(TrustRequest {
-                subject: subject(path),
-                origin: origin.clone(),
-                at: at.clone(),
-            })
+            let is_never_read = is_of_system(&path);
+            is_never_read
+                || findings.may_read(TrustRequest {
+                    subject: subject(path),
+                    origin: origin.clone(),
+                    at: at.clone(),
+                })
         })
     }
 
@@ -107,8 +109,8 @@ impl Files {
             Ok(inner) => follow(&folder, inner),
             Err(_) => Leads::Outside(path.clone()),
         };
-        let beyond = match leads {
-            Leads::Outside(path) => path,
+        match leads {
+            Leads::Outside(path) => Some(path),
             Leads::Inside(inner) => {
                 // As written, too: a link called `.env` is one, wherever it leads.
                 let name = path.file_name().map(Path::new);
@@ -116,10 +118,9 @@ impl Files {
                 if !is_hidden(&inner) && !name.is_some_and(is_hidden) {
                     return None;
                 }
-                folder.join(inner)
+                Some(folder.join(inner))
             }
-        };
-        (!is_of_system(&beyond)).then_some(beyond)
+        }
     }
 
     /// Whether what code imports is there, as `is` says. Where a text may not look, that is asked
@@ -136,7 +137,8 @@ impl Files {
             let pattern = pattern.into();
             TrustSubject::Match { pattern }
         };
-        self.permit_as(subject, shown, named) && is(&self.cwd.join(shown))
+        let path = self.cwd.join(shown);
+        self.permit_as(subject, shown, named) && !is_by_system(&path) && is(&path)
     }
 
     /// The rights of a data file.
@@ -288,7 +290,7 @@ impl Files {
             } else {
                 self.permit_as(|path| TrustSubject::Read { path }, path, named)
             };
-            may && !is_of_system(&real(path))
+            may && !is_by_system(path)
         };
         let found = matches(&full, &may_follow)?;
         if found.is_empty() && findings.refusals() > refusals {
@@ -320,12 +322,17 @@ pub(crate) fn real(path: &Path) -> PathBuf {
 /// Why a path must not even be opened, whoever names it: a pipe would wait for a writer, a device
 /// has no end, and what the system shows as files is about this machine.
 pub(crate) fn unreadable(path: &Path) -> Option<&'static str> {
-    if is_of_system(path) || is_of_system(&real(path)) {
+    if is_by_system(path) {
         return Some("belongs to the system and is never read");
     }
     let metadata = std::fs::metadata(path).ok()?;
     let is_special = !metadata.is_file() && !metadata.is_dir();
     is_special.then_some("is not an ordinary file")
+}
+
+/// Whether a path, or the way to it, is the system's.
+fn is_by_system(path: &Path) -> bool {
+    passes(path, is_of_system) || is_of_system(&real(path))
 }
 
 /// Whether a path, links resolved, is the system's: of `/dev`, files in shared memory are not.
@@ -414,6 +421,8 @@ pub(crate) fn tidy(path: &Path) -> PathBuf {
             {
                 tidy.pop();
             }
+            // Above the root there is the root.
+            Component::ParentDir if tidy.has_root() && tidy.parent().is_none() => {}
             other => tidy.push(other),
         }
     }

@@ -35,6 +35,24 @@ fn parts_of_a_config_may_stand_in_different_files() {
 }
 
 #[test]
+fn a_variable_that_both_take_in_stands_for_the_variables_of_both() {
+    let folder = folder(
+        "env: { K: '{{ env.SET_KEY }}' }\nprompts: ['{{ env.K }}']\n\
+         providers: [{ id: echo, config: { apiKey: '{{ env.K }}' } }]",
+        "env: { K: '{{ env.UNSET_KEY }}' }",
+    )
+    .env("SET_KEY", "key-of-the-person");
+    let plan = folder.plan();
+    let reads = plan.columns[0].provider.env_reads.iter();
+    let reads: Vec<&str> = reads.map(|read| &*read.name).collect();
+    assert_eq!(reads, ["SET_KEY", "UNSET_KEY"]);
+    let own = plan.env_reads.iter();
+    let own: Vec<&str> = own.map(|read| &*read.name).collect();
+    assert_eq!(own, ["SET_KEY", "UNSET_KEY"]);
+    assert_eq!(folder.withheld().len(), 2, "{:?}", folder.withheld());
+}
+
+#[test]
 fn what_stands_in_both_is_used_once_and_said() {
     let both = "prompts: ['{{q}}', same, same]\nproviders: [{ id: echo, config: { a: 1 } }]\n";
     let folder = folder(both, &format!("{both}tests: [{{ vars: {{ q: b }} }}]"));

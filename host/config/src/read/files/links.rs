@@ -29,37 +29,78 @@ enum Step {
     Down(OsString),
 }
 
+/// A way that is gone step by step.
+struct Walk {
+    at: PathBuf,
+    left: VecDeque<Step>,
+    links: usize,
+}
+
+impl Walk {
+    /// Of `path`, from an absolute path without links.
+    fn new(from: &Path, path: &Path) -> Self {
+        Self {
+            at: from.to_owned(),
+            left: steps(path).collect(),
+            links: 0,
+        }
+    }
+
+    /// Goes a step, if there is one left.
+    fn step(&mut self) -> bool {
+        match self.left.pop_front() {
+            None => return false,
+            Some(Step::Root) => self.at = PathBuf::from("/"),
+            Some(Step::Up) => _ = self.at.pop(),
+            Some(Step::Down(name)) => self.at.push(name),
+        }
+        true
+    }
+
+    /// Where this place is a link, makes its target the way to go; whether that is not too many.
+    fn enter_link(&mut self) -> bool {
+        if self.links == MOST_LINKS {
+            return false;
+        }
+        if let Ok(target) = self.at.read_link() {
+            self.links += 1;
+            self.at.pop();
+            for step in steps(&target).collect::<Vec<_>>().into_iter().rev() {
+                self.left.push_front(step);
+            }
+        }
+        true
+    }
+}
+
 /// Follows `inner` from `folder`, an absolute path without links. Neither of them need be there.
 pub(super) fn follow(folder: &Path, inner: &Path) -> Leads {
-    let mut at = folder.to_owned();
-    let mut left: VecDeque<Step> = steps(inner).collect();
-    let mut links = 0;
-    while let Some(step) = left.pop_front() {
-        match step {
-            Step::Root => at = PathBuf::from("/"),
-            Step::Up => _ = at.pop(),
-            Step::Down(name) => at.push(name),
-        }
+    let mut walk = Walk::new(folder, inner);
+    while walk.step() {
         // What is above the folder is on the way to it.
-        if folder.starts_with(&at) {
+        if folder.starts_with(&walk.at) {
             continue;
         }
-        if !at.starts_with(folder) || links == MOST_LINKS {
-            return Leads::Outside(rest(at, left));
-        }
-        let Ok(target) = at.read_link() else {
-            continue;
-        };
-        links += 1;
-        at.pop();
-        for step in steps(&target).collect::<Vec<_>>().into_iter().rev() {
-            left.push_front(step);
+        if !walk.at.starts_with(folder) || !walk.enter_link() {
+            return Leads::Outside(rest(walk.at, walk.left));
         }
     }
-    match at.strip_prefix(folder) {
+    match walk.at.strip_prefix(folder) {
         Ok(inner) => Leads::Inside(inner.to_owned()),
-        Err(_) => Leads::Outside(at),
+        Err(_) => Leads::Outside(walk.at),
     }
+}
+
+/// Whether the way to an absolute path goes through a place that `is` names, wherever it ends:
+/// `/proc/self/root/home` is `/home` to whoever resolves all its links at once.
+pub(super) fn passes(path: &Path, is: impl Fn(&Path) -> bool) -> bool {
+    let mut walk = Walk::new(Path::new("/"), path);
+    while walk.step() {
+        if is(&walk.at) || !walk.enter_link() {
+            return true;
+        }
+    }
+    false
 }
 
 fn steps(path: &Path) -> impl Iterator<Item = Step> + '_ {

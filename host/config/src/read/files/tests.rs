@@ -87,6 +87,40 @@ fn json_files_take_comments_and_tabs_when_they_are_almost_json() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn what_leads_through_the_system_is_never_read_wherever_it_ends() {
+    let (directory, files) = folder();
+    let evals = directory.path().join("evals");
+    let outside = directory.path().join("shared/s.txt");
+    std::os::unix::fs::symlink("/proc/self/root", evals.join("link")).unwrap();
+    let up = "../".repeat(evals.components().count());
+    let rest = outside.strip_prefix("/").unwrap().display().to_string();
+    for written in [
+        format!("link/{rest}"),
+        format!("/proc/self/root/{rest}"),
+        format!("{up}proc/self/root/{rest}"),
+        "/dev/stdin".to_owned(),
+    ] {
+        let shown = files.shown(&written);
+        let refused = "belongs to the system and is never read";
+        assert_eq!(files.read(&shown, 100).unwrap_err(), refused, "{written}");
+        for origin in [Origin::Config, Origin::Person] {
+            let findings = Findings::default();
+            let at = Position::default();
+            let named = (&at, &origin, &findings);
+            assert!(!files.sees(&shown, Path::exists, named), "{written}");
+            let pattern = format!("{written}*");
+            assert_eq!(
+                files.expand(&pattern, named),
+                Err(refused.to_owned()),
+                "{pattern}"
+            );
+        }
+    }
+    assert_eq!(tidy(Path::new("/../a/../../b")), Path::new("/b"));
+}
+
+#[test]
 #[cfg(unix)]
 fn links_that_lead_back_end() {
     let (directory, files) = folder();

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::failure::FailureCode;
-use crate::record::{CaseRecord, ComponentRecord, Outcome};
+use crate::record::{CaseRecord, ComponentRecord, Conclusion, Outcome};
 
 pub(crate) mod asking;
 
@@ -168,21 +168,13 @@ pub(crate) fn settle(record: &mut CaseRecord, question: &Question, wall: Duratio
         settled.read(component);
     }
     let most = question.budget.tokens.unwrap_or(u64::MAX);
-    let is_graded = matches!(record.outcome, Outcome::Passed | Outcome::Failed);
-    if is_graded && record.error_code.is_none() && settled.tokens_total > most {
+    if record.conclusion.is_graded() && settled.tokens_total > most {
         let used = settled.tokens_total;
-        record.outcome = Outcome::Failed;
-        record.failure_reason = record.outcome.failure_reason();
-        record.success = false;
-        record.score = 0.0;
-        record.error = Some(format!(
-            "the question used {used} tokens of {most} (budget.max_tokens)"
-        ));
-        record.error_code = Some(FailureCode::QuestionBudget);
+        let message = format!("the question used {used} tokens of {most} (budget.max_tokens)");
+        record.conclusion = Conclusion::failure(FailureCode::QuestionBudget, message);
     }
-    let is_over = record.error_code == Some(FailureCode::QuestionBudget);
-    settled.run_error = match record.outcome {
-        Outcome::Failed if is_over => Some(RunFault::BudgetExceeded),
+    settled.run_error = match record.conclusion.outcome() {
+        Outcome::Failed if !record.conclusion.is_graded() => Some(RunFault::BudgetExceeded),
         Outcome::Passed | Outcome::Failed => None,
         Outcome::BudgetExceeded => Some(RunFault::BudgetExceeded),
         Outcome::Error | Outcome::Cancelled => Some(RunFault::RuntimeError),
@@ -247,12 +239,12 @@ impl Task {
     fn add(&mut self, record: &CaseRecord, question: &QuestionRecord) {
         self.tokens = self.tokens.saturating_add(question.tokens_total);
         self.wall_time_ms += question.wall_time_ms;
-        if record.outcome == Outcome::Cancelled {
+        if record.conclusion.outcome() == Outcome::Cancelled {
             return; // it has not ended
         }
         self.ended += 1;
         self.questions = self.questions.max(self.ended);
-        self.passed += u64::from(record.outcome == Outcome::Passed);
+        self.passed += u64::from(record.conclusion.outcome() == Outcome::Passed);
         match question.end() {
             QuestionEnd::Correct => self.correct += 1,
             QuestionEnd::Incorrect => {}

@@ -11,46 +11,10 @@ use serde_json::{Map, Value};
 use crate::failure::FailureCode;
 use crate::question::QuestionRecord;
 
+mod conclusion;
 pub(crate) mod size;
 
-/// How a case ended. Exactly one per case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// Every assertion passed, or the score reached the threshold.
-    Passed,
-    /// Graded, and not good enough.
-    Failed,
-    /// Not graded: the provider or a grader failed, or a limit was hit.
-    Error,
-    /// Not carried out because a budget was spent.
-    BudgetExceeded,
-    /// Answered, but not graded: the run was stopped. The row keeps the answer, which may be
-    /// paid for; the case counts as not run, and a resumed run runs it again.
-    Cancelled,
-}
-
-impl Outcome {
-    /// promptfoo's `failureReason`: 0 none, 1 assertion, 2 error.
-    pub fn failure_reason(self) -> u8 {
-        match self {
-            Self::Passed => 0,
-            Self::Failed => 1,
-            Self::Error | Self::BudgetExceeded | Self::Cancelled => 2,
-        }
-    }
-
-    /// The word that tables and logs show.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Passed => "PASS",
-            Self::Failed => "FAIL",
-            Self::Error => "ERROR",
-            Self::BudgetExceeded => "BUDGET",
-            Self::Cancelled => "STOPPED",
-        }
-    }
-}
+pub use conclusion::{Conclusion, NotPassed, Outcome};
 
 /// A finished case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,20 +49,9 @@ pub struct CaseRecord {
     pub grading_result: Option<GradingRecord>,
     /// Scores by metric.
     pub named_scores: Map<String, Value>,
-    /// The score of the case, 0 on error.
-    pub score: f64,
-    /// Whether the case passed.
-    pub success: bool,
-    /// Why it did not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// Stable code of an error: of a crash or limit (`C103`), or of a provider (`auth`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error_code: Option<FailureCode>,
-    /// 0 none, 1 assertion, 2 error.
-    pub failure_reason: u8,
-    /// How the case ended.
-    pub outcome: Outcome,
+    /// How the case ended: `outcome`, `success`, `failureReason`, `score`, `error`, `errorCode`.
+    #[serde(flatten)]
+    pub conclusion: Conclusion,
     /// Time of the provider's call without queueing and backoff, in milliseconds.
     pub latency_ms: u64,
     /// US dollars; absent where unknown.

@@ -225,14 +225,14 @@ impl Tally {
 
     /// Counts a case.
     pub fn add(&mut self, record: &CaseRecord) {
-        match record.outcome {
+        match record.conclusion.outcome() {
             Outcome::Passed => self.passed += 1,
             Outcome::Failed => self.failed += 1,
             Outcome::Error => self.errors += 1,
             Outcome::BudgetExceeded => self.budget_exceeded += 1,
             Outcome::Cancelled => {}
         }
-        self.score.add(record.score);
+        self.score.add(record.conclusion.score());
         self.tokens.add(&record.token_usage);
         if let Some(cost) = record.cost {
             self.cost.get_or_insert_default().add(cost);

@@ -121,8 +121,8 @@ fn finished(record: &CaseRecord) -> Value {
     json!({
         "testIdx": record.test_idx,
         "promptIdx": record.prompt_idx,
-        "outcome": record.outcome,
-        "errorCode": record.error_code,
+        "outcome": record.conclusion.outcome(),
+        "errorCode": record.conclusion.code(),
         "latencyMs": record.latency_ms,
         "cached": record.response.as_ref().map(|response| response.cached),
     })

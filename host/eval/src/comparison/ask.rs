@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::verdict::{Verdict, highest};
 use crate::call::{CallFailure, CallScope, Meter, WorkLimit};
-use crate::case::{Part, within};
+use crate::case::{Stop, within};
 use crate::context::RunContext;
 use crate::failure::FailureCode;
 use crate::identity::call_id;
@@ -51,9 +51,9 @@ pub(crate) async fn compare(
     let mut verdicts = Vec::new();
     for comparison in &case.test.comparisons {
         let made = match within(&scope, make(&scope, case, comparison, &answers)).await {
-            Part::Done(made) => made,
-            Part::OutOfTime(failure) => Err(failure),
-            Part::CutOff => return None,
+            Ok(made) => Ok(made),
+            Err(Stop::Failed(failure)) => Err(failure),
+            Err(Stop::CutOff) => return None,
         };
         verdicts.push(verdict(comparison, &answers, made));
     }

@@ -14,7 +14,6 @@ use crate::call::{CallFailure, CallScope};
 use crate::failure::FailureCode;
 use crate::grading::{CaseGrade, beyond};
 use crate::judge::MAX_REASON;
-use crate::record::Outcome;
 use crate::record::size::{bytes, cut};
 
 /// Bytes of the variables that code makes for a case.
@@ -183,7 +182,7 @@ pub(crate) async fn scored(
     let Some(script) = &case.test.scoring else {
         return Ok(grade);
     };
-    if grade.outcome == Outcome::Error {
+    if grade.ungraded {
         return Ok(grade);
     }
     let record = &mut grade.record;
@@ -206,10 +205,5 @@ pub(crate) async fn scored(
     record.score = refused.as_ref().map_or(stated.score, |_| 0.0);
     record.reason = refused.unwrap_or(stated.reason);
     cut(&mut record.reason, MAX_REASON, &scope.context.masker);
-    grade.outcome = if record.pass {
-        Outcome::Passed
-    } else {
-        Outcome::Failed
-    };
     Ok(grade)
 }

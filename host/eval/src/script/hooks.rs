@@ -247,7 +247,7 @@ pub(crate) async fn after_each(
     identity: &CallContext,
 ) -> CaseRecord {
     let hook = Hook::AfterEach;
-    if record.outcome == Outcome::Cancelled || !scope.context.hooks.has(hook) {
+    if record.conclusion.outcome() == Outcome::Cancelled || !scope.context.hooks.has(hook) {
         return record;
     }
     for extension in scope.context.hooks.of(hook) {

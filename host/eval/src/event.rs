@@ -13,8 +13,7 @@ pub use runner_scheduler::{
     Dimension, Event as LaneEvent, Metrics as LaneMetrics, Time as LaneTime, Wait as LaneWait, Why,
 };
 
-use crate::question::QuestionEnd;
-use crate::record::CaseRecord;
+use crate::record::{CaseRecord, QuestionEnd};
 pub use crate::resume::Resumption;
 use crate::summary::Summary;
 

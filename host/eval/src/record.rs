@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::failure::FailureCode;
-use crate::question::QuestionRecord;
 
 mod conclusion;
+mod question;
 pub(crate) mod size;
 
 pub use conclusion::{Conclusion, NotPassed, Outcome};
+pub use question::{ParseError, QuestionEnd, QuestionRecord, RunFault};
 
 /// A finished case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

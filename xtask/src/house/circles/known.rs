@@ -12,7 +12,7 @@ pub(super) struct Known {
     pub(super) reason: &'static str,
 }
 
-pub(super) const KNOWN: [Known; 10] = [
+pub(super) const KNOWN: [Known; 9] = [
     Known {
         folder: "host/eval",
         within: "crate",
@@ -36,12 +36,6 @@ pub(super) const KNOWN: [Known; 10] = [
             "summary",
         ],
         reason: "a call runs code around itself, and that code is called like a provider",
-    },
-    Known {
-        folder: "host/eval",
-        within: "crate",
-        members: &["question", "record"],
-        reason: "the record of a question is a part of a case's record, and is made of one",
     },
     Known {
         folder: "host/eval",

@@ -18,25 +18,22 @@ use std::time::Duration;
 use runner_config::plan::{Case, Check};
 use runner_gateway::WorkClock;
 use runner_sandbox::abi;
-use serde_json::{Map, Value};
 use tokio::sync::SemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::Answer;
-use crate::call::{CallFailure, CallScope, Meter, WorkLimit};
+use crate::around::{self, hooks};
+use crate::call::{CallScope, Meter, WorkLimit};
 use crate::context::RunContext;
 use crate::event::{Event, Stage};
-use crate::failure::FailureCode;
+use crate::failure::{CallFailure, FailureCode};
 use crate::grading::{CaseGrade, aggregate};
 use crate::identity::call_id;
 use crate::judge::{Judged, Matter, judge};
 use crate::memory;
 use crate::plugins::Target;
-use crate::record::{
-    CaseRecord, Conclusion, Outcome, PromptRecord, Provenance, ProviderRef, TokenUsage,
-};
+use crate::record::{CaseRecord, Conclusion, Outcome, Provenance};
 use crate::request::request;
-use crate::script::{around, hooks};
 
 /// Runs a case to its end; `None` when `cut` cut it off before it had an answer.
 pub(crate) async fn run(
@@ -291,51 +288,8 @@ fn provenance(target: &Target, meter: &Meter) -> Provenance {
     }
 }
 
-/// A record with everything that is known of a case before it is called.
-fn record(case: &Case, prompt: Option<&str>, conclusion: Conclusion) -> CaseRecord {
-    let column = &case.column;
-    CaseRecord {
-        id: uuid::Uuid::now_v7().to_string(),
-        prompt_idx: case.id.prompt_idx,
-        test_idx: case.id.test_idx,
-        repeat_index: case.repeat_index,
-        repeat_group: None,
-        prompt_id: column.prompt.id.clone(),
-        provider: ProviderRef {
-            id: column.provider.id.clone(),
-            label: column.provider.label.clone(),
-        },
-        prompt: PromptRecord {
-            raw: prompt.unwrap_or(&column.prompt.raw).to_owned(),
-            label: column.prompt.label.clone(),
-            config: column.prompt.config.clone(),
-        },
-        vars: (*case.vars).clone(),
-        test_case: test_case(case),
-        response: None,
-        grading_result: None,
-        named_scores: Map::new(),
-        conclusion,
-        latency_ms: 0,
-        cost: None,
-        token_usage: TokenUsage::default(),
-        metadata: case.test.metadata.clone(),
-        question: None,
-        provenance: None,
-    }
-}
-
-/// The test with the variables of this one case.
-pub(crate) fn test_case(case: &Case) -> Value {
-    let mut test = case.test.json.clone();
-    if let Value::Object(test) = &mut test {
-        test.insert("vars".to_owned(), Value::Object((*case.vars).clone()));
-    }
-    test
-}
-
 fn graded(case: &Case, prompt: Option<&str>, grade: CaseGrade) -> CaseRecord {
-    let mut record = record(case, prompt, grade.conclusion());
+    let mut record = CaseRecord::new(case, prompt, grade.conclusion());
     record.named_scores.clone_from(&grade.record.named_scores);
     record.grading_result = Some(grade.record);
     record
@@ -343,7 +297,7 @@ fn graded(case: &Case, prompt: Option<&str>, grade: CaseGrade) -> CaseRecord {
 
 fn failed(case: &Case, prompt: Option<&str>, failure: &CallFailure) -> CaseRecord {
     let conclusion = Conclusion::failure(failure.code.clone(), &*failure.message);
-    let mut record = record(case, prompt, conclusion);
+    let mut record = CaseRecord::new(case, prompt, conclusion);
     record.latency_ms = failure.latency.as_millis() as u64;
     if let Some(status) = failure.status {
         let http = serde_json::json!({ "status": status });

@@ -13,13 +13,12 @@ use runner_store::{Digest, Outcome as StoredOutcome, Row};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::call::CallFailure;
 use crate::case;
 use crate::comparison::ask::{Answers, compare, verdict as said_of};
 use crate::comparison::verdict::{self, Verdict};
 use crate::context::RunContext;
 use crate::event::{Event, Stage};
-use crate::failure::FailureCode;
+use crate::failure::{CallFailure, FailureCode};
 use crate::masking::{masked, masked_question};
 use crate::question;
 use crate::record::{CaseRecord, Outcome};

@@ -206,6 +206,9 @@ pub(crate) fn beyond(scores: impl IntoIterator<Item = f64>) -> Option<String> {
 /// Named scores of one grade. A row has them several times.
 pub(crate) const MOST_NAMED_SCORES: usize = 1_000;
 
+/// Bytes of a reason. It is there to be read.
+pub(crate) const MAX_REASON: usize = 64 << 10;
+
 /// Bytes of a name that a grader gives. Names are kept to the end of the run.
 pub(crate) const LONGEST_METRIC: usize = 1 << 10;
 

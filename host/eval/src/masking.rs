@@ -8,10 +8,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use runner_config::plan::{Plan, PlannedTask, Question};
-use runner_gateway::Masker;
+use runner_gateway::{Masker, Secret};
 use serde_json::{Map, Value};
 
-use crate::prepare::declared;
 use crate::record::{CaseRecord, size};
 use crate::summary::Summary;
 
@@ -53,6 +52,12 @@ pub(crate) fn masked(record: CaseRecord, masker: &Masker) -> (CaseRecord, String
 pub(crate) fn masked_json(mut value: Value, user_keys: bool, masker: &Masker) -> Value {
     walk(&mut value, masker, user_keys);
     value
+}
+
+/// Knows the secrets that the config declares, or fills into providers.
+pub(crate) fn declared(plan: &Plan) -> Masker {
+    let secrets: Vec<Secret> = plan.secrets().map(Secret::new).collect();
+    Masker::new(&secrets)
 }
 
 /// What a plan says of itself, without the secrets that its config declares.
@@ -141,7 +146,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use runner_gateway::Secret;
 
     fn record(text: &str) -> CaseRecord {
         let value = json!({

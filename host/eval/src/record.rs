@@ -4,7 +4,7 @@
 //! existing scripts read it, plus fields of our own (`outcome`, `errorCode`, `repeatIndex`,
 //! `provenance`). It is data only: how it came about is `case`'s business.
 
-use runner_config::plan::CaseId;
+use runner_config::plan::{Case, CaseId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -71,6 +71,40 @@ pub struct CaseRecord {
 }
 
 impl CaseRecord {
+    /// A record with everything that is known of a case before it is called.
+    pub(crate) fn new(case: &Case, prompt: Option<&str>, conclusion: Conclusion) -> Self {
+        let column = &case.column;
+        Self {
+            id: uuid::Uuid::now_v7().to_string(),
+            prompt_idx: case.id.prompt_idx,
+            test_idx: case.id.test_idx,
+            repeat_index: case.repeat_index,
+            repeat_group: None,
+            prompt_id: column.prompt.id.clone(),
+            provider: ProviderRef {
+                id: column.provider.id.clone(),
+                label: column.provider.label.clone(),
+            },
+            prompt: PromptRecord {
+                raw: prompt.unwrap_or(&column.prompt.raw).to_owned(),
+                label: column.prompt.label.clone(),
+                config: column.prompt.config.clone(),
+            },
+            vars: (*case.vars).clone(),
+            test_case: test_case(case),
+            response: None,
+            grading_result: None,
+            named_scores: Map::new(),
+            conclusion,
+            latency_ms: 0,
+            cost: None,
+            token_usage: TokenUsage::default(),
+            metadata: case.test.metadata.clone(),
+            question: None,
+            provenance: None,
+        }
+    }
+
     /// Its place in the results.
     pub(crate) fn case_id(&self) -> CaseId {
         CaseId {
@@ -78,6 +112,15 @@ impl CaseRecord {
             prompt_idx: self.prompt_idx,
         }
     }
+}
+
+/// The test with the variables of this one case.
+pub(crate) fn test_case(case: &Case) -> Value {
+    let mut test = case.test.json.clone();
+    if let Value::Object(test) = &mut test {
+        test.insert("vars".to_owned(), Value::Object((*case.vars).clone()));
+    }
+    test
 }
 
 /// A provider in the results.

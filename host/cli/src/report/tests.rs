@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use runner_eval::event::{ColumnHead, LaneMetrics};
+use runner_eval::event::LaneMetrics;
 use runner_eval::question::Tasks;
 use runner_eval::record::{CaseRecord, Outcome};
+use runner_eval::summary::ColumnHead;
 use runner_gateway::Measure;
 
 use crate::findings::Limits;

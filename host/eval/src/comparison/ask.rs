@@ -14,10 +14,10 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::verdict::{Verdict, highest};
-use crate::call::{CallFailure, CallScope, Meter, WorkLimit};
+use crate::call::{CallScope, Meter, WorkLimit};
 use crate::case::{Stop, within};
 use crate::context::RunContext;
-use crate::failure::FailureCode;
+use crate::failure::{CallFailure, FailureCode};
 use crate::identity::call_id;
 use crate::judge::{component, ungraded};
 use crate::record::{CaseRecord, ComponentRecord, GradingRecord, TokenUsage};

@@ -8,13 +8,15 @@ use runner_config::plan::{Case, Rendered, Script};
 use runner_sandbox::abi::CallContext;
 use serde_json::{Map, Value, json};
 
-use super::{PYTHON, argument, failure, made, program, verdict};
 use crate::answer::Answer;
-use crate::call::{CallFailure, CallScope};
-use crate::failure::FailureCode;
-use crate::grading::{CaseGrade, beyond};
-use crate::judge::MAX_REASON;
+use crate::call::CallScope;
+use crate::failure::{CallFailure, FailureCode};
+use crate::grading::{CaseGrade, MAX_REASON, beyond};
 use crate::record::size::{bytes, cut};
+use crate::script::{PYTHON, argument, failure, made, program, verdict};
+
+pub(crate) mod derived;
+pub(crate) mod hooks;
 
 /// Bytes of the variables that code makes for a case.
 const MAX_MADE: usize = 32 << 20;

@@ -8,7 +8,7 @@ use runner_eval::record::{CaseRecord, ComponentRecord, Provenance, ResponseRecor
 use serde_json::Value;
 
 use crate::figures;
-use crate::findings::text_of;
+use crate::findings::{error_text, text_of};
 use crate::visible;
 
 /// The lines about a case.
@@ -26,16 +26,9 @@ pub(crate) fn render(record: &CaseRecord) -> String {
     if let Some(response) = &record.response {
         answer(&mut text, record, response);
     }
-    if let Some(error) = record
-        .error
-        .as_ref()
-        .filter(|_| record.grading_result.is_none())
-    {
+    if record.grading_result.is_none() && record.conclusion.error().is_some() {
         text.title("Error");
-        text.block(&match &record.error_code {
-            Some(code) if !error.contains(&*code.word()) => format!("{code}: {error}"),
-            _ => error.clone(),
-        });
+        text.block(&error_text(record));
     }
     if let Some(grading) = &record.grading_result {
         text.title("Assertions");
@@ -56,14 +49,14 @@ fn head(text: &mut Sheet, record: &CaseRecord) {
     let CaseRecord {
         test_idx,
         prompt_idx,
-        score,
+        conclusion,
         ..
     } = record;
     let (provider, label) = (
         record.provider.name(),
         visible::cut(&record.prompt.label, 80),
     );
-    let word = record.outcome.word();
+    let (word, score) = (conclusion.outcome().word(), conclusion.score());
     text.line(&format!(
         "Test {test_idx}, column {prompt_idx}: {provider} · {label}"
     ));

@@ -106,13 +106,13 @@ impl Findings {
 
     /// Takes a finished case, in any order.
     pub(crate) fn add(&mut self, record: &CaseRecord) {
-        match record.outcome {
+        match record.conclusion.outcome() {
             // One that was stopped has not ended; the summary counts it among those not run.
             Outcome::Passed | Outcome::Cancelled => {}
             Outcome::Failed => self.failures.add_failure(record),
             Outcome::Error | Outcome::BudgetExceeded => self.errors.add_error(record),
         }
-        let failing = record.outcome != Outcome::Passed;
+        let failing = record.conclusion.outcome() != Outcome::Passed;
         if self.limits.failing_only {
             self.drop_passed_row_before(record.test_idx);
         }
@@ -202,10 +202,10 @@ fn cell(record: &CaseRecord, chars: usize) -> Cell {
         .response
         .as_ref()
         .map(|response| shown(&text_of(&response.output), chars));
-    let mut reasons = match record.outcome {
+    let mut reasons = match record.conclusion.outcome() {
         Outcome::Passed => Vec::new(),
         // A question that used too much, whatever it answered.
-        Outcome::Failed if record.error_code.is_some() => vec![error_line(record)],
+        Outcome::Failed if record.conclusion.code().is_some() => vec![error_line(record)],
         Outcome::Failed => failing_reasons(record),
         Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => vec![error_line(record)],
     };
@@ -216,8 +216,8 @@ fn cell(record: &CaseRecord, chars: usize) -> Cell {
     }
     reasons.extend(skipped(record));
     Cell {
-        outcome: record.outcome,
-        score: record.score,
+        outcome: record.conclusion.outcome(),
+        score: record.conclusion.score(),
         output,
         reasons,
     }
@@ -244,24 +244,24 @@ fn failing_reasons(record: &CaseRecord) -> Vec<String> {
         .collect();
     reasons.dedup();
     if reasons.is_empty() {
-        reasons.extend(
-            record
-                .error
-                .as_deref()
-                .map(|error| shown(error, REASON_CHARS)),
-        );
+        let error = record.conclusion.error();
+        reasons.extend(error.map(|error| shown(error, REASON_CHARS)));
     }
     reasons
 }
 
 fn error_line(record: &CaseRecord) -> String {
-    let message = record.error.as_deref().unwrap_or("no message");
-    let line = match &record.error_code {
+    shown(&error_text(record), REASON_CHARS)
+}
+
+/// What went wrong, with its code.
+pub(crate) fn error_text(record: &CaseRecord) -> String {
+    let message = record.conclusion.error().unwrap_or("no message");
+    match record.conclusion.code() {
         // The message of a plugin's fault holds its code already.
         Some(code) if !message.contains(&*code.word()) => format!("{code}: {message}"),
         _ => message.to_owned(),
-    };
-    shown(&line, REASON_CHARS)
+    }
 }
 
 /// A string as it is, another value as compact JSON.

@@ -143,7 +143,7 @@ impl Consumer for Progress {
             }
             Event::Resumed(resumption) => self.talk.note(&resumption.to_string()),
             Event::CaseFinished(record) | Event::CaseKept(record) => {
-                self.counts.add(record.outcome);
+                self.counts.add(record.conclusion.outcome());
                 self.show();
             }
             Event::Log(line) => {

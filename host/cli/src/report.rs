@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use runner_config::plan::CaseId;
-use runner_eval::event::{ColumnHead, LaneSummary};
+use runner_eval::event::LaneSummary;
 use runner_eval::repeats::{Repeated, Repeats};
-use runner_eval::summary::{End, MOST_METRICS, Summary, Tally};
+use runner_eval::summary::{ColumnHead, End, MOST_METRICS, Summary, Tally};
 use runner_gateway::Statement;
 
 use crate::figures;

@@ -7,11 +7,11 @@
 use std::time::Duration;
 
 use anyhow::Context;
-use runner_eval::event::{ColumnHead, LaneMetrics, LaneSummary};
+use runner_eval::event::{LaneMetrics, LaneSummary};
 use runner_eval::question::Tasks;
 use runner_eval::record::CaseRecord;
 use runner_eval::repeats::Repeats;
-use runner_eval::summary::{End, Summary, Tally};
+use runner_eval::summary::{ColumnHead, End, Summary, Tally};
 use runner_gateway::Statement;
 use runner_store::{RunInfo, RunState, Store, StoreError};
 use serde_json::Value;

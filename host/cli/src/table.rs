@@ -7,8 +7,8 @@
 use std::fmt::Write as _;
 
 use comfy_table::{Cell as Drawn, Color, ContentArrangement, Table};
-use runner_eval::event::ColumnHead;
 use runner_eval::record::Outcome;
+use runner_eval::summary::ColumnHead;
 
 use crate::figures;
 use crate::findings::{Cell, Findings, Row};

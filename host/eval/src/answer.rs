@@ -5,9 +5,22 @@ use std::time::Duration;
 use runner_sandbox::abi::{Completion, FinishReason, Message, Part, Role, Usage};
 use serde_json::{Map, Value};
 
-use crate::call::{CallFailure, Completed};
+use crate::failure::CallFailure;
 use crate::record::{ResponseRecord, TokenUsage};
 use crate::request::text;
+
+/// A provider's answer with what the host measured.
+pub(crate) struct Completed {
+    pub(crate) completion: Completion,
+    /// Time of the call without waits; what is remembered counts as it did when it came.
+    pub(crate) latency: Duration,
+    /// It made requests, and none left the machine.
+    pub(crate) cached: bool,
+    /// Requests that left the machine.
+    pub(crate) attempts: u64,
+    /// How code of the provider's config failed over it; it is as it came then.
+    pub(crate) unread: Option<CallFailure>,
+}
 
 /// A provider's answer.
 pub(crate) struct Answer {

@@ -20,24 +20,24 @@ use runner_sandbox::{Call, CallLimits, Called};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::meter::Meter;
-use crate::answer::token_usage;
+use crate::answer::{Completed, token_usage};
 use crate::context::RunContext;
-use crate::failure::FailureCode;
+use crate::failure::CallFailure;
 use crate::memory::Account;
-use crate::plugins::{Grader, Interpreter, LoadedPlugin, Target};
+use crate::plugins::{Grader, LoadedPlugin, Target};
 use crate::record::TokenUsage;
-use crate::script::exchange;
 
+mod code;
+mod exchange;
+mod filters;
 mod guest_host;
 mod limit;
-mod log_room;
 mod meter;
 mod words;
 
 pub(crate) use guest_host::case;
 use guest_host::{Asks, GuestHost};
 pub(crate) use limit::WorkLimit;
-pub(crate) use log_room::LogRoom;
 
 /// The case that a call belongs to.
 #[derive(Clone)]
@@ -57,52 +57,6 @@ pub(crate) struct CallScope {
     /// 0 for the case's own calls, 1 for a provider that a grader asked.
     pub(crate) depth: u8,
     pub(crate) repeat_index: u32,
-}
-
-/// Why a call gave nothing.
-#[derive(Debug, Clone)]
-pub(crate) struct CallFailure {
-    /// What kind of failure it is.
-    pub(crate) code: FailureCode,
-    /// One line.
-    pub(crate) message: String,
-    /// HTTP status, where there was one.
-    pub(crate) status: Option<u16>,
-    /// How long the call took, without waits.
-    pub(crate) latency: Duration,
-}
-
-impl CallFailure {
-    pub(crate) fn new(code: impl Into<FailureCode>, message: impl Into<String>) -> Self {
-        Self {
-            code: code.into(),
-            message: message.into(),
-            status: None,
-            latency: Duration::ZERO,
-        }
-    }
-
-    fn of(error: abi::Error) -> Self {
-        Self {
-            code: error.code.into(),
-            message: error.message,
-            status: error.status,
-            latency: Duration::ZERO,
-        }
-    }
-}
-
-/// A provider's answer with what the host measured.
-pub(crate) struct Completed {
-    pub(crate) completion: abi::Completion,
-    /// Time of the call without waits; what is remembered counts as it did when it came.
-    pub(crate) latency: Duration,
-    /// It made requests, and none left the machine.
-    pub(crate) cached: bool,
-    /// Requests that left the machine.
-    pub(crate) attempts: u64,
-    /// How code of the provider's config failed over it; it is as it came then.
-    pub(crate) unread: Option<CallFailure>,
 }
 
 impl CallScope {
@@ -273,39 +227,6 @@ impl CallScope {
         };
         let result = result.map_err(|failure| host.refused().unwrap_or(failure));
         (result, host.counts.tokens())
-    }
-
-    /// Runs code of the config. It asks for nothing, so nobody pays.
-    pub(crate) async fn interpret(
-        &self,
-        interpreter: &Interpreter,
-        program: &abi::Program,
-        arguments: &[abi::Argument],
-        context: &CallContext,
-    ) -> Result<abi::ScriptOutcome, CallFailure> {
-        let host = self.host(
-            &interpreter.plugin,
-            &interpreter.grants,
-            &interpreter.scheduling,
-            Asks::default(),
-            None,
-        );
-        let host = GuestHost {
-            has_turn: true,
-            ..host
-        };
-        let call = self.call(Arc::new(host), interpreter.limits, &context.call_id);
-        let component = &interpreter.plugin.component;
-        let _turn = {
-            let _clock = self.clock.pause();
-            let turn = interpreter.turns.acquire().await;
-            turn.expect("turns are never closed")
-        };
-        let called = component.script(call, program, arguments, context).await;
-        self.meter.add(&called.usage);
-        called
-            .result
-            .map_err(|error| CallFailure::new(error.code(), error.to_string()))
     }
 
     fn call(&self, host: Arc<GuestHost>, limits: CallLimits, call_id: &str) -> Call {

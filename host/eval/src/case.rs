@@ -10,30 +10,30 @@
 //! on the wire when a run begins to drain may end within its grace, and so may a grade that needs
 //! no others.
 
+use std::borrow::Cow;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
-use runner_config::plan::{Case, Check, Rendered};
+use runner_config::plan::{Case, Check};
 use runner_gateway::WorkClock;
 use runner_sandbox::abi;
-use serde_json::{Map, Value};
 use tokio::sync::SemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::Answer;
-use crate::call::{CallFailure, CallScope, Meter, WorkLimit};
+use crate::around::{self, hooks};
+use crate::call::{CallScope, Meter, WorkLimit};
 use crate::context::RunContext;
 use crate::event::{Event, Stage};
-use crate::failure::FailureCode;
+use crate::failure::{CallFailure, FailureCode};
 use crate::grading::{CaseGrade, aggregate};
 use crate::identity::call_id;
 use crate::judge::{Judged, Matter, judge};
 use crate::memory;
 use crate::plugins::Target;
-use crate::record::{CaseRecord, Outcome, PromptRecord, Provenance, ProviderRef, TokenUsage};
+use crate::record::{CaseRecord, Conclusion, Outcome, Provenance};
 use crate::request::request;
-use crate::script::{around, hooks};
 
 /// Runs a case to its end; `None` when `cut` cut it off before it had an answer.
 pub(crate) async fn run(
@@ -69,99 +69,120 @@ pub(crate) async fn run(
         repeat_index: case.repeat_index,
         labels: Vec::new(),
     };
-    let changed = match within(&scope, hooks::before_each(&scope, case, &identity)).await {
-        Part::Done(Ok(changed)) => changed,
-        Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
-            let record = failed(case, None, &failure);
-            return Some(hooks::after_each(&scope, case, record, &identity).await);
+    let changed = within(&scope, hooks::before_each(&scope, case, &identity)).await;
+    let changed = changed.map(|changed| changed.map_or(Cow::Borrowed(case), Cow::Owned));
+    let (case, record) = match changed {
+        Ok(changed) => {
+            let record = Box::pin(made(&scope, &changed, &identity, making)).await?;
+            (changed, record)
         }
-        Part::CutOff => return None,
+        Err(stop) => (Cow::Borrowed(case), Draft::of(case).end(&scope, Err(stop))?),
     };
-    let case = changed.as_ref().unwrap_or(case);
-    let record = Box::pin(made(&scope, case, &identity, making)).await?;
-    Some(hooks::after_each(&scope, case, record, &identity).await)
+    Some(hooks::after_each(&scope, &case, record, &identity).await)
 }
 
-/// The row of a case: variables, prompt, call and grade. It has the turn to make the first two, and
-/// passes it on.
+/// What is known of a case so far.
+struct Draft<'a> {
+    /// With the variables that are made for it.
+    case: Cow<'a, Case>,
+    /// As it is sent; `None` before there is one.
+    prompt: Option<String>,
+    answer: Option<Answer>,
+}
+
+impl<'a> Draft<'a> {
+    fn of(case: &'a Case) -> Self {
+        Self {
+            case: Cow::Borrowed(case),
+            prompt: None,
+            answer: None,
+        }
+    }
+
+    /// The row of the case, which ended so; `None` if it was cut off before it had an answer.
+    fn end(self, scope: &CallScope, ended: Result<CaseGrade, Stop>) -> Option<CaseRecord> {
+        let Self {
+            case,
+            prompt,
+            answer,
+        } = self;
+        let prompt = prompt.as_deref();
+        let mut record = match ended {
+            Ok(grade) => graded(&case, prompt, grade),
+            Err(Stop::Failed(failure)) => failed(&case, prompt, &failure),
+            Err(Stop::CutOff) => {
+                answer.as_ref()?;
+                let message = "stopped before it was graded; the run can be resumed";
+                let failure = CallFailure::new(FailureCode::Cancelled, message);
+                failed(&case, prompt, &failure)
+            }
+        };
+        if prompt.is_some() && case.test.output.is_none() {
+            record.provenance = Some(provenance(scope.context.target(&case), &scope.meter));
+        }
+        if let Some(answer) = answer {
+            record.latency_ms = answer.latency.as_millis() as u64;
+            record.token_usage = answer.record.token_usage;
+            record.cost = answer.record.cost;
+            record.response = Some(answer.record);
+        }
+        Some(record)
+    }
+}
+
+/// The row of a case, from its variables to its grade.
 async fn made(
     scope: &CallScope,
     case: &Case,
     identity: &abi::CallContext,
     making: SemaphorePermit<'_>,
 ) -> Option<CaseRecord> {
-    let with_vars = match within(scope, around::with_vars(scope, case, identity)).await {
-        Part::Done(Ok(made)) => made,
-        Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
-            return Some(failed(case, None, &failure));
-        }
-        Part::CutOff => return None,
-    };
-    let case = with_vars.as_ref().unwrap_or(case);
+    let mut draft = Draft::of(case);
+    let ended = Box::pin(work(scope, &mut draft, identity, making)).await;
+    draft.end(scope, ended)
+}
+
+/// Makes variables and prompt, for which it has the turn, calls, and grades. The time that the case
+/// may work bounds each part by itself, so that an answer outlives the grader that hangs over it.
+async fn work(
+    scope: &CallScope,
+    draft: &mut Draft<'_>,
+    identity: &abi::CallContext,
+    making: SemaphorePermit<'_>,
+) -> Result<CaseGrade, Stop> {
+    if let Some(changed) = within(scope, around::with_vars(scope, &draft.case, identity)).await? {
+        draft.case = Cow::Owned(changed);
+    }
+    let case = &*draft.case;
     if let Some(refused) = &case.refused {
         let message = format!("{}: the case is too large: {refused}", case.test.at);
-        let failure = CallFailure::new(FailureCode::TooLarge, message);
-        return Some(failed(case, None, &failure));
+        return Err(CallFailure::new(FailureCode::TooLarge, message).into());
     }
-    let rendered = match within(scope, around::rendered(scope, case, identity)).await {
-        Part::Done(Ok(rendered)) => rendered,
-        Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
-            return Some(failed(case, None, &failure));
-        }
-        Part::CutOff => return None,
-    };
+    let rendered = within(scope, around::rendered(scope, case, identity)).await?;
     let needs = memory::of_case(&case.vars, &rendered.text);
     if needs > 0 {
         let _clock = scope.clock.pause();
-        match within(scope, scope.memory.reserve(needs)).await {
-            Part::Done(()) => {}
-            Part::OutOfTime(failure) => return Some(failed(case, Some(&rendered.text), &failure)),
-            Part::CutOff => return None,
-        }
+        let reserve = async {
+            scope.memory.reserve(needs).await;
+            Ok(())
+        };
+        within(scope, reserve).await?;
     }
     drop(making);
-    let mut record = Box::pin(work(scope, case, rendered, identity.clone())).await?;
-    if case.test.output.is_none() {
-        let target = scope.context.target(case);
-        record.provenance = Some(provenance(target, &scope.meter));
-    }
-    Some(record)
-}
-
-/// Calls and grades. The time that the case may work bounds each part by itself, so that an
-/// answer outlives the grader that hangs over it.
-async fn work(
-    scope: &CallScope,
-    case: &Case,
-    rendered: Rendered,
-    identity: abi::CallContext,
-) -> Option<CaseRecord> {
-    let prompt = rendered.text.clone();
+    let prompt = &*draft.prompt.insert(rendered.text.clone());
     let request = request(case, rendered, scope.context.target(case).reads_vars);
     let messages = request.messages.clone();
-    let mut answer = match Box::pin(answer(scope, case, request, &identity)).await {
-        Part::Done(Ok(answer)) => answer,
-        Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
-            return Some(failed(case, Some(&prompt), &failure));
-        }
-        Part::CutOff => return None,
-    };
+    let answer = answer(scope, case, request, identity).await?;
+    let answer = draft.answer.insert(answer);
     scope.memory.add(memory::of_answer(&answer.text));
     if let Some(failure) = answer.unread.take() {
-        return Some(answered(failed(case, Some(&prompt), &failure), answer));
+        return Err(failure.into());
     }
     if !answer.says_something() {
-        let failure = CallFailure::new(FailureCode::BAD_RESPONSE, "the provider gave no output");
-        return Some(answered(failed(case, Some(&prompt), &failure), answer));
+        let message = "the provider gave no output";
+        return Err(CallFailure::new(FailureCode::BAD_RESPONSE, message).into());
     }
-    let transforming = around::output(scope, case, &answer, &identity);
-    let output = match within(scope, transforming).await {
-        Part::Done(Ok(output)) => output,
-        Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
-            return Some(answered(failed(case, Some(&prompt), &failure), answer));
-        }
-        Part::CutOff => return Some(answered(ungraded(case, &prompt), answer)),
-    };
+    let output = within(scope, around::output(scope, case, answer, identity)).await?;
     if let Some(output) = output {
         answer.replace_output(output);
     }
@@ -171,18 +192,11 @@ async fn work(
     }
     let matter = Matter {
         case,
-        text: &prompt,
+        text: prompt,
         messages: &messages,
-        answer: &answer,
+        answer,
     };
-    let record = match within(scope, grade(scope, matter, &identity)).await {
-        Part::Done(Ok(grade)) => graded_record(case, &prompt, grade),
-        Part::Done(Err(failure)) | Part::OutOfTime(failure) => {
-            failed(case, Some(&prompt), &failure)
-        }
-        Part::CutOff => ungraded(case, &prompt),
-    };
-    Some(answered(record, answer))
+    within(scope, grade(scope, matter, identity)).await
 }
 
 /// The answer that the test brings with it, or the provider's.
@@ -191,17 +205,13 @@ async fn answer(
     case: &Case,
     request: abi::Request,
     identity: &abi::CallContext,
-) -> Part<Result<Answer, CallFailure>> {
+) -> Result<Answer, Stop> {
     if let Some(saved) = &case.test.output {
-        return Part::Done(Ok(Answer::saved(saved)));
+        return Ok(Answer::saved(saved));
     }
     let target = scope.context.target(case);
     let call = scope.complete(target, request, identity.clone());
-    match within(scope, call).await {
-        Part::Done(completed) => Part::Done(completed.map(Answer::new)),
-        Part::OutOfTime(failure) => Part::OutOfTime(failure),
-        Part::CutOff => Part::CutOff,
-    }
+    Ok(Answer::new(within(scope, call).await?))
 }
 
 /// The grade of an answer; an error if its scoring function broke a limit.
@@ -232,19 +242,26 @@ async fn grade(
     around::scored(scope, case, grade, identity).await
 }
 
-/// How a part of a case's life ended.
-pub(crate) enum Part<T> {
-    /// By itself.
-    Done(T),
-    /// The case had worked for as long as it may.
-    OutOfTime(CallFailure),
-    /// The case was cut off.
+/// Why a case goes no further.
+pub(crate) enum Stop {
+    /// A part of it failed, or it had worked for as long as it may.
+    Failed(CallFailure),
+    /// It was cut off.
     CutOff,
+}
+
+impl From<CallFailure> for Stop {
+    fn from(failure: CallFailure) -> Self {
+        Self::Failed(failure)
+    }
 }
 
 /// A part of a case's life. Who is done is asked first: an answer that has come is never lost to
 /// a limit that passes, or an end that comes, at the same moment.
-pub(crate) async fn within<T>(scope: &CallScope, part: impl Future<Output = T>) -> Part<T> {
+pub(crate) async fn within<T>(
+    scope: &CallScope,
+    part: impl Future<Output = Result<T, CallFailure>>,
+) -> Result<T, Stop> {
     let out_of_time = async {
         match scope.limit.time() {
             Some(limit) => scope.clock.spent(limit).await,
@@ -253,9 +270,9 @@ pub(crate) async fn within<T>(scope: &CallScope, part: impl Future<Output = T>) 
     };
     tokio::select! {
         biased;
-        done = part => Part::Done(done),
-        () = scope.cut.cancelled() => Part::CutOff,
-        () = out_of_time => Part::OutOfTime(scope.limit.passed()),
+        done = part => Ok(done?),
+        () = scope.cut.cancelled() => Err(Stop::CutOff),
+        () = out_of_time => Err(scope.limit.passed().into()),
     }
 }
 
@@ -271,119 +288,21 @@ fn provenance(target: &Target, meter: &Meter) -> Provenance {
     }
 }
 
-/// A record with everything that is known of a case before it is called.
-fn blank(case: &Case, prompt: Option<&str>) -> CaseRecord {
-    let column = &case.column;
-    CaseRecord {
-        id: uuid::Uuid::now_v7().to_string(),
-        prompt_idx: case.id.prompt_idx,
-        test_idx: case.id.test_idx,
-        repeat_index: case.repeat_index,
-        repeat_group: None,
-        prompt_id: column.prompt.id.clone(),
-        provider: ProviderRef {
-            id: column.provider.id.clone(),
-            label: column.provider.label.clone(),
-        },
-        prompt: PromptRecord {
-            raw: prompt.unwrap_or(&column.prompt.raw).to_owned(),
-            label: column.prompt.label.clone(),
-            config: column.prompt.config.clone(),
-        },
-        vars: (*case.vars).clone(),
-        test_case: test_case(case),
-        response: None,
-        grading_result: None,
-        named_scores: Map::new(),
-        score: 0.0,
-        success: false,
-        error: None,
-        error_code: None,
-        failure_reason: Outcome::Error.failure_reason(),
-        outcome: Outcome::Error,
-        latency_ms: 0,
-        cost: None,
-        token_usage: TokenUsage::default(),
-        metadata: case.test.metadata.clone(),
-        question: None,
-        provenance: None,
-    }
-}
-
-/// The test with the variables of this one case.
-pub(crate) fn test_case(case: &Case) -> Value {
-    let mut test = case.test.json.clone();
-    if let Value::Object(test) = &mut test {
-        test.insert("vars".to_owned(), Value::Object((*case.vars).clone()));
-    }
-    test
-}
-
-fn graded_record(case: &Case, prompt: &str, grade: CaseGrade) -> CaseRecord {
-    let mut record = blank(case, Some(prompt));
-    record.outcome = grade.outcome;
-    record.success = grade.outcome == Outcome::Passed;
-    record.failure_reason = grade.outcome.failure_reason();
-    record.score = grade.record.score;
+fn graded(case: &Case, prompt: Option<&str>, grade: CaseGrade) -> CaseRecord {
+    let mut record = CaseRecord::new(case, prompt, grade.conclusion());
     record.named_scores.clone_from(&grade.record.named_scores);
-    if grade.outcome == Outcome::Error {
-        let components = &grade.record.component_results;
-        // A budget comes first: with a larger one the case can be graded.
-        let over = components
-            .iter()
-            .find(|c| c.error_code == Some(FailureCode::Budget));
-        if over.is_some() {
-            record.outcome = Outcome::BudgetExceeded;
-            record.failure_reason = record.outcome.failure_reason();
-        }
-        let ungraded = over.or_else(|| components.iter().find(|c| c.error_code.is_some()));
-        record.error = ungraded.map(|component| component.reason.clone());
-        record.error_code = ungraded.and_then(|component| component.error_code.clone());
-    } else if !record.success {
-        record.error = Some(grade.record.reason.clone());
-    }
     record.grading_result = Some(grade.record);
     record
 }
 
-/// The record with the provider's answer, whatever came of it.
-fn answered(mut record: CaseRecord, answer: Answer) -> CaseRecord {
-    record.latency_ms = answer.latency.as_millis() as u64;
-    record.token_usage = answer.record.token_usage;
-    record.cost = answer.record.cost;
-    record.response = Some(answer.record);
-    record
-}
-
 fn failed(case: &Case, prompt: Option<&str>, failure: &CallFailure) -> CaseRecord {
-    let mut record = blank(case, prompt);
-    match failure.code {
-        FailureCode::Budget => record.outcome = Outcome::BudgetExceeded,
-        // A verdict on the question, which running it again would not change.
-        FailureCode::QuestionBudget => record.outcome = Outcome::Failed,
-        _ => {}
-    }
-    record.failure_reason = record.outcome.failure_reason();
-    record.error = Some(failure.message.clone());
-    record.error_code = Some(failure.code.clone());
+    let conclusion = Conclusion::failure(failure.code.clone(), &*failure.message);
+    let mut record = CaseRecord::new(case, prompt, conclusion);
     record.latency_ms = failure.latency.as_millis() as u64;
     if let Some(status) = failure.status {
-        record
-            .metadata
-            .insert("http".to_owned(), serde_json::json!({ "status": status }));
+        let http = serde_json::json!({ "status": status });
+        record.metadata.insert("http".to_owned(), http);
     }
-    record
-}
-
-/// The row of a case that was stopped between its answer and its grade.
-fn ungraded(case: &Case, prompt: &str) -> CaseRecord {
-    let message = "stopped before it was graded; the run can be resumed";
-    let mut record = failed(
-        case,
-        Some(prompt),
-        &CallFailure::new(FailureCode::Cancelled, message),
-    );
-    record.outcome = Outcome::Cancelled;
     record
 }
 
@@ -394,31 +313,24 @@ pub(crate) fn out_of_time(
     limit: Option<Duration>,
 ) -> CaseRecord {
     match record {
-        None => failed(
-            case,
-            None,
-            &CallFailure::new(FailureCode::TIMEOUT, time_is_up(limit)),
-        ),
+        None => failed(case, None, &time_is_up(limit)),
         Some(ended) => cut_by_time(ended, limit),
     }
 }
 
 /// The row of a case that may have been stopped after its answer, when the run's time was up.
-pub(crate) fn cut_by_time(record: CaseRecord, limit: Option<Duration>) -> CaseRecord {
-    if record.outcome != Outcome::Cancelled {
-        return record;
+pub(crate) fn cut_by_time(mut record: CaseRecord, limit: Option<Duration>) -> CaseRecord {
+    if record.conclusion.outcome() == Outcome::Cancelled {
+        let CallFailure { code, message, .. } = time_is_up(limit);
+        record.conclusion = Conclusion::failure(code, message);
     }
-    CaseRecord {
-        outcome: Outcome::Error,
-        error: Some(time_is_up(limit)),
-        error_code: Some(FailureCode::TIMEOUT),
-        ..record
-    }
+    record
 }
 
-fn time_is_up(limit: Option<Duration>) -> String {
+fn time_is_up(limit: Option<Duration>) -> CallFailure {
     let ms = limit.unwrap_or_default().as_millis();
-    format!("cut off: the run took longer than {ms} ms (maxEvalTimeMs)")
+    let message = format!("cut off: the run took longer than {ms} ms (maxEvalTimeMs)");
+    CallFailure::new(FailureCode::TIMEOUT, message)
 }
 
 /// The row of a case whose task panicked: a bug of ours, which must not cost the run.

@@ -9,13 +9,12 @@ use runner_gateway::{Gateway, Masker, Till};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
-use crate::call::LogRoom;
-use crate::event::Event;
+use crate::event::{Event, LogRoom};
 use crate::identity::Identities;
 use crate::memory::Memory;
 use crate::plugins::{Grader, Interpreter, Target};
 use crate::question::asking::Asking;
-use crate::script::hooks::Hooks;
+use crate::script::Hooks;
 use crate::summary::End;
 
 /// What every case of a run shares.

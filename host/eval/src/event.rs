@@ -13,10 +13,13 @@ pub use runner_scheduler::{
     Dimension, Event as LaneEvent, Metrics as LaneMetrics, Time as LaneTime, Wait as LaneWait, Why,
 };
 
-use crate::question::QuestionEnd;
-use crate::record::CaseRecord;
-pub use crate::resume::Resumption;
-use crate::summary::Summary;
+use crate::beginning::Resumption;
+use crate::record::{CaseRecord, QuestionEnd};
+use crate::summary::{ColumnHead, Summary};
+
+mod log_room;
+
+pub(crate) use log_room::LogRoom;
 
 /// Something that happened in a run.
 #[derive(Debug, Clone)]
@@ -123,15 +126,6 @@ pub struct RunHead {
     pub concurrency: usize,
     /// Milliseconds since 1970, UTC.
     pub started_at_ms: i64,
-}
-
-/// What names a column.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ColumnHead {
-    /// The provider's label or id.
-    pub provider: String,
-    /// The prompt's label.
-    pub prompt: String,
 }
 
 /// A line that a guest logged.

@@ -5,9 +5,10 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::time::Duration;
 
 use runner_sandbox::Code;
-use runner_sandbox::abi::ErrorCode;
+use runner_sandbox::abi::{self, ErrorCode};
 use serde::{Deserialize, Serialize};
 
 /// Why a call, a grade or a case gave nothing.
@@ -144,6 +145,39 @@ impl<'de> Deserialize<'de> for FailureCode {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = Cow::<'_, str>::deserialize(deserializer)?;
         Ok(Self::read(&word))
+    }
+}
+
+/// Why a call gave nothing.
+#[derive(Debug, Clone)]
+pub(crate) struct CallFailure {
+    /// What kind of failure it is.
+    pub(crate) code: FailureCode,
+    /// One line.
+    pub(crate) message: String,
+    /// HTTP status, where there was one.
+    pub(crate) status: Option<u16>,
+    /// How long the call took, without waits.
+    pub(crate) latency: Duration,
+}
+
+impl CallFailure {
+    pub(crate) fn new(code: impl Into<FailureCode>, message: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            message: message.into(),
+            status: None,
+            latency: Duration::ZERO,
+        }
+    }
+
+    pub(crate) fn of(error: abi::Error) -> Self {
+        Self {
+            code: error.code.into(),
+            message: error.message,
+            status: error.status,
+            latency: Duration::ZERO,
+        }
     }
 }
 

@@ -13,13 +13,12 @@ use runner_store::{Digest, Outcome as StoredOutcome, Row};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::call::CallFailure;
 use crate::case;
 use crate::comparison::ask::{Answers, compare, verdict as said_of};
 use crate::comparison::verdict::{self, Verdict};
 use crate::context::RunContext;
 use crate::event::{Event, Stage};
-use crate::failure::FailureCode;
+use crate::failure::{CallFailure, FailureCode};
 use crate::masking::{masked, masked_question};
 use crate::question;
 use crate::record::{CaseRecord, Outcome};
@@ -109,8 +108,10 @@ pub(crate) fn conclude(
     }
     let identity;
     (identity, record.repeat_group) = context.identities.with_group(case);
-    let is_graded =
-        |record: &CaseRecord| matches!(record.outcome, Outcome::Passed | Outcome::Failed);
+    let is_graded = |record: &CaseRecord| {
+        let outcome = record.conclusion.outcome();
+        matches!(outcome, Outcome::Passed | Outcome::Failed)
+    };
     if case.test.comparisons.is_empty() || !is_graded(&record) {
         return ended(context, case, record, identity);
     }
@@ -134,7 +135,7 @@ pub(crate) fn conclude(
 
 /// The end of a case that is compared with no others.
 fn ended(context: &RunContext, case: &Case, record: CaseRecord, identity: Digest) -> CaseEnd {
-    let how = match record.outcome {
+    let how = match record.conclusion.outcome() {
         Outcome::Passed | Outcome::Failed | Outcome::Error => Ended::Done,
         Outcome::BudgetExceeded | Outcome::Cancelled => Ended::Open,
     };
@@ -216,8 +217,8 @@ fn row(record: &CaseRecord, identity: Digest, record_json: String) -> Row {
         prompt_idx: record.prompt_idx,
         row_id: record.id.clone(),
         identity: Some(identity),
-        outcome: stored(record.outcome),
-        score: record.score,
+        outcome: stored(record.conclusion.outcome()),
+        score: record.conclusion.score(),
         latency_ms: response.map(|_| record.latency_ms),
         cost_usd: record.cost,
         input_tokens: Some(record.token_usage.prompt),

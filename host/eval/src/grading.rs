@@ -11,7 +11,8 @@
 use runner_config::plan::{Assertion, Check, SetRule};
 use serde_json::{Map, Value};
 
-use crate::record::{ComponentRecord, GradingRecord, Outcome, TokenUsage};
+use crate::failure::FailureCode;
+use crate::record::{ComponentRecord, Conclusion, GradingRecord, TokenUsage};
 
 /// What one assertion of the plan came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,10 +26,25 @@ pub struct Graded {
 /// The grade of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseGrade {
-    /// Passed, failed, or an error if an assertion could not be graded.
-    pub outcome: Outcome,
+    /// An assertion that counts could not be graded. Then the case is an error, and `pass` of the
+    /// record is false.
+    pub ungraded: bool,
     /// As it will be stored.
     pub record: GradingRecord,
+}
+
+impl CaseGrade {
+    /// How a case with this grade ended.
+    pub(crate) fn conclusion(&self) -> Conclusion {
+        let mut components = self.record.component_results.iter();
+        let broken = components.clone().find(|it| it.error_code.is_some());
+        // A budget comes first: with a larger one the case can be graded.
+        let of_budget = |it: &&ComponentRecord| it.error_code == Some(FailureCode::Budget);
+        let why = components.find(of_budget).or(broken);
+        let ungraded = why.filter(|_| self.ungraded);
+        let ungraded = ungraded.and_then(|it| Some((it.error_code.clone()?, &*it.reason)));
+        Conclusion::graded(&self.record, ungraded)
+    }
 }
 
 /// Sums that make a weighted mean.
@@ -190,6 +206,9 @@ pub(crate) fn beyond(scores: impl IntoIterator<Item = f64>) -> Option<String> {
 /// Named scores of one grade. A row has them several times.
 pub(crate) const MOST_NAMED_SCORES: usize = 1_000;
 
+/// Bytes of a reason. It is there to be read.
+pub(crate) const MAX_REASON: usize = 64 << 10;
+
 /// Bytes of a name that a grader gives. Names are kept to the end of the run.
 pub(crate) const LONGEST_METRIC: usize = 1 << 10;
 
@@ -295,11 +314,6 @@ pub fn aggregate(
     } else {
         case.close(threshold)
     };
-    let outcome = match (tree.ungraded, pass) {
-        (true, _) => Outcome::Error,
-        (false, true) => Outcome::Passed,
-        (false, false) => Outcome::Failed,
-    };
     let record = GradingRecord {
         pass: pass && !tree.ungraded,
         score,
@@ -310,7 +324,10 @@ pub fn aggregate(
         component_results: tree.components,
         before_comparison: None,
     };
-    CaseGrade { outcome, record }
+    CaseGrade {
+        ungraded: tree.ungraded,
+        record,
+    }
 }
 
 /// Whether a check passed by itself, its weight aside; `None` if it was skipped. `graded` is what

@@ -15,13 +15,12 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::answer::Answer;
-use crate::call::{CallFailure, CallScope};
-use crate::case::test_case;
-use crate::failure::FailureCode;
+use crate::around::{provider, transform, transform_context};
+use crate::call::CallScope;
+use crate::failure::{CallFailure, FailureCode};
 use crate::grading::{Graded, LARGEST_SCORE, LONGEST_METRIC, MOST_NAMED_SCORES, beyond, overnamed};
-use crate::record::{ComponentRecord, PartRecord, ResponseRecord, TokenUsage};
+use crate::record::{ComponentRecord, PartRecord, ResponseRecord, TokenUsage, test_case};
 use crate::request::text;
-use crate::script::around::{provider, transform, transform_context};
 use crate::script::verdict::{self, Rules};
 use crate::script::{self, argument, made};
 
@@ -30,7 +29,6 @@ mod kept;
 
 use cascade::Cascade;
 use kept::Kept;
-pub(crate) use kept::MAX_REASON;
 
 /// What the assertions of a case came to, in the order written, members of sets in place.
 pub(crate) struct Judged {

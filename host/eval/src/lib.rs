@@ -6,17 +6,19 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`plugins`] | which component serves which provider prefix and assertion type, with what grants |
+//! | `script` | code of the config: what it gets, and what its results mean (pure) |
+//! | `call` | one call of a component, and what the component may ask of the host meanwhile |
+//! | `around` | the code of the config that is called around a case and a run |
 //! | `case`, `judge` | the life of one case: render, call, grade |
-//! | `script` | code of the config: what it gets, and what its results mean |
 //! | [`grading`] | how grades of assertions become the grade of a case (pure) |
 //! | [`state`] | what a run does next: starts, dependencies, rows that are compared, stops (pure) |
 //! | [`run`], `prepare` | the loop that carries out what `state` decides, and the end of a run |
 //! | `finish` | the end of a case in its own task: masked, written as JSON, ready for the store |
 //! | `comparison` | which answer of a row wins |
-//! | [`resume`], `identity` | which rows of a kept run stay, and which cases are run |
+//! | [`beginning`], `resume`, `identity` | which rows of a kept run stay, and which cases are run |
 //! | `memory` | what cases in flight may hold together |
 //! | `recorder`, `rescue` | rows to the store, or to a plain file when it fails |
-//! | [`failure`] | why something gave no result |
+//! | [`failure`], `error` | why something gave no result; what stops a run |
 //! | [`event`] | the stream that every consumer reads: recorder, reporters, viewer |
 //! | [`record`] | a finished case as it is stored and exported |
 //! | [`question`] | what became of a question, and what a task adds up to |
@@ -25,12 +27,21 @@
 //!
 //! Decisions are synchronous and pure ([`state`], [`grading`], the gateway's grants, the
 //! scheduler); the async code around them only waits and reports.
+//!
+//! From the bottom up, each knowing only what comes before it: words (`failure`, `record`,
+//! `summary`, `event`), decisions and code (`grading`, `script`), `plugins`, what a run's cases
+//! share (`context`), `call`, `around`, `judge`, `case`, `comparison`, `finish`, the rows that are
+//! kept (`recorder`, `resume`), `run`, `prepare`.
 
+mod ahead;
 mod answer;
+mod around;
+pub mod beginning;
 mod call;
 mod case;
 mod comparison;
 mod context;
+mod error;
 pub mod event;
 pub mod failure;
 mod finish;
@@ -47,15 +58,14 @@ mod recorder;
 pub mod repeats;
 mod request;
 mod rescue;
-pub mod resume;
+mod resume;
 pub mod run;
 mod script;
 pub mod state;
 pub mod summary;
 pub mod trust;
 
+pub use ahead::Ahead;
+pub use error::RunError;
 pub use masking::without_secrets;
-pub use prepare::{
-    Preparation, PrepareErrors, Prepared, RunError, RunRequest, Settled, Unsettled, prepare,
-};
-pub use script::Ahead;
+pub use prepare::{Preparation, PrepareErrors, Prepared, RunRequest, Settled, Unsettled, prepare};

@@ -8,10 +8,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use runner_config::plan::{Plan, PlannedTask, Question};
-use runner_gateway::Masker;
+use runner_gateway::{Masker, Secret};
 use serde_json::{Map, Value};
 
-use crate::prepare::declared;
 use crate::record::{CaseRecord, size};
 use crate::summary::Summary;
 
@@ -43,7 +42,7 @@ pub(crate) fn masked(record: CaseRecord, masker: &Masker) -> (CaseRecord, String
     // Words of ours, not texts.
     fields.insert("id".to_owned(), record.id.clone().into());
     fields.insert("promptId".to_owned(), record.prompt_id.clone().into());
-    let outcome = serde_json::to_value(record.outcome).expect("an outcome is a word");
+    let outcome = serde_json::to_value(record.conclusion.outcome()).expect("an outcome is a word");
     fields.insert("outcome".to_owned(), outcome);
     let record = serde_json::from_value(value).expect("only texts were masked");
     size::bounded(record, masker)
@@ -53,6 +52,12 @@ pub(crate) fn masked(record: CaseRecord, masker: &Masker) -> (CaseRecord, String
 pub(crate) fn masked_json(mut value: Value, user_keys: bool, masker: &Masker) -> Value {
     walk(&mut value, masker, user_keys);
     value
+}
+
+/// Knows the secrets that the config declares, or fills into providers.
+pub(crate) fn declared(plan: &Plan) -> Masker {
+    let secrets: Vec<Secret> = plan.secrets().map(Secret::new).collect();
+    Masker::new(&secrets)
 }
 
 /// What a plan says of itself, without the secrets that its config declares.
@@ -141,7 +146,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use runner_gateway::Secret;
 
     fn record(text: &str) -> CaseRecord {
         let value = json!({
@@ -171,8 +175,15 @@ mod tests {
         ] {
             let masker = Masker::new(&[Secret::new(secret)]);
             let (clean, json) = masked(record(&format!("it is {secret}.")), &masker);
-            assert_eq!(clean.outcome, crate::record::Outcome::BudgetExceeded);
-            assert_eq!(clean.error.as_deref(), Some("it is [masked]."), "{secret}");
+            assert_eq!(
+                clean.conclusion.outcome(),
+                crate::record::Outcome::BudgetExceeded
+            );
+            assert_eq!(
+                clean.conclusion.error(),
+                Some("it is [masked]."),
+                "{secret}"
+            );
             assert_eq!(clean.test_idx, 12_345_678);
             assert!(!json.contains(&format!("it is {secret}")), "{json}");
         }
@@ -205,7 +216,7 @@ mod tests {
             let (clean, _) = masked(record(&format!("<{secret}>")), &masker);
             prop_assert!(!clean.prompt.raw.contains(&secret));
             prop_assert!(clean.vars.keys().all(|key| !key.contains(&secret)));
-            prop_assert!(!clean.error.unwrap_or_default().contains(&secret));
+            prop_assert!(!clean.conclusion.error().unwrap_or_default().contains(&secret));
         }
     }
 }

@@ -3,29 +3,31 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use runner_config::plan::{JudgeId, Plan};
 use runner_gateway::{
     ClientSettings, DEFAULT_TIMEOUT, DiskCache, Event as Moment, Exchanges, Gateway, LaneNotice,
-    LaneStanding, Masker, Notice, Observer, Origin, Secret, Settings, Till,
+    LaneStanding, Masker, Notice, Observer, Origin, Settings, Till,
 };
 use runner_store::{Cache, NewRun, RunWriter, Store};
 use serde_json::Value;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
-use crate::call::{LogRoom, case};
+use crate::beginning::Beginning;
+use crate::call::case;
 use crate::context::RunContext;
-use crate::event::{Consumer, Event, Stage};
+use crate::error::RunError;
+use crate::event::{Consumer, Event, LogRoom, Stage};
 use crate::identity::Identities;
+use crate::masking::declared;
 use crate::plugins::{BindError, Binder, Budgets, Grader, Noted, PluginSet, Target};
 use crate::question::asking::Asking;
 use crate::recorder::Recorder;
-use crate::resume::{Beginning, Resumed, Resumption, reopen};
+use crate::resume::{Resumed, reopen};
 use crate::run::{Interrupts, Loop, Outlets};
-use crate::script::hooks::Hooks;
+use crate::script::Hooks;
 use crate::summary::Summary;
 use crate::trust::Agreements;
 
@@ -84,31 +86,6 @@ impl fmt::Display for PrepareErrors {
 
 impl std::error::Error for PrepareErrors {}
 
-/// Why a run ended without a result.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The database can't be read or written; nothing was spent.
-    #[error("the run can't be kept")]
-    Store(#[from] runner_store::StoreError),
-    /// Results could not be stored. Rows committed before are in the database.
-    #[error("the results could not be stored")]
-    Unsaved {
-        /// How many results are not in the database.
-        rows: usize,
-        /// The file that has them, one record per line; or why there is none.
-        place: std::io::Result<PathBuf>,
-        /// What the store said first.
-        source: Box<runner_store::StoreError>,
-    },
-    /// Most rows of the run that was to go on have no case in the plan. Nothing was changed.
-    #[error("results of {} that have no case in this config any more would be deleted: {} of {}", .0.run_id, .0.dropped, .0.dropped + .0.kept + .0.moved)]
-    WouldDrop(Box<Resumption>),
-    /// A stored record is none.
-    #[error("a stored record is damaged")]
-    Damaged(#[from] serde_json::Error),
-}
-
 /// Binds every provider and assertion type of the plan to its component, under its grants.
 ///
 /// # Errors
@@ -149,12 +126,6 @@ fn too_much_to_mask(plan: &Plan) -> Option<BindError> {
             "the secrets that stand there take {bytes} bytes; at most {MOST_SECRETS} can be kept out of results"
         ),
     })
-}
-
-/// Knows the secrets that the config declares, or fills into providers.
-pub(crate) fn declared(plan: &Plan) -> Masker {
-    let secrets: Vec<Secret> = plan.secrets().map(Secret::new).collect();
-    Masker::new(&secrets)
 }
 
 async fn bind(what: &Preparation) -> (Result<Targets, PrepareErrors>, Noted) {

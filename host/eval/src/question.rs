@@ -11,144 +11,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_config::plan::{PlannedTask, Question};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::failure::FailureCode;
-use crate::record::{CaseRecord, ComponentRecord, Outcome};
+use crate::record::{
+    CaseRecord, ComponentRecord, Conclusion, Outcome, QuestionEnd, QuestionRecord, RunFault,
+};
 
 pub(crate) mod asking;
 
 /// The assertion type that reads answers.
 const ANSWER: &str = "answer";
-
-/// What became of one question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct QuestionRecord {
-    /// The task's id, or the name of the file where no task names it.
-    pub task: String,
-    /// Its place in the file, from 0.
-    pub index: u32,
-    /// Its `id`.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub id: Option<String>,
-    /// The question.
-    pub question: String,
-    /// The choices.
-    pub answers: Vec<String>,
-    /// Those that are correct.
-    pub correct_answers: Vec<String>,
-    /// The answer that was read.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub answer: Option<String>,
-    /// Whether it is correct, and came within the budget.
-    pub correct: bool,
-    /// Why no answer could be read.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub parse_error: Option<ParseError>,
-    /// Why there is nothing to read, or it doesn't count.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub run_error: Option<RunFault>,
-    /// Tokens of its call, in and out.
-    pub tokens_total: u64,
-    /// From its start to its end, waits included, in milliseconds.
-    pub wall_time_ms: u64,
-}
-
-/// Why no answer could be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ParseError {
-    /// There is no `<answer>…</answer>`.
-    MissingBlock,
-    /// The output goes on after the last one.
-    TrailingText,
-    /// There is nothing in the last one.
-    EmptyAnswer,
-}
-
-/// Why a question has no answer that counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunFault {
-    /// It used more than it may, or a budget of the run kept it from being asked.
-    BudgetExceeded,
-    /// Anything else that went wrong.
-    RuntimeError,
-}
-
-/// How a question ended, in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum QuestionEnd {
-    /// The answer is one of the correct ones.
-    Correct,
-    /// It is another one.
-    Incorrect,
-    /// None could be read.
-    ParseError,
-    /// A budget was spent.
-    BudgetExceeded,
-    /// Anything else that went wrong.
-    RuntimeError,
-}
-
-impl QuestionEnd {
-    /// As lines and events say it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Correct => "correct",
-            Self::Incorrect => "incorrect",
-            Self::ParseError => "parse_error",
-            Self::BudgetExceeded => "budget_exceeded",
-            Self::RuntimeError => "runtime_error",
-        }
-    }
-}
-
-impl QuestionRecord {
-    /// A question that has not been asked.
-    pub(crate) fn new(question: &Question) -> Self {
-        Self {
-            task: question.task.to_string(),
-            index: question.index,
-            id: question.id.clone(),
-            question: question.text.clone(),
-            answers: question.answers.clone(),
-            correct_answers: question.correct_answers.clone(),
-            answer: None,
-            correct: false,
-            parse_error: None,
-            run_error: None,
-            tokens_total: 0,
-            wall_time_ms: 0,
-        }
-    }
-
-    /// How it ended.
-    pub fn end(&self) -> QuestionEnd {
-        match (self.run_error, self.parse_error) {
-            (Some(RunFault::RuntimeError), _) => QuestionEnd::RuntimeError,
-            (Some(RunFault::BudgetExceeded), _) => QuestionEnd::BudgetExceeded,
-            (None, Some(_)) => QuestionEnd::ParseError,
-            (None, None) if self.correct => QuestionEnd::Correct,
-            (None, None) => QuestionEnd::Incorrect,
-        }
-    }
-
-    /// Takes what the grader of answers said.
-    fn read(&mut self, component: &ComponentRecord) {
-        let said = &component.metadata;
-        self.answer = said
-            .get("answer")
-            .and_then(Value::as_str)
-            .map(str::to_owned);
-        self.correct = said.get("correct") == Some(&Value::Bool(true));
-        self.parse_error = said
-            .get("parseError")
-            .and_then(|word| serde_json::from_value(word.clone()).ok());
-    }
-}
 
 /// Completes the record of a case that asked `question` and took `wall` from its start to its
 /// end. A question that used too many tokens fails, whatever it answered; an error stays one.
@@ -168,21 +41,13 @@ pub(crate) fn settle(record: &mut CaseRecord, question: &Question, wall: Duratio
         settled.read(component);
     }
     let most = question.budget.tokens.unwrap_or(u64::MAX);
-    let is_graded = matches!(record.outcome, Outcome::Passed | Outcome::Failed);
-    if is_graded && record.error_code.is_none() && settled.tokens_total > most {
+    if record.conclusion.is_graded() && settled.tokens_total > most {
         let used = settled.tokens_total;
-        record.outcome = Outcome::Failed;
-        record.failure_reason = record.outcome.failure_reason();
-        record.success = false;
-        record.score = 0.0;
-        record.error = Some(format!(
-            "the question used {used} tokens of {most} (budget.max_tokens)"
-        ));
-        record.error_code = Some(FailureCode::QuestionBudget);
+        let message = format!("the question used {used} tokens of {most} (budget.max_tokens)");
+        record.conclusion = Conclusion::failure(FailureCode::QuestionBudget, message);
     }
-    let is_over = record.error_code == Some(FailureCode::QuestionBudget);
-    settled.run_error = match record.outcome {
-        Outcome::Failed if is_over => Some(RunFault::BudgetExceeded),
+    settled.run_error = match record.conclusion.outcome() {
+        Outcome::Failed if !record.conclusion.is_graded() => Some(RunFault::BudgetExceeded),
         Outcome::Passed | Outcome::Failed => None,
         Outcome::BudgetExceeded => Some(RunFault::BudgetExceeded),
         Outcome::Error | Outcome::Cancelled => Some(RunFault::RuntimeError),
@@ -247,12 +112,12 @@ impl Task {
     fn add(&mut self, record: &CaseRecord, question: &QuestionRecord) {
         self.tokens = self.tokens.saturating_add(question.tokens_total);
         self.wall_time_ms += question.wall_time_ms;
-        if record.outcome == Outcome::Cancelled {
+        if record.conclusion.outcome() == Outcome::Cancelled {
             return; // it has not ended
         }
         self.ended += 1;
         self.questions = self.questions.max(self.ended);
-        self.passed += u64::from(record.outcome == Outcome::Passed);
+        self.passed += u64::from(record.conclusion.outcome() == Outcome::Passed);
         match question.end() {
             QuestionEnd::Correct => self.correct += 1,
             QuestionEnd::Incorrect => {}

@@ -4,53 +4,18 @@
 //! existing scripts read it, plus fields of our own (`outcome`, `errorCode`, `repeatIndex`,
 //! `provenance`). It is data only: how it came about is `case`'s business.
 
-use runner_config::plan::CaseId;
+use runner_config::plan::{Case, CaseId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::failure::FailureCode;
-use crate::question::QuestionRecord;
 
+mod conclusion;
+mod question;
 pub(crate) mod size;
 
-/// How a case ended. Exactly one per case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Outcome {
-    /// Every assertion passed, or the score reached the threshold.
-    Passed,
-    /// Graded, and not good enough.
-    Failed,
-    /// Not graded: the provider or a grader failed, or a limit was hit.
-    Error,
-    /// Not carried out because a budget was spent.
-    BudgetExceeded,
-    /// Answered, but not graded: the run was stopped. The row keeps the answer, which may be
-    /// paid for; the case counts as not run, and a resumed run runs it again.
-    Cancelled,
-}
-
-impl Outcome {
-    /// promptfoo's `failureReason`: 0 none, 1 assertion, 2 error.
-    pub fn failure_reason(self) -> u8 {
-        match self {
-            Self::Passed => 0,
-            Self::Failed => 1,
-            Self::Error | Self::BudgetExceeded | Self::Cancelled => 2,
-        }
-    }
-
-    /// The word that tables and logs show.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Passed => "PASS",
-            Self::Failed => "FAIL",
-            Self::Error => "ERROR",
-            Self::BudgetExceeded => "BUDGET",
-            Self::Cancelled => "STOPPED",
-        }
-    }
-}
+pub use conclusion::{Conclusion, NotPassed, Outcome};
+pub use question::{ParseError, QuestionEnd, QuestionRecord, RunFault};
 
 /// A finished case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,20 +50,9 @@ pub struct CaseRecord {
     pub grading_result: Option<GradingRecord>,
     /// Scores by metric.
     pub named_scores: Map<String, Value>,
-    /// The score of the case, 0 on error.
-    pub score: f64,
-    /// Whether the case passed.
-    pub success: bool,
-    /// Why it did not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// Stable code of an error: of a crash or limit (`C103`), or of a provider (`auth`).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub error_code: Option<FailureCode>,
-    /// 0 none, 1 assertion, 2 error.
-    pub failure_reason: u8,
-    /// How the case ended.
-    pub outcome: Outcome,
+    /// How the case ended: `outcome`, `success`, `failureReason`, `score`, `error`, `errorCode`.
+    #[serde(flatten)]
+    pub conclusion: Conclusion,
     /// Time of the provider's call without queueing and backoff, in milliseconds.
     pub latency_ms: u64,
     /// US dollars; absent where unknown.
@@ -117,6 +71,40 @@ pub struct CaseRecord {
 }
 
 impl CaseRecord {
+    /// A record with everything that is known of a case before it is called.
+    pub(crate) fn new(case: &Case, prompt: Option<&str>, conclusion: Conclusion) -> Self {
+        let column = &case.column;
+        Self {
+            id: uuid::Uuid::now_v7().to_string(),
+            prompt_idx: case.id.prompt_idx,
+            test_idx: case.id.test_idx,
+            repeat_index: case.repeat_index,
+            repeat_group: None,
+            prompt_id: column.prompt.id.clone(),
+            provider: ProviderRef {
+                id: column.provider.id.clone(),
+                label: column.provider.label.clone(),
+            },
+            prompt: PromptRecord {
+                raw: prompt.unwrap_or(&column.prompt.raw).to_owned(),
+                label: column.prompt.label.clone(),
+                config: column.prompt.config.clone(),
+            },
+            vars: (*case.vars).clone(),
+            test_case: test_case(case),
+            response: None,
+            grading_result: None,
+            named_scores: Map::new(),
+            conclusion,
+            latency_ms: 0,
+            cost: None,
+            token_usage: TokenUsage::default(),
+            metadata: case.test.metadata.clone(),
+            question: None,
+            provenance: None,
+        }
+    }
+
     /// Its place in the results.
     pub(crate) fn case_id(&self) -> CaseId {
         CaseId {
@@ -124,6 +112,15 @@ impl CaseRecord {
             prompt_idx: self.prompt_idx,
         }
     }
+}
+
+/// The test with the variables of this one case.
+pub(crate) fn test_case(case: &Case) -> Value {
+    let mut test = case.test.json.clone();
+    if let Value::Object(test) = &mut test {
+        test.insert("vars".to_owned(), Value::Object((*case.vars).clone()));
+    }
+    test
 }
 
 /// A provider in the results.

@@ -56,7 +56,7 @@ impl Repeats {
         let Some(group) = &record.repeat_group else {
             return;
         };
-        if record.outcome == Outcome::Cancelled {
+        if record.conclusion.outcome() == Outcome::Cancelled {
             return; // it has not ended
         }
         let id = CaseId {
@@ -73,7 +73,7 @@ impl Repeats {
         });
         repeated.first = repeated.first.min(id);
         repeated.ran += 1;
-        repeated.passed += u64::from(record.outcome == Outcome::Passed);
+        repeated.passed += u64::from(record.conclusion.outcome() == Outcome::Passed);
     }
 
     /// All of them, in the order of the results.
@@ -118,13 +118,14 @@ impl Repeats {
 mod tests {
     use super::*;
     use crate::record::samples::record;
+    use crate::record::{Conclusion, NotPassed};
 
     fn repeats(outcomes: &[(&str, u32, Outcome)]) -> Repeats {
         let mut repeats = Repeats::default();
         for (test_idx, (group, prompt_idx, outcome)) in (0..).zip(outcomes) {
             let mut record = record(test_idx);
             record.prompt_idx = *prompt_idx;
-            record.outcome = *outcome;
+            record.conclusion = Conclusion::new(*outcome, NotPassed::default());
             record.repeat_group = Some((*group).to_owned());
             repeats.add(&record);
         }

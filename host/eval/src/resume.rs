@@ -7,7 +7,6 @@
 //! walked side by side.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::iter::Peekable;
 
 use runner_config::plan::{Case, CaseId, Cases as PlanCases, Plan};
@@ -18,125 +17,13 @@ use runner_store::{
 mod compared;
 mod tied;
 
+use crate::beginning::{Again, Resumption, Which};
+use crate::error::RunError;
 use crate::identity::Identities;
-use crate::prepare::RunError;
 use crate::record::CaseRecord;
 use compared::Compared;
 pub(crate) use compared::Member;
 pub(crate) use tied::Tied;
-
-/// Where a run begins.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Beginning {
-    /// With the first case.
-    New,
-    /// With what a kept run lacks.
-    Again(Again),
-}
-
-/// A kept run, and what of it is run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Again {
-    /// Its whole id.
-    pub run_id: String,
-    /// Which cases.
-    pub which: Which,
-    /// Also if more than half of its rows have no case any more, which deletes them.
-    pub force: bool,
-}
-
-/// Which cases of a kept run are run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
-    /// Those that have no row, and those that a budget kept from being run.
-    Rest,
-    /// Those that ended as an error, and those that a budget kept from being run.
-    Errors,
-}
-
-impl Which {
-    /// Whether a case is to be run that has a row with this outcome, or none.
-    fn runs(self, row: Option<Outcome>) -> bool {
-        match (self, row) {
-            (_, Some(Outcome::BudgetExceeded))
-            | (Self::Rest, None | Some(Outcome::Cancelled))
-            | (Self::Errors, Some(Outcome::Error)) => true,
-            (_, Some(Outcome::Passed | Outcome::Failed))
-            | (Self::Rest, Some(Outcome::Error))
-            | (Self::Errors, None | Some(Outcome::Cancelled)) => false,
-        }
-    }
-}
-
-/// What became of a kept run's rows under the plan of today. Displays as one line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resumption {
-    /// The run.
-    pub run_id: String,
-    /// Which cases are run.
-    pub which: Which,
-    /// Rows whose case stands where it stood.
-    pub kept: u64,
-    /// Rows whose case stands elsewhere now.
-    pub moved: u64,
-    /// Cases without a row.
-    pub new: u64,
-    /// Rows whose case is gone or was changed.
-    pub dropped: u64,
-    /// Rows whose case follows one that is run, and therefore is run again.
-    pub follow: u64,
-}
-
-impl Resumption {
-    fn new(again: &Again, placement: Placement, tied: &Tied) -> Self {
-        let follow = tied.again.len() as u64;
-        Self {
-            run_id: again.run_id.clone(),
-            which: again.which,
-            kept: placement.kept,
-            moved: placement.moved,
-            new: placement.missing.saturating_sub(follow),
-            dropped: placement.dropped.saturating_sub(follow),
-            follow,
-        }
-    }
-
-    /// Whether rows that were paid for would be deleted in a way that nobody can have meant: more
-    /// than are kept, since then the config is rather another one than an edited one; or any, by
-    /// a retry, which does not run what takes their place.
-    fn is_doubtful(&self) -> bool {
-        match self.which {
-            Which::Rest => self.dropped > self.kept + self.moved,
-            Which::Errors => self.dropped > 0,
-        }
-    }
-}
-
-impl fmt::Display for Resumption {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            run_id,
-            kept,
-            moved,
-            new,
-            dropped,
-            follow,
-            ..
-        } = self;
-        let verb = match self.which {
-            Which::Rest => "resuming",
-            Which::Errors => "retrying the errors of",
-        };
-        write!(
-            f,
-            "{verb} {run_id}: {kept} rows kept, {moved} moved, {dropped} dropped; {new} cases have none"
-        )?;
-        if *follow > 0 {
-            write!(f, ", {follow} follow one that is run and run again")?;
-        }
-        Ok(())
-    }
-}
 
 /// A kept run that goes on.
 pub(crate) struct Resumed {
@@ -168,7 +55,7 @@ pub(crate) fn reopen(
         identities.planned(&case, follows)
     });
     let placement = reopened.place(planned)?;
-    let resumption = Resumption::new(again, placement, &tied);
+    let resumption = became(again, &placement, &tied);
     if resumption.is_doubtful() && !again.force {
         return Err(RunError::WouldDrop(Box::new(resumption)));
     }
@@ -188,6 +75,20 @@ pub(crate) fn reopen(
         compared: Compared::default(),
     };
     Ok((writer, resumed))
+}
+
+/// What becomes of the rows.
+fn became(again: &Again, placement: &Placement, tied: &Tied) -> Resumption {
+    let follow = tied.again.len() as u64;
+    Resumption {
+        run_id: again.run_id.clone(),
+        which: again.which,
+        kept: placement.kept,
+        moved: placement.moved,
+        new: placement.missing.saturating_sub(follow),
+        dropped: placement.dropped.saturating_sub(follow),
+        follow,
+    }
 }
 
 impl Resumed {

@@ -24,12 +24,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::case;
 use crate::context::RunContext;
+use crate::error::RunError;
 use crate::event::{Consumer, Event, RunHead, Stage};
 use crate::finish::{
     CaseEnd, Finished, Held, HeldRow, carry_out, compared, compared_in_vain, conclude, uncompared,
 };
-use crate::prepare::RunError;
-use crate::question::QuestionEnd;
+use crate::record::QuestionEnd;
 use crate::recorder::{Recorder, Unsaved};
 use crate::rescue::rescue;
 use crate::resume::{Member, Rest, Resumed};

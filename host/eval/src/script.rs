@@ -1,29 +1,24 @@
-//! Running the code of a config: from a script of the plan to a program of the contract, and back
-//! to a value.
+//! The code of a config: from a script of the plan to a program of the contract, and back to a
+//! value. Pure; `call` runs it.
 //!
 //! Two ways to fail, kept apart. The guest may break a limit or crash: a [`CallFailure`] with its
 //! C-code, an error of whatever the code was for. Or the code itself fails, by throwing or by
 //! giving nothing that can be passed on: a [`Fault`], which is a failing grade where code grades
-//! and an error of the row anywhere else. What is made of results is in `made` and `verdict`,
-//! which are pure.
+//! and an error of the row anywhere else. What is made of results is in `made`, `verdict`
+//! and `exchange`.
 
 use runner_config::plan::{Code, CodeFile, Script};
-use runner_sandbox::abi::{Argument, CallContext, Form, Module, Program, ScriptFailure};
+use runner_sandbox::abi::{Argument, Form, Module, Program, ScriptFailure};
 use serde_json::Value;
 
-use crate::call::{CallFailure, CallScope};
-use crate::failure::FailureCode;
+use crate::failure::{CallFailure, FailureCode};
 
-mod ahead;
-pub(crate) mod around;
-pub(crate) mod derived;
 pub(crate) mod exchange;
-mod filters;
-pub(crate) mod hooks;
+mod hooks;
 pub(crate) mod made;
 pub(crate) mod verdict;
 
-pub use ahead::Ahead;
+pub(crate) use hooks::Hooks;
 
 /// The language with rules of its own for what it is given and what its results mean.
 pub(crate) const PYTHON: &str = "python";
@@ -93,45 +88,6 @@ pub(crate) fn argument(name: &str, value_json: String) -> Argument {
     }
 }
 
-impl CallScope {
-    /// Runs a program. Its clock begins where the run did.
-    ///
-    /// # Panics
-    /// If nothing runs its language; the config was checked against the catalogue.
-    pub(crate) async fn run_code(
-        &self,
-        mut program: Program,
-        arguments: &[Argument],
-        identity: &CallContext,
-    ) -> Result<Given, CallFailure> {
-        let interpreters = &self.context.interpreters;
-        let interpreter = interpreters
-            .get(&program.language)
-            .expect("the plan has only languages that exist");
-        program.clock_ms = Some(self.context.started_at_ms);
-        let outcome = self
-            .interpret(interpreter, &program, arguments, identity)
-            .await?;
-        Ok(match outcome.result {
-            Ok(value) => Ok(value.map(|json| {
-                serde_json::from_str(&json).expect("the sandbox lets no invalid JSON through")
-            })),
-            Err(failure) => Err(fault(&failure)),
-        })
-    }
-
-    /// Runs code that makes something of the case: what is wrong with it is the case's error.
-    pub(crate) async fn make(
-        &self,
-        script: &Script,
-        arguments: &[Argument],
-        identity: &CallContext,
-    ) -> Result<Option<Value>, CallFailure> {
-        let given = self.run_code(program(script), arguments, identity).await?;
-        given.map_err(|Fault(message)| failure(script, &message))
-    }
-}
-
 /// The failure of code that made something wrong, or nothing.
 pub(crate) fn failure(script: &Script, message: &str) -> CallFailure {
     let message = if script.key.is_empty() {
@@ -143,7 +99,7 @@ pub(crate) fn failure(script: &Script, message: &str) -> CallFailure {
 }
 
 /// Message and place on the first line, the calls that led there below.
-fn fault(failure: &ScriptFailure) -> Fault {
+pub(crate) fn fault(failure: &ScriptFailure) -> Fault {
     use std::fmt::Write as _;
     let mut text = failure.message.clone();
     if let Some(place) = &failure.position {

@@ -7,11 +7,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use runner_gateway::Statement;
+use runner_gateway::{LaneSummary, Statement};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::event::{ColumnHead, LaneSummary};
 use crate::question::Tasks;
 use crate::record::{CaseRecord, Outcome, TokenUsage};
 use crate::repeats::Repeats;
@@ -32,6 +31,15 @@ pub enum End {
     Interrupted,
     /// `maxEvalTimeMs` passed.
     TimeLimit,
+}
+
+/// What names a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnHead {
+    /// The provider's label or id.
+    pub provider: String,
+    /// The prompt's label.
+    pub prompt: String,
 }
 
 /// A finished run.
@@ -225,14 +233,14 @@ impl Tally {
 
     /// Counts a case.
     pub fn add(&mut self, record: &CaseRecord) {
-        match record.outcome {
+        match record.conclusion.outcome() {
             Outcome::Passed => self.passed += 1,
             Outcome::Failed => self.failed += 1,
             Outcome::Error => self.errors += 1,
             Outcome::BudgetExceeded => self.budget_exceeded += 1,
             Outcome::Cancelled => {}
         }
-        self.score.add(record.score);
+        self.score.add(record.conclusion.score());
         self.tokens.add(&record.token_usage);
         if let Some(cost) = record.cost {
             self.cost.get_or_insert_default().add(cost);

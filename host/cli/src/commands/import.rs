@@ -134,7 +134,7 @@ fn survey(file: &ResultsFile) -> Result<Survey, Unreadable> {
         survey.rows += 1;
         let again = !places.insert((record.test_idx, record.prompt_idx));
         survey.twice += u64::from(again);
-        survey.ended += u64::from(!again && record.outcome != Outcome::Cancelled);
+        survey.ended += u64::from(!again && record.conclusion.outcome() != Outcome::Cancelled);
         Ok(())
     })?;
     Ok(survey)
@@ -278,14 +278,14 @@ fn stored_row(record: &CaseRecord) -> anyhow::Result<Row> {
         prompt_idx: record.prompt_idx,
         row_id: record.id.clone(),
         identity: None,
-        outcome: match record.outcome {
+        outcome: match record.conclusion.outcome() {
             Outcome::Passed => StoredOutcome::Passed,
             Outcome::Failed => StoredOutcome::Failed,
             Outcome::Error => StoredOutcome::Error,
             Outcome::BudgetExceeded => StoredOutcome::BudgetExceeded,
             Outcome::Cancelled => StoredOutcome::Cancelled,
         },
-        score: record.score,
+        score: record.conclusion.score(),
         latency_ms: response.map(|_| record.latency_ms),
         cost_usd: record.cost,
         input_tokens: Some(record.token_usage.prompt),

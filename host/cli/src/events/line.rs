@@ -11,11 +11,11 @@
 use std::time::{Duration, Instant};
 
 use runner_config::plan::CaseId;
+use runner_eval::beginning::{Resumption, Which};
 use runner_eval::event::{
-    Event, LaneEvent, LaneNotice, LaneStanding, LogLine, Resumption, RunHead, Stage, Why,
+    Event, LaneEvent, LaneNotice, LaneStanding, LogLine, RunHead, Stage, Why,
 };
 use runner_eval::record::CaseRecord;
-use runner_eval::resume::Which;
 use serde_json::{Map, Value, json};
 
 use crate::output::instant;
@@ -121,8 +121,8 @@ fn finished(record: &CaseRecord) -> Value {
     json!({
         "testIdx": record.test_idx,
         "promptIdx": record.prompt_idx,
-        "outcome": record.outcome,
-        "errorCode": record.error_code,
+        "outcome": record.conclusion.outcome(),
+        "errorCode": record.conclusion.code(),
         "latencyMs": record.latency_ms,
         "cached": record.response.as_ref().map(|response| response.cached),
     })

@@ -6,10 +6,10 @@ use std::time::Duration;
 use runner_config::Origin;
 use runner_config::plan::{CaseId, OutputPath};
 use runner_eval::event::{
-    ColumnHead, Dimension, LaneEvent, LaneNotice, LaneStanding, LaneTime, LaneWait, LogLine,
-    RunHead, Why,
+    Dimension, LaneEvent, LaneNotice, LaneStanding, LaneTime, LaneWait, LogLine, RunHead, Why,
 };
 use runner_eval::record::Outcome;
+use runner_eval::summary::ColumnHead;
 use serde_json::{Value, json};
 
 use super::*;

@@ -10,7 +10,7 @@ use runner_config::plan::{CaseId, SetRule};
 use runner_eval::record::CaseRecord;
 use serde_json::Value;
 
-use crate::findings::text_of;
+use crate::findings::{error_text, text_of};
 use crate::visible;
 
 /// Distinct causes that are kept; later ones are only counted.
@@ -60,23 +60,14 @@ impl Causes {
             );
         }
         if !found {
-            self.count(
-                record,
-                "threshold",
-                record.error.as_deref().unwrap_or_default(),
-            );
+            let error = record.conclusion.error();
+            self.count(record, "threshold", error.unwrap_or_default());
         }
     }
 
     /// Counts an error by its code and message.
     pub(super) fn add_error(&mut self, record: &CaseRecord) {
-        let message = record.error.as_deref().unwrap_or("no message");
-        let name = match &record.error_code {
-            // The message of a plugin's fault holds its code already.
-            Some(code) if !message.contains(&*code.word()) => format!("{code}: {message}"),
-            _ => message.to_owned(),
-        };
-        self.count(record, &name, "");
+        self.count(record, &error_text(record), "");
     }
 
     fn count(&mut self, record: &CaseRecord, name: &str, example: &str) {

@@ -3,8 +3,8 @@
 use runner_config::plan::CaseId;
 use runner_eval::failure::FailureCode;
 use runner_eval::record::{
-    CaseRecord, ComponentRecord, GradingRecord, Outcome, PromptRecord, ProviderRef, ResponseRecord,
-    TokenUsage,
+    CaseRecord, ComponentRecord, Conclusion, GradingRecord, NotPassed, Outcome, PromptRecord,
+    ProviderRef, ResponseRecord, TokenUsage,
 };
 use serde_json::{Map, Value, json};
 
@@ -22,6 +22,12 @@ pub(crate) fn record(test_idx: u32, prompt_idx: u32, outcome: Outcome, output: &
         "Assertion passed".to_owned()
     } else {
         format!("Expected output to contain \"yes\", got {output}")
+    };
+    let error = match outcome {
+        Outcome::Passed | Outcome::Failed => &reason,
+        Outcome::Error => output,
+        Outcome::BudgetExceeded => "the run's budget is spent",
+        Outcome::Cancelled => "the run was stopped",
     };
     CaseRecord {
         id: format!("row-{test_idx}-{prompt_idx}"),
@@ -44,18 +50,7 @@ pub(crate) fn record(test_idx: u32, prompt_idx: u32, outcome: Outcome, output: &
         response: graded.then(|| response(output)),
         grading_result: graded.then(|| grading(pass, score, &reason)),
         named_scores: Map::new(),
-        score,
-        success: pass,
-        error: match outcome {
-            Outcome::Passed => None,
-            Outcome::Failed => Some(reason),
-            Outcome::Error => Some(output.to_owned()),
-            Outcome::BudgetExceeded => Some("the run's budget is spent".to_owned()),
-            Outcome::Cancelled => Some("the run was stopped".to_owned()),
-        },
-        error_code: (!graded).then(|| FailureCode::read("auth")),
-        failure_reason: outcome.failure_reason(),
-        outcome,
+        conclusion: conclusion(outcome, score, error),
         latency_ms: 100 + u64::from(test_idx),
         cost: graded.then_some(0.001),
         token_usage: if graded { USAGE } else { TokenUsage::default() },
@@ -63,6 +58,16 @@ pub(crate) fn record(test_idx: u32, prompt_idx: u32, outcome: Outcome, output: &
         question: None,
         provenance: None,
     }
+}
+
+pub(crate) fn conclusion(outcome: Outcome, score: f64, error: &str) -> Conclusion {
+    let graded = matches!(outcome, Outcome::Passed | Outcome::Failed);
+    let what = NotPassed {
+        score,
+        error: Some(error.to_owned()),
+        code: (!graded).then(|| FailureCode::read("auth")),
+    };
+    Conclusion::new(outcome, what)
 }
 
 const USAGE: TokenUsage = TokenUsage {
@@ -205,7 +210,7 @@ fn failures_are_counted_by_assertion_and_not_by_what_was_answered() {
 #[test]
 fn a_failure_by_threshold_alone_is_counted_as_such() {
     let mut record = record(0, 0, Outcome::Failed, "x");
-    record.error = Some("Aggregate score 0.40 < 0.5 threshold".to_owned());
+    record.conclusion = conclusion(Outcome::Failed, 0.4, "Aggregate score 0.40 < 0.5 threshold");
     for component in &mut record
         .grading_result
         .as_mut()

@@ -176,9 +176,10 @@ fn cells(line: &mut Vec<String>, record: Option<&CaseRecord>, metrics: &IndexSet
         .response
         .as_ref()
         .map(|response| text_of(&response.output));
-    line.push(output.or_else(|| record.error.clone()).unwrap_or_default());
-    line.push(status(record.outcome).to_owned());
-    line.push(format!("{:.2}", record.score));
+    let conclusion = &record.conclusion;
+    line.push(output.unwrap_or_else(|| conclusion.error().unwrap_or_default().to_owned()));
+    line.push(status(conclusion.outcome()).to_owned());
+    line.push(format!("{:.2}", conclusion.score()));
     line.push(if record.named_scores.is_empty() {
         String::new()
     } else {
@@ -189,11 +190,9 @@ fn cells(line: &mut Vec<String>, record: Option<&CaseRecord>, metrics: &IndexSet
             .iter()
             .map(|metric| text_in(Some(&record.named_scores), metric)),
     );
-    let reason = record
-        .grading_result
-        .as_ref()
-        .map(|grading| grading.reason.clone());
-    line.push(record.error.clone().or(reason).unwrap_or_default());
+    let grading = record.grading_result.as_ref();
+    let reason = conclusion.error().or(grading.map(|it| &*it.reason));
+    line.push(reason.unwrap_or_default().to_owned());
     // A comment is what a person adds in the viewer; a fresh run has none.
     line.push(String::new());
 }

@@ -48,7 +48,7 @@ impl Counts {
     fn add(&mut self, record: &CaseRecord) {
         self.tests += 1;
         self.ms += record.latency_ms;
-        match record.outcome {
+        match record.conclusion.outcome() {
             Outcome::Passed => {}
             Outcome::Failed => self.failures += 1,
             Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => self.errors += 1,
@@ -179,16 +179,17 @@ fn skipped(record: &CaseRecord) -> Option<String> {
 
 /// Why a case is not green, as an element; `None` if it is.
 fn verdict(record: &CaseRecord, run_id: &str) -> Option<String> {
-    let (element, kind) = match record.outcome {
+    let outcome = record.conclusion.outcome();
+    let (element, kind) = match outcome {
         Outcome::Passed => return None,
         Outcome::Failed => ("failure", failed_types(record)),
         Outcome::Error => ("error", code(record, "error")),
         Outcome::BudgetExceeded => ("error", code(record, "budget")),
         Outcome::Cancelled => ("error", "not-run".to_owned()),
     };
-    let reason = record.grading_result.as_ref().map(|grade| &grade.reason);
-    let reason = record.error.as_ref().or(reason);
-    let message = reason.map_or_else(|| record.outcome.word().to_owned(), Clone::clone);
+    let grade = record.grading_result.as_ref();
+    let reason = record.conclusion.error().or(grade.map(|it| &*it.reason));
+    let message = reason.unwrap_or(outcome.word());
     let mut lines = vec![];
     let components = record.grading_result.iter();
     for component in components.flat_map(|grade| &grade.component_results) {
@@ -197,7 +198,7 @@ fn verdict(record: &CaseRecord, run_id: &str) -> Option<String> {
         }
     }
     if lines.is_empty() {
-        lines.push(cut(&message));
+        lines.push(cut(message));
     }
     if let Some(response) = &record.response {
         lines.push(format!("\nAnswer:\n{}", cut(&text_of(&response.output))));
@@ -209,7 +210,7 @@ fn verdict(record: &CaseRecord, run_id: &str) -> Option<String> {
     Some(format!(
         "<{element} type=\"{}\" message=\"{}\">{}</{element}>",
         attribute(&kind),
-        attribute(&visible::cut(&message, MESSAGE_CHARS)),
+        attribute(&visible::cut(message, MESSAGE_CHARS)),
         content(&lines.join("\n"))
     ))
 }
@@ -219,7 +220,7 @@ fn cut(text: &str) -> String {
 }
 
 fn code(record: &CaseRecord, otherwise: &str) -> String {
-    let code = record.error_code.as_ref();
+    let code = record.conclusion.code();
     code.map_or_else(|| otherwise.to_owned(), ToString::to_string)
 }
 

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use runner_eval::event::{ColumnHead, Consumer, Event, RunHead};
+use runner_eval::event::{Consumer, Event, RunHead};
 use runner_eval::question::Tasks;
 use runner_eval::record::{CaseRecord, Outcome};
 use runner_eval::repeats::Repeats;
-use runner_eval::summary::{End, Tally};
+use runner_eval::summary::{ColumnHead, End, Tally};
 use runner_gateway::{Measure, Statement};
 use serde_json::json;
 

@@ -52,7 +52,7 @@ fn line(question: &Question, id: CaseId, stage: &Stage) -> String {
 #[cfg(test)]
 mod tests {
     use runner_config::plan::QuestionBudget;
-    use runner_eval::question::QuestionEnd;
+    use runner_eval::record::QuestionEnd;
 
     use super::*;
 

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use runner_eval::event::{ColumnHead, LaneMetrics};
+use runner_eval::event::LaneMetrics;
 use runner_eval::question::Tasks;
 use runner_eval::record::{CaseRecord, Outcome};
+use runner_eval::summary::ColumnHead;
 use runner_gateway::Measure;
 
 use crate::findings::Limits;
-use crate::findings::tests::record;
+use crate::findings::tests::{conclusion, record};
 use crate::verdict::{Facts, Policy};
 
 use super::*;
@@ -249,7 +250,7 @@ fn tests_that_pass_only_at_times_are_named() {
         let group = if index < 3 { "always" } else { "at times" };
         record.repeat_group = Some(group.to_owned());
     }
-    records[4].outcome = Outcome::Failed;
+    records[4].conclusion = conclusion(Outcome::Failed, 0.0, "no");
     records[3].test_case = serde_json::json!({ "description": "Knows the capital" });
     let (summary, findings) = summed(&records, 1, 6);
     let text = render(&summary, &findings, None, 100);

@@ -52,14 +52,14 @@ fn row(record: &CaseRecord) -> anyhow::Result<Row> {
         prompt_idx: record.prompt_idx,
         row_id: record.id.clone(),
         identity: None,
-        outcome: match record.outcome {
+        outcome: match record.conclusion.outcome() {
             Outcome::Passed => StoredOutcome::Passed,
             Outcome::Failed => StoredOutcome::Failed,
             Outcome::Error => StoredOutcome::Error,
             Outcome::BudgetExceeded => StoredOutcome::BudgetExceeded,
             Outcome::Cancelled => StoredOutcome::Cancelled,
         },
-        score: record.score,
+        score: record.conclusion.score(),
         latency_ms: Some(record.latency_ms),
         cost_usd: record.cost,
         input_tokens: None,

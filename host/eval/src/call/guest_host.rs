@@ -18,10 +18,10 @@ use runner_sandbox::Host;
 use runner_sandbox::abi::{self, CallContext, ErrorCode};
 
 use super::words::{exchange_error, level};
-use super::{CallFailure, CallScope, Counts};
+use super::{CallScope, Counts};
 use crate::answer::{believable, believable_cost, token_usage};
 use crate::event::{Event, LogLine};
-use crate::failure::FailureCode;
+use crate::failure::{CallFailure, FailureCode};
 use crate::memory::Held;
 use crate::plugins::{LoadedPlugin, Target};
 

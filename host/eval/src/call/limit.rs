@@ -5,8 +5,7 @@
 
 use std::time::Duration;
 
-use super::CallFailure;
-use crate::failure::FailureCode;
+use crate::failure::{CallFailure, FailureCode};
 
 /// How long a case may work, and whose limit that is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,10 +14,10 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::verdict::{Verdict, highest};
-use crate::call::{CallFailure, CallScope, Meter, WorkLimit};
-use crate::case::{Part, within};
+use crate::call::{CallScope, Meter, WorkLimit};
+use crate::case::{Stop, within};
 use crate::context::RunContext;
-use crate::failure::FailureCode;
+use crate::failure::{CallFailure, FailureCode};
 use crate::identity::call_id;
 use crate::judge::{component, ungraded};
 use crate::record::{CaseRecord, ComponentRecord, GradingRecord, TokenUsage};
@@ -51,9 +51,9 @@ pub(crate) async fn compare(
     let mut verdicts = Vec::new();
     for comparison in &case.test.comparisons {
         let made = match within(&scope, make(&scope, case, comparison, &answers)).await {
-            Part::Done(made) => made,
-            Part::OutOfTime(failure) => Err(failure),
-            Part::CutOff => return None,
+            Ok(made) => Ok(made),
+            Err(Stop::Failed(failure)) => Err(failure),
+            Err(Stop::CutOff) => return None,
         };
         verdicts.push(verdict(comparison, &answers, made));
     }

@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::failure::FailureCode;
 use crate::grading::Metrics;
 use crate::record::{
-    BeforeComparison, CaseRecord, ComponentRecord, GradingRecord, Outcome, TokenUsage,
+    BeforeComparison, CaseRecord, ComponentRecord, Conclusion, GradingRecord, TokenUsage,
 };
 
 /// What one comparison said of the answers of a row.
@@ -71,13 +71,8 @@ pub(crate) fn reopened(mut record: CaseRecord) -> Option<CaseRecord> {
 /// The record while it waits: answered, not compared. It counts as not run.
 pub(crate) fn waiting(mut record: CaseRecord) -> CaseRecord {
     let message = "waits to be compared with the other answers of its row; the run can be resumed";
-    record.outcome = Outcome::Cancelled;
-    record.failure_reason = record.outcome.failure_reason();
-    record.success = false;
-    record.score = 0.0;
+    record.conclusion = Conclusion::failure(FailureCode::Cancelled, message);
     record.named_scores.clear();
-    record.error = Some(message.to_owned());
-    record.error_code = Some(FailureCode::Cancelled);
     record
 }
 
@@ -140,18 +135,8 @@ fn conclude(record: &mut CaseRecord) {
     let before = grading.before_comparison.as_ref();
     let before = before.map_or(0, |before| before.components);
     let mut made = grading.component_results.iter().skip(before);
-    let ungraded = made.find(|it| it.error_code.is_some() && !it.pass);
-    record.outcome = match ungraded.and_then(|it| it.error_code.as_ref()) {
-        Some(FailureCode::Budget) => Outcome::BudgetExceeded,
-        Some(_) => Outcome::Error,
-        None if grading.pass => Outcome::Passed,
-        None => Outcome::Failed,
-    };
-    record.error_code = ungraded.and_then(|it| it.error_code.clone());
-    record.error = (!grading.pass).then(|| grading.reason.clone());
-    record.success = grading.pass;
-    record.failure_reason = record.outcome.failure_reason();
-    record.score = grading.score;
+    let code = made.find_map(|it| it.error_code.clone().filter(|_| !it.pass));
+    record.conclusion = Conclusion::graded(grading, code.map(|code| (code, &*grading.reason)));
     record.named_scores.clone_from(&grading.named_scores);
 }
 

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::*;
 use crate::failure::FailureCode;
+use crate::record::Outcome;
 
 pub(crate) fn assertion(weight: f64) -> Assertion {
     Assertion {
@@ -58,7 +59,10 @@ fn grade(checks: &[Check], threshold: Option<f64>, grades: Vec<Graded>) -> CaseG
 #[test]
 fn no_assertions_pass_with_one() {
     let case = grade(&[], None, vec![]);
-    assert_eq!((case.outcome, case.record.score), (Outcome::Passed, 1.0));
+    assert_eq!(
+        (case.conclusion().outcome(), case.record.score),
+        (Outcome::Passed, 1.0)
+    );
     assert_eq!(case.record.reason, "No assertions");
 }
 
@@ -70,7 +74,10 @@ fn the_score_is_the_weighted_mean_and_one_failure_fails() {
         None,
         vec![graded(true, 1.0, "fine"), graded(false, 0.0, "no")],
     );
-    assert_eq!((case.outcome, case.record.score), (Outcome::Failed, 0.75));
+    assert_eq!(
+        (case.conclusion().outcome(), case.record.score),
+        (Outcome::Failed, 0.75)
+    );
     assert_eq!(case.record.reason, "no");
 }
 
@@ -94,10 +101,10 @@ fn with_a_threshold_only_the_score_counts() {
     let checks = [Check::One(assertion(1.0)), Check::One(assertion(1.0))];
     let grades = || vec![graded(true, 1.0, ""), graded(false, 0.0, "")];
     let enough = grade(&checks, Some(0.5), grades());
-    assert_eq!(enough.outcome, Outcome::Passed);
+    assert_eq!(enough.conclusion().outcome(), Outcome::Passed);
     assert_eq!(enough.record.reason, "Aggregate score 0.50 ≥ 0.5 threshold");
     let short = grade(&checks, Some(0.6), grades());
-    assert_eq!(short.outcome, Outcome::Failed);
+    assert_eq!(short.conclusion().outcome(), Outcome::Failed);
     assert_eq!(short.record.reason, "Aggregate score 0.50 < 0.6 threshold");
 }
 
@@ -109,7 +116,10 @@ fn weight_zero_passes_and_counts_for_nothing() {
         None,
         vec![graded(false, 0.0, "no"), graded(true, 0.8, "")],
     );
-    assert_eq!((case.outcome, case.record.score), (Outcome::Passed, 0.8));
+    assert_eq!(
+        (case.conclusion().outcome(), case.record.score),
+        (Outcome::Passed, 0.8)
+    );
     assert!(case.record.component_results[0].pass);
 }
 
@@ -120,7 +130,10 @@ fn only_weightless_assertions_score_zero() {
         None,
         vec![graded(true, 1.0, "")],
     );
-    assert_eq!((case.outcome, case.record.score), (Outcome::Passed, 0.0));
+    assert_eq!(
+        (case.conclusion().outcome(), case.record.score),
+        (Outcome::Passed, 0.0)
+    );
 }
 
 #[test]
@@ -136,7 +149,7 @@ fn a_set_stands_before_its_members_and_counts_with_its_own_weight() {
     ];
     let case = grade(&checks, None, grades);
     assert_eq!(
-        case.outcome,
+        case.conclusion().outcome(),
         Outcome::Passed,
         "the set reached its threshold"
     );
@@ -154,7 +167,7 @@ fn an_assertion_that_could_not_be_graded_is_an_error_even_above_the_threshold() 
     broken.component.error_code = Some(FailureCode::read("C101"));
     let checks = [Check::One(assertion(1.0)), Check::One(assertion(1.0))];
     let case = grade(&checks, Some(0.1), vec![broken, graded(true, 1.0, "")]);
-    assert_eq!(case.outcome, Outcome::Error);
+    assert_eq!(case.conclusion().outcome(), Outcome::Error);
     assert_eq!(
         case.record.component_results.len(),
         2,
@@ -224,7 +237,7 @@ fn one_member_of_an_any_set_is_enough_and_the_best_score_counts() {
     };
     let passed = grade(&[any(members(), None)], None, scores(0.25, 0.75));
     assert_eq!(
-        (passed.outcome, passed.record.score),
+        (passed.conclusion().outcome(), passed.record.score),
         (Outcome::Passed, 0.75)
     );
     assert_eq!(
@@ -234,7 +247,7 @@ fn one_member_of_an_any_set_is_enough_and_the_best_score_counts() {
     assert_eq!(passed.record.component_results.len(), 4, "all are shown");
     let failed = grade(&[any(members(), None)], None, scores(0.25, 0.5));
     assert_eq!(
-        (failed.outcome, failed.record.score),
+        (failed.conclusion().outcome(), failed.record.score),
         (Outcome::Failed, 0.5)
     );
     assert_eq!(
@@ -242,7 +255,7 @@ fn one_member_of_an_any_set_is_enough_and_the_best_score_counts() {
         "None of 2 assertions passed; the last: second"
     );
     let enough = grade(&[any(members(), Some(0.4))], None, scores(0.25, 0.5));
-    assert_eq!(enough.outcome, Outcome::Passed);
+    assert_eq!(enough.conclusion().outcome(), Outcome::Passed);
 }
 
 #[test]
@@ -251,9 +264,15 @@ fn a_member_that_could_not_be_graded_does_not_spoil_an_any_set_that_passed() {
     broken.component.error_code = Some(FailureCode::read("C101"));
     let checks = || [any(vec![assertion(1.0), assertion(1.0)], None)];
     let fine = vec![broken.clone(), graded(true, 1.0, "")];
-    assert_eq!(grade(&checks(), None, fine).outcome, Outcome::Passed);
+    assert_eq!(
+        grade(&checks(), None, fine).conclusion().outcome(),
+        Outcome::Passed
+    );
     let not = vec![broken, graded(false, 0.0, "no")];
-    assert_eq!(grade(&checks(), None, not).outcome, Outcome::Error);
+    assert_eq!(
+        grade(&checks(), None, not).conclusion().outcome(),
+        Outcome::Error
+    );
 }
 
 #[test]
@@ -263,7 +282,10 @@ fn what_was_skipped_counts_for_nothing() {
     skipped.metric = Some("m".to_owned());
     let checks = [Check::One(assertion(1.0)), Check::One(assertion(9.0))];
     let case = grade(&checks, None, vec![graded(true, 0.5, ""), skipped]);
-    assert_eq!((case.outcome, case.record.score), (Outcome::Passed, 0.5));
+    assert_eq!(
+        (case.conclusion().outcome(), case.record.score),
+        (Outcome::Passed, 0.5)
+    );
     assert!(case.record.named_scores.is_empty());
 }
 
@@ -280,14 +302,17 @@ fn an_attack_that_a_guardrail_stops_is_what_the_test_wants() {
     let grades = |purpose| vec![blocked(purpose), graded(false, 0.5, "no")];
     let wanted = grade(&checks(), Some(0.9), grades("redteam"));
     assert_eq!(
-        (wanted.outcome, wanted.record.score),
+        (wanted.conclusion().outcome(), wanted.record.score),
         (Outcome::Passed, 0.25)
     );
-    assert_eq!(grade(&checks(), None, grades("x")).outcome, Outcome::Failed);
+    assert_eq!(
+        grade(&checks(), None, grades("x")).conclusion().outcome(),
+        Outcome::Failed
+    );
     let weightless = [Check::One(assertion(0.0)), Check::One(assertion(1.0))];
     let case = grade(&weightless, None, grades("redteam"));
     assert_eq!(
-        case.outcome,
+        case.conclusion().outcome(),
         Outcome::Failed,
         "it did not count as a failure"
     );

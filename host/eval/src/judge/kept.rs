@@ -8,16 +8,13 @@ use runner_config::plan::Assertion;
 use runner_gateway::Masker;
 
 use super::ungraded;
-use crate::call::CallFailure;
-use crate::failure::FailureCode;
+use crate::failure::{CallFailure, FailureCode};
+use crate::grading::MAX_REASON;
 use crate::record::ComponentRecord;
 use crate::record::size::{bytes, cut};
 
 /// Bytes that all graders of a row may add to it.
 const MAX_GRADES: usize = 16 << 20;
-
-/// Bytes of a reason. It is there to be read.
-pub(crate) const MAX_REASON: usize = 64 << 10;
 
 /// What the graders of a row have said.
 pub(super) struct Kept<'a> {

@@ -7,11 +7,12 @@ use runner_gateway::Masker;
 use runner_store::NewRun;
 use serde_json::{Value, json};
 
-use crate::event::{ColumnHead, RunHead};
+use crate::beginning::Beginning;
+use crate::event::RunHead;
 use crate::masking::masked_json;
 use crate::plugins::PluginSet;
 use crate::question::Tasks;
-use crate::resume::Beginning;
+use crate::summary::ColumnHead;
 
 pub(super) fn head(plan: &Plan, beginning: &Beginning, masker: &Masker) -> RunHead {
     let clean = |text: &str| masker.mask(text).into_owned();

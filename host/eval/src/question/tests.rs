@@ -6,7 +6,7 @@ use serde_json::Map;
 
 use super::*;
 use crate::record::samples::record;
-use crate::record::{GradingRecord, TokenUsage};
+use crate::record::{GradingRecord, NotPassed, TokenUsage};
 
 fn question(most: Option<u64>) -> Question {
     Question {
@@ -27,17 +27,18 @@ fn question(most: Option<u64>) -> Question {
 /// A record that ended so, with this answer graded.
 fn ended(outcome: Outcome, said: &Value) -> CaseRecord {
     let mut record = record(0);
-    record.outcome = outcome;
-    record.success = outcome == Outcome::Passed;
+    let what = NotPassed::default();
+    record.conclusion = Conclusion::new(outcome, what);
+    let pass = outcome == Outcome::Passed;
     let mut component = ComponentRecord::plain(
-        record.success,
+        pass,
         0.0,
         String::new(),
         json!({ "type": "answer", "value": { "correct": ["a"] } }),
     );
     component.metadata = said.as_object().cloned().unwrap_or_default();
     record.grading_result = Some(GradingRecord {
-        pass: record.success,
+        pass,
         score: 0.0,
         reason: String::new(),
         named_scores: Map::new(),
@@ -91,7 +92,7 @@ fn each_end_has_its_word() {
         (ended(Outcome::Cancelled, &json!({})), None, "runtime_error"),
     ];
     for (record, most, word) in cases {
-        let outcome = record.outcome;
+        let outcome = record.conclusion.outcome();
         let record = settled(record, most);
         assert_eq!(end(&record), word, "{outcome:?} {most:?}");
     }
@@ -100,12 +101,11 @@ fn each_end_has_its_word() {
 #[test]
 fn a_question_that_used_too_much_fails_and_keeps_its_answer() {
     let record = settled(ended(Outcome::Passed, &RIGHT()), Some(99));
-    assert_eq!((record.outcome, record.success), (Outcome::Failed, false));
-    assert_eq!(record.error_code, Some(FailureCode::QuestionBudget));
-    let error = record.error.as_deref();
+    let error = "the question used 100 tokens of 99 (budget.max_tokens)";
+    let over = Conclusion::failure(FailureCode::QuestionBudget, error);
     assert_eq!(
-        error,
-        Some("the question used 100 tokens of 99 (budget.max_tokens)")
+        (&record.conclusion, over.outcome()),
+        (&over, Outcome::Failed)
     );
     let question = record.question.expect("it asked");
     assert_eq!(

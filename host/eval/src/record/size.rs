@@ -12,7 +12,7 @@ use runner_gateway::Masker;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{CaseRecord, Outcome};
+use super::{CaseRecord, Conclusion};
 use crate::failure::FailureCode;
 
 /// Bytes of a record as JSON: some times the largest prompt and answer, and far below the largest
@@ -71,12 +71,7 @@ fn without_parts(record: CaseRecord, masker: &Masker) -> CaseRecord {
         response: None,
         grading_result: None,
         named_scores: Map::new(),
-        score: 0.0,
-        success: false,
-        error: Some(message),
-        error_code: Some(FailureCode::TooLarge),
-        failure_reason: Outcome::Error.failure_reason(),
-        outcome: Outcome::Error,
+        conclusion: Conclusion::failure(FailureCode::TooLarge, message),
         metadata: Map::new(),
         question,
         ..record
@@ -159,6 +154,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::record::Outcome;
     use crate::record::samples::record;
     use runner_gateway::Secret;
 
@@ -168,7 +164,7 @@ mod tests {
         large.vars = Map::from_iter([("a".to_owned(), json!("x".repeat(MAX_RECORD)))]);
         large.question = None;
         let (small, json) = bounded(large.clone(), &Masker::default());
-        let error = small.error.as_deref().expect("it says why");
+        let error = small.conclusion.error().expect("it says why");
         assert!(
             error.starts_with("the case is too large to be kept: its row would take 65 MiB, and 64 MiB is the most"),
             "{error}"
@@ -177,8 +173,9 @@ mod tests {
             error.contains("65 MiB of that are its variables"),
             "{error}"
         );
-        assert_eq!(small.outcome, Outcome::Error);
-        assert_eq!(small.error_code, Some(FailureCode::TooLarge));
+        let whole = Conclusion::failure(FailureCode::TooLarge, error);
+        assert_eq!(small.conclusion, whole);
+        assert_eq!(whole.outcome(), Outcome::Error);
         assert_eq!((small.test_idx, &small.id), (large.test_idx, &large.id));
         assert_eq!(
             (small.cost, small.token_usage),

@@ -11,8 +11,10 @@ use std::iter::Peekable;
 use runner_config::plan::{Case, CaseId, Plan};
 use runner_store::{Outcome, Row, StoreError};
 
-use super::{RunError, Which, put_right};
+use super::put_right;
+use crate::beginning::Which;
 use crate::comparison::verdict::reopened;
+use crate::error::RunError;
 use crate::record::CaseRecord;
 
 /// What becomes of the rows that are compared.

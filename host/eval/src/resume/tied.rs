@@ -10,7 +10,7 @@ use std::sync::Arc;
 use runner_config::plan::{Case, CaseId, Needs, Plan, Strand};
 use runner_store::{Digest, StoreError, StoredCase};
 
-use super::Which;
+use crate::beginning::Which;
 use crate::identity::Identities;
 
 /// What became of the cases that are tied to others.

@@ -5,9 +5,9 @@ use runner_sandbox::abi::CallContext;
 use serde_json::{Map, Value, json};
 
 use super::Loop;
+use crate::around::{derived, hooks};
 use crate::call::CallScope;
 use crate::event::RunHead;
-use crate::script::{derived, hooks};
 use crate::summary::End;
 
 impl Loop {

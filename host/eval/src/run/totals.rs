@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use runner_config::plan::{Hook, Plan};
 
+use crate::around::hooks::AllRows;
 use crate::context::RunContext;
 use crate::event::{LaneMetrics, RunHead};
 use crate::masking::{mask_summary, masked_tasks};
 use crate::question::Tasks;
 use crate::record::CaseRecord;
 use crate::repeats::Repeats;
-use crate::script::hooks::AllRows;
 use crate::summary::{End, Summary, Tally};
 
 /// The sums so far.

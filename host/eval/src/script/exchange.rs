@@ -6,13 +6,10 @@
 //! provider's `transform`, which reads an answer and comes later.
 
 use runner_config::plan::{Code, ProviderCode, Script};
-use runner_sandbox::abi::{
-    CallContext, Completion, FinishReason, Message, Part, Program, Request, Role,
-};
-use serde_json::{Map, Value, json};
+use runner_sandbox::abi::{Completion, FinishReason, Message, Part, Program, Role};
+use serde_json::{Map, Value};
 
-use super::{Fault, argument, failure, made, program};
-use crate::call::{CallFailure, CallScope};
+use super::{made, program};
 use crate::request::text;
 
 mod shape;
@@ -21,7 +18,7 @@ mod shape;
 const RAW: &str = "$raw";
 
 /// The option in which a plugin finds what code made of the prompt.
-const REQUEST: &str = "$request";
+pub(crate) const REQUEST: &str = "$request";
 
 /// Where the metadata of a raw answer has status and headers, for code alone: headers may hold
 /// what is not for a database.
@@ -35,70 +32,8 @@ pub(crate) fn tell(config: &mut Map<String, Value>, code: &ProviderCode) {
     }
 }
 
-/// The request with what `transformRequest` makes of its prompt.
-pub(crate) async fn sent(
-    scope: &CallScope,
-    code: &ProviderCode,
-    mut request: Request,
-    identity: &CallContext,
-) -> Result<Request, CallFailure> {
-    let Some(script) = &code.request else {
-        return Ok(request);
-    };
-    let options = request.options_json.as_deref().map(parse);
-    let mut options = match options {
-        Some(Value::Object(options)) => options,
-        _ => Map::new(),
-    };
-    let vars = options.get("vars").cloned().unwrap_or_else(|| json!({}));
-    let context = json!({ "vars": vars, "prompt": { "raw": request.prompt } });
-    let arguments = [
-        ("prompt", Value::from(request.prompt.as_str())),
-        ("vars", vars),
-        ("context", context),
-    ];
-    let given = run(scope, script, &arguments, identity).await?;
-    let body = made::something(given).map_err(|why| failure(script, &why))?;
-    options.insert(REQUEST.to_owned(), body);
-    request.options_json = Some(Value::Object(options).to_string());
-    Ok(request)
-}
-
-/// Makes an answer of what came over the wire, by `transformResponse`. Where it fails the
-/// completion stays as it came.
-pub(crate) async fn read(
-    scope: &CallScope,
-    code: &ProviderCode,
-    completion: &mut Completion,
-    identity: &CallContext,
-) -> Result<(), CallFailure> {
-    let Some(script) = &code.response else {
-        return Ok(());
-    };
-    let response = take_response(completion);
-    let body = completion.output_json.as_deref().map(parse);
-    let text = completion
-        .message
-        .content
-        .iter()
-        .find_map(|part| match part {
-            Part::Text(text) => Some(text.as_str()),
-            _ => None,
-        });
-    let arguments = [
-        ("json", body.unwrap_or_default()),
-        ("text", Value::from(text.unwrap_or_default())),
-        ("context", json!({ "response": response })),
-    ];
-    let given = run(scope, script, &arguments, identity).await?;
-    let stated = made::something(given).and_then(Stated::of);
-    let stated = stated.map_err(|why| failure(script, &why))?;
-    stated.put_into(completion);
-    Ok(())
-}
-
 /// Status and headers, which leave the metadata.
-fn take_response(completion: &mut Completion) -> Value {
+pub(crate) fn take_response(completion: &mut Completion) -> Value {
     let metadata = completion.metadata_json.as_deref().map(parse);
     let Some(Value::Object(mut metadata)) = metadata else {
         return Value::Null;
@@ -108,25 +43,8 @@ fn take_response(completion: &mut Completion) -> Value {
     response
 }
 
-async fn run(
-    scope: &CallScope,
-    script: &Script,
-    arguments: &[(&str, Value)],
-    identity: &CallContext,
-) -> Result<Option<Value>, CallFailure> {
-    let names: Vec<&str> = arguments.iter().map(|(name, _)| *name).collect();
-    let given = arguments.iter();
-    let given: Vec<_> = given
-        .map(|(name, value)| argument(name, value.to_string()))
-        .collect();
-    let result = scope.run_code(shaped(script, &names), &given, identity);
-    result
-        .await?
-        .map_err(|Fault(message)| failure(script, &message))
-}
-
 /// The program; a text of the config in the form that it has.
-fn shaped(script: &Script, names: &[&str]) -> Program {
+pub(crate) fn shaped(script: &Script, names: &[&str]) -> Program {
     let mut program = program(script);
     if let Code::Inline { text } = &script.code {
         (program.form, program.source) = shape::of(text, names);
@@ -134,13 +52,13 @@ fn shaped(script: &Script, names: &[&str]) -> Program {
     program
 }
 
-fn parse(json: &str) -> Value {
+pub(crate) fn parse(json: &str) -> Value {
     serde_json::from_str(json).expect("the sandbox lets no invalid JSON through, and we write none")
 }
 
 /// What code says of an answer.
 #[derive(Debug, Clone, PartialEq, Default)]
-struct Stated {
+pub(crate) struct Stated {
     output: Value,
     usage: Option<Map<String, Value>>,
     cost: Option<f64>,
@@ -150,7 +68,7 @@ struct Stated {
 
 impl Stated {
     /// An object with `output` or `error` says both and more; anything else is the output.
-    fn of(value: Value) -> Result<Self, String> {
+    pub(crate) fn of(value: Value) -> Result<Self, String> {
         let mut fields = match value {
             Value::Object(fields) if says_more(&fields) => fields,
             output => {
@@ -193,7 +111,7 @@ impl Stated {
         })
     }
 
-    fn put_into(self, completion: &mut Completion) {
+    pub(crate) fn put_into(self, completion: &mut Completion) {
         let content = match self.output {
             Value::String(text) => {
                 completion.output_json = None;

@@ -12,37 +12,7 @@ pub(super) struct Known {
     pub(super) reason: &'static str,
 }
 
-pub(super) const KNOWN: [Known; 10] = [
-    Known {
-        folder: "host/eval",
-        within: "crate",
-        members: &[
-            "answer",
-            "call",
-            "case",
-            "comparison",
-            "context",
-            "event",
-            "finish",
-            "judge",
-            "masking",
-            "plugins",
-            "prepare",
-            "recorder",
-            "resume",
-            "run",
-            "script",
-            "state",
-            "summary",
-        ],
-        reason: "a call runs code around itself, and that code is called like a provider",
-    },
-    Known {
-        folder: "host/eval",
-        within: "crate",
-        members: &["question", "record"],
-        reason: "the record of a question is a part of a case's record, and is made of one",
-    },
+pub(super) const KNOWN: [Known; 8] = [
     Known {
         folder: "host/eval",
         within: "plugins",

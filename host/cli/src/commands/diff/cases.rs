@@ -40,8 +40,8 @@ impl Ended {
         Self {
             test_idx: record.test_idx,
             prompt_idx: record.prompt_idx,
-            outcome: record.outcome,
-            score: record.score,
+            outcome: record.conclusion.outcome(),
+            score: record.conclusion.score(),
             latency_ms: response.map(|_| record.latency_ms),
             cost: record.cost,
             output: hash(response.map(|response| response.output.to_string())),

@@ -258,7 +258,7 @@ fn line(case: &Compared<'_>) -> String {
         let _ = writeln!(text, "    {}", visible::line(&facts.join("; ")));
     }
     if case.kind != Kind::Fixed
-        && let Some(error) = &case.record.error
+        && let Some(error) = case.record.conclusion.error()
     {
         let reason = visible::cut(error, REASON_CHARS);
         let _ = writeln!(text, "    {}", visible::line(&reason));

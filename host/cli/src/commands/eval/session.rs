@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
-use runner_eval::resume::{Again, Beginning, Which};
+use runner_eval::beginning::{Again, Beginning, Which};
 use runner_store::{Outcome, RunInfo, RunState, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -6,8 +6,8 @@
 //! never graded, which is an error here.
 
 use runner_eval::record::{
-    CaseRecord, ComponentRecord, GradingRecord, Outcome, PromptRecord, ProviderRef, ResponseRecord,
-    TokenUsage,
+    CaseRecord, ComponentRecord, Conclusion, GradingRecord, NotPassed, Outcome, PromptRecord,
+    ProviderRef, ResponseRecord, TokenUsage,
 };
 use serde_json::{Map, Value};
 
@@ -59,12 +59,14 @@ pub(super) fn record(row: Value) -> Result<CaseRecord, Unreadable> {
         response,
         grading_result,
         named_scores: map(&row["namedScores"]),
-        score: number(&row["score"]).unwrap_or(0.0),
-        success,
-        error: row["error"].as_str().map(str::to_owned),
-        error_code: None,
-        failure_reason: outcome.failure_reason(),
-        outcome,
+        conclusion: Conclusion::new(
+            outcome,
+            NotPassed {
+                score: number(&row["score"]).unwrap_or(0.0),
+                error: row["error"].as_str().map(str::to_owned),
+                code: None,
+            },
+        ),
         latency_ms: count(&row["latencyMs"]),
         cost: number(&row["cost"]),
         token_usage: usage,
@@ -211,7 +213,7 @@ mod tests {
             row["promptIdx"] = json!(0);
             row["testIdx"] = json!(0);
             let read = record(row.clone()).expect("it is one");
-            assert_eq!(read.outcome, expected, "{row}");
+            assert_eq!(read.conclusion.outcome(), expected, "{row}");
         }
     }
 

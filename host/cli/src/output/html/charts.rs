@@ -7,8 +7,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use runner_eval::event::ColumnHead;
-use runner_eval::summary::Tally;
+use runner_eval::summary::{ColumnHead, Tally};
 
 use super::text;
 use crate::figures;

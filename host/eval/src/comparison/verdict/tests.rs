@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::record::Outcome;
 use crate::record::samples::record as sample;
 
 /// A graded record in this column whose assertions gave these scores; a score of 0 fails.
@@ -70,16 +71,25 @@ fn tokens(record: &CaseRecord) -> u64 {
 fn who_is_chosen_keeps_its_grade_and_the_others_fail_with_nothing() {
     let said = [verdict(&[0, 1], Some(1))];
     let loser = settled(graded(0, &[1.0]), &said);
-    assert_eq!((loser.outcome, loser.score), (Outcome::Failed, 0.0));
-    assert_eq!(loser.error.as_deref(), Some("0 false"));
+    assert_eq!(
+        (loser.conclusion.outcome(), loser.conclusion.score()),
+        (Outcome::Failed, 0.0)
+    );
+    assert_eq!(loser.conclusion.error(), Some("0 false"));
     let winner = settled(graded(1, &[0.5, 1.0]), &said);
-    assert_eq!((winner.outcome, winner.score), (Outcome::Passed, 0.75));
+    assert_eq!(
+        (winner.conclusion.outcome(), winner.conclusion.score()),
+        (Outcome::Passed, 0.75)
+    );
     let chosen_and_bad = settled(graded(1, &[0.0, 1.0]), &said);
     assert_eq!(
-        (chosen_and_bad.outcome, chosen_and_bad.score),
+        (
+            chosen_and_bad.conclusion.outcome(),
+            chosen_and_bad.conclusion.score()
+        ),
         (Outcome::Failed, 0.5)
     );
-    assert_eq!(chosen_and_bad.error.as_deref(), Some("as graded"));
+    assert_eq!(chosen_and_bad.conclusion.error(), Some("as graded"));
     assert_eq!((tokens(&loser), tokens(&winner)), (7, 0), "counted once");
 }
 
@@ -87,11 +97,17 @@ fn who_is_chosen_keeps_its_grade_and_the_others_fail_with_nothing() {
 fn an_answer_that_nothing_else_grades_has_the_score_of_the_choice() {
     let said = [verdict(&[0, 1], Some(0))];
     let winner = settled(graded(0, &[]), &said);
-    assert_eq!((winner.outcome, winner.score), (Outcome::Passed, 1.0));
+    assert_eq!(
+        (winner.conclusion.outcome(), winner.conclusion.score()),
+        (Outcome::Passed, 1.0)
+    );
     let grading = winner.grading_result.expect("graded");
     assert_eq!(grading.reason, "All assertions passed");
     let loser = settled(graded(1, &[]), &said);
-    assert_eq!((loser.outcome, loser.score), (Outcome::Failed, 0.0));
+    assert_eq!(
+        (loser.conclusion.outcome(), loser.conclusion.score()),
+        (Outcome::Failed, 0.0)
+    );
 }
 
 #[test]
@@ -100,7 +116,10 @@ fn a_comparison_without_weight_only_tells() {
     said.weight = 0.0;
     said.metric = Some("best".to_owned());
     let loser = settled(graded(0, &[1.0]), &[said.clone()]);
-    assert_eq!((loser.outcome, loser.score), (Outcome::Passed, 1.0));
+    assert_eq!(
+        (loser.conclusion.outcome(), loser.conclusion.score()),
+        (Outcome::Passed, 1.0)
+    );
     assert_eq!(loser.named_scores["best"], 0.0);
     said.weight = 2.0;
     let winner = settled(graded(1, &[1.0]), &[said]);
@@ -118,7 +137,10 @@ fn a_comparison_that_could_not_be_made_is_an_error_of_every_row() {
             component.error_code = Some(code.clone());
         }
         let row = settled(graded(0, &[1.0]), &[said]);
-        assert_eq!((row.outcome, row.error_code), (outcome, Some(code)));
+        assert_eq!(
+            (row.conclusion.outcome(), row.conclusion.code()),
+            (outcome, Some(&code))
+        );
         assert!(row.response.is_some(), "the answer is kept");
         let before = row.grading_result.and_then(|it| it.before_comparison);
         assert_eq!(before.map(|it| it.among), Some(0), "it was not compared");
@@ -194,8 +216,7 @@ proptest! {
         prop_assert_eq!(settled(back, &said), compared.clone());
         let waits = reopened(waiting(row.clone())).expect("it was opened");
         prop_assert_eq!(waits, row);
-        prop_assert_eq!(compared.success, compared.outcome == Outcome::Passed);
         let lost = weight != 0.0 && winners.iter().any(|winner| *winner != Some(1));
-        prop_assert!(!lost || (compared.score == 0.0 && compared.outcome == Outcome::Failed));
+        prop_assert!(!lost || (compared.conclusion.score() == 0.0 && compared.conclusion.outcome() == Outcome::Failed));
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use runner_sandbox::abi::{Form, Usage};
+use serde_json::json;
 
 use super::*;
 

@@ -22,7 +22,7 @@ pub(crate) struct LogRoom {
 impl LogRoom {
     /// Takes room for a line; `None`: there is none. Gives how many lines have found none since
     /// the last that did.
-    pub(super) fn take(&self, text: &str) -> Option<u64> {
+    pub(crate) fn take(&self, text: &str) -> Option<u64> {
         let more = text.len() + LINE_BYTES;
         let fits = |waiting: usize| Some(waiting + more).filter(|all| *all <= MOST_WAITING);
         let taken = self

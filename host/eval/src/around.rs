@@ -8,14 +8,15 @@ use runner_config::plan::{Case, Rendered, Script};
 use runner_sandbox::abi::CallContext;
 use serde_json::{Map, Value, json};
 
-use super::{PYTHON, argument, failure, made, program, verdict};
 use crate::answer::Answer;
-use crate::call::{CallFailure, CallScope};
-use crate::failure::FailureCode;
-use crate::grading::{CaseGrade, beyond};
-use crate::judge::MAX_REASON;
-use crate::record::Outcome;
+use crate::call::CallScope;
+use crate::failure::{CallFailure, FailureCode};
+use crate::grading::{CaseGrade, MAX_REASON, beyond};
 use crate::record::size::{bytes, cut};
+use crate::script::{PYTHON, argument, failure, made, program, verdict};
+
+pub(crate) mod derived;
+pub(crate) mod hooks;
 
 /// Bytes of the variables that code makes for a case.
 const MAX_MADE: usize = 32 << 20;
@@ -183,7 +184,7 @@ pub(crate) async fn scored(
     let Some(script) = &case.test.scoring else {
         return Ok(grade);
     };
-    if grade.outcome == Outcome::Error {
+    if grade.ungraded {
         return Ok(grade);
     }
     let record = &mut grade.record;
@@ -206,10 +207,5 @@ pub(crate) async fn scored(
     record.score = refused.as_ref().map_or(stated.score, |_| 0.0);
     record.reason = refused.unwrap_or(stated.reason);
     cut(&mut record.reason, MAX_REASON, &scope.context.masker);
-    grade.outcome = if record.pass {
-        Outcome::Passed
-    } else {
-        Outcome::Failed
-    };
     Ok(grade)
 }

@@ -19,9 +19,9 @@ use runner_sandbox::{Call, Host, Nothing, Sandbox};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{argument, fault, program};
 use crate::identity::hex;
 use crate::plugins::{Interpreter, PluginSet};
+use crate::script::{argument, fault, program};
 
 /// Runs code of the config while a plan is made.
 pub struct Ahead<'a> {

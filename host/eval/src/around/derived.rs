@@ -9,10 +9,10 @@ use runner_config::plan::{DerivedMetric, DerivedValue};
 use runner_sandbox::abi::CallContext;
 use serde_json::{Map, Value, json};
 
-use super::{Fault, argument, made, program};
 use crate::call::CallScope;
-use crate::event::{ColumnHead, Event};
-use crate::summary::Tally;
+use crate::event::Event;
+use crate::script::{Fault, argument, made, program};
+use crate::summary::{ColumnHead, Tally};
 
 /// The number of cases, among the sums.
 const COUNT: &str = "__count";

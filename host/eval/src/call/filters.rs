@@ -8,8 +8,9 @@ use runner_config::plan::{Case, FilterCall};
 use runner_sandbox::abi::{Argument, CallContext};
 use serde_json::Value;
 
-use super::{Fault, argument, program};
-use crate::call::{CallFailure, CallScope};
+use super::CallScope;
+use crate::failure::CallFailure;
+use crate::script::{Fault, argument, program};
 
 impl CallScope {
     /// What `fill` makes of the case once it lacks no filter any more.

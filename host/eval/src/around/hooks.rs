@@ -1,0 +1,342 @@
+//! `extensions`: code that is called around each case, and once after all of them.
+//!
+//! `beforeEach` gets the test and may change it; what it can't change, since it was checked and
+//! compiled when the plan was made, is an error of the row that says so. `afterEach` gets the row
+//! and may add to its named scores and metadata, and to nothing that decides how the case ended;
+//! where it fails the row stays as it was. `afterAll` gets every row, and what it gives back means
+//! nothing. (`beforeAll` ran when the plan was made.)
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use runner_config::plan::{Assertion, Case, Check, Extension, Hook, Test};
+use runner_sandbox::abi::{Argument, CallContext};
+use serde_json::{Map, Value, json};
+
+use crate::call::CallScope;
+use crate::event::Event;
+use crate::failure::{CallFailure, FailureCode};
+use crate::record::{CaseRecord, Outcome, test_case};
+use crate::script::{Fault, argument, made, program};
+
+/// Calls one extension; `None`: it gave nothing that counts. An error is one line.
+async fn call(
+    scope: &CallScope,
+    extension: &Extension,
+    hook: Hook,
+    context: String,
+    identity: &CallContext,
+) -> Result<Option<Value>, CallFailure> {
+    let name = hook.name();
+    let context = argument("context", context);
+    let arguments: [Argument; 2] = if extension.hook.is_some() {
+        let hook = json!({ "hookName": name });
+        [context, argument("hook", hook.to_string())]
+    } else {
+        [argument("hookName", json!(name).to_string()), context]
+    };
+    let program = program(&extension.script);
+    let given = scope.run_code(program, &arguments, identity).await?;
+    match given {
+        Ok(value) => Ok(value.filter(|value| !matches!(value, Value::Null | Value::Bool(false)))),
+        Err(Fault(message)) => Err(failed(extension, hook, &message)),
+    }
+}
+
+fn failed(extension: &Extension, hook: Hook, why: &str) -> CallFailure {
+    let message = format!("{} ({}): {why}", hook.name(), extension.at.key);
+    CallFailure::new(FailureCode::Script, message)
+}
+
+/// The case as `beforeEach` leaves it; `None` where nothing changes it.
+pub(crate) async fn before_each(
+    scope: &CallScope,
+    case: &Case,
+    identity: &CallContext,
+) -> Result<Option<Case>, CallFailure> {
+    let hook = Hook::BeforeEach;
+    let mut changed: Option<Case> = None;
+    for extension in scope.context.hooks.of(hook) {
+        let test = test_case(changed.as_ref().unwrap_or(case));
+        let context = json!({ "test": test }).to_string();
+        let Some(mut given) = call(scope, extension, hook, context, identity).await? else {
+            continue;
+        };
+        let given = given.get_mut("test").map(Value::take);
+        let Some(Value::Object(after)) = given else {
+            let why = "it must give its context back, which has a `test`";
+            return Err(failed(extension, hook, why));
+        };
+        if Value::Object(after.clone()) == test {
+            continue;
+        }
+        let case = changed.get_or_insert_with(|| case.clone());
+        change(case, &test, after).map_err(|why| failed(extension, hook, &why))?;
+    }
+    Ok(changed)
+}
+
+/// Options that were read when the plan was made.
+const READ_BEFORE: [&str; 10] = [
+    "transform",
+    "postprocess",
+    "transformVars",
+    "provider",
+    "repeat",
+    "runSerially",
+    "storeOutputAs",
+    "disableVarExpansion",
+    "disableDefaultAsserts",
+    "disableConversationVar",
+];
+
+/// Changes a case from what its test was to what it shall be.
+fn change(case: &mut Case, before: &Value, mut after: Map<String, Value>) -> Result<(), String> {
+    let mut test = Test::clone(&case.test);
+    let fixed =
+        |key: &str| format!("`test.{key}` can't be changed here: it is read before the run");
+    if let Some(vars) = after.remove("vars")
+        && vars != before["vars"]
+    {
+        let Value::Object(vars) = vars else {
+            let what = made::word(Some(&vars));
+            return Err(format!("`test.vars` must stay an object, not {what}"));
+        };
+        case.set_vars(vars);
+    }
+    let keys = before.as_object().into_iter().flat_map(Map::keys);
+    let gone = keys.filter(|key| *key != "vars" && !after.contains_key(*key));
+    let gone: Vec<(String, Value)> = gone.map(|key| (key.clone(), Value::Null)).collect();
+    for (key, value) in after.into_iter().chain(gone) {
+        if value == before[&key] {
+            continue;
+        }
+        match (key.as_str(), &value) {
+            ("description", Value::String(said)) => test.description = Some(said.clone()),
+            ("description", Value::Null) => test.description = None,
+            ("threshold", value) if value.is_null() || value.is_number() => {
+                test.threshold = value.as_f64();
+            }
+            ("metadata", Value::Object(metadata)) => test.metadata.clone_from(metadata),
+            ("metadata", Value::Null) => test.metadata = Map::new(),
+            ("options", Value::Object(options)) => {
+                let written = &before["options"];
+                let differs = |key: &&&str| options.get(**key) != written.get(**key);
+                if let Some(key) = READ_BEFORE.iter().find(differs) {
+                    return Err(fixed(&format!("options.{key}")));
+                }
+                let gone = |key: &String| !options.contains_key(key) && written.get(key).is_some();
+                test.options.retain(|key, _| !gone(key));
+                // Code may have made them of a row's words.
+                let is_other = |key: &&str| options.get(*key) != written.get(*key);
+                if ["prefix", "suffix"].iter().any(is_other) {
+                    test.affixes_see_env = false;
+                }
+                // What stays as written has its environment filled in.
+                let others = options
+                    .iter()
+                    .filter(|(key, value)| written.get(*key) != Some(*value));
+                let others = others.map(|(key, value)| (key.clone(), value.clone()));
+                test.options.extend(others);
+            }
+            ("assert", Value::Array(list)) => assertions(&mut test.assertions, list)?,
+            _ => return Err(fixed(&key)),
+        }
+        if let Value::Object(json) = &mut test.json {
+            json.insert(key, value);
+        }
+    }
+    case.test = Arc::new(test);
+    Ok(())
+}
+
+/// Changes values, thresholds, weights and metrics of assertions. Their types decide which
+/// plugins a run needs, so that none can come or go.
+fn assertions(checks: &mut [Check], list: &[Value]) -> Result<(), String> {
+    if checks.len() != list.len() {
+        return Err(
+            "assertions can't be added or removed here: do it in the config or in `beforeAll`"
+                .to_owned(),
+        );
+    }
+    for (index, (check, after)) in checks.iter_mut().zip(list).enumerate() {
+        let before = match check {
+            Check::One(assertion) => &assertion.json,
+            Check::Set { json, .. } => json,
+        };
+        if before == after {
+            continue;
+        }
+        let changed = match (check, after) {
+            (Check::One(assertion), Value::Object(after)) => patch(assertion, after),
+            _ => Err("a set can't be changed".to_owned()),
+        };
+        changed.map_err(|why| format!("`test.assert[{index}]`: {why}"))?;
+    }
+    Ok(())
+}
+
+fn patch(assertion: &mut Assertion, after: &Map<String, Value>) -> Result<(), String> {
+    let before = assertion.json.as_object().cloned().unwrap_or_default();
+    let keys = before.keys().chain(after.keys());
+    let none = Value::Null;
+    for key in keys {
+        let value = after.get(key).unwrap_or(&none);
+        if before.get(key).unwrap_or(&none) == value {
+            continue;
+        }
+        match (key.as_str(), value) {
+            ("value", value) if assertion.script.is_none() && !names_file(value) => {
+                assertion.value = Some(value.clone()).filter(|value| !value.is_null());
+            }
+            ("threshold", value) if value.is_null() || value.is_number() => {
+                assertion.threshold = value.as_f64();
+            }
+            ("weight", Value::Number(weight)) => {
+                assertion.weight = weight.as_f64().unwrap_or(assertion.weight);
+            }
+            ("metric", Value::String(metric)) => assertion.metric = Some(metric.clone()),
+            ("metric", Value::Null) => assertion.metric = None,
+            _ => return Err(format!("`{key}` can't be changed here")),
+        }
+    }
+    assertion.json = Value::Object(after.clone());
+    Ok(())
+}
+
+/// Files are read before the run.
+fn names_file(value: &Value) -> bool {
+    value
+        .as_str()
+        .is_some_and(|text| text.starts_with("file://"))
+}
+
+/// The row as `afterEach` leaves it.
+pub(crate) async fn after_each(
+    scope: &CallScope,
+    case: &Case,
+    mut record: CaseRecord,
+    identity: &CallContext,
+) -> CaseRecord {
+    let hook = Hook::AfterEach;
+    if record.conclusion.outcome() == Outcome::Cancelled || !scope.context.hooks.has(hook) {
+        return record;
+    }
+    for extension in scope.context.hooks.of(hook) {
+        let row = serde_json::to_value(&record).unwrap_or_default();
+        let context = json!({ "test": test_case(case), "result": row }).to_string();
+        let given = tokio::select! {
+            biased;
+            given = call(scope, extension, hook, context, identity) => given,
+            () = scope.cut.cancelled() => return record,
+        };
+        match given {
+            Ok(Some(given)) => add(&mut record, &given["result"]),
+            Ok(None) => {}
+            Err(failure) => tell(scope, case, &failure),
+        }
+    }
+    record
+}
+
+/// Adds what counts of a row that came back: named scores that are numbers, and metadata.
+fn add(record: &mut CaseRecord, result: &Value) {
+    if let Some(scores) = result["namedScores"].as_object() {
+        let numbers = scores.iter().filter(|(_, score)| score.is_number());
+        let numbers = numbers.map(|(name, score)| (name.clone(), score.clone()));
+        record.named_scores.extend(numbers);
+    }
+    if let Some(metadata) = result["metadata"].as_object() {
+        record.metadata.extend(metadata.clone());
+    }
+    if let Some(response) = &mut record.response
+        && let Some(metadata) = result["response"]["metadata"].as_object()
+    {
+        response.metadata.extend(metadata.clone());
+    }
+}
+
+/// Says once that `afterEach` fails: it may do so in every case.
+fn tell(scope: &CallScope, case: &Case, failure: &CallFailure) {
+    if scope.context.hooks.told.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let message = format!(
+        "{}; the row of test {} stays without what it would add, and so do others where it fails",
+        failure.message.lines().next().unwrap_or_default(),
+        case.id.test_idx
+    );
+    let message = scope.context.masker.mask(&message).into_owned();
+    scope.context.emit(Event::Notice { message });
+}
+
+/// Every row of a run, for `afterAll`.
+#[derive(Debug, Default)]
+pub(crate) struct AllRows {
+    rows: Vec<((u32, u32), String)>,
+    bytes: usize,
+}
+
+/// The rows that `afterAll` can get, as JSON, in bytes: what a guest can hold with its own
+/// objects made of them.
+const MAX_ROWS: usize = 8 << 20;
+
+impl AllRows {
+    /// Keeps a row, given with its JSON, unless there are too many already.
+    pub(crate) fn keep(&mut self, record: &CaseRecord, json: &str) {
+        if self.bytes > MAX_ROWS {
+            return;
+        }
+        self.bytes += json.len();
+        if self.bytes > MAX_ROWS {
+            self.rows = Vec::new();
+        } else {
+            let place = (record.test_idx, record.prompt_idx);
+            self.rows.push((place, json.to_owned()));
+        }
+    }
+
+    /// The rows in the order of the results; `None` if they are too many.
+    fn json(mut self) -> Option<String> {
+        if self.bytes > MAX_ROWS {
+            return None;
+        }
+        self.rows.sort_unstable_by_key(|(place, _)| *place);
+        let rows: Vec<String> = self.rows.into_iter().map(|(_, row)| row).collect();
+        Some(format!("[{}]", rows.join(",")))
+    }
+}
+
+/// Calls `afterAll`; what is wrong with it is told, and changes nothing.
+pub(crate) async fn after_all(
+    scope: &CallScope,
+    rows: AllRows,
+    about: &Map<String, Value>,
+    identity: &CallContext,
+) {
+    let hook = Hook::AfterAll;
+    let tell = |message: String| {
+        let message = scope.context.masker.mask(&message).into_owned();
+        scope.context.emit(Event::Notice { message });
+    };
+    let Some(rows) = rows.json() else {
+        let limit = MAX_ROWS >> 20;
+        return tell(format!(
+            "afterAll was not called: the results hold more than {limit} MiB"
+        ));
+    };
+    let about = Value::Object(about.clone()).to_string();
+    let context = match about.strip_suffix('}') {
+        Some("{") | None => format!("{{\"results\":{rows}}}"),
+        Some(about) => format!("{about},\"results\":{rows}}}"),
+    };
+    for extension in scope.context.hooks.of(hook) {
+        let given = call(scope, extension, hook, context.clone(), identity).await;
+        if let Err(failure) = given {
+            tell(format!("{}; every result is kept", failure.message));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! Running the code of a config: a program of the contract goes in, a value comes out.
+
+use std::sync::Arc;
+
+use runner_config::plan::Script;
+use runner_sandbox::abi::{self, Argument, CallContext, Program};
+use serde_json::Value;
+
+use super::CallScope;
+use super::guest_host::{Asks, GuestHost};
+use crate::failure::CallFailure;
+use crate::plugins::Interpreter;
+use crate::script::{Fault, Given, failure, fault, program};
+
+impl CallScope {
+    /// Runs a program. Its clock begins where the run did.
+    ///
+    /// # Panics
+    /// If nothing runs its language; the config was checked against the catalogue.
+    pub(crate) async fn run_code(
+        &self,
+        mut program: Program,
+        arguments: &[Argument],
+        identity: &CallContext,
+    ) -> Result<Given, CallFailure> {
+        let interpreters = &self.context.interpreters;
+        let interpreter = interpreters
+            .get(&program.language)
+            .expect("the plan has only languages that exist");
+        program.clock_ms = Some(self.context.started_at_ms);
+        let outcome = self
+            .interpret(interpreter, &program, arguments, identity)
+            .await?;
+        Ok(match outcome.result {
+            Ok(value) => Ok(value.map(|json| {
+                serde_json::from_str(&json).expect("the sandbox lets no invalid JSON through")
+            })),
+            Err(failure) => Err(fault(&failure)),
+        })
+    }
+
+    /// Runs code that makes something of the case: what is wrong with it is the case's error.
+    pub(crate) async fn make(
+        &self,
+        script: &Script,
+        arguments: &[Argument],
+        identity: &CallContext,
+    ) -> Result<Option<Value>, CallFailure> {
+        let given = self.run_code(program(script), arguments, identity).await?;
+        given.map_err(|Fault(message)| failure(script, &message))
+    }
+
+    /// Runs code of the config. It asks for nothing, so nobody pays.
+    async fn interpret(
+        &self,
+        interpreter: &Interpreter,
+        program: &Program,
+        arguments: &[Argument],
+        context: &CallContext,
+    ) -> Result<abi::ScriptOutcome, CallFailure> {
+        let host = self.host(
+            &interpreter.plugin,
+            &interpreter.grants,
+            &interpreter.scheduling,
+            Asks::default(),
+            None,
+        );
+        let host = GuestHost {
+            has_turn: true,
+            ..host
+        };
+        let call = self.call(Arc::new(host), interpreter.limits, &context.call_id);
+        let component = &interpreter.plugin.component;
+        let _turn = {
+            let _clock = self.clock.pause();
+            let turn = interpreter.turns.acquire().await;
+            turn.expect("turns are never closed")
+        };
+        let called = component.script(call, program, arguments, context).await;
+        self.meter.add(&called.usage);
+        called
+            .result
+            .map_err(|error| CallFailure::new(error.code(), error.to_string()))
+    }
+}

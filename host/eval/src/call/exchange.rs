@@ -1,0 +1,89 @@
+//! Calls the code in a provider's config, before its plugin is called and after it.
+
+use runner_config::plan::{ProviderCode, Script};
+use runner_sandbox::abi::{CallContext, Completion, Part, Request};
+use serde_json::{Map, Value, json};
+
+use super::CallScope;
+use crate::failure::CallFailure;
+use crate::script::exchange::{REQUEST, Stated, parse, shaped, take_response};
+use crate::script::{Fault, argument, failure, made};
+
+/// The request with what `transformRequest` makes of its prompt.
+pub(crate) async fn sent(
+    scope: &CallScope,
+    code: &ProviderCode,
+    mut request: Request,
+    identity: &CallContext,
+) -> Result<Request, CallFailure> {
+    let Some(script) = &code.request else {
+        return Ok(request);
+    };
+    let options = request.options_json.as_deref().map(parse);
+    let mut options = match options {
+        Some(Value::Object(options)) => options,
+        _ => Map::new(),
+    };
+    let vars = options.get("vars").cloned().unwrap_or_else(|| json!({}));
+    let context = json!({ "vars": vars, "prompt": { "raw": request.prompt } });
+    let arguments = [
+        ("prompt", Value::from(request.prompt.as_str())),
+        ("vars", vars),
+        ("context", context),
+    ];
+    let given = run(scope, script, &arguments, identity).await?;
+    let body = made::something(given).map_err(|why| failure(script, &why))?;
+    options.insert(REQUEST.to_owned(), body);
+    request.options_json = Some(Value::Object(options).to_string());
+    Ok(request)
+}
+
+/// Makes an answer of what came over the wire, by `transformResponse`. Where it fails the
+/// completion stays as it came.
+pub(crate) async fn read(
+    scope: &CallScope,
+    code: &ProviderCode,
+    completion: &mut Completion,
+    identity: &CallContext,
+) -> Result<(), CallFailure> {
+    let Some(script) = &code.response else {
+        return Ok(());
+    };
+    let response = take_response(completion);
+    let body = completion.output_json.as_deref().map(parse);
+    let text = completion
+        .message
+        .content
+        .iter()
+        .find_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+    let arguments = [
+        ("json", body.unwrap_or_default()),
+        ("text", Value::from(text.unwrap_or_default())),
+        ("context", json!({ "response": response })),
+    ];
+    let given = run(scope, script, &arguments, identity).await?;
+    let stated = made::something(given).and_then(Stated::of);
+    let stated = stated.map_err(|why| failure(script, &why))?;
+    stated.put_into(completion);
+    Ok(())
+}
+
+async fn run(
+    scope: &CallScope,
+    script: &Script,
+    arguments: &[(&str, Value)],
+    identity: &CallContext,
+) -> Result<Option<Value>, CallFailure> {
+    let names: Vec<&str> = arguments.iter().map(|(name, _)| *name).collect();
+    let given = arguments.iter();
+    let given: Vec<_> = given
+        .map(|(name, value)| argument(name, value.to_string()))
+        .collect();
+    let result = scope.run_code(shaped(script, &names), &given, identity);
+    result
+        .await?
+        .map_err(|Fault(message)| failure(script, &message))
+}

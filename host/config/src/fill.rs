@@ -226,8 +226,8 @@ impl Declared {
         let Kind::Map(fields) = &mut node.kind else {
             return self.walk(node, part, "", file, findings);
         };
-        for (key, value) in fields.iter_mut().filter(|(key, _)| key.name != "env") {
-            let is_providers = ["providers", "targets"].contains(&key.name.as_str());
+        for (key, value) in fields.iter_mut().filter(|(key, _)| *key.name != *"env") {
+            let is_providers = ["providers", "targets"].contains(&&*key.name);
             let within = match part {
                 Part::Config if is_providers => Part::PROVIDER,
                 _ => part.below("", &key.name),
@@ -247,7 +247,7 @@ impl Declared {
                     column: mark.column,
                     key: String::new(),
                 };
-                text.filled = self.filled(&text.written, part, &at, findings);
+                text.fill(self.filled(&text.written, part, &at, findings));
             }
             Kind::List(items) => items
                 .iter_mut()

@@ -28,10 +28,10 @@ impl Bound {
     }
 }
 
-/// A tree of YAML or JSON, with what aliases copy.
+/// A tree of YAML or JSON, with what aliases copy and the parser keeps.
 pub const TREE: Bound = Bound {
     times: 128,
-    base: 16 << 20,
+    base: 64 << 20,
 };
 
 /// What references of a tree bring.

@@ -190,7 +190,7 @@ impl Declared {
         let Kind::Map(fields) = &mut node.kind else {
             return self.walk(node, part, file, findings);
         };
-        for (key, value) in fields.iter_mut().filter(|(key, _)| key.name != "env") {
+        for (key, value) in fields.iter_mut().filter(|(key, _)| *key.name != *"env") {
             self.walk(value, part.below(&key.name), file, findings);
         }
     }
@@ -205,7 +205,7 @@ impl Declared {
                     column: mark.column,
                     key: String::new(),
                 };
-                text.filled = self.filled(&text.written, part, &at, findings);
+                text.fill(self.filled(&text.written, part, &at, findings));
             }
             Kind::List(items) => items
                 .iter_mut()

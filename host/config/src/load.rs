@@ -142,7 +142,7 @@ fn read(request: &LoadRequest, findings: &Findings) -> Option<Config> {
     let replaced = given.replaced();
     for Source { root, .. } in &mut sources {
         if let Kind::Map(fields) = &mut root.kind {
-            fields.retain(|(key, _)| !replaced.contains(&key.name.as_str()));
+            fields.retain(|(key, _)| !replaced.contains(&&*key.name));
         }
     }
     sources.extend(made);

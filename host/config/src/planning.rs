@@ -133,10 +133,11 @@ impl Config {
         let findings = Findings::new(self.agreements.clone(), requests);
         let mut plan = self.planned(catalog, scripts, &findings);
         plan.trust_requests = findings.take_trust_requests();
+        plan.config_json = self.json;
         self.declared.without_secrets(findings.verdict(plan))
     }
 
-    /// The plan, as far as it can be made; it has no requests yet.
+    /// The plan, as far as it can be made; it has no requests and no config yet.
     fn planned(&mut self, catalog: &Catalog, scripts: &dyn Scripts, findings: &Findings) -> Plan {
         let books = Books::default();
         self.declared.permit_settings(&catalog.settings, findings);
@@ -182,7 +183,7 @@ impl Config {
             prices: prices::read(&documents, findings),
             options,
             output_paths: self.output_paths(&documents, findings),
-            config_json: self.json.clone(),
+            config_json: Value::Null,
             env: self.env.clone(),
             extensions,
             derived_metrics: derived_metrics::read(&documents),
@@ -258,7 +259,7 @@ impl Config {
             let Kind::Map(fields) = &mut source.root.kind else {
                 continue;
             };
-            let stays = |name: &str| keys.iter().all(|(changed, _)| changed.name != name);
+            let stays = |name: &str| keys.iter().all(|(changed, _)| *changed.name != *name);
             fields.retain(|(key, _)| stays(&key.name));
             if index == 0 {
                 fields.extend(keys.iter().cloned());

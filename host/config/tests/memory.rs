@@ -151,6 +151,14 @@ fn trees() {
             tests("t.json", json).takes(&format!("JSON {value}"), TREE, "1 cases");
         }
     }
+    for value in ["a,", ":,", "\"\",", "{a: b},"] {
+        let list = tests("t.yaml", format!("- {}", flow(value)));
+        let name = format!("YAML {value} where a key may stand");
+        list.takes(&name, bounds::TREE, "more than 200000 commas");
+    }
+    config(&format!("x: {}", flow(":,"))).takes("YAML :,", TREE, "more maps and lists than text");
+    let json = format!(r#"[{{"vars":{{"q":{{"x":{}}}}}}}]"#, flow("1,"));
+    tests("t.yaml", json).takes("JSON as YAML", TREE, "1 cases");
     let block = "- a\n".repeat(MIB / 4);
     config(&format!("x:\n{block}")).takes("YAML, a list in lines", TREE, "1 cases");
     let too_many = config(&format!("x: {}", flow("1,").repeat(9).replace("][", ",")));

@@ -209,7 +209,7 @@ impl Reader<'_> {
                 chosen.push(known.clone());
                 continue;
             }
-            let node = Node::text(name, Mark::default());
+            let node = Node::text(name.as_str(), Mark::default());
             let entry = Entry {
                 key: "--providers".to_owned(),
                 ..Entry::root(&node, Path::new(""), &Origin::Person)

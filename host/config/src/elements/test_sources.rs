@@ -296,7 +296,7 @@ impl Sources<'_, '_> {
 fn key(name: &str, mark: Mark, node: Node) -> (crate::read::node::Key, Node) {
     (
         crate::read::node::Key {
-            name: name.to_owned(),
+            name: name.into(),
             mark,
         },
         node,

@@ -53,11 +53,11 @@ impl Given {
             let prompts = self
                 .prompts
                 .iter()
-                .map(|text| Node::text(text, Mark::default()));
+                .map(|text| Node::text(text.as_str(), Mark::default()));
             fields.push(field("prompts", list(prompts.collect())));
         }
         if let Some(tests) = &self.tests {
-            fields.push(field("tests", Node::text(tests, Mark::default())));
+            fields.push(field("tests", Node::text(tests.as_str(), Mark::default())));
         }
         if !fields.is_empty() || sources.is_empty() && self.is_enough() {
             sources.push(Source {
@@ -182,7 +182,7 @@ fn read(files: &Files, path: &Path, findings: &Findings) -> Option<Node> {
 
 fn field(name: &str, value: Node) -> (Key, Node) {
     let key = Key {
-        name: name.to_owned(),
+        name: name.into(),
         mark: value.mark,
     };
     (key, value)

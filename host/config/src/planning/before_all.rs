@@ -179,7 +179,7 @@ fn changed(
             if !may_change {
                 continue;
             }
-            let name = key.to_owned();
+            let name = key.into();
             keys.push((Key { name, mark }, made(value)?));
         }
     }

@@ -73,7 +73,7 @@ impl<'a> Entry<'a> {
         };
         fields.iter().map(|(key, node)| {
             (
-                key.name.as_str(),
+                &*key.name,
                 Entry {
                     node,
                     file: self.file,
@@ -103,7 +103,7 @@ impl<'a> Entry<'a> {
         let Kind::Map(fields) = &self.node.kind else {
             return None;
         };
-        let (_, node) = fields.iter().find(|(key, _)| key.name == name)?;
+        let (_, node) = fields.iter().find(|(key, _)| *key.name == *name)?;
         (node.kind != Kind::Null).then(|| Entry {
             node,
             file: self.file,
@@ -238,7 +238,7 @@ impl<'a> Entry<'a> {
             return;
         };
         for (key, _) in fields {
-            let name = key.name.as_str();
+            let name = &*key.name;
             if !known.contains(&name) {
                 let meant = did_you_mean(name, known.iter().copied());
                 let help = meant.map(|meant| format!("did you mean '{meant}'?"));
@@ -257,7 +257,7 @@ impl<'a> Entry<'a> {
             return;
         };
         for (key, value) in fields {
-            let refused = unsupported.iter().find(|(name, _)| *name == key.name);
+            let refused = unsupported.iter().find(|(name, _)| **name == *key.name);
             if let Some((name, help)) = refused
                 && value.kind != Kind::Null
             {

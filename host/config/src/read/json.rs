@@ -4,12 +4,11 @@
 //! (`"\ud83d\ude00"`, which Python writes for every emoji) are legal in JSON alone. The walk
 //! here finds where each token ends; `serde_json` says what the token means.
 //!
-//! Memory: at most 128 times the text, and that only where each value is one character; a text of
-//! more than [`MAX_VALUES`] values is refused.
+//! Memory: [`Tally`] bounds it.
 
 use serde_json::Number;
 
-use crate::read::node::{Key, Kind, MAX_DEPTH, MAX_VALUES, Malformed, Mark, Node};
+use crate::read::node::{Key, Kind, MAX_DEPTH, Malformed, Mark, Node, Tally, Text, exact};
 
 /// Reads one JSON text; `first_line` is the line it begins on in its file.
 pub(crate) fn parse(text: &str, first_line: u32) -> Result<Node, Malformed> {
@@ -21,7 +20,7 @@ pub(crate) fn parse(text: &str, first_line: u32) -> Result<Node, Malformed> {
             column: 1,
         },
         depth: 0,
-        values: 0,
+        tally: Tally::of(text),
     };
     walk.space();
     let node = walk.value()?;
@@ -37,8 +36,7 @@ struct Walk<'a> {
     rest: &'a str,
     mark: Mark,
     depth: usize,
-    /// How many were read.
-    values: usize,
+    tally: Tally,
 }
 
 impl<'a> Walk<'a> {
@@ -81,18 +79,16 @@ impl<'a> Walk<'a> {
 
     fn value(&mut self) -> Result<Node, Malformed> {
         let mark = self.mark;
-        self.values += 1;
-        if self.values > MAX_VALUES {
-            return Err(Malformed::too_many_values(mark));
-        }
         let kind = match self.rest.bytes().next() {
             Some(b'{') => self.nested(Self::map)?,
             Some(b'[') => self.nested(Self::list)?,
-            Some(b'"') => return Ok(Node::text(self.string()?, mark)),
+            Some(b'"') => Kind::Text(Text::new(self.string()?)),
             Some(_) => self.word()?,
             None => return Err(self.fail("a value is missing")),
         };
-        Ok(Node { kind, mark })
+        let node = Node { kind, mark };
+        self.tally.count(&node)?;
+        Ok(node)
     }
 
     fn nested(
@@ -120,8 +116,7 @@ impl<'a> Walk<'a> {
         loop {
             items.push(self.value()?);
             if self.eat(']') {
-                items.shrink_to_fit();
-                return Ok(Kind::List(items));
+                return Ok(Kind::List(exact(items)));
             }
             if !self.eat(',') {
                 return Err(self.fail("expected ',' or ']'"));
@@ -140,15 +135,14 @@ impl<'a> Walk<'a> {
             if !self.rest.starts_with('"') {
                 return Err(self.fail("expected a key in double quotes"));
             }
-            let name = self.string()?;
+            let name = self.string()?.into();
             if !self.eat(':') {
                 return Err(self.fail("expected ':'"));
             }
             fields.push((Key { name, mark }, self.value()?));
             if self.eat('}') {
                 Malformed::of_equal_keys(&fields)?;
-                fields.shrink_to_fit();
-                return Ok(Kind::Map(fields));
+                return Ok(Kind::Map(exact(fields)));
             }
             if !self.eat(',') {
                 return Err(self.fail("expected ',' or '}'"));

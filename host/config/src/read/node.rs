@@ -5,12 +5,28 @@
 
 use serde_json::{Map, Number, Value};
 
+use crate::bounds::Bound;
+
 /// How deep values may nest. Deeper than any config; shallow enough for every recursion here.
 pub(crate) const MAX_DEPTH: usize = 64;
 
-/// How many values one tree may hold. A value takes up to 300 bytes while it is read, and as
-/// little as two in its file.
-pub(crate) const MAX_VALUES: usize = 4_000_000;
+/// How many values one tree may hold.
+const MAX_VALUES: usize = 4_000_000;
+
+/// How much of [`Node::weight`] a tree may hold for each byte of its text. Only maps and lists that
+/// take five bytes or less each come near that, and only where hardly anything else stands in the
+/// file.
+const MAX_WEIGHT: Bound = Bound {
+    times: 112,
+    base: 4 << 20,
+};
+
+/// What an allocation takes beside its bytes, with what it is rounded up to.
+const ALLOCATION: usize = 32;
+
+/// What a map of JSON takes beside its fields, and a field beside its name and value.
+const MAP: usize = 96;
+const FIELD: usize = 56;
 
 /// A line and a column, both from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -40,14 +56,18 @@ pub(crate) enum Kind {
 /// A string, and what it became when its `{{ env.X }}` were filled in.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Text {
-    pub(crate) written: String,
-    pub(crate) filled: Option<String>,
+    pub(crate) written: Box<str>,
+    /// Few texts have it, so that it takes no more room than a pointer.
+    filled: Option<Box<Filled>>,
 }
+
+#[derive(Debug, Clone, PartialEq)]
+struct Filled(String);
 
 /// A key of a map.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Key {
-    pub(crate) name: String,
+    pub(crate) name: Box<str>,
     pub(crate) mark: Mark,
 }
 
@@ -65,15 +85,6 @@ impl Malformed {
             message: message.into(),
             mark,
             help: None,
-        }
-    }
-
-    /// A tree of more than [`MAX_VALUES`].
-    pub(crate) fn too_many_values(mark: Mark) -> Self {
-        Self {
-            message: format!("more than {MAX_VALUES} values in one file"),
-            mark,
-            help: Some("split the file; rows of CSV and JSONL files are read one by one"),
         }
     }
 
@@ -95,22 +106,78 @@ impl Malformed {
     }
 }
 
+/// What was read of a tree so far, so that it stays within its bounds.
+pub(crate) struct Tally {
+    values: usize,
+    weight: usize,
+    /// The most that it may weigh.
+    max_weight: usize,
+}
+
+impl Tally {
+    pub(crate) fn of(text: &str) -> Self {
+        Self {
+            values: 0,
+            weight: 0,
+            max_weight: MAX_WEIGHT.of(text.len()),
+        }
+    }
+
+    /// Counts a value whose parts were counted.
+    pub(crate) fn count(&mut self, node: &Node) -> Result<(), Malformed> {
+        self.values += 1;
+        self.weight += node.weight();
+        let message = if self.values > MAX_VALUES {
+            format!("more than {MAX_VALUES} values in one file")
+        } else if self.weight > self.max_weight {
+            "far more maps and lists than text in one file".to_owned()
+        } else {
+            return Ok(());
+        };
+        Err(Malformed {
+            message,
+            mark: node.mark,
+            help: Some("split the file; rows of CSV and JSONL files are read one by one"),
+        })
+    }
+}
+
+/// Without room to spare. What is short is copied: cut off in its place, the rest would be a piece of
+/// memory that is too small for what comes next, and there can be one for each few bytes of a file.
+pub(crate) fn exact<T>(mut items: Vec<T>) -> Vec<T> {
+    if items.len() > 64 {
+        items.shrink_to_fit();
+        return items;
+    }
+    let mut exact = Vec::with_capacity(items.len());
+    exact.append(&mut items);
+    exact
+}
+
 impl Text {
-    pub(crate) fn new(written: impl Into<String>) -> Self {
+    pub(crate) fn new(written: impl Into<Box<str>>) -> Self {
         Self {
             written: written.into(),
             filled: None,
         }
     }
 
+    /// Sets what it became.
+    pub(crate) fn fill(&mut self, filled: Option<String>) {
+        self.filled = filled.map(|filled| Box::new(Filled(filled)));
+    }
+
     /// With environment templates filled in.
     pub(crate) fn get(&self) -> &str {
-        self.filled.as_deref().unwrap_or(&self.written)
+        match &self.filled {
+            Some(filled) => &filled.0,
+            None => &self.written,
+        }
     }
 }
 
 impl Node {
-    pub(crate) fn text(text: impl Into<String>, mark: Mark) -> Self {
+    pub(crate) fn text(text: impl Into<Box<str>>, mark: Mark) -> Self {
         Self {
             kind: Kind::Text(Text::new(text)),
             mark,
@@ -135,8 +202,9 @@ impl Node {
                     Kind::List(items.collect::<Option<_>>()?)
                 }
                 Value::Object(fields) => {
-                    let field = |(name, value)| {
+                    let field = |(name, value): (String, _)| {
                         let value = at_depth(value, mark, depth + 1)?;
+                        let name = name.into();
                         Some((Key { name, mark }, value))
                     };
                     Kind::Map(fields.into_iter().map(field).collect::<Option<_>>()?)
@@ -155,6 +223,19 @@ impl Node {
             Kind::Map(fields) => fields.iter().for_each(|(_, value)| value.each_filled(each)),
             Kind::Text(_) | Kind::Null | Kind::Bool(_) | Kind::Number(_) => {}
         }
+    }
+
+    /// The memory that it takes beside the values within, as a node and once more as JSON.
+    pub(crate) fn weight(&self) -> usize {
+        let text = |len: usize| 2 * (len + ALLOCATION);
+        let field = |key: &Key| text(key.name.len()) + size_of::<Key>() + FIELD;
+        let more = match &self.kind {
+            Kind::Text(written) => text(written.written.len()),
+            Kind::List(_) => ALLOCATION,
+            Kind::Map(fields) => MAP + fields.iter().map(|(key, _)| field(key)).sum::<usize>(),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) => 0,
+        };
+        size_of::<Self>() + size_of::<Value>() + more
     }
 
     /// How many values it is.
@@ -182,13 +263,14 @@ impl Node {
             Kind::Bool(value) => Value::Bool(*value),
             Kind::Number(value) => Value::Number(value.clone()),
             Kind::Text(text) => {
-                Value::String(if filled { text.get() } else { &text.written }.to_owned())
+                let text = if filled { text.get() } else { &text.written };
+                Value::String(text.to_owned())
             }
             Kind::List(items) => items.iter().map(|item| item.convert(filled)).collect(),
             Kind::Map(fields) => {
                 let fields = fields
                     .iter()
-                    .map(|(key, value)| (key.name.clone(), value.convert(filled)));
+                    .map(|(key, value)| (key.name.to_string(), value.convert(filled)));
                 Value::Object(fields.collect::<Map<_, _>>())
             }
         }

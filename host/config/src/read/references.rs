@@ -74,7 +74,7 @@ fn mentions(node: &Node) -> bool {
         Kind::List(items) => items.iter().any(mentions),
         Kind::Map(fields) => fields
             .iter()
-            .any(|(key, value)| key.name == "$ref" || mentions(value)),
+            .any(|(key, value)| *key.name == *"$ref" || mentions(value)),
         Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => false,
     }
 }
@@ -125,7 +125,7 @@ impl Resolver<'_> {
             Kind::Map(fields) => {
                 for (key, value) in fields {
                     let name = &key.name;
-                    if SCHEMAS.contains(&name.as_str()) {
+                    if SCHEMAS.contains(&&**name) {
                         continue;
                     }
                     let dot = if place.key.is_empty() { "" } else { "." };
@@ -153,7 +153,7 @@ impl Resolver<'_> {
         }
         place.chain.push(target.to_owned());
         let own = match std::mem::replace(&mut node.kind, Kind::Null) {
-            Kind::Map(fields) => fields.into_iter().filter(|(key, _)| key.name != "$ref"),
+            Kind::Map(fields) => fields.into_iter().filter(|(key, _)| *key.name != *"$ref"),
             _ => unreachable!("only a map has a reference"),
         };
         let own: Vec<_> = own.collect();
@@ -219,9 +219,9 @@ fn reference(node: &Node) -> Option<(String, Mark)> {
     let Kind::Map(fields) = &node.kind else {
         return None;
     };
-    let (_, value) = fields.iter().find(|(key, _)| key.name == "$ref")?;
+    let (_, value) = fields.iter().find(|(key, _)| *key.name == *"$ref")?;
     match &value.kind {
-        Kind::Text(Text { written, .. }) => Some((written.clone(), value.mark)),
+        Kind::Text(Text { written, .. }) => Some((written.to_string(), value.mark)),
         _ => None,
     }
 }
@@ -242,7 +242,7 @@ fn look_up<'a>(root: &'a Node, pointer: &str) -> Result<&'a Node, String> {
                 .and_then(|index| items.get(index)),
             Kind::Map(fields) => fields
                 .iter()
-                .find(|(key, _)| key.name == part)
+                .find(|(key, _)| *key.name == *part)
                 .map(|(_, value)| value),
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => None,
         };

@@ -5,35 +5,34 @@
 //! no limits: here depth is bounded, and what aliases copy is too, so that ten lines can't
 //! become gigabytes. Two equal keys in one map are an error, since one of them would be lost.
 //!
-//! Memory: at most 128 times the text, and that only where each value is one character, with
-//! [`MAX_ALIASED`] beside it; a text of more than [`MAX_VALUES`] values is refused. A value is
-//! kept for its anchor only where an alias will ask for it.
+//! Memory: [`Tally`] bounds the tree, [`MAX_ALIASED`] what aliases add to it, and [`events`] what the
+//! parser keeps beside it. A value is kept for its anchor only where an alias will ask for it.
 
 use std::collections::{HashMap, HashSet};
 
-use saphyr_parser::{Event, Marker, Parser, ScalarStyle, ScanError, StrInput, Tag};
+use saphyr_parser::{Event, ScalarStyle, Tag};
 use serde_json::Number;
 
-use crate::bounds::TREE;
-use crate::read::node::{Key, Kind, MAX_DEPTH, MAX_VALUES, Malformed, Mark, Node, Text};
+use crate::read::node::{Key, Kind, MAX_DEPTH, Malformed, Mark, Node, Tally, Text, exact};
 
-/// What aliases may copy in all, in bytes of text plus [`NODE_WEIGHT`] a value: some thousand
-/// times what shared blocks in real configs come to.
-const MAX_ALIASED: usize = TREE.base;
+mod events;
 
-/// What a value costs beside its text.
-const NODE_WEIGHT: usize = 64;
+use events::Events;
+
+/// What aliases may copy in all, in bytes of memory: some thousand times what shared blocks in real
+/// configs come to.
+const MAX_ALIASED: usize = 16 << 20;
 
 /// Reads one document.
 pub(crate) fn parse(text: &str) -> Result<Node, Malformed> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     Reader {
-        parser: Parser::new_from_str(text),
+        events: Events::of(text),
         stack: Vec::new(),
         asked: aliases(text),
         anchors: HashMap::new(),
         aliased: 0,
-        values: 0,
+        tally: Tally::of(text),
     }
     .document()
 }
@@ -43,7 +42,7 @@ fn aliases(text: &str) -> HashMap<usize, usize> {
     let mut asked = HashMap::new();
     if text.contains('&') && text.contains('*') {
         // An error is met again by whoever reads the values.
-        let events = Parser::new_from_str(text).map_while(Result::ok);
+        let events = Events::of(text).map_while(Result::ok);
         for (event, _) in events {
             if let Event::Alias(id) = event {
                 *asked.entry(id).or_default() += 1;
@@ -54,15 +53,14 @@ fn aliases(text: &str) -> HashMap<usize, usize> {
 }
 
 struct Reader<'a> {
-    parser: Parser<'a, StrInput<'a>>,
+    events: Events<'a>,
     stack: Vec<Open>,
     /// How many aliases will still ask for each anchor.
     asked: HashMap<usize, usize>,
     /// What they will ask for, with its weight.
     anchors: HashMap<usize, (Node, usize)>,
     aliased: usize,
-    /// How many were read.
-    values: usize,
+    tally: Tally,
 }
 
 /// A list or map that has begun.
@@ -84,9 +82,8 @@ enum OpenKind {
 impl Reader<'_> {
     fn document(mut self) -> Result<Node, Malformed> {
         let mut root: Option<Node> = None;
-        while let Some(event) = self.parser.next_event() {
-            let (event, span) = event.map_err(|error| scan_error(&error))?;
-            let mark = mark(&span.start);
+        while let Some(event) = self.events.next() {
+            let (event, mark) = event?;
             if root.is_some() && matches!(event, Event::DocumentStart(_)) {
                 return Err(Malformed::new(
                     "a second YAML document begins here; only one is read",
@@ -136,10 +133,7 @@ impl Reader<'_> {
                     return Ok(None);
                 };
                 let kind = match open.kind {
-                    OpenKind::List(mut items) => {
-                        items.shrink_to_fit();
-                        Kind::List(items)
-                    }
+                    OpenKind::List(items) => Kind::List(exact(items)),
                     OpenKind::Map { fields, merges, .. } => Kind::Map(merged(fields, merges)?),
                 };
                 (
@@ -152,10 +146,7 @@ impl Reader<'_> {
             }
             _ => return Ok(None),
         };
-        self.values += 1;
-        if self.values > MAX_VALUES {
-            return Err(Malformed::too_many_values(mark));
-        }
+        self.tally.count(&node)?;
         if self.asked.contains_key(&anchor) {
             let weight = weight(&node);
             self.copied(weight, mark)?;
@@ -217,12 +208,11 @@ impl Reader<'_> {
                 key,
             } => match key.take() {
                 None => {
-                    *key = Some(Key {
-                        name: key_name(&node)?,
-                        mark: node.mark,
-                    });
+                    let mark = node.mark;
+                    let name = key_name(node)?;
+                    *key = Some(Key { name, mark });
                 }
-                Some(name) if name.name == "<<" => merges.push(node),
+                Some(name) if *name.name == *"<<" => merges.push(node),
                 Some(name) => fields.push((name, node)),
             },
         }
@@ -230,12 +220,12 @@ impl Reader<'_> {
     }
 }
 
-fn key_name(node: &Node) -> Result<String, Malformed> {
-    match &node.kind {
-        Kind::Text(text) => Ok(text.written.clone()),
-        Kind::Number(number) => Ok(number.to_string()),
-        Kind::Bool(value) => Ok(value.to_string()),
-        Kind::Null => Ok("null".to_owned()),
+fn key_name(node: Node) -> Result<Box<str>, Malformed> {
+    match node.kind {
+        Kind::Text(text) => Ok(text.written),
+        Kind::Number(number) => Ok(number.to_string().into()),
+        Kind::Bool(value) => Ok(value.to_string().into()),
+        Kind::Null => Ok("null".into()),
         Kind::List(_) | Kind::Map(_) => Err(Malformed {
             message: "a key must be text".to_owned(),
             mark: node.mark,
@@ -247,11 +237,10 @@ fn key_name(node: &Node) -> Result<String, Malformed> {
 /// `fields` and, under them, what `<<` brings in.
 fn merged(mut fields: Vec<(Key, Node)>, merges: Vec<Node>) -> Result<Vec<(Key, Node)>, Malformed> {
     Malformed::of_equal_keys(&fields)?;
-    fields.shrink_to_fit();
     if merges.is_empty() {
-        return Ok(fields);
+        return Ok(exact(fields));
     }
-    let mut known: HashSet<String> = fields.iter().map(|(key, _)| key.name.clone()).collect();
+    let mut known: HashSet<Box<str>> = fields.iter().map(|(key, _)| key.name.clone()).collect();
     for source in merges {
         let mark = source.mark;
         let sources = match source.kind {
@@ -270,15 +259,11 @@ fn merged(mut fields: Vec<(Key, Node)>, merges: Vec<Node>) -> Result<Vec<(Key, N
 }
 
 fn weight(node: &Node) -> usize {
-    NODE_WEIGHT
+    node.weight()
         + match &node.kind {
-            Kind::Text(text) => text.written.len(),
             Kind::List(items) => items.iter().map(weight).sum(),
-            Kind::Map(fields) => fields
-                .iter()
-                .map(|(key, value)| key.name.len() + weight(value))
-                .sum(),
-            Kind::Null | Kind::Bool(_) | Kind::Number(_) => 0,
+            Kind::Map(fields) => fields.iter().map(|(_, value)| weight(value)).sum(),
+            Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => 0,
         }
 }
 
@@ -343,20 +328,6 @@ fn number(text: &str) -> Result<Option<Number>, String> {
     Ok(whole
         .ok()
         .or_else(|| plain.parse().ok().and_then(Number::from_f64)))
-}
-
-fn mark(marker: &Marker) -> Mark {
-    Mark {
-        line: marker.line() as u32,
-        column: marker.col() as u32 + 1,
-    }
-}
-
-fn scan_error(error: &ScanError) -> Malformed {
-    Malformed::new(
-        format!("not valid YAML: {}", error.info()),
-        mark(error.marker()),
-    )
 }
 
 #[cfg(test)]

@@ -183,7 +183,7 @@ fn nested(node: &mut Node, (path, origin): (&Path, &Origin), reading: Reading<'_
                     .files
                     .read_named(&file, &named, origin, reading.findings)
             {
-                text.written = content;
+                text.written = content.into();
             }
         }
         Kind::List(items) => items

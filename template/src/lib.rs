@@ -35,7 +35,7 @@ mod value;
 
 pub use error::Error;
 pub use filters::{indented, is_filter, plain_numbers};
-pub use meter::Limits;
+pub use meter::{Allowance, Limits};
 pub use pieces::{Piece, Pieces, is_plain, pieces, tolerates_nothing, words};
 pub use render::{Escape, Filters, Printed, Scope, Variables};
 pub use template::{Template, text_of};

@@ -1,4 +1,4 @@
-//! What one rendering may cost.
+//! What one rendering may cost, and what many may cost together.
 //!
 //! Steps are counted, but one step may copy megabytes. So whatever makes a text or a list says
 //! how large it is before it makes it, and whatever walks over a value says so as it walks: a
@@ -6,6 +6,7 @@
 //! no other way to print a value than by way of this count.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value as Json;
 
@@ -17,6 +18,9 @@ pub(crate) const ITEM: usize = 32;
 
 /// What a field of a JSON map counts beside its key and its value.
 const FIELD: usize = 3 * ITEM;
+
+/// Bytes that are made or looked at in the time of a step.
+const BYTES_OF_STEP: usize = 128;
 
 /// What one rendering may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +45,35 @@ impl Default for Limits {
             made: 4 * crate::MAX_TEXT,
             read: 64 * crate::MAX_TEXT,
         }
+    }
+}
+
+/// What the renderings that share it may cost together, in steps: an owner with ten thousand
+/// templates has ten thousand times the [`Limits`] of one.
+#[derive(Debug)]
+pub struct Allowance(AtomicU64);
+
+impl Allowance {
+    /// Allows `steps`.
+    pub const fn new(steps: u64) -> Self {
+        Self(AtomicU64::new(steps))
+    }
+
+    /// # Errors
+    /// If nothing is left. A rendering that has begun may end, so that what is spent can be more
+    /// than was allowed by the limits of one.
+    pub(crate) fn check(&self) -> Outcome<()> {
+        if self.0.load(Ordering::Relaxed) == 0 {
+            return refuse("takes, with the templates before it, too many steps");
+        }
+        Ok(())
+    }
+
+    pub(crate) fn spend(&self, steps: u64) {
+        let less = |left: u64| Some(left.saturating_sub(steps));
+        let _ = self
+            .0
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
     }
 }
 
@@ -82,6 +115,12 @@ impl Meter {
             return refuse("takes too many steps");
         }
         Ok(())
+    }
+
+    /// What was counted, in steps.
+    pub(crate) fn cost(&self) -> u64 {
+        let bytes = self.made.saturating_add(self.read);
+        self.steps + (bytes / BYTES_OF_STEP) as u64
     }
 
     /// Counts `bytes` that are about to be made.

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::error::Error;
 use crate::filters::Args;
-use crate::meter::{Limits, Meter, Outcome, Refusal, refuse};
+use crate::meter::{Allowance, Limits, Meter, Outcome, Refusal, refuse};
 use crate::methods;
 use crate::numbers::{is_kept, to_number};
 use crate::operators::get;
@@ -24,6 +24,8 @@ pub struct Scope<'a> {
     pub variables: &'a dyn Variables,
     /// Filters besides nunjucks' own.
     pub filters: Option<&'a dyn Filters>,
+    /// What it may cost together with others.
+    pub allowance: Option<&'a Allowance>,
     /// What is written in place of what a tag prints.
     pub escape: Option<&'a Escape<'a>>,
 }
@@ -75,8 +77,13 @@ pub(crate) fn render(nodes: &[Node], scope: Scope<'_>, limits: &Limits) -> Resul
         max_output: limits.output,
         captured: Vec::new(),
     };
-    renderer.nodes(nodes)?;
-    Ok(renderer.output)
+    let checked = scope.allowance.map_or(Ok(()), Allowance::check);
+    at(1, checked)?;
+    let done = renderer.nodes(nodes);
+    if let Some(allowance) = scope.allowance {
+        allowance.spend(renderer.meter.cost());
+    }
+    done.map(|()| renderer.output)
 }
 
 /// Names that the template gave values. In nunjucks a `set` writes the variable of its name that

@@ -23,6 +23,7 @@ fn scope(variables: &dyn Variables) -> Scope<'_> {
     Scope {
         variables,
         filters: None,
+        allowance: None,
         escape: None,
     }
 }
@@ -286,6 +287,7 @@ fn an_escape_sees_what_is_printed_once() {
     };
     let vars = vars();
     let scope = Scope {
+        allowance: None,
         escape: Some(&escape),
         ..scope(&vars)
     };

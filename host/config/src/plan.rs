@@ -440,8 +440,8 @@ pub struct Case {
     pub code_vars: CodeVars,
     /// Variables that are filled in when the case runs, since they call filters of the config.
     pub(crate) late_vars: Arc<[String]>,
-    /// What filters of the config gave so far; `None` where it has none.
-    pub(crate) results: Option<Arc<Results>>,
+    /// What filters of the config gave so far, and what its templates may still cost.
+    pub(crate) results: Arc<Results>,
     /// What ties it to other cases; `None` where nothing in the plan does.
     pub needs: Option<Arc<Needs>>,
     /// Prompt and provider.

@@ -112,6 +112,7 @@ impl Template {
         let scope = Scope {
             variables: &seen,
             filters: results.map(|results| &**results as _),
+            allowance: results.map(|results| &results.allowance),
             escape,
         };
         let rendered = self.parsed.render(scope, &Limits::default());

@@ -111,6 +111,7 @@ fn filled(
     let scope = Scope {
         variables: vars,
         filters: None,
+        allowance: None,
         escape,
     };
     let text = Template::parse(template).and_then(|it| it.render(scope, &Limits::default()));

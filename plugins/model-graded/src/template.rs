@@ -81,6 +81,7 @@ pub(crate) fn render(text: &str, names: &Names) -> Result<String, Error> {
     let scope = Scope {
         variables: names,
         filters: None,
+        allowance: None,
         escape: None,
     };
     let rendered = Template::parse(text).and_then(|it| it.render(scope, &Limits::default()));

@@ -20,6 +20,7 @@ fn main() {
     let scope = Scope {
         variables: &variables,
         filters: None,
+        allowance: None,
         escape: None,
     };
     drop(black_box(template.render(scope, &Limits::default())));

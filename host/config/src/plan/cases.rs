@@ -210,7 +210,7 @@ impl Iterator for Cases<'_> {
                 refused: refused.clone(),
                 code_vars: code_vars.clone(),
                 late_vars: late_vars.clone(),
-                results: (!filters.is_empty()).then(|| Arc::new(Results::new(filters.clone()))),
+                results: Arc::new(Results::new(filters.clone())),
                 needs: needs.map(Arc::new),
                 column: self.plan.column(&test, prompt_idx),
                 test,

@@ -29,13 +29,13 @@ impl Case {
         let (prefix, suffix) = (option("prefix"), option("suffix"));
         let prompt = &self.column.prompt;
         let (text, json) = if prefix.is_empty() && suffix.is_empty() {
-            prompt.prepared.render(&self.scope, self.results.as_ref())?
+            prompt.prepared.render(&self.scope, Some(&self.results))?
         } else if self.test.affixes_see_env {
             let text = format!("{prefix}{}{suffix}", prompt.raw);
             let prepared = prompt.prepare(&text)?;
-            prepared.render(&self.scope, self.results.as_ref())?
+            prepared.render(&self.scope, Some(&self.results))?
         } else {
-            let results = self.results.as_ref();
+            let results = Some(&self.results);
             let prepared = Prepared::unescaped(&prompt.raw, Some(&prompt.env))?;
             let (own, _) = prepared.render(&self.scope, results)?;
             let before = render_once(prefix, &self.scope, results)?;
@@ -69,7 +69,7 @@ impl Case {
         };
         let (text, json) = match prepared {
             Ok(prepared) if self.has_filters(&prepared) => {
-                prepared.render(&self.scope, self.results.as_ref())?
+                prepared.render(&self.scope, Some(&self.results))?
             }
             Ok(_) | Err(_) => (made.to_owned(), None),
         };
@@ -150,7 +150,7 @@ impl Case {
     /// A short template such as a metric's name; as written if it can't be filled in, or would be
     /// no name any more.
     pub fn render_text(&self, template: &str) -> String {
-        let rendered = render_once(template, &self.scope, self.results.as_ref());
+        let rendered = render_once(template, &self.scope, Some(&self.results));
         let short = rendered.ok().filter(|text| text.len() <= MAX_NAME);
         short.unwrap_or_else(|| template.to_owned())
     }
@@ -160,7 +160,7 @@ impl Case {
     /// # Errors
     /// When a template can't be filled in.
     pub fn render_value(&self, assertion: &Assertion) -> Result<Option<Value>, RenderError> {
-        assertion.filled_in(&self.scope, self.results.as_ref())
+        assertion.filled_in(&self.scope, Some(&self.results))
     }
 
     /// Fills in the variables that call filters of the config.
@@ -173,7 +173,7 @@ impl Case {
                 .filter(|_| self.scope.get(name) == Some(written))?;
             Some((&**name, text))
         });
-        let filled = fill_late(late, &self.scope, self.results.as_ref());
+        let filled = fill_late(late, &self.scope, Some(&self.results));
         let filled = self.unless_refused(filled);
         self.add_vars(filled);
     }
@@ -187,22 +187,19 @@ impl Case {
     /// While there are any, nothing that was rendered is the last word: hand in what they give
     /// ([`Self::keep_filtered`]) and render again.
     pub fn wanted_filters(&self) -> Vec<FilterCall> {
-        let results = self.results.as_ref();
-        results.map_or_else(Vec::new, |results| results.take_wanted())
+        self.results.take_wanted()
     }
 
     /// Takes what a filter gave, or why it gave nothing.
     pub fn keep_filtered(&self, call: &FilterCall, given: Result<Value, String>) {
-        if let Some(results) = &self.results {
-            results.keep(call, given);
-        }
+        self.results.keep(call, given);
     }
 
     /// Whether every filter that a text names exists.
     fn has_filters(&self, prepared: &Prepared) -> bool {
         let templates = prepared.templates();
         let mut named = templates.iter().flat_map(|template| template.custom());
-        named.all(|name| self.results.as_ref().is_some_and(|it| it.has(&name)))
+        named.all(|name| self.results.has(&name))
     }
 }
 

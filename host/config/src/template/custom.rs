@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use runner_template::Allowance;
 use serde_json::Value as Json;
 
 use crate::model::Script;
@@ -19,6 +20,10 @@ const MAX_CALLS: usize = 1_000;
 
 /// Bytes of arguments and results that one case may hold, as JSON.
 const MAX_BYTES: usize = 32 << 20;
+
+/// Steps that the templates of one case may take together, from its prompt to the last of its
+/// assertions: some seconds of a processor.
+const MAX_STEPS: u64 = 200_000_000;
 
 /// Filters by their names.
 pub(crate) type Filters = BTreeMap<String, Arc<Script>>;
@@ -34,9 +39,11 @@ pub struct FilterCall {
     pub arguments: Vec<Json>,
 }
 
-/// What the filters of one case gave so far, and what is wanted of them.
+/// What the filters of one case gave so far, what is wanted of them, and what the case's templates
+/// may still cost.
 pub(crate) struct Results {
     filters: Arc<Filters>,
+    pub(super) allowance: Allowance,
     state: Mutex<Held>,
 }
 
@@ -59,6 +66,7 @@ impl Results {
     pub(crate) fn new(filters: Arc<Filters>) -> Self {
         Self {
             filters,
+            allowance: Allowance::new(MAX_STEPS),
             state: Mutex::default(),
         }
     }

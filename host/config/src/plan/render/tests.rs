@@ -173,3 +173,29 @@ fn a_variable_that_reads_a_register_is_filled_in_when_it_is_known() {
     case.follow(json!({ "reg": "{{ ask }}" }).as_object().expect("a map"));
     assert_eq!(case.render().expect("text").text, "again: {{ ask }}");
 }
+
+#[test]
+fn the_templates_of_a_case_share_what_they_may_cost() {
+    let hard = "{% for a in range(990) %}{% for b in range(1000) %}{% endfor %}{% endfor %}";
+    let folder = Folder::new(&format!(
+        "prompts: [p]\nproviders: [echo]\ntests: [{{ assert: [{{ type: equals, value: \"{hard}\" }}] }}, {{ vars: {{ a: 1 }} }}]"
+    ));
+    let cases = folder.cases();
+    let Check::One(assertion) = &cases[0].test.assertions[0] else {
+        panic!("{:?}", cases[0].test.assertions);
+    };
+    let rendered = || cases[0].render_value(assertion);
+    // Fewer than 10,000, each of which stays below the limit of one.
+    let (refused, before) = (0..10_000)
+        .find_map(|count| Some((rendered().err()?, count)))
+        .expect("there is an end");
+    let refused = refused.to_string();
+    assert!(
+        refused.contains("takes, with the templates before it, too many steps"),
+        "{refused}"
+    );
+    assert_eq!(before, 162);
+    assert!(cases[0].render().is_err());
+    assert_eq!(cases[0].render_text(hard), hard);
+    assert!(cases[1].render_value(assertion).is_ok(), "others go on");
+}

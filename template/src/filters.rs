@@ -11,6 +11,7 @@ use crate::value::Value;
 
 mod data;
 mod lists;
+mod load;
 mod texts;
 
 pub use data::{indented, plain_numbers};

@@ -16,8 +16,17 @@ use crate::value::{List, MAX_NESTING, Map, Text, Value};
 /// What an item of a list counts.
 pub(crate) const ITEM: usize = 32;
 
-/// What a field of a JSON map counts beside its key and its value.
-const FIELD: usize = 3 * ITEM;
+/// What a list counts beside its items.
+pub(crate) const LIST: usize = 2 * ITEM;
+
+/// What a map counts beside its fields.
+pub(crate) const MAP: usize = 4 * ITEM;
+
+/// What a field of a map counts with its value, beside the text of its key.
+pub(crate) const FIELD: usize = 3 * ITEM;
+
+/// Bytes that are made or looked at in the time of a step.
+const BYTES_OF_STEP: usize = 128;
 
 /// Bytes that are made or looked at in the time of a step.
 const BYTES_OF_STEP: usize = 128;
@@ -150,13 +159,13 @@ impl Meter {
 
     /// A list that was made.
     pub(crate) fn list<'a>(&mut self, items: Vec<Value<'a>>) -> Outcome<Value<'a>> {
-        self.make(items.len() * ITEM)?;
+        self.make(LIST + items.len() * ITEM)?;
         Value::list(items).map_or_else(too_deep, Ok)
     }
 
     /// A map that was made.
     pub(crate) fn map<'a>(&mut self, fields: Vec<(Text<'a>, Value<'a>)>) -> Outcome<Value<'a>> {
-        self.make(fields.len() * 2 * ITEM)?;
+        self.make(MAP + fields.len() * FIELD)?;
         Value::map(fields).map_or_else(too_deep, Ok)
     }
 

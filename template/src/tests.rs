@@ -37,6 +37,13 @@ fn render(text: &str) -> Result<String, Error> {
 }
 
 #[test]
+fn load_reads_whatever_is_json() {
+    let template = r#"{{ '{"b": 1, "a": [1.5, -2, 2e3, 18446744073709551615, null, true, "x", {}], "b": 2}' | load | dump }}"#;
+    let expected = r#"{"b":2,"a":[1.5,-2,2000,18446744073709551615,null,true,"x",{}]}"#;
+    assert_eq!(render(template), Ok(expected.to_owned()));
+}
+
+#[test]
 fn templates_print_as_in_nunjucks() {
     let cases = [
         ("Hi {{ name }}!", "Hi Ada!"),

@@ -94,7 +94,8 @@ pub struct MadeList<'a> {
 #[derive(Debug)]
 pub struct MadeMap<'a> {
     fields: Vec<(Text<'a>, Value<'a>)>,
-    places: BTreeMap<Text<'a>, usize>,
+    /// Places of fields, in the order of their keys.
+    places: Box<[usize]>,
     nesting: u32,
 }
 
@@ -114,14 +115,24 @@ impl<'a> Value<'a> {
 
     /// A list of values; `None` if it would nest too deep.
     pub(crate) fn list(items: Vec<Self>) -> Option<Self> {
-        let list = MadeList::new(items);
-        (list.nesting <= MAX_NESTING).then(|| Self::List(List::Made(Rc::new(list))))
+        let list = Self::list_of_any_depth(items);
+        (list.nesting() <= MAX_NESTING).then_some(list)
+    }
+
+    /// The same for what was JSON, which nests as deep as its reader allowed.
+    pub(crate) fn list_of_any_depth(items: Vec<Self>) -> Self {
+        Self::List(List::Made(Rc::new(MadeList::new(items))))
     }
 
     /// A map of values, of which the last with a name counts; `None` if it would nest too deep.
     pub(crate) fn map(fields: Vec<(Text<'a>, Self)>) -> Option<Self> {
-        let map = MadeMap::new(fields);
-        (map.nesting <= MAX_NESTING).then(|| Self::Map(Map::Made(Rc::new(map))))
+        let map = Self::map_of_any_depth(fields);
+        (map.nesting() <= MAX_NESTING).then_some(map)
+    }
+
+    /// The same for what was JSON.
+    pub(crate) fn map_of_any_depth(fields: Vec<(Text<'a>, Self)>) -> Self {
+        Self::Map(Map::Made(Rc::new(MadeMap::new(fields))))
     }
 
     /// Its text, if it is one.
@@ -192,13 +203,11 @@ impl From<Json> for Value<'_> {
         match json {
             Json::String(text) => Self::from(text),
             Json::Array(items) => {
-                let items = items.into_iter().map(Self::from).collect();
-                Self::List(List::Made(Rc::new(MadeList::new(items))))
+                Self::list_of_any_depth(items.into_iter().map(Self::from).collect())
             }
             Json::Object(fields) => {
                 let field = |(key, json)| (Text::from(key), Self::from(json));
-                let map = MadeMap::new(fields.into_iter().map(field).collect());
-                Self::Map(Map::Made(Rc::new(map)))
+                Self::map_of_any_depth(fields.into_iter().map(field).collect())
             }
             Json::Null => Self::Null,
             Json::Bool(value) => Self::Bool(value),
@@ -302,10 +311,11 @@ impl<'a> Map<'a> {
         match self {
             Self::Json(fields) => fields.get(key).map(Value::from),
             Self::Answer(answer) => answer.json.get(key).map(Value::from),
-            Self::Made(map) => map
-                .places
-                .get(key)
-                .map(|place| map.fields[*place].1.clone()),
+            Self::Made(map) => {
+                let key_at = |place: &usize| (*map.fields[*place].0).cmp(key);
+                let found = map.places.binary_search_by(key_at).ok()?;
+                Some(map.fields[map.places[found]].1.clone())
+            }
             Self::Round(index, length) => round(*index, *length, key),
         }
     }
@@ -392,7 +402,7 @@ impl<'a> MadeMap<'a> {
         }
         Self {
             fields,
-            places,
+            places: places.into_values().collect(),
             nesting,
         }
     }
@@ -418,12 +428,6 @@ impl From<String> for Text<'_> {
 impl fmt::Debug for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&**self, f)
-    }
-}
-
-impl std::borrow::Borrow<str> for Text<'_> {
-    fn borrow(&self) -> &str {
-        self
     }
 }
 

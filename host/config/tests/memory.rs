@@ -249,6 +249,7 @@ fn multiplied() {
     };
     let refused = "all files of the config together take more than 2 GiB";
     named.takes_at_most("a file that is named often", 3000 * MIB, refused);
+    from_one_file();
     let scenario = |tests: &str| {
         let parts = "{ vars: { q: 1 } }, ".repeat(1000);
         config(&format!(
@@ -275,6 +276,30 @@ fn multiplied() {
         files: Vec::new(),
     };
     columns.takes_at_most("columns", 64 * MIB, "more than 100000 columns");
+}
+
+/// What copies a file into assertions.
+fn from_one_file() {
+    let refused = "take more than 32 MiB";
+    let with_file = |input: Input| Input {
+        files: vec![("big.txt", "x".repeat(MIB).into_bytes())],
+        ..input
+    };
+    let named = |times: usize| "{ type: equals, value: file://big.txt }, ".repeat(times);
+    let list = format!("value: [{}]", "file://big.txt, ".repeat(1000));
+    for assertions in [named(1000), format!("{{ type: equals, {list} }}")] {
+        let test = with_file(config(&format!("tests: [{{ assert: [{assertions}] }}]")));
+        test.takes_at_most("a file in many assertions", 96 * MIB, refused);
+    }
+    let default = format!("defaultTest: {{ assert: [{}] }}", named(30));
+    let test = format!("{{ vars: {{ q: 1 }}, assert: [{}] }}, ", named(30)).repeat(30);
+    let default = with_file(config(&format!("{default}\ntests: [{test}]")));
+    default.plans("a file in a default and in tests");
+    let part = format!("{{ assert: [{}] }}, ", named(30)).repeat(30);
+    let parts = with_file(config(&format!(
+        "scenarios: [{{ config: [{part}], tests: [{{ vars: {{ q: 1 }} }}] }}]"
+    )));
+    parts.plans("a file in the parts of a scenario");
 }
 
 /// Spreadsheets: what nests, what is shared, what is wide.

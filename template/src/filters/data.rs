@@ -3,8 +3,8 @@
 use serde::Serialize as _;
 use serde_json::Value as Json;
 
-use super::{Args, Filter};
-use crate::meter::{Meter, Outcome, Refusal};
+use super::{Args, Filter, load};
+use crate::meter::{Meter, Outcome};
 use crate::numbers::to_number;
 use crate::value::{Value, exact};
 
@@ -17,7 +17,7 @@ pub(super) const FILTERS: &[(&str, Filter)] = &[
     ("dump", dump),
     ("float", float),
     ("int", int),
-    ("load", load),
+    ("load", load::load),
     ("round", round),
 ];
 
@@ -73,17 +73,6 @@ pub fn indented(json: &Json, width: usize) -> String {
     json.serialize(&mut serializer)
         .expect("a JSON value has a text");
     String::from_utf8(bytes).expect("JSON text is UTF-8")
-}
-
-/// `JSON.parse`; what isn't text is passed on, since files of variables are values already.
-fn load<'a>(meter: &mut Meter, value: &Value<'a>, _: &Args<'a>) -> Outcome<Value<'a>> {
-    let Some(text) = value.as_text() else {
-        return Ok(value.clone());
-    };
-    meter.make(text.len().saturating_mul(4))?;
-    let json: Json = serde_json::from_str(text)
-        .map_err(|error| Refusal(format!("load: not JSON: {error}").into()))?;
-    Ok(Value::from(json))
 }
 
 /// The number that a text begins with, or a default.

@@ -42,6 +42,25 @@ fn what_a_strangers_template_costs_is_bounded() {
 }
 
 #[test]
+fn what_load_makes_is_counted_and_not_only_its_text() {
+    let maps = "{\"\":".repeat(90) + "0" + &"}".repeat(90);
+    let of = |times: usize| {
+        let text = format!("[{}0]", format!("{maps},").repeat(times));
+        let vars: Map<String, Json> = [("text".to_owned(), Json::from(text))]
+            .into_iter()
+            .collect();
+        rendered("{{ text | load | length }}", &vars)
+    };
+    assert_eq!(of(1_000), Ok("1001".to_owned()));
+    // 2 MB of text, and 80 of maps.
+    let error = of(4_000).expect_err("too much");
+    assert_eq!(
+        error.to_string(),
+        "makes more than 64 MiB in its expressions"
+    );
+}
+
+#[test]
 fn what_nests_without_end_is_refused() {
     let nested = [
         format!("{{{{ {}1{} }}}}", "(".repeat(100_000), ")".repeat(100_000)),

@@ -1,9 +1,9 @@
 //! `assert`: assertions and sets of them, with their values loaded.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ use super::judges::JudgeBook;
 use super::{Reading, program};
 use crate::catalog::Catalog;
 use crate::model::Findings;
-use crate::plan::{Assertion, Check, Judges, SetRule};
+use crate::plan::{Assertion, Check, Judges, SetRule, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, without_scheme};
 use crate::template::{Piece, Template, is_plain, pieces};
@@ -24,6 +24,10 @@ pub(crate) mod when;
 
 /// promptfoo's limit per test.
 const MAX_ASSERTIONS: usize = 10_000;
+
+/// What the files that one `assert` names may take in memory, each counted as often as it is named:
+/// each assertion has a copy of its own.
+const MAX_FROM_FILES: usize = 32 << 20;
 
 /// Largest weight: beyond it one assertion would be all that counts.
 const MAX_WEIGHT: f64 = 1e6;
@@ -61,6 +65,8 @@ pub(crate) struct AssertionReader<'a> {
     reading: Reading<'a>,
     judges: &'a JudgeBook<'a>,
     values: RefCell<HashMap<PathBuf, Option<Value>>>,
+    /// What the files take that the `assert` being read has named so far.
+    from_files: Cell<usize>,
 }
 
 impl<'a> AssertionReader<'a> {
@@ -69,6 +75,7 @@ impl<'a> AssertionReader<'a> {
             reading,
             judges,
             values: RefCell::default(),
+            from_files: Cell::default(),
         }
     }
 
@@ -79,6 +86,7 @@ impl<'a> AssertionReader<'a> {
             entry.mismatch(findings, "a list of assertions");
             return Vec::new();
         }
+        self.from_files.set(0);
         let checks: Vec<Check> = entry.items().filter_map(|item| self.check(&item)).collect();
         let size = |check: &Check| match check {
             Check::One(_) => 1,
@@ -315,24 +323,41 @@ impl<'a> AssertionReader<'a> {
             return None;
         }
         let path = self.reading.files.shown(without_scheme(text));
-        if let Some(value) = self.values.borrow().get(&path) {
-            let files = self.reading.files;
-            let may = files.permit(&path, &entry.at(), entry.origin, findings);
-            return value.clone().filter(|_| may);
+        if !self.values.borrow().contains_key(&path) {
+            let value = self.read(&path, entry);
+            self.values.borrow_mut().insert(path.clone(), value);
+        } else if !(self.reading.files).permit(&path, &entry.at(), entry.origin, findings) {
+            return None;
         }
-        let value = if has_extension(&path, &["json", "yaml", "yml"]) {
-            self.reading
-                .files
-                .tree(&path, &entry.at(), entry.origin, findings)
-                .map(|node| node.json())
+        self.copy(self.values.borrow()[&path].as_ref()?, entry)
+    }
+
+    fn read(&self, path: &Path, entry: &Entry<'_>) -> Option<Value> {
+        let Reading {
+            files, findings, ..
+        } = self.reading;
+        if has_extension(path, &["json", "yaml", "yml"]) {
+            let tree = files.tree(path, &entry.at(), entry.origin, findings);
+            tree.map(|node| node.json())
         } else {
-            self.reading
-                .files
-                .read_named(&path, &entry.at(), entry.origin, findings)
-                .map(|text| Value::from(text.trim()))
-        };
-        self.values.borrow_mut().insert(path, value.clone());
-        value
+            let text = files.read_named(path, &entry.at(), entry.origin, findings);
+            text.map(|text| Value::from(text.trim()))
+        }
+    }
+
+    /// A copy of what a file holds, unless the assertions of a test have too much of files.
+    fn copy(&self, content: &Value, entry: &Entry<'_>) -> Option<Value> {
+        let taken = self.from_files.get() + weight::of_value(content);
+        self.from_files.set(taken);
+        if taken <= MAX_FROM_FILES {
+            return Some(content.clone());
+        }
+        let max = MAX_FROM_FILES >> 20;
+        let message =
+            format!("the files that the assertions of a test name take more than {max} MiB");
+        let help = "what several of them name counts for each";
+        self.reading.findings.stop(entry.at(), message, help);
+        None
     }
 
     /// Says now what would fail in every case.

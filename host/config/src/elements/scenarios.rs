@@ -89,22 +89,25 @@ fn scenario(
         return entry.mismatch(findings, "a map with `config` and `tests`");
     }
     entry.warn_unknown(findings, &KNOWN);
-    let parts: Vec<Draft> = match entry.get("config") {
-        Some(parts) if parts.is_list() => parts
-            .items()
-            .filter_map(|part| tests.read(&part, Form::Part))
-            .collect(),
+    let parts: Vec<Option<Entry<'_>>> = match entry.get("config") {
+        Some(parts) if parts.is_list() => parts.items().map(Some).collect(),
         Some(parts) => return parts.mismatch(findings, "a list of parts of tests"),
-        None => vec![Draft::default()],
+        None => vec![None],
     };
     let Some(written) = entry.get("tests") else {
         let help = "for example: tests: [{ description: 'says it politely' }]";
         return findings.error_help(entry.at(), "a scenario needs `tests`", help);
     };
-    for mut part in parts {
+    // Each is read when it is its turn: all of them together could take any amount of memory.
+    for part in parts {
         if findings.has_stopped() {
             return;
         }
+        let part = match part {
+            Some(part) => tests.read(&part, Form::Part),
+            None => Some(Draft::default()),
+        };
+        let Some(mut part) = part else { continue };
         // As in promptfoo, every part is a conversation of its own.
         let id = format!("__scenario_{number}__");
         *number += 1;

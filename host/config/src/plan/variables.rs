@@ -17,7 +17,7 @@ mod filling;
 
 pub use filling::TooMuch;
 pub(in crate::plan) use filling::fill_late;
-use filling::{reads_defined, resolve};
+use filling::{fits, reads_defined, resolve};
 
 /// What the `file://` values of variables hold.
 #[derive(Debug, Default)]
@@ -34,6 +34,11 @@ impl VarFiles {
     /// The code that makes a value, if the value names any.
     pub(crate) fn script(&self, value: &Value) -> Option<&Arc<Script>> {
         self.scripts.get(value.as_str()?)
+    }
+
+    /// What the file holds that a value names, if it names one.
+    fn content(&self, value: &Value) -> Option<&Value> {
+        self.contents.get(value.as_str()?)
     }
 }
 
@@ -135,9 +140,8 @@ impl Axes {
         // Axes are in the order of keys. Only what is chosen is copied, never a whole list.
         let mut axes = self.axes.iter().zip(choices).peekable();
         let mut chosen = Map::new();
-        let mut later = Map::new();
         for (name, value) in vars {
-            let mut value = match (axes.next_if(|(axis, _)| axis.name == *name), value) {
+            let value = match (axes.next_if(|(axis, _)| axis.name == *name), value) {
                 (
                     Some((
                         Axis {
@@ -151,14 +155,9 @@ impl Axes {
                 (Some((_, choice)), Value::Array(items)) => items[choice].clone(),
                 (_, value) => value.clone(),
             };
-            settle(&mut value, files);
-            let by_code = files.script(&value).is_some();
-            let map = if by_code { &mut later } else { &mut chosen };
-            map.insert(name.clone(), value);
+            chosen.insert(name.clone(), value);
         }
-        // What reads a value that code will make stays a template until then.
-        let refused = resolve(&mut chosen).err();
-        chosen.extend(later);
+        let refused = filled(&mut chosen, files).err();
         Combination {
             vars: chosen,
             refused,
@@ -166,12 +165,29 @@ impl Axes {
     }
 }
 
+/// Fills in contents of files, and templates.
+fn filled(vars: &mut Map<String, Value>, files: &VarFiles) -> Result<(), TooMuch> {
+    fits(vars, files)?;
+    let mut later = Map::new();
+    for (name, mut value) in std::mem::take(vars) {
+        settle(&mut value, files);
+        let by_code = files.script(&value).is_some();
+        let map = if by_code { &mut later } else { &mut *vars };
+        map.insert(name, value);
+    }
+    // What reads a value that code will make stays a template until then.
+    let resolved = resolve(vars);
+    vars.extend(later);
+    resolved
+}
+
 /// File contents in place of their names; one trailing newline off.
 fn settle(value: &mut Value, files: &VarFiles) {
-    let Value::String(text) = value else { return };
-    if let Some(content) = files.contents.get(text.as_str()) {
+    if let Some(content) = files.content(value) {
         *value = content.clone();
-    } else if text.ends_with('\n') {
+    } else if let Value::String(text) = value
+        && text.ends_with('\n')
+    {
         text.pop();
     }
 }

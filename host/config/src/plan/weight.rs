@@ -108,7 +108,8 @@ fn of_fields(fields: &Map<String, Value>) -> usize {
     map + fields.iter().map(field).sum::<usize>()
 }
 
-fn of_value(value: &Value) -> usize {
+/// The weight of a value.
+pub(crate) fn of_value(value: &Value) -> usize {
     let more = match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         Value::String(text) => of_text(text),

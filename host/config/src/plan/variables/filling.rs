@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::VarFiles;
+use crate::plan::weight;
 use crate::template::{Piece, Results, Template, is_plain, pieces, text_of};
 
 /// Rounds of replacing `{{ name }}` inside variables by other variables.
@@ -27,6 +29,9 @@ const MAX_TEMPLATES: usize = 256;
 /// much, and replacements can make a large one of a small one.
 const MAX_TAGS: usize = 1 << 20;
 
+/// What the files take in memory that the variables of a case name.
+const MAX_FILES: usize = 32 << 20;
+
 /// Why the variables of a case are not filled in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TooMuch {
@@ -36,6 +41,15 @@ pub enum TooMuch {
         MAX_MADE >> 20
     )]
     Text {
+        /// The variable that went beyond.
+        name: String,
+    },
+    /// They name files of too much.
+    #[error(
+        "the files of its variables take more than {} MiB, the most that a case may have ('{name}' is the one beyond it)",
+        MAX_FILES >> 20
+    )]
+    Files {
         /// The variable that went beyond.
         name: String,
     },
@@ -74,6 +88,19 @@ impl Account {
         }
         Ok(())
     }
+}
+
+/// Whether the files that variables name are no more than a case may have.
+pub(super) fn fits(vars: &Map<String, Value>, files: &VarFiles) -> Result<(), TooMuch> {
+    let mut taken = 0;
+    for (name, value) in vars {
+        taken += files.content(value).map_or(0, weight::of_value);
+        if taken > MAX_FILES {
+            let name = name.to_owned();
+            return Err(TooMuch::Files { name });
+        }
+    }
+    Ok(())
 }
 
 /// Fills in templates inside variables: first simple references, up to [`ROUNDS`] deep, then each

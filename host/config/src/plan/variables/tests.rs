@@ -82,6 +82,30 @@ fn files_are_values_and_patterns_are_axes() {
 }
 
 #[test]
+fn a_case_whose_files_are_too_large_together_keeps_their_names() {
+    let mut files = files();
+    let large = json!("x".repeat(20 << 20));
+    files.contents.insert("file://large".to_owned(), large);
+    let made = |vars: Value| {
+        let vars = map(vars);
+        let axes = Axes::new(&vars, &files, true);
+        axes.combination(&vars, &files, 0)
+    };
+    let one = made(json!({"a": "file://large", "b": "file://b.txt"}));
+    assert_eq!((one.refused, &one.vars["b"]), (None, &json!("B")));
+    let written = json!({"a": ["file://large", "x"], "b": "file://large", "c": "{{a}}"});
+    let two = made(written);
+    assert_eq!(
+        Value::Object(two.vars),
+        json!({"a": "file://large", "b": "file://large", "c": "{{a}}"})
+    );
+    assert_eq!(
+        two.refused.map(|why| why.to_string()).unwrap_or_default(),
+        "the files of its variables take more than 32 MiB, the most that a case may have ('b' is the one beyond it)"
+    );
+}
+
+#[test]
 fn templates_inside_variables_are_resolved() {
     let cases = [
         // One trailing newline is dropped.

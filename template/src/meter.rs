@@ -28,9 +28,6 @@ pub(crate) const FIELD: usize = 3 * ITEM;
 /// Bytes that are made or looked at in the time of a step.
 const BYTES_OF_STEP: usize = 128;
 
-/// Bytes that are made or looked at in the time of a step.
-const BYTES_OF_STEP: usize = 128;
-
 /// What one rendering may cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {

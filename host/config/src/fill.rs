@@ -102,8 +102,10 @@ enum Around {
 enum Field {
     /// Its name, its code: what stands in results, or makes them.
     Own,
-    /// A part of its `config` or `env`, which its plugin reads and may quote.
-    Config,
+    /// Its `config` or `env`, or the `headers` or `auth` among them.
+    Settings,
+    /// A part of these, which its plugin reads and may quote, and graders may see.
+    Part,
     /// A credential among them, which leaves the machine or is masked. What it is made of shows
     /// in whether it is there, can be sent and is accepted, so only variables as they are go in
     /// unasked.

@@ -117,13 +117,14 @@ impl Plan {
         self.tests.models().filter_map(|test| test.provider)
     }
 
-    /// Values of the config's `env` whose names say that they are secrets, or the names of the
-    /// variables that they were taken from, and secrets that were
+    /// Values of the config's `env` that are secrets by the names of the variables that they were
+    /// taken from, or by their own where the config says them itself, and secrets that were
     /// filled into providers: templates may use them, results must not show them.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
-        let is_secret = |name: &String| {
-            let mut sources = self.env_sources.get(name).into_iter().flatten();
-            is_secret_variable(name) || sources.any(|source| is_secret_variable(source))
+        // A setting is no secret for being called one: what is masked tells who guesses it.
+        let is_secret = |name: &String| match self.env_sources.get(name) {
+            None => is_secret_variable(name),
+            Some(sources) => sources.iter().any(|source| is_secret_variable(source)),
         };
         let secret = self.env.iter();
         let secret = secret.filter(move |(name, _)| is_secret(name));
@@ -236,6 +237,11 @@ impl Prompt {
     /// The names by which a filter may mean it.
     pub(crate) fn names(&self) -> [&str; 2] {
         [&self.label, &self.id]
+    }
+
+    /// What its templates see of `env`.
+    pub fn env(&self) -> &Map<String, Value> {
+        &self.env
     }
 
     /// Another text of this prompt, compiled as its own would be.

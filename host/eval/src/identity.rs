@@ -47,7 +47,6 @@ fn repeated(content: [u8; 32], repeat: u32) -> CaseDigest {
 #[derive(Debug)]
 pub(crate) struct Identities {
     masker: Masker,
-    env: Value,
     /// Code that is called around every case.
     extensions: Vec<Value>,
     /// Filters of templates, by name.
@@ -62,7 +61,6 @@ impl Identities {
         let filters = plan.filters.iter();
         Self {
             masker,
-            env: Value::Object(plan.env.clone()),
             extensions: extensions.map(|one| one.script.content()).collect(),
             filters: filters
                 .map(|(name, script)| (name.clone(), script.content()))
@@ -88,7 +86,7 @@ impl Identities {
         let (prompt, provider) = (&case.column.prompt, &case.column.provider);
         let test = &case.test;
         // A template that doesn't have the word doesn't read the environment.
-        let env = prompt.raw.contains("env").then_some(&self.env);
+        let env = prompt.raw.contains("env").then_some(prompt.env());
         let mut content = json!({
             "prompt": [prompt.raw, prompt.config, env],
             "provider": [provider.id, provider.config, provider.env],

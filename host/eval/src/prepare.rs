@@ -96,7 +96,7 @@ pub async fn prepare(what: Preparation) -> Result<Prepared, PrepareErrors> {
     }
     let masker = declared(&what.plan);
     match bind(&what).await {
-        (Ok(targets), noted) => Ok(Prepared::new(what, targets, noted, masker)),
+        (Ok(targets), noted) => Ok(Prepared::new(what, targets, noted)),
         (Err(PrepareErrors(errors)), _) => {
             let safe = errors.into_iter().map(|error| error.masked(&masker));
             Err(PrepareErrors(safe.collect()))

@@ -245,6 +245,18 @@ impl<'a> Gathering<'a> {
         })
     }
 
+    /// Whose word it is that a file is read. The person names the script, and with it what lies
+    /// beside it; what it imports from elsewhere is its own wish.
+    fn namer(&self, shown: &Path) -> &Origin {
+        let files = self.reading.files;
+        let is_beside = |main: &Path| files.beyond(shown, &files.data(main)).is_none();
+        let is_named = self.found.first().is_none_or(|(main, _)| is_beside(main));
+        match self.origin {
+            Origin::Person if !is_named => &Origin::Config,
+            origin => origin,
+        }
+    }
+
     /// Reads a file, unless it is there already.
     fn take(&mut self, shown: PathBuf, at: &Position) -> Result<(), String> {
         if self.found.iter().any(|(path, _)| *path == shown) {
@@ -257,7 +269,7 @@ impl<'a> Gathering<'a> {
         let Reading {
             files, findings, ..
         } = self.reading;
-        if !files.permit(&shown, at, self.origin, findings) {
+        if !files.permit(&shown, at, self.namer(&shown), findings) {
             return Err(named("is not read unless you agree"));
         }
         let source = files.read(&shown, MAX_CODE as u64);
@@ -308,9 +320,9 @@ impl<'a> Gathering<'a> {
         let Reading {
             files, findings, ..
         } = self.reading;
-        let named = (at, self.origin, findings);
-        let is_file = |path: &Path| files.sees(path, Path::is_file, named);
-        let is_folder = |path: &Path| files.sees(path, Path::is_dir, named);
+        let named = |path: &Path| (at, self.namer(path), findings);
+        let is_file = |path: &Path| files.sees(path, Path::is_file, named(path));
+        let is_folder = |path: &Path| files.sees(path, Path::is_dir, named(path));
         let main = self.found[0].0.parent().unwrap_or(Path::new(""));
         let mut wanted = Vec::new();
         for import in python::imports(source) {
@@ -332,7 +344,6 @@ impl<'a> Gathering<'a> {
         let Reading {
             files, findings, ..
         } = self.reading;
-        let named = (at, self.origin, findings);
         let target = tidy(&folder.join(specifier)).into_os_string();
         let mut candidates = ENDINGS.iter().map(|ending| {
             let mut path = target.clone();
@@ -342,11 +353,13 @@ impl<'a> Gathering<'a> {
         let mut extensions: Vec<&str> = self.extensions.iter().map(String::as_str).collect();
         extensions.push("json");
         // What is named in full is asked for when it is read.
-        let is_named =
-            |path: &Path| path.as_os_str() == target && files.beyond(path, self.origin).is_some();
+        let is_named = |path: &Path| {
+            path.as_os_str() == target && files.beyond(path, self.namer(path)).is_some()
+        };
         candidates.find(|path| {
             has_extension(path, &extensions)
-                && (is_named(path) || files.sees(path, Path::is_file, named))
+                && (is_named(path)
+                    || files.sees(path, Path::is_file, (at, self.namer(path), findings)))
         })
     }
 

@@ -54,7 +54,7 @@ impl Declared {
             if let Some(value) = value(name, &entry, (&process, &sources), findings) {
                 values.insert(name.to_owned(), value);
             }
-            declared.hide_sources(name, &sources, &process.values);
+            declared.hide_sources(&sources, &process.values);
             let passes = sources.iter().all(|source| source == name)
                 && entry.text().is_none_or(|text| is_variable(text.trim()));
             if !passes && !sources.is_empty() {
@@ -71,9 +71,8 @@ impl Declared {
 
     /// Remembers the secrets that go into a declared value: with words around them they are not the
     /// value itself.
-    fn hide_sources(&self, name: &str, sources: &BTreeSet<String>, process: &Map<String, Value>) {
-        let secret = |source: &&String| is_secret_variable(name) || is_secret_variable(source);
-        let secrets = sources.iter().filter(secret);
+    fn hide_sources(&self, sources: &BTreeSet<String>, process: &Map<String, Value>) {
+        let secrets = sources.iter().filter(|source| is_secret_variable(source));
         let values = secrets.filter_map(|source| process.get(source)?.as_str());
         let values = values.filter(|value| !value.is_empty()).map(str::to_owned);
         self.filled_in().secrets.extend(values);

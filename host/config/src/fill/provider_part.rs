@@ -31,10 +31,14 @@ impl Part {
                     name.eq_ignore_ascii_case("headers") || is_secret_variable(name);
                 Self::Provider {
                     secret: secret || is_credential,
-                    field: match field {
-                        Field::Own if ["config", "env"].contains(&name) => Field::Config,
-                        Field::Config if is_credential => Field::Credential,
-                        field => field,
+                    field: match (field, name) {
+                        (Field::Own, "config" | "env") | (Field::Settings, "auth") => {
+                            Field::Settings
+                        }
+                        // Deeper there may be keys of any name: a tool has an argument `token`.
+                        (Field::Settings, _) if is_credential => Field::Credential,
+                        (Field::Settings, _) => Field::Part,
+                        (field, _) => field,
                     },
                 }
             }
@@ -92,6 +96,10 @@ impl Declared {
         }
         let reads = reads(&taken, at);
         self.filled_in().by_providers.extend(reads.iter().cloned());
+        if field == Field::Own {
+            // Code of the config sees it, of every provider.
+            self.filled_in().by_others.extend(reads.iter().cloned());
+        }
         let is_computed =
             !is_variable(tag) || names.iter().any(|name| self.computed.contains(name));
         let is_shown = field != Field::Credential || is_computed;

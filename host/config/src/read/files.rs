@@ -88,9 +88,9 @@ impl Files {
     }
 
     /// The path of a file or pattern that a text may not name, if it may not. The config may
-    /// name what lies in its folder, but for files whose name begins with a dot and for `.git`, where
-    /// keys are kept (`.env`, `.npmrc`, `.git/config`); data what lies in the data file's folder, but
-    /// for everything whose name begins with a dot. Links count as what they lead to.
+    /// name what lies in its folder, data what lies in the data file's, but for what has a name that
+    /// begins with a dot on the way, where keys are kept (`.env`, `.git/config`, `.aws/credentials`).
+    /// Links count as what they lead to.
     ///
     /// Nothing outside the folder is looked at for this.
     pub(crate) fn beyond(&self, shown: &Path, origin: &Origin) -> Option<PathBuf> {
@@ -351,13 +351,7 @@ fn is_hidden_path(path: &Path, origin: &Origin) -> bool {
         Component::Normal(name) => Some(name),
         _ => None,
     });
-    match origin {
-        Origin::Person => false,
-        Origin::Config => {
-            path.file_name().is_some_and(is_hidden) || names.any(|name| name == ".git")
-        }
-        Origin::Data(_) => names.any(is_hidden),
-    }
+    *origin != Origin::Person && names.any(is_hidden)
 }
 
 /// Names the file unless the place is the file itself.

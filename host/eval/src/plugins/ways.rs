@@ -13,7 +13,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use runner_config::plan::{EnvRead, Position};
 use runner_config::{Origin as Author, TrustRequest, TrustSubject, is_secret_variable};
-use runner_gateway::{Lookup, Masker, Origin, OriginPattern, needs_agreement};
+use runner_gateway::{Lookup, Origin, OriginPattern, needs_agreement};
 use url::Host;
 
 use crate::trust::{Agreements, Need, each_once};
@@ -86,8 +86,6 @@ pub(crate) struct Ways {
     everywhere: Vec<EnvRead>,
     /// Whether each name was looked up, with the need that came of it.
     looked_up: Vec<(Origin, Option<Need>)>,
-    /// Takes secrets out of addresses.
-    masker: Masker,
 }
 
 impl Noted {
@@ -101,12 +99,11 @@ impl Noted {
 
     /// The needs of components, and the ways; variables that texts of no provider take may go
     /// any of them.
-    pub(crate) fn take(self, everywhere: &[EnvRead], masker: Masker) -> (Vec<Need>, Ways) {
+    pub(crate) fn take(self, everywhere: &[EnvRead]) -> (Vec<Need>, Ways) {
         let ways = Ways {
             each: self.ways.into_inner(),
             everywhere: everywhere.to_vec(),
             looked_up: Vec::new(),
-            masker,
         };
         (self.needs.into_inner(), ways)
     }
@@ -115,14 +112,14 @@ impl Noted {
 impl Ways {
     /// None: nothing will be sent.
     pub(crate) fn none() -> Self {
-        Noted::default().take(&[], Masker::default()).1
+        Noted::default().take(&[]).1
     }
 
     /// What has to be agreed to, as far as it is known.
     pub(crate) fn needs(&self) -> Vec<Need> {
         let mut needs = Vec::new();
         for way in &self.each {
-            needs.extend(way.takes.iter().filter_map(|read| self.sends(way, read)));
+            needs.extend(way.takes.iter().filter_map(|read| sends(way, read)));
             let everywhere = self.everywhere.iter();
             needs.extend(everywhere.filter_map(|read| {
                 let author = Author::Config;
@@ -131,7 +128,7 @@ impl Ways {
                     ..way.clone()
                 };
                 let at = read.at.clone();
-                let mut need = self.sends(&way, read)?;
+                let mut need = sends(&way, read)?;
                 need.request.at = at;
                 Some(need)
             }));
@@ -147,7 +144,7 @@ impl Ways {
         let may_go = |way: &Way, origin: &Origin| {
             // Hosts that the config grants to a component are texts of no provider.
             let reads = way.named_by.iter().chain(&self.everywhere);
-            let mut needs = reads.filter_map(|read| self.sends(way, read));
+            let mut needs = reads.filter_map(|read| sends(way, read));
             origin.address().is_some() || needs.all(|need| need.is_covered(agreements))
         };
         let mut wanted: Vec<(Origin, &Way)> = Vec::new();
@@ -164,7 +161,7 @@ impl Ways {
         }
         let found = join_all(wanted.into_iter().map(async |(origin, way)| {
             let need = leads_inside(&origin, lookup).await;
-            let need = need.then(|| self.connects(way, &origin));
+            let need = need.then(|| connects(way, &origin));
             (origin, need)
         }));
         let found = found.await;
@@ -181,32 +178,31 @@ impl Ways {
             .chain(asked.map(|(origin, _)| origin.clone()))
             .collect()
     }
-
-    /// What it needs to send a variable there.
-    fn sends(&self, way: &Way, read: &EnvRead) -> Option<Need> {
-        let is_persons = way.named != Named::Text
-            && (way.author == Author::Person || way.own.contains(&read.name));
-        // What is sent as a credential is masked in the whole run, and that tells who guesses a value
-        // that it was guessed. A key can't be guessed, a setting can.
-        let stays_here = way.to.exact().is_some_and(is_loopback) && is_secret_variable(&read.name);
-        if is_persons || stays_here {
-            return None;
-        }
-        let name = read.name.clone();
-        let to = self.shown(&way.to.to_string());
-        Some(need(way, TrustSubject::Variable { name, to }))
-    }
-
-    fn connects(&self, way: &Way, origin: &Origin) -> Need {
-        let origin = self.shown(&origin.to_string());
-        need(way, TrustSubject::Address { origin })
-    }
-
-    fn shown(&self, origin: &str) -> String {
-        self.masker.mask(origin).into_owned()
-    }
 }
 
+/// What it needs to send a variable there.
+fn sends(way: &Way, read: &EnvRead) -> Option<Need> {
+    // Who named the provider does not matter: the config's `env` may have put another variable into
+    // the vendor's own.
+    let is_vendors = way.named != Named::Text && way.own.contains(&read.name);
+    // What is sent as a credential is masked in the whole run, and that tells who guesses a value
+    // that it was guessed. A key can't be guessed, a setting can.
+    let stays_here = way.to.exact().is_some_and(is_loopback) && is_secret_variable(&read.name);
+    if is_vendors || stays_here {
+        return None;
+    }
+    let name = read.name.clone();
+    let to = way.to.to_string();
+    Some(need(way, TrustSubject::Variable { name, to }))
+}
+
+fn connects(way: &Way, origin: &Origin) -> Need {
+    let origin = origin.to_string();
+    need(way, TrustSubject::Address { origin })
+}
+
+/// The address is said as it is, secrets of the config's own and all: it is what a person agrees to.
+/// A variable in it was agreed to be shown before it was read.
 fn need(way: &Way, subject: TrustSubject) -> Need {
     Need::of(TrustRequest {
         subject,

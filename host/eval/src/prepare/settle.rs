@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use runner_config::plan::Plan;
-use runner_gateway::{Lookup, Masker, Origin, SystemLookup};
+use runner_gateway::{Lookup, Origin, SystemLookup};
 
 use super::{Preparation, Targets};
 use crate::plugins::{Noted, PluginSet, Ways, interpreters};
@@ -42,14 +42,14 @@ pub struct Unsettled {
 }
 
 impl Prepared {
-    pub(super) fn new(what: Preparation, targets: Targets, noted: Noted, masker: Masker) -> Self {
+    pub(super) fn new(what: Preparation, targets: Targets, noted: Noted) -> Self {
         let Preparation {
             plan,
             plugins,
             offline,
             ..
         } = &what;
-        let (components, ways) = noted.take(&plan.env_reads, masker);
+        let (components, ways) = noted.take(&plan.env_reads);
         let of_texts = plan.trust_requests.iter().cloned().map(Need::of);
         let needs = of_texts.chain(interpreters(plan, plugins));
         Self {

@@ -8,8 +8,6 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use super::tidy;
-
 /// How many links one path may go through, as in Linux.
 const MOST_LINKS: usize = 40;
 
@@ -82,7 +80,7 @@ pub(super) fn follow(folder: &Path, inner: &Path) -> Leads {
             continue;
         }
         if !walk.at.starts_with(folder) || !walk.enter_link() {
-            return Leads::Outside(rest(walk.at, walk.left));
+            return Leads::Outside(rest(folder, walk.at, walk.left));
         }
     }
     match walk.at.strip_prefix(folder) {
@@ -112,16 +110,18 @@ fn steps(path: &Path) -> impl Iterator<Item = Step> + '_ {
     })
 }
 
-/// The place that `left` leads to from `at`, as it is written.
-fn rest(mut at: PathBuf, left: VecDeque<Step>) -> PathBuf {
+/// The place that `left` leads to from `at`, as it is written: what stands before a `..` may be a
+/// link, but for what is above the folder.
+fn rest(folder: &Path, mut at: PathBuf, left: VecDeque<Step>) -> PathBuf {
     for step in left {
         match step {
             Step::Root => at = PathBuf::from("/"),
+            Step::Up if folder.starts_with(&at) => _ = at.pop(),
             Step::Up => at.push(".."),
             Step::Down(name) => at.push(name),
         }
     }
-    tidy(&at)
+    at
 }
 
 #[cfg(all(test, unix))]
@@ -139,6 +139,7 @@ mod tests {
         std::fs::create_dir_all(folder.join("sub/deep")).unwrap();
         std::fs::create_dir_all(outer.join("there")).unwrap();
         symlink("nothing", outer.join("there/link")).unwrap();
+        let above = outer.parent().unwrap();
         let inside = |path: &str| Leads::Inside(path.into());
         let outside = |path: &str| Leads::Outside(outer.join(path));
         for (name, target, through, expected) in [
@@ -154,7 +155,18 @@ mod tests {
             // What stands after a link goes on from where it leads.
             ("i", "sub/deep", "sub/x", inside("sub/x")),
             ("j", "i/../../..", "j/there", outside("there")),
-            ("k", "d/../project/sub", "k", outside("project/sub")),
+            (
+                "k",
+                "d/../project/sub",
+                "k",
+                outside("there/../project/sub"),
+            ),
+            (
+                "n",
+                "../../x/../y",
+                "n",
+                Leads::Outside(above.join("x/../y")),
+            ),
         ] {
             symlink(target, folder.join(name)).unwrap();
             assert_eq!(follow(&folder, through.as_ref()), expected, "{name}");

@@ -5,7 +5,6 @@ use std::net::IpAddr;
 use std::sync::Mutex;
 
 use async_trait::async_trait;
-use runner_gateway::Secret;
 
 use super::*;
 use crate::trust::{Agreements, Level};
@@ -34,7 +33,7 @@ fn ways(ways: Vec<Way>) -> Ways {
     for way in ways {
         noted.way(way);
     }
-    noted.take(&[], Masker::default()).1
+    noted.take(&[]).1
 }
 
 /// What is needed, in words.
@@ -142,7 +141,7 @@ fn what_texts_of_no_provider_take_may_go_everywhere() {
     noted.way(way("https://api.example", Named::Vendor, &["KEY"]));
     noted.way(way("https://other.example", Named::Text, &[]));
     noted.way(way("http://localhost", Named::Text, &[]));
-    let (_, ways) = noted.take(&[read("KEY"), read("NAME_TOKEN")], Masker::default());
+    let (_, ways) = noted.take(&[read("KEY"), read("NAME_TOKEN")]);
     assert_eq!(
         needs(&ways),
         [
@@ -243,20 +242,4 @@ async fn nothing_waits_for_what_its_name_does_not_hold() {
             ]
         );
     }
-}
-
-#[test]
-fn a_secret_in_an_address_is_not_told() {
-    let noted = Noted::default();
-    noted.way(way(
-        "https://sk-abcdefgh.evil.example",
-        Named::Text,
-        &["AWS"],
-    ));
-    let masker = Masker::new(&[Secret::new("SK-abcdefgh")]);
-    let (_, ways) = noted.take(&[], masker);
-    assert_eq!(
-        needs(&ways),
-        ["send the environment variable AWS to https://[masked].evil.example"]
-    );
 }

@@ -20,7 +20,7 @@ mod links;
 mod read;
 
 use find::matches;
-use links::{Leads, follow};
+pub(crate) use links::{Leads, leads};
 pub use read::{FilesRead, FilesState};
 
 /// The largest file of any kind: tests are held in memory whole.
@@ -100,14 +100,8 @@ impl Files {
                 file.parent().map(Path::to_owned).unwrap_or_default()
             }
         };
-        let (written, path) = (tidy(&folder), tidy(&self.cwd.join(shown)));
-        let folder = real(&folder);
-        let inner = path.strip_prefix(&written);
-        let leads = match inner.or_else(|_| path.strip_prefix(&folder)) {
-            Ok(inner) => follow(&folder, inner),
-            Err(_) => Leads::Outside(path.clone()),
-        };
-        let beyond = match leads {
+        let path = tidy(&self.cwd.join(shown));
+        let beyond = match leads(&folder, &path) {
             Leads::Outside(path) => path,
             Leads::Inside(inner) => {
                 // As written, too: a link called `.env` is one, wherever it leads.
@@ -116,7 +110,7 @@ impl Files {
                 if !is_hidden(&inner) && !name.is_some_and(is_hidden) {
                     return None;
                 }
-                folder.join(inner)
+                real(&tidy(&folder)).join(inner)
             }
         };
         (!is_of_system(&beyond)).then_some(beyond)

@@ -9,6 +9,7 @@
 //! Files for programs hold texts as they are, but for formulas in CSV; files for people (txt,
 //! html, junit.xml) have what could mislead a reader replaced by `visible`, as a terminal has.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, BufWriter};
@@ -180,12 +181,13 @@ impl Output {
     /// The first problem found.
     pub(crate) fn prepare(paths: &[OutputPath], raw_cells: bool) -> Result<Vec<Self>, Failure> {
         let mut outputs: Vec<Self> = Vec::new();
+        let mut named = HashSet::new();
         for path in paths {
             let output = Self {
                 raw_cells,
                 ..Self::at(path.clone())?
             };
-            if outputs.iter().any(|other| other.path() == output.path()) {
+            if !named.insert(&path.path) {
                 return Err(Failure::usage(format!(
                     "{} is named twice as a results file",
                     path.path.display()

@@ -12,6 +12,7 @@ pub(crate) mod http_code;
 pub(crate) mod judges;
 pub(crate) mod lane;
 pub(crate) mod limits;
+pub(crate) mod names;
 pub(crate) mod options;
 pub(crate) mod output_path;
 pub(crate) mod plugins;
@@ -94,41 +95,9 @@ pub(crate) fn program(written: &str) -> Option<&str> {
 pub(crate) const PROGRAM_HELP: &str =
     "write the values into the config or a data file, or code in a language that a plugin runs";
 
-/// Whether a filter names something that has these names: one of them, a group (`x` has `x:…` in
-/// it) or a wildcard (`*`, `x:*`).
-pub(crate) fn names_match(names: &[&str], filter: &str) -> bool {
-    if filter == "*" || names.contains(&filter) {
-        return true;
-    }
-    let group = filter.strip_suffix(":*").unwrap_or(filter);
-    names.iter().any(|name| {
-        name.strip_prefix(group)
-            .is_some_and(|rest| rest.starts_with(':'))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn filters_name_exactly_as_a_group_or_by_wildcard() {
-        let names = ["openai:chat:gpt", "fast"];
-        let cases = [
-            ("fast", true),
-            ("openai:chat:gpt", true),
-            ("openai", true),
-            ("openai:*", true),
-            ("openai:chat:*", true),
-            ("*", true),
-            ("fas", false),
-            ("open", false),
-            ("", false),
-        ];
-        for (filter, expected) in cases {
-            assert_eq!(names_match(&names, filter), expected, "{filter}");
-        }
-    }
 
     #[test]
     fn programs_are_known_with_and_without_a_function() {

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
-use crate::model::{Findings, Origin, Position, TrustRequest, TrustSubject, did_you_mean};
+use crate::model::{Findings, Origin, Position, TrustRequest, TrustSubject};
 use crate::plan::EnvRead;
 use crate::read::entry::Entry;
 use crate::read::node::{Kind, Node};
@@ -345,7 +345,7 @@ impl Declared {
                 );
                 continue;
             }
-            let meant = did_you_mean(name, self.names.iter().map(String::as_str));
+            let meant = findings.did_you_mean(name, self.names.iter().map(String::as_str));
             let help = match meant {
                 Some(meant) => format!("did you mean env.{meant}?"),
                 None => format!(

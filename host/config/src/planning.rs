@@ -3,6 +3,7 @@
 //! Each key is read by its own file under `elements`; here they are put in order: prompts and
 //! providers make the columns, which the filters of tests choose from.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -12,14 +13,15 @@ use crate::elements::code::CodeBook;
 use crate::elements::filter_book::FilterBook;
 use crate::elements::judges::JudgeBook;
 use crate::elements::limits::Groups;
+use crate::elements::names::Names;
 use crate::elements::providers::{self, Listed};
 use crate::elements::tasks::{self, Task};
 use crate::elements::test_case::TestReader;
 use crate::elements::test_sources::{self, Tree};
 use crate::elements::vars::VarCollector;
 use crate::elements::{
-    Document, Reading, default_test, derived_metrics, extensions, last, names_match, options,
-    output_path, prices, prompts, questions, scenarios,
+    Document, Reading, default_test, derived_metrics, extensions, last, options, output_path,
+    prices, prompts, questions, scenarios,
 };
 use crate::filters::Filters;
 use crate::load::{Config, Source};
@@ -397,22 +399,27 @@ fn asked(
 /// Providers by prompts: for each provider, the prompts that it allows.
 fn columns(prompts: &[Arc<Prompt>], listed: &[Listed], findings: &Findings) -> Vec<Arc<Column>> {
     let mut columns: Vec<Arc<Column>> = Vec::new();
-    let is = |prompt: &Prompt, filter: &str| names_match(&prompt.names(), filter);
+    let names = Names::of(prompts.iter().map(|prompt| prompt.names()));
     for Listed {
         provider,
         prompts: filter,
     } in listed
     {
-        for (name, at) in filter.iter().flatten() {
-            if !prompts.iter().any(|prompt| is(prompt, name)) {
-                findings.error(at.clone(), format!("there is no prompt '{name}'"));
-            }
-        }
-        let allowed = prompts.iter().filter(|prompt| match filter {
-            Some(names) => names.iter().any(|(name, _)| is(prompt, name)),
-            None => true,
-        });
+        let allowed: BTreeSet<u32> = match filter {
+            None => names.meant("*"),
+            Some(filter) => filter
+                .iter()
+                .flat_map(|(name, at)| {
+                    let meant = names.meant(name);
+                    if meant.is_empty() {
+                        findings.error(at.clone(), format!("there is no prompt '{name}'"));
+                    }
+                    meant
+                })
+                .collect(),
+        };
         for prompt in allowed {
+            let prompt = &prompts[prompt as usize];
             if columns.len() == MAX_COLUMNS {
                 let message = format!("providers and prompts make more than {MAX_COLUMNS} columns");
                 let help = "run them in parts";

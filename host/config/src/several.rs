@@ -8,7 +8,7 @@
 //! Each config is read by itself with its own file and folder, so that messages name the right
 //! place; here is only what they need from each other.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write as _};
 
 use serde_json::{Map, Value};
@@ -130,12 +130,18 @@ fn added(before: Value, value: Value) -> Value {
         Value::Null => Vec::new(),
         one => vec![one],
     };
+    let said = |item: &Value| {
+        let mut item = item.clone();
+        item.sort_all_objects();
+        Said::of(&item)
+    };
     let mut items = list(before);
-    for item in list(value) {
-        if !items.contains(&item) {
-            items.push(item);
-        }
-    }
+    let mut known: HashSet<Said> = items.iter().map(said).collect();
+    items.extend(
+        list(value)
+            .into_iter()
+            .filter(|item| known.insert(said(item))),
+    );
     Value::Array(items)
 }
 

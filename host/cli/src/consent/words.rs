@@ -61,7 +61,8 @@ fn lines(needs: &[&Need]) -> Vec<String> {
             }
             _ => "",
         };
-        let text = format!("  {}: {}{unwritten}", need.request.at, need.request.subject);
+        let at = need.request.at.named();
+        let text = format!("  {at}: {}{unwritten}", need.request.subject);
         // Two names that differ in what has no width are two names.
         let unseen = |c: char| visible::is_unseen(c) && !c.is_whitespace();
         visible::line(&text).replace(unseen, "\u{fffd}")

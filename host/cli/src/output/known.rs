@@ -20,13 +20,22 @@ mod report;
 
 pub(super) use report::{PAGE_MARK, SUITES_MARK};
 
+/// The largest file that is looked at: what is larger may be a hole without end.
+const MOST_BYTES: u64 = 4 << 30;
+
 /// Whether `file`, which stands at its beginning, holds results of this format, or nothing.
 ///
 /// # Errors
-/// When it can't be read.
+/// When it can't be read, or is too large for that.
 pub(super) fn holds_results(file: &File, format: Format) -> io::Result<bool> {
-    if file.metadata()?.len() == 0 {
-        return Ok(true);
+    match file.metadata()?.len() {
+        0 => return Ok(true),
+        bytes if bytes > MOST_BYTES => {
+            let gib = MOST_BYTES >> 30;
+            let message = format!("what is there is larger than {gib} GiB");
+            return Err(io::Error::other(message));
+        }
+        _ => {}
     }
     match format {
         Format::Json => document::is_document(file),

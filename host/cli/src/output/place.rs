@@ -29,14 +29,9 @@ impl Place {
     /// # Errors
     /// When it can't be written there, or must not.
     pub(super) fn of(path: &OutputPath, format: Format) -> io::Result<Self> {
-        // What the person named means what it means now, links and all.
-        let now;
-        let place = if path.origin == Origin::Person {
-            now = OutputPath::new(path.path.clone(), Origin::Person);
-            &now.place
-        } else {
-            &path.place
-        };
+        let place = path.now().ok_or_else(|| {
+            io::Error::other("what is there belongs to the system and is never written")
+        })?;
         let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };

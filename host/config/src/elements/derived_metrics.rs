@@ -5,6 +5,8 @@
 //! that they read exist is known only at the end, since metrics may be templates and grades name
 //! their own.
 
+use std::collections::HashSet;
+
 use super::{Document, code};
 use crate::plan::{DerivedMetric, DerivedValue, Formula};
 use crate::read::entry::Entry;
@@ -18,6 +20,7 @@ const KNOWN: [&str; 2] = ["name", "value"];
 /// Reads the key of every config; those of several add up.
 pub(crate) fn read(documents: &[Document<'_>]) -> Vec<DerivedMetric> {
     let mut metrics: Vec<DerivedMetric> = Vec::new();
+    let mut names = HashSet::new();
     for document in documents {
         let findings = document.reading.findings;
         let Some(list) = document.root.get("derivedMetrics") else {
@@ -31,7 +34,7 @@ pub(crate) fn read(documents: &[Document<'_>]) -> Vec<DerivedMetric> {
             let Some(metric) = one(&entry, document) else {
                 continue;
             };
-            if metrics.iter().any(|other| other.name == metric.name) {
+            if !names.insert(metric.name.clone()) {
                 let message = format!("there is a derived metric '{}' already", metric.name);
                 findings.error(metric.at, message);
                 continue;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Document, code};
-use crate::model::{Findings, Position, Script, did_you_mean};
+use crate::model::{Findings, Position, Script};
 use crate::template::{Filters, Template};
 
 /// Most characters of a name.
@@ -76,7 +76,7 @@ impl FilterBook {
                 continue;
             }
             let message = format!("there is no filter '{name}'");
-            let help = match did_you_mean(&name, filters.keys().map(String::as_str)) {
+            let help = match findings.did_you_mean(&name, filters.keys().map(String::as_str)) {
                 Some(meant) => format!("did you mean '{meant}'?"),
                 None => format!(
                     "nunjucksFilters: {{ {name}: file://{name}.js }} makes one; text that is not \

@@ -9,11 +9,12 @@
 mod quota;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry as Place;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::options::MAX_CONCURRENCY;
-use crate::model::{Findings, Position, did_you_mean};
+use crate::model::{Findings, Position};
 use crate::plan::{DeclaredLimit, LimitCounts};
 use crate::read::entry::Entry;
 
@@ -23,7 +24,9 @@ pub(crate) const KNOWN: [&str; 3] = ["requests", "tokens", "concurrency"];
 /// The config's groups.
 #[derive(Default)]
 pub(crate) struct Groups {
-    groups: Vec<Group>,
+    all: Vec<Group>,
+    /// Their places by their names.
+    places: HashMap<String, usize>,
     /// Beginnings of the names of limits, each with how many asked for it. No two limits have the
     /// same name, since a name is all that tells them apart in a message.
     owners: RefCell<BTreeMap<String, u64>>,
@@ -41,23 +44,31 @@ impl Groups {
     /// name.
     pub(crate) fn read(roots: &[Entry<'_>], findings: &Findings) -> Self {
         let mut groups: Vec<Group> = Vec::new();
+        let mut places = HashMap::new();
         for entry in roots.iter().filter_map(|root| root.get("limits")) {
             if !entry.is_map() {
                 entry.mismatch(findings, "a map of names to groups of limits");
             }
             for (name, entry) in entry.fields() {
-                groups.retain(|group| group.name != name);
-                groups.push(Group {
+                let group = Group {
                     name: name.to_owned(),
                     at: entry.at(),
                     limits: group(name, &entry, findings),
                     used: Cell::new(false),
-                });
+                };
+                match places.entry(name.to_owned()) {
+                    Place::Occupied(earlier) => groups[*earlier.get()] = group,
+                    Place::Vacant(place) => {
+                        place.insert(groups.len());
+                        groups.push(group);
+                    }
+                }
             }
         }
         let owners = groups.iter().map(|group| (group.name.clone(), 1)).collect();
         Self {
-            groups,
+            all: groups,
+            places,
             owners: RefCell::new(owners),
         }
     }
@@ -77,17 +88,11 @@ impl Groups {
         } else {
             vec![entry.clone()]
         };
-        let mut limits: Vec<Arc<DeclaredLimit>> = Vec::new();
-        for entry in names {
-            let Some(group) = self.named(&entry, findings) else {
-                continue;
-            };
-            // Named twice is held once.
-            let new = |limit: &&Arc<DeclaredLimit>| !limits.iter().any(|l| Arc::ptr_eq(l, limit));
-            let more: Vec<_> = group.limits.iter().filter(new).cloned().collect();
-            limits.extend(more);
-        }
-        limits
+        let groups = names.iter().filter_map(|entry| self.named(entry, findings));
+        // Named twice is held once.
+        let mut held = HashSet::new();
+        let new = groups.filter(|group| held.insert(group.name.as_str()));
+        new.flat_map(|group| group.limits.iter().cloned()).collect()
     }
 
     fn named(&self, entry: &Entry<'_>, findings: &Findings) -> Option<&Group> {
@@ -96,7 +101,7 @@ impl Groups {
             entry.mismatch(findings, wanted);
             return None;
         };
-        let found = self.groups.iter().find(|group| group.name == name);
+        let found = self.places.get(name).map(|place| &self.all[*place]);
         match found {
             Some(group) => group.used.set(true),
             None => self.unknown(name, entry, findings),
@@ -105,17 +110,15 @@ impl Groups {
     }
 
     fn unknown(&self, name: &str, entry: &Entry<'_>, findings: &Findings) {
-        let names = || self.groups.iter().map(|group| group.name.as_str());
-        let help = match did_you_mean(name, names()) {
-            Some(meant) => format!("did you mean '{meant}'?"),
-            None if self.groups.is_empty() => {
-                format!(
-                    "there are none; for example, beside `providers`: limits: {{ {name:?}: {{ requests: 60 per 1m }} }}"
-                )
-            }
-            None => format!("there are: {}", names().collect::<Vec<_>>().join(", ")),
+        let names = || self.all.iter().map(|group| group.name.as_str());
+        let help = match findings.did_you_mean(name, names()) {
+            Some(meant) => Some(format!("did you mean '{meant}'?")),
+            None if self.all.is_empty() => Some(format!(
+                "there are none; for example, beside `providers`: limits: {{ {name:?}: {{ requests: 60 per 1m }} }}"
+            )),
+            None => findings.list_once(names()),
         };
-        findings.error_help(
+        findings.error_perhaps(
             entry.at(),
             format!("there is no group of limits '{name}'"),
             help,
@@ -137,7 +140,7 @@ impl Groups {
 
     /// Warns of groups that no provider names.
     pub(crate) fn warn_unused(&self, findings: &Findings) {
-        for group in self.groups.iter().filter(|group| !group.used.get()) {
+        for group in self.all.iter().filter(|group| !group.used.get()) {
             let help = format!("name it in a provider: limits: {}", group.name);
             findings.warn(
                 group.at.clone(),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::budget;
-use crate::model::{CredentialGrant, Findings, Permissions, Position, TrustRequest, TrustSubject};
+use crate::model::{CredentialGrant, Findings, Permissions, Position};
 use crate::read::entry::Entry;
 use crate::read::files::{Files, unreadable};
 
@@ -105,17 +105,12 @@ fn plugin(
         return None;
     }
     let file = files.absolute(&path);
+    if !files.permit(&files.shown(&path), &source.at(), entry.origin, findings) {
+        return None;
+    }
     if let Some(reason) = unreadable(&file) {
         findings.error(source.at(), format!("'{path}' {reason}"));
         return None;
-    }
-    // It is looked at before it is agreed to, so that one question covers all that it asks for.
-    if let Some(path) = files.beyond(&files.shown(&path), entry.origin) {
-        findings.trust_request(TrustRequest {
-            subject: TrustSubject::Read { path },
-            origin: entry.origin.clone(),
-            at: source.at(),
-        });
     }
     let alias = alias.to_owned();
     Some(PluginEntry {

@@ -17,7 +17,7 @@ use super::providers::{self, Listed};
 use super::questions::{self, Manner};
 use super::test_case::{Draft, TestReader};
 use super::{Document, Reading};
-use crate::model::{Origin, Position, did_you_mean};
+use crate::model::{Origin, Position};
 use crate::plan::{Column, DeclaredLimit, LimitCounts, Provider, QuestionBudget, Test, Tests};
 use crate::read::entry::Entry;
 
@@ -235,11 +235,13 @@ impl Reader<'_> {
             .listed
             .iter()
             .filter_map(|one| one.provider.label.as_deref());
-        let meant = did_you_mean(name, labels);
-        if let Some(meant) = meant.filter(|_| self.reading.catalog.split_provider(name).is_none()) {
+        let findings = self.reading.findings;
+        if self.reading.catalog.split_provider(name).is_none()
+            && let Some(meant) = findings.did_you_mean(name, labels)
+        {
             let message = format!("there is no provider '{name}'");
             let help = format!("did you mean '{meant}'?");
-            self.reading.findings.error_help(entry.at(), message, help);
+            findings.error_help(entry.at(), message, help);
             return None;
         }
         providers::single(entry, self.reading, self.groups)

@@ -1,5 +1,6 @@
 //! One test as written, and what `defaultTest` adds to it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -7,8 +8,9 @@ use serde_json::{Map, Value, json};
 use super::assertions::{AssertionReader, compared, threshold, when};
 use super::code::Use;
 use super::judges::{self, JudgeBook};
+use super::names::Names;
 use super::vars::{VarCollector, VarReader};
-use super::{Reading, code, names_match, providers, test_options};
+use super::{Reading, code, providers, test_options};
 use crate::environment;
 use crate::model::{Position, Script};
 use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Test, Tests};
@@ -127,7 +129,9 @@ pub(crate) struct TestReader<'a> {
     pub(crate) vars: VarReader<'a>,
     assertions: AssertionReader<'a>,
     judges: &'a JudgeBook<'a>,
-    columns: &'a [Arc<Column>],
+    /// The names of every column's provider and prompt.
+    providers: Names<'a>,
+    prompts: Names<'a>,
     /// How often a test runs that doesn't say.
     repeat: u32,
     /// The environment's word for `disableVarExpansion`.
@@ -149,7 +153,8 @@ impl<'a> TestReader<'a> {
             vars,
             assertions,
             judges,
-            columns,
+            providers: Names::of(columns.iter().map(|column| column.provider.names())),
+            prompts: Names::of(columns.iter().map(|column| column.prompt.names())),
             repeat,
             keeps_lists: environment::flag(
                 reading.process,
@@ -359,45 +364,30 @@ impl<'a> TestReader<'a> {
 
     /// The columns that a test's filters leave.
     fn columns(&self, draft: &Draft) -> Option<Vec<u32>> {
-        if draft.providers.is_none() && draft.prompts.is_none() {
-            return None;
-        }
-        let mut wanted = vec![true; self.columns.len()];
-        let mut narrow = |filter: &Option<Filter>,
-                          what: &str,
-                          names: &dyn Fn(&Column) -> [String; 2]| {
-            let Some(filter) = filter else { return };
+        let meant = |filter: &Filter, what: &str, names: &Names<'_>| {
+            let findings = self.reading.findings;
             if filter.is_empty() {
                 let message = format!("names no {what}, so that the test would run nowhere");
-                let findings = self.reading.findings;
                 findings.error_help(draft.at.clone(), message, "leave the list away, or fill it");
             }
-            let names: Vec<[String; 2]> = self.columns.iter().map(|column| names(column)).collect();
-            let is = |names: &[String; 2], name: &str| names_match(&[&names[0], &names[1]], name);
-            for (name, at) in filter {
-                if !names.iter().any(|names| is(names, name)) {
-                    self.reading
-                        .findings
-                        .error(at.clone(), format!("there is no {what} '{name}'"));
+            let one = |(name, at): &(String, Position)| {
+                let meant = names.meant(name);
+                if meant.is_empty() {
+                    findings.error(at.clone(), format!("there is no {what} '{name}'"));
                 }
-            }
-            for (wanted, names) in wanted.iter_mut().zip(&names) {
-                *wanted &= filter.iter().any(|(name, _)| is(names, name));
-            }
+                meant
+            };
+            filter.iter().flat_map(one).collect::<BTreeSet<u32>>()
         };
-        narrow(&draft.providers, "provider", &|column| {
-            column.provider.names().map(str::to_owned)
-        });
-        narrow(&draft.prompts, "prompt", &|column| {
-            column.prompt.names().map(str::to_owned)
-        });
-        Some(
-            (0..)
-                .zip(wanted)
-                .filter(|(_, wanted)| *wanted)
-                .map(|(index, _)| index)
-                .collect(),
-        )
+        let providers = draft.providers.as_ref();
+        let providers = providers.map(|filter| meant(filter, "provider", &self.providers));
+        let prompts = draft.prompts.as_ref();
+        let prompts = prompts.map(|filter| meant(filter, "prompt", &self.prompts));
+        let both = match (providers, prompts) {
+            (Some(providers), Some(prompts)) => &providers & &prompts,
+            (one, other) => one.or(other)?,
+        };
+        Some(both.into_iter().collect())
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde_json::Map;
 
 use super::{Around, Declared, Field, Part, is_variable, may_keep, reads};
-use crate::model::{Findings, LoadError, Position, Problem, Warning, did_you_mean};
+use crate::model::{Findings, LoadError, Position, Problem, Warning};
 use crate::redacted::{HIDDEN, is_secret_variable};
 use crate::template::{Template, tolerates_nothing};
 
@@ -119,7 +119,7 @@ impl Declared {
     }
 
     fn unset(&self, name: &str, at: &Position, findings: &Findings) {
-        let help = match did_you_mean(name, self.names.iter().map(String::as_str)) {
+        let help = match findings.did_you_mean(name, self.names.iter().map(String::as_str)) {
             Some(meant) => format!("did you mean env.{meant}? Otherwise: export {name}=…"),
             None => format!("export {name}=…"),
         };

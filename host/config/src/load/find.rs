@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::LoadRequest;
 use crate::model::{Findings, Origin, Position, Problem};
-use crate::read::files::{Files, FilesRead, has_extension, is_pattern};
+use crate::read::files::{Files, FilesRead, Leads, has_extension, is_pattern, leads};
 
 /// Names that a folder's config may have, in the order of looking.
 pub const DEFAULT_NAMES: [&str; 3] = [
@@ -25,7 +25,7 @@ const PROGRAM_NAMES: [&str; 6] = [
 
 /// The configs' files, in the order named; none only where flags say enough.
 pub(super) fn files(request: &LoadRequest) -> Result<Vec<PathBuf>, Problem> {
-    let in_cwd = |name: &&str| request.cwd.join(name).is_file();
+    let in_cwd = |name: &&str| has(&request.cwd, name);
     if request.config_files.is_empty() {
         return match DEFAULT_NAMES.into_iter().find(in_cwd) {
             Some(name) => Ok(vec![PathBuf::from(name)]),
@@ -56,6 +56,13 @@ pub(super) fn files(request: &LoadRequest) -> Result<Vec<PathBuf>, Problem> {
     Ok(found)
 }
 
+/// Whether a folder has such a config. Where a link leads out of it, who reads it asks first, and
+/// nobody looks whether something is there.
+fn has(folder: &Path, name: &str) -> bool {
+    let path = folder.join(name);
+    matches!(leads(folder, &path), Leads::Outside(_)) || path.is_file()
+}
+
 /// What one `-c` means.
 fn one(named: &Path, request: &LoadRequest) -> Result<Vec<PathBuf>, Problem> {
     if has_extension(named, &["js", "cjs", "mjs", "ts", "cts", "mts"]) {
@@ -63,9 +70,8 @@ fn one(named: &Path, request: &LoadRequest) -> Result<Vec<PathBuf>, Problem> {
     }
     let full = request.cwd.join(named);
     if full.is_dir() {
-        let mut candidates = DEFAULT_NAMES.into_iter().map(|name| named.join(name));
-        let name = candidates.find(|name| request.cwd.join(name).is_file());
-        return name.map(|name| vec![name]).ok_or_else(|| {
+        let name = DEFAULT_NAMES.into_iter().find(|name| has(&full, name));
+        return name.map(|name| vec![named.join(name)]).ok_or_else(|| {
             problem(
                 named.to_owned(),
                 "the folder has no promptfooconfig.yaml",

@@ -5,10 +5,10 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
-use super::{Agreements, Position, TrustRequest};
+use super::{Agreements, Origin, Position, TrustRequest, TrustSubject};
 
 /// Problems beyond this many are counted, not kept: a generated file can hold a million.
 const MAX_KEPT: usize = 100;
@@ -102,12 +102,14 @@ pub(crate) struct Findings {
     unkept_warnings: Cell<usize>,
     /// Whether there is no use in reading on.
     stopped: Cell<bool>,
+    /// How often a name was looked for that could be meant.
+    suggestions: Cell<usize>,
     /// Lists of names that stand in a help already.
     listed: RefCell<BTreeSet<String>>,
     agreements: Agreements,
-    trust_requests: RefCell<Vec<TrustRequest>>,
+    trust_requests: RefCell<Requests>,
     /// Requests to read something that were not granted.
-    withheld: RefCell<Vec<TrustRequest>>,
+    withheld: RefCell<Requests>,
     /// How often that was.
     refusals: Cell<usize>,
 }
@@ -117,7 +119,7 @@ impl Findings {
     pub(crate) fn new(agreements: Agreements, requests: Vec<TrustRequest>) -> Self {
         Self {
             agreements,
-            trust_requests: RefCell::new(requests),
+            trust_requests: RefCell::new(requests.into_iter().collect()),
             ..Self::default()
         }
     }
@@ -198,7 +200,7 @@ impl Findings {
 
     /// Notes something that needs the person's agreement, once for each origin.
     pub(crate) fn trust_request(&self, request: TrustRequest) {
-        add_once(&mut self.trust_requests.borrow_mut(), request);
+        self.trust_requests.borrow_mut().add(request);
     }
 
     /// Whether something may be read now: the request is noted, and agreed to. What may not be read
@@ -207,7 +209,7 @@ impl Findings {
     pub(crate) fn may_read(&self, request: TrustRequest) -> bool {
         let is_agreed = self.agreements.cover(&request);
         if !is_agreed {
-            add_once(&mut self.withheld.borrow_mut(), request.clone());
+            self.withheld.borrow_mut().add(request.clone());
             self.refusals.set(self.refusals.get() + 1);
         }
         self.trust_request(request);
@@ -226,11 +228,28 @@ impl Findings {
 
     /// What was noted so far.
     pub(crate) fn take_trust_requests(&self) -> Vec<TrustRequest> {
-        self.trust_requests.take()
+        self.trust_requests.take().all
     }
 
-    /// The names there are, as a sentence; `None` where a help of this report has the same list.
+    /// The one of `known` that `written` was probably meant to be. Names of which there are as many
+    /// as a config likes are held against each other as often as the report has room for.
+    pub(crate) fn did_you_mean<'a>(
+        &self,
+        written: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Option<&'a str> {
+        let looked_for = self.suggestions.replace(self.suggestions.get() + 1);
+        (looked_for < 2 * MAX_KEPT)
+            .then(|| did_you_mean(written, known))
+            .flatten()
+    }
+
+    /// The names there are, as a sentence; `None` where a help of this report has the same list, or
+    /// the report has no room.
     pub(crate) fn list_once<'a>(&self, names: impl Iterator<Item = &'a str>) -> Option<String> {
+        if self.problems.borrow().len() == MAX_KEPT {
+            return None;
+        }
         let list = format!("there are: {}", names.collect::<Vec<_>>().join(", "));
         let is_new = self.listed.borrow_mut().insert(list.clone());
         is_new.then_some(list)
@@ -239,7 +258,7 @@ impl Findings {
     /// `value` with the warnings, unless a problem was reported or something stayed unknown. What
     /// follows from that is not worth saying, and could tell what it is.
     pub(crate) fn verdict<T>(self, value: T) -> Result<(T, Vec<Warning>), LoadError> {
-        let withheld = self.withheld.into_inner();
+        let withheld = self.withheld.into_inner().all;
         if !withheld.is_empty() {
             return Err(LoadError::NotAgreed(withheld));
         }
@@ -263,11 +282,27 @@ impl Findings {
     }
 }
 
-fn add_once(requests: &mut Vec<TrustRequest>, request: TrustRequest) {
-    let is_known =
-        |known: &TrustRequest| known.subject == request.subject && known.origin == request.origin;
-    if !requests.iter().any(is_known) {
-        requests.push(request);
+/// Requests in the order in which they were made, each once for each origin.
+#[derive(Debug, Default)]
+struct Requests {
+    all: Vec<TrustRequest>,
+    known: HashSet<(TrustSubject, Origin)>,
+}
+
+impl Requests {
+    fn add(&mut self, request: TrustRequest) {
+        let key = (request.subject.clone(), request.origin.clone());
+        if self.known.insert(key) {
+            self.all.push(request);
+        }
+    }
+}
+
+impl FromIterator<TrustRequest> for Requests {
+    fn from_iter<T: IntoIterator<Item = TrustRequest>>(requests: T) -> Self {
+        let mut all = Self::default();
+        requests.into_iter().for_each(|request| all.add(request));
+        all
     }
 }
 

@@ -161,17 +161,6 @@ pub enum Earlier {
     Metric(String),
 }
 
-impl Earlier {
-    /// Whether it means this entry.
-    pub fn means(&self, kind: &str, metric: Option<&str>) -> bool {
-        match self {
-            Self::All => true,
-            Self::Kind(wanted) => wanted == kind,
-            Self::Metric(wanted) => metric == Some(wanted),
-        }
-    }
-}
-
 /// A place in [`Plan::judges`](super::Plan::judges).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JudgeId(pub u32);

@@ -7,15 +7,18 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::model::Origin;
-use crate::read::files::{real, tidy};
+use crate::read::files::{Leads, is_of_system, leads, real, tidy};
 
 /// A file to write results to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputPath {
     /// Its absolute path, as messages call it.
     pub path: PathBuf,
-    /// The same with every link resolved, as far as it exists.
+    /// The same with every link resolved, as far as it exists; of one that a config names, no
+    /// further than to the edge of the config's folder.
     pub place: PathBuf,
+    /// Whether that is beyond the edge, where links are not the config's.
+    is_outside: bool,
     /// Whose word it is.
     pub origin: Origin,
 }
@@ -25,8 +28,36 @@ impl OutputPath {
     pub fn new(path: PathBuf, origin: Origin) -> Self {
         Self {
             place: real(&tidy(&path)),
+            is_outside: false,
             path,
             origin,
+        }
+    }
+
+    /// The absolute `path` that a config names which stands in `folder`. Nothing outside the folder
+    /// is looked at.
+    pub(crate) fn in_folder(path: PathBuf, folder: &Path, origin: Origin) -> Self {
+        let (place, is_outside) = match leads(folder, &path) {
+            Leads::Inside(inner) => (real(&tidy(folder)).join(inner), false),
+            Leads::Outside(place) => (place, true),
+        };
+        Self {
+            path,
+            place,
+            is_outside,
+            origin,
+        }
+    }
+
+    /// The place to write to, without links; `None` where nothing is ever written. What the person
+    /// names means what it means now, and so does what is beyond the edge of a config's folder.
+    pub fn now(&self) -> Option<PathBuf> {
+        match self.origin {
+            Origin::Person => Some(real(&tidy(&self.path))),
+            Origin::Config | Origin::Data(_) if self.is_outside => {
+                Some(real(&self.place)).filter(|place| !is_of_system(place))
+            }
+            Origin::Config | Origin::Data(_) => Some(self.place.clone()),
         }
     }
 
@@ -70,6 +101,9 @@ mod tests {
         symlink(&outer, folder.join("out"))?;
         symlink("real", folder.join("inside"))?;
         symlink("nowhere", folder.join("dangling.txt"))?;
+        symlink("dangling.txt", outer.join("other"))?;
+        symlink("../other", folder.join("other"))?;
+        symlink("../gone", folder.join("gone"))?;
         let cases = [
             ("o.json", true, "config/o.json"),
             ("real/../new/o.json", true, "config/new/o.json"),
@@ -78,20 +112,29 @@ mod tests {
             ("out/config/o.json", false, "config/o.json"),
             ("inside/o.json", false, "config/real/o.json"),
             ("../o.json", false, "o.json"),
+            ("dangling.txt", false, "config/nowhere"),
+            // Whether it is there, and a link, makes no difference.
+            ("other", false, "other"),
+            ("gone", false, "gone"),
         ];
         for (path, stays, place) in cases {
-            let one = OutputPath::new(folder.join(path), Origin::Config);
+            let one = OutputPath::in_folder(folder.join(path), &folder, Origin::Config);
             assert_eq!(one.place, outer.join(place), "{path}");
             assert_eq!(one.stays_below(&folder), stays, "{path}");
         }
         // Also where the folder itself is reached through a link.
         symlink(&folder, outer.join("alias"))?;
         let alias = outer.join("alias");
-        let one = OutputPath::new(alias.join("o.json"), Origin::Config);
+        let one = OutputPath::in_folder(alias.join("o.json"), &alias, Origin::Config);
         assert!(one.stays_below(&alias));
-        // Whether a link that leads nowhere is refused is found by who writes.
-        let one = OutputPath::new(folder.join("dangling.txt"), Origin::Config);
-        assert_eq!(one.place, folder.join("dangling.txt"));
+        // What is written to is known when it is: beyond the edge links are followed then.
+        std::fs::remove_file(outer.join("other"))?;
+        symlink("victim.txt", outer.join("other"))?;
+        let one = OutputPath::in_folder(folder.join("other"), &folder, Origin::Config);
+        assert_eq!(one.now(), Some(outer.join("victim.txt")));
+        std::fs::remove_file(outer.join("other"))?;
+        symlink("/proc/self/comm", outer.join("other"))?;
+        assert_eq!(one.now(), None);
         Ok(())
     }
 }

@@ -24,6 +24,37 @@ fn a_whole_config_becomes_a_plan() {
     assert_eq!(folder.warnings(), Vec::<String>::new());
 }
 
+/// So many of everything that time by the square of it would be longer than a test may take.
+#[test]
+fn many_of_everything_are_read_in_linear_time() {
+    const MANY: usize = 40_000;
+    let each = |line: &dyn Fn(usize) -> String| (0..MANY).map(line).collect::<String>();
+    let groups = format!(
+        "limits:\n{}",
+        each(&|n| format!("  g{n}: {{ concurrency: 2 }}\n"))
+    );
+    let asked = each(&|n| format!("h{n}, "));
+    let wrong = Folder::new(&format!(
+        "prompts: [p]\nproviders: [{{ id: echo, limits: [{asked}] }}]\n{groups}"
+    ));
+    assert_eq!(wrong.problems().len(), 101);
+    let names = each(&|n| format!("g{n}, "));
+    let metrics = each(&|n| format!("  - {{ name: m{n}, value: '1' }}\n"));
+    let prompts = each(&|n| format!("  - {{ raw: 'p{n}', label: l{n} }}\n"));
+    let tests = each(&|n| format!("  - {{ prompts: [l{n}], assert: [] }}\n"));
+    let right = Folder::new(&format!(
+        "providers: [{{ id: echo, limits: [{names}] }}]\nprompts:\n{prompts}tests:\n{tests}\
+         derivedMetrics:\n{metrics}{groups}"
+    ));
+    let plan = right.plan();
+    assert_eq!(plan.case_count(), MANY as u64);
+    assert_eq!(plan.derived_metrics.len(), MANY);
+    assert_eq!(plan.columns[0].provider.limits.len(), MANY);
+    let outside = each(&|n| format!("  - file://../{n}.txt\n"));
+    let outside = Folder::new(&format!("providers: [echo]\nprompts:\n{outside}"));
+    assert_eq!(outside.withheld().len(), MANY);
+}
+
 #[test]
 fn a_flag_replaces_the_description() {
     let mut folder = Folder::new("description: d\nprompts: [p]\nproviders: [echo]");

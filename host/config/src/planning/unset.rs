@@ -9,7 +9,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use crate::model::{Findings, did_you_mean};
+use crate::model::Findings;
 use crate::plan::{CONVERSATION, Column, Prompt, Tests};
 use crate::template::{Piece, Template, pieces, tolerates_nothing, words};
 
@@ -37,7 +37,7 @@ pub(super) fn warn(columns: &[Arc<Column>], tests: &Tests, findings: &Findings) 
             if given || set.contains(name.as_str()) || told.contains(&name) {
                 continue;
             }
-            let help = match did_you_mean(&name, set.iter().copied()) {
+            let help = match findings.did_you_mean(&name, set.iter().copied()) {
                 Some(meant) => format!("did you mean '{{{{{meant}}}}}'?"),
                 None => format!(
                     "set it in `vars`, or write {{{{ {name} | default('') }}}} if it may be missing"

@@ -20,7 +20,8 @@ mod links;
 mod read;
 
 use find::matches;
-use links::{Leads, follow, passes};
+use links::passes;
+pub(crate) use links::{Leads, leads};
 pub use read::{FilesRead, FilesState};
 
 /// The largest file of any kind: tests are held in memory whole.
@@ -102,14 +103,8 @@ impl Files {
                 file.parent().map(Path::to_owned).unwrap_or_default()
             }
         };
-        let (written, path) = (tidy(&folder), tidy(&self.cwd.join(shown)));
-        let folder = real(&folder);
-        let inner = path.strip_prefix(&written);
-        let leads = match inner.or_else(|_| path.strip_prefix(&folder)) {
-            Ok(inner) => follow(&folder, inner),
-            Err(_) => Leads::Outside(path.clone()),
-        };
-        match leads {
+        let path = tidy(&self.cwd.join(shown));
+        match leads(&folder, &path) {
             Leads::Outside(path) => Some(path),
             Leads::Inside(inner) => {
                 // As written, too: a link called `.env` is one, wherever it leads.
@@ -118,7 +113,7 @@ impl Files {
                 if !is_hidden(&inner) && !name.is_some_and(is_hidden) {
                     return None;
                 }
-                Some(folder.join(inner))
+                Some(real(&tidy(&folder)).join(inner))
             }
         }
     }

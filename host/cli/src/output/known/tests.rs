@@ -155,6 +155,16 @@ fn other_tables_and_pages_are_none() {
 }
 
 #[test]
+fn a_hole_without_end_is_not_read() {
+    for format in [Format::Html, Format::Junit, Format::Yaml, Format::Txt] {
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(1 << 40).expect("a hole");
+        let error = holds_results(&file, format).expect_err("it is too large");
+        assert_eq!(error.to_string(), "what is there is larger than 4 GiB");
+    }
+}
+
+#[test]
 fn a_long_line_is_passed_over() {
     let long = "x".repeat(1 << 20);
     let text = YAML.replace("description: x", &format!("description: {long}"));

@@ -5,6 +5,8 @@
 //! Only what stands before counts, so nothing can wait for itself, and the order of the list is
 //! the order of the cascade: cheap ones first.
 
+use std::collections::HashSet;
+
 use crate::model::Findings;
 use crate::plan::{Assertion, Check, Earlier, When};
 use crate::read::entry::Entry;
@@ -44,40 +46,50 @@ pub(super) fn read(entry: &Entry<'_>, findings: &Findings) -> Option<When> {
 
 /// Reports conditions of members of a set that look at nothing.
 pub(super) fn check_members(members: &[Assertion], findings: &Findings) {
-    for (index, assertion) in members.iter().enumerate() {
-        let earlier = members[..index]
-            .iter()
-            .map(|it| (it.written_kind(), it.metric.as_deref()));
-        check_one(assertion, earlier, findings);
+    let mut seen = Seen::default();
+    for assertion in members {
+        seen.check(assertion, findings);
+        seen.add(assertion.written_kind(), assertion.metric.as_deref());
     }
 }
 
 /// Reports conditions in the list of a test that look at nothing.
 pub(crate) fn check(checks: &[Check], findings: &Findings) {
-    for (index, check) in checks.iter().enumerate() {
+    let mut seen = Seen::default();
+    for check in checks {
         if let Check::One(assertion) = check {
-            let earlier = checks[..index]
-                .iter()
-                .map(|it| (it.written_kind(), it.metric()));
-            check_one(assertion, earlier, findings);
+            seen.check(assertion, findings);
         }
+        seen.add(check.written_kind(), check.metric());
     }
 }
 
-fn check_one<'a>(
-    assertion: &Assertion,
-    mut earlier: impl Iterator<Item = (String, Option<&'a str>)>,
-    findings: &Findings,
-) {
-    let Some(when) = &assertion.when else { return };
-    if earlier.any(|(kind, metric)| when.of.means(&kind, metric)) {
-        return;
+/// What stands before an assertion in its list.
+#[derive(Default)]
+struct Seen<'a> {
+    kinds: HashSet<String>,
+    metrics: HashSet<&'a str>,
+}
+
+impl<'a> Seen<'a> {
+    fn add(&mut self, kind: String, metric: Option<&'a str>) {
+        self.kinds.insert(kind);
+        self.metrics.extend(metric);
     }
-    let what = match &when.of {
-        Earlier::All => "there is none".to_owned(),
-        Earlier::Kind(kind) => format!("none is of the type '{kind}'"),
-        Earlier::Metric(metric) => format!("none has the metric '{metric}'"),
-    };
-    let message = format!("`when` looks at the assertions before it in the list, and {what}");
-    findings.error_help(assertion.at.clone(), message, FORMS);
+
+    fn check(&self, assertion: &Assertion, findings: &Findings) {
+        let Some(when) = &assertion.when else { return };
+        let what = match &when.of {
+            Earlier::All if self.kinds.is_empty() => "there is none".to_owned(),
+            Earlier::Kind(kind) if !self.kinds.contains(kind) => {
+                format!("none is of the type '{kind}'")
+            }
+            Earlier::Metric(metric) if !self.metrics.contains(metric.as_str()) => {
+                format!("none has the metric '{metric}'")
+            }
+            Earlier::All | Earlier::Kind(_) | Earlier::Metric(_) => return,
+        };
+        let message = format!("`when` looks at the assertions before it in the list, and {what}");
+        findings.error_help(assertion.at.clone(), message, FORMS);
+    }
 }

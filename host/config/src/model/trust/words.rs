@@ -8,12 +8,27 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use super::{ANY_VARIABLE, Raised, Role, TrustSubject};
-use crate::model::Permissions;
+use crate::model::{Permissions, Position};
 
 /// A name as it is, or in quotes where it holds more than letters, digits and what paths, addresses
 /// and models are written with.
 pub fn named(name: &str) -> String {
     quoted_unless(name, "._-/~+@%:*?[]{}!$^=\\#")
+}
+
+impl Position {
+    /// The same as it displays, but for the file's name, which stands as [`named`].
+    pub fn named(&self) -> String {
+        if self.is_typed() {
+            return self.to_string();
+        }
+        let file = path(&self.file).into();
+        let place = Self {
+            file,
+            ..self.clone()
+        };
+        place.to_string()
+    }
 }
 
 /// A list of keys and values as it is, or in quotes where it holds what could end it.
@@ -249,6 +264,13 @@ mod tests {
             ("a  b\u{3000}c", r"'a \u{20}b\u{3000}c'"),
         ] {
             assert_eq!(named(name), expected);
+            let at = Position {
+                file: name.into(),
+                line: 1,
+                column: 2,
+                key: String::new(),
+            };
+            assert_eq!(at.named(), format!("{expected}:1:2"));
         }
     }
 }

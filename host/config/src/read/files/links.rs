@@ -8,12 +8,14 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
+use super::{real, tidy};
+
 /// How many links one path may go through, as in Linux.
 const MOST_LINKS: usize = 40;
 
 /// Where a path leads.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Leads {
+pub(crate) enum Leads {
     /// To a place in the folder, by a way without links, from there.
     Inside(PathBuf),
     /// Out of it: to this place, if nothing on the way from the edge is a link.
@@ -71,8 +73,20 @@ impl Walk {
     }
 }
 
+/// Where `path` leads, which a text of `folder` names; both are absolute, and `folder` may be reached
+/// through links. A place inside is one below the folder without links.
+pub(crate) fn leads(folder: &Path, path: &Path) -> Leads {
+    let (written, path) = (tidy(folder), tidy(path));
+    let folder = real(&written);
+    let inner = path.strip_prefix(&written);
+    match inner.or_else(|_| path.strip_prefix(&folder)) {
+        Ok(inner) => follow(&folder, inner),
+        Err(_) => Leads::Outside(path),
+    }
+}
+
 /// Follows `inner` from `folder`, an absolute path without links. Neither of them need be there.
-pub(super) fn follow(folder: &Path, inner: &Path) -> Leads {
+fn follow(folder: &Path, inner: &Path) -> Leads {
     let mut walk = Walk::new(folder, inner);
     while walk.step() {
         // What is above the folder is on the way to it.

@@ -334,6 +334,10 @@ fn a_link_that_leads_out_is_asked_for_whether_its_target_is_there_or_not() {
         ),
         ("prompts: ['file://*.txt']", "read the file ~/TARGET"),
         (
+            "prompts: [p]\nplugins: { a: { source: link.wasm } }",
+            "read the file ~/TARGET",
+        ),
+        (
             "prompts: ['file://f*/*/x*']",
             "find out which files match ~/*/x*",
         ),
@@ -354,6 +358,7 @@ fn a_link_that_leads_out_is_asked_for_whether_its_target_is_there_or_not() {
                 ("link.txt", format!("../{target}")),
                 ("link.csv", format!("../{target}")),
                 ("link.js", format!("../{target}")),
+                ("link.wasm", format!("../{target}")),
                 ("folder", "..".to_owned()),
             ] {
                 let link = folder.path().join("evals").join(link);
@@ -419,13 +424,15 @@ fn a_component_outside_the_folder_is_a_file_like_any_other() {
 #[test]
 #[cfg(unix)]
 fn a_config_that_nobody_named_and_that_leads_out_is_asked_for() {
-    let folder = Folder::new("").file("secret.json", r#"{ "auths": 1 }"#);
-    let mut folder = folder.file("evals/x", "");
-    let config = folder.path().join("evals/promptfooconfig.yaml");
-    std::os::unix::fs::symlink("../secret.json", config).expect("a link");
-    folder.configs = vec!["evals".into()];
-    let asked = ["evals/promptfooconfig.yaml: : read the file ~/secret.json"];
-    assert_eq!(folder.withheld(), asked);
-    folder.configs = vec!["evals/promptfooconfig.yaml".into()];
-    assert_eq!(folder.withheld(), [""; 0]);
+    for target in ["secret.json", "nowhere.json"] {
+        let folder = Folder::new("").file("secret.json", r#"{ "auths": 1 }"#);
+        let mut folder = folder.file("evals/x", "");
+        let config = folder.path().join("evals/promptfooconfig.yaml");
+        std::os::unix::fs::symlink(format!("../{target}"), config).expect("a link");
+        folder.configs = vec!["evals".into()];
+        let asked = format!("evals/promptfooconfig.yaml: : read the file ~/{target}");
+        assert_eq!(folder.withheld(), [asked]);
+        folder.configs = vec!["evals/promptfooconfig.yaml".into()];
+        assert_eq!(folder.withheld(), [""; 0]);
+    }
 }

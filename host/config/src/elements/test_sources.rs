@@ -26,6 +26,10 @@ const REMOTE: [&str; 5] = ["huggingface://", "https://", "http://", "az://", "s3
 /// How many files of tests may name each other.
 const MAX_NESTING: usize = 8;
 
+/// How often files of tests may be named: a few that name each other many times are read as often
+/// as the product of all.
+const MAX_NAMED: usize = 100_000;
+
 /// Finds the trees of tests, wherever they stand.
 pub(crate) struct Sources<'a, 'r> {
     reading: Reading<'r>,
@@ -186,6 +190,19 @@ impl Sources<'_, '_> {
         }
     }
 
+    /// Counts a file of tests; whether it may still be read.
+    fn may_read(&self, at: &Position) -> bool {
+        let Reading {
+            files, findings, ..
+        } = self.reading;
+        if files.read.count_source() > MAX_NAMED {
+            let message = format!("files of tests are named more than {MAX_NAMED} times");
+            let help = "what names other files counts them each time that it is named";
+            findings.stop(at.clone(), message, help);
+        }
+        !findings.has_stopped()
+    }
+
     fn test(&mut self, entry: &Entry<'_>, form: Form) {
         (self.each)(Found::Test(entry, form));
     }
@@ -193,6 +210,9 @@ impl Sources<'_, '_> {
     /// The tests that `entry` names by `text`.
     fn named(&mut self, text: &str, entry: &Entry<'_>, extra: &Extra) {
         let (reading, at) = (self.reading, &entry.at());
+        if !self.may_read(at) {
+            return;
+        }
         if let Some(path) = questions::file_named(text) {
             return (self.each)(Found::Questions(path, at, entry.origin));
         }
@@ -221,8 +241,11 @@ impl Sources<'_, '_> {
             }
             Ok(paths) => {
                 self.depth += 1;
-                for path in &paths {
-                    self.file(path, entry, extra);
+                for (place, path) in paths.iter().enumerate() {
+                    // The first is counted.
+                    if place == 0 || self.may_read(at) {
+                        self.file(path, entry, extra);
+                    }
                 }
                 self.depth -= 1;
             }

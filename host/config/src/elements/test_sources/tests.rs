@@ -51,6 +51,22 @@ fn a_list_mixes_files_and_inline_tests() {
 }
 
 #[test]
+fn files_that_name_files_end_however_many_ways_there_are() {
+    let each = |name: &str| format!("- file://{name}\n").repeat(100);
+    let problems = folder("file://a.yaml")
+        .file("a.yaml", each("b.yaml"))
+        .file("b.yaml", each("c.yaml"))
+        .file("c.yaml", each("d.yaml"))
+        .file("d.yaml", "[]")
+        .problems();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(
+        problems[0].contains("files of tests are named more than 100000 times"),
+        "{problems:?}"
+    );
+}
+
+#[test]
 fn a_cell_that_no_prompt_may_hold_is_refused_when_it_is_read() {
     let csv = format!("q\nshort\n{}\n", "x".repeat(17 << 20));
     let problems = folder("file://t.csv").file("t.csv", csv).problems();

@@ -35,6 +35,8 @@ struct Held {
     files: BTreeSet<PathBuf>,
     /// What they hold, each counted once, and what code made.
     bytes: usize,
+    /// How often a source of tests was named.
+    sources: usize,
 }
 
 /// How files are, or were, at one moment.
@@ -76,6 +78,13 @@ impl FilesRead {
         if held.files.insert(path.to_owned()) {
             held.bytes += bytes;
         }
+    }
+
+    /// Counts a source of tests; how often they were named so far.
+    pub(crate) fn count_source(&self) -> usize {
+        let mut held = self.held();
+        held.sources += 1;
+        held.sources
     }
 
     /// What was counted so far.

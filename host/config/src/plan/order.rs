@@ -296,8 +296,8 @@ fn converses_around(test: &Test) -> bool {
 }
 
 fn among(registers: &BTreeSet<Arc<str>>, names: &BTreeSet<String>) -> BTreeSet<Arc<str>> {
-    let read = |register: &&Arc<str>| names.contains(&***register);
-    registers.iter().filter(read).cloned().collect()
+    let register = |name: &String| registers.get(name.as_str()).cloned();
+    names.iter().filter_map(register).collect()
 }
 
 fn names(prepared: &Prepared) -> BTreeSet<String> {

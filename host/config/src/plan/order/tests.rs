@@ -183,3 +183,17 @@ fn what_a_row_stores_is_seen_by_rows_and_not_by_tests_of_the_config() {
         ["0.0 <q,row's q >row's q", "1.0 <q,row's q >", "2.0 <q >",]
     );
 }
+
+#[test]
+fn each_row_may_store_what_it_says_under_a_name_of_its_own() {
+    let row = |number: u32| {
+        format!(
+            "{{\"vars\":{{\"n\":\"{{{{o{number}}}}}\"}},\"options\":{{\"storeOutputAs\":\"o{number}\"}}}}\n"
+        )
+    };
+    let rows: String = (0..100_000).map(row).collect();
+    let config = "providers: [echo]\nprompts: ['{{n}}']\ntests: t.jsonl";
+    let plan = Folder::new(config).file("t.jsonl", rows).plan();
+    let last = plan.cases().last().unwrap();
+    assert_eq!(shown(&last), "99999.0 <o99999,row's o99999 >row's o99999");
+}

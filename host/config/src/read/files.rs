@@ -287,7 +287,7 @@ impl Files {
             };
             may && !is_by_system(path)
         };
-        let found = matches(&full, &may_follow)?;
+        let found = matches(&full, &self.read.looked, &may_follow)?;
         if found.is_empty() && findings.refusals() > refusals {
             return Ok(found);
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use glob::{MatchOptions, Pattern};
 
@@ -11,8 +12,42 @@ use super::{is_hidden, is_pattern};
 /// How many files one pattern may match.
 const MAX_MATCHES: usize = 100_000;
 
-/// How many entries of folders are looked at for one pattern.
-const MAX_SEEN: usize = 1_000_000;
+/// How many entries of folders are looked at for all patterns of a config.
+const MAX_SEEN: usize = 2_000_000;
+
+/// How many links are followed that lie behind others, each counted as often as there are links
+/// before it: what a path costs that goes through all of them.
+const MAX_BEHIND: usize = 100_000;
+
+/// What all searches of a config have looked at.
+#[derive(Debug, Default)]
+pub(super) struct Looked {
+    seen: AtomicUsize,
+    behind: AtomicUsize,
+}
+
+impl Looked {
+    pub(super) fn forget(&self) {
+        self.seen.store(0, Ordering::Relaxed);
+        self.behind.store(0, Ordering::Relaxed);
+    }
+
+    fn entry(&self) -> Result<(), String> {
+        if self.seen.fetch_add(1, Ordering::Relaxed) < MAX_SEEN {
+            return Ok(());
+        }
+        Err(format!(
+            "looks, with the patterns before it, at more than {MAX_SEEN} files"
+        ))
+    }
+
+    fn link(&self, before: usize) -> Result<(), String> {
+        if self.behind.fetch_add(before, Ordering::Relaxed) + before <= MAX_BEHIND {
+            return Ok(());
+        }
+        Err("goes, with the patterns before it, through too many links".to_owned())
+    }
+}
 
 /// How a wildcard matches a name.
 const AS_A_SHELL: MatchOptions = MatchOptions {
@@ -28,6 +63,7 @@ const AS_A_SHELL: MatchOptions = MatchOptions {
 /// them. Links that lead back make many paths of few files, so what is looked at is counted.
 pub(super) fn matches(
     pattern: &Path,
+    looked: &Looked,
     may_follow: &dyn Fn(&Path) -> bool,
 ) -> Result<Vec<PathBuf>, String> {
     let (mut root, mut names) = (PathBuf::new(), Vec::new());
@@ -39,9 +75,12 @@ pub(super) fn matches(
         let name = Pattern::new(name.to_str().ok_or("is not UTF-8")?);
         names.push(name.map_err(|error| format!("is not a pattern: {}", error.msg))?);
     }
+    // Each of several in a row would look at everything once more.
+    names.dedup_by(|next, one| next.as_str() == "**" && one.as_str() == "**");
     let mut search = Search {
         found: BTreeSet::new(),
-        seen: 0,
+        looked,
+        links: 0,
         may_follow,
     };
     search.below(&mut root, &names)?;
@@ -50,8 +89,9 @@ pub(super) fn matches(
 
 struct Search<'a> {
     found: BTreeSet<PathBuf>,
-    /// How many entries of folders were looked at.
-    seen: usize,
+    looked: &'a Looked,
+    /// How many links are on the way to where it is.
+    links: usize,
     may_follow: &'a dyn Fn(&Path) -> bool,
 }
 
@@ -64,14 +104,12 @@ impl Search<'_> {
         if name.as_str() == "**" {
             self.below(folder, rest)?;
         } else if !is_pattern(name.as_str()) {
+            self.looked.entry()?;
             return self.step(folder, name.as_str().as_ref(), rest);
         }
         // A folder that can't be read matches nothing.
         for entry in std::fs::read_dir(&*folder).into_iter().flatten().flatten() {
-            self.seen += 1;
-            if self.seen > MAX_SEEN {
-                return Err(format!("looks at more than {MAX_SEEN} files"));
-            }
+            self.looked.entry()?;
             let own = entry.file_name();
             if name.as_str() == "**" {
                 let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -94,10 +132,16 @@ impl Search<'_> {
             let names = rest.iter().map(Pattern::as_str);
             names.fold(folder.clone(), |path, name| path.join(name))
         };
-        if folder.is_symlink() && !(self.may_follow)(&looked_for()) {
+        let link = usize::from(folder.is_symlink());
+        if link > 0 {
+            self.looked.link(self.links)?;
+        }
+        if link > 0 && !(self.may_follow)(&looked_for()) {
             // Where it leads stays unknown.
         } else if !rest.is_empty() {
+            self.links += link;
             self.below(folder, rest)?;
+            self.links -= link;
         } else if folder.is_file() {
             self.found.insert(folder.clone());
         }

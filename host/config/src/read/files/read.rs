@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use super::{has_extension, matches};
+use super::find::{Looked, matches};
+use super::has_extension;
 
 /// What all files of a config may take in memory. Some are read anew each time that they are
 /// named, and become part of what names them.
@@ -26,6 +27,8 @@ pub struct FilesRead {
     taken: Arc<AtomicUsize>,
     /// What they hold.
     held: Arc<Mutex<Held>>,
+    /// What patterns looked at.
+    pub(super) looked: Arc<Looked>,
 }
 
 /// What makes tests.
@@ -60,6 +63,7 @@ impl FilesRead {
     pub(crate) fn begin(&self) {
         self.taken.store(0, Ordering::Relaxed);
         *self.held() = Held::default();
+        self.looked.forget();
     }
 
     /// Counts memory that a file takes; `false` when all of them took too much.
@@ -122,7 +126,7 @@ impl FilesRead {
         if path.is_dir() {
             // Files in it that change don't change the folder.
             let pattern = path.join("*");
-            let found = matches(&pattern, &|_| true).unwrap_or_default();
+            let found = matches(&pattern, &Looked::default(), &|_| true).unwrap_or_default();
             for file in found.iter().filter(|file| has_extension(file, &["wasm"])) {
                 self.note(file);
             }
@@ -150,7 +154,7 @@ impl FilesState {
     pub fn now(&self) -> Self {
         let files = self.files.keys().map(|path| (path.clone(), stamp(path)));
         let patterns = self.patterns.keys().map(|pattern| {
-            let found = matches(pattern, &|_| true).unwrap_or_default();
+            let found = matches(pattern, &Looked::default(), &|_| true).unwrap_or_default();
             (pattern.clone(), found)
         });
         Self {

@@ -137,6 +137,29 @@ fn links_that_lead_back_end() {
     );
     assert_eq!(
         expand(&("*/".repeat(40) + "*.csv")),
-        Err("looks at more than 1000000 files".to_owned())
+        Err("goes, with the patterns before it, through too many links".to_owned())
     );
+}
+
+#[test]
+fn what_patterns_look_at_is_counted_for_all_of_them() {
+    let (directory, files) = folder();
+    let folder = directory.path().join("evals");
+    std::fs::create_dir_all(folder.join("d/".repeat(50))).unwrap();
+    let findings = Findings::default();
+    let at = Position::default();
+    let expand = |written: &str| files.expand(written, (&at, &Origin::Person, &findings));
+    let none = Err("matches no file".to_owned());
+    // One after the other they are one; apart they multiply the ways to a folder.
+    let again = "**/".repeat(40) + "*.csv";
+    assert!((0..100).all(|_| expand(&again) == none));
+    for number in 0..2000 {
+        std::fs::write(folder.join(number.to_string()), "").unwrap();
+    }
+    let refused = "looks, with the patterns before it, at more than 2000000 files";
+    let refused = Err(refused.to_owned());
+    assert!((0..1000).any(|_| expand("*.csv") == refused));
+    assert_eq!(expand("*.txt"), refused);
+    files.read.begin();
+    assert_eq!(expand("*.txt").map(|found| found.len()), Ok(2));
 }

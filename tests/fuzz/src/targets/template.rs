@@ -73,6 +73,7 @@ pub(super) fn run(input: &[u8]) -> String {
     let scope = Scope {
         variables: vars.as_object().expect("a map"),
         filters: None,
+        allowance: None,
         escape: None,
     };
     let rendered = template.render(scope, &Limits::default());

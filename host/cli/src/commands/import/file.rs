@@ -2,16 +2,18 @@
 //!
 //! The document has its rows in the middle, and what describes them before and behind. So its
 //! head is read first, the rows passed over; then the rows, the head passed over. Neither
-//! reading holds more than one row.
+//! reading holds more than one row, and no row, like all that describes them, may be larger than
+//! [`MAX_PART`].
 
+use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::SystemTime;
 
 use runner_eval::record::CaseRecord;
-use serde::Deserialize;
 use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
@@ -19,6 +21,10 @@ use serde_json::Value;
 
 use super::{Unreadable, row};
 use crate::output::ColumnRecord;
+
+/// Bytes of one row, and of everything before and behind the rows: the most that a row of this
+/// program has.
+const MAX_PART: u64 = 64 << 20;
 
 /// What kind of file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,25 +54,30 @@ pub(super) struct ResultsFile {
     pub(super) config: Value,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Document {
-    #[serde(default)]
-    eval_id: Option<String>,
-    results: Head,
-    #[serde(default)]
+/// What describes the rows, as it is written.
+#[derive(Debug, Default)]
+struct Head {
+    eval_id: Value,
     config: Value,
+    version: Value,
+    timestamp: Value,
+    prompts: Value,
+    stats: Value,
 }
 
-#[derive(Debug, Deserialize)]
-struct Head {
-    version: u64,
-    #[serde(default)]
-    timestamp: Option<String>,
-    #[serde(default)]
-    prompts: Vec<Value>,
-    #[serde(default)]
-    stats: Value,
+impl Head {
+    /// Where a field belongs that stands so many maps above the rows.
+    fn place(&mut self, above: usize, name: &str) -> Option<&mut Value> {
+        Some(match (above, name) {
+            (2, "evalId") => &mut self.eval_id,
+            (2, "config") => &mut self.config,
+            (1, "version") => &mut self.version,
+            (1, "timestamp") => &mut self.timestamp,
+            (1, "prompts") => &mut self.prompts,
+            (1, "stats") => &mut self.stats,
+            _ => return None,
+        })
+    }
 }
 
 impl ResultsFile {
@@ -81,8 +92,8 @@ impl ResultsFile {
             Some("jsonl") => Shape::Lines,
             _ => return Err(Unreadable("it is neither .json nor .jsonl".to_owned())),
         };
-        let file = open(path)?;
-        let metadata = file.get_ref().metadata();
+        let (file, room) = open(path)?;
+        let metadata = file.get_ref().file.metadata();
         let modified = metadata.and_then(|metadata| metadata.modified());
         let mut found = Self {
             path: path.to_owned(),
@@ -98,25 +109,27 @@ impl ResultsFile {
         if shape == Shape::Lines {
             return Ok(found);
         }
-        let document: Document =
-            serde_json::from_reader(file).map_err(|error| Unreadable(error.to_string()))?;
-        let Head {
-            version,
-            timestamp,
-            prompts,
-            stats,
-        } = document.results;
+        let mut head = Head::default();
+        document(file, &room, &mut Wanted::Head(&mut head))?;
+        let Head { version, stats, .. } = head;
         if version != 3 {
             let why = format!("its results have version {version}, and 3 is read");
             return Err(Unreadable(why));
         }
-        found.id = document.eval_id;
-        found.timestamp = timestamp;
-        found.columns = prompts.iter().map(column).collect();
+        let said = |value: Value| value.as_str().map(str::to_owned);
+        found.id = said(head.eval_id);
+        found.timestamp = said(head.timestamp);
+        found.columns = head
+            .prompts
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(column)
+            .collect();
         found.not_run = stats["notRun"].as_u64().unwrap_or(0);
         found.stats = stats;
-        if document.config.is_object() {
-            found.config = document.config;
+        if head.config.is_object() {
+            found.config = head.config;
         }
         Ok(found)
     }
@@ -141,23 +154,15 @@ impl ResultsFile {
             let taken = row::record(value).and_then(&mut *see);
             taken.map_err(|error| Unreadable(format!("result {number}: {error}")))
         };
-        let file = open(&self.path)?;
+        let (file, room) = open(&self.path)?;
         match self.shape {
-            Shape::Document => {
-                let mut reader = serde_json::Deserializer::from_reader(file);
-                let place = Place {
-                    path: &["results", "results"],
-                    see: &mut take,
-                };
-                place
-                    .deserialize(&mut reader)
-                    .map_err(|error| Unreadable(error.to_string()))
-            }
+            Shape::Document => document(file, &room, &mut Wanted::Rows(&mut take)),
             Shape::Lines => {
                 for (idx, line) in file.lines().enumerate() {
                     let at =
                         |why: &dyn fmt::Display| Unreadable(format!("line {}: {why}", idx + 1));
                     let line = line.map_err(|error| at(&error))?;
+                    room.set(MAX_PART);
                     if !line.trim().is_empty() {
                         let value = serde_json::from_str(&line).map_err(|error| at(&error))?;
                         take(value)?;
@@ -169,10 +174,53 @@ impl ResultsFile {
     }
 }
 
-fn open(path: &Path) -> Result<BufReader<File>, Unreadable> {
+/// How many bytes may still be read before the end of a part.
+type Room = Rc<Cell<u64>>;
+
+/// A file that ends with an error where a part of it is too large.
+#[derive(Debug)]
+struct Parts {
+    file: File,
+    room: Room,
+}
+
+impl Read for Parts {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(into)?;
+        let left = self.room.get().checked_sub(read as u64);
+        self.room.set(left.ok_or_else(|| {
+            let max = MAX_PART >> 20;
+            io::Error::other(format!("a part of it is larger than {max} MiB"))
+        })?);
+        Ok(read)
+    }
+}
+
+fn open(path: &Path) -> Result<(BufReader<Parts>, Room), Unreadable> {
     let file = File::open(path);
-    file.map(BufReader::new)
-        .map_err(|error| Unreadable(format!("it can't be read: {error}")))
+    let file = file.map_err(|error| Unreadable(format!("it can't be read: {error}")))?;
+    let room = Room::new(Cell::new(MAX_PART));
+    let parts = Parts {
+        file,
+        room: room.clone(),
+    };
+    Ok((BufReader::new(parts), room))
+}
+
+/// Reads a document for one thing.
+fn document(
+    file: BufReader<Parts>,
+    room: &Room,
+    wanted: &mut Wanted<'_>,
+) -> Result<(), Unreadable> {
+    let mut reader = serde_json::Deserializer::from_reader(file);
+    let place = Place {
+        path: &["results", "results"],
+        room,
+        wanted,
+    };
+    let read = place.deserialize(&mut reader).and_then(|()| reader.end());
+    read.map_err(|error| Unreadable(error.to_string()))
 }
 
 fn column(prompt: &Value) -> ColumnRecord {
@@ -196,13 +244,20 @@ fn column(prompt: &Value) -> ColumnRecord {
     }
 }
 
-/// The list at a path of maps; each of its items is handed over, everything else passed over.
-struct Place<'a> {
-    path: &'a [&'a str],
-    see: &'a mut dyn FnMut(Value) -> Result<(), Unreadable>,
+/// What a document is read for.
+enum Wanted<'a> {
+    Head(&'a mut Head),
+    Rows(&'a mut dyn FnMut(Value) -> Result<(), Unreadable>),
 }
 
-impl<'de> DeserializeSeed<'de> for Place<'_> {
+/// The rows, a list at a path of maps, and what stands beside them.
+struct Place<'a, 'w> {
+    path: &'a [&'static str],
+    room: &'a Room,
+    wanted: &'a mut Wanted<'w>,
+}
+
+impl<'de> DeserializeSeed<'de> for Place<'_, '_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -214,7 +269,7 @@ impl<'de> DeserializeSeed<'de> for Place<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Place<'_> {
+impl<'de> Visitor<'de> for Place<'_, '_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -230,27 +285,49 @@ impl<'de> Visitor<'de> for Place<'_> {
                 "a map where the list of results should be",
             ));
         };
+        let mut is_there = false;
         while let Some(name) = map.next_key::<String>()? {
-            if name == *first {
+            let of_head = match self.wanted {
+                Wanted::Head(head) => head.place(self.path.len(), &name),
+                Wanted::Rows(_) => None,
+            };
+            if let Some(value) = of_head {
+                *value = map.next_value()?;
+            } else if name == *first {
+                is_there = true;
                 map.next_value_seed(Place {
                     path: rest,
-                    see: &mut *self.see,
+                    room: self.room,
+                    wanted: &mut *self.wanted,
                 })?;
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
         }
-        Ok(())
+        if is_there || rest.is_empty() {
+            Ok(())
+        } else {
+            Err(A::Error::missing_field(first))
+        }
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
         if !self.path.is_empty() {
             return Err(A::Error::custom("a list where a map should be"));
         }
-        while let Some(row) = rows.next_element::<Value>()? {
-            (self.see)(row).map_err(A::Error::custom)?;
+        loop {
+            self.room.set(MAX_PART);
+            let more = match self.wanted {
+                Wanted::Head(_) => rows.next_element::<IgnoredAny>()?.map(|_| ()),
+                Wanted::Rows(see) => {
+                    let row = rows.next_element::<Value>()?;
+                    row.map(see).transpose().map_err(A::Error::custom)?
+                }
+            };
+            if more.is_none() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 }
 
@@ -321,5 +398,37 @@ mod tests {
             assert_eq!(error.to_string(), expected, "{content}");
         }
         assert!(rows(Path::new("/nowhere/x.json")).is_err());
+    }
+
+    #[test]
+    fn no_part_may_be_larger_than_a_row_and_all_together_may() {
+        let large = "x".repeat(48 << 20);
+        let row = format!(r#"{{"promptIdx":0,"testIdx":3,"success":true,"error":"{large}"}}"#);
+        let document = |head: &str, row: &str| {
+            format!(
+                r#"{{"config":{{"a":"{head}"}},"results":{{"version":3,"results":[{row},{row}]}}}}"#
+            )
+        };
+        let endless = " ".repeat(65 << 20);
+        let read = |name: &str, content: &str| {
+            let (_keep, path) = file(name, content);
+            rows(&path).map(|rows| rows.len()).map_err(|error| error.0)
+        };
+        assert_eq!(read("a.jsonl", &format!("{row}\n{row}\n")), Ok(2));
+        assert_eq!(read("a.json", &document("", &row)), Ok(2));
+        assert_eq!(
+            read("a.jsonl", &format!("{row}\n{endless}")),
+            Err("line 2: a part of it is larger than 64 MiB".to_owned())
+        );
+        for text in [
+            document(&endless, ""),
+            document("", &format!("{row},\"{endless}\"")),
+        ] {
+            let error = read("a.json", &text).expect_err("a part is too large");
+            assert!(
+                error.starts_with("a part of it is larger than 64 MiB"),
+                "{error}"
+            );
+        }
     }
 }

@@ -42,7 +42,7 @@ mod stack;
 mod wire;
 
 pub use admission::budget::{
-    AccountId, Bill, Budget, Measure, Owner, Price, Said, Statement, Tab, Till, UsedTokens,
+    AccountId, Bill, Budget, BudgetLedger, Measure, Owner, Price, Said, Statement, Tab, UsedTokens,
 };
 pub use admission::lanes::LaneSummary;
 pub use admission::scheduling::Scheduling;

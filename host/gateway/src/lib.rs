@@ -42,7 +42,8 @@ mod stack;
 mod wire;
 
 pub use admission::budget::{
-    AccountId, Bill, Budget, BudgetLedger, Measure, Owner, Price, Said, Statement, Tab, UsedTokens,
+    AccountId, Bill, Budget, BudgetLedger, Measure, Owner, Price, Reservation, Said, Statement,
+    UsedTokens,
 };
 pub use admission::lanes::LaneSummary;
 pub use admission::scheduling::Scheduling;

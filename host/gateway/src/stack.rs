@@ -15,7 +15,7 @@ use self::fault::Fault;
 use self::flight::{Landed, Route};
 use self::ledger::Ledger;
 use self::scope::CallScope;
-use crate::admission::budget::{Claim, Tab};
+use crate::admission::budget::{Claim, Reservation};
 use crate::admission::lanes::{Entrant, LaneSummary, Lanes, Turn};
 use crate::admission::tokens::{self, Guess};
 use crate::exchange::{CacheMode, DEFAULT_TIMEOUT, Exchange, ExchangeError, Reply, Spent};
@@ -144,7 +144,7 @@ impl Gateway {
         scope: &CallScope,
     ) -> Result<Reply, ExchangeError> {
         let ledger = Ledger::open(scope.clock.as_ref());
-        let _visit = scope.tab.as_deref().map(Tab::visit);
+        let _visit = scope.reservation.as_deref().map(Reservation::visit);
         let result = self.0.pass(grants, exchange, scope, &ledger).await;
         let spent = ledger.spent();
         match result {
@@ -233,10 +233,10 @@ impl Stack {
         let Prepared { draft, lane, .. } = passage.prepared;
         let body = draft.body.as_deref().unwrap_or_default();
         let guess = tokens::guess(draft.url.path(), body);
-        let claim = match &passage.scope.tab {
+        let claim = match &passage.scope.reservation {
             // Before the lane: nobody in a queue is held up by one who has no money.
-            Some(tab) => {
-                let reserved = tab.reserve(passage.grants.plugin(), lane, guess);
+            Some(reservation) => {
+                let reserved = reservation.reserve(passage.grants.plugin(), lane, guess);
                 Some(passage.ledger.waiting(reserved).await?)
             }
             None => None,
@@ -324,8 +324,8 @@ fn unsent(turn: &Turn<'_>, why: Refusal, last: Option<Ended>) -> Result<Ended, F
 
 /// Hands what is still owed to the call that has the answer.
 fn owe(passage: &Passage<'_>, claim: Option<Claim>) {
-    if let (Some(tab), Some(claim)) = (&passage.scope.tab, claim) {
-        tab.take(claim);
+    if let (Some(reservation), Some(claim)) = (&passage.scope.reservation, claim) {
+        reservation.take(claim);
     }
 }
 

@@ -65,9 +65,9 @@ impl Stack {
             max_retries: passage.scope.scheduling.max_retries,
             payers: passage
                 .scope
-                .tab
+                .reservation
                 .iter()
-                .flat_map(|tab| tab.accounts())
+                .flat_map(|reservation| reservation.accounts())
                 .copied()
                 .collect(),
         };

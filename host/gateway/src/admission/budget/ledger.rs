@@ -1,8 +1,8 @@
 //! The shell around the accounts: it waits for room, and gives back what nobody settles.
 //!
 //! A [`Claim`] belongs to an exchange and gives back what it reserved, or its place in the line,
-//! when it is dropped, however the exchange ends. A [`Tab`] belongs to a plugin's call and gathers
-//! the claims of its exchanges until the call's cost is known.
+//! when it is dropped, however the exchange ends. A [`Reservation`] belongs to a plugin's call and
+//! gathers the claims of its exchanges until the call's cost is known.
 //!
 //! Whoever waits is woken once, with its decision: after each change the accounts are asked who
 //! may go by now, and nobody else hears of it.
@@ -103,7 +103,7 @@ impl Claim {
             .change(|book| book.accounts.ended(self.id, used));
     }
 
-    /// The exchange has ended. What is left is for the tab of whoever gets the answer.
+    /// The exchange has ended. What is left is for the reservation of whoever gets the answer.
     pub(crate) fn landed(self) -> Option<Self> {
         let is_owed = self.ledger.change(|book| book.accounts.land(self.id));
         is_owed.then_some(self)
@@ -164,7 +164,7 @@ impl Bill {
 
 /// What the exchanges of one call have claimed. Dropping it gives everything back.
 #[derive(Debug)]
-pub struct Tab {
+pub struct Reservation {
     bill: Bill,
     state: Mutex<State>,
 }
@@ -183,8 +183,8 @@ impl State {
     }
 }
 
-impl Tab {
-    /// A call's tab.
+impl Reservation {
+    /// The reservation of a call that this bill pays.
     pub fn new(bill: Bill) -> Self {
         Self {
             bill,
@@ -244,7 +244,7 @@ impl Tab {
 
 /// An exchange that is under way.
 #[derive(Debug)]
-pub(crate) struct Visit<'a>(&'a Tab);
+pub(crate) struct Visit<'a>(&'a Reservation);
 
 impl Drop for Visit<'_> {
     fn drop(&mut self) {
@@ -267,8 +267,8 @@ mod tests {
     use super::super::terms::Measure;
     use super::*;
 
-    fn tab(ledger: &Arc<BudgetLedger>, run: Option<AccountId>) -> Tab {
-        Tab::new(Bill::new(ledger, [run], None, true).expect("it has an account"))
+    fn reservation(ledger: &Arc<BudgetLedger>, run: Option<AccountId>) -> Reservation {
+        Reservation::new(Bill::new(ledger, [run], None, true).expect("it has an account"))
     }
 
     fn dollars(limit: u64) -> (Arc<BudgetLedger>, Option<AccountId>) {
@@ -281,12 +281,12 @@ mod tests {
         (ledger, run)
     }
 
-    async fn exchange(tab: &Tab) -> Claim {
+    async fn exchange(reservation: &Reservation) -> Claim {
         let guess = Guess {
             input: 1,
             output: Some(1),
         };
-        let claim = tab
+        let claim = reservation
             .reserve("acme", &Lane::default(), guess)
             .await
             .expect("granted");
@@ -308,7 +308,7 @@ mod tests {
     #[tokio::test]
     async fn who_waits_for_room_goes_when_a_call_is_settled() {
         let (ledger, run) = dollars(1);
-        let (first, second) = (tab(&ledger, run), tab(&ledger, run));
+        let (first, second) = (reservation(&ledger, run), reservation(&ledger, run));
         first.take(exchange(&first).await);
         let mut waiting = Box::pin(exchange(&second));
         assert!(waiting.as_mut().now_or_never().is_none());
@@ -322,7 +322,7 @@ mod tests {
     #[tokio::test]
     async fn a_call_that_is_dropped_gives_everything_back() {
         let (ledger, run) = dollars(1);
-        let (first, second) = (tab(&ledger, run), tab(&ledger, run));
+        let (first, second) = (reservation(&ledger, run), reservation(&ledger, run));
         first.take(exchange(&first).await);
         let mut waiting = Box::pin(exchange(&second));
         assert!(waiting.as_mut().now_or_never().is_none());
@@ -335,17 +335,17 @@ mod tests {
     #[tokio::test]
     async fn a_call_does_not_stand_in_its_own_way() {
         let (ledger, run) = dollars(1);
-        let tab = tab(&ledger, run);
+        let reservation = reservation(&ledger, run);
         for _ in 0..3 {
-            let _visit = tab.visit();
-            tab.take(exchange(&tab).await);
+            let _visit = reservation.visit();
+            reservation.take(exchange(&reservation).await);
         }
-        let (one, other) = (tab.visit(), tab.visit());
-        tab.take(exchange(&tab).await);
+        let (one, other) = (reservation.visit(), reservation.visit());
+        reservation.take(exchange(&reservation).await);
         drop(one);
-        tab.take(exchange(&tab).await);
+        reservation.take(exchange(&reservation).await);
         drop(other);
-        tab.close(Said::Cost(5));
+        reservation.close(Said::Cost(5));
         assert_eq!(spent(&ledger), 5, "one call, one cost");
     }
 
@@ -376,14 +376,14 @@ mod tests {
     #[tokio::test]
     async fn room_for_one_wakes_one_the_first_and_who_left_passes_it_on() {
         let (ledger, run) = dollars(1);
-        let tabs: Vec<Tab> = (0..9).map(|_| tab(&ledger, run)).collect();
-        let mut claim = Some(exchange(&tabs[0]).await);
+        let reservations: Vec<Reservation> = (0..9).map(|_| reservation(&ledger, run)).collect();
+        let mut claim = Some(exchange(&reservations[0]).await);
         let counted = Arc::new(Wakes::default());
         let waker = Waker::from(counted.clone());
         let mut look = Context::from_waker(&waker);
-        let mut waiting: Vec<_> = tabs[1..]
+        let mut waiting: Vec<_> = reservations[1..]
             .iter()
-            .map(|tab| Box::pin(exchange(tab)))
+            .map(|reservation| Box::pin(exchange(reservation)))
             .collect();
         for waiter in &mut waiting {
             assert!(waiter.as_mut().poll(&mut look).is_pending());

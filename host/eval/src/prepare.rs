@@ -274,7 +274,7 @@ fn gateway(
         private,
         timeout: plan.options.exchange_timeout.unwrap_or(DEFAULT_TIMEOUT),
         seed,
-        tape: exchanges.tape(masker.clone()),
+        cassette: exchanges.cassette(masker.clone()),
         cache: cache.map(|cache| Box::new(cache) as _),
         masker: Some(masker.clone()),
         observer: Box::new(news),

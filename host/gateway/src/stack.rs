@@ -21,7 +21,7 @@ use crate::admission::tokens::{self, Guess};
 use crate::exchange::{CacheMode, DEFAULT_TIMEOUT, Exchange, ExchangeError, Reply, Spent};
 use crate::memory::cache;
 use crate::memory::flights::Flights;
-use crate::memory::remembered::{Cue, NoTape, Remembered, ResponseCache, Tape};
+use crate::memory::remembered::{Cassette, Cue, NoCassette, Remembered, ResponseCache};
 use crate::observer::{Event, Notice, Observer, Unobserved};
 use crate::policy::grants::Grants;
 use crate::policy::masker::Masker;
@@ -52,7 +52,7 @@ pub struct Settings {
     /// Seed of the scheduler: its pauses are drawn from it.
     pub seed: u64,
     /// Records or replays.
-    pub tape: Box<dyn Tape>,
+    pub cassette: Box<dyn Cassette>,
     /// Serves what came before, and makes equal requests at once one. `None`: neither; every
     /// request is sent, so that repeats are independent of each other.
     pub cache: Option<Box<dyn ResponseCache>>,
@@ -70,7 +70,7 @@ impl Default for Settings {
             private: BTreeSet::new(),
             timeout: DEFAULT_TIMEOUT,
             seed: 0,
-            tape: Box::new(NoTape),
+            cassette: Box::new(NoCassette),
             cache: None,
             masker: None,
             observer: Box::new(Unobserved),
@@ -87,7 +87,7 @@ struct Stack {
     clients: Clients,
     private: BTreeSet<Origin>,
     timeout: Duration,
-    tape: Box<dyn Tape>,
+    cassette: Box<dyn Cassette>,
     cache: Option<Box<dyn ResponseCache>>,
     flights: Flights<Route, Landed>,
     bodies: Bodies,
@@ -113,7 +113,7 @@ impl Gateway {
             clients: Clients::new(settings.client),
             private: settings.private,
             timeout: settings.timeout,
-            tape: settings.tape,
+            cassette: settings.cassette,
             cache: settings.cache,
             flights: Flights::default(),
             bodies: Bodies::default(),
@@ -166,7 +166,7 @@ impl Stack {
         exchange.bucket = pool.or(exchange.bucket);
         let budget = exchange.timeout.unwrap_or(self.timeout).min(self.timeout);
         let shared = self.is_shared(&exchange).then(|| exchange.clone());
-        let prepared = if self.tape.is_offline() {
+        let prepared = if self.cassette.is_offline() {
             request::prepare_offline(grants, &self.private, exchange)?
         } else {
             request::prepare(grants, &self.private, exchange)?
@@ -180,9 +180,9 @@ impl Stack {
         };
         let envelope = remember::envelope(&prepared, scope.repeat);
 
-        match self.tape.cue(&envelope, scope.tag) {
+        match self.cassette.cue(&envelope, scope.tag) {
             Cue::Live => {}
-            Cue::Replay(take) => return self.replayed(&passage, take).await,
+            Cue::Replay(interaction) => return self.replayed(&passage, interaction).await,
             Cue::Missing { nearest } => {
                 return Err(Fault::NotRecorded {
                     method: envelope.method,
@@ -196,9 +196,9 @@ impl Stack {
             None => self.alone(&passage).await,
         };
         // What a budget refuses is no exchange: another run may have a larger one.
-        if self.tape.is_recording() && !matches!(result, Err(Fault::OverBudget(_))) {
-            let take = remember::take(self.masker(grants), &result, &ledger.spent());
-            self.tape.record(&envelope, scope.tag, &take);
+        if self.cassette.is_recording() && !matches!(result, Err(Fault::OverBudget(_))) {
+            let interaction = remember::interaction(self.masker(grants), &result, &ledger.spent());
+            self.cassette.record(&envelope, scope.tag, &interaction);
         }
         result
     }
@@ -212,7 +212,7 @@ impl Stack {
     fn is_shared(&self, exchange: &Exchange) -> bool {
         self.cache.is_some()
             && exchange.cache == CacheMode::Auto
-            && !self.tape.is_offline()
+            && !self.cassette.is_offline()
             && cache::is_repeatable(&exchange.method.to_ascii_uppercase())
     }
 

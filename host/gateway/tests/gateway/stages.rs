@@ -1,4 +1,4 @@
-//! Tape, cache, lanes and observer sit where they belong, and see what they may.
+//! Cassette, cache, lanes and observer sit where they belong, and see what they may.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use runner_gateway::{
-    CacheMode, CallScope, Class, ClientSettings, Code, Cue, Ending, Envelope, Event, Exchange,
-    Gateway, Held, Lane, LaneNotice, Notice, Observer, Policy, Remembered, ResponseCache,
-    Scheduling, Settings, Take, Tape,
+    CacheMode, CallScope, Cassette, Class, ClientSettings, Code, Cue, Ending, Envelope, Event,
+    Exchange, Gateway, Held, Interaction, Lane, LaneNotice, Notice, Observer, Policy, Remembered,
+    ResponseCache, Scheduling, Settings,
 };
 use runner_tests::{Answer, Gate, ModelApi};
 
@@ -36,7 +36,7 @@ impl Journal {
     /// Settings whose every stage writes here.
     fn settings(&self, cue: &Cue, hit: Option<&Remembered>) -> Settings {
         Settings {
-            tape: Box::new(JournalTape(self.clone(), cue.clone())),
+            cassette: Box::new(JournalCassette(self.clone(), cue.clone())),
             cache: Some(Box::new(JournalCache::new(self, hit))),
             observer: Box::new(self.clone()),
             ..settings()
@@ -66,9 +66,9 @@ impl Observer for Journal {
     }
 }
 
-struct JournalTape(Journal, Cue);
+struct JournalCassette(Journal, Cue);
 
-impl Tape for JournalTape {
+impl Cassette for JournalCassette {
     fn cue(&self, envelope: &Envelope, tag: u64) -> Cue {
         assert!(!format!("{}{:?}", envelope.url, envelope.headers).contains("key=42"));
         assert_eq!(tag, 7);
@@ -76,8 +76,8 @@ impl Tape for JournalTape {
         self.1.clone()
     }
 
-    fn record(&self, _envelope: &Envelope, _tag: u64, take: &Take) {
-        let Ending::Answered { response, .. } = &take.ending else {
+    fn record(&self, _envelope: &Envelope, _tag: u64, interaction: &Interaction) {
+        let Ending::Answered { response, .. } = &interaction.ending else {
             return self.0.write("record failure");
         };
         assert!(!String::from_utf8_lossy(&response.body).contains(SECRET));
@@ -140,7 +140,7 @@ async fn send(settings: Settings, api: &ModelApi, cache: CacheMode) -> Result<St
 }
 
 fn replay(text: &str) -> Cue {
-    Cue::Replay(Take {
+    Cue::Replay(Interaction {
         ending: Ending::Answered {
             response: remembered(text),
             retry_after: None,

@@ -21,7 +21,7 @@ use crate::admission::tokens::{self, Guess};
 use crate::exchange::{CacheMode, DEFAULT_TIMEOUT, Exchange, ExchangeError, Reply, Spent};
 use crate::memory::cache;
 use crate::memory::flights::Flights;
-use crate::memory::remembered::{Cassette, Cue, NoCassette, Remembered, ResponseCache};
+use crate::memory::remembered::{Cassette, Found, NoCassette, Remembered, ResponseCache};
 use crate::observer::{Event, Notice, Observer, Unobserved};
 use crate::policy::grants::Grants;
 use crate::policy::masker::Masker;
@@ -180,10 +180,10 @@ impl Stack {
         };
         let envelope = remember::envelope(&prepared, scope.repeat);
 
-        match self.cassette.cue(&envelope, scope.tag) {
-            Cue::Live => {}
-            Cue::Replay(interaction) => return self.replayed(&passage, interaction).await,
-            Cue::Missing { nearest } => {
+        match self.cassette.find(&envelope, scope.tag) {
+            Found::Live => {}
+            Found::Replay(interaction) => return self.replayed(&passage, interaction).await,
+            Found::Missing { nearest } => {
                 return Err(Fault::NotRecorded {
                     method: envelope.method,
                     url: envelope.url,

@@ -22,7 +22,7 @@ use runner_store::Digest;
 
 use crate::exchange::Code;
 use crate::memory::cache::{anonymous_key, masked_pairs};
-use crate::memory::remembered::{Cassette, Cue, Ending, Envelope, Interaction, NoCassette};
+use crate::memory::remembered::{Cassette, Ending, Envelope, Found, Interaction, NoCassette};
 use crate::policy::masker::Masker;
 
 mod line;
@@ -201,8 +201,8 @@ struct Recorder {
 }
 
 impl Cassette for Recorder {
-    fn cue(&self, _envelope: &Envelope, _tag: u64) -> Cue {
-        Cue::Live
+    fn find(&self, _envelope: &Envelope, _tag: u64) -> Found {
+        Found::Live
     }
 
     fn record(&self, envelope: &Envelope, tag: u64, interaction: &Interaction) {
@@ -340,11 +340,11 @@ impl Cassette for Player {
         false
     }
 
-    fn cue(&self, envelope: &Envelope, tag: u64) -> Cue {
+    fn find(&self, envelope: &Envelope, tag: u64) -> Found {
         let envelope = anonymous(&self.masker, envelope);
         match self.playback.take(&envelope, tag) {
-            Some(interaction) => Cue::Replay(interaction),
-            None => Cue::Missing {
+            Some(interaction) => Found::Replay(interaction),
+            None => Found::Missing {
                 nearest: self.playback.nearest(&envelope),
             },
         }

@@ -100,9 +100,9 @@ pub enum Ending {
     },
 }
 
-/// What a cassette does with a request.
+/// What a cassette has for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cue {
+pub enum Found {
     /// Go on; the end will be offered to [`Cassette::record`].
     Live,
     /// End like this.
@@ -127,9 +127,9 @@ pub trait Cassette: Send + Sync {
     }
 
     /// Looks a request up.
-    fn cue(&self, envelope: &Envelope, tag: u64) -> Cue;
+    fn find(&self, envelope: &Envelope, tag: u64) -> Found;
 
-    /// Takes how a request with [`Cue::Live`] ended.
+    /// Takes how a request with [`Found::Live`] ended.
     fn record(&self, envelope: &Envelope, tag: u64, interaction: &Interaction);
 }
 
@@ -142,8 +142,8 @@ impl Cassette for NoCassette {
         false
     }
 
-    fn cue(&self, _envelope: &Envelope, _tag: u64) -> Cue {
-        Cue::Live
+    fn find(&self, _envelope: &Envelope, _tag: u64) -> Found {
+        Found::Live
     }
 
     fn record(&self, _envelope: &Envelope, _tag: u64, _interaction: &Interaction) {}

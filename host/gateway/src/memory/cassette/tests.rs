@@ -41,9 +41,9 @@ fn answer(body: &[u8]) -> Interaction {
     }
 }
 
-fn body(cue: Cue) -> Vec<u8> {
-    match cue {
-        Cue::Replay(Interaction {
+fn body(found: Found) -> Vec<u8> {
+    match found {
+        Found::Replay(Interaction {
             ending: Ending::Answered { response, .. },
             ..
         }) => response.body,
@@ -60,7 +60,7 @@ fn file() -> (tempfile::TempDir, PathBuf) {
 fn record(path: &Path, interactions: &[(&str, u64, Interaction)]) {
     let cassette = Exchanges::Record(Recording::create(path).expect("created")).cassette(masker());
     for (body, tag, interaction) in interactions {
-        assert_eq!(cassette.cue(&envelope(body), *tag), Cue::Live);
+        assert_eq!(cassette.find(&envelope(body), *tag), Found::Live);
         cassette.record(&envelope(body), *tag, interaction);
     }
 }
@@ -93,7 +93,7 @@ fn no_secret_is_in_the_file_and_what_was_recorded_comes_back() {
 
     let cassette = player(&path);
     assert!(cassette.is_offline());
-    let Cue::Replay(played) = cassette.cue(&envelope(&request), 1) else {
+    let Found::Replay(played) = cassette.find(&envelope(&request), 1) else {
         panic!("it is there");
     };
     assert_eq!(
@@ -105,7 +105,7 @@ fn no_secret_is_in_the_file_and_what_was_recorded_comes_back() {
         response.headers[0].1 = "[masked]".to_owned();
     }
     assert_eq!(played, expected);
-    let Cue::Replay(played) = cassette.cue(&envelope("other"), 2) else {
+    let Found::Replay(played) = cassette.find(&envelope("other"), 2) else {
         panic!("it is there");
     };
     assert!(matches!(
@@ -130,7 +130,7 @@ fn equal_requests_get_their_own_case_s_answer_then_the_others_in_order_then_the_
     let cassette = player(&path);
     let given: Vec<Vec<u8>> = [2, 1, 3, 2, 9]
         .into_iter()
-        .map(|tag| body(cassette.cue(&envelope("q"), tag)))
+        .map(|tag| body(cassette.find(&envelope("q"), tag)))
         .collect();
     assert_eq!(given, [b"b", b"a", b"c", b"b", b"c"]);
 }
@@ -142,7 +142,7 @@ fn a_request_that_is_not_there_is_told_with_what_comes_nearest() {
         &path,
         &[("say hello", 1, answer(b"a")), ("zzz", 1, answer(b"b"))],
     );
-    let Cue::Missing { nearest } = player(&path).cue(&envelope("say howdy"), 1) else {
+    let Found::Missing { nearest } = player(&path).find(&envelope("say howdy"), 1) else {
         panic!("it is not there");
     };
     assert_eq!(
@@ -158,10 +158,10 @@ fn a_cut_last_line_is_left_out_and_a_foreign_file_is_neither_read_nor_overwritte
     let text = std::fs::read_to_string(&path).expect("read");
     std::fs::write(&path, &text[..text.len() - 9]).expect("written");
     let cassette = player(&path);
-    assert_eq!(body(cassette.cue(&envelope("q"), 1)), b"a");
+    assert_eq!(body(cassette.find(&envelope("q"), 1)), b"a");
     assert!(matches!(
-        cassette.cue(&envelope("r"), 1),
-        Cue::Missing { .. }
+        cassette.find(&envelope("r"), 1),
+        Found::Missing { .. }
     ));
 
     std::fs::write(&path, "results, not a recording\n").expect("written");

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use runner_config::plan::{CaseId, Judges};
-use runner_gateway::{Bill, Grants, Said, Scheduling, Spent, Tab, WorkClock};
+use runner_gateway::{Bill, Grants, Reservation, Said, Scheduling, Spent, WorkClock};
 use runner_sandbox::abi::{self, CallContext};
 use runner_sandbox::{Call, CallLimits, Called};
 use tokio_util::sync::CancellationToken;
@@ -252,7 +252,7 @@ impl CallScope {
             grants: grants.clone(),
             scheduling: scheduling.clone(),
             asks,
-            tab: bill.clone().map(|bill| Arc::new(Tab::new(bill))),
+            reservation: bill.clone().map(|bill| Arc::new(Reservation::new(bill))),
             bill,
             bodies: Arc::default(),
             counts: Counts::default(),

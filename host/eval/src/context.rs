@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use runner_config::plan::{Case, JudgeId};
-use runner_gateway::{Gateway, Masker, Till};
+use runner_gateway::{BudgetLedger, Gateway, Masker};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +34,7 @@ pub(crate) struct RunContext {
     /// When the run began, in milliseconds since 1970: what clocks of code show at first.
     pub(crate) started_at_ms: u64,
     /// What is spent of the budgets.
-    pub(crate) till: Arc<Till>,
+    pub(crate) ledger: Arc<BudgetLedger>,
     /// The way out.
     pub(crate) gateway: Gateway,
     /// Takes every secret of the run out of texts.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use runner_config::plan::Case;
-use runner_store::{Digest, Outcome as StoredOutcome, Row};
+use runner_store::{Digest, Row};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -59,7 +59,7 @@ impl Finished {
     fn new(context: &RunContext, record: CaseRecord, identity: Digest) -> Self {
         let (record, json) = masked(record, &context.masker);
         Self {
-            row: row(&record, identity, json),
+            row: record.to_row(Some(identity), json),
             record: Arc::new(record),
         }
     }
@@ -207,33 +207,4 @@ pub(crate) fn uncompared(
 fn answers(row: &HeldRow) -> Answers {
     let one = |(column, held): (&u32, &Held)| (*column, held.record.clone());
     row.iter().map(one).collect()
-}
-
-/// A record in the words of the store.
-fn row(record: &CaseRecord, identity: Digest, record_json: String) -> Row {
-    let response = record.response.as_ref();
-    Row {
-        test_idx: record.test_idx,
-        prompt_idx: record.prompt_idx,
-        row_id: record.id.clone(),
-        identity: Some(identity),
-        outcome: stored(record.conclusion.outcome()),
-        score: record.conclusion.score(),
-        latency_ms: response.map(|_| record.latency_ms),
-        cost_usd: record.cost,
-        input_tokens: Some(record.token_usage.prompt),
-        output_tokens: Some(record.token_usage.completion),
-        cached: response.is_some_and(|response| response.cached),
-        record_json,
-    }
-}
-
-fn stored(outcome: Outcome) -> StoredOutcome {
-    match outcome {
-        Outcome::Passed => StoredOutcome::Passed,
-        Outcome::Failed => StoredOutcome::Failed,
-        Outcome::Error => StoredOutcome::Error,
-        Outcome::BudgetExceeded => StoredOutcome::BudgetExceeded,
-        Outcome::Cancelled => StoredOutcome::Cancelled,
-    }
 }

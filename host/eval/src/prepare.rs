@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use runner_config::plan::{JudgeId, Plan};
 use runner_gateway::{
-    ClientSettings, DEFAULT_TIMEOUT, DiskCache, Event as Moment, Exchanges, Gateway, LaneNotice,
-    LaneStanding, Masker, Notice, Observer, Origin, Settings, Till,
+    BudgetLedger, ClientSettings, DEFAULT_TIMEOUT, DiskCache, Event as Moment, Exchanges, Gateway,
+    LaneNotice, LaneStanding, Masker, Notice, Observer, Origin, Settings,
 };
 use runner_store::{Cache, NewRun, RunWriter, Store};
 use serde_json::Value;
@@ -111,7 +111,7 @@ struct Targets {
     asked: HashMap<String, Arc<Target>>,
     judges: BTreeMap<JudgeId, Arc<Target>>,
     graders: HashMap<String, Arc<Grader>>,
-    till: Arc<Till>,
+    ledger: Arc<BudgetLedger>,
 }
 
 /// Secrets of a config in all, in bytes; each costs the masker some thousand.
@@ -173,7 +173,7 @@ async fn bind_all(
         asked: targets,
         judges,
         graders,
-        till: budgets.till(),
+        ledger: budgets.ledger(),
     })
 }
 
@@ -218,7 +218,7 @@ impl Settled {
             interpreters: plugins.interpreters().collect(),
             hooks: Hooks::new(plan.extensions.clone()),
             started_at_ms: u64::try_from(head.started_at_ms).unwrap_or_default(),
-            till: targets.till,
+            ledger: targets.ledger,
             gateway: gateway(&plan, private, seed, exchanges, cache, &masker, news),
             masker,
             identities,
@@ -274,7 +274,7 @@ fn gateway(
         private,
         timeout: plan.options.exchange_timeout.unwrap_or(DEFAULT_TIMEOUT),
         seed,
-        tape: exchanges.tape(masker.clone()),
+        cassette: exchanges.cassette(masker.clone()),
         cache: cache.map(|cache| Box::new(cache) as _),
         masker: Some(masker.clone()),
         observer: Box::new(news),

@@ -5,6 +5,7 @@
 //! `provenance`). It is data only: how it came about is `case`'s business.
 
 use runner_config::plan::{Case, CaseId};
+use runner_store::{Digest, Row};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -102,6 +103,25 @@ impl CaseRecord {
             metadata: case.test.metadata.clone(),
             question: None,
             provenance: None,
+        }
+    }
+
+    /// In the words of the store, with its JSON.
+    pub fn to_row(&self, identity: Option<Digest>, record_json: String) -> Row {
+        let response = self.response.as_ref();
+        Row {
+            test_idx: self.test_idx,
+            prompt_idx: self.prompt_idx,
+            row_id: self.id.clone(),
+            identity,
+            outcome: self.conclusion.outcome().into(),
+            score: self.conclusion.score(),
+            latency_ms: response.map(|_| self.latency_ms),
+            cost_usd: self.cost,
+            input_tokens: Some(self.token_usage.prompt),
+            output_tokens: Some(self.token_usage.completion),
+            cached: response.is_some_and(|response| response.cached),
+            record_json,
         }
     }
 

@@ -13,7 +13,7 @@
 //! |---|---|---|
 //! | `policy` | **grant**: the user's word against the plugin's wish; pure, and complete before anything is spent | `grants`, `origin`, `address` |
 //! | | **credential**: named by the plugin, added by the host, bound to its origins; taken out of all that comes back | `secret`, `masker` |
-//! | `memory` | **record/replay** and **cache**: see neither secret nor lane | `remembered`, `tape`, `cache` |
+//! | `memory` | **record/replay** and **cache**: see neither secret nor lane | `remembered`, `cassette`, `cache` |
 //! | | while a request is on its way, its answer is for all who ask the same | `flights` |
 //! | `admission` | **budget**: what may still be spent; reserved before, settled after | `budget`, `tokens` |
 //! | | **lane admission**: who goes when, and whether and when again, is decided by the machine of `runner-scheduler` | `lanes`, `scheduling` |
@@ -42,7 +42,8 @@ mod stack;
 mod wire;
 
 pub use admission::budget::{
-    AccountId, Bill, Budget, Measure, Owner, Price, Said, Statement, Tab, Till, UsedTokens,
+    AccountId, Bill, Budget, BudgetLedger, Measure, Owner, Price, Reservation, Said, Statement,
+    UsedTokens,
 };
 pub use admission::lanes::LaneSummary;
 pub use admission::scheduling::Scheduling;
@@ -52,8 +53,10 @@ pub use exchange::{
 };
 pub use lane::Lane;
 pub use memory::cache::{DiskCache, KEY_VERSION};
-pub use memory::remembered::{Cue, Ending, Envelope, Held, Remembered, ResponseCache, Take, Tape};
-pub use memory::tape::{Exchanges, Playback, Recording, TapeError};
+pub use memory::cassette::{CassetteError, Exchanges, Playback, Recording};
+pub use memory::remembered::{
+    Cassette, Ending, Envelope, Found, Held, Interaction, Remembered, ResponseCache,
+};
 pub use observer::{Event, LaneNotice, LaneStanding, Notice, Observer};
 pub use policy::address::{Place, needs_agreement};
 pub use policy::grants::{Credential, Grants, Refusal};

@@ -2,6 +2,6 @@
 //! at once. Knows neither lanes nor budgets: what is remembered costs nothing.
 
 pub(crate) mod cache;
+pub(crate) mod cassette;
 pub(crate) mod flights;
 pub(crate) mod remembered;
-pub(crate) mod tape;

@@ -15,13 +15,13 @@ use self::fault::Fault;
 use self::flight::{Landed, Route};
 use self::ledger::Ledger;
 use self::scope::CallScope;
-use crate::admission::budget::{Claim, Tab};
+use crate::admission::budget::{Claim, Reservation};
 use crate::admission::lanes::{Entrant, LaneSummary, Lanes, Turn};
 use crate::admission::tokens::{self, Guess};
 use crate::exchange::{CacheMode, DEFAULT_TIMEOUT, Exchange, ExchangeError, Reply, Spent};
 use crate::memory::cache;
 use crate::memory::flights::Flights;
-use crate::memory::remembered::{Cue, NoTape, Remembered, ResponseCache, Tape};
+use crate::memory::remembered::{Cassette, Found, NoCassette, Remembered, ResponseCache};
 use crate::observer::{Event, Notice, Observer, Unobserved};
 use crate::policy::grants::Grants;
 use crate::policy::masker::Masker;
@@ -52,7 +52,7 @@ pub struct Settings {
     /// Seed of the scheduler: its pauses are drawn from it.
     pub seed: u64,
     /// Records or replays.
-    pub tape: Box<dyn Tape>,
+    pub cassette: Box<dyn Cassette>,
     /// Serves what came before, and makes equal requests at once one. `None`: neither; every
     /// request is sent, so that repeats are independent of each other.
     pub cache: Option<Box<dyn ResponseCache>>,
@@ -70,7 +70,7 @@ impl Default for Settings {
             private: BTreeSet::new(),
             timeout: DEFAULT_TIMEOUT,
             seed: 0,
-            tape: Box::new(NoTape),
+            cassette: Box::new(NoCassette),
             cache: None,
             masker: None,
             observer: Box::new(Unobserved),
@@ -87,7 +87,7 @@ struct Stack {
     clients: Clients,
     private: BTreeSet<Origin>,
     timeout: Duration,
-    tape: Box<dyn Tape>,
+    cassette: Box<dyn Cassette>,
     cache: Option<Box<dyn ResponseCache>>,
     flights: Flights<Route, Landed>,
     bodies: Bodies,
@@ -113,7 +113,7 @@ impl Gateway {
             clients: Clients::new(settings.client),
             private: settings.private,
             timeout: settings.timeout,
-            tape: settings.tape,
+            cassette: settings.cassette,
             cache: settings.cache,
             flights: Flights::default(),
             bodies: Bodies::default(),
@@ -144,7 +144,7 @@ impl Gateway {
         scope: &CallScope,
     ) -> Result<Reply, ExchangeError> {
         let ledger = Ledger::open(scope.clock.as_ref());
-        let _visit = scope.tab.as_deref().map(Tab::visit);
+        let _visit = scope.reservation.as_deref().map(Reservation::visit);
         let result = self.0.pass(grants, exchange, scope, &ledger).await;
         let spent = ledger.spent();
         match result {
@@ -166,7 +166,7 @@ impl Stack {
         exchange.bucket = pool.or(exchange.bucket);
         let budget = exchange.timeout.unwrap_or(self.timeout).min(self.timeout);
         let shared = self.is_shared(&exchange).then(|| exchange.clone());
-        let prepared = if self.tape.is_offline() {
+        let prepared = if self.cassette.is_offline() {
             request::prepare_offline(grants, &self.private, exchange)?
         } else {
             request::prepare(grants, &self.private, exchange)?
@@ -180,10 +180,10 @@ impl Stack {
         };
         let envelope = remember::envelope(&prepared, scope.repeat);
 
-        match self.tape.cue(&envelope, scope.tag) {
-            Cue::Live => {}
-            Cue::Replay(take) => return self.replayed(&passage, take).await,
-            Cue::Missing { nearest } => {
+        match self.cassette.find(&envelope, scope.tag) {
+            Found::Live => {}
+            Found::Replay(interaction) => return self.replayed(&passage, interaction).await,
+            Found::Missing { nearest } => {
                 return Err(Fault::NotRecorded {
                     method: envelope.method,
                     url: envelope.url,
@@ -196,9 +196,9 @@ impl Stack {
             None => self.alone(&passage).await,
         };
         // What a budget refuses is no exchange: another run may have a larger one.
-        if self.tape.is_recording() && !matches!(result, Err(Fault::OverBudget(_))) {
-            let take = remember::take(self.masker(grants), &result, &ledger.spent());
-            self.tape.record(&envelope, scope.tag, &take);
+        if self.cassette.is_recording() && !matches!(result, Err(Fault::OverBudget(_))) {
+            let interaction = remember::interaction(self.masker(grants), &result, &ledger.spent());
+            self.cassette.record(&envelope, scope.tag, &interaction);
         }
         result
     }
@@ -212,7 +212,7 @@ impl Stack {
     fn is_shared(&self, exchange: &Exchange) -> bool {
         self.cache.is_some()
             && exchange.cache == CacheMode::Auto
-            && !self.tape.is_offline()
+            && !self.cassette.is_offline()
             && cache::is_repeatable(&exchange.method.to_ascii_uppercase())
     }
 
@@ -233,10 +233,10 @@ impl Stack {
         let Prepared { draft, lane, .. } = passage.prepared;
         let body = draft.body.as_deref().unwrap_or_default();
         let guess = tokens::guess(draft.url.path(), body);
-        let claim = match &passage.scope.tab {
+        let claim = match &passage.scope.reservation {
             // Before the lane: nobody in a queue is held up by one who has no money.
-            Some(tab) => {
-                let reserved = tab.reserve(passage.grants.plugin(), lane, guess);
+            Some(reservation) => {
+                let reserved = reservation.reserve(passage.grants.plugin(), lane, guess);
                 Some(passage.ledger.waiting(reserved).await?)
             }
             None => None,
@@ -324,8 +324,8 @@ fn unsent(turn: &Turn<'_>, why: Refusal, last: Option<Ended>) -> Result<Ended, F
 
 /// Hands what is still owed to the call that has the answer.
 fn owe(passage: &Passage<'_>, claim: Option<Claim>) {
-    if let (Some(tab), Some(claim)) = (&passage.scope.tab, claim) {
-        tab.take(claim);
+    if let (Some(reservation), Some(claim)) = (&passage.scope.reservation, claim) {
+        reservation.take(claim);
     }
 }
 

@@ -16,7 +16,7 @@ use runner_eval::event::Consumer;
 use runner_eval::run::Interrupts;
 use runner_eval::summary::{ColumnHead, Summary};
 use runner_eval::{RunError, RunRequest, Settled};
-use runner_gateway::{Exchanges, Playback, Recording, TapeError};
+use runner_gateway::{CassetteError, Exchanges, Playback, Recording};
 use runner_sandbox::{OnLongCompile, OnUntrustedCode, Options, Sandbox};
 use runner_store::{Store, StoreError};
 use serde_json::{Map, Value};
@@ -169,7 +169,7 @@ fn exchanges(
     goes_on: bool,
     touched: &Touched,
 ) -> Result<(Exchanges, Option<Recording>), Failure> {
-    let failed = |error: TapeError| {
+    let failed = |error: CassetteError| {
         let why = error.source().map(|source| format!(": {source}"));
         Failure::usage(format!("{error}{}", why.unwrap_or_default()))
     };

@@ -13,9 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::Context as _;
 use jiff::Timestamp;
 use runner_eval::record::{CaseRecord, Outcome};
-use runner_store::{
-    NewRun, Outcome as StoredOutcome, Row, RunEnd, RunStatus, RunWriter, Store, StoreError,
-};
+use runner_store::{NewRun, RunEnd, RunStatus, RunWriter, Store, StoreError};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -180,7 +178,8 @@ fn keep(
 fn push(file: &ResultsFile, survey: &Survey, writer: RunWriter) -> anyhow::Result<()> {
     let mut failed = None;
     let read = file.rows(&mut |record: CaseRecord| {
-        let pushed = stored_row(&record).and_then(|row| Ok(writer.push(row)?));
+        let json = serde_json::to_string(&record).map_err(anyhow::Error::new);
+        let pushed = json.and_then(|json| Ok(writer.push(record.to_row(None, json))?));
         pushed.map_err(|error| {
             let why = Unreadable(format!("{error:#}"));
             failed = Some(error);
@@ -269,30 +268,6 @@ fn new_id(path: &Path) -> String {
         "{IMPORTED}{day}-{:02x}{:02x}{:02x}",
         digest[0], digest[1], digest[2]
     )
-}
-
-fn stored_row(record: &CaseRecord) -> anyhow::Result<Row> {
-    let response = record.response.as_ref();
-    Ok(Row {
-        test_idx: record.test_idx,
-        prompt_idx: record.prompt_idx,
-        row_id: record.id.clone(),
-        identity: None,
-        outcome: match record.conclusion.outcome() {
-            Outcome::Passed => StoredOutcome::Passed,
-            Outcome::Failed => StoredOutcome::Failed,
-            Outcome::Error => StoredOutcome::Error,
-            Outcome::BudgetExceeded => StoredOutcome::BudgetExceeded,
-            Outcome::Cancelled => StoredOutcome::Cancelled,
-        },
-        score: record.conclusion.score(),
-        latency_ms: response.map(|_| record.latency_ms),
-        cost_usd: record.cost,
-        input_tokens: Some(record.token_usage.prompt),
-        output_tokens: Some(record.token_usage.completion),
-        cached: response.is_some_and(|response| response.cached),
-        record_json: serde_json::to_string(record)?,
-    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Runs that are kept in a real database, for these tests and those of the commands.
 
 use runner_eval::record::Outcome;
-use runner_store::{NewRun, OpenOptions, Outcome as StoredOutcome, Row, RunEnd, RunStatus};
+use runner_store::{NewRun, OpenOptions, RunEnd, RunStatus};
 use serde_json::json;
 
 use super::*;
@@ -33,7 +33,8 @@ impl Kept {
             seed: 1,
         })?;
         for record in records {
-            writer.push(row(record)?)?;
+            let json = serde_json::to_string(record)?;
+            writer.push(record.to_row(None, json))?;
         }
         let all = records.len() as u64 == total;
         let end = if all { "finished" } else { "interrupted" };
@@ -44,29 +45,6 @@ impl Kept {
         })?;
         Ok(())
     }
-}
-
-fn row(record: &CaseRecord) -> anyhow::Result<Row> {
-    Ok(Row {
-        test_idx: record.test_idx,
-        prompt_idx: record.prompt_idx,
-        row_id: record.id.clone(),
-        identity: None,
-        outcome: match record.conclusion.outcome() {
-            Outcome::Passed => StoredOutcome::Passed,
-            Outcome::Failed => StoredOutcome::Failed,
-            Outcome::Error => StoredOutcome::Error,
-            Outcome::BudgetExceeded => StoredOutcome::BudgetExceeded,
-            Outcome::Cancelled => StoredOutcome::Cancelled,
-        },
-        score: record.conclusion.score(),
-        latency_ms: Some(record.latency_ms),
-        cost_usd: record.cost,
-        input_tokens: None,
-        output_tokens: None,
-        cached: false,
-        record_json: serde_json::to_string(record)?,
-    })
 }
 
 /// A database with one run, `run-1`.

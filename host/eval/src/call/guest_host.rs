@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use runner_config::plan::{CaseId, JudgeId, Judges};
 use runner_gateway::{
-    Bill, CacheMode, CallBodies, Code, Exchange, ExchangeError, Grants, Price, Said, Scheduling,
-    Tab, UsedTokens,
+    Bill, CacheMode, CallBodies, Code, Exchange, ExchangeError, Grants, Price, Reservation, Said,
+    Scheduling, UsedTokens,
 };
 use runner_sandbox::Host;
 use runner_sandbox::abi::{self, CallContext, ErrorCode};
@@ -56,7 +56,7 @@ pub(super) struct GuestHost {
     pub(super) asks: Asks,
     pub(super) bill: Option<Bill>,
     /// What its requests claim, if a budget pays for them.
-    pub(super) tab: Option<Arc<Tab>>,
+    pub(super) reservation: Option<Arc<Reservation>>,
     /// The answers on their way to the guest.
     pub(super) bodies: Arc<CallBodies>,
     pub(super) counts: Counts,
@@ -86,7 +86,7 @@ impl Host for GuestHost {
             repeat: self.scope.repeat_index,
             scheduling: self.scheduling.clone(),
             tag: tag(self.scope.case),
-            tab: self.tab.clone(),
+            reservation: self.reservation.clone(),
             bodies: self.bodies.clone(),
         };
         let _held = self.hold(exchange.body.as_ref().map_or(0, Vec::len)).await;
@@ -336,8 +336,8 @@ impl GuestHost {
 
     /// Settles what the call cost.
     pub(super) fn close(&self, said: Said) {
-        if let Some(tab) = &self.tab {
-            tab.close(said);
+        if let Some(reservation) = &self.reservation {
+            reservation.close(said);
         }
     }
 

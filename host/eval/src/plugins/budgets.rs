@@ -9,14 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use runner_config::plan::{self, Provider};
 use runner_config::{PluginLimits, microusd};
-use runner_gateway::{AccountId, Bill, Budget, Owner, Price, Till};
+use runner_gateway::{AccountId, Bill, Budget, BudgetLedger, Owner, Price};
 
 use super::{LoadedPlugin, Trust};
 
 /// The accounts of a run, opened as they are needed.
 #[derive(Debug)]
 pub(crate) struct Budgets {
-    till: Arc<Till>,
+    ledger: Arc<BudgetLedger>,
     run: Option<AccountId>,
     /// By alias: a plugin may serve many providers, and has one budget.
     plugins: Mutex<BTreeMap<String, Option<AccountId>>>,
@@ -25,17 +25,17 @@ pub(crate) struct Budgets {
 impl Budgets {
     /// Nothing is spent yet.
     pub(crate) fn new(run: plan::Budget) -> Self {
-        let till = Arc::new(Till::default());
+        let ledger = Arc::new(BudgetLedger::default());
         Self {
-            run: till.open(Owner::Run, written(run)),
-            till,
+            run: ledger.open(Owner::Run, written(run)),
+            ledger,
             plugins: Mutex::default(),
         }
     }
 
     /// Where all of them are kept.
-    pub(crate) fn till(&self) -> Arc<Till> {
-        Arc::clone(&self.till)
+    pub(crate) fn ledger(&self) -> Arc<BudgetLedger> {
+        Arc::clone(&self.ledger)
     }
 
     /// Who pays for a provider; to be asked once for each.
@@ -47,10 +47,10 @@ impl Budgets {
     ) -> Option<Bill> {
         let name = provider.label.as_ref().unwrap_or(&provider.id);
         let own = self
-            .till
+            .ledger
             .open(Owner::Provider(name.clone()), written(provider.budget));
         Bill::new(
-            &self.till,
+            &self.ledger,
             [self.run, own, self.plugin(plugin)],
             price,
             true,
@@ -60,7 +60,7 @@ impl Budgets {
     /// Who pays for the requests that a grader sends itself. They have tokens, and no cost:
     /// only a provider's call states one.
     pub(super) fn of_grader(&self, plugin: &LoadedPlugin) -> Option<Bill> {
-        Bill::new(&self.till, [self.run, self.plugin(plugin)], None, false)
+        Bill::new(&self.ledger, [self.run, self.plugin(plugin)], None, false)
     }
 
     fn plugin(&self, plugin: &LoadedPlugin) -> Option<AccountId> {
@@ -69,7 +69,7 @@ impl Budgets {
         };
         let mut plugins = self.plugins.lock().unwrap_or_else(PoisonError::into_inner);
         let open = || {
-            self.till
+            self.ledger
                 .open(Owner::Plugin(plugin.alias.clone()), granted(&entry.limits))
         };
         *plugins.entry(plugin.alias.clone()).or_insert_with(open)
@@ -125,6 +125,6 @@ mod tests {
     fn a_run_without_limits_keeps_no_accounts() {
         let budgets = Budgets::new(plan::Budget::default());
         assert!(budgets.run.is_none());
-        assert!(budgets.till().statements().is_empty());
+        assert!(budgets.ledger().statements().is_empty());
     }
 }

@@ -37,6 +37,18 @@ impl Outcome {
     }
 }
 
+impl From<Outcome> for runner_store::Outcome {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Passed => Self::Passed,
+            Outcome::Failed => Self::Failed,
+            Outcome::Error => Self::Error,
+            Outcome::BudgetExceeded => Self::BudgetExceeded,
+            Outcome::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
 /// How a case ended, with what belongs to that. Exactly one per case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "Stored", from = "Stored")]
@@ -127,41 +139,35 @@ impl Conclusion {
         }
     }
 
-    /// The score of the case, 0 where there is no grade.
-    pub fn score(&self) -> f64 {
+    /// The score, and what there is to say of a case that did not pass.
+    fn parts(&self) -> (f64, Option<&NotPassed>) {
         match self {
-            Self::Passed { score } => *score,
+            Self::Passed { score } => (*score, None),
             Self::Failed(what)
             | Self::Error(what)
             | Self::BudgetExceeded(what)
-            | Self::Cancelled(what) => what.score,
+            | Self::Cancelled(what) => (what.score, Some(what)),
         }
+    }
+
+    /// The score of the case, 0 where there is no grade.
+    pub fn score(&self) -> f64 {
+        self.parts().0
     }
 
     /// Whether it is what the assertions said.
     pub(crate) fn is_graded(&self) -> bool {
-        self.outcome() == Outcome::Passed
-            || matches!(self, Self::Failed(NotPassed { code: None, .. }))
-    }
-
-    fn not_passed(&self) -> Option<&NotPassed> {
-        match self {
-            Self::Passed { .. } => None,
-            Self::Failed(what)
-            | Self::Error(what)
-            | Self::BudgetExceeded(what)
-            | Self::Cancelled(what) => Some(what),
-        }
+        matches!(self.outcome(), Outcome::Passed | Outcome::Failed) && self.code().is_none()
     }
 
     /// Why the case did not pass.
     pub fn error(&self) -> Option<&str> {
-        self.not_passed()?.error.as_deref()
+        self.parts().1?.error.as_deref()
     }
 
     /// The code of what went wrong, where it has one.
     pub fn code(&self) -> Option<&FailureCode> {
-        self.not_passed()?.code.as_ref()
+        self.parts().1?.code.as_ref()
     }
 }
 
@@ -183,25 +189,18 @@ struct Stored {
 
 impl From<Conclusion> for Stored {
     fn from(conclusion: Conclusion) -> Self {
+        let (score, what) = conclusion.parts();
         let outcome = conclusion.outcome();
-        let (failure_reason, what) = match conclusion {
-            Conclusion::Passed { score } => (
-                0,
-                NotPassed {
-                    score,
-                    ..NotPassed::default()
-                },
-            ),
-            Conclusion::Failed(what) => (1, what),
-            Conclusion::Error(what)
-            | Conclusion::BudgetExceeded(what)
-            | Conclusion::Cancelled(what) => (2, what),
+        let failure_reason = match outcome {
+            Outcome::Passed => 0,
+            Outcome::Failed => 1,
+            Outcome::Error | Outcome::BudgetExceeded | Outcome::Cancelled => 2,
         };
         Self {
-            score: what.score,
-            success: failure_reason == 0,
-            error: what.error,
-            error_code: what.code,
+            score,
+            success: outcome == Outcome::Passed,
+            error: what.and_then(|it| it.error.clone()),
+            error_code: what.and_then(|it| it.code.clone()),
             failure_reason,
             outcome,
         }

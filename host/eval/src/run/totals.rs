@@ -72,7 +72,7 @@ impl Totals {
             throttled: sum(|metrics| metrics.rate_limit_hits),
             retries: sum(|metrics| metrics.retried_requests),
             lanes,
-            budgets: context.till.statements(),
+            budgets: context.ledger.statements(),
         };
         mask_summary(&mut summary, &context.masker);
         summary

@@ -32,18 +32,18 @@
 //! Where a budget limits dollars and nobody says what calls of a lane cost, the first call shows
 //! that, and the others are refused: a bound that nothing counts against would be none.
 //!
-//! Nothing here waits or knows the time: `till` does. Why not the scheduler's declared limits:
+//! Nothing here waits or knows the time: `ledger` does. Why not the scheduler's declared limits:
 //! those refill, so a call that does not fit waits; a budget doesn't, and refuses.
 
 mod accounts;
 mod estimate;
+mod ledger;
 mod price;
 mod terms;
-mod till;
 
 pub(crate) use estimate::Used;
+pub(crate) use ledger::Claim;
+pub use ledger::{Bill, BudgetLedger, Reservation};
 pub use price::{Price, UsedTokens};
 pub(crate) use terms::Exceeded;
 pub use terms::{AccountId, Budget, Measure, Owner, Said, Statement};
-pub(crate) use till::Claim;
-pub use till::{Bill, Tab, Till};

@@ -3,7 +3,7 @@
 //!
 //! Both see a request without its credential (a fingerprint stands for it) and a response
 //! after masking. Both stand above the lanes: what is remembered costs no quota. The traits
-//! are here so that the stack can be tested without files; `cache` and `tape` are what a run
+//! are here so that the stack can be tested without files; `cache` and `cassette` are what a run
 //! uses. That equal requests at once become one is neither's business: see `flights`.
 
 use std::fmt;
@@ -68,7 +68,7 @@ pub struct Held {
 
 /// An exchange from its end, as a recording has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Take {
+pub struct Interaction {
     /// How it ended.
     pub ending: Ending,
     /// Attempts that it took.
@@ -100,14 +100,14 @@ pub enum Ending {
     },
 }
 
-/// What a tape does with a request.
+/// What a cassette has for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cue {
-    /// Go on; the end will be offered to [`Tape::record`].
+pub enum Found {
+    /// Go on; the end will be offered to [`Cassette::record`].
     Live,
     /// End like this.
-    Replay(Take),
-    /// The tape only replays and does not have it: an error.
+    Replay(Interaction),
+    /// The cassette only replays and does not have it: an error.
     Missing {
         /// What it has that comes nearest, to follow "is not in the recording"; may be empty.
         nearest: String,
@@ -115,7 +115,7 @@ pub enum Cue {
 }
 
 /// Records exchanges, or replays recorded ones. `tag` is that of the call's scope.
-pub trait Tape: Send + Sync {
+pub trait Cassette: Send + Sync {
     /// Whether no request ever leaves, so that no credential needs a value.
     fn is_offline(&self) -> bool {
         false
@@ -127,26 +127,26 @@ pub trait Tape: Send + Sync {
     }
 
     /// Looks a request up.
-    fn cue(&self, envelope: &Envelope, tag: u64) -> Cue;
+    fn find(&self, envelope: &Envelope, tag: u64) -> Found;
 
-    /// Takes how a request with [`Cue::Live`] ended.
-    fn record(&self, envelope: &Envelope, tag: u64, take: &Take);
+    /// Takes how a request with [`Found::Live`] ended.
+    fn record(&self, envelope: &Envelope, tag: u64, interaction: &Interaction);
 }
 
 /// Neither records nor replays.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct NoTape;
+pub(crate) struct NoCassette;
 
-impl Tape for NoTape {
+impl Cassette for NoCassette {
     fn is_recording(&self) -> bool {
         false
     }
 
-    fn cue(&self, _envelope: &Envelope, _tag: u64) -> Cue {
-        Cue::Live
+    fn find(&self, _envelope: &Envelope, _tag: u64) -> Found {
+        Found::Live
     }
 
-    fn record(&self, _envelope: &Envelope, _tag: u64, _take: &Take) {}
+    fn record(&self, _envelope: &Envelope, _tag: u64, _interaction: &Interaction) {}
 }
 
 /// Keeps responses by the digest of their request.

@@ -2,7 +2,7 @@
 
 use super::fault::Fault;
 use crate::exchange::{Reply, Spent};
-use crate::memory::remembered::{Ending, Envelope, Remembered, Take};
+use crate::memory::remembered::{Ending, Envelope, Interaction, Remembered};
 use crate::policy::masker::Masker;
 use crate::wire::request::{Draft, Prepared, pairs};
 
@@ -25,7 +25,11 @@ pub(super) fn envelope(prepared: &Prepared<'_>, repeat: u32) -> Envelope {
 }
 
 /// What a recording keeps of an end.
-pub(super) fn take(masker: &Masker, result: &Result<Reply, Fault>, spent: &Spent) -> Take {
+pub(super) fn interaction(
+    masker: &Masker,
+    result: &Result<Reply, Fault>,
+    spent: &Spent,
+) -> Interaction {
     let ending = match result {
         Ok(reply) => Ending::Answered {
             response: Remembered {
@@ -42,7 +46,7 @@ pub(super) fn take(masker: &Masker, result: &Result<Reply, Fault>, spent: &Spent
             message: masker.mask(&fault.to_string()).into_owned(),
         },
     };
-    Take {
+    Interaction {
         ending,
         attempts: spent.attempts,
         latency: spent.worked + spent.past_latency,

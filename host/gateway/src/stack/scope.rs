@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::admission::budget::Tab;
+use crate::admission::budget::Reservation;
 use crate::admission::scheduling::Scheduling;
 use crate::clock::WorkClock;
 use crate::wire::bodies::CallBodies;
@@ -20,7 +20,7 @@ pub struct CallScope {
     /// requests of a recording are told apart by it.
     pub tag: u64,
     /// Whose budgets pay; `None`: nothing is limited.
-    pub tab: Option<Arc<Tab>>,
+    pub reservation: Option<Arc<Reservation>>,
     /// Counts the answers that the call holds.
     pub bodies: Arc<CallBodies>,
 }

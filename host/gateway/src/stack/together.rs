@@ -16,7 +16,7 @@ use crate::admission::budget::Claim;
 use crate::exchange::{Exchange, Reply};
 use crate::memory::cache;
 use crate::memory::flights::Seat;
-use crate::memory::remembered::{Ending, Envelope, Held, Take};
+use crate::memory::remembered::{Ending, Envelope, Held, Interaction};
 use crate::observer::Event;
 use crate::policy::grants::Grants;
 use crate::wire::bodies::Space;
@@ -65,9 +65,9 @@ impl Stack {
             max_retries: passage.scope.scheduling.max_retries,
             payers: passage
                 .scope
-                .tab
+                .reservation
                 .iter()
-                .flat_map(|tab| tab.accounts())
+                .flat_map(|reservation| reservation.accounts())
                 .copied()
                 .collect(),
         };
@@ -210,13 +210,19 @@ impl Stack {
     }
 
     /// The end that a recording has.
-    pub(super) async fn replayed(&self, passage: &Passage<'_>, take: Take) -> Result<Reply, Fault> {
-        if let Ending::Answered { response, .. } = &take.ending {
+    pub(super) async fn replayed(
+        &self,
+        passage: &Passage<'_>,
+        interaction: Interaction,
+    ) -> Result<Reply, Fault> {
+        if let Ending::Answered { response, .. } = &interaction.ending {
             self.keep(passage, None, response.body.len()).await?;
         }
         self.tell(passage, Event::Remembered);
-        passage.ledger.remember(take.latency, take.attempts);
-        match take.ending {
+        passage
+            .ledger
+            .remember(interaction.latency, interaction.attempts);
+        match interaction.ending {
             Ending::Answered {
                 response,
                 retry_after,

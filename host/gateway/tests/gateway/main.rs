@@ -2,7 +2,7 @@
 //!
 //! Each file holds one promise: `reach` that nobody gets further than granted, `secrets`
 //! that no secret comes back, `sizes` that memory has its bound, `attempts` what is tried again and how long, `stages` that
-//! tape, cache, lanes and observer sit where they belong, `lanes` that the scheduler is told
+//! cassette, cache, lanes and observer sit where they belong, `lanes` that the scheduler is told
 //! what servers say and has its way.
 
 mod attempts;

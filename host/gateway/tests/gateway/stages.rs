@@ -1,4 +1,4 @@
-//! Tape, cache, lanes and observer sit where they belong, and see what they may.
+//! Cassette, cache, lanes and observer sit where they belong, and see what they may.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use runner_gateway::{
-    CacheMode, CallScope, Class, ClientSettings, Code, Cue, Ending, Envelope, Event, Exchange,
-    Gateway, Held, Lane, LaneNotice, Notice, Observer, Policy, Remembered, ResponseCache,
-    Scheduling, Settings, Take, Tape,
+    CacheMode, CallScope, Cassette, Class, ClientSettings, Code, Ending, Envelope, Event, Exchange,
+    Found, Gateway, Held, Interaction, Lane, LaneNotice, Notice, Observer, Policy, Remembered,
+    ResponseCache, Scheduling, Settings,
 };
 use runner_tests::{Answer, Gate, ModelApi};
 
@@ -34,9 +34,9 @@ impl Journal {
     }
 
     /// Settings whose every stage writes here.
-    fn settings(&self, cue: &Cue, hit: Option<&Remembered>) -> Settings {
+    fn settings(&self, found: &Found, hit: Option<&Remembered>) -> Settings {
         Settings {
-            tape: Box::new(JournalTape(self.clone(), cue.clone())),
+            cassette: Box::new(JournalCassette(self.clone(), found.clone())),
             cache: Some(Box::new(JournalCache::new(self, hit))),
             observer: Box::new(self.clone()),
             ..settings()
@@ -66,18 +66,18 @@ impl Observer for Journal {
     }
 }
 
-struct JournalTape(Journal, Cue);
+struct JournalCassette(Journal, Found);
 
-impl Tape for JournalTape {
-    fn cue(&self, envelope: &Envelope, tag: u64) -> Cue {
+impl Cassette for JournalCassette {
+    fn find(&self, envelope: &Envelope, tag: u64) -> Found {
         assert!(!format!("{}{:?}", envelope.url, envelope.headers).contains("key=42"));
         assert_eq!(tag, 7);
-        self.0.write("cue");
+        self.0.write("find");
         self.1.clone()
     }
 
-    fn record(&self, _envelope: &Envelope, _tag: u64, take: &Take) {
-        let Ending::Answered { response, .. } = &take.ending else {
+    fn record(&self, _envelope: &Envelope, _tag: u64, interaction: &Interaction) {
+        let Ending::Answered { response, .. } = &interaction.ending else {
             return self.0.write("record failure");
         };
         assert!(!String::from_utf8_lossy(&response.body).contains(SECRET));
@@ -139,8 +139,8 @@ async fn send(settings: Settings, api: &ModelApi, cache: CacheMode) -> Result<St
         .map_err(|error| error.code)
 }
 
-fn replay(text: &str) -> Cue {
-    Cue::Replay(Take {
+fn replay(text: &str) -> Found {
+    Found::Replay(Interaction {
         ending: Ending::Answered {
             response: remembered(text),
             retry_after: None,
@@ -167,7 +167,7 @@ async fn a_live_request_passes_the_stages_in_order_and_pauses_without_a_slot() {
         Answer::raw(format!("echo {SECRET}")),
     ]);
     let journal = Journal::default();
-    let settings = journal.settings(&Cue::Live, None);
+    let settings = journal.settings(&Found::Live, None);
     assert_eq!(
         send(settings, &api, CacheMode::Auto).await,
         Ok("echo [masked]".to_owned())
@@ -175,7 +175,7 @@ async fn a_live_request_passes_the_stages_in_order_and_pauses_without_a_slot() {
     assert_eq!(
         journal.lines(),
         [
-            "cue",
+            "find",
             "look up",
             "slot:acquired",
             "started 1 #7",
@@ -197,7 +197,7 @@ async fn a_live_request_passes_the_stages_in_order_and_pauses_without_a_slot() {
 async fn what_is_remembered_touches_neither_lane_nor_network() {
     let api = ModelApi::start();
     let journal = Journal::default();
-    let settings = journal.settings(&Cue::Live, Some(&remembered("cached")));
+    let settings = journal.settings(&Found::Live, Some(&remembered("cached")));
     assert_eq!(
         send(settings, &api, CacheMode::Auto).await,
         Ok("cached".to_owned())
@@ -208,7 +208,7 @@ async fn what_is_remembered_touches_neither_lane_nor_network() {
         Ok("replayed".to_owned())
     );
     let nearest = String::new();
-    let settings = journal.settings(&Cue::Missing { nearest }, None);
+    let settings = journal.settings(&Found::Missing { nearest }, None);
     assert_eq!(
         send(settings, &api, CacheMode::Auto).await,
         Err(Code::Other)
@@ -216,13 +216,13 @@ async fn what_is_remembered_touches_neither_lane_nor_network() {
     assert_eq!(
         journal.lines(),
         [
-            "cue",
+            "find",
             "look up",
             "remembered #7",
             "record 200",
-            "cue",
+            "find",
             "remembered #7",
-            "cue"
+            "find"
         ]
     );
     assert_eq!(api.requests().len(), 0);
@@ -234,7 +234,7 @@ async fn a_bypass_does_not_ask_the_cache_and_a_failure_is_not_kept() {
     api.always(Answer::status(404));
     let journal = Journal::default();
     for mode in [CacheMode::Bypass, CacheMode::Auto] {
-        let settings = journal.settings(&Cue::Live, None);
+        let settings = journal.settings(&Found::Live, None);
         assert_eq!(send(settings, &api, mode).await, Ok(String::new()));
     }
     let lines = journal.lines();
@@ -249,7 +249,7 @@ async fn dropping_the_last_caller_of_an_exchange_closes_it_and_gives_back_its_sl
     let gate = Gate::closed();
     api.always(Answer::raw("late").behind(&gate));
     let journal = Journal::default();
-    let settings = journal.settings(&Cue::Live, None);
+    let settings = journal.settings(&Found::Live, None);
     let api = Arc::new(api);
     let sending = tokio::spawn({
         let api = Arc::clone(&api);
@@ -315,7 +315,7 @@ async fn equal_requests_at_once_are_one_on_the_wire_and_each_has_the_answer() {
     let gate = Gate::closed();
     api.always(Answer::raw("once").behind(&gate));
     let journal = Journal::default();
-    let gateway = Gateway::new(journal.settings(&Cue::Live, None));
+    let gateway = Gateway::new(journal.settings(&Found::Live, None));
     let exchange = Exchange {
         bucket: Some("gpt".to_owned()),
         ..post(format!("{}/v1", api.url()))

@@ -25,8 +25,8 @@ fn envelope(body: &str) -> Envelope {
     }
 }
 
-fn answer(body: &[u8]) -> Take {
-    Take {
+fn answer(body: &[u8]) -> Interaction {
+    Interaction {
         ending: Ending::Answered {
             response: Remembered {
                 status: 200,
@@ -41,9 +41,9 @@ fn answer(body: &[u8]) -> Take {
     }
 }
 
-fn body(cue: Cue) -> Vec<u8> {
-    match cue {
-        Cue::Replay(Take {
+fn body(found: Found) -> Vec<u8> {
+    match found {
+        Found::Replay(Interaction {
             ending: Ending::Answered { response, .. },
             ..
         }) => response.body,
@@ -57,22 +57,22 @@ fn file() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-fn record(path: &Path, takes: &[(&str, u64, Take)]) {
-    let tape = Exchanges::Record(Recording::create(path).expect("created")).tape(masker());
-    for (body, tag, take) in takes {
-        assert_eq!(tape.cue(&envelope(body), *tag), Cue::Live);
-        tape.record(&envelope(body), *tag, take);
+fn record(path: &Path, interactions: &[(&str, u64, Interaction)]) {
+    let cassette = Exchanges::Record(Recording::create(path).expect("created")).cassette(masker());
+    for (body, tag, interaction) in interactions {
+        assert_eq!(cassette.find(&envelope(body), *tag), Found::Live);
+        cassette.record(&envelope(body), *tag, interaction);
     }
 }
 
-fn player(path: &Path) -> Box<dyn Tape> {
-    Exchanges::Replay(Playback::open(path).expect("opened")).tape(masker())
+fn player(path: &Path) -> Box<dyn Cassette> {
+    Exchanges::Replay(Playback::open(path).expect("opened")).cassette(masker())
 }
 
 #[test]
 fn no_secret_is_in_the_file_and_what_was_recorded_comes_back() {
     let (_folder, path) = file();
-    let failed = Take {
+    let failed = Interaction {
         ending: Ending::Failed {
             code: Code::Transient,
             class: Class::Transient,
@@ -91,9 +91,9 @@ fn no_secret_is_in_the_file_and_what_was_recorded_comes_back() {
     assert!(!text.contains(KEY), "{text}");
     assert!(!text.contains(Secret::new(KEY).fingerprint().as_str()));
 
-    let tape = player(&path);
-    assert!(tape.is_offline());
-    let Cue::Replay(played) = tape.cue(&envelope(&request), 1) else {
+    let cassette = player(&path);
+    assert!(cassette.is_offline());
+    let Found::Replay(played) = cassette.find(&envelope(&request), 1) else {
         panic!("it is there");
     };
     assert_eq!(
@@ -105,7 +105,7 @@ fn no_secret_is_in_the_file_and_what_was_recorded_comes_back() {
         response.headers[0].1 = "[masked]".to_owned();
     }
     assert_eq!(played, expected);
-    let Cue::Replay(played) = tape.cue(&envelope("other"), 2) else {
+    let Found::Replay(played) = cassette.find(&envelope("other"), 2) else {
         panic!("it is there");
     };
     assert!(matches!(
@@ -121,16 +121,16 @@ fn no_secret_is_in_the_file_and_what_was_recorded_comes_back() {
 #[test]
 fn equal_requests_get_their_own_case_s_answer_then_the_others_in_order_then_the_last() {
     let (_folder, path) = file();
-    let takes = [
+    let interactions = [
         ("q", 1, answer(b"a")),
         ("q", 2, answer(b"b")),
         ("q", 1, answer(b"c")),
     ];
-    record(&path, &takes);
-    let tape = player(&path);
+    record(&path, &interactions);
+    let cassette = player(&path);
     let given: Vec<Vec<u8>> = [2, 1, 3, 2, 9]
         .into_iter()
-        .map(|tag| body(tape.cue(&envelope("q"), tag)))
+        .map(|tag| body(cassette.find(&envelope("q"), tag)))
         .collect();
     assert_eq!(given, [b"b", b"a", b"c", b"b", b"c"]);
 }
@@ -142,7 +142,7 @@ fn a_request_that_is_not_there_is_told_with_what_comes_nearest() {
         &path,
         &[("say hello", 1, answer(b"a")), ("zzz", 1, answer(b"b"))],
     );
-    let Cue::Missing { nearest } = player(&path).cue(&envelope("say howdy"), 1) else {
+    let Found::Missing { nearest } = player(&path).find(&envelope("say howdy"), 1) else {
         panic!("it is not there");
     };
     assert_eq!(
@@ -157,18 +157,21 @@ fn a_cut_last_line_is_left_out_and_a_foreign_file_is_neither_read_nor_overwritte
     record(&path, &[("q", 1, answer(b"a")), ("r", 1, answer(b"b"))]);
     let text = std::fs::read_to_string(&path).expect("read");
     std::fs::write(&path, &text[..text.len() - 9]).expect("written");
-    let tape = player(&path);
-    assert_eq!(body(tape.cue(&envelope("q"), 1)), b"a");
-    assert!(matches!(tape.cue(&envelope("r"), 1), Cue::Missing { .. }));
+    let cassette = player(&path);
+    assert_eq!(body(cassette.find(&envelope("q"), 1)), b"a");
+    assert!(matches!(
+        cassette.find(&envelope("r"), 1),
+        Found::Missing { .. }
+    ));
 
     std::fs::write(&path, "results, not a recording\n").expect("written");
     assert!(matches!(
         Playback::open(&path),
-        Err(TapeError::Foreign { .. })
+        Err(CassetteError::Foreign { .. })
     ));
     assert!(matches!(
         Recording::create(&path),
-        Err(TapeError::Foreign { .. })
+        Err(CassetteError::Foreign { .. })
     ));
     let kept = std::fs::read_to_string(&path).expect("read");
     assert_eq!(kept, "results, not a recording\n");

@@ -1,8 +1,8 @@
 //! The shell around the accounts: it waits for room, and gives back what nobody settles.
 //!
 //! A [`Claim`] belongs to an exchange and gives back what it reserved, or its place in the line,
-//! when it is dropped, however the exchange ends. A [`Tab`] belongs to a plugin's call and gathers
-//! the claims of its exchanges until the call's cost is known.
+//! when it is dropped, however the exchange ends. A [`Reservation`] belongs to a plugin's call and
+//! gathers the claims of its exchanges until the call's cost is known.
 //!
 //! Whoever waits is woken once, with its decision: after each change the accounts are asked who
 //! may go by now, and nobody else hears of it.
@@ -25,7 +25,7 @@ use crate::lane::Lane;
 
 /// The budgets of a run.
 #[derive(Debug, Default)]
-pub struct Till(Mutex<Book>);
+pub struct BudgetLedger(Mutex<Book>);
 
 #[derive(Debug, Default)]
 struct Book {
@@ -34,7 +34,7 @@ struct Book {
     waiting: HashMap<ClaimId, oneshot::Sender<Result<(), Exceeded>>>,
 }
 
-impl Till {
+impl BudgetLedger {
     /// Opens a budget's account; `None` for a budget that limits nothing.
     pub fn open(&self, owner: Owner, budget: Budget) -> Option<AccountId> {
         (budget != Budget::default()).then(|| self.lock().accounts.open(owner, budget))
@@ -53,7 +53,7 @@ impl Till {
             id
         });
         let claim = Claim {
-            till: Arc::clone(self),
+            ledger: Arc::clone(self),
             id,
         };
         decision
@@ -87,31 +87,32 @@ impl Till {
 /// What an exchange has reserved, or its place in the line. Dropping it gives that back.
 #[derive(Debug)]
 pub(crate) struct Claim {
-    till: Arc<Till>,
+    ledger: Arc<BudgetLedger>,
     id: ClaimId,
 }
 
 impl Claim {
     /// An attempt goes on the wire; refused when its request is one too many.
     pub(crate) fn attempt(&self) -> Result<(), Exceeded> {
-        self.till.change(|book| book.accounts.attempt(self.id))
+        self.ledger.change(|book| book.accounts.attempt(self.id))
     }
 
     /// The attempt has ended.
     pub(crate) fn ended(&self, used: Used) {
-        self.till.change(|book| book.accounts.ended(self.id, used));
+        self.ledger
+            .change(|book| book.accounts.ended(self.id, used));
     }
 
-    /// The exchange has ended. What is left is for the tab of whoever gets the answer.
+    /// The exchange has ended. What is left is for the reservation of whoever gets the answer.
     pub(crate) fn landed(self) -> Option<Self> {
-        let is_owed = self.till.change(|book| book.accounts.land(self.id));
+        let is_owed = self.ledger.change(|book| book.accounts.land(self.id));
         is_owed.then_some(self)
     }
 }
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        self.till.change(|book| {
+        self.ledger.change(|book| {
             book.waiting.remove(&self.id);
             book.accounts.release(self.id);
         });
@@ -121,7 +122,7 @@ impl Drop for Claim {
 /// Who pays for the exchanges of a call.
 #[derive(Debug, Clone)]
 pub struct Bill {
-    till: Arc<Till>,
+    ledger: Arc<BudgetLedger>,
     accounts: Vec<AccountId>,
     price: Option<Price>,
     has_cost: bool,
@@ -131,14 +132,14 @@ impl Bill {
     /// A bill to all of these accounts; `None` where there are none. `has_cost`: the call is a
     /// provider's.
     pub fn new(
-        till: &Arc<Till>,
+        ledger: &Arc<BudgetLedger>,
         accounts: impl IntoIterator<Item = Option<AccountId>>,
         price: Option<Price>,
         has_cost: bool,
     ) -> Option<Self> {
         let accounts: Vec<AccountId> = accounts.into_iter().flatten().collect();
         (!accounts.is_empty()).then(|| Self {
-            till: Arc::clone(till),
+            ledger: Arc::clone(ledger),
             accounts,
             price,
             has_cost,
@@ -153,7 +154,7 @@ impl Bill {
         accounts.sort_unstable();
         accounts.dedup();
         Some(Self {
-            till: Arc::clone(&first.till),
+            ledger: Arc::clone(&first.ledger),
             accounts,
             price,
             has_cost: true,
@@ -163,7 +164,7 @@ impl Bill {
 
 /// What the exchanges of one call have claimed. Dropping it gives everything back.
 #[derive(Debug)]
-pub struct Tab {
+pub struct Reservation {
     bill: Bill,
     state: Mutex<State>,
 }
@@ -177,13 +178,13 @@ struct State {
 impl State {
     fn relax(&self) {
         for claim in &self.claims {
-            claim.till.change(|book| book.accounts.relax(claim.id));
+            claim.ledger.change(|book| book.accounts.relax(claim.id));
         }
     }
 }
 
-impl Tab {
-    /// A call's tab.
+impl Reservation {
+    /// The reservation of a call that this bill pays.
     pub fn new(bill: Bill) -> Self {
         Self {
             bill,
@@ -219,7 +220,7 @@ impl Tab {
             price: self.bill.price,
             has_cost: self.bill.has_cost,
         };
-        self.bill.till.reserve(plugin, want).await
+        self.bill.ledger.reserve(plugin, want).await
     }
 
     /// Takes what an exchange of this call still owes.
@@ -232,7 +233,7 @@ impl Tab {
         let claims = std::mem::take(&mut self.lock().claims);
         let ids: Vec<ClaimId> = claims.iter().map(|claim| claim.id).collect();
         self.bill
-            .till
+            .ledger
             .change(|book| book.accounts.settle(&ids, said));
     }
 
@@ -243,7 +244,7 @@ impl Tab {
 
 /// An exchange that is under way.
 #[derive(Debug)]
-pub(crate) struct Visit<'a>(&'a Tab);
+pub(crate) struct Visit<'a>(&'a Reservation);
 
 impl Drop for Visit<'_> {
     fn drop(&mut self) {
@@ -266,26 +267,26 @@ mod tests {
     use super::super::terms::Measure;
     use super::*;
 
-    fn tab(till: &Arc<Till>, run: Option<AccountId>) -> Tab {
-        Tab::new(Bill::new(till, [run], None, true).expect("it has an account"))
+    fn reservation(ledger: &Arc<BudgetLedger>, run: Option<AccountId>) -> Reservation {
+        Reservation::new(Bill::new(ledger, [run], None, true).expect("it has an account"))
     }
 
-    fn dollars(limit: u64) -> (Arc<Till>, Option<AccountId>) {
-        let till = Arc::new(Till::default());
+    fn dollars(limit: u64) -> (Arc<BudgetLedger>, Option<AccountId>) {
+        let ledger = Arc::new(BudgetLedger::default());
         let budget = Budget {
             nano_usd: Some(limit * 1_000_000_000),
             ..Budget::default()
         };
-        let run = till.open(Owner::Run, budget);
-        (till, run)
+        let run = ledger.open(Owner::Run, budget);
+        (ledger, run)
     }
 
-    async fn exchange(tab: &Tab) -> Claim {
+    async fn exchange(reservation: &Reservation) -> Claim {
         let guess = Guess {
             input: 1,
             output: Some(1),
         };
-        let claim = tab
+        let claim = reservation
             .reserve("acme", &Lane::default(), guess)
             .await
             .expect("granted");
@@ -294,58 +295,58 @@ mod tests {
         claim.landed().expect("its call has a cost")
     }
 
-    fn spent(till: &Till) -> u64 {
-        till.statements()[0].spent
+    fn spent(ledger: &BudgetLedger) -> u64 {
+        ledger.statements()[0].spent
     }
 
     #[test]
     fn a_budget_without_limits_has_no_account() {
-        let till = Till::default();
-        assert_eq!(till.open(Owner::Run, Budget::default()), None);
+        let ledger = BudgetLedger::default();
+        assert_eq!(ledger.open(Owner::Run, Budget::default()), None);
     }
 
     #[tokio::test]
     async fn who_waits_for_room_goes_when_a_call_is_settled() {
-        let (till, run) = dollars(1);
-        let (first, second) = (tab(&till, run), tab(&till, run));
+        let (ledger, run) = dollars(1);
+        let (first, second) = (reservation(&ledger, run), reservation(&ledger, run));
         first.take(exchange(&first).await);
         let mut waiting = Box::pin(exchange(&second));
         assert!(waiting.as_mut().now_or_never().is_none());
         first.close(Said::by_answer(Some(0.25)));
         second.take(waiting.await);
-        assert_eq!(spent(&till), 250_000_000);
+        assert_eq!(spent(&ledger), 250_000_000);
         second.close(Said::Failed);
-        assert_eq!(spent(&till), 250_000_000);
+        assert_eq!(spent(&ledger), 250_000_000);
     }
 
     #[tokio::test]
     async fn a_call_that_is_dropped_gives_everything_back() {
-        let (till, run) = dollars(1);
-        let (first, second) = (tab(&till, run), tab(&till, run));
+        let (ledger, run) = dollars(1);
+        let (first, second) = (reservation(&ledger, run), reservation(&ledger, run));
         first.take(exchange(&first).await);
         let mut waiting = Box::pin(exchange(&second));
         assert!(waiting.as_mut().now_or_never().is_none());
         drop(first);
         waiting.await;
-        assert_eq!(spent(&till), 0);
+        assert_eq!(spent(&ledger), 0);
     }
 
     /// The second exchange of a call would otherwise wait for the end of its own call.
     #[tokio::test]
     async fn a_call_does_not_stand_in_its_own_way() {
-        let (till, run) = dollars(1);
-        let tab = tab(&till, run);
+        let (ledger, run) = dollars(1);
+        let reservation = reservation(&ledger, run);
         for _ in 0..3 {
-            let _visit = tab.visit();
-            tab.take(exchange(&tab).await);
+            let _visit = reservation.visit();
+            reservation.take(exchange(&reservation).await);
         }
-        let (one, other) = (tab.visit(), tab.visit());
-        tab.take(exchange(&tab).await);
+        let (one, other) = (reservation.visit(), reservation.visit());
+        reservation.take(exchange(&reservation).await);
         drop(one);
-        tab.take(exchange(&tab).await);
+        reservation.take(exchange(&reservation).await);
         drop(other);
-        tab.close(Said::Cost(5));
-        assert_eq!(spent(&till), 5, "one call, one cost");
+        reservation.close(Said::Cost(5));
+        assert_eq!(spent(&ledger), 5, "one call, one cost");
     }
 
     #[test]
@@ -374,15 +375,15 @@ mod tests {
 
     #[tokio::test]
     async fn room_for_one_wakes_one_the_first_and_who_left_passes_it_on() {
-        let (till, run) = dollars(1);
-        let tabs: Vec<Tab> = (0..9).map(|_| tab(&till, run)).collect();
-        let mut claim = Some(exchange(&tabs[0]).await);
+        let (ledger, run) = dollars(1);
+        let reservations: Vec<Reservation> = (0..9).map(|_| reservation(&ledger, run)).collect();
+        let mut claim = Some(exchange(&reservations[0]).await);
         let counted = Arc::new(Wakes::default());
         let waker = Waker::from(counted.clone());
         let mut look = Context::from_waker(&waker);
-        let mut waiting: Vec<_> = tabs[1..]
+        let mut waiting: Vec<_> = reservations[1..]
             .iter()
-            .map(|tab| Box::pin(exchange(tab)))
+            .map(|reservation| Box::pin(exchange(reservation)))
             .collect();
         for waiter in &mut waiting {
             assert!(waiter.as_mut().poll(&mut look).is_pending());

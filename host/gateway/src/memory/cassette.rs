@@ -22,7 +22,7 @@ use runner_store::Digest;
 
 use crate::exchange::Code;
 use crate::memory::cache::{anonymous_key, masked_pairs};
-use crate::memory::remembered::{Cue, Ending, Envelope, NoTape, Take, Tape};
+use crate::memory::remembered::{Cassette, Ending, Envelope, Found, Interaction, NoCassette};
 use crate::policy::masker::Masker;
 
 mod line;
@@ -36,7 +36,7 @@ use nearest::Index;
 
 /// Why a recording can't be made or used.
 #[derive(Debug, thiserror::Error)]
-pub enum TapeError {
+pub enum CassetteError {
     /// The file can't be read or written.
     #[error("can't open {}", path.display())]
     Open {
@@ -81,10 +81,10 @@ impl Exchanges {
         matches!(self, Self::Replay(_))
     }
 
-    /// The tape of a run whose secrets `masker` knows.
-    pub fn tape(self, masker: Masker) -> Box<dyn Tape> {
+    /// The cassette of a run whose secrets `masker` knows.
+    pub fn cassette(self, masker: Masker) -> Box<dyn Cassette> {
         match self {
-            Self::Live => Box::new(NoTape),
+            Self::Live => Box::new(NoCassette),
             Self::Record(recording) => Box::new(Recorder { recording, masker }),
             Self::Replay(playback) => Box::new(Player { playback, masker }),
         }
@@ -106,7 +106,7 @@ impl Recording {
     ///
     /// # Errors
     /// When the file can't be written, is a link, or holds something else than a recording.
-    pub fn create(path: &Path) -> Result<Self, TapeError> {
+    pub fn create(path: &Path) -> Result<Self, CassetteError> {
         Self::open(path, false)
     }
 
@@ -115,12 +115,12 @@ impl Recording {
     ///
     /// # Errors
     /// As [`Self::create`].
-    pub fn go_on(path: &Path) -> Result<Self, TapeError> {
+    pub fn go_on(path: &Path) -> Result<Self, CassetteError> {
         Self::open(path, true)
     }
 
-    fn open(path: &Path, keeps: bool) -> Result<Self, TapeError> {
-        let failed = |source| TapeError::Open {
+    fn open(path: &Path, keeps: bool) -> Result<Self, CassetteError> {
+        let failed = |source| CassetteError::Open {
             path: path.to_owned(),
             source,
         };
@@ -131,7 +131,7 @@ impl Recording {
             let known = BufReader::new(older).take(HEAD.len() as u64 + 1);
             let is_text = { known }.read_line(&mut first).is_ok();
             if !is_text || !(first.is_empty() || is_head(&first)) {
-                return Err(TapeError::Foreign {
+                return Err(CassetteError::Foreign {
                     path: path.to_owned(),
                 });
             }
@@ -200,22 +200,22 @@ struct Recorder {
     masker: Masker,
 }
 
-impl Tape for Recorder {
-    fn cue(&self, _envelope: &Envelope, _tag: u64) -> Cue {
-        Cue::Live
+impl Cassette for Recorder {
+    fn find(&self, _envelope: &Envelope, _tag: u64) -> Found {
+        Found::Live
     }
 
-    fn record(&self, envelope: &Envelope, tag: u64, take: &Take) {
+    fn record(&self, envelope: &Envelope, tag: u64, interaction: &Interaction) {
         // What the end of the run cut short says nothing about the request.
         if let Ending::Failed {
             code: Code::Cancelled,
             ..
-        } = take.ending
+        } = interaction.ending
         {
             return;
         }
         let envelope = anonymous(&self.masker, envelope);
-        let line = Line::new(&envelope, tag, take, &self.masker);
+        let line = Line::new(&envelope, tag, interaction, &self.masker);
         self.recording.write(&line.text());
     }
 }
@@ -265,8 +265,8 @@ impl Playback {
     ///
     /// # Errors
     /// When it can't be read, is none, or has a line that makes no sense.
-    pub fn open(path: &Path) -> Result<Self, TapeError> {
-        let failed = |source| TapeError::Open {
+    pub fn open(path: &Path) -> Result<Self, CassetteError> {
+        let failed = |source| CassetteError::Open {
             path: path.to_owned(),
             source,
         };
@@ -291,13 +291,13 @@ impl Playback {
         })))
     }
 
-    fn take(&self, envelope: &Envelope, tag: u64) -> Option<Take> {
+    fn take(&self, envelope: &Envelope, tag: u64) -> Option<Interaction> {
         let place = {
             let key = anonymous_key(envelope);
             let mut spools = self.0.spools.lock().unwrap_or_else(PoisonError::into_inner);
             next(spools.get_mut(&key)?, tag)?
         };
-        self.0.read(place).map(Line::take)
+        self.0.read(place).map(Line::interaction)
     }
 
     /// What comes nearest to a request that is not there. The index is made by the first that
@@ -331,7 +331,7 @@ struct Player {
     masker: Masker,
 }
 
-impl Tape for Player {
+impl Cassette for Player {
     fn is_offline(&self) -> bool {
         true
     }
@@ -340,17 +340,17 @@ impl Tape for Player {
         false
     }
 
-    fn cue(&self, envelope: &Envelope, tag: u64) -> Cue {
+    fn find(&self, envelope: &Envelope, tag: u64) -> Found {
         let envelope = anonymous(&self.masker, envelope);
         match self.playback.take(&envelope, tag) {
-            Some(take) => Cue::Replay(take),
-            None => Cue::Missing {
+            Some(interaction) => Found::Replay(interaction),
+            None => Found::Missing {
                 nearest: self.playback.nearest(&envelope),
             },
         }
     }
 
-    fn record(&self, _envelope: &Envelope, _tag: u64, _take: &Take) {}
+    fn record(&self, _envelope: &Envelope, _tag: u64, _interaction: &Interaction) {}
 }
 
 /// A request as it stands in a recording.
@@ -376,7 +376,7 @@ struct Lines {
 impl Lines {
     /// # Errors
     /// When the file can't be read, or does not begin as a recording does.
-    fn of(path: &Path) -> Result<Self, TapeError> {
+    fn of(path: &Path) -> Result<Self, CassetteError> {
         let path = path.to_owned();
         let opened = File::open(&path);
         let mut lines = match opened {
@@ -386,20 +386,20 @@ impl Lines {
                 offset: 0,
                 number: 0,
             },
-            Err(source) => return Err(TapeError::Open { path, source }),
+            Err(source) => return Err(CassetteError::Open { path, source }),
         };
         let head = lines.whole()?;
         if head.is_none_or(|(_, text)| !is_head(&String::from_utf8_lossy(&text))) {
-            return Err(TapeError::Foreign { path: lines.path });
+            return Err(CassetteError::Foreign { path: lines.path });
         }
         Ok(lines)
     }
 
     /// The next line that has its end.
-    fn whole(&mut self) -> Result<Option<(Place, Vec<u8>)>, TapeError> {
+    fn whole(&mut self) -> Result<Option<(Place, Vec<u8>)>, CassetteError> {
         let mut text = Vec::new();
         let read = self.file.read_until(b'\n', &mut text);
-        let bytes = read.map_err(|source| TapeError::Open {
+        let bytes = read.map_err(|source| CassetteError::Open {
             path: self.path.clone(),
             source,
         })?;
@@ -412,7 +412,7 @@ impl Lines {
 }
 
 impl Iterator for Lines {
-    type Item = Result<(Place, Line), TapeError>;
+    type Item = Result<(Place, Line), CassetteError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let (place, text) = match self.whole() {
@@ -422,7 +422,7 @@ impl Iterator for Lines {
         let line = Line::read(&String::from_utf8_lossy(&text));
         Some(
             line.map(|line| (place, line))
-                .map_err(|source| TapeError::Damaged {
+                .map_err(|source| CassetteError::Damaged {
                     path: self.path.clone(),
                     line: self.number,
                     source,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::exchange::Code;
 use crate::memory::cache::masked;
-use crate::memory::remembered::{Ending, Envelope, Remembered, Take};
+use crate::memory::remembered::{Ending, Envelope, Interaction, Remembered};
 use crate::policy::masker::Masker;
 use runner_scheduler::Class;
 
@@ -124,8 +124,13 @@ impl Body {
 
 impl Line {
     /// A line of an exchange; `envelope` is masked already.
-    pub(super) fn new(envelope: &Envelope, tag: u64, take: &Take, masker: &Masker) -> Self {
-        let (response, failure) = match &take.ending {
+    pub(super) fn new(
+        envelope: &Envelope,
+        tag: u64,
+        interaction: &Interaction,
+        masker: &Masker,
+    ) -> Self {
+        let (response, failure) = match &interaction.ending {
             Ending::Answered {
                 response,
                 retry_after,
@@ -165,8 +170,8 @@ impl Line {
             },
             response,
             failure,
-            attempts: take.attempts,
-            latency_us: take.latency.as_micros() as u64,
+            attempts: interaction.attempts,
+            latency_us: interaction.latency.as_micros() as u64,
         }
     }
 
@@ -195,7 +200,7 @@ impl Line {
     }
 
     /// How it ended. A line with neither response nor failure was edited badly; it is a failure.
-    pub(super) fn take(self) -> Take {
+    pub(super) fn interaction(self) -> Interaction {
         let ending = match (self.response, self.failure) {
             (Some(response), _) => Ending::Answered {
                 retry_after: response.retry_after_ms.map(Duration::from_millis),
@@ -217,7 +222,7 @@ impl Line {
                 message: "the recorded exchange has no end".to_owned(),
             },
         };
-        Take {
+        Interaction {
             ending,
             attempts: self.attempts,
             latency: Duration::from_micros(self.latency_us),

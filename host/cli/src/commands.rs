@@ -51,6 +51,15 @@ impl Setting {
     fn new(global: &Global) -> Result<Self, Failure> {
         let mut environment = Environment::of_process();
         let cwd = std::env::current_dir().context("the current folder can't be found")?;
+        if cwd.to_str().is_none() {
+            let message = format!(
+                "the current folder is called {}, which is not UTF-8",
+                cwd.display()
+            );
+            return Err(
+                Failure::usage(message).help("give the folders on the way to it other names")
+            );
+        }
         // Before any file is read: a file must not say that it is trusted.
         let trusted = environment.get(TRUST_VARIABLE).map(str::to_owned);
         let remembered = Remembered::at(Home::find(&environment, &cwd)?.agreements());

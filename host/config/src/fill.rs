@@ -39,6 +39,8 @@ pub(crate) struct Declared {
     values: Arc<Map<String, Value>>,
     /// Those of them that may stand anywhere: the config's own words, and what may be kept.
     open: Arc<Map<String, Value>>,
+    /// These, and variables under their own names: what a person who types a name means by it.
+    typed: Arc<Map<String, Value>>,
     /// Every declared name.
     names: BTreeSet<String>,
     /// The process's environment, which provider parts see.
@@ -125,7 +127,7 @@ impl Declared {
     /// ([`Self::note_reads`]); what was not found there is not seen either.
     pub(crate) fn visible(&self, at: &Position) -> &Arc<Map<String, Value>> {
         if at.is_typed() {
-            &self.values
+            &self.typed
         } else {
             &self.open
         }
@@ -262,11 +264,28 @@ impl Declared {
         at: &Position,
         findings: &Findings,
     ) -> bool {
-        let names = self.env_names(template).flat_map(|name| self.taken(&name));
-        let reads = reads(&names.collect::<Vec<_>>(), at);
-        let may_keep = may_keep(&reads, findings);
-        self.filled_in().by_others.extend(reads);
+        let names: Vec<String> = self.env_names(template).collect();
+        let (taken, asked) = self.taken_at(&names, at);
+        let may_keep = may_keep(&asked, findings);
+        self.filled_in().by_others.extend(taken);
         may_keep
+    }
+
+    /// The variables of the process's environment that declared names stand for, and those of them
+    /// that need agreement: a person who types a name has agreed to the variable of that name, and
+    /// not to what the config puts under it.
+    fn taken_at(&self, names: &[String], at: &Position) -> (Vec<EnvRead>, Vec<EnvRead>) {
+        let (mut taken, mut asked) = (Vec::new(), Vec::new());
+        for name in names {
+            for source in self.sources.get(name).into_iter().flatten() {
+                let read = read(source, at);
+                if !(at.is_typed() && source == name) {
+                    asked.push(read.clone());
+                }
+                taken.push(read);
+            }
+        }
+        (taken, asked)
     }
 
     /// Notes the same of a text that is compiled together with others: what can't be read alone may
@@ -290,14 +309,6 @@ impl Declared {
         let all: Vec<String> = all.unwrap_or_default();
         all.into_iter()
             .chain(paths.iter().filter_map(named).collect::<Vec<_>>())
-    }
-
-    /// The variables of the process's environment that a declared name stands for.
-    fn taken(&self, name: &str) -> Vec<String> {
-        self.sources
-            .get(name)
-            .map(|names| names.iter().cloned().collect())
-            .unwrap_or_default()
     }
 
     /// The variables that were filled into the provider at `entry`.
@@ -358,9 +369,9 @@ impl Declared {
 }
 
 /// Whether these variables may stand in what is kept, printed or quoted; asks for each at the first
-/// such text. What the person typed they may.
+/// such text.
 fn may_keep(reads: &[EnvRead], findings: &Findings) -> bool {
-    let may = |read: &EnvRead| read.at.is_typed() || findings.may_read(keep(&read.name, &read.at));
+    let may = |read: &EnvRead| findings.may_read(keep(&read.name, &read.at));
     // All are asked for together.
     reads.iter().filter(|read| !may(read)).count() == 0
 }
@@ -395,16 +406,18 @@ fn is_variable(tag: &str) -> bool {
 
 /// These variables, read at one place.
 fn reads<'a>(names: impl IntoIterator<Item = &'a String>, at: &Position) -> Vec<EnvRead> {
-    // A text is read as part of the config and as a prompt: one place, once with its key.
-    let at = Position {
-        key: String::new(),
-        ..at.clone()
-    };
-    let read = |name: &String| EnvRead {
-        name: name.clone(),
-        at: at.clone(),
-    };
-    names.into_iter().map(read).collect()
+    names.into_iter().map(|name| read(name, at)).collect()
+}
+
+fn read(name: &str, at: &Position) -> EnvRead {
+    EnvRead {
+        name: name.to_owned(),
+        // A text is read as part of the config and as a prompt: one place, once with its key.
+        at: Position {
+            key: String::new(),
+            ..at.clone()
+        },
+    }
 }
 
 #[cfg(test)]

@@ -225,7 +225,7 @@ fn new_run(file: &ResultsFile, survey: &Survey, id: &str, path: &Path) -> NewRun
         plugins_json: "[]".to_owned(),
         options_json: json!({
             "maxConcurrency": concurrency.max(1), "repeat": 1,
-            "total": survey.ended.saturating_add(file.not_run), "importedFrom": path,
+            "total": survey.ended.saturating_add(file.not_run), "importedFrom": path.to_string_lossy(),
         })
         .to_string(),
         seed: 0,

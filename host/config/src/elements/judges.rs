@@ -11,6 +11,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::limits::Groups;
@@ -198,20 +199,19 @@ impl<'a> JudgeBook<'a> {
     /// Notes a provider that data brings and the config does not name.
     fn brought(&self, judge: Option<JudgeId>, entry: &Entry<'_>, role: Role, reading: Reading<'_>) {
         let found = self.found.borrow();
-        let is_data = |id: JudgeId| found.judges[id.0 as usize].origin.is_data();
-        if !judge.is_some_and(is_data) {
+        let made = judge.map(|id| &found.judges[id.0 as usize]);
+        let Some(made) = made.filter(|made| made.origin.is_data()) else {
             return;
-        }
-        let written = entry.node.json();
-        let id = written.as_str().or_else(|| written.get("id")?.as_str());
-        let first = || Some(written.as_object()?.keys().next()?.as_str());
-        let id = id.or_else(first).unwrap_or_default().to_owned();
+        };
+        // What files gave it counts, and not their names: those can be written anew.
+        let made = json!({ "id": made.id, "config": made.config, "env": made.env });
+        let whole = json!([entry.node.json(), made]);
         reading.findings.trust_request(TrustRequest {
             subject: TrustSubject::Provider {
-                id,
+                id: made["id"].as_str().unwrap_or_default().to_owned(),
                 role,
-                config: shown::in_short(&written),
-                sha256: hex(&Sha256::digest(written.to_string())),
+                config: shown::in_short(&made),
+                sha256: hex(&Sha256::digest(whole.to_string())),
             },
             origin: entry.origin.clone(),
             at: entry.at(),

@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use url::Url;
+
 use super::budget;
 use crate::model::{CredentialGrant, Findings, Permissions, Position};
 use crate::read::entry::Entry;
@@ -180,7 +182,8 @@ fn permissions(entry: &Entry<'_>, findings: &Findings) -> Permissions {
             .map(|entry| entry.want_texts(findings))
             .unwrap_or_default()
     };
-    let hosts = texts("hosts");
+    let hosts = entry.get("hosts");
+    let hosts = hosts.map_or_else(Vec::new, |entry| hosts_of(&entry, findings));
     let mut credentials = BTreeMap::new();
     if let Some(entry) = entry.get("credentials") {
         if !entry.is_map() {
@@ -197,6 +200,24 @@ fn permissions(entry: &Entry<'_>, findings: &Findings) -> Permissions {
         credentials,
         llm: texts("llm"),
     }
+}
+
+/// Origins as they are asked, so that the question about them shows no other one: a letter of another
+/// alphabet may look like one of this.
+fn hosts_of(entry: &Entry<'_>, findings: &Findings) -> Vec<String> {
+    let hosts = entry.want_texts(findings);
+    for host in hosts.iter().filter(|host| !host.is_ascii()) {
+        let origin = Url::parse(host).map(|url| url.origin().ascii_serialization());
+        findings.error_help(
+            entry.at(),
+            format!("'{host}' has letters beyond ASCII, and is asked by another name"),
+            match origin {
+                Ok(origin) => format!("if this is what you mean, write {origin}"),
+                Err(_) => "write the name that begins with xn--".to_owned(),
+            },
+        );
+    }
+    hosts
 }
 
 fn credential(entry: &Entry<'_>, hosts: &[String], findings: &Findings) -> Option<CredentialGrant> {
@@ -218,7 +239,7 @@ fn credential(entry: &Entry<'_>, hosts: &[String], findings: &Findings) -> Optio
         .and_then(|entry| entry.want_text(findings));
     let hosts = entry
         .get("hosts")
-        .map_or_else(|| hosts.to_vec(), |entry| entry.want_texts(findings));
+        .map_or_else(|| hosts.to_vec(), |entry| hosts_of(&entry, findings));
     Some(CredentialGrant {
         env: env.want_text(findings)?,
         scheme: scheme.unwrap_or_else(|| "bearer".to_owned()),

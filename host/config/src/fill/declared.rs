@@ -115,7 +115,14 @@ impl Declared {
         };
         let open = self.values.iter().filter(is_open);
         let open = open.map(|(name, value)| (name.clone(), value.clone()));
-        self.open = Arc::new(open.collect());
+        let open: Map<String, Value> = open.collect();
+        let own = self.values.iter().filter(|(name, _)| {
+            let mut sources = self.sources.get(*name).into_iter().flatten();
+            sources.all(|source| source == *name)
+        });
+        let own = own.map(|(name, value)| (name.clone(), value.clone()));
+        self.typed = Arc::new(open.clone().into_iter().chain(own).collect());
+        self.open = Arc::new(open);
         self
     }
 }

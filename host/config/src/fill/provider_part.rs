@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde_json::Map;
 
-use super::{Around, Declared, Field, Part, is_variable, may_keep, reads};
+use super::{Around, Declared, Field, Part, is_variable, may_keep, read};
 use crate::model::{Findings, LoadError, Position, Problem, Warning};
 use crate::redacted::{HIDDEN, is_secret_variable};
 use crate::template::{Template, tolerates_nothing};
@@ -75,13 +75,15 @@ impl Declared {
     ) -> Option<String> {
         let names: BTreeSet<String> = self.env_names(template).collect();
         let mut seen = Map::new();
-        let mut taken = Vec::new();
+        let declared = names.iter().filter(|name| self.names.contains(*name));
+        let (mut reads, mut asked) = self.taken_at(&declared.cloned().collect::<Vec<_>>(), at);
         for name in &names {
             let value = if self.names.contains(name) {
-                taken.extend(self.taken(name));
                 self.values.get(name)
             } else {
-                taken.push(name.clone());
+                let read = read(name, at);
+                asked.extend((!at.is_typed()).then(|| read.clone()));
+                reads.push(read);
                 let value = self.outside.get(name);
                 if value.is_none() && !tolerates_nothing(tag) {
                     self.unset(name, at, findings);
@@ -94,7 +96,6 @@ impl Declared {
             // Warns of what is declared and not set.
             self.check(template, at, findings);
         }
-        let reads = reads(&taken, at);
         self.filled_in().by_providers.extend(reads.iter().cloned());
         if field == Field::Own {
             // Code of the config sees it, of every provider.
@@ -103,7 +104,7 @@ impl Declared {
         let is_computed =
             !is_variable(tag) || names.iter().any(|name| self.computed.contains(name));
         let is_shown = field != Field::Credential || is_computed;
-        if is_shown && !may_keep(&reads, findings) {
+        if is_shown && !may_keep(&asked, findings) {
             return None;
         }
         let seen = Arc::new(seen);

@@ -94,9 +94,39 @@ fn a_provider_of_a_row_names_files_as_a_row_may() {
         requests[0],
         "t.jsonl:1:74: provider.config.a: read the file /etc/hostname"
     );
-    let asked =
-        "t.jsonl:1:37: provider: ask the provider 'openai:x' (a: file:///etc/hostname; sha256 ";
+    // What the file says, and not its name.
+    let asked = "t.jsonl:1:37: provider: ask the provider 'openai:x' (a: ";
     assert!(requests[1].starts_with(asked), "{}", requests[1]);
+    assert!(!requests[1].contains("hostname"), "{}", requests[1]);
+}
+
+#[test]
+fn a_provider_of_a_row_is_asked_for_as_its_files_make_it() {
+    for (row, file) in [
+        (
+            r#"{ "vars": { "q": "1" }, "provider": "file://p.yaml" }"#,
+            "p.yaml",
+        ),
+        (
+            r#"{ "vars": { "q": "1" }, "provider": { "id": "openai:x", "config": { "apiBaseUrl": "file://u.txt" } } }"#,
+            "u.txt",
+        ),
+    ] {
+        let asked = |address: &str| {
+            let text = match file {
+                "u.txt" => address.to_owned(),
+                _ => format!("id: openai:x\nconfig: {{ apiBaseUrl: '{address}' }}"),
+            };
+            let requests = data("t.jsonl", row).file(file, &text).requests();
+            requests.last().cloned().unwrap_or_default()
+        };
+        let one = asked("https://one.example");
+        assert!(
+            one.contains("'openai:x' (apiBaseUrl: https://one.example"),
+            "{one}"
+        );
+        assert_ne!(one, asked("https://two.example"));
+    }
 }
 
 #[test]

@@ -16,7 +16,8 @@ pub trait Host: Send + Sync {
     async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error>;
 
     /// The guest has every response that was given until now; they need no memory of the host any
-    /// more.
+    /// more. Said when it asks for the next thing: a response is the host's while the guest waits
+    /// for the memory to copy it into.
     fn delivered(&self) {}
 
     /// Returns when the guest may have so many more bytes of linear memory, which the limit of its

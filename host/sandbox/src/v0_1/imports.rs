@@ -26,8 +26,8 @@ impl http::Host for CallState {
     async fn send(&mut self, request: http::Request) -> Result<http::Response, types::Error> {
         self.effects.take_http(1).one()?;
         let host = Arc::clone(&self.host);
-        let response = self.meter.outside(host.http(request)).await;
         host.delivered();
+        let response = self.meter.outside(host.http(request)).await;
         fitting(response?)
     }
 
@@ -37,11 +37,10 @@ impl http::Host for CallState {
     ) -> Vec<Result<http::Response, types::Error>> {
         let host = Arc::clone(&self.host);
         let host = &host;
+        host.delivered();
         let send = |request| async move { fitting(host.http(request).await?) };
         let granted = self.effects.take_http(requests.len());
-        let responses = self.all(requests, granted, send).await;
-        self.host.delivered();
-        responses
+        self.all(requests, granted, send).await
     }
 }
 
@@ -89,6 +88,7 @@ impl llm::Host for CallState {
     ) -> Result<llm::Answer, types::Error> {
         self.effects.take_llm(1).one()?;
         let host = Arc::clone(&self.host);
+        host.delivered();
         self.meter
             .outside(host.llm_complete(&target, request))
             .await
@@ -100,6 +100,7 @@ impl llm::Host for CallState {
         requests: Vec<types::Request>,
     ) -> Vec<Result<llm::Answer, types::Error>> {
         let host = Arc::clone(&self.host);
+        host.delivered();
         let ask = |request| host.llm_complete(&target, request);
         let granted = self.effects.take_llm(requests.len());
         self.all(requests, granted, ask).await
@@ -112,6 +113,7 @@ impl llm::Host for CallState {
     ) -> Result<Vec<Vec<f32>>, types::Error> {
         self.effects.take_llm(1).one()?;
         let host = Arc::clone(&self.host);
+        host.delivered();
         self.meter.outside(host.llm_embed(&target, inputs)).await
     }
 }

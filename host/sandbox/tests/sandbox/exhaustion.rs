@@ -32,6 +32,19 @@ async fn a_guest_that_sleeps_spends_its_guest_time() {
 }
 
 #[tokio::test]
+async fn a_response_is_the_hosts_until_the_guest_has_the_memory_for_it() {
+    let sandbox = sandbox();
+    let plugin = hostile(&sandbox);
+    let host = Recorder::with_bodies(4 << 20);
+    let called = grade(&plugin, call(&host), "http").await;
+    assert!(called.result.is_ok(), "{:?}", called.result);
+    let deliveries = host.deliveries.lock().expect("no test panics in here");
+    let first = deliveries.iter().position(|it| *it == "answered");
+    let after = &deliveries[first.expect("it asks")..];
+    assert_eq!(after[..3], ["answered", "memory", "delivered"], "{after:?}");
+}
+
+#[tokio::test]
 async fn a_check_that_sleeps_or_grows_ends() {
     let sandbox = sandbox();
     for (kind, code) in [

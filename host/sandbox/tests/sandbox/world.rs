@@ -26,6 +26,10 @@ pub(crate) struct Recorder {
     pub(crate) hung: Notify,
     /// Whether requests are answered.
     pub(crate) answers: bool,
+    /// White space in the body of each response.
+    body: usize,
+    /// Requests that it answered, memory that it gave, and deliveries that it heard of.
+    pub(crate) deliveries: Mutex<Vec<&'static str>>,
     lines: Mutex<Vec<abi::LogLine>>,
 }
 
@@ -38,6 +42,15 @@ impl Recorder {
         })
     }
 
+    /// One that answers with so large bodies.
+    pub(crate) fn with_bodies(body: usize) -> Arc<Self> {
+        Arc::new(Self {
+            answers: true,
+            body,
+            ..Self::default()
+        })
+    }
+
     /// One that never answers.
     pub(crate) fn silent() -> Arc<Self> {
         Arc::default()
@@ -46,6 +59,11 @@ impl Recorder {
     /// What was logged so far.
     pub(crate) fn lines(&self) -> Vec<abi::LogLine> {
         self.lines.lock().expect("no test panics in here").clone()
+    }
+
+    fn note(&self, what: &'static str) {
+        let mut deliveries = self.deliveries.lock().expect("no test panics in here");
+        deliveries.push(what);
     }
 
     async fn answer(&self) {
@@ -79,10 +97,11 @@ impl Host for Recorder {
     async fn http(&self, _: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
         self.http.fetch_add(1, Ordering::SeqCst);
         self.answer().await;
+        self.note("answered");
         Ok(abi::HttpResponse {
             status: 200,
             headers: vec![],
-            body: b"{}".to_vec(),
+            body: [b"{}".to_vec(), vec![b' '; self.body]].concat(),
             cached: false,
         })
     }
@@ -110,6 +129,14 @@ impl Host for Recorder {
     async fn llm_embed(&self, _: &str, inputs: Vec<String>) -> Result<Vec<Vec<f32>>, abi::Error> {
         self.llm.fetch_add(1, Ordering::SeqCst);
         Ok(inputs.iter().map(|_| vec![0.0]).collect())
+    }
+
+    fn delivered(&self) {
+        self.note("delivered");
+    }
+
+    async fn take_memory(&self, _: u64) {
+        self.note("memory");
     }
 
     fn log(&self, line: abi::LogLine) {

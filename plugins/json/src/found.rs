@@ -16,16 +16,25 @@ const LENIENT_BYTES: usize = 100_000;
 const VAIN_BYTES: usize = 4_000_000;
 
 /// The objects, in the order in which they begin; none inside another.
-pub(crate) fn objects(text: &str) -> impl Iterator<Item = Value> + '_ {
+pub(crate) fn objects(text: &str) -> Objects<'_> {
     Objects {
         rest: text,
         budget: VAIN_BYTES,
+        missed: false,
     }
 }
 
-struct Objects<'t> {
+pub(crate) struct Objects<'t> {
     rest: &'t str,
     budget: usize,
+    missed: bool,
+}
+
+impl Objects<'_> {
+    /// Whether there may be more objects among what was looked at: it was too much, or too deep.
+    pub(crate) fn missed(&self) -> bool {
+        self.missed
+    }
 }
 
 impl Iterator for Objects<'_> {
@@ -35,29 +44,53 @@ impl Iterator for Objects<'_> {
         loop {
             self.rest = &self.rest[self.rest.find('{')?..];
             for read in [strict, liberal] {
-                let (found, length) = read(self.rest);
+                let Read {
+                    found,
+                    length,
+                    deep,
+                } = read(self.rest);
                 if found.is_some() {
                     self.rest = &self.rest[length..];
                     return found;
                 }
-                self.budget = self.budget.checked_sub(length)?;
+                let budget = self.budget.checked_sub(length);
+                self.missed |= deep || budget.is_none();
+                self.budget = budget?;
             }
             self.rest = &self.rest[1..];
         }
     }
 }
 
-/// The object at the start of a text, if there is one; how long it is, or how much was looked
-/// at in vain.
-type Read = (Option<Value>, usize);
+/// What the start of a text was read as.
+struct Read {
+    /// The object, if there is one.
+    found: Option<Value>,
+    /// How long it is, or how much was looked at in vain.
+    length: usize,
+    /// Whether it is deeper than can be read.
+    deep: bool,
+}
+
+/// How what begins with a brace ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Closed,
+    /// Not within the text.
+    Open,
+    /// It is deeper than can be read.
+    Deep,
+}
 
 /// An object of JSON, which ends where its braces are even outside quotes.
 fn strict(text: &str) -> Read {
-    let (end, closed) = extent(text, true);
-    let object = closed.then(|| serde_json::from_str::<Map<String, Value>>(&text[..end]));
-    match object {
-        Some(Ok(object)) => (Some(Value::Object(object)), end),
-        _ => (None, end),
+    let (length, end) = extent(text, true);
+    let object = || serde_json::from_str::<Map<String, Value>>(&text[..length]).ok();
+    let object = (end == End::Closed).then(object).flatten();
+    Read {
+        found: object.map(Value::Object),
+        length,
+        deep: end == End::Deep,
     }
 }
 
@@ -65,21 +98,25 @@ fn strict(text: &str) -> Read {
 /// come, and added where the text breaks off.
 fn liberal(text: &str) -> Read {
     let window = &text[..text.floor_char_boundary(text.len().min(LENIENT_BYTES))];
-    let (end, closed) = extent(window, false);
-    let found = if closed {
-        object(&window[..end])
-    } else if end == text.len() {
-        let open = window.matches('{').count() - window.matches('}').count();
-        object(&format!("{window}{}", "}".repeat(open)))
-    } else {
-        None
+    let (length, end) = extent(window, false);
+    let found = match end {
+        End::Closed => object(&window[..length]),
+        End::Open if length == text.len() => {
+            let open = window.matches('{').count() - window.matches('}').count();
+            object(&format!("{window}{}", "}".repeat(open)))
+        }
+        End::Open | End::Deep => None,
     };
-    (found, end)
+    Read {
+        found,
+        length,
+        deep: end == End::Deep,
+    }
 }
 
-/// How far the object at the start of a text reaches, and whether it is closed there. What is
-/// deeper than can be read ends at once: readers look far ahead in it.
-fn extent(text: &str, quotes: bool) -> (usize, bool) {
+/// How far the object at the start of a text reaches, and how it ends there. What is deeper than
+/// can be read ends at once: readers look far ahead in it.
+fn extent(text: &str, quotes: bool) -> (usize, End) {
     let (mut objects, mut lists) = (0_usize, 0_usize);
     let (mut inside, mut escaped) = (false, false);
     for (at, byte) in text.bytes().enumerate() {
@@ -94,11 +131,14 @@ fn extent(text: &str, quotes: bool) -> (usize, bool) {
             b']' => lists = lists.saturating_sub(1),
             _ => {}
         }
-        if objects == 0 || objects + lists > lenient::DEPTH {
-            return (at + 1, objects == 0);
+        if objects == 0 {
+            return (at + 1, End::Closed);
+        }
+        if objects + lists > lenient::DEPTH {
+            return (at + 1, End::Deep);
         }
     }
-    (text.len(), false)
+    (text.len(), End::Open)
 }
 
 fn object(text: &str) -> Option<Value> {
@@ -152,7 +192,8 @@ mod tests {
             r#"{"a":"#.repeat(20_000),
             "{a: [".repeat(20_000),
         ] {
-            assert_eq!(objects(&text).count(), 0);
+            let mut all = objects(&text);
+            assert_eq!((all.by_ref().count(), all.missed()), (0, true));
         }
     }
 }

@@ -15,6 +15,8 @@ mod tool_use;
 use runner_plugin::json::{Value, json};
 use runner_plugin::{Assertion, AssertionType, CallContext, Error, Grade, Info, Input, Inputs};
 
+use serde::de::IgnoredAny;
+
 use schema::{Failure, Schema};
 
 /// The grader.
@@ -81,6 +83,13 @@ fn with_schema(
 fn is_json(input: &Input, schema: Option<&Schema<'_>>) -> Result<Grade, Error> {
     let output: Value = match serde_json::from_str(&input.output) {
         Ok(output) => output,
+        // What is JSON and more than can be held is no less JSON.
+        Err(_) if serde_json::from_str::<IgnoredAny>(&input.output).is_ok() => {
+            return match schema {
+                None => Ok(input.judge(true, "be valid JSON")),
+                Some(_) => Err(too_much()),
+            };
+        }
         Err(error) => return Ok(input.judge(false, format_args!("be valid JSON ({error})"))),
     };
     let Some(schema) = schema else {
@@ -97,18 +106,25 @@ fn is_json(input: &Input, schema: Option<&Schema<'_>>) -> Result<Grade, Error> {
 
 /// Some object in the answer is JSON, and conforms if there is a schema.
 fn contains_json(input: &Input, schema: Option<&Schema<'_>>) -> Result<Grade, Error> {
+    let mut objects = found::objects(&input.output);
     let Some(schema) = schema else {
-        let found = found::objects(&input.output).next().is_some();
+        let found = objects.next().is_some();
+        if !found && objects.missed() {
+            return Err(too_much());
+        }
         return Ok(input.judge(found, "contain a JSON object"));
     };
     let what = "contain a JSON object that conforms to the JSON Schema";
     let mut reasons = Vec::new();
-    for object in found::objects(&input.output) {
+    for object in objects.by_ref() {
         match schema.check(&object) {
             Ok(()) => return Ok(input.judge(true, what)),
             Err(Failure::Value(why)) => reasons.push(why),
             Err(Failure::Schema(problem)) => return Err(unusable(input, &problem)),
         }
+    }
+    if objects.missed() {
+        return Err(too_much());
     }
     let why = match &reasons[..] {
         [] => "it contains none".to_owned(),
@@ -116,6 +132,13 @@ fn contains_json(input: &Input, schema: Option<&Schema<'_>>) -> Result<Grade, Er
         [why, ..] => format!("the first of {} objects: {why}", reasons.len()),
     };
     Ok(input.judge(false, format_args!("{what} ({why})")))
+}
+
+/// What can be said neither to be so nor not to be so.
+fn too_much() -> Error {
+    Error::unsupported(
+        "JSON that is nested more than 128 deep, or has larger numbers than a float, cannot be graded",
+    )
 }
 
 /// The schema, if there is one: an object, or the text of one in JSON or YAML.

@@ -53,6 +53,25 @@ fn is_json_reads_the_whole_answer() {
 }
 
 #[test]
+fn json_that_is_too_much_is_json_and_cannot_be_checked() {
+    let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
+    for output in [&deep, r#"{"a": 1e999}"#] {
+        table("is-json", &[(Value::Null, output, true)]);
+        let error = grade("not-is-json", &person(), output).expect_err("it can't be checked");
+        assert_eq!(error.code, ErrorCode::Unsupported);
+    }
+    table("is-json", &[(Value::Null, &deep[1..], false)]);
+    let braces = format!("{} {{\"a\": 1}}", "{".repeat(100_000));
+    let open = format!("x {}", "{\"a\":".repeat(100_000));
+    for output in [&braces, &open] {
+        for schema in [&Value::Null, &person()] {
+            let error = grade("not-contains-json", schema, output).expect_err("there may be one");
+            assert_eq!(error.code, ErrorCode::Unsupported, "{schema} {output:.20}");
+        }
+    }
+}
+
+#[test]
 fn contains_json_looks_for_objects() {
     table(
         "contains-json",

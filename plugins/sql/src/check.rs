@@ -16,7 +16,7 @@ use sqlparser::dialect::{
     RedshiftSqlDialect, SQLiteDialect, SnowflakeDialect,
 };
 use sqlparser::keywords::Keyword;
-use sqlparser::parser::Parser;
+use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use crate::access::Access;
@@ -117,7 +117,7 @@ impl Rules {
     /// Checks a text.
     ///
     /// # Errors
-    /// The text is too large to be read.
+    /// The text is too large or too deep to be read.
     pub(crate) fn check(&self, text: &str) -> Result<Verdict, Error> {
         if text.len() > MAX_BYTES {
             return Err(Error::unsupported(format!(
@@ -148,6 +148,11 @@ impl Rules {
                 return Ok(Verdict::Breaks("there is no statement".to_owned()));
             }
             Ok(statements) => statements,
+            Err(ParserError::RecursionLimitExceeded) => {
+                return Err(Error::unsupported(format!(
+                    "SQL that is nested more than {MAX_DEPTH} deep cannot be graded"
+                )));
+            }
             Err(error) => return Ok(Verdict::Breaks(error.to_string())),
         };
         Ok(match self.trespass(&statements) {

@@ -21,6 +21,18 @@ fn agree(kind: &str, value: &Value, output: &str, holds: bool) {
 }
 
 #[test]
+fn sql_that_is_too_deep_is_neither_sql_nor_none() {
+    let brackets = format!("SELECT {}1{}", "(".repeat(30), ")".repeat(30));
+    let signs = format!("SELECT {}1", "- ".repeat(40));
+    for output in [brackets, signs] {
+        for kind in ["is-sql", "not-is-sql", "contains-sql", "not-contains-sql"] {
+            let error = grade(kind, &Value::Null, &output).expect_err("it can't be graded");
+            assert_eq!(error.code, ErrorCode::Unsupported, "{kind} {output:.20}");
+        }
+    }
+}
+
+#[test]
 fn is_sql_reads_the_whole_answer() {
     for (output, holds) in [
         ("SELECT * FROM users", true),
@@ -348,8 +360,10 @@ fn hostile_sql_ends() {
         "'".repeat(99_999),
     ] {
         let allowed = json!({ "allowedTables": ["x"], "allowedColumns": ["x"] });
-        // Whatever the verdict is: there is one.
-        grade("is-sql", &allowed, &text).expect("a grade");
+        // Whatever the verdict is: there is one, or it is too deep for one.
+        if let Err(error) = grade("is-sql", &allowed, &text) {
+            assert_eq!(error.code, ErrorCode::Unsupported, "{text:.40}");
+        }
     }
     for text in [
         chain(151, " + 1"),

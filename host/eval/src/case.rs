@@ -30,17 +30,18 @@ use crate::failure::{CallFailure, FailureCode};
 use crate::grading::{CaseGrade, aggregate};
 use crate::identity::call_id;
 use crate::judge::{Judged, Matter, judge};
-use crate::memory;
+use crate::memory::{self, Account};
 use crate::plugins::Target;
 use crate::record::{CaseRecord, Conclusion, Outcome, Provenance};
 use crate::request::request;
 
-/// Runs a case to its end; `None` when `cut` cut it off before it had an answer.
+/// Runs a case to its end; `None` when `cut` cut it off before it had an answer. What the case holds
+/// of the memory comes with its record.
 pub(crate) async fn run(
     context: &Arc<RunContext>,
     case: &Case,
     cut: &CancellationToken,
-) -> Option<CaseRecord> {
+) -> Option<(CaseRecord, Arc<Account>)> {
     let making = tokio::select! {
         biased;
         () = cut.cancelled() => return None,
@@ -78,7 +79,8 @@ pub(crate) async fn run(
         }
         Err(stop) => (Cow::Borrowed(case), Draft::of(case).end(&scope, Err(stop))?),
     };
-    Some(hooks::after_each(&scope, &case, record, &identity).await)
+    let record = hooks::after_each(&scope, &case, record, &identity).await;
+    Some((record, scope.memory))
 }
 
 /// What is known of a case so far.

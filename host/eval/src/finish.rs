@@ -20,6 +20,7 @@ use crate::context::RunContext;
 use crate::event::{Event, Stage};
 use crate::failure::{CallFailure, FailureCode};
 use crate::masking::{masked, masked_question};
+use crate::memory::Account;
 use crate::question;
 use crate::record::{CaseRecord, Outcome};
 use crate::state::{Ended, Left};
@@ -51,6 +52,8 @@ pub(crate) struct CaseEnd {
     pub(crate) finished: Option<Finished>,
     pub(crate) how: Ended<Held>,
     pub(crate) left: Option<Left>,
+    /// What it holds of the memory, until its row is with the store.
+    pub(crate) memory: Option<Arc<Account>>,
     /// It asks a question, has no row, and so can't say what became of it.
     pub(crate) leaves_question: bool,
 }
@@ -77,8 +80,9 @@ pub(crate) async fn carry_out(
         let stage = Stage::Queued(masked_question(question, &context.masker));
         context.emit(Event::Question { id: case.id, stage });
     }
-    let record = case::run(context, case, cut).await;
-    conclude(context, case, record, begun)
+    let (record, memory) = case::run(context, case, cut).await.unzip();
+    let end = conclude(context, case, record, begun);
+    CaseEnd { memory, ..end }
 }
 
 /// What becomes of a case that came to this record; `None`: it was cut off.
@@ -99,6 +103,7 @@ pub(crate) fn conclude(
             finished: None,
             how: Ended::Open,
             left: None,
+            memory: None,
             leaves_question: case.test.question.is_some(),
         };
     };
@@ -129,6 +134,7 @@ pub(crate) fn conclude(
         finished: Some(stored),
         how: Ended::Answered(Held { record, identity }),
         left,
+        memory: None,
         leaves_question: false,
     }
 }
@@ -144,6 +150,7 @@ fn ended(context: &RunContext, case: &Case, record: CaseRecord, identity: Digest
         left: left(case, &finished.record),
         finished: Some(finished),
         how,
+        memory: None,
         leaves_question: false,
     }
 }

@@ -12,17 +12,22 @@
 //! something else that a waiting case holds (a place for an instance, its budget): so where
 //! nothing at all was given back for [`STANDSTILL`], one of those that wait goes on.
 //!
+//! A case keeps its account until the store has its row: a store that is behind holds up those that
+//! would come next. Variables of a case are there before it begins; how much those of all that
+//! have not ended may take is [`MAX_VARS`], beyond which no further case is made.
+//!
 //! Prompts are known only when they are made. No more than [`MADE_AT_ONCE`] cases are between
 //! their beginning and the weighing of what they made.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use runner_config::plan::CaseId;
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 
 use self::accounts::{AccountId, Accounts, Served};
-use crate::record::size::bytes;
 
 mod accounts;
 
@@ -44,8 +49,13 @@ const FREE: u64 = 64 << 10;
 /// was given, as JSON and as a body, in a memory that grows by doubling.
 const COPIES_OF_PROMPT: u64 = 16;
 
-/// The same of its variables: in the case, in the row, and in the test that stands in the row.
-const COPIES_OF_VARS: u64 = 3;
+/// The same of its variables: in the case, in the row, in the test that stands in the row, and both of
+/// these as JSON, which grows by doubling.
+const COPIES_OF_VARS: u64 = 8;
+
+/// Bytes that the variables of all cases may take that were made and have not ended, before
+/// another case is made.
+const MAX_VARS: u64 = SHARED / 4;
 
 /// The same of an answer's text: as it came, as text, in the row and in its JSON.
 const COPIES_OF_ANSWER: u64 = 4;
@@ -188,7 +198,49 @@ impl Drop for Held<'_> {
 
 /// Bytes that a case with these variables and this prompt will probably take; 0 if it is small.
 pub(crate) fn of_case(vars: &Map<String, Value>, prompt: &str) -> u64 {
-    counted(COPIES_OF_VARS * bytes(vars) as u64 + COPIES_OF_PROMPT * prompt.len() as u64)
+    counted(COPIES_OF_VARS * of_fields(vars) + COPIES_OF_PROMPT * prompt.len() as u64)
+}
+
+/// What the variables of cases take that were made and have not ended.
+#[derive(Debug, Default)]
+pub(crate) struct Made {
+    large: HashMap<CaseId, u64>,
+}
+
+impl Made {
+    /// A case came.
+    pub(crate) fn came(&mut self, id: CaseId, vars: &Map<String, Value>) {
+        let bytes = counted(of_fields(vars));
+        if bytes > 0 {
+            self.large.insert(id, bytes);
+        }
+    }
+
+    /// It has ended.
+    pub(crate) fn ended(&mut self, id: CaseId) {
+        self.large.remove(&id);
+    }
+
+    /// Whether others have to end before another is made.
+    pub(crate) fn is_full(&self) -> bool {
+        self.large.values().sum::<u64>() > MAX_VARS
+    }
+}
+
+fn of_fields(fields: &Map<String, Value>) -> u64 {
+    const FIELD: u64 = 64;
+    let field = |(name, value)| FIELD + String::len(name) as u64 + of_value(value);
+    fields.iter().map(field).sum()
+}
+
+fn of_value(value: &Value) -> u64 {
+    let more = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len() as u64,
+        Value::Array(items) => items.iter().map(of_value).sum(),
+        Value::Object(fields) => of_fields(fields),
+    };
+    size_of::<Value>() as u64 + more
 }
 
 /// Bytes that an answer with this text takes until its row is written; 0 if it is small.
@@ -249,6 +301,26 @@ mod tests {
         drop(in_vain);
         second.give_back(SHARED);
         waits.await;
+    }
+
+    #[test]
+    fn what_variables_take_counts_until_their_cases_end() {
+        let of = |value: Value| [("a".to_owned(), value)].into_iter().collect();
+        let vars: Map<String, Value> = of(Value::from("x".repeat(200 << 20)));
+        let id = |test_idx| CaseId {
+            test_idx,
+            prompt_idx: 0,
+        };
+        let mut made = Made::default();
+        (0..2).for_each(|row| made.came(id(row), &vars));
+        assert!(!made.is_full());
+        made.came(id(2), &vars);
+        assert!(made.is_full());
+        made.ended(id(0));
+        assert!(!made.is_full());
+        // A number takes more than its digit.
+        let numbers = of(Value::from(vec![0; 1 << 20]));
+        assert!(of_case(&numbers, "") >= COPIES_OF_VARS * (32 << 20));
     }
 
     #[tokio::test(start_paused = true)]

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use runner_store::{PushError, Row, RunEnd, RunStatus, RunWriter, StoreError};
 
 use crate::finish::Finished;
+use crate::memory::Account;
 use crate::record::CaseRecord;
 use crate::state::StoreState;
 use crate::summary::{End, Summary};
@@ -20,8 +21,8 @@ use crate::summary::{End, Summary};
 #[derive(Debug)]
 pub(crate) struct Recorder {
     writer: RunWriter,
-    /// Rows that the store had no room for, in order.
-    backlog: VecDeque<Row>,
+    /// Rows that the store had no room for, in order, with what their cases hold of the memory.
+    backlog: VecDeque<(Row, Option<Arc<Account>>)>,
     /// How many rows came.
     came: u64,
     /// Records that are not on the disk yet, each with its number among those that came: what
@@ -65,10 +66,14 @@ impl Recorder {
 
     /// Takes the row of a case. Once nothing can be stored any more its record is kept for the
     /// rescue.
-    pub(crate) fn record(&mut self, Finished { record, row }: Finished) {
+    pub(crate) fn record(
+        &mut self,
+        Finished { record, row }: Finished,
+        memory: Option<Arc<Account>>,
+    ) {
         self.came += 1;
         self.unsaved.push_back((self.came, record));
-        self.backlog.push_back(row);
+        self.backlog.push_back((row, memory));
         self.hand_over();
     }
 
@@ -99,12 +104,12 @@ impl Recorder {
 
     fn hand_over(&mut self) {
         while self.error.is_none()
-            && let Some(row) = self.backlog.pop_front()
+            && let Some((row, memory)) = self.backlog.pop_front()
         {
             match self.writer.try_push(row) {
                 Ok(()) => {}
                 Err(PushError::Full(row)) => {
-                    self.backlog.push_front(*row);
+                    self.backlog.push_front((*row, memory));
                     break;
                 }
                 Err(PushError::Failed(error)) => self.fail(error),
@@ -172,4 +177,72 @@ fn last_of_each(records: impl DoubleEndedIterator<Item = Arc<CaseRecord>>) -> Ve
         .collect();
     last.reverse();
     last
+}
+
+#[cfg(test)]
+mod tests {
+    use runner_store::{NewRun, OpenOptions, Outcome, Store};
+
+    use super::*;
+    use crate::memory::Memory;
+    use crate::record::samples::record;
+
+    fn writer(folder: &std::path::Path) -> RunWriter {
+        let store = Store::open(&folder.join("runs.db"), OpenOptions::default());
+        let run = NewRun {
+            id: "run-1".to_owned(),
+            created_at_ms: 0,
+            description: None,
+            tags_json: "{}".to_owned(),
+            config_json: "{}".to_owned(),
+            columns_json: "[]".to_owned(),
+            plugins_json: "[]".to_owned(),
+            options_json: "{}".to_owned(),
+            seed: 0,
+        };
+        let begun = store.expect("it opens").begin_run(run);
+        begun.expect("it begins")
+    }
+
+    fn finished(test_idx: u32) -> Finished {
+        Finished {
+            record: Arc::new(record(test_idx)),
+            row: Row {
+                test_idx,
+                prompt_idx: 0,
+                row_id: test_idx.to_string(),
+                identity: None,
+                outcome: Outcome::Passed,
+                score: 1.0,
+                latency_ms: None,
+                cost_usd: None,
+                input_tokens: None,
+                output_tokens: None,
+                cached: false,
+                record_json: "x".repeat(10 << 20),
+            },
+        }
+    }
+
+    #[tokio::test]
+    async fn a_case_keeps_its_memory_until_the_store_has_its_row() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut recorder = Recorder::new(writer(folder.path()));
+        let memory = Arc::new(Memory::default());
+        let mut accounts = Vec::new();
+        let held = |accounts: &[std::sync::Weak<Account>]| {
+            accounts.iter().filter(|it| it.strong_count() > 0).count()
+        };
+        for row in 0..6 {
+            let account = memory.open();
+            accounts.push(Arc::downgrade(&account));
+            recorder.record(finished(row), Some(account));
+            assert_eq!(held(&accounts), recorder.backlog.len());
+        }
+        while recorder.state() == StoreState::Behind {
+            recorder.catch_up().await;
+            assert_eq!(held(&accounts), recorder.backlog.len());
+        }
+        assert_eq!((held(&accounts), recorder.error.is_none()), (0, true));
+    }
 }

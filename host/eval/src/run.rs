@@ -29,6 +29,7 @@ use crate::event::{Consumer, Event, RunHead, Stage};
 use crate::finish::{
     CaseEnd, Finished, Held, HeldRow, carry_out, compared, compared_in_vain, conclude, uncompared,
 };
+use crate::memory::{Account, Made};
 use crate::record::QuestionEnd;
 use crate::recorder::{Recorder, Unsaved};
 use crate::rescue::rescue;
@@ -78,6 +79,8 @@ pub(crate) struct Loop {
     tasks: JoinSet<Done>,
     /// What each task does, until it ends.
     running: HashMap<Id, Task>,
+    /// The cases that have come and not ended.
+    made: Made,
     /// Cuts off every task.
     cancel: CancellationToken,
     totals: Totals,
@@ -127,6 +130,7 @@ impl Loop {
             store: StoreState::Ready,
             tasks: JoinSet::new(),
             running: HashMap::new(),
+            made: Made::default(),
             cancel: CancellationToken::new(),
         }
     }
@@ -236,9 +240,14 @@ impl Loop {
         }
     }
 
-    /// What the state is told next. That the store fell behind comes before what would start more.
+    /// What the state is told next. That the store fell behind comes before what would start more;
+    /// so does that the cases hold too much, which is over when one of them ends.
     fn next_input(&mut self) -> Option<Input> {
-        let store = self.outlets.recorder.state();
+        let mut store = self.outlets.recorder.state();
+        let is_full = self.state.in_flight() > 0 && self.made.is_full();
+        if store == StoreState::Ready && is_full {
+            store = StoreState::Behind;
+        }
         if std::mem::replace(&mut self.store, store) != store {
             return Some(Input::Store(store));
         }
@@ -283,6 +292,7 @@ impl Loop {
     fn next(&mut self, next: Option<Result<Case, StoreError>>) -> Input {
         match next {
             Some(Ok(case)) => {
+                self.made.came(case.id, &case.vars);
                 let compares = !case.test.comparisons.is_empty();
                 Input::Next(Some(Planned {
                     id: case.id,
@@ -331,14 +341,15 @@ impl Loop {
         match ended {
             Ok((_, Done::Case(id, end))) => Some(self.case_ended(id, *end)),
             Ok((_, Done::Compared(id, rows))) => {
+                self.made.ended(id);
                 for row in rows {
-                    self.finished(row);
+                    self.finished(row, None);
                 }
                 Some(Input::Compared(id))
             }
             Ok((_, Done::Left(rows))) => {
                 for row in rows {
-                    self.finished(row);
+                    self.finished(row, None);
                 }
                 Some(Input::Left)
             }
@@ -350,11 +361,14 @@ impl Loop {
     }
 
     fn case_ended(&mut self, id: CaseId, end: CaseEnd) -> Input {
+        self.made.ended(id);
         let (how, left) = (end.how, end.left);
         match (end.finished, &how) {
             // The row of an answer that waits is not told: it is none yet.
-            (Some(finished), Ended::Answered(_)) => self.outlets.recorder.record(finished),
-            (Some(finished), _) => self.finished(finished),
+            (Some(finished), Ended::Answered(_)) => {
+                self.outlets.recorder.record(finished, end.memory);
+            }
+            (Some(finished), _) => self.finished(finished, end.memory),
             // It has no row, so that it is asked when the run goes on; for whoever watches it ends.
             (None, _) if end.leaves_question => {
                 self.stage(id, Stage::Ended(QuestionEnd::RuntimeError));
@@ -383,10 +397,10 @@ impl Loop {
     }
 
     /// Sums up, stores and tells of a row that is final, as far as this session goes.
-    fn finished(&mut self, finished: Finished) {
+    fn finished(&mut self, finished: Finished, memory: Option<Arc<Account>>) {
         let record = finished.record.clone();
         self.totals.add(&record, &finished.row.record_json);
-        self.outlets.recorder.record(finished);
+        self.outlets.recorder.record(finished, memory);
         if let Some(question) = &record.question {
             self.stage(record.case_id(), Stage::Ended(question.end()));
         }

@@ -112,6 +112,8 @@ fn json(record: &CaseRecord, most: usize) -> Option<String> {
         return None;
     }
     written.expect("a record has string keys only");
+    // It may wait for the store, with up to as much room again.
+    out.bytes.shrink_to_fit();
     Some(String::from_utf8(out.bytes).expect("JSON is UTF-8"))
 }
 

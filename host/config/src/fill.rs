@@ -289,12 +289,14 @@ impl Declared {
     }
 
     /// Notes the same of a text that is compiled together with others: what can't be read alone may
-    /// read anything.
+    /// read anything. It is filled in where the text around it stands, so that it is asked for also
+    /// where the person typed it.
     pub(crate) fn note_reads_of_part(&self, text: &str, at: &Position, findings: &Findings) {
         let template = Template::new(text, None).or_else(|_| Template::new("{{ env }}", None));
-        if let Ok(template) = template {
-            self.note_reads(&template, at, findings);
-        }
+        let names = template.map(|template| self.env_names(&template).collect::<Vec<_>>());
+        let (taken, _) = self.taken_at(&names.unwrap_or_default(), at);
+        may_keep(&taken, findings);
+        self.filled_in().by_others.extend(taken);
     }
 
     /// The names that a template reads from `env`; all of them where it chooses by itself.
@@ -369,10 +371,9 @@ impl Declared {
 }
 
 /// Whether these variables may stand in what is kept, printed or quoted; asks for each at the first
-/// such text.
+/// such text, all of them together.
 fn may_keep(reads: &[EnvRead], findings: &Findings) -> bool {
     let may = |read: &EnvRead| findings.may_read(keep(&read.name, &read.at));
-    // All are asked for together.
     reads.iter().filter(|read| !may(read)).count() == 0
 }
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::program;
 use super::test_case::{Draft, Form, TestReader};
-use crate::model::{Origin, Position};
+use super::{Reading, program};
+use crate::model::{COMMAND_LINE, Origin, Position};
 use crate::overrides::Overrides;
 use crate::read::entry::Entry;
 use crate::read::files::without_scheme;
@@ -27,8 +27,14 @@ pub(crate) fn read(
             default.judges = tests.judge(grader).or(default.judges);
         }
     }
-    affix(&mut default, "prefix", overrides.prompt_prefix.as_deref());
-    affix(&mut default, "suffix", overrides.prompt_suffix.as_deref());
+    for (option, flag) in [
+        ("prefix", &overrides.prompt_prefix),
+        ("suffix", &overrides.prompt_suffix),
+    ] {
+        if let (Some(text), Some(tests)) = (flag, readers.first()) {
+            affix(&mut default, option, text, tests.reading);
+        }
+    }
     default
 }
 
@@ -88,11 +94,15 @@ fn variables(default: &mut Draft, flags: &Map<String, Value>, tests: &TestReader
 }
 
 /// `--prompt-prefix`, `--prompt-suffix`: over the option of `defaultTest`, under that of a test.
-fn affix(default: &mut Draft, option: &str, flag: Option<&str>) {
-    if let Some(text) = flag {
-        for options in [&mut default.options, &mut default.options_written] {
-            options.insert(option.to_owned(), text.into());
-        }
+fn affix(default: &mut Draft, option: &str, text: &str, reading: Reading<'_>) {
+    let at = Position {
+        file: COMMAND_LINE.into(),
+        ..Position::default()
+    };
+    let declared = reading.declared;
+    declared.note_reads_of_part(text, &at, reading.findings);
+    for options in [&mut default.options, &mut default.options_written] {
+        options.insert(option.to_owned(), text.into());
     }
 }
 
@@ -113,6 +123,24 @@ mod tests {
         assert_eq!(folder.texts(), ["x 1", "t 2"]);
         let options = &folder.plan().tests.get(0).expect("a test").json["options"];
         assert_eq!(options["prefix"], "{{w}} ");
+    }
+
+    #[test]
+    fn a_prefix_by_flag_asks_for_what_the_config_puts_under_its_names() {
+        let mut folder =
+            Folder::new("env: { TOPIC: '{{ env.OUT }}' }\nprompts: [p]\nproviders: [echo]")
+                .env("OUT", "host-42");
+        folder.overrides.prompt_prefix = Some("{{ env.TOPIC }} ".to_owned());
+        assert_eq!(folder.texts(), ["host-42 p"]);
+        assert_eq!(
+            folder.withheld(),
+            [
+                "command line: : let the value of the environment variable OUT appear in results and files"
+            ]
+        );
+        folder.overrides.prompt_prefix = None;
+        folder.overrides.given.prompts = vec!["{{ env.TOPIC }}".to_owned()];
+        assert_eq!(folder.withheld().len(), 1);
     }
 
     #[test]

@@ -89,9 +89,9 @@ impl Files {
     }
 
     /// The path of a file or pattern that a text may not name, if it may not. The config may
-    /// name what lies in its folder, data what lies in the data file's, but for what has a name that
-    /// begins with a dot on the way, where keys are kept (`.env`, `.git/config`, `.aws/credentials`).
-    /// Links count as what they lead to.
+    /// name what lies in its folder, but for files whose name begins with a dot and for folders where
+    /// keys are kept (`.env`, `.npmrc`, `.git/config`); data what lies in the data file's folder, but
+    /// for everything whose name begins with a dot. Links count as what they lead to.
     ///
     /// Nothing outside the folder is looked at for this.
     pub(crate) fn beyond(&self, shown: &Path, origin: &Origin) -> Option<PathBuf> {
@@ -340,13 +340,37 @@ fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
+/// Folders where keys are kept, by repositories, clouds and shells; others whose names begin with a
+/// dot hold prompts as well (`.github`).
+const OF_KEYS: [&str; 12] = [
+    ".aws",
+    ".azure",
+    ".config",
+    ".docker",
+    ".gcloud",
+    ".git",
+    ".gnupg",
+    ".hg",
+    ".kube",
+    ".ssh",
+    ".svn",
+    ".terraform.d",
+];
+
 /// Whether a path has a part that a text of this origin may not name.
 fn is_hidden_path(path: &Path, origin: &Origin) -> bool {
     let mut names = path.components().filter_map(|part| match part {
         Component::Normal(name) => Some(name),
         _ => None,
     });
-    *origin != Origin::Person && names.any(is_hidden)
+    match origin {
+        Origin::Person => false,
+        Origin::Config => {
+            path.file_name().is_some_and(is_hidden)
+                || names.any(|name| OF_KEYS.iter().any(|folder| name == *folder))
+        }
+        Origin::Data(_) => names.any(is_hidden),
+    }
 }
 
 /// Names the file unless the place is the file itself.

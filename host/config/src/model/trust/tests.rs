@@ -95,9 +95,9 @@ fn a_provider_of_a_row_names_files_as_a_row_may() {
         "t.jsonl:1:74: provider.config.a: read the file /etc/hostname"
     );
     // What the file says, and not its name.
-    let asked = "t.jsonl:1:37: provider: ask the provider 'openai:x' (a: ";
+    let asked = "t.jsonl:1:37: provider: ask the provider 'openai:x' ('a: ";
     assert!(requests[1].starts_with(asked), "{}", requests[1]);
-    assert!(!requests[1].contains("hostname"), "{}", requests[1]);
+    assert!(!requests[1].contains("file://"), "{}", requests[1]);
 }
 
 #[test]
@@ -176,6 +176,7 @@ fn places(row: &str) -> Folder {
         .file("data/sub/plain.txt", "x")
         .file("data/.env", "KEY=x")
         .file("data/.git/config", "x")
+        .file("data/.aws/credentials", "x")
         .file("data/sub/.x/y.txt", "x")
         .file("prompt.txt", "x");
     #[cfg(unix)]
@@ -203,6 +204,10 @@ fn rows_name_what_lies_in_their_folder_and_nothing_hidden() {
             ("file://prompt.txt", Some("~/prompt.txt")),
             ("file://data/.env", Some("~/data/.env")),
             ("file://data/.git/config", Some("~/data/.git/config")),
+            (
+                "file://data/.aws/credentials",
+                Some("~/data/.aws/credentials"),
+            ),
             ("file://data/sub/.x/y.txt", Some("~/data/sub/.x/y.txt")),
             ("file://data/link.txt", Some("~/prompt.txt")),
             ("file://data/up/prompt.txt", Some("~/prompt.txt")),

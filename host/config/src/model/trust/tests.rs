@@ -317,6 +317,7 @@ fn a_config_names_what_lies_in_its_folder() {
             .file("evals/.github/in.txt", "x")
             .file("evals/.env", "KEY=x")
             .file("evals/.npmrc", "x")
+            .file("evals/.aws/credentials", "x")
             .file("out.txt", "x");
         #[cfg(unix)]
         std::os::unix::fs::symlink("../out.txt", folder.path().join("evals/link.txt"))
@@ -328,6 +329,7 @@ fn a_config_names_what_lies_in_its_folder() {
     assert_eq!(config("file://.github/in.txt"), [""; 0]);
     for (file, real) in [
         ("file://../out.txt", "~/out.txt"),
+        ("file://.aws/credentials", "~/evals/.aws/credentials"),
         ("file://link.txt", "~/out.txt"),
         ("file://.env", "~/evals/.env"),
         ("file://.npmrc", "~/evals/.npmrc"),
@@ -501,4 +503,9 @@ fn a_row_that_runs_nowhere_is_an_error() {
             "{problems:?}"
         );
     }
+}
+
+#[test]
+fn what_a_flag_names_stands_at_the_command_line() {
+    assert_eq!(Position::default().named(), "command line");
 }

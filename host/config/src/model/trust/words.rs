@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::path::Path;
 
 use super::{ANY_VARIABLE, Raised, Role, TrustSubject};
-use crate::model::{Permissions, Position};
+use crate::model::{COMMAND_LINE, Permissions, Position};
 
 /// A name as it is, or in quotes where it holds more than letters, digits and what paths, addresses
 /// and models are written with.
@@ -17,10 +17,10 @@ pub fn named(name: &str) -> String {
 }
 
 impl Position {
-    /// The same as it displays, but for the file's name, which stands as [`named`].
+    /// Says where this is, with the file's name as [`named`]. What a flag names has no file.
     pub fn named(&self) -> String {
-        if self.is_typed() {
-            return self.to_string();
+        if self.is_typed() || self.line == 0 && self.file.as_os_str().is_empty() {
+            return COMMAND_LINE.to_owned();
         }
         let file = path(&self.file).into();
         let place = Self {

@@ -6,10 +6,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use url::Url;
-
 use super::budget;
-use crate::model::{CredentialGrant, Findings, Permissions, Position};
+use crate::model::{CredentialGrant, Findings, Permissions, Position, TrustRequest, TrustSubject};
 use crate::read::entry::Entry;
 use crate::read::files::{Files, unreadable};
 
@@ -107,12 +105,17 @@ fn plugin(
         return None;
     }
     let file = files.absolute(&path);
-    if !files.permit(&files.shown(&path), &source.at(), entry.origin, findings) {
-        return None;
-    }
     if let Some(reason) = unreadable(&file) {
         findings.error(source.at(), format!("'{path}' {reason}"));
         return None;
+    }
+    // It is looked at before it is agreed to, so that one question covers all that it asks for.
+    if let Some(path) = files.beyond(&files.shown(&path), entry.origin) {
+        findings.trust_request(TrustRequest {
+            subject: TrustSubject::Read { path },
+            origin: entry.origin.clone(),
+            at: source.at(),
+        });
     }
     let alias = alias.to_owned();
     Some(PluginEntry {
@@ -182,8 +185,7 @@ fn permissions(entry: &Entry<'_>, findings: &Findings) -> Permissions {
             .map(|entry| entry.want_texts(findings))
             .unwrap_or_default()
     };
-    let hosts = entry.get("hosts");
-    let hosts = hosts.map_or_else(Vec::new, |entry| hosts_of(&entry, findings));
+    let hosts = texts("hosts");
     let mut credentials = BTreeMap::new();
     if let Some(entry) = entry.get("credentials") {
         if !entry.is_map() {
@@ -200,24 +202,6 @@ fn permissions(entry: &Entry<'_>, findings: &Findings) -> Permissions {
         credentials,
         llm: texts("llm"),
     }
-}
-
-/// Origins as they are asked, so that the question about them shows no other one: a letter of another
-/// alphabet may look like one of this.
-fn hosts_of(entry: &Entry<'_>, findings: &Findings) -> Vec<String> {
-    let hosts = entry.want_texts(findings);
-    for host in hosts.iter().filter(|host| !host.is_ascii()) {
-        let origin = Url::parse(host).map(|url| url.origin().ascii_serialization());
-        findings.error_help(
-            entry.at(),
-            format!("'{host}' has letters beyond ASCII, and is asked by another name"),
-            match origin {
-                Ok(origin) => format!("if this is what you mean, write {origin}"),
-                Err(_) => "write the name that begins with xn--".to_owned(),
-            },
-        );
-    }
-    hosts
 }
 
 fn credential(entry: &Entry<'_>, hosts: &[String], findings: &Findings) -> Option<CredentialGrant> {
@@ -239,7 +223,7 @@ fn credential(entry: &Entry<'_>, hosts: &[String], findings: &Findings) -> Optio
         .and_then(|entry| entry.want_text(findings));
     let hosts = entry
         .get("hosts")
-        .map_or_else(|| hosts.to_vec(), |entry| hosts_of(&entry, findings));
+        .map_or_else(|| hosts.to_vec(), |entry| entry.want_texts(findings));
     Some(CredentialGrant {
         env: env.want_text(findings)?,
         scheme: scheme.unwrap_or_else(|| "bearer".to_owned()),

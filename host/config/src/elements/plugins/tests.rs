@@ -140,15 +140,3 @@ fn an_entry_without_a_file_grants_hosts_and_nothing_else() {
     let message = error.to_string();
     assert!(message.contains("and nothing else"), "{message}");
 }
-
-#[test]
-fn a_host_is_written_as_it_is_asked() {
-    let config = "prompts: [p]\nproviders: [echo]\nplugins:\n  acme:\n    source: acme.wasm\n    permissions: { hosts: ['https://api.openаi.com'] }";
-    assert_eq!(
-        Folder::new(config).problems(),
-        [
-            "promptfooconfig.yaml:6:27: plugins.acme.permissions.hosts: 'https://api.openаi.com' has letters beyond ASCII, and is asked by another name\n\
-          help: if this is what you mean, write https://api.xn--openi-7ve.com"
-        ]
-    );
-}

@@ -506,6 +506,25 @@ fn a_row_that_runs_nowhere_is_an_error() {
 }
 
 #[test]
+fn a_host_of_a_component_is_said_as_it_is_asked() {
+    let config = "prompts: [p]\nproviders: [echo]\nplugins: { acme: { source: a.wasm, permissions: { hosts: ['https://api.openаi.com'] } } }";
+    let folder = Folder::new(config).file("a.wasm", "");
+    let (config, _) = crate::load(&folder.request()).expect("a config");
+    let subject = TrustSubject::Component {
+        alias: "acme".to_owned(),
+        source: "a.wasm".into(),
+        sha256: "0".repeat(64),
+        grants: config.plugins[0].permissions.clone(),
+        raised: Raised::default(),
+    };
+    let said = subject.to_string();
+    assert!(
+        said.contains("reach https://api.xn--openi-7ve.com"),
+        "{said}"
+    );
+}
+
+#[test]
 fn what_a_flag_names_stands_at_the_command_line() {
     assert_eq!(Position::default().named(), "command line");
 }

@@ -7,6 +7,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
 
+use url::Url;
+
 use super::{ANY_VARIABLE, Raised, Role, TrustSubject};
 use crate::model::{COMMAND_LINE, Permissions, Position};
 
@@ -77,9 +79,14 @@ fn path(path: &Path) -> String {
     named(&path.display().to_string())
 }
 
-fn joined(names: &[String]) -> String {
-    let names: Vec<String> = names.iter().map(|name| named(name)).collect();
-    names.join(", ")
+/// Hosts as they are asked: a letter of another alphabet may look like one of this.
+fn joined(hosts: &[String]) -> String {
+    let asked = |host: &String| match Url::parse(host) {
+        Ok(url) if !host.is_ascii() => url.origin().ascii_serialization(),
+        _ => host.clone(),
+    };
+    let hosts: Vec<String> = hosts.iter().map(|host| named(&asked(host))).collect();
+    hosts.join(", ")
 }
 
 /// What the person agrees to, in words that end a sentence: "may …".

@@ -123,14 +123,17 @@ fn who_named_the_address_decides_what_may_go_there_unasked() {
 }
 
 #[test]
-fn a_flag_is_the_persons_word_but_not_for_an_address_of_the_config() {
-    let by_flag = |named| Way {
+fn who_names_a_provider_names_no_variable_but_the_vendors_own() {
+    let by_flag = |named, variable| Way {
         author: Author::Person,
-        ..way("https://a.example", named, &["AWS"])
+        ..way("https://a.example", named, &[variable])
     };
-    assert!(needs(&ways(vec![by_flag(Named::Vendor)])).is_empty());
-    assert!(needs(&ways(vec![by_flag(Named::Person)])).is_empty());
-    let asked = ways(vec![by_flag(Named::Text)]).needs();
+    for named in [Named::Vendor, Named::Person] {
+        assert!(needs(&ways(vec![by_flag(named, "KEY")])).is_empty());
+        // The config's `env` has it under the vendor's name.
+        assert_eq!(needs(&ways(vec![by_flag(named, "AWS")])).len(), 1);
+    }
+    let asked = ways(vec![by_flag(Named::Text, "KEY")]).needs();
     assert_eq!(asked.len(), 1);
     assert!(!asked[0].is_covered(&Agreements::default()));
 }

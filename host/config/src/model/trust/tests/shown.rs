@@ -334,10 +334,6 @@ fn a_link_that_leads_out_is_asked_for_whether_its_target_is_there_or_not() {
         ),
         ("prompts: ['file://*.txt']", "read the file ~/TARGET"),
         (
-            "prompts: [p]\nplugins: { a: { source: link.wasm } }",
-            "read the file ~/TARGET",
-        ),
-        (
             "prompts: ['file://f*/*/x*']",
             "find out which files match ~/*/x*",
         ),
@@ -358,7 +354,6 @@ fn a_link_that_leads_out_is_asked_for_whether_its_target_is_there_or_not() {
                 ("link.txt", format!("../{target}")),
                 ("link.csv", format!("../{target}")),
                 ("link.js", format!("../{target}")),
-                ("link.wasm", format!("../{target}")),
                 ("folder", "..".to_owned()),
             ] {
                 let link = folder.path().join("evals").join(link);

@@ -101,35 +101,6 @@ fn a_provider_of_a_row_names_files_as_a_row_may() {
 }
 
 #[test]
-fn a_provider_of_a_row_is_asked_for_as_its_files_make_it() {
-    for (row, file) in [
-        (
-            r#"{ "vars": { "q": "1" }, "provider": "file://p.yaml" }"#,
-            "p.yaml",
-        ),
-        (
-            r#"{ "vars": { "q": "1" }, "provider": { "id": "openai:x", "config": { "apiBaseUrl": "file://u.txt" } } }"#,
-            "u.txt",
-        ),
-    ] {
-        let asked = |address: &str| {
-            let text = match file {
-                "u.txt" => address.to_owned(),
-                _ => format!("id: openai:x\nconfig: {{ apiBaseUrl: '{address}' }}"),
-            };
-            let requests = data("t.jsonl", row).file(file, &text).requests();
-            requests.last().cloned().unwrap_or_default()
-        };
-        let one = asked("https://one.example");
-        assert!(
-            one.contains("'openai:x' (apiBaseUrl: https://one.example"),
-            "{one}"
-        );
-        assert_ne!(one, asked("https://two.example"));
-    }
-}
-
-#[test]
 fn a_provider_of_a_row_that_answers_cases_may_not_grade_them() {
     let asked = |row: &str| data("t.jsonl", row).requests();
     let provider = r#""provider": "openai:x""#;
@@ -503,28 +474,4 @@ fn a_row_that_runs_nowhere_is_an_error() {
             "{problems:?}"
         );
     }
-}
-
-#[test]
-fn a_host_of_a_component_is_said_as_it_is_asked() {
-    let config = "prompts: [p]\nproviders: [echo]\nplugins: { acme: { source: a.wasm, permissions: { hosts: ['https://api.openаi.com'] } } }";
-    let folder = Folder::new(config).file("a.wasm", "");
-    let (config, _) = crate::load(&folder.request()).expect("a config");
-    let subject = TrustSubject::Component {
-        alias: "acme".to_owned(),
-        source: "a.wasm".into(),
-        sha256: "0".repeat(64),
-        grants: config.plugins[0].permissions.clone(),
-        raised: Raised::default(),
-    };
-    let said = subject.to_string();
-    assert!(
-        said.contains("reach https://api.xn--openi-7ve.com"),
-        "{said}"
-    );
-}
-
-#[test]
-fn what_a_flag_names_stands_at_the_command_line() {
-    assert_eq!(Position::default().named(), "command line");
 }

@@ -104,7 +104,8 @@ enum Around {
 enum Field {
     /// Its name, its code: what stands in results, or makes them.
     Own,
-    /// Its `config` or `env`, or the `headers` or `auth` among them.
+    /// Its `config` or `env`, or the `auth` of its `config`: what stands directly in it may be a
+    /// credential.
     Settings,
     /// A part of these, which its plugin reads and may quote, and graders may see.
     Part,
@@ -138,7 +139,8 @@ impl Declared {
         self.values.get(name)?.as_str()
     }
 
-    /// All values, for the plugins: nothing that they are given is kept unmasked.
+    /// All values, for the plugins, whose settings and credentials they may be; both are asked for
+    /// where they are bound.
     pub(crate) fn settings(&self) -> Map<String, Value> {
         (*self.values).clone()
     }

@@ -48,53 +48,132 @@ struct Component {
 
 /// Builds all guests and puts them where the program and the tests look.
 pub(crate) fn run(place: &Place, wish: Wish) -> Result<(), Failure> {
-    let guests = place.target.join("guests");
-    let toolchain = Toolchain::find(&place.root, wish, &guests)?;
-    let again = "cargo xtask plugins";
-    let what = format!("building plugins and test guests with {}", toolchain.about);
-    let mut built = Vec::new();
-
-    let (slow, quick): (Vec<_>, Vec<_>) = guest_packages(place)
-        .into_iter()
-        .partition(|(folder, _)| preinitialise::wanted(place, folder));
-    let mut cargo = toolchain.build(&place.root, &place.root);
-    for (_, package) in &quick {
-        cargo.args(["--package", package]);
-    }
-    built.extend(build(&what, &mut cargo, &guests).map_err(|failure| failure.again(again))?);
-
-    if !slow.is_empty() {
-        let c = clang::find()?;
-        let tool = preinitialise::tool(place)?;
-        for (_, package) in &slow {
-            let mut cargo = toolchain.rustc(&place.root);
-            cargo.args(["--package", package, "--crate-type", "cdylib"]);
-            cargo.env(clang::CC, &c);
-            cargo.env(clang::CFLAGS, clang::flags(&place.root, &place.target));
-            // The started module becomes the component, so the linker makes none.
-            let last = ["--", "-Clink-arg=--skip-wit-component"];
-            let cores = build_then(&what, &mut cargo, &last, &guests);
-            for core in cores.map_err(|failure| failure.again(again))? {
-                built.push(preinitialise::component(&tool, core)?);
-            }
-        }
-    }
-
+    let builder = Builder::new(place, wish)?;
+    let (slow, quick) = builder.packages();
+    let mut built = builder.quick(&quick)?;
+    built.extend(builder.slow(&slow)?);
     if let Some(outside) = place.outside() {
-        let mut cargo = toolchain.build(&place.root, &outside);
-        for setting in PROFILE {
-            cargo.args(["--config", &format!("profile.guest.{setting}")]);
-        }
-        built.extend(build(&what, &mut cargo, &guests).map_err(|failure| failure.again(again))?);
+        built.extend(builder.outside(&outside)?);
     }
-
     let mut shelves = Shelves::new(place);
     for component in &built {
         shelves.put(component)?;
     }
     shelves.clear_the_rest()?;
-    report(&built, place);
+    report("plugins and test guests", &built, place);
     Ok(())
+}
+
+/// Which of the program's own plugins are built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Own {
+    /// Those that need nothing but a Rust compiler and little time.
+    Quick,
+    /// Those that are started ahead, which takes another compiler and a tool of its own.
+    StartedAhead,
+}
+
+/// Builds some of the program's own plugins, and no guests of tests.
+pub(crate) fn own(place: &Place, which: Own) -> Result<(), Failure> {
+    let builder = Builder::new(place, Wish::Any)?;
+    let (slow, quick) = builder.packages();
+    let shelf = place.root.join("plugins");
+    let is_own = |(folder, _): &(PathBuf, String)| folder.starts_with(&shelf);
+    let built = match which {
+        Own::Quick => builder.quick(&quick.into_iter().filter(is_own).collect::<Vec<_>>()),
+        Own::StartedAhead => builder.slow(&slow),
+    }?;
+    let mut shelves = Shelves::new(place);
+    for component in &built {
+        shelves.put(component)?;
+    }
+    if built.iter().any(|component| !component.fresh) {
+        let what = match which {
+            Own::Quick => "plugins",
+            Own::StartedAhead => "plugins that are started ahead",
+        };
+        report(what, &built, place);
+    }
+    Ok(())
+}
+
+/// Builds guests with one toolchain.
+struct Builder<'a> {
+    place: &'a Place,
+    toolchain: Toolchain,
+    /// Its target directory.
+    guests: PathBuf,
+    /// What it is doing.
+    what: String,
+}
+
+/// Packages of guests: folder and name.
+type Packages = Vec<(PathBuf, String)>;
+
+impl<'a> Builder<'a> {
+    fn new(place: &'a Place, wish: Wish) -> Result<Self, Failure> {
+        let guests = place.target.join("guests");
+        let toolchain = Toolchain::find(&place.root, wish, &guests)?;
+        let what = format!("building guests with {}", toolchain.about);
+        Ok(Self {
+            place,
+            toolchain,
+            guests,
+            what,
+        })
+    }
+
+    /// Those that are started ahead, and the others.
+    fn packages(&self) -> (Packages, Packages) {
+        let all = guest_packages(self.place).into_iter();
+        all.partition(|(folder, _)| preinitialise::wanted(self.place, folder))
+    }
+
+    fn quick(&self, packages: &[(PathBuf, String)]) -> Result<Vec<Component>, Failure> {
+        let root = &self.place.root;
+        let mut cargo = self.toolchain.build(root, root);
+        for (_, package) in packages {
+            cargo.args(["--package", package]);
+        }
+        self.build(&mut cargo, &[])
+    }
+
+    fn slow(&self, packages: &[(PathBuf, String)]) -> Result<Vec<Component>, Failure> {
+        if packages.is_empty() {
+            return Ok(Vec::new());
+        }
+        let Place { root, target, .. } = self.place;
+        let c = clang::find()?;
+        let tool = preinitialise::tool(self.place)?;
+        let mut built = Vec::new();
+        for (_, package) in packages {
+            let mut cargo = self.toolchain.rustc(root);
+            cargo.args(["--package", package, "--crate-type", "cdylib"]);
+            cargo.env(clang::CC, &c);
+            cargo.env(clang::CFLAGS, clang::flags(root, target));
+            // The started module becomes the component, so the linker makes none.
+            let last = ["--", "-Clink-arg=--skip-wit-component"];
+            for core in self.build(&mut cargo, &last)? {
+                built.push(preinitialise::component(&tool, core)?);
+            }
+        }
+        Ok(built)
+    }
+
+    /// The programs by strangers, a workspace apart.
+    fn outside(&self, folder: &Path) -> Result<Vec<Component>, Failure> {
+        let mut cargo = self.toolchain.build(&self.place.root, folder);
+        for setting in PROFILE {
+            cargo.args(["--config", &format!("profile.guest.{setting}")]);
+        }
+        self.build(&mut cargo, &[])
+    }
+
+    /// Runs one cargo build, with `last` behind all other arguments.
+    fn build(&self, cargo: &mut Command, last: &[&str]) -> Result<Vec<Component>, Failure> {
+        let built = build(&self.what, cargo, last, &self.guests);
+        built.map_err(|failure| failure.again("cargo xtask plugins"))
+    }
 }
 
 /// The workspace's guests: folder and package name.
@@ -118,12 +197,7 @@ fn guest_packages(place: &Place) -> BTreeMap<PathBuf, String> {
 
 /// Runs one cargo build and reads from it what it made. Cargo's talk is passed on, except
 /// the line that says it is done: so a run with nothing to do is silent.
-fn build(what: &str, cargo: &mut Command, target: &Path) -> Result<Vec<Component>, Failure> {
-    build_then(what, cargo, &[], target)
-}
-
-/// The same with arguments that come last.
-fn build_then(
+fn build(
     what: &str,
     cargo: &mut Command,
     last: &[&str],
@@ -285,19 +359,15 @@ impl<'a> Shelves<'a> {
     }
 }
 
-/// Says what there is now.
-fn report(built: &[Component], place: &Place) {
+/// Says what there is now, if something was built.
+fn report(what: &str, built: &[Component], place: &Place) {
     let new = built.iter().filter(|component| !component.fresh).count();
     let all = built.len();
     if new == 0 {
-        say(&format!(
-            "plugins and test guests: {all} components, up to date"
-        ));
+        say(&format!("{what}: {all} components, up to date"));
         return;
     }
-    say(&format!(
-        "plugins and test guests: {new} of {all} components built"
-    ));
+    say(&format!("{what}: {new} of {all} components built"));
     let folder = place.release().join("plugins");
     say(&format!("the plugins are in {}", place::relative(&folder)));
 }

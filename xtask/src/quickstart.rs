@@ -1,22 +1,22 @@
 //! `cargo xtask quickstart`: all set-up, then the example that a newcomer runs first.
 //!
 //! It needs nothing but a Rust and a C compiler: the example is offline, through `echo`.
-//! A second run builds nothing.
+//! What a config of one's own may need and the example does not (code in JavaScript) is built once
+//! its table is there. A second run builds nothing.
 
 use std::fs;
 use std::process::Command;
 
 use crate::place::{self, Place};
-use crate::plugins;
+use crate::plugins::{self, Own};
 use crate::step::{self, Failure, say};
-use crate::toolchain::Wish;
 
 /// The example's config.
 const CONFIG: &str = "examples/quickstart/promptfooconfig.yaml";
 
 /// Builds what is missing and runs the example.
 pub(crate) fn run(place: &Place) -> Result<(), Failure> {
-    plugins::run(place, Wish::Any)?;
+    plugins::own(place, Own::Quick)?;
     build_program(place)?;
     let folder = place.target.join("quickstart");
     let results = folder.join("results.json");
@@ -29,6 +29,7 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
         .args(["eval", "-c", CONFIG, "-o"])
         .arg(&results);
     step::run(&format!("runner eval -c {CONFIG}"), &mut runner)?;
+    plugins::own(place, Own::StartedAhead)?;
     say(&format!(
         "the results as JSON: {}",
         place::relative(&results)

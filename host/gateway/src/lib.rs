@@ -18,7 +18,7 @@
 //! | `admission` | **budget**: what may still be spent; reserved before, settled after | `budget`, `tokens` |
 //! | | **lane admission**: who goes when, and whether and when again, is decided by the machine of `runner-scheduler` | `lanes`, `scheduling` |
 //! | `wire` | **attempt**: the only code that sends; addresses are checked where they are connected to, redirects hop by hop; what comes back is unpacked and has its place in memory | `request`, `attempt`, `client`, `resolve`, `redirect`, `coding`, `bodies` |
-//! | | **classify**: one table; what a response says about limits and waits is read by the scheduler's hints | `class` |
+//! | | **classify**: one table; what a response says about limits and waits is read header by header | `class`, `hint` |
 //! | `stack` | the order of the stages, and nothing else; keeps the account of an exchange's time | `stack`, `ledger` |
 //!
 //! Below the rooms stand the values that pass through them: `exchange`, `lane` (what shares a
@@ -68,5 +68,6 @@ pub use stack::scope::CallScope;
 pub use stack::{Gateway, Settings};
 pub use wire::bodies::{CALL_LIMIT, CallBodies};
 pub use wire::client::ClientSettings;
+pub use wire::hint::{BodyHint, HintSource};
 pub use wire::proxies::ProxyChoice;
 pub use wire::resolve::{Lookup, SystemLookup};

@@ -1,7 +1,7 @@
 //! Prints the score table of the simulator: `cargo xtask sim`.
 //!
 //! ```text
-//! sim [FILTER] [--seeds N] [--direct]   the table of all scenarios whose name contains FILTER
+//! sim [FILTER] [--seeds N]              the table of all scenarios whose name contains FILTER
 //! sim --write | --check                 puts it into README.md, or says whether it is there
 //! sim --trace NAME SEED                 everything that happens in one run, line by line
 //! ```
@@ -16,7 +16,6 @@ use std::process::ExitCode;
 use simulator::catalogue::{self, Scenario};
 use simulator::client::{self, Way};
 use simulator::score::Scores;
-use simulator::speech::Wire;
 use simulator::table;
 
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
@@ -25,7 +24,6 @@ const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
 struct Wish {
     filter: String,
     seeds: u64,
-    wire: Wire,
     write: bool,
     check: bool,
     trace: Option<u64>,
@@ -35,9 +33,7 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let Some(wish) = Wish::read(&words) else {
-        eprintln!(
-            "usage: sim [FILTER] [--seeds N] [--direct] | --write | --check | --trace NAME SEED"
-        );
+        eprintln!("usage: sim [FILTER] [--seeds N] | --write | --check | --trace NAME SEED");
         return ExitCode::from(2);
     };
     match carry_out(&wish) {
@@ -54,7 +50,6 @@ impl Wish {
         let mut wish = Self {
             filter: String::new(),
             seeds: 5,
-            wire: Wire::Text,
             write: false,
             check: false,
             trace: None,
@@ -64,10 +59,6 @@ impl Wish {
                 [] => return Some(wish),
                 ["--seeds", seeds, rest @ ..] => {
                     wish.seeds = seeds.parse().ok().filter(|seeds| *seeds > 0)?;
-                    rest
-                }
-                ["--direct", rest @ ..] => {
-                    wish.wire = Wire::Direct;
                     rest
                 }
                 ["--write", rest @ ..] => {
@@ -104,13 +95,13 @@ fn carry_out(wish: &Wish) -> Result<(), String> {
         return Err(format!("no scenario is called {:?}", wish.filter));
     };
     if let Some(seed) = wish.trace {
-        trace(first, seed, wish.wire);
+        trace(first, seed);
         return Ok(());
     }
     let rows: Vec<(Scenario, Scores)> = scenarios
         .into_iter()
         .map(|scenario| {
-            let scores = Scores::of(&scenario, wish.seeds, wish.wire);
+            let scores = Scores::of(&scenario, wish.seeds);
             (scenario, scores)
         })
         .collect();
@@ -131,10 +122,9 @@ fn carry_out(wish: &Wish) -> Result<(), String> {
 }
 
 /// Prints one run; a broken invariant ends it with a panic, as everywhere.
-fn trace(scenario: &Scenario, seed: u64, wire: Wire) {
+fn trace(scenario: &Scenario, seed: u64) {
     let way = Way {
         name: scenario.name.to_owned(),
-        wire,
         trace: true,
     };
     let run = client::run(scenario.plan.world(seed), way);

@@ -10,13 +10,7 @@
 use std::time::Duration;
 
 use crate::time::Time;
-
-/// Answers before their mean says whether the server has become slower: the weight of the very
-/// first has then shrunk to a third.
-const FIRST_ANSWERS: u32 = 8;
-
-/// How much slower than its quickest the server may be before that counts as being slow.
-const SLOW: u32 = 2;
+use crate::tuning::answers::{FIRST_ANSWERS, SLOW};
 
 /// The answers of a lane.
 #[derive(Debug, Default)]

@@ -13,7 +13,7 @@
 //! refunds and other users of the same key in both directions, without trusting a stale
 //! number. A steady other user is seen as refill that doesn't arrive (`foreign`).
 //!
-//! **How a limit refills is inferred, never assumed.** The same two headers are written by token
+//! **How a limit refills is inferred, never assumed.** The same two numbers are stated by token
 //! buckets, fixed windows and sliding logs. Consecutive resets tell: in a bucket that refills
 //! continuously the reset is proportional to what is missing; in a fixed window all resets
 //! point at the same moment. Until that is clear nothing is counted as refilled (right for
@@ -31,37 +31,17 @@ use crate::evidence::Seen;
 use crate::hint::Dimension;
 use crate::sent::Sent;
 use crate::time::{Time, nanos};
+use crate::tuning::bucket::{
+    ASSUMED_WINDOW, BLUFFS, CONVINCED, DRIFT_MEMORY, EDGE_PROBE_PAUSE, EDGE_PROBES, FOREIGN_MEMORY,
+};
 
+mod level;
 mod readings;
 
-/// Credit is counted in millionths of a unit, so that slow refills don't round to nothing.
-const UNIT: i128 = 1_000_000;
+use level::{Level, Rate};
 
 /// Largest limit that is believed; the published ones end at 10⁹ tokens a day.
 const LARGEST_LIMIT: u64 = 1_000_000_000_000;
-
-/// Window of a limit without a reset of any kind: published limits without one are per minute.
-const ASSUMED_WINDOW: Duration = Duration::from_mins(1);
-
-/// Consistent pairs of readings that settle how a limit refills. Three (simulation): one is
-/// chance at the resolution of a second, five cost a small bucket its first refill.
-const CONVINCED: i8 = 3;
-
-/// Over how long a foreign user is averaged. Simulation: shorter takes reordered readings for
-/// a user, longer lets a new user cause two bursts of 429.
-const FOREIGN_MEMORY: Duration = Duration::from_secs(10);
-
-/// Probes at the presumed end of a window before the usual pauses, and the time between them:
-/// as long as an idle lane may be (published gate).
-const EDGE_PROBES: u32 = 16;
-const EDGE_PROBE_PAUSE: Duration = Duration::from_millis(90);
-
-/// Attempts that a server accepts while it says that nothing is left, after which that is not
-/// believed any more. Three could be a window that ended between.
-const BLUFFS: u32 = 4;
-
-/// Readings over which those that overtook each other cancel out (simulation).
-const DRIFT_MEMORY: i128 = 64;
 
 /// How a limit comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,17 +68,17 @@ pub(crate) struct Bucket {
     /// The server said so; otherwise it is the most that was ever left.
     stated: bool,
     kind: Kind,
-    /// Credit at `at`, in millionths. May be below zero when others use the same limit.
-    level: i128,
+    /// Credit at `at`. May be below zero when others use the same limit.
+    level: Level,
     at: Time,
     /// Most that the level may be, when bursts proved too much.
     cap: Option<u64>,
     /// Credit that stays unspent because the bucket was wrong before, in units.
     distrust: u64,
-    /// By how much readings have been above the level lately, in millionths.
-    drift: i128,
-    /// What others use, in millionths a second.
-    foreign: i128,
+    /// By how much readings have been above the level lately.
+    drift: Level,
+    /// What others use.
+    foreign: Rate,
     /// What the server charges for a thousand estimated.
     charge: u64,
     /// Newest reading, by when its request was sent.
@@ -141,12 +121,12 @@ impl Bucket {
             limit: 0,
             stated: false,
             kind: Kind::Unsure,
-            level: 0,
+            level: Level::ZERO,
             at: now,
             cap: None,
             distrust: 0,
-            drift: 0,
-            foreign: 0,
+            drift: Level::ZERO,
+            foreign: Rate::ZERO,
             charge: 1000,
             last: None,
             leaning: 0,
@@ -168,8 +148,7 @@ impl Bucket {
 
     /// How much seems to be used, for display.
     pub(crate) fn used(&self) -> u64 {
-        let left = u64::try_from(self.level / UNIT).unwrap_or(0);
-        self.limit.saturating_sub(left)
+        self.limit.saturating_sub(self.level.units())
     }
 
     /// The window, once known.
@@ -200,8 +179,8 @@ impl Bucket {
         } = &mut self.kind
             && *end <= now
         {
-            self.level = i128::from(self.limit) * UNIT;
-            self.drift = 0;
+            self.level = Level::whole(self.limit);
+            self.drift = Level::ZERO;
             *end = match window {
                 Some(window) => next_end(*end, *window, now),
                 None => Time::NEVER,
@@ -236,11 +215,11 @@ impl Bucket {
         if amount == 0 || self.bluffs >= BLUFFS {
             return Credit::Now;
         }
-        let mut full = i128::from(self.cap.unwrap_or(self.limit)) * UNIT;
+        let mut full = Level::whole(self.cap.unwrap_or(self.limit));
         if !self.stated {
             full = full.max(cost);
         }
-        if self.stated && cost > i128::from(self.limit) * UNIT {
+        if self.stated && cost > Level::whole(self.limit) {
             return Credit::Never;
         }
         // A single attempt may always be sent from a full bucket, whatever margins and cap say.
@@ -278,13 +257,13 @@ impl Bucket {
             // Perhaps it was a burst; from now on evenly.
             self.cap = Some(self.cap.map_or(second, |cap| cap.min(second)));
         }
-        self.level = self.level.min(0);
+        self.level = self.level.min(Level::ZERO);
     }
 
     /// The server refused an attempt and said why: something was used that the model missed.
     pub(crate) fn overdrawn(&mut self) {
         self.bluffs = 0;
-        self.level = self.level.min(0);
+        self.level = self.level.min(Level::ZERO);
         let raised = (self.distrust + (self.limit / 200).max(1)).min(self.limit / 8);
         self.distrust = self.distrust.max(raised);
     }
@@ -292,7 +271,7 @@ impl Bucket {
     /// Nothing is left now, whatever the model says.
     pub(crate) fn empty(&mut self, now: Time) {
         self.bluffs = 0;
-        self.level = self.level.min(0);
+        self.level = self.level.min(Level::ZERO);
         self.probe_at = self.probe_at.max(now + probe_pause(self.probes));
     }
 
@@ -311,8 +290,8 @@ impl Bucket {
         self.cap = self.cap.map(|cap| cap * 2).filter(|cap| *cap < self.limit);
     }
 
-    fn charged(&self, amount: u64) -> i128 {
-        i128::from(amount) * UNIT * i128::from(self.charge) / 1000
+    fn charged(&self, amount: u64) -> Level {
+        Level::whole(amount).scaled(self.charge.into(), 1000)
     }
 
     /// How long after a probe the next may be sent.
@@ -325,27 +304,25 @@ impl Bucket {
     }
 
     /// What stays unspent. Published design: max(1 call, 0.3 %) of what refills continuously.
-    fn margin(&self, cost: i128) -> i128 {
-        let distrust = i128::from(self.distrust) * UNIT;
+    fn margin(&self, cost: Level) -> Level {
+        let distrust = Level::whole(self.distrust);
         match self.kind {
             Kind::Continuous { .. } if self.cap.is_none() => {
-                cost.max(i128::from(self.limit) * UNIT * 3 / 1000) + distrust
+                cost.max(Level::whole(self.limit).scaled(3, 1000)) + distrust
             }
             // What is left of a window is lost at its end; what was too much is one refusal.
-            Kind::Continuous { .. } | Kind::Fixed { .. } => 0,
+            Kind::Continuous { .. } | Kind::Fixed { .. } => Level::ZERO,
             _ => distrust,
         }
     }
 
-    /// What comes on from `from` to `to`, in millionths; fixed windows apart.
-    fn refill(&self, from: Time, to: Time, sent: &Sent) -> i128 {
+    /// What comes on from `from` to `to`; fixed windows apart.
+    fn refill(&self, from: Time, to: Time, sent: &Sent) -> Level {
         match self.kind {
             Kind::Continuous { window } => {
-                let span = i128::from(nanos(to - from));
-                let refill = i128::from(self.limit) * UNIT * span / window_nanos(window);
-                let others = self.foreign.max(0) * span / 1_000_000_000;
+                let refill = Level::whole(self.limit).refilled(to - from, window);
                 // Others may seem to take everything; a twentieth is always ours to try.
-                (refill - others).max(refill / 20)
+                (refill - self.others(to - from)).max(refill.scaled(1, 20))
             }
             Kind::Log { window } => {
                 let window = window + slack(window);
@@ -354,21 +331,24 @@ impl Bucket {
                     .saturating_sub(sent.until(self.dimension, from.before(window)));
                 self.charged(expired)
             }
-            Kind::Fixed { .. } | Kind::Unsure => 0,
+            Kind::Fixed { .. } | Kind::Unsure => Level::ZERO,
         }
     }
 
-    fn after_refill(&self, now: Time, missing: i128, window: Duration) -> Time {
-        let rate = i128::from(self.limit) * UNIT * 1_000_000_000 / window_nanos(window);
-        let net = (rate - self.foreign.max(0)).max(rate / 20).max(1);
-        let wait = (missing * 1_000_000_000).div_euclid(net) + 1;
-        now + Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX))
+    /// What others use in `span`.
+    fn others(&self, span: Duration) -> Level {
+        self.foreign.max(Rate::ZERO).over(span)
     }
 
-    fn after_expiry(&self, now: Time, missing: i128, window: Duration, sent: &Sent) -> Time {
+    fn after_refill(&self, now: Time, missing: Level, window: Duration) -> Time {
+        let rate = Rate::of(Level::whole(self.limit), window);
+        now + rate.without(self.foreign.max(Rate::ZERO)).time_for(missing)
+    }
+
+    fn after_expiry(&self, now: Time, missing: Level, window: Duration, sent: &Sent) -> Time {
         let window = window + slack(window);
         let expired = sent.until(self.dimension, now.before(window));
-        let units = (missing * 1000).div_euclid(UNIT * i128::from(self.charge.max(1))) + 1;
+        let units = missing.ratio(self.charge.max(1), 1000) + 1;
         let amount = expired.saturating_add(u64::try_from(units).unwrap_or(u64::MAX));
         match sent.reached(self.dimension, amount) {
             Some(at) => at + window,
@@ -379,7 +359,7 @@ impl Bucket {
 
     fn trim(&mut self) {
         let most = self.cap.unwrap_or(self.limit);
-        self.level = self.level.min(i128::from(most) * UNIT);
+        self.level = self.level.min(Level::whole(most));
     }
 }
 
@@ -391,10 +371,6 @@ fn probe_pause(probes: u32) -> Duration {
 /// What is added to a window: a thousandth, for the jitter of the network between two sends.
 fn slack(window: Duration) -> Duration {
     window / 1000
-}
-
-fn window_nanos(window: Duration) -> i128 {
-    i128::from(nanos(window).max(1))
 }
 
 /// The first end after `now` of windows that follow each other.

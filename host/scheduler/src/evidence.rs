@@ -13,6 +13,7 @@
 use std::time::Duration;
 
 use crate::time::{Time, nanos};
+use crate::tuning::evidence::JITTER;
 
 /// One reading with what is known about its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,9 +42,6 @@ pub(crate) enum Lean {
     /// Nothing.
     Neither,
 }
-
-/// Jitter of the network and of the server's own clock reading.
-pub(crate) const JITTER: Duration = Duration::from_millis(10);
 
 /// Compares an older reading with a newer one.
 pub(crate) fn lean(old: &Seen, new: &Seen, limit: u64) -> Lean {

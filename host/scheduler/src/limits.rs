@@ -66,7 +66,7 @@ pub enum Counts {
 /// A limit as the user declares it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limit {
-    /// What messages call it: `openai-account requests`.
+    /// What messages call it: `account requests`.
     pub name: String,
     /// What it counts.
     pub counts: Counts,
@@ -190,7 +190,7 @@ pub struct Limits {
 
 impl Limits {
     /// How long a place in a concurrency limit is kept for an attempt that is not renewed.
-    pub const HOLD: Duration = holds::HOLD;
+    pub(crate) const HOLD: Duration = holds::HOLD;
 
     /// Adds a limit.
     pub fn declare(&mut self, limit: Limit) -> LimitId {
@@ -235,7 +235,7 @@ impl Limits {
 
     /// The attempt goes on: its holds last [`Self::HOLD`] from now. Too late for holds that have
     /// ended, and nothing to do for a lease without any, or an unknown one.
-    pub fn renew(&mut self, now: Time, lease: LeaseId) {
+    pub(crate) fn renew(&mut self, now: Time, lease: LeaseId) {
         let now = self.advance(now);
         self.leases.renew(now, lease);
     }
@@ -247,7 +247,7 @@ impl Limits {
     /// time has come, `renew` the lease if its attempt goes on, else `release` it. Then the time
     /// that is left is later than `now`, and no hold of a living attempt ever ends, unless the
     /// caller sleeps for half of [`Self::HOLD`] longer than told.
-    pub fn renewal(&self) -> Option<(Time, LeaseId)> {
+    pub(crate) fn renewal(&self) -> Option<(Time, LeaseId)> {
         let (end, lease) = self.leases.first_end()?;
         Some((end.before(Self::HOLD / 2), lease))
     }

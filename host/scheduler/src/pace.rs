@@ -22,32 +22,9 @@
 use std::time::Duration;
 
 use crate::time::{Time, nanos};
-
-/// Share of the measured rate that is used: 99 % (published design).
-const USED_PER_MILLE: u64 = 990;
-
-/// Calls without a refusal after which growth doubles. A hundred: one refusal per hundred
-/// calls is the waste that is accepted (published design).
-const CALM: u64 = 100;
-
-/// First growth per call, in millionths.
-const FIRST_STEP: u64 = 100;
-
-/// Growth per call at most, in millionths: doubling within some 350 calls.
-const LAST_STEP: u64 = 2000;
-
-/// Calls that make a measurement good. Below, growth is faster in proportion, up to 16 times.
-const GOOD: u64 = 400;
-
-/// How far the sending may lag behind its schedule and catch up: the granularity of timers.
-const LAG: Duration = Duration::from_millis(5);
-
-/// Fewest accepted calls that make a measurement.
-const ENOUGH: u64 = 4;
-
-/// Refused probes in a row that show a window: at 1, 2 and 4 s (published) they span longer
-/// than any bucket above ten calls a minute needs for one.
-const WINDOW_PROBES: u32 = 3;
+use crate::tuning::pace::{
+    CALM, ENOUGH, FIRST_STEP, GOOD, LAG, LAST_STEP, USED_PER_MILLE, WINDOW_PROBES,
+};
 
 /// A lane's pace.
 #[derive(Debug, Default)]

@@ -21,15 +21,7 @@ use crate::chance::Chance;
 use crate::class::Class;
 use crate::policy::Policy;
 use crate::time::{Time, nanos};
-
-/// Refusals that a job survives (published).
-const MOST_REFUSALS: u32 = 20;
-
-/// Tokens of a full budget (published).
-const BUDGET: u32 = 500;
-
-/// What a retry costs (published).
-const RETRY_COST: u32 = 5;
+use crate::tuning::retry::{BUDGET, MOST_REFUSALS, RETRY_COST};
 
 /// A job's past.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use crate::lane::{Flight, Lane, Surroundings, Verdict};
 use crate::limits::{LeaseId, Limit, LimitId, Limits};
 use crate::policy::Policy;
 use crate::retry::{self, Attempted, Tries};
-use crate::sent::{Amounts, amounts};
+use crate::sent::Amounts;
 use crate::time::Time;
 use crate::view::{View, Wait, Why};
 
@@ -98,7 +98,7 @@ impl Scheduler {
     /// Opens a lane.
     pub fn open(&mut self, policy: Policy) -> LaneId {
         let id = LaneId(self.lanes.len() as u32);
-        self.lanes.push(Lane::new(id, policy, self.now));
+        self.lanes.push(Lane::new(policy, self.now));
         self.timer_of.push(None);
         id
     }
@@ -126,7 +126,7 @@ impl Scheduler {
             id,
             Job {
                 lane,
-                amounts: amounts(demand.cost),
+                amounts: Amounts::of(demand.cost),
                 demand,
                 queued_at: self.now,
                 not_before: Time::ZERO,
@@ -173,13 +173,13 @@ impl Scheduler {
         };
         let id = self.jobs[&job].lane;
         self.dirty.insert(id);
-        let used = end.usage.map_or(self.jobs[&job].amounts, amounts);
+        let used = end.usage.map_or(self.jobs[&job].amounts, Amounts::of);
         self.settle(job, lease, &used);
         let lane = &mut self.lanes[id.index()];
         lane.land();
         let in_flight = lane.in_flight();
         self.say(id, Event::SlotReleased { job, in_flight });
-        let was_broken = self.lanes[id.index()].gate.is_broken();
+        let was_broken = self.lanes[id.index()].strategy().is_broken();
         self.teach(job, &flight, end);
         self.decide(job, end, was_broken)
     }
@@ -196,8 +196,7 @@ impl Scheduler {
         let lane = &mut self.lanes[gone.lane.index()];
         lane.queue.remove(job, gone.not_before);
         if let Some((flight, lease)) = gone.flight {
-            lane.land();
-            lane.gate.lost_probe(flight.sent_at);
+            lane.cancel(&flight);
             let in_flight = lane.in_flight();
             self.say(gone.lane, Event::SlotReleased { job, in_flight });
             self.settle_lease(lease, &gone.demand, &gone.amounts);
@@ -251,6 +250,7 @@ impl Scheduler {
         }
         let lane = &mut self.lanes[id.index()];
         let mut around = Surroundings {
+            lane: id,
             now: self.now,
             chance: &mut self.chance,
             events: &mut self.events,
@@ -299,7 +299,7 @@ impl Scheduler {
             job,
             queued: self.now - started.queued_at.max(started.not_before),
             in_flight: lane.in_flight(),
-            window: lane.window(),
+            window: lane.strategy().window(),
         };
         started.flight = Some((flight, lease));
         self.jobs.insert(job, started);
@@ -313,15 +313,12 @@ impl Scheduler {
         let id = taught.lane;
         let lane = &mut self.lanes[id.index()];
         let mut around = Surroundings {
+            lane: id,
             now: self.now,
             chance: &mut self.chance,
             events: &mut self.events,
         };
-        lane.read(flight, end.hint, &mut around);
-        let closed = lane.learn(flight, &taught.amounts, end, job, &mut around);
-        if closed {
-            lane.tell(Event::BreakerClosed, &mut around);
-        }
+        lane.learn(flight, &taught.amounts, end, job, &mut around);
     }
 
     fn decide(&mut self, job: JobId, end: &End<'_>, was_broken: bool) -> Next {
@@ -335,8 +332,8 @@ impl Scheduler {
             useless: end.hint.useless,
             tries: decided.tries,
             max_retries: decided.demand.max_retries.unwrap_or(policy.max_retries),
-            lane_waits: policy.adaptive,
-            probe: policy.adaptive && was_broken,
+            lane_waits: lane.strategy().waits(),
+            probe: was_broken,
         };
         match retry::decide(self.now, &attempted, &policy, &mut self.chance) {
             retry::Verdict::Return => {
@@ -360,7 +357,8 @@ impl Scheduler {
                 decided.not_before = not_before;
                 lane.queue.push_retry(job, not_before);
                 let retry = decided.tries.retries();
-                let not_before = not_before.max(lane.gate.blocked_until().unwrap_or(Time::ZERO));
+                let not_before =
+                    not_before.max(lane.strategy().blocked_until().unwrap_or(Time::ZERO));
                 self.say(
                     id,
                     Event::RequestRetrying {

@@ -7,29 +7,48 @@
 //! errs on the careful side.
 
 use std::collections::VecDeque;
+use std::ops::Index;
 
 use crate::hint::Dimension;
 use crate::job::Cost;
 use crate::time::Time;
 
-/// Amounts by dimension, in the order of [`Dimension`].
-pub(crate) type Amounts = [u64; 6];
+/// How much of each dimension, in its unit: requests or tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Amounts([u64; 6]);
 
-/// What one attempt of this cost uses of each dimension.
-pub(crate) fn amounts(cost: Cost) -> Amounts {
-    let tokens = cost.tokens();
-    let mut amounts = [0; 6];
-    for (dimension, amount) in [
-        (Dimension::Requests, 1),
-        (Dimension::Tokens, tokens),
-        (Dimension::InputTokens, cost.input_tokens),
-        (Dimension::OutputTokens, cost.output_tokens),
-        (Dimension::ProjectTokens, tokens),
-        (Dimension::TokensPerMonth, tokens),
-    ] {
-        amounts[dimension as usize] = amount;
+impl Amounts {
+    /// What one attempt of this cost uses.
+    pub(crate) fn of(cost: Cost) -> Self {
+        let tokens = cost.tokens();
+        let mut amounts = Self::default();
+        for (dimension, amount) in [
+            (Dimension::Requests, 1),
+            (Dimension::Tokens, tokens),
+            (Dimension::InputTokens, cost.input_tokens),
+            (Dimension::OutputTokens, cost.output_tokens),
+            (Dimension::ProjectTokens, tokens),
+            (Dimension::TokensPerMonth, tokens),
+        ] {
+            amounts.0[dimension as usize] = amount;
+        }
+        amounts
     }
-    amounts
+
+    /// Adds `more`, saturating.
+    fn add(&mut self, more: Self) {
+        for (total, amount) in self.0.iter_mut().zip(more.0) {
+            *total = total.saturating_add(amount);
+        }
+    }
+}
+
+impl Index<Dimension> for Amounts {
+    type Output = u64;
+
+    fn index(&self, dimension: Dimension) -> &u64 {
+        &self.0[dimension as usize]
+    }
 }
 
 /// Entries that are kept. At 64 bytes each it is 128 KiB for a lane, and the error of a time
@@ -49,7 +68,7 @@ pub(crate) struct Sent {
 impl Default for Sent {
     fn default() -> Self {
         Self {
-            total: [0; 6],
+            total: Amounts::default(),
             log: VecDeque::new(),
             grain: 1_000_000,
         }
@@ -64,9 +83,7 @@ impl Sent {
 
     /// Adds an attempt that is sent now.
     pub(crate) fn add(&mut self, now: Time, amounts: Amounts) {
-        for (total, amount) in self.total.iter_mut().zip(amounts) {
-            *total = total.saturating_add(amount);
-        }
+        self.total.add(amounts);
         // The entry's first send is not kept, so an entry could slide on for ever under a
         // steady stream; its predecessor bounds it.
         let grain = self.grain;
@@ -86,7 +103,7 @@ impl Sent {
     pub(crate) fn until(&self, dimension: Dimension, at: Time) -> u64 {
         let after = self.log.partition_point(|(time, _)| *time <= at);
         match after.checked_sub(1) {
-            Some(index) => self.log[index].1[dimension as usize],
+            Some(index) => self.log[index].1[dimension],
             None => 0,
         }
     }
@@ -95,7 +112,7 @@ impl Sent {
     pub(crate) fn reached(&self, dimension: Dimension, amount: u64) -> Option<Time> {
         let index = self
             .log
-            .partition_point(|(_, totals)| totals[dimension as usize] < amount);
+            .partition_point(|(_, totals)| totals[dimension] < amount);
         self.log.get(index).map(|(time, _)| *time)
     }
 
@@ -124,7 +141,7 @@ mod tests {
     fn log(times: impl IntoIterator<Item = u64>) -> Sent {
         let mut sent = Sent::default();
         for time in times {
-            sent.add(ms(time), amounts(Cost::default()));
+            sent.add(ms(time), Amounts::of(Cost::default()));
         }
         sent
     }
@@ -143,7 +160,7 @@ mod tests {
     fn a_long_stream_takes_bounded_room_and_loses_no_count() {
         let sent = log(0..100_000);
         assert!(sent.log.len() <= KEPT);
-        assert_eq!(sent.total()[Dimension::Requests as usize], 100_000);
+        assert_eq!(sent.total()[Dimension::Requests], 100_000);
         let half = sent.until(Dimension::Requests, ms(50_000));
         assert!((49_800..=50_001).contains(&half), "{half}");
     }
@@ -154,6 +171,6 @@ mod tests {
             input_tokens: 3,
             output_tokens: 4,
         };
-        assert_eq!(amounts(cost), [1, 7, 3, 4, 7, 7]);
+        assert_eq!(Amounts::of(cost).0, [1, 7, 3, 4, 7, 7]);
     }
 }

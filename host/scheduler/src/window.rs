@@ -23,38 +23,10 @@ use std::time::Duration;
 
 use crate::policy::Policy;
 use crate::time::Time;
-
-/// Spell between doublings while little is in flight, before anything came back. Most
-/// rejections return within it, and no more than sixteen calls are at stake (simulation: a
-/// small bucket that is full at the start overflows while the first answers are awaited).
-const FIRST_SPELL: Duration = Duration::from_millis(150);
-
-/// Up to where [`FIRST_SPELL`] holds.
-const FIRST_SPELL_BELOW: u32 = 16;
-
-/// Spell between doublings afterwards (published design: "silence is acceptance").
-const SPELL: Duration = Duration::from_secs(1);
-
-/// Spells within the time of one answer, while answers come steadily. A refusal is written
-/// before any work is done, so it comes sooner than an answer; and whoever hangs holds a place
-/// in the window, so one that grows slowly is soon full of these (simulation: one call of 17
-/// hangs for 3 s, the others take 50 ms; a spell of a whole answer still costs a tenth).
-const SPELLS: u32 = 4;
-
-/// Shortest such spell: what is next door answers in less than a millisecond, which says
-/// little about the next hundred calls at once.
-const SHORTEST_SPELL: Duration = Duration::from_millis(10);
-
-/// Spell where the server declares limits: the buckets say how much may be sent, and the
-/// window only has to get out of their way.
-const DECLARED_SPELL: Duration = Duration::from_millis(90);
-
-/// Steps in which a spell doubles: eight times an eleventh. In one step half of all that is
-/// in flight would be new, and lost together.
-const STEPS: u32 = 8;
-
-/// Longest series of clean rounds that is asked for before one more.
-const MOST_ROUNDS: u32 = 16;
+use crate::tuning::window::{
+    DECLARED_SPELL, FIRST_SPELL, FIRST_SPELL_BELOW, MOST_ROUNDS, SHORTEST_SPELL, SPELL, SPELLS,
+    STEPS,
+};
 
 /// What is known of the server, which says how long a quiet spell has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,13 +60,8 @@ pub(crate) struct Window {
 
 impl Window {
     pub(crate) fn new(policy: Policy, now: Time) -> Self {
-        let size = if policy.adaptive {
-            policy.start_window
-        } else {
-            policy.max_window
-        };
         Self {
-            size: size.min(policy.max_window).max(1),
+            size: policy.start_window.min(policy.max_window).max(1),
             policy,
             doubling: true,
             changed: now,
@@ -116,7 +83,7 @@ impl Window {
     /// A job is held back by the window alone: doubles it if the spell was quiet, or says when
     /// it will. `None`: it grows no more by waiting.
     pub(crate) fn press(&mut self, now: Time, known: Known) -> Option<Time> {
-        if !self.doubling || self.size >= self.policy.max_window || !self.policy.adaptive {
+        if !self.doubling || self.size >= self.policy.max_window {
             return None;
         }
         let spell = match known {
@@ -142,7 +109,7 @@ impl Window {
     /// An attempt ended well while `in_flight` others and itself were out.
     pub(crate) fn succeed(&mut self, now: Time, in_flight: u32) {
         let used = u64::from(in_flight) * 5 >= u64::from(self.size) * 4;
-        if self.doubling || !used || !self.policy.adaptive {
+        if self.doubling || !used {
             return;
         }
         self.clean += 1;
@@ -298,18 +265,5 @@ mod tests {
         window.fit(16, ms(2));
         clean(&mut window, 63);
         assert_eq!(window.size(), 16);
-    }
-
-    #[test]
-    fn without_adapting_it_is_the_ceiling() {
-        let mut window = Window::new(
-            Policy {
-                adaptive: false,
-                ..Policy::default()
-            },
-            Time::ZERO,
-        );
-        clean(&mut window, 1000);
-        assert_eq!(window.size(), 256);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use runner_scheduler::{Cost, Hint, Response};
+use runner_scheduler::{Cost, Hint};
 
 use crate::admission::budget::Used;
 use crate::admission::tokens;
@@ -12,6 +12,7 @@ use crate::wire::attempt::Answer;
 use crate::wire::bodies::Space;
 use crate::wire::class::{Class, ErrorBody, classify};
 use crate::wire::fault::WireFault;
+use crate::wire::hint::HintSource;
 use crate::wire::request;
 
 /// How an attempt ended, with all that is said about it.
@@ -67,12 +68,13 @@ pub(super) fn judge(masker: &Masker, answer: Result<Answer, WireFault>, space: S
     };
     let headers = request::pairs(&headers);
     let error = ErrorBody::read(status, &body);
-    let hint = Hint::read(&Response {
+    let hint = HintSource {
         status,
         headers: &headers,
         body: error.hint(),
         unix_time: SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default(),
-    });
+    }
+    .read();
     let class = classify(status, &error, hint.retry_after);
     // A refused request used no tokens.
     let usage = if status < 400 {

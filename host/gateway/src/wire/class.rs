@@ -3,15 +3,16 @@
 //! Only what servers state in machine-readable form is read: the status, and the `code`,
 //! `type`, `status` and `reason` fields of a JSON error body. No message is ever matched:
 //! wording changes without notice, and an answer that merely *talks* about rate limits
-//! must not look like one. (A message may say *how long* to wait, which the scheduler's hints
-//! read out of it; whether to wait is decided here.)
+//! must not look like one. (A message may say *how long* to wait, which `hint`
+//! reads out of it; whether to wait is decided here.)
 
 use std::fmt;
 use std::time::Duration;
 
-use runner_scheduler::BodyHint;
 pub(crate) use runner_scheduler::Class;
 use serde_json::Value;
+
+use super::hint::BodyHint;
 
 #[cfg(test)]
 mod tests;

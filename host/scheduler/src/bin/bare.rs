@@ -9,7 +9,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use runner_scheduler::{
-    Action, Class, Cost, Counts, Demand, End, Hint, Limit, Next, Policy, Response, Scheduler, Time,
+    Action, Class, Cost, Counts, Demand, Dimension, End, Hint, Limit, Next, Policy, Reading,
+    Scheduler, Time,
 };
 
 fn main() {
@@ -82,15 +83,16 @@ fn class(tick: u64) -> Class {
 }
 
 fn hint(tick: u64) -> Hint {
-    let header = |name: &str, value: String| (name.to_owned(), value);
-    Hint::read(&Response {
-        status: 429,
-        headers: &[
-            header("x-ratelimit-limit-requests", "60".to_owned()),
-            header("x-ratelimit-remaining-requests", (tick % 60).to_string()),
-            header("x-ratelimit-reset-requests", format!("{}ms", tick % 900)),
-            header("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT".to_owned()),
-        ],
-        ..Response::default()
-    })
+    Hint {
+        retry_after: tick.is_multiple_of(3).then_some(Duration::from_secs(1)),
+        useless: false,
+        readings: vec![Reading {
+            dimension: Dimension::Requests,
+            limit: Some(60),
+            remaining: Some(tick % 60),
+            reset: Some(Duration::from_millis(tick % 900)),
+            resolution: Duration::from_millis(1),
+            window: None,
+        }],
+    }
 }

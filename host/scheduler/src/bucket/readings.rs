@@ -4,13 +4,14 @@
 use std::time::Duration;
 
 use super::{
-    Bucket, CONVINCED, DRIFT_MEMORY, FOREIGN_MEMORY, Kind, LARGEST_LIMIT, News, UNIT, probe_pause,
+    Bucket, CONVINCED, DRIFT_MEMORY, FOREIGN_MEMORY, Kind, LARGEST_LIMIT, Level, News, probe_pause,
     slack,
 };
-use crate::evidence::{JITTER, Lean, Seen, lean};
+use crate::evidence::{Lean, Seen, lean};
 use crate::hint::{Dimension, Reading};
 use crate::sent::Sent;
 use crate::time::{Time, nanos};
+use crate::tuning::evidence::JITTER;
 
 /// How a reading moves the level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,10 +191,10 @@ impl Bucket {
                 window: seen.reset.map(|reset| reset.max(window)),
                 proven: true,
             };
-            let total = sent.total()[self.dimension as usize];
+            let total = sent.total()[self.dimension];
             let after = self.charged(total.saturating_sub(seen.mark));
-            self.level = i128::from(seen.remaining) * UNIT - after;
-            self.drift = 0;
+            self.level = Level::whole(seen.remaining) - after;
+            self.drift = Level::ZERO;
         } else if seen.sent_at > end + seen.resolution + JITTER {
             self.kind = Kind::Log { window };
         } else {
@@ -211,21 +212,17 @@ impl Bucket {
             return;
         }
         let span = seen.sent_at - last.sent_at;
-        let refilled = self.refill(last.sent_at, seen.sent_at, sent)
-            + self.foreign.max(0) * i128::from(nanos(span)) / 1_000_000_000;
-        let full = i128::from(self.limit) * UNIT;
-        let before = (i128::from(last.remaining) * UNIT + refilled).min(full);
+        let refilled = self.refill(last.sent_at, seen.sent_at, sent) + self.others(span);
+        let full = Level::whole(self.limit);
+        let before = (Level::whole(last.remaining) + refilled).min(full);
         let estimated = seen.mark.saturating_sub(last.mark);
-        let used = before - i128::from(seen.remaining) * UNIT;
+        let used = before - Level::whole(seen.remaining);
         if self.dimension != Dimension::Requests && estimated > 0 {
-            let ratio = (used * 1100).div_euclid(i128::from(estimated) * UNIT);
-            let ratio = ratio.clamp(1000 / 16, 1000) as u64;
+            let ratio = used.ratio(estimated, 1100).clamp(1000 / 16, 1000) as u64;
             self.charge = (self.charge * 31 + ratio).div_ceil(32);
         }
         let others = used - self.charged(estimated);
-        let memory = i128::from(nanos(FOREIGN_MEMORY));
-        let span = i128::from(nanos(span));
-        self.foreign += (others * 1_000_000_000 - self.foreign * span) / memory.max(span);
+        self.foreign.learn(others, span, FOREIGN_MEMORY);
     }
 
     /// Without resets, refill itself is the evidence: more is left than what this lane's own
@@ -268,16 +265,16 @@ impl Bucket {
             // From the window before.
             return;
         }
-        let total = sent.total()[self.dimension as usize];
+        let total = sent.total()[self.dimension];
         let after = self.charged(total.saturating_sub(seen.mark));
-        let age = i128::from(nanos(now - seen.sent_at));
-        let others = self.foreign.max(0) * age / 1_000_000_000;
-        let base = i128::from(seen.remaining) * UNIT - after;
-        let least = base - others;
-        let most = base + self.refill(seen.sent_at, now, sent).max(0);
-        let untouched = i128::from(self.limit) * UNIT - self.charged(total);
+        let base = Level::whole(seen.remaining) - after;
+        let least = base - self.others(now - seen.sent_at);
+        let most = base + self.refill(seen.sent_at, now, sent).max(Level::ZERO);
+        let untouched = Level::whole(self.limit) - self.charged(total);
         self.level = match (pull, self.kind) {
-            (Pull::First, _) if (untouched - least).abs() <= 3 * self.looseness() => untouched,
+            (Pull::First, _) if (untouched - least).abs() <= self.looseness().scaled(3, 1) => {
+                untouched
+            }
             (Pull::First, _) => least,
             (Pull::Most, _) => most,
             (_, Kind::Fixed { .. }) => self.level + self.drift_by(most - self.level),
@@ -285,7 +282,7 @@ impl Bucket {
             (Pull::Into, _) if self.cap.is_none() => self.level.max(least).min(most),
             _ => self.level.min(most),
         };
-        if self.level >= UNIT {
+        if self.level >= Level::whole(1) {
             self.probes = 0;
             self.bluffs = 0;
         }
@@ -295,17 +292,17 @@ impl Bucket {
     /// Where nothing refills between two readings, what this lane counted itself is exact, and
     /// a reading is off by the requests that overtook each other on the way. These cancel out
     /// over some readings; what remains is somebody else's doing.
-    fn drift_by(&mut self, gap: i128) -> i128 {
-        self.drift += (gap - self.drift) / DRIFT_MEMORY;
+    fn drift_by(&mut self, gap: Level) -> Level {
+        self.drift += (gap - self.drift).scaled(1, DRIFT_MEMORY);
         if self.drift.abs() <= self.looseness() {
-            return 0;
+            return Level::ZERO;
         }
         std::mem::take(&mut self.drift)
     }
 
     /// How far a reading may be off because requests overtake each other: some calls.
-    fn looseness(&self) -> i128 {
-        i128::from((self.limit / 50).max(2)) * UNIT
+    fn looseness(&self) -> Level {
+        Level::whole((self.limit / 50).max(2))
     }
 
     fn became_scarce(&mut self, remaining: u64) -> bool {

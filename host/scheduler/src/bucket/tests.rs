@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::hint::{Hint, Reading};
 use crate::job::Cost;
-use crate::sent::amounts;
+use crate::sent::Amounts;
 
 fn at(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
@@ -42,7 +42,7 @@ impl Client {
         client.bucket.kind = kind;
         client.bucket.limit = limit;
         client.bucket.stated = true;
-        client.bucket.level = i128::from(limit) * UNIT;
+        client.bucket.level = Level::whole(limit);
         client
     }
 
@@ -58,14 +58,14 @@ impl Client {
             input_tokens: amount,
             output_tokens: 0,
         };
-        self.sent.add(at(ms), amounts(cost));
+        self.sent.add(at(ms), Amounts::of(cost));
         // A lane has no bucket before the first reading.
         if self.bucket.limit > 0 {
             self.bucket.spend(at(ms), amount);
         }
         Attempt {
             sent_at: at(ms),
-            mark: self.sent.total()[self.bucket.dimension as usize],
+            mark: self.sent.total()[self.bucket.dimension],
         }
     }
 
@@ -373,4 +373,22 @@ proptest! {
             prop_assert!(client.bucket.used() <= client.bucket.limit());
         }
     }
+}
+
+#[test]
+fn after_four_bluffs_nobody_believes_that_nothing_is_left() {
+    let mut client = Client::new(Dimension::Requests);
+    let first = client.send(0, 1);
+    client.read(10, first, (10, 0), Some(60_000));
+    for bluff in 0..4 {
+        assert_ne!(client.credit(20, 1), Credit::Now, "{bluff}");
+        client.bucket.bluffed();
+    }
+    assert_eq!(client.credit(20, 1), Credit::Now);
+}
+
+#[test]
+fn the_pause_of_probes_doubles_up_to_a_minute() {
+    let pauses = [0, 1, 5, 6, 60].map(|probes| probe_pause(probes).as_secs());
+    assert_eq!(pauses, [1, 2, 32, 60, 60]);
 }

@@ -48,9 +48,7 @@ impl Watched {
     /// Until when it is held, in milliseconds.
     fn held_until(&mut self, ms: u64) -> Option<u64> {
         match self.gate.check(at(ms), QUIET, false) {
-            Some(Held::Until { time, .. }) => {
-                time.map(|time| (time - Time::ZERO).as_millis() as u64)
-            }
+            Some(Held::Until(time, _)) => Some((time - Time::ZERO).as_millis() as u64),
             held => {
                 assert_eq!(held, None, "not for good");
                 None
@@ -88,12 +86,8 @@ fn a_refusal_blocks_for_as_long_as_the_server_asked() {
     let mut lane = Watched::new();
     lane.refused(0, Some(secs(3)));
     let held = lane.gate.check(at(10), QUIET, false);
-    let asked = Held::Until {
-        time: Some(at(3000)),
-        asked: true,
-        broken: false,
-    };
-    assert_eq!(held, Some(asked));
+    let why = Why::Blocked { asked: true };
+    assert_eq!(held, Some(Held::Until(at(3000), why)));
     assert_eq!(lane.held_until(2999), Some(3000));
     assert_eq!(lane.held_until(3000), None);
 }
@@ -236,6 +230,9 @@ fn a_longer_one_is_checked_after_a_quarter() {
     lane.refused(0, Some(secs(88)));
     assert_eq!(lane.held_until(0), Some(22_000));
     assert_eq!(lane.sends(22_000), 1);
+    let mut lane = Watched::new();
+    lane.refused(0, Some(secs(12)));
+    assert_eq!(lane.held_until(0), Some(3000));
 }
 
 #[test]
@@ -489,8 +486,7 @@ proptest! {
                 Happening::Accepted => lane.gate.accepted(at(now), sent),
                 Happening::Cancelled => lane.gate.lost_probe(sent),
             }
-            if let Some(Held::Until { time, .. }) = lane.gate.check(at(now), QUIET, false) {
-                let time = time.expect("nothing but time holds a gate");
+            if let Some(Held::Until(time, _)) = lane.gate.check(at(now), QUIET, false) {
                 prop_assert!(time > at(now));
                 now = (time - Time::ZERO).as_nanos().div_ceil(1_000_000) as u64;
                 prop_assert_eq!(lane.gate.check(at(now), QUIET, false), None);

@@ -1,47 +1,17 @@
-//! Whom a lane blames for a refusal, and in which order it is asked.
-//!
-//! Jobs, retries and the user's limits belong to the scheduler; here attempts are sent and end.
+//! What a lane does whatever its strategy: counts, tells, and keeps its line.
+
+use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::*;
-use crate::class::Class;
-use crate::hint::{Hint, Reading};
-use crate::job::{Cost, End};
-use crate::sent::amounts;
-
-const MINUTE: Duration = Duration::from_mins(1);
+use crate::chance::Chance;
+use crate::event::Notice;
+use crate::hint::{Dimension, Hint, Reading};
+use crate::job::{Cost, LaneId};
+use crate::sent::Amounts;
 
 fn at(ms: u64) -> Time {
     Time::ZERO + Duration::from_millis(ms)
-}
-
-/// One request of a hundred tokens.
-fn usual() -> Amounts {
-    amounts(Cost {
-        input_tokens: 100,
-        output_tokens: 0,
-    })
-}
-
-fn reading(limit: u64, remaining: u64, reset: Duration) -> Reading {
-    Reading {
-        dimension: Dimension::Requests,
-        limit: Some(limit),
-        remaining: Some(remaining),
-        reset: Some(reset),
-        resolution: Duration::from_millis(1),
-        window: None,
-    }
-}
-
-fn says(limit: u64, remaining: u64, reset: Duration) -> Hint {
-    Hint {
-        readings: vec![reading(limit, remaining, reset)],
-        ..Hint::default()
-    }
-}
-
-fn silent() -> Hint {
-    Hint::default()
 }
 
 /// A lane with what is around it.
@@ -49,398 +19,52 @@ struct Rig {
     lane: Lane,
     chance: Chance,
     events: VecDeque<Notice>,
-    /// What accepted attempts say.
-    word: Hint,
 }
 
 impl Rig {
     fn new(policy: Policy) -> Self {
         Self {
-            lane: Lane::new(LaneId(0), policy, Time::ZERO),
+            lane: Lane::new(policy, Time::ZERO),
             chance: Chance::new(1),
             events: VecDeque::new(),
-            word: Hint::default(),
         }
     }
 
-    /// A lane whose window is in nobody's way.
-    fn wide() -> Self {
-        Self::new(Policy {
-            start_window: 200,
-            ..Policy::default()
-        })
-    }
-
-    fn check(&mut self, ms: u64) -> Verdict {
-        let mut around = Surroundings {
+    /// The lane, and its surroundings at this moment.
+    fn at(&mut self, ms: u64) -> (&mut Lane, Surroundings<'_>) {
+        let around = Surroundings {
+            lane: LaneId(0),
             now: at(ms),
             chance: &mut self.chance,
             events: &mut self.events,
         };
-        self.lane.check(&usual(), &mut around)
-    }
-
-    fn why(&mut self, ms: u64) -> Option<Why> {
-        match self.check(ms) {
-            Verdict::Wait(wait, _) => wait.map(|wait| wait.why),
-            verdict => panic!("{verdict:?}"),
-        }
+        (&mut self.lane, around)
     }
 
     /// Sends as many as may go at this moment, up to `most`.
     fn send(&mut self, ms: u64, most: usize) -> Vec<Flight> {
+        let amounts = Amounts::of(Cost::default());
+        let (lane, mut around) = self.at(ms);
         let mut flights = Vec::new();
-        while flights.len() < most && self.check(ms) == Verdict::Go {
-            flights.push(self.lane.send(at(ms), usual()));
+        while flights.len() < most && lane.check(&amounts, &mut around) == Verdict::Go {
+            flights.push(lane.send(around.now, amounts));
         }
         flights
     }
 
-    fn end(&mut self, ms: u64, flight: &Flight, class: Class, hint: &Hint) {
-        let mut around = Surroundings {
-            now: at(ms),
-            chance: &mut self.chance,
-            events: &mut self.events,
-        };
-        let end = End {
-            class,
-            hint,
-            usage: None,
-        };
-        self.lane.land();
-        self.lane.read(flight, hint, &mut around);
-        let job = JobId(0);
-        self.lane.learn(flight, &usual(), &end, job, &mut around);
-    }
-
-    fn end_all(&mut self, ms: u64, flights: &[Flight], class: Class) {
-        let word = self.word.clone();
+    fn end_all(&mut self, ms: u64, flights: &[Flight], class: Class, hint: &Hint) {
+        let (lane, mut around) = self.at(ms);
         for flight in flights {
-            self.end(ms, flight, class, &word);
+            let end = End {
+                class,
+                hint,
+                usage: None,
+            };
+            lane.land();
+            let amounts = Amounts::of(Cost::default());
+            lane.learn(flight, &amounts, &end, JobId(0), &mut around);
         }
     }
-
-    /// An episode: `height` attempts go out at `ms`, of which the last is refused ten
-    /// milliseconds later and the others are accepted.
-    fn episode(&mut self, ms: u64, height: usize) {
-        let flights = self.send(ms, height);
-        assert_eq!(flights.len(), height);
-        let (refused, accepted) = flights.split_last().expect("some were sent");
-        self.end(ms + 10, refused, Class::Throttled, &silent());
-        self.end_all(ms + 20, accepted, Class::Ok);
-    }
-
-    /// Waits for the end of a block and lets one probe after the other succeed.
-    fn reopen(&mut self, ms: u64) -> u64 {
-        let until = self.lane.gate.blocked_until().unwrap_or(Time::ZERO);
-        let mut now = ms.max((until - Time::ZERO).as_millis() as u64 + 1);
-        for _ in 0..12 {
-            let flights = self.send(now, 1);
-            self.end_all(now + 1, &flights, Class::Ok);
-            now += 20;
-        }
-        now
-    }
-
-    fn events(&mut self, name: &str) -> usize {
-        let named = |notice: &&Notice| notice.event.name() == name;
-        self.events.iter().filter(named).count()
-    }
-}
-
-#[test]
-fn an_unknown_lane_sends_its_first_four() {
-    let mut rig = Rig::new(Policy::default());
-    assert_eq!(rig.send(0, 100).len(), 4);
-    let wait = rig.check(0);
-    assert!(
-        matches!(wait, Verdict::Wait(None, Some(_))),
-        "the window grows with silence: {wait:?}"
-    );
-}
-
-#[test]
-fn a_success_that_says_nothing_is_left_holds_the_next_until_the_reset() {
-    let mut rig = Rig::wide();
-    let flights = rig.send(0, 1);
-    rig.end(50, &flights[0], Class::Ok, &says(10, 0, MINUTE));
-    let Verdict::Wait(Some(wait), until) = rig.check(51) else {
-        panic!("nothing is left");
-    };
-    assert_eq!(wait.until, until);
-    assert!(until >= Some(at(60_000)));
-    let why = Why::Learnt {
-        dimension: Dimension::Requests,
-        used: 10,
-        limit: 10,
-    };
-    assert_eq!(wait.why, why);
-}
-
-#[test]
-fn a_refusal_with_a_reading_that_explains_it_changes_nothing_but_the_bucket() {
-    let mut rig = Rig::wide();
-    let flights = rig.send(0, 20);
-    rig.end(10, &flights[0], Class::Throttled, &says(10, 0, MINUTE));
-    assert_eq!(rig.lane.window(), 200);
-    assert_eq!(rig.lane.nature, Nature::Unknown);
-    assert_eq!(rig.lane.gate.blocked_until(), None);
-    assert!(matches!(rig.why(11), Some(Why::Learnt { .. })));
-    assert_eq!(rig.events("ratelimit:hit"), 1);
-    assert_eq!(rig.events("concurrency:decreased"), 0);
-}
-
-#[test]
-fn a_silent_refusal_is_explained_by_a_bucket_that_was_nearly_empty() {
-    let mut rig = Rig::wide();
-    let flights = rig.send(0, 2);
-    rig.end(10, &flights[0], Class::Ok, &says(100, 2, MINUTE));
-    rig.end(11, &flights[1], Class::Throttled, &silent());
-    assert_eq!(rig.lane.disappointments, 0);
-    assert_eq!(rig.lane.window(), 200);
-    assert!(matches!(rig.why(12), Some(Why::Learnt { .. })));
-}
-
-#[test]
-fn an_explained_refusal_blocks_if_the_server_asked_to_wait() {
-    let mut rig = Rig::wide();
-    let flights = rig.send(0, 1);
-    let hint = Hint {
-        retry_after: Some(Duration::from_secs(2)),
-        ..says(10, 0, Duration::from_millis(100))
-    };
-    rig.end(10, &flights[0], Class::Throttled, &hint);
-    assert_eq!(rig.why(1000), Some(Why::Blocked { asked: true }));
-    assert_eq!(rig.send(2010, 9).len(), 1, "half open");
-}
-
-#[test]
-fn a_refusal_against_declared_limits_disappoints_them_and_cuts_nothing() {
-    let mut rig = Rig::wide();
-    let flights = rig.send(0, 2);
-    rig.end(10, &flights[0], Class::Ok, &says(1000, 900, MINUTE));
-    rig.end(20, &flights[1], Class::Throttled, &says(1000, 900, MINUTE));
-    assert_eq!(rig.lane.disappointments, 1);
-    assert_eq!(rig.lane.window(), 200);
-    assert_eq!(rig.lane.nature, Nature::Unknown);
-    assert_eq!(rig.why(21), Some(Why::Blocked { asked: false }));
-}
-
-#[test]
-fn limits_that_disappoint_again_and_again_are_not_the_whole_truth() {
-    let mut rig = Rig::wide();
-    rig.word = says(1_000_000, 900_000, MINUTE);
-    let mut now = 0;
-    for episode in 0..3 {
-        assert_eq!(rig.lane.disappointments, episode);
-        assert_eq!(rig.lane.window(), 200, "{episode}");
-        let flights = rig.send(now, 2);
-        rig.end_all(now + 10, &flights[..1], Class::Throttled);
-        rig.end_all(now + 11, &flights[1..], Class::Ok);
-        now = rig.reopen(now + 11) + 1000;
-    }
-    assert_eq!(rig.lane.window(), 100);
-    assert_eq!(rig.lane.nature, Nature::Suspected);
-}
-
-#[test]
-fn a_hundred_accepted_attempts_make_up_for_a_disappointment() {
-    let mut rig = Rig::wide();
-    rig.word = says(1_000_000, 900_000, MINUTE);
-    let flights = rig.send(0, 3);
-    rig.end_all(10, &flights[..1], Class::Ok);
-    rig.end_all(20, &flights[1..2], Class::Throttled);
-    rig.end_all(21, &flights[2..], Class::Ok);
-    let mut now = rig.reopen(21);
-    while rig.lane.calm < 99 {
-        assert_eq!(rig.lane.disappointments, 1);
-        now += 100;
-        let flights = rig.send(now, 1);
-        rig.end_all(now + 5, &flights, Class::Ok);
-    }
-    assert_eq!(rig.lane.disappointments, 1);
-    let flights = rig.send(now + 100, 1);
-    rig.end_all(now + 105, &flights, Class::Ok);
-    assert_eq!(rig.lane.disappointments, 0);
-}
-
-#[test]
-fn the_first_unexplained_refusal_halves_the_window_once_for_its_burst() {
-    let mut rig = Rig::wide();
-    let flights = rig.send(100, 40);
-    for (n, flight) in flights.iter().enumerate() {
-        rig.end(110 + n as u64, flight, Class::Throttled, &silent());
-    }
-    assert_eq!(rig.lane.window(), 100);
-    assert_eq!(rig.lane.nature, Nature::Suspected);
-    assert_eq!(rig.events("concurrency:decreased"), 1);
-    assert_eq!(rig.events("ratelimit:hit"), 40);
-}
-
-#[test]
-fn refusals_at_the_same_height_are_a_matter_of_parallel_requests() {
-    let mut rig = Rig::wide();
-    rig.episode(1000, 17);
-    let now = rig.reopen(2000) + 1000;
-    rig.episode(now, 17);
-    assert_eq!(rig.lane.nature, Nature::Parallel);
-    assert_eq!(rig.lane.window(), 16);
-    assert_eq!(rig.lane.pace.interval(), None);
-    let now = rig.reopen(now + 20) + 5000;
-    assert_eq!(rig.send(now, 100).len(), 16);
-    assert_eq!(rig.check(now), Verdict::Wait(None, None), "no doubling");
-}
-
-#[test]
-fn refusals_at_any_height_are_a_matter_of_rate() {
-    let mut rig = Rig::wide();
-    rig.episode(1000, 20);
-    let now = rig.reopen(2000) + 1000;
-    rig.episode(now, 40);
-    let now = rig.reopen(now + 20) + 1000;
-    assert_eq!(rig.lane.nature, Nature::Rate);
-    assert!(rig.lane.pace.interval().is_some());
-    rig.send(now, 1000);
-    assert!(matches!(rig.why(now), Some(Why::Pace { .. })));
-}
-
-#[test]
-fn refusals_at_the_same_height_in_quick_succession_are_of_rate_after_all() {
-    let mut rig = Rig::wide();
-    rig.lane.nature = Nature::Parallel;
-    rig.lane.refused_at = 3;
-    let mut now = 1000;
-    let mut episodes = 0;
-    while rig.lane.nature == Nature::Parallel {
-        episodes += 1;
-        assert!(episodes <= 4, "three times is hasty enough");
-        // Each time fewer go than fit into the window.
-        rig.lane.window = Window::new(Policy::default(), at(now));
-        let flights = rig.send(now, 3);
-        assert_eq!(flights.len(), 3);
-        rig.end(now + 10, &flights[2], Class::Throttled, &silent());
-        rig.lane.in_flight = 0;
-        rig.lane.gate = Gate::default();
-        now += 50;
-    }
-    assert_eq!(rig.lane.nature, Nature::Rate);
-    assert_eq!(episodes, 4);
-}
-
-#[test]
-fn what_was_sent_before_the_lane_reacted_teaches_nothing() {
-    let mut rig = Rig::wide();
-    let flights = rig.send(0, 20);
-    let (first, later) = flights.split_first().expect("twenty");
-    rig.end(30, first, Class::Throttled, &silent());
-    let before = (rig.lane.window(), rig.lane.nature, rig.lane.refused_at);
-    for flight in later {
-        rig.end(500, flight, Class::Throttled, &silent());
-    }
-    let after = (rig.lane.window(), rig.lane.nature, rig.lane.refused_at);
-    assert_eq!(after, before);
-}
-
-#[test]
-fn a_refused_probe_goes_on_with_the_same_episode() {
-    let mut rig = Rig::wide();
-    rig.episode(1000, 17);
-    let before = (rig.lane.window(), rig.lane.nature);
-    let mut now = 1030;
-    for _ in 0..3 {
-        now = (rig.lane.gate.blocked_until().expect("blocked") - Time::ZERO).as_millis() as u64;
-        let probe = rig.send(now + 1, 9);
-        assert_eq!(probe.len(), 1);
-        rig.end(now + 11, &probe[0], Class::Throttled, &silent());
-    }
-    assert!(now > 1500, "blocks double");
-    assert_eq!((rig.lane.window(), rig.lane.nature), before);
-}
-
-#[test]
-fn server_trouble_costs_no_window() {
-    let mut rig = Rig::wide();
-    let flights = rig.send(0, 9);
-    rig.end_all(10, &flights, Class::Transient);
-    assert_eq!(rig.lane.window(), 200);
-    assert_eq!(rig.check(11), Verdict::Go);
-    let flights = rig.send(11, 1);
-    rig.end_all(12, &flights, Class::Transient);
-    assert_eq!(rig.why(13), Some(Why::Broken));
-    assert_eq!(rig.events("breaker:opened"), 1);
-}
-
-#[test]
-fn the_gate_is_asked_before_the_buckets_and_the_buckets_before_the_window() {
-    let mut rig = Rig::new(Policy::default());
-    let flights = rig.send(0, 4);
-    assert_eq!(flights.len(), 4);
-    rig.end(10, &flights[0], Class::Ok, &says(10, 0, MINUTE));
-    assert!(matches!(rig.why(11), Some(Why::Learnt { .. })));
-    let hint = Hint {
-        retry_after: Some(Duration::from_secs(1)),
-        ..Hint::default()
-    };
-    rig.end(12, &flights[1], Class::Throttled, &hint);
-    assert_eq!(rig.why(13), Some(Why::Blocked { asked: true }));
-    let until = Some(at(5));
-    rig.lane.gate.end(Refusal::QuotaExhausted { until });
-    let why = Refusal::QuotaExhausted { until };
-    assert_eq!(rig.check(14), Verdict::End(why));
-}
-
-#[test]
-fn of_several_buckets_the_one_that_fills_last_holds() {
-    let mut rig = Rig::wide();
-    let flights = rig.send(0, 1);
-    let tokens = Reading {
-        dimension: Dimension::Tokens,
-        ..reading(1000, 0, Duration::from_secs(30))
-    };
-    let hint = Hint {
-        readings: vec![reading(10, 0, Duration::from_secs(5)), tokens],
-        ..Hint::default()
-    };
-    rig.end(10, &flights[0], Class::Ok, &hint);
-    let Some(Why::Learnt { dimension, .. }) = rig.why(11) else {
-        panic!("both are empty");
-    };
-    assert_eq!(dimension, Dimension::Tokens);
-}
-
-#[test]
-fn who_waits_longer_than_a_run_sits_out_gets_the_reason_at_once() {
-    let mut rig = Rig::wide();
-    let flights = rig.send(0, 1);
-    let day = Duration::from_hours(20);
-    rig.end(10, &flights[0], Class::Ok, &says(1000, 0, day));
-    let Verdict::End(Refusal::QuotaExhausted { until: Some(until) }) = rig.check(11) else {
-        panic!("the day's requests are used up");
-    };
-    assert!(until >= Time::ZERO + day);
-}
-
-#[test]
-fn a_burst_is_spread_over_slots() {
-    let mut rig = Rig::wide();
-    for second in 0..4 {
-        let flights = rig.send(1000 * second, 1);
-        let stated = Reading {
-            window: Some(MINUTE),
-            ..reading(600, 599 - second, Duration::from_secs(60 - second))
-        };
-        let hint = Hint {
-            readings: vec![stated],
-            ..Hint::default()
-        };
-        rig.end(1000 * second + 10, &flights[0], Class::Ok, &hint);
-    }
-    // What comes back in a second is ten; a share of the limit is beside it.
-    let burst = rig.send(4000, 500).len();
-    assert!((11..=100).contains(&burst), "{burst} of 596");
-    let next = 4000 + SLOT.as_millis() as u64;
-    assert_eq!(rig.check(4000), Verdict::Wait(None, Some(at(next))));
-    assert_eq!(rig.send(next, 500).len(), burst);
 }
 
 #[test]
@@ -450,28 +74,72 @@ fn without_adapting_nothing_is_learnt_and_the_ceiling_holds() {
         max_window: 30,
         ..Policy::default()
     });
-    let flights = rig.send(0, 100);
-    assert_eq!(flights.len(), 30);
+    let minute = Duration::from_mins(1);
     let hint = Hint {
-        retry_after: Some(MINUTE),
-        ..says(10, 0, MINUTE)
+        retry_after: Some(minute),
+        readings: vec![Reading {
+            dimension: Dimension::Requests,
+            limit: Some(10),
+            remaining: Some(0),
+            reset: Some(minute),
+            resolution: Duration::from_millis(1),
+            window: None,
+        }],
+        ..Hint::default()
     };
-    for flight in &flights {
-        rig.end(10, flight, Class::Throttled, &hint);
+    let classes = [
+        Class::Throttled,
+        Class::Transient,
+        Class::Auth,
+        Class::QuotaExhausted,
+        Class::NotFound,
+    ];
+    for (ms, class) in (0..).step_by(10).zip(classes) {
+        let flights = rig.send(ms, 100);
+        assert_eq!(flights.len(), 30, "before {class:?}");
+        rig.end_all(ms + 5, &flights, class, &hint);
     }
-    let flights = rig.send(11, 100);
-    assert_eq!(flights.len(), 30);
-    rig.end_all(20, &flights, Class::Transient);
-    let flights = rig.send(21, 100);
-    rig.end_all(30, &flights, Class::Auth);
-    let flights = rig.send(31, 100);
-    rig.end_all(40, &flights, Class::QuotaExhausted);
-    assert_eq!(rig.send(41, 100).len(), 30);
+    assert_eq!(rig.send(100, 100).len(), 30);
+}
+
+#[test]
+fn a_lane_that_is_made_to_adapt_begins_anew() {
+    let fixed = Policy {
+        adaptive: false,
+        ..Policy::default()
+    };
+    let mut rig = Rig::new(fixed);
+    let flights = rig.send(0, 10);
+    rig.lane.obey(fixed.tighter(Policy::default()), at(1));
+    assert_eq!(rig.send(1, 1), [], "more are out than a new lane sends");
+    rig.end_all(5, &flights, Class::Ok, &Hint::default());
+    assert_eq!(rig.send(6, 4).len(), 4);
+}
+
+#[test]
+fn every_refusal_is_counted_and_told() {
+    let mut rig = Rig::new(Policy::default());
+    let flights = rig.send(0, 3);
+    let hint = Hint {
+        retry_after: Some(Duration::from_secs(2)),
+        ..Hint::default()
+    };
+    rig.end_all(10, &flights, Class::Throttled, &hint);
+    let hits: Vec<_> = rig
+        .events
+        .iter()
+        .filter_map(|notice| match notice.event {
+            Event::RateLimitHit { blocked_until, .. } => blocked_until,
+            _ => None,
+        })
+        .collect();
+    assert_eq!(hits, [at(2010); 3]);
+    assert_eq!(rig.lane.view().metrics.rate_limit_hits, 3);
 }
 
 #[test]
 fn a_retry_of_a_failure_waits_for_the_budget_while_others_work() {
-    let mut rig = Rig::wide();
+    let mut rig = Rig::new(Policy::default());
     rig.lane.queue.push_retry(JobId(1), at(0));
     rig.lane.queue.push(JobId(2));
     let failed = |job| job == JobId(1);
@@ -482,18 +150,6 @@ fn a_retry_of_a_failure_waits_for_the_budget_while_others_work() {
     assert_eq!(head(&mut rig), Some(JobId(1)), "nothing else is in flight");
     let flights = rig.send(1, 1);
     assert_eq!(head(&mut rig), Some(JobId(2)));
-    rig.end_all(2, &flights, Class::Ok);
+    rig.end_all(2, &flights, Class::Ok, &Hint::default());
     assert_eq!(head(&mut rig), Some(JobId(1)));
-}
-
-#[test]
-fn the_latency_of_refusals_says_how_long_quiet_is() {
-    let mut rig = Rig::wide();
-    assert_eq!(rig.lane.quiet(), Duration::from_millis(250));
-    for (took, quiet) in [(100, 300), (5, 300), (5000, 2000)] {
-        rig.lane.gate = Gate::default();
-        let flight = rig.send(100_000 + took, 1);
-        rig.end(100_000 + 2 * took, &flight[0], Class::Throttled, &silent());
-        assert_eq!(rig.lane.quiet(), Duration::from_millis(quiet), "{took}");
-    }
 }

@@ -24,7 +24,7 @@ fn just_before(time: Time) -> Time {
 
 fn limit(counts: Counts, capacity: u64) -> Limit {
     Limit {
-        name: "openai".to_owned(),
+        name: "account".to_owned(),
         counts,
         capacity,
     }

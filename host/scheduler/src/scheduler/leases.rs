@@ -77,7 +77,7 @@ impl Scheduler {
 
     fn requirements(&self, demand: &Demand, amounts: &Amounts) -> Vec<(LimitId, u64)> {
         let amount = |limit: &LimitId| match self.limits.limit(*limit).map(|l| l.counts) {
-            Some(Counts::Tokens(_)) => amounts[Dimension::Tokens as usize].max(1),
+            Some(Counts::Tokens(_)) => amounts[Dimension::Tokens].max(1),
             _ => 1,
         };
         demand.limits.iter().map(|id| (*id, amount(id))).collect()

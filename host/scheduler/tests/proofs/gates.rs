@@ -6,7 +6,6 @@
 use crate::simulator::catalogue::{self, Scenario};
 use crate::simulator::known;
 use crate::simulator::score::Scores;
-use crate::simulator::speech::Wire;
 use crate::simulator::table;
 
 /// Seeds of each scenario, as in the README.
@@ -15,7 +14,7 @@ const SEEDS: u64 = 5;
 fn hold(family: Vec<Scenario>) {
     let mut failures = Vec::new();
     for scenario in family {
-        let scores = Scores::of(&scenario, SEEDS, Wire::Text);
+        let scores = Scores::of(&scenario, SEEDS);
         let misses = scores.misses(&scenario.gate);
         let name = scenario.name;
         match known::of(name) {
@@ -113,7 +112,7 @@ fn the_table_in_the_readme_is_current() {
     let rows: Vec<(Scenario, Scores)> = catalogue::all()
         .into_iter()
         .map(|scenario| {
-            let scores = Scores::of(&scenario, SEEDS, Wire::Text);
+            let scores = Scores::of(&scenario, SEEDS);
             (scenario, scores)
         })
         .collect();

@@ -11,7 +11,7 @@ use runner_scheduler::{Counts, Policy, Time};
 use crate::simulator::client::{self, Way};
 use crate::simulator::plan::{Fault, LanePlan, Plan, ServerPlan, Sizes, Tenant, Twist, Whims};
 use crate::simulator::quota::Shape;
-use crate::simulator::speech::{Ask, Style, Unit, Wire};
+use crate::simulator::speech::{Ask, Style, Unit};
 
 fn shape() -> impl Strategy<Value = Shape> {
     let window = prop_oneof![Just(1), Just(10), Just(60)].prop_map(Duration::from_secs);
@@ -75,9 +75,6 @@ fn server() -> impl Strategy<Value = ServerPlan> {
         Just(Ask::Always(0)),
         Just(Ask::Always(89)),
         Just(Ask::RetryInfo),
-        Just(Ask::HttpDate {
-            behind: Duration::from_secs(7)
-        }),
     ];
     let most = Duration::from_secs(1);
     let twist = prop_oneof![
@@ -161,7 +158,6 @@ fn plan() -> impl Strategy<Value = Plan> {
 fn trace(plan: &Plan, seed: u64) -> Vec<String> {
     let way = Way {
         name: "a drawn world".to_owned(),
-        wire: Wire::Text,
         trace: true,
     };
     client::run(plan.world(seed), way).trace

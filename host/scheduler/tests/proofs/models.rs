@@ -12,7 +12,7 @@ use crate::simulator::plan::{Fault, Plan, ServerPlan, Sizes, Tenant, Twist};
 use crate::simulator::quota::Shape;
 use crate::simulator::random::Random;
 use crate::simulator::server::{Charge, Server, Status};
-use crate::simulator::speech::{Ask, Style, Unit, Wire};
+use crate::simulator::speech::{Ask, Style, Unit};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const ONE: Charge = Charge {
@@ -46,7 +46,6 @@ fn ideal(plan: &Plan) -> Duration {
 fn client(plan: &Plan) -> Run {
     let way = Way {
         name: "models".to_owned(),
-        wire: Wire::Direct,
         trace: false,
     };
     client::run(plan.world(1), way)

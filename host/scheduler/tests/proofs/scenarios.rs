@@ -7,14 +7,13 @@ use runner_scheduler::{Class, Counts, Policy, Time};
 use crate::simulator::client::{self, Ended, Run, Way};
 use crate::simulator::plan::{Fault, Plan, ServerPlan, Sizes, Tenant};
 use crate::simulator::quota::Shape;
-use crate::simulator::speech::{Ask, Style, Unit, Wire};
+use crate::simulator::speech::{Ask, Style, Unit};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
 fn run(name: &str, plan: &Plan, seed: u64) -> Run {
     let way = Way {
         name: name.to_owned(),
-        wire: Wire::Text,
         trace: true,
     };
     client::run(plan.world(seed), way)

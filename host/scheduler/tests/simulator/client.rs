@@ -17,7 +17,6 @@ use runner_scheduler::{
 use super::idle::Idle;
 use super::plan::{Job, Plan, World};
 use super::server::{Answer, Charge, Server, Status};
-use super::speech::Wire;
 use super::watch::Watch;
 
 /// Granularity of the runtime's timers.
@@ -59,7 +58,6 @@ pub(crate) struct Run {
 pub(crate) struct Way {
     /// What failures are called.
     pub(crate) name: String,
-    pub(crate) wire: Wire,
     pub(crate) trace: bool,
 }
 
@@ -331,17 +329,8 @@ impl Client {
             Status::Failed | Status::Exhausted => {}
         }
         self.note(|| {
-            let headers = answer.said.headers();
-            let said: Vec<String> = headers
-                .iter()
-                .skip(1)
-                .map(|(n, v)| format!("{n}: {v}"))
-                .collect();
-            format!(
-                "server: {:?} job {index} attempt {attempt} [{}]",
-                answer.status,
-                said.join(", ")
-            )
+            let (status, hint) = (answer.status, answer.said.hint());
+            format!("server: {status:?} job {index} attempt {attempt} {hint:?}")
         });
         let at = answer.at + self.plan.delay;
         let answer = Box::new(answer);
@@ -363,7 +352,7 @@ impl Client {
             Status::Failed => Class::Transient,
             Status::Exhausted => Class::QuotaExhausted,
         };
-        let hint = answer.said.hint(self.way.wire, self.now);
+        let hint = answer.said.hint();
         self.finish(index, class, &hint);
     }
 

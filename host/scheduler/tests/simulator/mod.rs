@@ -1,15 +1,14 @@
 //! A world for the scheduler: servers with limits, a client, a clock, all in virtual time.
 //!
 //! The client drives the real [`Scheduler`](runner_scheduler::Scheduler) as the program's shell
-//! does, against servers that count and refuse as those of model APIs do and that answer in
-//! real header text. The same draws are then given to an *oracle*, a client that knows each
+//! does, against servers that count and refuse as those of model APIs do and that say
+//! as much about it. The same draws are then given to an *oracle*, a client that knows each
 //! server's state, and the two are compared. Time jumps from event to event, so that ten
 //! minutes take milliseconds.
 //!
 //! It is not a test itself. `tests/proofs` holds the scheduler against gates and invariants
 //! with it, and `examples/sim.rs` prints the table.
 
-pub(crate) mod calendar;
 pub(crate) mod catalogue;
 pub(crate) mod client;
 pub(crate) mod gate;

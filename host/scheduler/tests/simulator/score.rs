@@ -9,7 +9,6 @@ use super::client::{self, Ended, Run, Way};
 use super::gate::{Gate, Share};
 use super::oracle::{self, Ideal};
 use super::plan::Plan;
-use super::speech::Wire;
 
 /// A change of the world, after which a lane has to find its rate again.
 #[derive(Debug, Clone, Copy)]
@@ -44,10 +43,9 @@ pub(crate) struct Scores {
 }
 
 /// Runs one seed.
-pub(crate) fn run(scenario: &Scenario, seed: u64, wire: Wire) -> Score {
+pub(crate) fn run(scenario: &Scenario, seed: u64) -> Score {
     let way = Way {
         name: scenario.name.to_owned(),
-        wire,
         trace: false,
     };
     let ideal = oracle::run(scenario.plan.world(seed));
@@ -115,9 +113,9 @@ fn recovery(change: Change, run: &Run) -> Duration {
 
 impl Scores {
     /// Runs a scenario with the seeds 1 to `seeds`.
-    pub(crate) fn of(scenario: &Scenario, seeds: u64, wire: Wire) -> Self {
+    pub(crate) fn of(scenario: &Scenario, seeds: u64) -> Self {
         Self {
-            each: (1..=seeds).map(|seed| run(scenario, seed, wire)).collect(),
+            each: (1..=seeds).map(|seed| run(scenario, seed)).collect(),
         }
     }
 

@@ -194,11 +194,6 @@ impl Server {
             status,
             at,
             said: Said {
-                status: match status {
-                    Status::Done => 200,
-                    Status::Failed => 503,
-                    Status::Throttled | Status::Exhausted => 429,
-                },
                 voice: self.plan.voice,
                 levels: if status == Status::Failed {
                     Vec::new()
@@ -206,7 +201,6 @@ impl Server {
                     self.say(now)
                 },
                 wait,
-                at: now,
             },
         }
     }

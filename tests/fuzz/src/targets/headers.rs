@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use runner_scheduler::{BodyHint, Hint, Reading, Response};
+use runner_gateway::{BodyHint, HintSource};
+use runner_scheduler::{Hint, Reading};
 
 /// Headers, and what their values look like.
 pub(super) const WORDS: &[&str] = &[
@@ -49,7 +50,7 @@ pub(super) fn run(input: &[u8]) -> String {
         .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
         .collect();
     let last = lines.last().copied();
-    let response = Response {
+    let hint = HintSource {
         status,
         headers: &headers,
         body: BodyHint {
@@ -57,8 +58,8 @@ pub(super) fn run(input: &[u8]) -> String {
             message: last,
         },
         unix_time: Duration::from_hours(498_705),
-    };
-    let hint = Hint::read(&response);
+    }
+    .read();
     check(&hint, status);
     shape(&hint)
 }

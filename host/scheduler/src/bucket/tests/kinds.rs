@@ -95,7 +95,10 @@ fn a_continuous_refill_shows_in_its_readings() {
     let error = window.abs_diff(Duration::from_secs(10));
     assert!(error < Duration::from_millis(500), "{window:?}");
     assert_eq!(client.follow(&mut server, (1100, 31_000), 20), 0);
-    assert!(client.sent.total()[0] >= 370, "of the 400 that there were");
+    assert!(
+        client.sent.total()[Dimension::Requests] >= 370,
+        "of the 400 that there were"
+    );
 }
 
 #[test]
@@ -106,7 +109,11 @@ fn a_fixed_window_shows_and_is_proved_by_its_first_refill() {
     let kind = client.bucket.kind;
     assert!(matches!(kind, Kind::Fixed { proven: true, .. }), "{kind:?}");
     assert_eq!(refused, 0);
-    assert_eq!(client.sent.total()[0], 400, "all of four windows");
+    assert_eq!(
+        client.sent.total()[Dimension::Requests],
+        400,
+        "all of four windows"
+    );
 }
 
 #[test]
@@ -117,7 +124,10 @@ fn a_window_that_is_not_refilled_at_its_end_is_a_sliding_log() {
     let kind = client.bucket.kind;
     assert!(matches!(kind, Kind::Log { .. }), "{kind:?}");
     assert!(refused <= 2, "{refused}");
-    assert!(client.sent.total()[0] >= 550, "of six hundred");
+    assert!(
+        client.sent.total()[Dimension::Requests] >= 550,
+        "of six hundred"
+    );
 }
 
 #[test]
@@ -155,7 +165,7 @@ fn what_never_arrives_is_taken_for_another_user_s() {
             refused += u32::from(!accepted && ms > 30_000);
         }
     }
-    let others = client.bucket.foreign / UNIT;
+    let others = client.bucket.foreign.over(Duration::from_secs(1)).units();
     assert!((7..=12).contains(&others), "{others} of ten a second");
     assert!(refused <= 6, "{refused} of 600");
 }

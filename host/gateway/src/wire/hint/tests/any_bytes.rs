@@ -116,7 +116,7 @@ proptest! {
         headers in any_headers(), status in any::<u16>(), unix_time in any::<Duration>(),
         retry_delay in prop::option::of(value()), message in prop::option::of("(.{0,40}(try again in|retry after) .{0,20}){0,3}"),
     ) {
-        let hint = Hint::read(&Response {
+        let hint = HintSource {
             status,
             headers: &headers,
             body: BodyHint {
@@ -124,7 +124,8 @@ proptest! {
                 message: message.as_deref(),
             },
             unix_time,
-        });
+        }
+        .read();
         check(&hint)?;
         if status < 400 {
             prop_assert!(hint.retry_after.is_none() && !hint.useless);
@@ -134,7 +135,7 @@ proptest! {
     #[test]
     fn plausible_headers_keep_the_caps_too(headers in any_headers(), status in 200_u16..600) {
         let unix_time = Duration::from_secs(NOW);
-        let hint = Hint::read(&Response { status, headers: &headers, unix_time, ..Response::default() });
+        let hint = HintSource { status, headers: &headers, unix_time, ..HintSource::default() }.read();
         check(&hint)?;
     }
 
@@ -143,12 +144,13 @@ proptest! {
         headers in any_headers(), strangers in prop::collection::vec(("z-[a-z-]{0,20}", value()), 0..40),
         seed in any::<prop::sample::Index>(),
     ) {
-        let read = |headers: &[(String, String)]| Hint::read(&Response {
+        let read = |headers: &[(String, String)]| HintSource {
             status: 429,
             headers,
             unix_time: Duration::from_secs(NOW),
-            ..Response::default()
-        });
+            ..HintSource::default()
+        }
+        .read();
         let mut crowd: Vec<_> = headers
             .iter()
             .map(|(name, value)| (mixed_case(name), format!(" {value}\t")))

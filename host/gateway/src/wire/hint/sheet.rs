@@ -1,17 +1,17 @@
 //! One pass over a response's headers, and the readings that come of it.
 //!
 //! The pass only recognises names and keeps the values; they are read after it, when the
-//! response's `date` is known. Nothing is allocated but the readings: the places for values are
-//! counted out below, and what does not fit is not read. No server needs that much, so whoever
-//! sends it gets less attention, not more.
+//! response's `date` is known. The places for values are counted out below, and what does not
+//! fit is not read. No server needs that much, so whoever sends it gets less attention, not more.
 
 use std::time::Duration;
+
+use runner_scheduler::{Dimension, Reading};
 
 use super::counter::{self, Counter, Draft};
 use super::families::{self, Name, Part, Place};
 use super::ietf::{self, Ietf};
 use super::reset::{self, Clock};
-use super::{Dimension, Reading};
 
 /// Bytes of a value that is read. The longest real one, an RFC 3339 time with nanoseconds and
 /// an offset, has 35.
@@ -43,9 +43,9 @@ pub(super) struct Sheet<'a> {
     pub(super) retry_after: Option<&'a [u8]>,
     pub(super) retry_after_ms: Option<&'a [u8]>,
     pub(super) should_retry: Option<&'a [u8]>,
-    parts: [Option<(Place, &'a [u8])>; MAX_PARTS],
+    parts: [Option<(Place, &'a str)>; MAX_PARTS],
     count: usize,
-    ietf: Ietf<'a>,
+    ietf: Ietf,
 }
 
 /// A counter that headers with the same subject and window fill in.
@@ -62,7 +62,7 @@ impl<'a> Sheet<'a> {
         let mut sheet = Self::default();
         for (name, value) in headers {
             if let Some(name) = families::recognise(name) {
-                sheet.keep(name, value.as_bytes());
+                sheet.keep(name, value);
             }
         }
         sheet
@@ -70,7 +70,7 @@ impl<'a> Sheet<'a> {
 
     /// Keeps a value in its place. Of one header sent twice the first counts, but for
     /// counters, where the first that can be read does.
-    fn keep(&mut self, name: Name, value: &'a [u8]) {
+    fn keep(&mut self, name: Name, value: &'a str) {
         let structured = matches!(name, Name::State | Name::Policies);
         if value.len() > if structured { MAX_LINE } else { MAX_VALUE } {
             return;
@@ -85,11 +85,11 @@ impl<'a> Sheet<'a> {
             Name::Policies => return self.ietf.policies(value),
             Name::Part(place) => return self.keep_part(place, value),
         };
-        single.get_or_insert(value);
+        single.get_or_insert(value.as_bytes());
     }
 
-    fn keep_part(&mut self, place: Place, value: &'a [u8]) {
-        if place.rank.is_draft() && place.part == Part::Limit && value.contains(&b';') {
+    fn keep_part(&mut self, place: Place, value: &'a str) {
+        if place.rank.is_draft() && place.part == Part::Limit && value.contains(';') {
             self.ietf.policies(value);
         }
         if let Some(free) = self.parts.get_mut(self.count) {
@@ -129,12 +129,13 @@ impl<'a> Sheet<'a> {
     /// Sorts the parts by what they are parts of, and reads them.
     fn subjects(&self, clock: &Clock) -> [Option<Subject>; MAX_COUNTERS] {
         let mut subjects = [None; MAX_COUNTERS];
-        for (place, text) in self.parts.iter().flatten() {
+        for (place, value) in self.parts.iter().flatten() {
+            let text = value.as_bytes();
             let Some(draft) = draft_of(&mut subjects, place) else {
                 continue;
             };
             match place.part {
-                Part::Limit => draft.limit(place.rank, limit(text, place)),
+                Part::Limit => draft.limit(place.rank, limit(value, place)),
                 Part::Remaining => draft.remaining(place.rank, counter::count(text)),
                 Part::Reset => draft.reset(place.rank, reset::read(text, clock)),
                 Part::Window => {
@@ -148,8 +149,8 @@ impl<'a> Sheet<'a> {
 }
 
 /// A limit, which in one early draft is the first of a list.
-fn limit(text: &[u8], place: &Place) -> Option<u64> {
-    counter::count(text).or_else(|| {
+fn limit(text: &str, place: &Place) -> Option<u64> {
+    counter::count(text.as_bytes()).or_else(|| {
         let list = Some(text).filter(|_| place.rank.is_draft());
         ietf::first_limit(list?)
     })

@@ -19,24 +19,31 @@
 //! **Units.** `qu` says what is counted; only requests are a dimension of ours. Policies in
 //! bytes or in concurrent requests are left out, together with their states.
 //!
-//! **Bounds.** At most [`MAX_POLICIES`] of each are kept. Lines are joined as RFC 9110 allows; a
-//! line with a mistake is absent and the others count.
+//! **The grammar** of structured fields (RFC 9651) is read by `sfv`, strictly: one mistake makes the
+//! whole line absent, since guessing where it goes on would mean believing numbers out of place;
+//! other lines count. Lines are joined as RFC 9110 allows. Two things are allowed beside it, each
+//! seen in the wild and without a second meaning: space and tabs around a semicolon, and tokens
+//! where a string should be.
+//!
+//! **Bounds.** At most [`MAX_POLICIES`] of each are kept.
 
 use std::cmp::Reverse;
 use std::time::Duration;
 
+use runner_scheduler::Reading;
+use sfv::{BareItem, Dictionary, Item, List, ListEntry, Parser, StringRef, TokenRef};
+
 use super::counter::{self, Counter};
 use super::duration::{SECOND, Span};
-use super::structured::{self, Bare, Member};
 
 /// Policies, and states, that are kept.
 const MAX_POLICIES: usize = 8;
 
 /// What `RateLimit-Policy` says about one policy.
-#[derive(Debug, Clone, Copy)]
-struct Quota<'a> {
+#[derive(Debug)]
+struct Quota {
     /// `None` in older drafts.
-    name: Option<&'a [u8]>,
+    name: Option<String>,
     limit: u64,
     window: Option<Duration>,
     /// It counts requests, and not bytes or something else.
@@ -44,68 +51,55 @@ struct Quota<'a> {
 }
 
 /// What `RateLimit` says about one policy.
-#[derive(Debug, Clone, Copy)]
-struct State<'a> {
-    name: &'a [u8],
+#[derive(Debug)]
+struct State {
+    name: String,
     remaining: u64,
     reset: Option<Span>,
 }
 
 /// All that these headers say.
 #[derive(Debug, Default)]
-pub(super) struct Ietf<'a> {
-    quotas: [Option<Quota<'a>>; MAX_POLICIES],
-    states: [Option<State<'a>>; MAX_POLICIES],
+pub(super) struct Ietf {
+    quotas: Vec<Quota>,
+    states: Vec<State>,
     /// The dictionary of drafts 3 to 7.
     dictionary: Counter,
 }
 
-impl<'a> Ietf<'a> {
-    /// A line of `RateLimit`.
-    pub(super) fn state(&mut self, line: &'a [u8]) {
-        for member in structured::members(line).into_iter().flatten() {
-            match (member.key, member.value) {
-                (Some(key), Bare::Integer(value)) => self.entry(key, value),
-                (None, Bare::Text(name)) => {
-                    if let Some(remaining) = member.integer("r") {
-                        let reset = member.integer("t").and_then(seconds);
-                        let state = State {
-                            name,
-                            remaining,
-                            reset,
-                        };
-                        keep(&mut self.states, state);
-                    }
-                }
-                _ => {}
-            }
+impl Ietf {
+    /// Takes in a line of `RateLimit`: a list by the newer drafts, a dictionary by the older.
+    pub(super) fn state(&mut self, line: &str) {
+        if let Some(items) = list(line) {
+            let free = MAX_POLICIES - self.states.len();
+            self.states
+                .extend(items.iter().filter_map(state).take(free));
+        } else if let Ok(entries) = Parser::new(&plain(line)).parse::<Dictionary>() {
+            let number = |key| match entries.get(key) {
+                Some(ListEntry::Item(item)) => count(&item.bare_item),
+                _ => None,
+            };
+            let counter = &mut self.dictionary;
+            counter.limit = counter.limit.or_else(|| number("limit"));
+            counter.remaining = counter.remaining.or_else(|| number("remaining"));
+            counter.reset = counter.reset.or_else(|| number("reset").and_then(seconds));
         }
     }
 
-    /// An entry of the dictionary; the first of each name counts.
-    fn entry(&mut self, key: &[u8], value: u64) {
-        let counter = &mut self.dictionary;
-        match key {
-            b"limit" => counter.limit = counter.limit.or(Some(value)),
-            b"remaining" => counter.remaining = counter.remaining.or(Some(value)),
-            b"reset" => counter.reset = counter.reset.or(seconds(value)),
-            _ => {}
-        }
-    }
-
-    /// A line of `RateLimit-Policy`, or the policies behind the number in `RateLimit-Limit`.
-    pub(super) fn policies(&mut self, line: &'a [u8]) {
-        for member in structured::members(line).into_iter().flatten() {
-            if let Some(quota) = quota(&member) {
-                keep(&mut self.quotas, quota);
-            }
-        }
+    /// Takes in a line of `RateLimit-Policy`, or the policies behind the number in
+    /// `RateLimit-Limit`.
+    pub(super) fn policies(&mut self, line: &str) {
+        let items = list(line).unwrap_or_default();
+        let free = MAX_POLICIES - self.quotas.len();
+        self.quotas
+            .extend(items.iter().filter_map(quota).take(free));
     }
 
     /// The policy that holds, as a counter of requests.
     pub(super) fn counter(&self) -> Option<Counter> {
-        let named = self.states.iter().flatten().filter_map(|state| {
-            let quota = self.quotas().find(|quota| quota.name == Some(state.name));
+        let named = self.states.iter().filter_map(|state| {
+            let mut quotas = self.quotas.iter();
+            let quota = quotas.find(|quota| quota.name.as_ref() == Some(&state.name));
             let ours = quota.is_none_or(|quota| quota.ours);
             ours.then(|| Counter {
                 limit: quota.map(|quota| quota.limit),
@@ -116,23 +110,20 @@ impl<'a> Ietf<'a> {
         });
         let dictionary = Some(self.dictionary).filter(|counter| !counter.is_empty());
         let stated = named.chain(dictionary).min_by_key(share);
-        stated.or_else(|| self.quotas().find(|quota| quota.ours).map(Quota::counter))
+        stated.or_else(|| Some(self.quotas.iter().find(|quota| quota.ours)?.counter()))
     }
 
     /// The window of the policy that holds `limit`.
     pub(super) fn window_of(&self, limit: u64) -> Option<Duration> {
         let mut quotas = self
-            .quotas()
+            .quotas
+            .iter()
             .filter(|quota| quota.ours && quota.limit == limit);
         quotas.find_map(|quota| quota.window)
     }
-
-    fn quotas(&self) -> impl Iterator<Item = &Quota<'a>> {
-        self.quotas.iter().flatten()
-    }
 }
 
-impl Quota<'_> {
+impl Quota {
     /// A policy of which nothing but its size is known.
     fn counter(&self) -> Counter {
         Counter {
@@ -143,31 +134,69 @@ impl Quota<'_> {
     }
 }
 
-/// The limit in `RateLimit-Limit: 100, 100;w=60`: the first number, if all others are policies.
-/// So `30,000`, which is no list, is not read as 30.
-pub(super) fn first_limit(line: &[u8]) -> Option<u64> {
-    let mut members = structured::members(line)?;
-    let Bare::Integer(limit) = members.next()?.value else {
-        return None;
-    };
-    members
-        .all(|member| member.integer("w").is_some())
-        .then_some(limit)
+/// Reads the limit in `RateLimit-Limit: 100, 100;w=60`: the first number, if all others are
+/// policies. So `30,000`, which is no list, is not read as 30.
+pub(super) fn first_limit(line: &str) -> Option<u64> {
+    let items = list(line)?;
+    let (first, others) = items.split_first()?;
+    let all = others.iter().all(|item| param(item, "w").is_some());
+    count(&first.bare_item).filter(|_| all)
 }
 
-/// A policy of any draft.
-fn quota<'a>(member: &Member<'a>) -> Option<Quota<'a>> {
-    let (name, limit) = match member.value {
-        Bare::Text(name) => (Some(name), member.integer("q")?),
-        Bare::Integer(limit) => (None, limit),
-        Bare::Other => return None,
+/// Reads a policy of any draft.
+fn quota(item: &Item) -> Option<Quota> {
+    let name = text(&item.bare_item);
+    let limit = match name {
+        Some(_) => param(item, "q")?,
+        None => count(&item.bare_item)?,
     };
     Some(Quota {
-        name,
+        name: name.map(str::to_owned),
         limit,
-        window: member.integer("w").and_then(counter::window),
-        ours: matches!(member.param("qu"), None | Some(Bare::Text(b"requests"))),
+        window: param(item, "w").and_then(counter::window),
+        ours: (item.params.get("qu")).is_none_or(|unit| text(unit) == Some("requests")),
     })
+}
+
+/// Reads a state of the newer drafts.
+fn state(item: &Item) -> Option<State> {
+    Some(State {
+        name: text(&item.bare_item)?.to_owned(),
+        remaining: param(item, "r")?,
+        reset: param(item, "t").and_then(seconds),
+    })
+}
+
+/// The items of a list; lists within are left out. `None`: the line is no list.
+fn list(line: &str) -> Option<Vec<Item>> {
+    let list = Parser::new(&plain(line)).parse::<List>().ok()?;
+    let items = list.into_iter().filter_map(|entry| match entry {
+        ListEntry::Item(item) => Some(item),
+        ListEntry::InnerList(_) => None,
+    });
+    Some(items.collect())
+}
+
+/// The line without space around its semicolons, within names too: these only have to agree.
+fn plain(line: &str) -> String {
+    let parts: Vec<_> = line.split(';').map(str::trim_ascii).collect();
+    parts.join(";")
+}
+
+/// The parameter `name`, if it is a non-negative integer.
+fn param(item: &Item, name: &str) -> Option<u64> {
+    count(item.params.get(name)?)
+}
+
+/// A non-negative integer.
+fn count(value: &BareItem) -> Option<u64> {
+    u64::try_from(value.as_integer()?).ok()
+}
+
+/// A string or a token.
+fn text(value: &BareItem) -> Option<&str> {
+    let string = value.as_string().map(StringRef::as_str);
+    string.or_else(|| value.as_token().map(TokenRef::as_str))
 }
 
 /// Lower holds before higher: the remaining share, then the later reset.
@@ -175,7 +204,7 @@ fn share(counter: &Counter) -> impl Ord + use<> {
     let remaining = counter.remaining.map(u128::from);
     let share = match (remaining, counter.limit.map(u128::from)) {
         (Some(0), _) => 0,
-        (Some(left), Some(limit)) if limit > 0 => left * u128::from(counter::MOST) / limit,
+        (Some(left), Some(limit)) if limit > 0 => left * u128::from(Reading::MOST) / limit,
         (Some(_), _) => u128::MAX - 1,
         (None, _) => u128::MAX,
     };
@@ -184,13 +213,6 @@ fn share(counter: &Counter) -> impl Ord + use<> {
 
 fn seconds(count: u64) -> Option<Span> {
     Span::new(u128::from(count) * u128::from(SECOND), SECOND)
-}
-
-/// Puts `value` into the first free place, if there is one.
-fn keep<T>(places: &mut [Option<T>], value: T) {
-    if let Some(place) = places.iter_mut().find(|place| place.is_none()) {
-        *place = Some(value);
-    }
 }
 
 #[cfg(test)]
@@ -203,10 +225,10 @@ mod tests {
     fn read(states: &[&'static str], policies: &[&'static str]) -> Option<Numbers> {
         let mut ietf = Ietf::default();
         for line in states {
-            ietf.state(line.as_bytes());
+            ietf.state(line);
         }
         for line in policies {
-            ietf.policies(line.as_bytes());
+            ietf.policies(line);
         }
         let counter = ietf.counter()?;
         Some((
@@ -228,6 +250,8 @@ mod tests {
             all
         );
         assert_eq!(read(&["p;r=50;t=30"], &[P]), all, "a token for a string");
+        let spaced = ["\"p\" ;r=50;\tt=30"];
+        assert_eq!(read(&spaced, &[P]), all, "space around semicolons");
         let alone = Some((None, Some(50), Some(30), None));
         assert_eq!(read(&[r#""other";r=50;t=30"#], &[P]), alone);
         assert_eq!(read(&[], &[P]), Some((Some(100), None, None, Some(60))));
@@ -275,21 +299,32 @@ mod tests {
         let line = ["limit=100, remaining=50, reset=5"];
         assert_eq!(read(&line, &[]), Some((Some(100), Some(50), Some(5), None)));
         let mut ietf = Ietf::default();
-        ietf.policies(b"10;w=1, 100;w=60;comment=\"x\"");
+        ietf.policies("10;w=1, 100;w=60;comment=\"x\"");
         assert_eq!(ietf.window_of(100), Some(Duration::from_mins(1)));
         assert_eq!(ietf.window_of(99), None);
     }
 
     #[test]
     fn a_limit_may_be_a_list_but_not_a_number_with_separators() {
-        assert_eq!(first_limit(b"100, 100;w=60"), Some(100));
-        assert_eq!(first_limit(b"30,000"), None);
-        assert_eq!(first_limit(b"\"p\";w=60"), None);
+        assert_eq!(first_limit("100, 100;w=60"), Some(100));
+        assert_eq!(first_limit("30,000"), None);
+        assert_eq!(first_limit("\"p\";w=60"), None);
     }
 
     #[test]
     fn a_line_with_a_mistake_is_absent() {
-        assert_eq!(read(&[r#""p";r=50;t=30,"#], &[]), None);
+        for line in [
+            "",
+            r#""p";r=50;t=30,"#,
+            r#""p";r=1 "q""#,
+            r#""p;r=1"#,
+            r#""p";R=1"#,
+            r#""p";r="#,
+            r#"("p" "q")"#,
+            r#""p";r=1234567890123456"#,
+        ] {
+            assert_eq!(read(&[line], &[]), None, "{line}");
+        }
         assert_eq!(
             read(&[r#""p";r=-1;t=30"#, r#""q";r=1.5"#, r#""p""#], &[]),
             None
@@ -304,7 +339,7 @@ mod tests {
         line.push("\"last\";r=0".to_owned());
         let line = line.join(", ");
         let mut ietf = Ietf::default();
-        ietf.state(line.as_bytes());
+        ietf.state(&line);
         let left = ietf.counter().and_then(|counter| counter.remaining);
         assert_eq!(left, Some(100));
     }

@@ -2,6 +2,7 @@
 //! holds for any bytes.
 
 use proptest::prelude::*;
+use runner_scheduler::{Dimension, Reading};
 
 use super::*;
 
@@ -26,12 +27,13 @@ fn read(status: u16, lines: &str) -> Hint {
 }
 
 fn read_with(status: u16, lines: &str, body: BodyHint<'_>) -> Hint {
-    Hint::read(&Response {
+    HintSource {
         status,
         headers: &headers(lines),
         body,
         unix_time: Duration::from_secs(NOW),
-    })
+    }
+    .read()
 }
 
 /// A reading of counts alone.
@@ -46,15 +48,22 @@ fn counts(dimension: Dimension, limit: u64, remaining: u64) -> Reading {
     }
 }
 
-impl Reading {
+/// A reading with more than counts.
+trait More {
     /// With a reset in milliseconds that is exact to so many.
+    fn resets(self, milliseconds: u64, resolution: u64) -> Self;
+
+    /// With a window in seconds.
+    fn per(self, seconds: u64) -> Self;
+}
+
+impl More for Reading {
     fn resets(mut self, milliseconds: u64, resolution: u64) -> Self {
         self.reset = Some(Duration::from_millis(milliseconds));
         self.resolution = Duration::from_millis(resolution);
         self
     }
 
-    /// With a window in seconds.
     fn per(mut self, seconds: u64) -> Self {
         self.window = Some(Duration::from_secs(seconds));
         self

@@ -25,7 +25,7 @@
 
 use std::time::Duration;
 
-use super::Dimension;
+use runner_scheduler::Dimension;
 
 /// What a header is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,17 +14,9 @@
 //! any answer brings the lane back. A lane that has worked once is never given up here: money
 //! is already spent on its run, and outages of minutes do end.
 
-use std::time::Duration;
-
 use crate::job::Refusal;
 use crate::time::Time;
-
-/// Failed probes in a row that it takes. With pauses of 1 to 8 s they alone are 15 to 30 s.
-const PROBES: u32 = 5;
-
-/// Time from the first failure to the last that it takes: three times the storm of 10 s that a
-/// start has to survive, and longer than a container takes to be started again.
-const PATIENCE: Duration = Duration::from_secs(30);
+use crate::tuning::hope::{PATIENCE, PROBES};
 
 /// What is left of it.
 #[derive(Debug, Default)]
@@ -60,6 +52,8 @@ impl Hope {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn at(secs: u64) -> Time {

@@ -15,12 +15,17 @@
 //! server wrote the other.
 //!
 //! **Belief.** The past counts as now: the server rounded, or the answer took its time. But a
-//! point in time more than [`LONGEST`] away, in either direction, is nobody's limit: it is a
+//! point in time more than [`Hint::LONGEST`] away, in either direction, is nobody's limit: it is a
 //! field that was never set (Go writes `0001-01-01T00:00:00Z`), or a wrong unit.
 
+use std::time::Duration;
+
+use jiff::Timestamp;
+use runner_scheduler::Hint;
+
 use super::cursor::Decimal;
-use super::date::{self, Moment};
-use super::duration::{self, LONGEST, MILLISECOND, SECOND, Span};
+use super::date;
+use super::duration::{self, MILLISECOND, SECOND, Span};
 
 /// Below this a bare number is seconds from now.
 const EPOCH_SECONDS: u64 = 1_000_000_000;
@@ -31,31 +36,36 @@ const EPOCH_MILLISECONDS: u64 = 10_000_000_000;
 /// What time it was when the response was written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clock {
-    now: Moment,
+    now: Timestamp,
     /// How exact it is, in nanoseconds.
     step: u64,
 }
 
 impl Clock {
-    /// The response's own `date`, or else ours in nanoseconds since 1970.
-    pub(super) fn new(date: Option<&[u8]>, ours: u128) -> Self {
-        let of_response = date
-            .and_then(date::http)
-            .map(|now| Self { now, step: SECOND });
-        of_response.unwrap_or(Self {
-            now: Moment(i128::try_from(ours).unwrap_or(i128::MAX)),
-            step: 1,
-        })
+    /// The response's own `date`, or else ours since 1970.
+    pub(super) fn new(date: Option<&[u8]>, ours: Duration) -> Self {
+        let of_response = date.and_then(date::http);
+        let now = of_response.or_else(|| since_1970(ours.as_nanos()));
+        Self {
+            now: now.unwrap_or(Timestamp::MAX),
+            step: if of_response.is_some() { SECOND } else { 1 },
+        }
     }
 
     /// How long until `moment`, which is exact to `step` nanoseconds.
-    pub(super) fn until(&self, moment: Moment, step: u64) -> Option<Span> {
-        let distance = moment.0.saturating_sub(self.now.0);
-        if distance.unsigned_abs() > LONGEST.as_nanos() {
+    pub(super) fn until(&self, moment: Timestamp, step: u64) -> Option<Span> {
+        let distance = moment.duration_since(self.now);
+        if distance.unsigned_abs() > Hint::LONGEST {
             return None;
         }
-        Span::new(u128::try_from(distance).unwrap_or(0), step.max(self.step))
+        let nanos = u128::try_from(distance.as_nanos()).unwrap_or(0);
+        Span::new(nanos, step.max(self.step))
     }
+}
+
+/// The moment so many nanoseconds after 1970 began in UTC.
+fn since_1970(nanos: u128) -> Option<Timestamp> {
+    Timestamp::from_nanosecond(i128::try_from(nanos).ok()?).ok()
 }
 
 /// How long until a reset.
@@ -79,13 +89,11 @@ fn by_magnitude(number: Decimal, clock: &Clock) -> Option<Span> {
     if number.whole < EPOCH_SECONDS {
         return Span::new(nanos, number.step(unit));
     }
-    clock.until(Moment(i128::try_from(nanos).ok()?), number.step(unit))
+    clock.until(since_1970(nanos)?, number.step(unit))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     /// 2026-01-02T03:04:05Z.
@@ -93,7 +101,7 @@ mod tests {
 
     /// Milliseconds of the length and of the resolution, by our clock.
     fn ours(text: &str) -> Option<(u128, u128)> {
-        let clock = Clock::new(None, Duration::from_secs(NOW).as_nanos());
+        let clock = Clock::new(None, Duration::from_secs(NOW));
         let span = read(text.as_bytes(), &clock)?;
         Some((span.length.as_millis(), span.resolution.as_millis()))
     }
@@ -129,7 +137,10 @@ mod tests {
 
     #[test]
     fn a_date_counts_from_the_date_of_the_response() {
-        let clock = Clock::new(Some(b"Fri, 02 Jan 2026 04:00:00 GMT"), u128::from(NOW));
+        let clock = Clock::new(
+            Some(b"Fri, 02 Jan 2026 04:00:00 GMT"),
+            Duration::from_secs(NOW),
+        );
         let span = |text: &str| {
             let span = read(text.as_bytes(), &clock)?;
             Some((span.length.as_millis(), span.resolution.as_millis()))
@@ -141,14 +152,14 @@ mod tests {
 
     #[test]
     fn a_date_that_is_garbage_leaves_our_clock() {
-        let clock = Clock::new(Some(b"yesterday"), Duration::from_secs(NOW).as_nanos());
+        let clock = Clock::new(Some(b"yesterday"), Duration::from_secs(NOW));
         let span = read(b"1767323075", &clock).map(|span| span.length.as_secs());
         assert_eq!(span, Some(30));
     }
 
     #[test]
     fn a_clock_beyond_all_bounds_is_no_danger() {
-        let clock = Clock::new(None, u128::MAX);
+        let clock = Clock::new(None, Duration::MAX);
         assert_eq!(read(b"1767323075", &clock), None);
     }
 }

@@ -1,6 +1,6 @@
 //! A place in a header's value, and how to step over digits.
 //!
-//! Every format in this folder is read with it, one byte at a time and never backwards, so the
+//! What is read by ourselves is read with it, one byte at a time and never backwards, so the
 //! work is bounded by the length of the value. Bytes and not characters: the formats are ASCII,
 //! and a slice of bytes has no boundaries to get wrong. There is no floating point: a decimal
 //! is a whole number and billionths, which is exact for all that servers write.
@@ -28,18 +28,13 @@ impl<'a> Cursor<'a> {
         Self { rest: text }
     }
 
-    /// The next byte.
-    pub(super) fn peek(&self) -> Option<u8> {
-        self.rest.first().copied()
-    }
-
     /// Nothing is left.
     pub(super) const fn is_done(&self) -> bool {
         self.rest.is_empty()
     }
 
     /// Steps over `byte`, if it is next.
-    pub(super) fn eat(&mut self, byte: u8) -> Option<()> {
+    fn eat(&mut self, byte: u8) -> Option<()> {
         let (first, rest) = self.rest.split_first()?;
         (*first == byte).then(|| self.rest = rest)
     }
@@ -52,22 +47,9 @@ impl<'a> Cursor<'a> {
         run
     }
 
-    /// The next `length` bytes, without stepping over them.
-    pub(super) fn first(&self, length: usize) -> Option<&'a [u8]> {
-        self.rest.get(..length)
-    }
-
     /// Steps over spaces and tabs.
     pub(super) fn skip_space(&mut self) {
         self.run(|byte| matches!(byte, b' ' | b'\t'));
-    }
-
-    /// A number of exactly `digits` digits, at most nine.
-    pub(super) fn number(&mut self, digits: usize) -> Option<u32> {
-        let (number, rest) = self.rest.split_at_checked(digits)?;
-        let value = value(number)?;
-        self.rest = rest;
-        u32::try_from(value).ok()
     }
 
     /// A decimal: digits, and perhaps a point with digits. Stops before a point without.
@@ -82,7 +64,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A point with digits behind it: billionths, and how many digits there were.
-    pub(super) fn fraction(&mut self) -> Option<(u32, u32)> {
+    fn fraction(&mut self) -> Option<(u32, u32)> {
         let mut ahead = self.clone();
         ahead.eat(b'.')?;
         let digits = ahead.run(|byte| byte.is_ascii_digit());
@@ -97,7 +79,7 @@ impl<'a> Cursor<'a> {
 }
 
 /// The value of digits; `None`: no digits, something else among them, or beyond 64 bits.
-pub(super) fn value(digits: &[u8]) -> Option<u64> {
+fn value(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }
@@ -160,12 +142,5 @@ mod tests {
         assert_eq!(step("8"), Some(1_000_000_000));
         assert_eq!(step("8.64"), Some(10_000_000));
         assert_eq!(step("8.640000000000000000000000"), Some(1));
-    }
-
-    #[test]
-    fn a_fixed_number_has_all_its_digits() {
-        assert_eq!(Cursor::new(b"2025-08").number(4), Some(2025));
-        assert_eq!(Cursor::new(b"202").number(4), None);
-        assert_eq!(Cursor::new(b"20a5").number(4), None);
     }
 }

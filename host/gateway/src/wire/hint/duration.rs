@@ -10,9 +10,11 @@
 //! minutes and seconds because they are zero.
 //!
 //! **The cap.** [`Span::new`] is the only way to a [`Span`], and it refuses what is longer than
-//! [`LONGEST`]. So no format can forget the cap, and nothing after it can overflow.
+//! [`Hint::LONGEST`]. So no format can forget the cap, and nothing after it can overflow.
 
 use std::time::Duration;
+
+use runner_scheduler::Hint;
 
 use super::cursor::{Cursor, Decimal};
 
@@ -21,10 +23,6 @@ pub(super) const SECOND: u64 = 1_000_000_000;
 
 /// Nanoseconds of a millisecond.
 pub(super) const MILLISECOND: u64 = 1_000_000;
-
-/// The longest time that is believed. The longest quota that any provider publishes is a
-/// month's, and the longest month has 31 days.
-pub(super) const LONGEST: Duration = Duration::from_hours(31 * 24);
 
 /// Units of Go's durations, and days. In nanoseconds.
 const UNITS: [(&str, u64); 9] = [
@@ -42,17 +40,17 @@ const UNITS: [(&str, u64); 9] = [
 /// A believable length of time, and how exact it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
-    /// How long: at most [`LONGEST`].
+    /// How long: at most [`Hint::LONGEST`].
     pub(super) length: Duration,
     /// The truth is less than this away: from 1 ns to 1 s.
     pub(super) resolution: Duration,
 }
 
 impl Span {
-    /// A length in nanoseconds, exact to `step` of them; `None` beyond [`LONGEST`].
+    /// A length in nanoseconds, exact to `step` of them; `None` beyond [`Hint::LONGEST`].
     pub(super) fn new(nanos: u128, step: u64) -> Option<Self> {
         let length = Duration::from_nanos(u64::try_from(nanos).ok()?);
-        (length <= LONGEST).then_some(Self {
+        (length <= Hint::LONGEST).then_some(Self {
             length,
             resolution: Duration::from_nanos(step.clamp(1, SECOND)),
         })
@@ -222,7 +220,7 @@ mod tests {
                 nanos += u128::from(amount) * u128::from(unit);
             }
             let read = with_units(text.as_bytes()).map(|span| span.length.as_nanos());
-            prop_assert_eq!(read, (nanos <= LONGEST.as_nanos()).then_some(nanos));
+            prop_assert_eq!(read, (nanos <= Hint::LONGEST.as_nanos()).then_some(nanos));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! One counter of a server, and when its numbers are believed.
 //!
-//! **Belief.** Each number is judged when it is read (see [`MOST`], and `duration` for times).
+//! **Belief.** Each number is judged when it is read (see [`Reading::MOST`], and `duration` for times).
 //! Here they are judged together:
 //! - *A limit of zero is no limit.* A server that answers 200 has one; a server that refuses a
 //!   model for good (Mistral does) says so with its status, and dividing by zero helps nobody.
@@ -23,14 +23,10 @@
 use std::cmp::Reverse;
 use std::time::Duration;
 
-use super::duration::{self, LONGEST, Span};
-use super::families::Rank;
-use super::structured::MAX_DIGITS;
-use super::{Dimension, Reading};
+use runner_scheduler::{Dimension, Hint, Reading};
 
-/// The largest count that is believed: what an integer of structured fields can hold. The
-/// largest seen is 10¹², tokens of a month.
-pub(super) const MOST: u64 = 10_u64.pow(MAX_DIGITS as u32) - 1;
+use super::duration::{self, Span};
+use super::families::Rank;
 
 /// A remainder of so many times its limit contradicts it. Generous: a burst capacity of a few
 /// times the rate exists, one of ten times was not seen.
@@ -138,13 +134,13 @@ fn offer<T>(place: &mut Option<(Rank, T)>, rank: Rank, value: Option<T>) {
 /// Strict where others take the digits in front (`12abc`): half a number is garbage.
 pub(super) fn count(text: &[u8]) -> Option<u64> {
     let number = duration::alone(text)?;
-    (number.whole <= MOST).then_some(number.whole)
+    (number.whole <= Reading::MOST).then_some(number.whole)
 }
 
 /// A window in seconds.
 pub(super) fn window(seconds: u64) -> Option<Duration> {
     let window = Duration::from_secs(seconds);
-    (seconds > 0 && window <= LONGEST).then_some(window)
+    (seconds > 0 && window <= Hint::LONGEST).then_some(window)
 }
 
 #[cfg(test)]
@@ -195,14 +191,14 @@ mod tests {
         assert_eq!(with(None), None);
         assert_eq!(window(0), None);
         assert_eq!(window(u64::MAX), None);
-        assert_eq!(window(31 * 86_400), Some(LONGEST));
+        assert_eq!(window(31 * 86_400), Some(Hint::LONGEST));
     }
 
     #[test]
     fn a_count_is_digits_and_nothing_else() {
         assert_eq!(count(b"59"), Some(59));
         assert_eq!(count(b"59.9"), Some(59));
-        assert_eq!(count(b"999999999999999"), Some(MOST));
+        assert_eq!(count(b"999999999999999"), Some(Reading::MOST));
         let garbage: [&[u8]; 9] = [
             b"",
             b"-1",

@@ -1,0 +1,164 @@
+//! What kind of limit refuses where none is declared: one of parallel requests, or one of rate.
+//!
+//! A lane asks through [`Classifier`] and knows no more of it: a refusal that nothing explains goes
+//! in, what follows from it comes out. No time goes in: what an episode is, the lane decides.
+//!
+//! [`ByHeight`] looks at the number in flight. The first refusal says little. From then on
+//! refusals that come at the same number each time are a matter of **parallel** requests;
+//! refusals at any number, or in quick succession, are a matter of **rate**. That is for good:
+//! a rate is measured better with each refusal, whatever they look like.
+
+use crate::tuning::classifier::TOO_HASTY;
+use std::fmt::Debug;
+
+/// What kind of undeclared limit there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// No refusal yet.
+    Unknown,
+    /// One episode, which says little.
+    Suspected,
+    Rate,
+    Parallel,
+}
+
+/// The first refusal of an episode that nothing declared explains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unexplained {
+    /// Attempts in flight when the refused one was sent, itself included.
+    pub(crate) in_flight: u32,
+    /// As many attempts were accepted since the last episode as the window holds.
+    pub(crate) earned: bool,
+}
+
+/// What follows from a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Finding {
+    /// It could be either.
+    Unclear,
+    /// The server takes so many at once, and no more.
+    Parallel(u32),
+    /// Its rate was too high, however many were in flight.
+    Rate,
+}
+
+/// Tells limits of parallel requests from limits of rate.
+pub(crate) trait Classifier: Debug + Send {
+    /// Takes in an unexplained refusal, and says what follows.
+    fn refused(&mut self, refusal: Unexplained) -> Finding;
+
+    /// The kind of limit, as far as it is known.
+    fn kind(&self) -> Kind;
+}
+
+/// Tells them by the number in flight at each refusal.
+#[derive(Debug)]
+pub(crate) struct ByHeight {
+    kind: Kind,
+    /// How many were in flight at the last one.
+    refused_at: u32,
+    /// How many the server was found to take at once.
+    fitted: u32,
+    /// Refusals at the same height that came too soon after each other for a limit of parallel
+    /// requests.
+    hasty: u32,
+}
+
+impl Default for ByHeight {
+    fn default() -> Self {
+        Self {
+            kind: Kind::Unknown,
+            refused_at: 0,
+            fitted: 0,
+            hasty: 0,
+        }
+    }
+}
+
+impl Classifier for ByHeight {
+    fn refused(&mut self, refusal: Unexplained) -> Finding {
+        let Unexplained { in_flight, earned } = refusal;
+        let same_height = in_flight.abs_diff(self.refused_at) <= (self.refused_at / 10).max(1);
+        self.refused_at = in_flight;
+        match self.kind {
+            Kind::Unknown => {
+                self.kind = Kind::Suspected;
+                return Finding::Unclear;
+            }
+            Kind::Suspected if same_height => self.kind = Kind::Parallel,
+            Kind::Parallel if same_height && self.hasty < TOO_HASTY => {
+                // A true limit of parallel requests doesn't refuse again at what it took.
+                let tight = in_flight <= self.fitted;
+                self.hasty = if earned && !tight { 0 } else { self.hasty + 1 };
+            }
+            _ => {
+                self.kind = Kind::Rate;
+                return Finding::Rate;
+            }
+        }
+        self.fitted = in_flight - 1;
+        Finding::Parallel(self.fitted)
+    }
+
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What follows from refusals at these heights, each earned or not.
+    fn findings(refusals: &[(u32, bool)]) -> Vec<Finding> {
+        let mut classifier = ByHeight::default();
+        let refusals = refusals.iter();
+        refusals
+            .map(|&(in_flight, earned)| classifier.refused(Unexplained { in_flight, earned }))
+            .collect()
+    }
+
+    #[test]
+    fn refusals_at_the_same_height_are_of_parallel_requests() {
+        use Finding::{Parallel, Unclear};
+        let found = findings(&[(17, true), (17, true), (18, true), (17, true)]);
+        assert_eq!(found, [Unclear, Parallel(16), Parallel(17), Parallel(16)]);
+        let tenth = findings(&[(100, true), (110, true), (99, true)]);
+        assert_eq!(tenth, [Unclear, Parallel(109), Parallel(98)]);
+    }
+
+    #[test]
+    fn refusals_at_different_heights_are_of_rate_for_good() {
+        use Finding::{Rate, Unclear};
+        let found = findings(&[(20, true), (40, true), (40, true), (40, true)]);
+        assert_eq!(found, [Unclear, Rate, Rate, Rate]);
+    }
+
+    #[test]
+    fn three_hasty_refusals_at_the_same_height_are_of_rate_after_all() {
+        let mut refusals = vec![(17, true), (17, true)];
+        refusals.extend([(17, false); 4]);
+        let found = findings(&refusals);
+        let parallel = Finding::Parallel(16);
+        assert_eq!(
+            found[1..],
+            [parallel, parallel, parallel, parallel, Finding::Rate]
+        );
+        let tight = findings(&[
+            (17, true),
+            (17, true),
+            (16, true),
+            (15, true),
+            (14, true),
+            (13, true),
+        ]);
+        assert_eq!(tight.last(), Some(&Finding::Rate), "it took that before");
+    }
+
+    #[test]
+    fn an_earned_refusal_makes_up_for_the_hasty_ones() {
+        let mut refusals = vec![(17, true), (17, true)];
+        refusals.extend([(17, false), (17, false), (17, true)].repeat(3));
+        assert!(!findings(&refusals).contains(&Finding::Rate));
+    }
+}

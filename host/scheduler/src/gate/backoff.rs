@@ -1,0 +1,104 @@
+//! How long a lane stays away after refusals for its rate.
+//!
+//! - It waits as long as the server asked, otherwise for a short while. A refused probe shuts the
+//!   lane again, for twice as long (1, 2, 4, 8 s). A blind minute, as elsewhere, would cost a
+//!   minute each time.
+//! - A long wait that the server asks for is **checked** on the way, since some servers ask for
+//!   the same minute and a half whatever happens: one probe after a quarter of it. A server
+//!   that meant it pays with one cheap refusal; how much too long its wishes are is remembered.
+
+use std::time::Duration;
+
+use super::barrier::Barrier;
+use crate::time::Time;
+use crate::tuning::backoff::{CHECKED_ABOVE, FIRST_BLOCK, LONGEST_BLOCK};
+
+/// The back-off of a lane.
+#[derive(Debug)]
+pub(super) struct Backoff {
+    pub(super) barrier: Barrier,
+    /// The server said how long the present block lasts.
+    by_server: bool,
+    /// Blocks in a row without a success between.
+    strikes: u32,
+    /// The wait that was asked for first since then, and from when.
+    asked: Option<(Time, Duration)>,
+    /// How much of a long wait proved needed, in thousandths.
+    needed: u64,
+}
+
+impl Default for Backoff {
+    fn default() -> Self {
+        Self {
+            barrier: Barrier::Open,
+            by_server: false,
+            strikes: 0,
+            asked: None,
+            needed: 1000,
+        }
+    }
+}
+
+impl Backoff {
+    /// Whether the server asked for the wait until the present block ends.
+    pub(super) fn is_asked(&self) -> bool {
+        self.by_server && self.barrier.until().is_some()
+    }
+
+    /// Shuts the lane for `asked`, the server's wish, or else for `usual` and longer with each
+    /// refusal in a row. One of the same burst only makes the block longer.
+    pub(super) fn refused(
+        &mut self,
+        now: Time,
+        asked: Option<Duration>,
+        usual: Option<Duration>,
+        same_burst: bool,
+    ) {
+        if !same_burst {
+            self.strikes += 1;
+        }
+        let asked = asked.filter(|wait| !wait.is_zero());
+        let wait = if let Some(wait) = asked {
+            self.asked.get_or_insert((now, wait));
+            self.believed(wait)
+        } else {
+            let doublings = self.strikes.saturating_sub(1).min(16);
+            let first = usual.unwrap_or(FIRST_BLOCK);
+            first.saturating_mul(1 << doublings).min(LONGEST_BLOCK)
+        };
+        let known = self.barrier.until().filter(|_| same_burst);
+        let until = (now + wait).max(known.unwrap_or(Time::ZERO));
+        self.barrier = Barrier::Shut { until };
+        self.by_server = asked.is_some();
+    }
+
+    /// How long a wait that was asked for is waited before the first look.
+    fn believed(&self, wait: Duration) -> Duration {
+        if wait <= CHECKED_ABOVE {
+            return wait;
+        }
+        // A quarter at first, or half of what was enough before; more if that was refused.
+        let first = (self.needed / 2).min(250);
+        let share = first << self.strikes.saturating_sub(1).min(10);
+        let share = share.min(1000);
+        let part = Duration::from_nanos((wait.as_nanos() * u128::from(share) / 1000) as u64);
+        part.max(FIRST_BLOCK)
+    }
+
+    /// Takes over `strikes` failed probes of the breaker: the lane was shut just as long.
+    pub(super) fn inherit(&mut self, strikes: u32) {
+        self.strikes += strikes;
+    }
+
+    /// Refusals are over: remembers how much of the asked wait was needed, and gives how many
+    /// probes had been refused, if there was a block.
+    pub(super) fn accepted(&mut self, now: Time) -> Option<u32> {
+        if let Some((from, wait)) = self.asked.take()
+            && wait > CHECKED_ABOVE
+        {
+            let needed = (now - from).as_nanos() * 1000 / wait.as_nanos().max(1);
+            self.needed = (needed as u64).clamp(10, 1000);
+        }
+        std::mem::take(&mut self.strikes).checked_sub(1)
+    }
+}

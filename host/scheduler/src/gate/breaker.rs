@@ -1,0 +1,128 @@
+//! The circuit breaker: whether the server, or the way to it, is down.
+//!
+//! Ten failures in a row, or eleven of the last twenty (published), **break** the lane: retries
+//! would only feed the storm. One probe after U(1, 2) · 2ᵏ s, at most 8 s. An answer, whatever it
+//! says, closes the breaker; so does silence, for three times as long as failures took. Attempts
+//! from before the failures prove nothing, however they end.
+//!
+//! A lane that has never had a success and whose probes have failed for half a minute is **given
+//! up** (`hope`): what is queued ends with that reason, and what is offered later too, but for the
+//! one that goes as the next probe.
+//!
+//! It knows neither rates nor refusals: these are the back-off's.
+
+use std::time::Duration;
+
+use super::barrier::{Barrier, Passage};
+use crate::chance::Chance;
+use crate::job::Refusal;
+use crate::time::Time;
+
+mod hope;
+
+use crate::tuning::breaker::{BREAKER_DOUBLINGS, BREAKING_ROW, BREAKING_SHARE, CALM};
+use hope::Hope;
+
+/// Mask of that history.
+const LAST_TWENTY: u32 = (1 << 20) - 1;
+
+/// The breaker of a lane.
+#[derive(Debug, Default)]
+pub(super) struct Breaker {
+    pub(super) barrier: Barrier,
+    /// Pauses in a row without an answer between.
+    strikes: u32,
+    failures_in_row: u32,
+    /// Outcomes of the last twenty, newest in the lowest bit; 1 is a failure.
+    recent: u32,
+    /// When the newest attempt that failed was sent.
+    failed_at: Time,
+    /// Longest that a failure took.
+    failure_latency: Duration,
+    hope: Hope,
+}
+
+impl Breaker {
+    /// Whether the lane is broken, or being probed for that.
+    pub(super) fn is_broken(&self) -> bool {
+        !self.barrier.is_open()
+    }
+
+    /// Says whether an attempt may be sent now, as [`Barrier::check`] does.
+    pub(super) fn check(&mut self, now: Time) -> Passage {
+        let spell = CALM.max(self.failure_latency * 3);
+        self.barrier.check(now, spell, false)
+    }
+
+    /// Why nothing more is waited for, if that is so.
+    pub(super) fn lost(&self, now: Time) -> Option<Refusal> {
+        self.hope.lost(now)
+    }
+
+    /// Takes in that an attempt failed. Gives the time of the next probe if that broke the lane,
+    /// which it can unless something else `holds` it; `worked`: some attempt was a success once.
+    pub(super) fn failed(
+        &mut self,
+        now: Time,
+        sent_at: Time,
+        holds: bool,
+        worked: bool,
+        chance: &mut Chance,
+    ) -> Option<Time> {
+        self.failures_in_row += 1;
+        self.failed_at = self.failed_at.max(sent_at);
+        self.failure_latency = self.failure_latency.max(now - sent_at);
+        self.recent = ((self.recent << 1) | 1) & LAST_TWENTY;
+        let probe = self.barrier.is_probe(sent_at);
+        self.hope.fails(now, probe, worked);
+        let many =
+            self.failures_in_row >= BREAKING_ROW || self.recent.count_ones() >= BREAKING_SHARE;
+        let breaks = many && !holds && self.barrier.is_open();
+        if !probe && !breaks {
+            return None;
+        }
+        self.strikes += 1;
+        let doublings = self.strikes.saturating_sub(1).min(BREAKER_DOUBLINGS);
+        let jitter = Duration::from_millis(1000 + chance.below(1000));
+        let until = now + jitter * (1 << doublings);
+        self.barrier = Barrier::Shut { until };
+        Some(until)
+    }
+
+    /// Takes in that the server answered, whatever it said: `true` if that closed the breaker.
+    pub(super) fn answered(&mut self, sent_at: Time) -> bool {
+        let was_broken = self.is_broken();
+        if was_broken && sent_at < self.failed_at {
+            return false;
+        }
+        self.hope.works();
+        self.failures_in_row = 0;
+        self.recent = (self.recent << 1) & LAST_TWENTY;
+        if was_broken {
+            self.recent = 0;
+            self.barrier = Barrier::Open;
+        }
+        was_broken
+    }
+
+    /// Forgets the failures so far: the lane has been open and quiet.
+    pub(super) fn forget(&mut self) {
+        (self.failures_in_row, self.recent) = (0, 0);
+    }
+
+    /// A success brings back hope at once.
+    pub(super) fn works(&mut self) {
+        self.hope.works();
+    }
+
+    /// Gives how many probes have failed, if it was broken, and counts anew.
+    pub(super) fn recovers(&mut self) -> Option<u32> {
+        std::mem::take(&mut self.strikes).checked_sub(1)
+    }
+
+    /// Closes, since something else holds the lane now. Gives its failed probes so far.
+    pub(super) fn yields(&mut self) -> u32 {
+        self.barrier = Barrier::Open;
+        std::mem::take(&mut self.strikes)
+    }
+}

@@ -1,0 +1,445 @@
+//! Whom the strategy blames for a refusal, and in which order it is asked.
+//!
+//! Jobs, retries and the user's limits belong to lane and scheduler; here attempts are sent and end.
+
+use std::collections::VecDeque;
+
+use super::*;
+use crate::chance::Chance;
+use crate::classifier::Kind;
+use crate::event::Notice;
+use crate::hint::Reading;
+use crate::job::{Cost, LaneId};
+use crate::sent::Amounts;
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+fn at(ms: u64) -> Time {
+    Time::ZERO + Duration::from_millis(ms)
+}
+
+/// One request of a hundred tokens.
+fn usual() -> Amounts {
+    Amounts::of(Cost {
+        input_tokens: 100,
+        output_tokens: 0,
+    })
+}
+
+fn reading(limit: u64, remaining: u64, reset: Duration) -> Reading {
+    Reading {
+        dimension: Dimension::Requests,
+        limit: Some(limit),
+        remaining: Some(remaining),
+        reset: Some(reset),
+        resolution: Duration::from_millis(1),
+        window: None,
+    }
+}
+
+fn says(limit: u64, remaining: u64, reset: Duration) -> Hint {
+    Hint {
+        readings: vec![reading(limit, remaining, reset)],
+        ..Hint::default()
+    }
+}
+
+fn silent() -> Hint {
+    Hint::default()
+}
+
+/// A strategy with what is around it.
+struct Rig {
+    strategy: Adaptive,
+    in_flight: u32,
+    chance: Chance,
+    events: VecDeque<Notice>,
+    /// What accepted attempts say.
+    word: Hint,
+}
+
+impl Rig {
+    fn new(policy: Policy) -> Self {
+        Self {
+            strategy: Adaptive::new(policy, Time::ZERO),
+            in_flight: 0,
+            chance: Chance::new(1),
+            events: VecDeque::new(),
+            word: Hint::default(),
+        }
+    }
+
+    /// A lane whose window is in nobody's way.
+    fn wide() -> Self {
+        Self::new(Policy {
+            start_window: 200,
+            ..Policy::default()
+        })
+    }
+
+    fn check(&mut self, ms: u64) -> Verdict {
+        let mut around = Surroundings {
+            lane: LaneId(0),
+            now: at(ms),
+            chance: &mut self.chance,
+            events: &mut self.events,
+        };
+        self.strategy.check(&usual(), self.in_flight, &mut around)
+    }
+
+    fn why(&mut self, ms: u64) -> Option<Why> {
+        match self.check(ms) {
+            Verdict::Wait(wait, _) => wait.map(|wait| wait.why),
+            verdict => panic!("{verdict:?}"),
+        }
+    }
+
+    /// Sends as many as may go at this moment, up to `most`.
+    fn send(&mut self, ms: u64, most: usize) -> Vec<Flight> {
+        let mut flights = Vec::new();
+        while flights.len() < most && self.check(ms) == Verdict::Go {
+            self.in_flight += 1;
+            flights.push(self.strategy.send(at(ms), usual(), self.in_flight));
+        }
+        flights
+    }
+
+    fn end(&mut self, ms: u64, flight: &Flight, class: Class, hint: &Hint) {
+        let mut around = Surroundings {
+            lane: LaneId(0),
+            now: at(ms),
+            chance: &mut self.chance,
+            events: &mut self.events,
+        };
+        let end = End {
+            class,
+            hint,
+            usage: None,
+        };
+        self.in_flight -= 1;
+        self.strategy.read(flight, hint, &mut around);
+        self.strategy
+            .learn(flight, &usual(), &end, self.in_flight, &mut around);
+        if !matches!(class, Class::Timeout | Class::Transient) {
+            self.strategy.answered(at(ms), flight.sent_at);
+        }
+    }
+
+    fn end_all(&mut self, ms: u64, flights: &[Flight], class: Class) {
+        let word = self.word.clone();
+        for flight in flights {
+            self.end(ms, flight, class, &word);
+        }
+    }
+
+    /// An episode: `height` attempts go out at `ms`, of which the last is refused ten
+    /// milliseconds later and the others are accepted.
+    fn episode(&mut self, ms: u64, height: usize) {
+        let flights = self.send(ms, height);
+        assert_eq!(flights.len(), height);
+        let (refused, accepted) = flights.split_last().expect("some were sent");
+        self.end(ms + 10, refused, Class::Throttled, &silent());
+        self.end_all(ms + 20, accepted, Class::Ok);
+    }
+
+    /// Waits for the end of a block and lets one probe after the other succeed.
+    fn reopen(&mut self, ms: u64) -> u64 {
+        let until = self.strategy.gate.blocked_until().unwrap_or(Time::ZERO);
+        let mut now = ms.max((until - Time::ZERO).as_millis() as u64 + 1);
+        for _ in 0..12 {
+            let flights = self.send(now, 1);
+            self.end_all(now + 1, &flights, Class::Ok);
+            now += 20;
+        }
+        now
+    }
+
+    fn events(&mut self, name: &str) -> usize {
+        let named = |notice: &&Notice| notice.event.name() == name;
+        self.events.iter().filter(named).count()
+    }
+}
+
+#[test]
+fn an_unknown_lane_sends_its_first_four() {
+    let mut rig = Rig::new(Policy::default());
+    assert_eq!(rig.send(0, 100).len(), 4);
+    let wait = rig.check(0);
+    assert!(
+        matches!(wait, Verdict::Wait(None, Some(_))),
+        "the window grows with silence: {wait:?}"
+    );
+}
+
+#[test]
+fn a_success_that_says_nothing_is_left_holds_the_next_until_the_reset() {
+    let mut rig = Rig::wide();
+    let flights = rig.send(0, 1);
+    rig.end(50, &flights[0], Class::Ok, &says(10, 0, MINUTE));
+    let Verdict::Wait(Some(wait), until) = rig.check(51) else {
+        panic!("nothing is left");
+    };
+    assert_eq!(wait.until, until);
+    assert!(until >= Some(at(60_000)));
+    let why = Why::Learnt {
+        dimension: Dimension::Requests,
+        used: 10,
+        limit: 10,
+    };
+    assert_eq!(wait.why, why);
+}
+
+#[test]
+fn a_refusal_with_a_reading_that_explains_it_changes_nothing_but_the_bucket() {
+    let mut rig = Rig::wide();
+    let flights = rig.send(0, 20);
+    rig.end(10, &flights[0], Class::Throttled, &says(10, 0, MINUTE));
+    assert_eq!(rig.strategy.window(), 200);
+    assert_eq!(rig.strategy.classifier.kind(), Kind::Unknown);
+    assert_eq!(rig.strategy.gate.blocked_until(), None);
+    assert!(matches!(rig.why(11), Some(Why::Learnt { .. })));
+    assert_eq!(rig.events("concurrency:decreased"), 0);
+}
+
+#[test]
+fn a_silent_refusal_is_explained_by_a_bucket_that_was_nearly_empty() {
+    let mut rig = Rig::wide();
+    let flights = rig.send(0, 2);
+    rig.end(10, &flights[0], Class::Ok, &says(100, 2, MINUTE));
+    rig.end(11, &flights[1], Class::Throttled, &silent());
+    assert_eq!(rig.strategy.trust.disappointments, 0);
+    assert_eq!(rig.strategy.window(), 200);
+    assert!(matches!(rig.why(12), Some(Why::Learnt { .. })));
+}
+
+#[test]
+fn an_explained_refusal_blocks_if_the_server_asked_to_wait() {
+    let mut rig = Rig::wide();
+    let flights = rig.send(0, 1);
+    let hint = Hint {
+        retry_after: Some(Duration::from_secs(2)),
+        ..says(10, 0, Duration::from_millis(100))
+    };
+    rig.end(10, &flights[0], Class::Throttled, &hint);
+    assert_eq!(rig.why(1000), Some(Why::Blocked { asked: true }));
+    assert_eq!(rig.send(2010, 9).len(), 1, "half open");
+}
+
+#[test]
+fn a_refusal_against_declared_limits_disappoints_them_and_cuts_nothing() {
+    let mut rig = Rig::wide();
+    let flights = rig.send(0, 2);
+    rig.end(10, &flights[0], Class::Ok, &says(1000, 900, MINUTE));
+    rig.end(20, &flights[1], Class::Throttled, &says(1000, 900, MINUTE));
+    assert_eq!(rig.strategy.trust.disappointments, 1);
+    assert_eq!(rig.strategy.window(), 200);
+    assert_eq!(rig.strategy.classifier.kind(), Kind::Unknown);
+    assert_eq!(rig.why(21), Some(Why::Blocked { asked: false }));
+}
+
+#[test]
+fn limits_that_disappoint_again_and_again_are_not_the_whole_truth() {
+    let mut rig = Rig::wide();
+    rig.word = says(1_000_000, 900_000, MINUTE);
+    let mut now = 0;
+    for episode in 0..3 {
+        assert_eq!(rig.strategy.trust.disappointments, episode);
+        assert_eq!(rig.strategy.window(), 200, "{episode}");
+        let flights = rig.send(now, 2);
+        rig.end_all(now + 10, &flights[..1], Class::Throttled);
+        rig.end_all(now + 11, &flights[1..], Class::Ok);
+        now = rig.reopen(now + 11) + 1000;
+    }
+    assert_eq!(rig.strategy.window(), 100);
+    assert_eq!(rig.strategy.classifier.kind(), Kind::Suspected);
+}
+
+#[test]
+fn a_hundred_accepted_attempts_make_up_for_a_disappointment() {
+    let mut rig = Rig::wide();
+    rig.word = says(1_000_000, 900_000, MINUTE);
+    let flights = rig.send(0, 3);
+    rig.end_all(10, &flights[..1], Class::Ok);
+    rig.end_all(20, &flights[1..2], Class::Throttled);
+    rig.end_all(21, &flights[2..], Class::Ok);
+    let mut now = rig.reopen(21);
+    let mut more = 0;
+    while rig.strategy.trust.disappointments > 0 {
+        more += 1;
+        assert!(more <= 100, "those of the opening count too");
+        now += 100;
+        let flights = rig.send(now, 1);
+        rig.end_all(now + 5, &flights, Class::Ok);
+    }
+    assert!(more > 80, "{more}");
+}
+
+#[test]
+fn the_first_unexplained_refusal_halves_the_window_once_for_its_burst() {
+    let mut rig = Rig::wide();
+    let flights = rig.send(100, 40);
+    for (n, flight) in flights.iter().enumerate() {
+        rig.end(110 + n as u64, flight, Class::Throttled, &silent());
+    }
+    assert_eq!(rig.strategy.window(), 100);
+    assert_eq!(rig.strategy.classifier.kind(), Kind::Suspected);
+    assert_eq!(rig.events("concurrency:decreased"), 1);
+}
+
+#[test]
+fn refusals_at_the_same_height_are_a_matter_of_parallel_requests() {
+    let mut rig = Rig::wide();
+    rig.episode(1000, 17);
+    let now = rig.reopen(2000) + 1000;
+    rig.episode(now, 17);
+    assert_eq!(rig.strategy.classifier.kind(), Kind::Parallel);
+    assert_eq!(rig.strategy.window(), 16);
+    assert_eq!(rig.strategy.pace.interval(), None);
+    let now = rig.reopen(now + 20) + 5000;
+    assert_eq!(rig.send(now, 100).len(), 16);
+    assert_eq!(rig.check(now), Verdict::Wait(None, None), "no doubling");
+}
+
+#[test]
+fn refusals_at_any_height_are_a_matter_of_rate() {
+    let mut rig = Rig::wide();
+    rig.episode(1000, 20);
+    let now = rig.reopen(2000) + 1000;
+    rig.episode(now, 40);
+    let now = rig.reopen(now + 20) + 1000;
+    assert_eq!(rig.strategy.classifier.kind(), Kind::Rate);
+    assert!(rig.strategy.pace.interval().is_some());
+    rig.send(now, 1000);
+    assert!(matches!(rig.why(now), Some(Why::Pace { .. })));
+}
+
+#[test]
+fn what_was_sent_before_the_lane_reacted_teaches_nothing() {
+    let mut rig = Rig::wide();
+    let flights = rig.send(0, 20);
+    let (first, later) = flights.split_first().expect("twenty");
+    rig.end(30, first, Class::Throttled, &silent());
+    let before = (rig.strategy.window(), rig.strategy.classifier.kind());
+    for flight in later {
+        rig.end(500, flight, Class::Throttled, &silent());
+    }
+    let after = (rig.strategy.window(), rig.strategy.classifier.kind());
+    assert_eq!(after, before);
+}
+
+#[test]
+fn a_refused_probe_goes_on_with_the_same_episode() {
+    let mut rig = Rig::wide();
+    rig.episode(1000, 17);
+    let before = (rig.strategy.window(), rig.strategy.classifier.kind());
+    let mut now = 1030;
+    for _ in 0..3 {
+        now = (rig.strategy.gate.blocked_until().expect("blocked") - Time::ZERO).as_millis() as u64;
+        let probe = rig.send(now + 1, 9);
+        assert_eq!(probe.len(), 1);
+        rig.end(now + 11, &probe[0], Class::Throttled, &silent());
+    }
+    assert!(now > 1500, "blocks double");
+    assert_eq!(
+        (rig.strategy.window(), rig.strategy.classifier.kind()),
+        before
+    );
+}
+
+#[test]
+fn server_trouble_costs_no_window() {
+    let mut rig = Rig::wide();
+    let flights = rig.send(0, 9);
+    rig.end_all(10, &flights, Class::Transient);
+    assert_eq!(rig.strategy.window(), 200);
+    assert_eq!(rig.check(11), Verdict::Go);
+    let flights = rig.send(11, 1);
+    rig.end_all(12, &flights, Class::Transient);
+    assert_eq!(rig.why(13), Some(Why::Broken));
+    assert_eq!(rig.events("breaker:opened"), 1);
+}
+
+#[test]
+fn the_gate_is_asked_before_the_buckets_and_the_buckets_before_the_window() {
+    let mut rig = Rig::new(Policy::default());
+    let flights = rig.send(0, 4);
+    assert_eq!(flights.len(), 4);
+    rig.end(10, &flights[0], Class::Ok, &says(10, 0, MINUTE));
+    assert!(matches!(rig.why(11), Some(Why::Learnt { .. })));
+    let hint = Hint {
+        retry_after: Some(Duration::from_secs(1)),
+        ..Hint::default()
+    };
+    rig.end(12, &flights[1], Class::Throttled, &hint);
+    assert_eq!(rig.why(13), Some(Why::Blocked { asked: true }));
+    let until = Some(at(5));
+    rig.strategy.gate.end(Refusal::QuotaExhausted { until });
+    let why = Refusal::QuotaExhausted { until };
+    assert_eq!(rig.check(14), Verdict::End(why));
+}
+
+#[test]
+fn of_several_buckets_the_one_that_fills_last_holds() {
+    let mut rig = Rig::wide();
+    let flights = rig.send(0, 1);
+    let tokens = Reading {
+        dimension: Dimension::Tokens,
+        ..reading(1000, 0, Duration::from_secs(30))
+    };
+    let hint = Hint {
+        readings: vec![reading(10, 0, Duration::from_secs(5)), tokens],
+        ..Hint::default()
+    };
+    rig.end(10, &flights[0], Class::Ok, &hint);
+    let Some(Why::Learnt { dimension, .. }) = rig.why(11) else {
+        panic!("both are empty");
+    };
+    assert_eq!(dimension, Dimension::Tokens);
+}
+
+#[test]
+fn who_waits_longer_than_a_run_sits_out_gets_the_reason_at_once() {
+    let mut rig = Rig::wide();
+    let flights = rig.send(0, 1);
+    let day = Duration::from_hours(20);
+    rig.end(10, &flights[0], Class::Ok, &says(1000, 0, day));
+    let Verdict::End(Refusal::QuotaExhausted { until: Some(until) }) = rig.check(11) else {
+        panic!("the day's requests are used up");
+    };
+    assert!(until >= Time::ZERO + day);
+}
+
+#[test]
+fn a_burst_is_spread_over_slots() {
+    let mut rig = Rig::wide();
+    for second in 0..4 {
+        let flights = rig.send(1000 * second, 1);
+        let stated = Reading {
+            window: Some(MINUTE),
+            ..reading(600, 599 - second, Duration::from_secs(60 - second))
+        };
+        let hint = Hint {
+            readings: vec![stated],
+            ..Hint::default()
+        };
+        rig.end(1000 * second + 10, &flights[0], Class::Ok, &hint);
+    }
+    // What comes back in a second is ten; a share of the limit is beside it.
+    let burst = rig.send(4000, 500).len();
+    assert!((11..=100).contains(&burst), "{burst} of 596");
+    let next = 4000 + SLOT.as_millis() as u64;
+    assert_eq!(rig.check(4000), Verdict::Wait(None, Some(at(next))));
+    assert_eq!(rig.send(next, 500).len(), burst);
+}
+
+#[test]
+fn the_latency_of_refusals_says_how_long_quiet_is() {
+    let mut rig = Rig::wide();
+    assert_eq!(rig.strategy.quiet(), Duration::from_millis(250));
+    for (took, quiet) in [(100, 300), (5, 300), (5000, 2000)] {
+        rig.strategy.gate = Gate::default();
+        let flight = rig.send(100_000 + took, 1);
+        rig.end(100_000 + 2 * took, &flight[0], Class::Throttled, &silent());
+        assert_eq!(rig.strategy.quiet(), Duration::from_millis(quiet), "{took}");
+    }
+}

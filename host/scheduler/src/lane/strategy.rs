@@ -1,0 +1,122 @@
+//! How a lane decides how much it sends: the trait that its strategies have in common.
+//!
+//! A strategy is asked before each attempt and told of each that is sent or ends. It knows neither
+//! jobs nor the queue. What does nothing by default is what a strategy needs that learns.
+
+use std::collections::VecDeque;
+use std::fmt::Debug;
+
+use crate::chance::Chance;
+use crate::event::{Event, Notice};
+use crate::hint::Hint;
+use crate::job::{End, LaneId, Refusal};
+use crate::policy::Policy;
+use crate::sent::Amounts;
+use crate::time::Time;
+use crate::view::{Wait, Why};
+
+/// An attempt in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Flight {
+    pub(crate) sent_at: Time,
+    /// The lane's totals right after it was sent.
+    pub(super) marks: Amounts,
+    /// Attempts in flight then, this one included.
+    pub(super) among: u32,
+    /// Some bucket seemed to hold too little for it.
+    pub(super) overdraft: bool,
+}
+
+/// What a lane needs from around it.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) lane: LaneId,
+    pub(crate) now: Time,
+    pub(crate) chance: &'a mut Chance,
+    pub(crate) events: &'a mut VecDeque<Notice>,
+}
+
+impl Surroundings<'_> {
+    /// Tells what happened to the lane.
+    pub(crate) fn tell(&mut self, event: Event) {
+        self.events.push_back(Notice {
+            at: self.now,
+            lane: self.lane,
+            event,
+        });
+    }
+}
+
+/// Whether the head may go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Go,
+    /// Not before then; `None`: when an attempt ends.
+    Wait(Option<Wait>, Option<Time>),
+    /// This job never.
+    Refuse(Refusal),
+    /// No job ever.
+    End(Refusal),
+}
+
+impl Verdict {
+    /// Not before `until`, for this reason.
+    pub(super) fn until(until: Time, why: Why) -> Self {
+        let until = Some(until);
+        Self::Wait(Some(Wait { why, until }), until)
+    }
+}
+
+/// Decides how much a lane sends.
+pub(crate) trait Strategy: Debug + Send {
+    /// Obeys another policy from now on.
+    fn obey(&mut self, policy: Policy, now: Time);
+
+    /// How many attempts may be in flight.
+    fn window(&self) -> u32;
+
+    /// Says whether an attempt that uses `amounts` may go now, beside `in_flight` others.
+    fn check(
+        &mut self,
+        amounts: &Amounts,
+        in_flight: u32,
+        around: &mut Surroundings<'_>,
+    ) -> Verdict;
+
+    /// Takes in that an attempt goes on the wire, as one of `in_flight`.
+    fn send(&mut self, now: Time, amounts: Amounts, in_flight: u32) -> Flight;
+
+    /// Takes in what a response says about limits.
+    fn read(&mut self, _flight: &Flight, _hint: &Hint, _around: &mut Surroundings<'_>) {}
+
+    /// Takes in how an attempt that needed `amounts` ended; `in_flight` others are still out.
+    fn learn(
+        &mut self,
+        _flight: &Flight,
+        _amounts: &Amounts,
+        _end: &End<'_>,
+        _in_flight: u32,
+        _around: &mut Surroundings<'_>,
+    ) {
+    }
+
+    /// Takes in, after what it learnt, that the server answered an attempt sent then.
+    fn answered(&mut self, _now: Time, _sent_at: Time) {}
+
+    /// Takes in that nobody wants the answer of an attempt sent then.
+    fn cancelled(&mut self, _sent_at: Time) {}
+
+    /// Until when nothing is sent after a refusal or failures, if that is known.
+    fn blocked_until(&self) -> Option<Time> {
+        None
+    }
+
+    /// Whether the server is taken to be down.
+    fn is_broken(&self) -> bool {
+        false
+    }
+
+    /// Whether it waits after refusals itself, so that a job needs no pause of its own.
+    fn waits(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,336 @@
+//! The numbers of the decisions, in one place, each with what pins it.
+//!
+//! A number is **pinned** by what comes out otherwise once it is doubled (of `USED_PER_MILLE`, once
+//! what it leaves unused is): the **gate** of a scenario of the simulator, which is then broken
+//! (`cargo xtask sim`), or its **row** of the table, or a **test**. Published are the numbers of the
+//! design that this one goes back to; the others were found by simulation.
+//!
+//! Sizes of memories and units of arithmetic decide nothing, and stand where they are used.
+
+/// Of `answers`.
+pub(crate) mod answers {
+    /// Answers before their mean says whether the server has become slower: the weight of the very
+    /// first has then shrunk to a third.
+    ///
+    /// Pinned by the test `so_does_one_where_everything_becomes_slower`.
+    pub(crate) const FIRST_ANSWERS: u32 = 8;
+
+    /// How much slower than its quickest the server may be before that counts as being slow.
+    ///
+    /// Pinned by the test `so_does_one_where_everything_becomes_slower`.
+    pub(crate) const SLOW: u32 = 2;
+}
+
+/// Of `gate::backoff`.
+pub(crate) mod backoff {
+    use std::time::Duration;
+
+    /// First block when the server doesn't say how long (published probing: 1, 2, 4 … s).
+    ///
+    /// Pinned by the row of "Retry-After always 89 s".
+    pub(crate) const FIRST_BLOCK: Duration = Duration::from_secs(1);
+
+    /// Longest block without a word of the server. Published is a minute; a window that opens
+    /// meanwhile stands idle for half of it, and a probe costs one refusal (simulation).
+    ///
+    /// Pinned by the test `each_refused_probe_doubles_the_block_up_to_eight_seconds`.
+    pub(crate) const LONGEST_BLOCK: Duration = Duration::from_secs(8);
+
+    /// Waits above this are checked after a quarter. Below, obeying costs less than a probe.
+    ///
+    /// Pinned by the test `a_longer_one_is_checked_after_a_quarter`.
+    pub(crate) const CHECKED_ABOVE: Duration = Duration::from_secs(10);
+}
+
+/// Of `gate::barrier`.
+pub(crate) mod barrier {
+    /// Half-open allowance from which on a barrier counts as open.
+    ///
+    /// Pinned by the row of "sliding log, 8 s".
+    pub(crate) const WIDE_OPEN: u32 = 64;
+}
+
+/// Of `gate::breaker`.
+pub(crate) mod breaker {
+    use std::time::Duration;
+
+    /// Doublings of the breaker's pause. Published is up to a minute; up to 8 s a probe costs
+    /// nothing, and a recovery is not slept through (simulation: an outage of 30 s).
+    ///
+    /// Pinned by the row of "20 s of 503 from the start".
+    pub(crate) const BREAKER_DOUBLINGS: u32 = 2;
+
+    /// Shortest spell without a failure that counts as recovered.
+    ///
+    /// Pinned by the row of "20 s of 503 from the start".
+    pub(crate) const CALM: Duration = Duration::from_secs(1);
+
+    /// Failures in a row that break the lane (published).
+    ///
+    /// Pinned by the row of "20 s of 503 from the start".
+    pub(crate) const BREAKING_ROW: u32 = 10;
+
+    /// Failures of the last twenty that break it: more than half (published).
+    ///
+    /// Pinned by the gate of "30 s of 503".
+    pub(crate) const BREAKING_SHARE: u32 = 11;
+}
+
+/// Of `gate::breaker::hope`.
+pub(crate) mod hope {
+    use std::time::Duration;
+
+    /// Failed probes in a row that it takes. With pauses of 1 to 8 s they alone are 15 to 30 s.
+    ///
+    /// Pinned by the test `it_takes_five_failed_probes_and_half_a_minute`.
+    pub(crate) const PROBES: u32 = 5;
+
+    /// Time from the first failure to the last that it takes: three times the storm of 10 s that a
+    /// start has to survive, and longer than a container takes to be started again.
+    ///
+    /// Pinned by the test `it_takes_five_failed_probes_and_half_a_minute`.
+    pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+}
+
+/// Of `gate`.
+pub(crate) mod gate {
+    /// First attempts that all failed for the credential and end the lane. A 403 can also be one
+    /// request's own fault; three in a row without a single success are the key's.
+    ///
+    /// Pinned by the test `a_credential_that_never_worked_is_given_up_after_three`.
+    pub(crate) const AUTH_FAILURES: u32 = 3;
+
+    /// First attempts that all found nothing and end the lane, as for the credential. A lane is
+    /// one model of one server mostly, and servers say in ten ways, or in none, whether the model
+    /// or the address is missing; so every such answer counts, and any success forbids the
+    /// conclusion.
+    ///
+    /// Pinned by the test `a_model_that_was_never_there_is_given_up_after_three`.
+    pub(crate) const NOT_FOUND: u32 = 3;
+}
+
+/// Of `bucket`.
+pub(crate) mod bucket {
+    use std::time::Duration;
+
+    /// Window of a limit without a reset of any kind: published limits without one are per minute.
+    ///
+    /// Pinned by the test `the_pause_of_probes_doubles_up_to_a_minute`.
+    pub(crate) const ASSUMED_WINDOW: Duration = Duration::from_mins(1);
+
+    /// Consistent pairs of readings that settle how a limit refills. Three (simulation): one is
+    /// chance at the resolution of a second, five cost a small bucket its first refill.
+    ///
+    /// Pinned by the gate of "leaky bucket, resets in s".
+    pub(crate) const CONVINCED: i8 = 3;
+
+    /// Over how long a foreign user is averaged. Simulation: shorter takes reordered readings for
+    /// a user, longer lets a new user cause two bursts of 429.
+    ///
+    /// Pinned by the gate of "token bucket, 8 s".
+    pub(crate) const FOREIGN_MEMORY: Duration = Duration::from_secs(10);
+
+    /// Probes at the presumed end of a window before the usual pauses.
+    ///
+    /// Pinned by the gate of "sliding log, 8 s".
+    pub(crate) const EDGE_PROBES: u32 = 16;
+
+    /// The time between them: as long as an idle lane may be (published gate).
+    ///
+    /// Pinned by the gate of "sliding log, 1.5 s".
+    pub(crate) const EDGE_PROBE_PAUSE: Duration = Duration::from_millis(90);
+
+    /// Attempts that a server accepts while it says that nothing is left, after which that is not
+    /// believed any more. Three could be a window that ended between.
+    ///
+    /// Pinned by the test `after_four_bluffs_nobody_believes_that_nothing_is_left`.
+    pub(crate) const BLUFFS: u32 = 4;
+
+    /// Readings over which those that overtook each other cancel out (simulation).
+    ///
+    /// Nothing pins it: doubled, all comes out as before.
+    pub(crate) const DRIFT_MEMORY: i128 = 64;
+}
+
+/// Of `evidence`.
+pub(crate) mod evidence {
+    use std::time::Duration;
+
+    /// Jitter of the network and of the server's own clock reading.
+    ///
+    /// Pinned by the gate of "60 a minute, 1.5 s".
+    pub(crate) const JITTER: Duration = Duration::from_millis(10);
+}
+
+/// Of `window`.
+pub(crate) mod window {
+    use std::time::Duration;
+
+    /// Spell between doublings while little is in flight, before anything came back. Most
+    /// rejections return within it, and no more than sixteen calls are at stake (simulation: a
+    /// small bucket that is full at the start overflows while the first answers are awaited).
+    ///
+    /// Pinned by the gate of "10 s slices, 8 s".
+    pub(crate) const FIRST_SPELL: Duration = Duration::from_millis(150);
+
+    /// Up to where [`FIRST_SPELL`] holds.
+    ///
+    /// Pinned by the gate of "requests and tokens, 8 s".
+    pub(crate) const FIRST_SPELL_BELOW: u32 = 16;
+
+    /// Spell between doublings afterwards (published design: "silence is acceptance").
+    ///
+    /// Pinned by the gate of "10 s slices, Azure's partial headers".
+    pub(crate) const SPELL: Duration = Duration::from_secs(1);
+
+    /// Spells within the time of one answer, while answers come steadily. A refusal is written
+    /// before any work is done, so it comes sooner than an answer; and whoever hangs holds a place
+    /// in the window, so one that grows slowly is soon full of these (simulation: one call of 17
+    /// hangs for 3 s, the others take 50 ms; a spell of a whole answer still costs a tenth).
+    ///
+    /// Pinned by the test `a_spell_is_a_quarter_of_a_steady_answer_and_never_longer_than_without`.
+    pub(crate) const SPELLS: u32 = 4;
+
+    /// Shortest such spell: what is next door answers in less than a millisecond, which says
+    /// little about the next hundred calls at once.
+    ///
+    /// Pinned by the gate of "the same without headers".
+    pub(crate) const SHORTEST_SPELL: Duration = Duration::from_millis(10);
+
+    /// Spell where the server declares limits: the buckets say how much may be sent, and the
+    /// window only has to get out of their way.
+    ///
+    /// Pinned by the gate of "50 per second, 50 ms, -j 20".
+    pub(crate) const DECLARED_SPELL: Duration = Duration::from_millis(90);
+
+    /// Steps in which a spell doubles: eight times an eleventh. In one step half of all that is
+    /// in flight would be new, and lost together.
+    ///
+    /// Pinned by the gate of "10 s slices, 1.5 s".
+    pub(crate) const STEPS: u32 = 8;
+
+    /// Longest series of clean rounds that is asked for before one more.
+    ///
+    /// Pinned by the row of "16 parallel, 1.5 s".
+    pub(crate) const MOST_ROUNDS: u32 = 16;
+}
+
+/// Of `pace`.
+pub(crate) mod pace {
+    use std::time::Duration;
+
+    /// Share of the measured rate that is used: 99 % (published design).
+    ///
+    /// Pinned by the row of "only Gemini's RetryInfo".
+    pub(crate) const USED_PER_MILLE: u64 = 990;
+
+    /// Calls without a refusal after which growth doubles. A hundred: one refusal per hundred
+    /// calls is the waste that is accepted (published design).
+    ///
+    /// Pinned by the gate of "10 s slices, Azure's partial headers".
+    pub(crate) const CALM: u64 = 100;
+
+    /// First growth per call, in millionths.
+    ///
+    /// Pinned by the gate of "10 s slices, Azure's partial headers".
+    pub(crate) const FIRST_STEP: u64 = 100;
+
+    /// Growth per call at most, in millionths: doubling within some 350 calls.
+    ///
+    /// Pinned by the row of "only retry-after-ms".
+    pub(crate) const LAST_STEP: u64 = 2000;
+
+    /// Calls that make a measurement good. Below, growth is faster in proportion, up to 16 times.
+    ///
+    /// Pinned by the gate of "10 s slices, Azure's partial headers".
+    pub(crate) const GOOD: u64 = 400;
+
+    /// How far the sending may lag behind its schedule and catch up: the granularity of timers.
+    ///
+    /// Pinned by the test `attempts_are_spaced_and_may_catch_up_a_timer_s_lag_only`.
+    pub(crate) const LAG: Duration = Duration::from_millis(5);
+
+    /// Fewest accepted calls that make a measurement.
+    ///
+    /// Pinned by the row of "only 429, 8 s".
+    pub(crate) const ENOUGH: u64 = 4;
+
+    /// Refused probes in a row that show a window: at 1, 2 and 4 s (published) they span longer
+    /// than any bucket above ten calls a minute needs for one.
+    ///
+    /// Pinned by the row of "the same without headers".
+    pub(crate) const WINDOW_PROBES: u32 = 3;
+}
+
+/// Of `classifier`.
+pub(crate) mod classifier {
+    /// Hasty refusals after which a limit is taken for one of rate after all.
+    ///
+    /// Pinned by the test `three_hasty_refusals_at_the_same_height_are_of_rate_after_all`.
+    pub(crate) const TOO_HASTY: u32 = 3;
+}
+
+/// Of `trust`.
+pub(crate) mod trust {
+    /// Disappointments after which declared limits are no longer taken for the whole truth.
+    ///
+    /// Pinned by the gate of "10 s slices, Azure's partial headers".
+    pub(crate) const BETRAYED: u32 = 3;
+
+    /// Accepted attempts that make up for a disappointment.
+    ///
+    /// Pinned by the gate of "leaky bucket, resets in s".
+    pub(crate) const FORGIVEN_AFTER: u32 = 100;
+
+    /// Accepted attempts after which bursts are tried again: one burst in ten minutes of a hundred
+    /// calls a minute.
+    ///
+    /// Pinned by the test `a_thousand_make_up_for_bursts`.
+    pub(crate) const FORGOTTEN_AFTER: u32 = 1000;
+}
+
+/// Of `lane::adaptive`.
+pub(crate) mod adaptive {
+    use std::time::Duration;
+
+    /// Without a measurement: how long without a refusal counts as acceptance. Rejections return
+    /// within that nearly everywhere.
+    ///
+    /// Pinned by the gate of "the same without headers".
+    pub(crate) const QUIET: Duration = Duration::from_millis(250);
+
+    /// Shortest spell that counts as quiet, for servers next door.
+    ///
+    /// Pinned by the gate of "the same without headers".
+    pub(crate) const SHORTEST_QUIET: Duration = Duration::from_millis(25);
+
+    /// Longest spell that is waited for.
+    ///
+    /// Pinned by the test `the_latency_of_refusals_says_how_long_quiet_is`.
+    pub(crate) const LONGEST_QUIET: Duration = Duration::from_secs(2);
+
+    /// Bursts are spread: in one slot goes at most what comes back in a second and a fortieth of
+    /// the limit. Published is a tenth in 100 ms; of a slice of 10 s that is still half at once
+    /// (simulation), and a lane must not idle for 100 ms.
+    ///
+    /// Pinned by the gate of "token bucket, 1.5 s".
+    pub(crate) const SLOT: Duration = Duration::from_millis(90);
+}
+
+/// Of `retry`.
+pub(crate) mod retry {
+    /// Refusals that a job survives (published).
+    ///
+    /// Pinned by the test `being_refused_uses_no_retries_but_has_an_end`.
+    pub(crate) const MOST_REFUSALS: u32 = 20;
+
+    /// Tokens of a full budget (published).
+    ///
+    /// Pinned by the test `a_hundred_retries_empty_the_budget_and_five_successes_buy_one`.
+    pub(crate) const BUDGET: u32 = 500;
+
+    /// What a retry costs (published).
+    ///
+    /// Pinned by the test `a_hundred_retries_empty_the_budget_and_five_successes_buy_one`.
+    pub(crate) const RETRY_COST: u32 = 5;
+}

@@ -151,3 +151,25 @@ fn what_can_not_be_looked_through_is_an_error_of_its_row() {
     );
     has_no_key(&finished);
 }
+
+/// An address with a password or a key in its query is wrong in one place, and said without them.
+#[test]
+fn an_address_that_is_none_is_said_without_what_may_be_secret() {
+    let run = Run::new()
+        .config("prompts: [p]\nproviders: [openai:m]\n")
+        .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
+        .env(
+            "OPENAI_BASE_URL",
+            "htps//me:hunter22@exa mple.com/v1?key=quiet",
+        )
+        .args(["eval"]);
+    let finished = run.finish();
+    finished.expect_code(2);
+    let said = &finished.stderr;
+    assert!(said.contains("must be a URL such as"), "{said}");
+    assert!(said.contains("…@exa mple.com/v1?…"), "{said}");
+    assert!(
+        !said.contains("hunter22") && !said.contains("quiet"),
+        "{said}"
+    );
+}

@@ -2,22 +2,27 @@
 //!
 //! A server that was given a credential may echo it, in its headers, in an error page, in
 //! a redirect; the masker sees to it that neither the plugin nor a file nor a terminal
-//! ever does. It looks for the forms in which honest software repeats a value:
+//! ever does. It looks for the forms in which honest software repeats a value (`forms`):
 //!
-//! - as it is, whatever the case of its letters, and in UTF-16 of either order;
-//! - percent-encoded, in part or whole, once or twice;
-//! - escaped for JSON, HTML and XML, as the usual libraries do, or letter by letter; in JSON also
-//!   twice, as it stands in a text of JSON within JSON, and in a body that has such a text;
-//! - in hex, and inside any base64 text whatever its alignment (so `Basic` headers and encoded
-//!   logs count), both also across the ends of lines.
+//! - as it is, whatever the case of its letters, in UTF-16 of either order, and in Latin-1;
+//! - each of these in hex, and inside any base64 text whatever its alignment (so `Basic` headers
+//!   and encoded logs count), both also across the ends of lines (`lines`), hex also with
+//!   something between its bytes (`pairs`);
 //!
-//! It does not look into what is compressed (`coding` unpacks answers before), into one of these
-//! within another, but for those above, into other codings, or for a part of a value. It is no
+//! and for all of those where they are escaped, in part or whole, letter by letter or as some library
+//! does it: for URLs, HTML, XML, JSON and the strings of programming languages, one within
+//! another, as in JSON within JSON, three deep. What a library escapes is its own affair, so there
+//! is no list of it: the text is searched as it is, and as its escapes are read (`escapes`), where
+//! a secret could be in them (`regions`).
+//!
+//! It does not look into what is compressed (`coding` unpacks answers before), into base64 or hex
+//! within one of them, into other codings, or for a part of a value. Escapes that are mixed as no library
+//! does it may be read otherwise than meant. It is no
 //! defence against a server that *means* to tell: that server has the secret already and may
 //! spell it backwards. What stops that is the binding of a credential to its origins.
 //!
-//! All forms of all secrets are found in one pass. Text without a match, which is nearly
-//! all text, is neither copied nor allocated for.
+//! All forms of all secrets are found in one pass, and one more over what had to be decoded. Text
+//! without a match, which is nearly all text, is neither copied nor allocated for.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -25,16 +30,26 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::automaton::Automaton;
+use aho_corasick::nfa::contiguous;
+use aho_corasick::{Anchored, Input, MatchKind};
 
 use crate::policy::secret::Secret;
 
+mod escapes;
 mod forms;
 mod lines;
+mod pairs;
+mod regions;
+mod skip;
 #[cfg(test)]
 mod tests;
+mod view;
 
 use lines::Unbroken;
+use pairs::Pairs;
+use regions::Alphabet;
+use view::View;
 
 /// What stands where a secret was.
 pub(crate) const MASK: &str = "[masked]";
@@ -44,11 +59,19 @@ pub(crate) const MASK: &str = "[masked]";
 /// masking that would eat the same word out of every answer.
 pub const SHORTEST_MASKED: usize = 8;
 
+/// How often escapes are decoded: a text in the JSON of an answer, which stands in the JSON of a
+/// log, which stands in the JSON of a body; and once more for what is an escape in a secret itself.
+const ROUNDS: usize = 4;
+
+/// The most of a text that one view is of, in bytes: a body that is all escapes takes no memory
+/// of its own size.
+const MOST: usize = 1 << 20;
+
 /// Replaces every form of its secrets by `[masked]`. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Masker {
     forms: Arc<BTreeSet<Vec<u8>>>,
-    finder: Option<AhoCorasick>,
+    finder: Option<Arc<Finder>>,
 }
 
 impl Masker {
@@ -70,17 +93,7 @@ impl Masker {
     }
 
     fn of_forms(forms: BTreeSet<Vec<u8>>) -> Self {
-        let finder = (!forms.is_empty()).then(|| {
-            AhoCorasick::builder()
-                .match_kind(MatchKind::Standard)
-                // Host names and header names lose their case on the way, and
-                // percent-encoding has two.
-                .ascii_case_insensitive(true)
-                // A DFA takes 65 KB for each byte of a secret.
-                .kind(Some(AhoCorasickKind::ContiguousNFA))
-                .build(&forms)
-                .expect("a few short patterns are far below the automaton's limits")
-        });
+        let finder = (!forms.is_empty()).then(|| Arc::new(Finder::new(&forms)));
         Self {
             forms: Arc::new(forms),
             finder,
@@ -131,28 +144,84 @@ impl Masker {
         let Some(finder) = &self.finder else {
             return Vec::new();
         };
-        let found = matches(finder, bytes);
-        let Some(unbroken) = Unbroken::of(bytes) else {
-            return found;
-        };
-        let broken = matches(finder, &unbroken.bytes);
-        let mut all: Vec<_> = broken.iter().map(|range| unbroken.in_text(range)).collect();
-        all.extend(found);
+        let mut all = finder.in_views(bytes);
+        if let Some(unbroken) = Unbroken::of(bytes) {
+            let found = finder.in_views(&unbroken.bytes);
+            all.extend(found.iter().map(|range| unbroken.in_text(range)));
+        }
         all.sort_unstable_by_key(|range| range.end);
         merged(all.into_iter())
     }
 }
 
-fn matches(finder: &AhoCorasick, bytes: &[u8]) -> Vec<Range<usize>> {
-    if !finder.is_match(bytes) {
-        return Vec::new();
+/// Finds forms.
+struct Finder {
+    // A DFA takes 65 KB for each byte of a secret.
+    automaton: contiguous::NFA,
+    alphabet: Alphabet,
+}
+
+impl Finder {
+    fn new(forms: &BTreeSet<Vec<u8>>) -> Self {
+        let automaton = contiguous::NFA::builder()
+            .match_kind(MatchKind::Standard)
+            // Host names and header names lose their case on the way, and hex has two.
+            .ascii_case_insensitive(true)
+            .build(forms)
+            .expect("a few short patterns are far below the automaton's limits");
+        Self {
+            automaton,
+            alphabet: Alphabet::of(forms.iter()),
+        }
     }
-    // In the order of their ends.
-    merged(
-        finder
-            .find_overlapping_iter(bytes)
-            .map(|found| found.range()),
-    )
+
+    /// Where they are in a text, in the text that its escapes stand for, and in digits that stand
+    /// apart.
+    fn in_views(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        let mut all = self.matches(bytes);
+        let mut view = View::default();
+        let mut add = |view: &View| {
+            let found = self.matches(&view.bytes);
+            all.extend(found.iter().map(|range| view.in_text(range)));
+        };
+        for region in self.alphabet.regions(bytes) {
+            for begins in escapes::families(&bytes[region.clone()]) {
+                view.begin(bytes, region.clone());
+                for _ in 0..ROUNDS {
+                    if !view.decode(begins, &self.alphabet) {
+                        break;
+                    }
+                    add(&view);
+                }
+            }
+        }
+        let mut pairs = Pairs::of(bytes);
+        while pairs.next(&mut view) {
+            add(&view);
+        }
+        all
+    }
+
+    fn matches(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        let input = Input::new(bytes).earliest(true);
+        if matches!(self.automaton.try_find(&input), Ok(None)) {
+            return Vec::new();
+        }
+        // In the order of their ends, of each end the longest one, which comes first: secrets that
+        // hold each other would give hundreds for every byte.
+        let automaton = &self.automaton;
+        let start = automaton.start_state(Anchored::No);
+        let mut state = start.expect("it may begin anywhere");
+        let ends = bytes.iter().enumerate().filter_map(|(at, byte)| {
+            state = automaton.next_state(Anchored::No, state, *byte);
+            if !automaton.is_match(state) {
+                return None;
+            }
+            let len = automaton.pattern_len(automaton.match_pattern(state, 0));
+            Some(at + 1 - len..at + 1)
+        });
+        merged(ends)
+    }
 }
 
 /// Joins ranges that touch or overlap; they come in the order of their ends. As they come, since

@@ -32,7 +32,7 @@ pub(super) fn run(input: &[u8]) -> String {
     let after = &rest[rest.len().min(count)..];
     let masker = Masker::new(&[Secret::new(secret.clone())]);
     let said = [before, secret.as_bytes(), after].concat();
-    let way = way % 9;
+    let way = way % 13;
     let written = written(way, before, said);
     let cleaned = masker.mask_bytes(&written);
     let holds = |bytes: &[u8], secret: &str| {
@@ -45,7 +45,7 @@ pub(super) fn run(input: &[u8]) -> String {
         // Names lose their case on the way, what is encoded does not: there another case is
         // another text.
         let is_there = match how {
-            "base64" => holds(&decoded, &secret),
+            "base64" | "hex" | "hex apart" => holds(&decoded, &secret),
             _ => is_in(&decoded),
         };
         assert!(
@@ -80,6 +80,16 @@ fn written(way: u8, before: &[u8], said: Vec<u8>) -> Vec<u8> {
             said.iter().flat_map(pair).collect()
         }
         8 => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        9 => json(&json(&json(&text))).into_bytes(),
+        10 => {
+            let named = text.replace('&', "&amp;").replace('<', "&lt;");
+            named.replace('"', "&#034;").into_bytes()
+        }
+        11 => percent_where_needed(&percent_where_needed(&said)),
+        12 => {
+            let pair = |byte: &u8| format!("{byte:02x}:").into_bytes();
+            said.iter().flat_map(pair).collect()
+        }
         _ => said,
     }
 }
@@ -99,9 +109,18 @@ fn decoded(bytes: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
     let mut all = vec![
         ("the text", bytes.to_vec()),
         ("percent-decoding", percent_decoded(bytes)),
+        (
+            "percent-decoding twice",
+            percent_decoded(&percent_decoded(bytes)),
+        ),
     ];
+    let unnamed = text.replace("&#034;", "\"").replace("&lt;", "<");
+    all.push(("reading HTML", unnamed.replace("&amp;", "&").into_bytes()));
     if let Ok(value) = serde_json::from_slice::<String>(bytes) {
         if let Ok(inner) = serde_json::from_str::<String>(&value) {
+            if let Ok(inmost) = serde_json::from_str::<String>(&inner) {
+                all.push(("reading JSON three times", inmost.into_bytes()));
+            }
             all.push(("reading JSON twice", inner.into_bytes()));
         }
         all.push(("reading JSON", value.into_bytes()));
@@ -113,6 +132,9 @@ fn decoded(bytes: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
             .collect();
         all.push(("UTF-16", String::from_utf16_lossy(&units).into_bytes()));
     }
+    let pairs = text.split(':');
+    let apart = pairs.filter_map(|pair| u8::from_str_radix(pair, 16).ok());
+    all.push(("hex apart", apart.collect()));
     let hex = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     for run in text
         .split(|c: char| !c.is_ascii_hexdigit())

@@ -1,9 +1,12 @@
 //! Base64 and hex that are broken into lines, as MIME, PEM and many tools do.
 //!
 //! A break may be anywhere in a secret, so there is no form to search for. Instead the text is
-//! searched once more without its breaks, if it has any that look so.
+//! searched once more without its breaks, if it has any that look so. Spelled ends are known here,
+//! whatever is before them: that is cheaper than to decode all lines of a text in JSON.
 
 use std::ops::Range;
+
+use super::skip::position;
 
 /// A line of so many letters and digits of base64 is taken for one. Words of people are shorter,
 /// and the tools' lines longer.
@@ -20,17 +23,17 @@ impl Unbroken {
     /// `None` if there is nothing to leave out.
     pub(super) fn of(text: &[u8]) -> Option<Self> {
         let mut found: Option<Self> = None;
-        let (mut at, mut copied, mut line) = (0, 0, 0);
-        while let Some(byte) = text.get(at) {
-            if is_base64(*byte) {
-                (at, line) = (at + 1, line + 1);
-                continue;
-            }
-            if line < SHORTEST_LINE || !b"\r\n\\".contains(byte) {
-                (at, line) = (at + 1, 0);
-                continue;
-            }
-            let length = break_length(&text[at..]);
+        let (mut at, mut copied) = (0, 0);
+        while let Some(skipped) = position(&text[at..], *b"\r\n\\") {
+            at += skipped;
+            // What was left out is in no line.
+            let line = text[copied..at].iter().rev().take(SHORTEST_LINE);
+            let is_line = line.take_while(|byte| is_base64(**byte)).count() == SHORTEST_LINE;
+            let length = if is_line {
+                break_length(&text[at..])
+            } else {
+                0
+            };
             if length > 0 && text.get(at + length).is_some_and(|next| is_base64(*next)) {
                 let unbroken = found.get_or_insert_with(|| Self {
                     bytes: Vec::with_capacity(text.len()),
@@ -42,7 +45,7 @@ impl Unbroken {
                     .gaps
                     .push((unbroken.bytes.len(), copied - unbroken.bytes.len()));
             }
-            (at, line) = (at + length.max(1), 0);
+            at += length.max(1);
         }
         if let Some(unbroken) = &mut found {
             unbroken.bytes.extend_from_slice(&text[copied..]);

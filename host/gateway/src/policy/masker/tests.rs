@@ -8,6 +8,8 @@ use runner_tests::readings;
 
 use super::*;
 
+mod nests;
+
 fn masker(values: &[&str]) -> Masker {
     let secrets: Vec<Secret> = values.iter().map(|value| Secret::new(*value)).collect();
     Masker::new(&secrets)

@@ -1,0 +1,153 @@
+//! Escapes of URLs, HTML, XML, JSON and programming languages, each read as what it stands for.
+//!
+//! Libraries differ in what they escape and how, so there is no list of spellings to search for.
+//! Instead the escapes are decoded, whoever wrote them: a spelling of any character is found.
+
+/// What an escape stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    Byte(u8),
+    Char(char),
+}
+
+impl Sign {
+    /// The bytes of a text that has it.
+    pub(super) fn bytes(self, buffer: &mut [u8; 4]) -> &[u8] {
+        match self {
+            Self::Byte(byte) => {
+                buffer[0] = byte;
+                &buffer[..1]
+            }
+            Self::Char(sign) => sign.encode_utf8(buffer).as_bytes(),
+        }
+    }
+}
+
+/// The longest escape: `&#x` and digits, with zeros before them. Bounds the work at each place.
+pub(super) const LONGEST: usize = 24;
+
+/// What an escape begins with.
+pub(super) const BEGINS: [u8; 3] = *b"\\%&";
+
+/// What is decoded in a text, each for itself: all escapes, as they may stand within one another;
+/// and if it has those of several families, each of them alone. A text in JSON may have a `%` before a
+/// secret, which is no escape there and would take its first characters along.
+pub(super) fn families(text: &[u8]) -> impl Iterator<Item = [u8; 3]> {
+    let mut alone: Vec<u8> = BEGINS.to_vec();
+    alone.retain(|family| text.contains(family));
+    let is_mixed = alone.len() > 1;
+    let alone = alone.into_iter().filter(move |_| is_mixed);
+    std::iter::once(BEGINS).chain(alone.map(|family| [family; 3]))
+}
+
+/// Whether an escape may begin with this.
+pub(super) fn begins(byte: u8) -> bool {
+    BEGINS.contains(&byte)
+}
+
+/// Reads the escape at the beginning of a text, and says how long it is.
+pub(super) fn read(text: &[u8]) -> Option<(Sign, usize)> {
+    match text.first()? {
+        b'\\' => after_backslash(text),
+        b'%' => match text.get(1)? {
+            b'u' => hex(text.get(2..6)?)
+                .and_then(char::from_u32)
+                .map(|sign| (Sign::Char(sign), 6)),
+            _ => byte(text.get(1..3)?, 16).map(|byte| (Sign::Byte(byte), 3)),
+        },
+        b'&' => entity(text),
+        _ => None,
+    }
+}
+
+/// Reads those of JSON and of most languages. A backslash before anything else only takes away
+/// what that means, as in Markdown and in regular expressions.
+fn after_backslash(text: &[u8]) -> Option<(Sign, usize)> {
+    let next = *text.get(1)?;
+    let special = match next {
+        b'n' => Some((Sign::Byte(b'\n'), 2)),
+        b'r' => Some((Sign::Byte(b'\r'), 2)),
+        b't' => Some((Sign::Byte(b'\t'), 2)),
+        b'b' => Some((Sign::Byte(8), 2)),
+        b'f' => Some((Sign::Byte(12), 2)),
+        b'u' => unicode(text),
+        b'U' => text
+            .get(2..10)
+            .and_then(hex)
+            .and_then(char::from_u32)
+            .map(|sign| (Sign::Char(sign), 10)),
+        b'x' => text
+            .get(2..4)
+            .and_then(|digits| byte(digits, 16))
+            .map(|byte| (Sign::Byte(byte), 4)),
+        b'0'..=b'7' => match text.get(1..4).and_then(|digits| byte(digits, 8)) {
+            Some(byte) => Some((Sign::Byte(byte), 4)),
+            None => (next == b'0').then_some((Sign::Byte(0), 2)),
+        },
+        _ => None,
+    };
+    Some(special.unwrap_or((Sign::Byte(next), 2)))
+}
+
+/// Reads `\uXXXX`, of which two may make one character, and `\u{X}`.
+fn unicode(text: &[u8]) -> Option<(Sign, usize)> {
+    if text.get(2) == Some(&b'{') {
+        let end = text.iter().take(LONGEST).position(|byte| *byte == b'}')?;
+        let sign = char::from_u32(hex(&text[3..end])?)?;
+        return Some((Sign::Char(sign), end + 1));
+    }
+    let unit = hex(text.get(2..6)?)?;
+    if let Some(sign) = char::from_u32(unit) {
+        return Some((Sign::Char(sign), 6));
+    }
+    let low = text.get(6..12).filter(|low| low.starts_with(b"\\u"));
+    let low = low.and_then(|low| hex(&low[2..]));
+    let pair = low.filter(|low| unit < 0xdc00 && (0xdc00..0xe000).contains(low));
+    match pair.and_then(|low| char::from_u32(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00))) {
+        Some(sign) => Some((Sign::Char(sign), 12)),
+        None => Some((Sign::Char(char::REPLACEMENT_CHARACTER), 6)),
+    }
+}
+
+/// Reads what HTML and XML have: a number, or one of the five names of XML, which are those that
+/// libraries write.
+fn entity(text: &[u8]) -> Option<(Sign, usize)> {
+    const NAMED: [(&[u8], u8); 5] = [
+        (b"&amp;", b'&'),
+        (b"&lt;", b'<'),
+        (b"&gt;", b'>'),
+        (b"&quot;", b'"'),
+        (b"&apos;", b'\''),
+    ];
+    if text.get(1)? != &b'#' {
+        let is_here = |name: &[u8]| {
+            text.get(..name.len())
+                .is_some_and(|it| it.eq_ignore_ascii_case(name))
+        };
+        let (name, sign) = NAMED.iter().find(|(name, _)| is_here(name))?;
+        return Some((Sign::Byte(*sign), name.len()));
+    }
+    let end = text.iter().take(LONGEST).position(|byte| *byte == b';')?;
+    let number = match text[2] {
+        b'x' | b'X' => hex(&text[3..end])?,
+        _ => number(&text[2..end], 10)?,
+    };
+    Some((Sign::Char(char::from_u32(number)?), end + 1))
+}
+
+fn hex(digits: &[u8]) -> Option<u32> {
+    number(digits, 16)
+}
+
+fn byte(digits: &[u8], radix: u32) -> Option<u8> {
+    number(digits, radix)?.try_into().ok()
+}
+
+fn number(digits: &[u8], radix: u32) -> Option<u32> {
+    let mut number = 0_u32;
+    for digit in digits {
+        let digit = char::from(*digit).to_digit(radix)?;
+        number = number.checked_mul(radix)?.checked_add(digit)?;
+    }
+    (!digits.is_empty()).then_some(number)
+}

@@ -11,9 +11,11 @@
 //! Elsewhere than on Unix there are no such owners and modes, and the folder of a user's profile is
 //! closed by the system.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use crate::{Folder, Readers, Replacement};
 
@@ -57,6 +59,8 @@ impl PrivateFolder {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             read => {
                 let file = read?;
+                // For `shrink`; a disk that can't note it is no reason not to read.
+                let _ = file.set_modified(SystemTime::now());
                 let path = system::path_of(&self.0, &file, name);
                 Ok(Some(PrivateFile { file, path }))
             }
@@ -72,6 +76,39 @@ impl PrivateFolder {
         new.write_all(content)?;
         new.commit().map(drop)
     }
+
+    /// Removes files, the one written or used longest ago first, until all take at most so many
+    /// bytes. What another process writes meanwhile stays.
+    ///
+    /// # Errors
+    /// When the folder can't be read.
+    pub fn shrink(&self, most: u64) -> io::Result<()> {
+        let mut files = system::files(&self.0)?;
+        let mut sum: u64 = files.iter().map(|file| file.bytes).sum();
+        files.sort_unstable_by_key(|file| file.used);
+        for file in files {
+            if sum <= most {
+                break;
+            }
+            // Where it is gone already, another process removed it.
+            let _ = self.0.remove(&file.name);
+            sum -= file.bytes;
+        }
+        Ok(())
+    }
+}
+
+/// A complete file of a folder.
+struct Found {
+    name: OsString,
+    bytes: u64,
+    /// When it was written or last read, in seconds since 1970.
+    used: i64,
+}
+
+/// Whether a file of this name was written to its end.
+fn is_complete(name: &OsStr) -> bool {
+    !name.as_encoded_bytes().starts_with(b".")
 }
 
 /// Makes a folder and those above it, for this user alone where the system can do so. One that is
@@ -95,9 +132,11 @@ pub fn is_untrusted(error: &io::Error) -> bool {
 
 #[cfg(unix)]
 mod unix {
+    use std::ffi::OsStr;
     use std::fs::File;
     use std::io;
     use std::os::fd::{AsRawFd, OwnedFd};
+    use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::MetadataExt;
     use std::path::{Path, PathBuf};
 
@@ -105,6 +144,7 @@ mod unix {
     use rustix::io::Errno;
     use rustix::process::geteuid;
 
+    use super::{Found, is_complete};
     use crate::Folder;
 
     /// Set on folders in which only a file's owner may replace it. On one that is to be ours alone it
@@ -158,6 +198,27 @@ mod unix {
         Ok(())
     }
 
+    pub(super) fn files(folder: &Folder) -> io::Result<Vec<Found>> {
+        let mut files = Vec::new();
+        for entry in Dir::read_from(&folder.0)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            let its = match rustix::fs::statat(&folder.0, name, AtFlags::SYMLINK_NOFOLLOW) {
+                // Another process may have removed it.
+                Err(Errno::NOENT) => continue,
+                its => its?,
+            };
+            if is_complete(name) && FileType::from_raw_mode(its.st_mode) == FileType::RegularFile {
+                files.push(Found {
+                    name: name.to_owned(),
+                    bytes: its.st_size as u64,
+                    used: its.st_mtime,
+                });
+            }
+        }
+        Ok(files)
+    }
+
     pub(super) fn read(folder: &Folder, name: &str) -> io::Result<File> {
         // Without waiting for whoever opens the other end of what is no file.
         let how = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
@@ -199,11 +260,30 @@ mod by_path {
     use std::fs::File;
     use std::io;
     use std::path::{Path, PathBuf};
+    use std::time::SystemTime;
 
+    use super::{Found, is_complete};
     use crate::Folder;
 
     pub(super) fn open(path: &Path) -> io::Result<(Folder, Option<io::Error>)> {
         Ok((Folder(path.to_owned()), None))
+    }
+
+    pub(super) fn files(folder: &Folder) -> io::Result<Vec<Found>> {
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(&folder.0)? {
+            let entry = entry?;
+            let (name, its) = (entry.file_name(), entry.metadata()?);
+            let used = its.modified()?.duration_since(SystemTime::UNIX_EPOCH);
+            if is_complete(&name) && its.is_file() {
+                files.push(Found {
+                    name,
+                    bytes: its.len(),
+                    used: used.map_or(0, |time| time.as_secs() as i64),
+                });
+            }
+        }
+        Ok(files)
     }
 
     pub(super) fn read(folder: &Folder, name: &str) -> io::Result<File> {
@@ -267,6 +347,30 @@ mod tests {
             1,
             "nothing is left beside"
         );
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_goes_first() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let folder = opened(temp.path());
+        let names = ["first", "second", "third", ".unfinished.part"];
+        for (age, name) in names.iter().rev().enumerate() {
+            folder.write(name, &[0; 10]).expect("written");
+            let file = File::open(temp.path().join(name)).expect("there");
+            let then = SystemTime::now() - std::time::Duration::from_secs(100 * age as u64 + 100);
+            file.set_modified(then).expect("it is ours");
+        }
+        folder.shrink(30).expect("nothing to do");
+        assert_eq!(fs::read_dir(temp.path()).expect("there").count(), 4);
+        // Reading is use.
+        folder.read("first").expect("ours").expect("there");
+        folder.shrink(10).expect("two go");
+        let mut left: Vec<_> = fs::read_dir(temp.path())
+            .expect("there")
+            .map(|entry| entry.expect("an entry").file_name())
+            .collect();
+        left.sort();
+        assert_eq!(left, [".unfinished.part", "first"]);
     }
 
     #[test]

@@ -21,6 +21,10 @@ use crate::preflight;
 /// Largest description that is read back: what crosses from a guest, escaped as JSON.
 const MAX_DESCRIPTION_BYTES: u64 = 8 * crate::limits::MAX_CROSSING_BYTES as u64;
 
+/// What compiled components may take on the disk: each config can bring others, and is compiled
+/// before anybody agreed to anything.
+const MAX_KEPT_BYTES: u64 = 2 << 30;
+
 /// Where compiled components are, for one engine configuration.
 #[derive(Debug)]
 pub(crate) struct Cache {
@@ -65,12 +69,18 @@ impl Cache {
             .ok())
     }
 
-    /// Keeps a compiled component. Failure only costs the next run a compilation.
+    /// Keeps a compiled component, and what was used last of the others. Failure only costs the
+    /// next run a compilation.
     pub(crate) fn put(&self, sha256: &str, component: &Component) {
+        let write = |code: Vec<u8>| {
+            let others = MAX_KEPT_BYTES.saturating_sub(code.len() as u64);
+            self.folder.shrink(others)?;
+            self.folder.write(&self.name(sha256), &code)
+        };
         let written = component
             .serialize()
             .map_err(io::Error::other)
-            .and_then(|code| self.folder.write(&self.name(sha256), &code));
+            .and_then(write);
         if let Err(error) = written {
             tracing::debug!(%error, "compiled component not kept");
         }

@@ -93,8 +93,9 @@ fn ctrl_c_is_answered_at_once_while_the_database_is_locked() {
     let store = Store::open(&database, OpenOptions::default()).expect("the run has made it");
     let hold = store.hold_writers().expect("nobody writes");
     gate.open();
-    // The store takes in two groups of rows, and the cases in flight end beside them.
-    api.wait_until(|view| view.requests > 256 && view.in_flight == 0);
+    // The store takes in one row at least and then a group while another waits, and the cases in
+    // flight end beside them.
+    api.wait_until(|view| view.requests > 2 * AT_ONCE && view.in_flight == 0);
     running.interrupt();
     running.wait_for_stderr("Ctrl-C");
     drop(hold);

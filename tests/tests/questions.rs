@@ -159,6 +159,37 @@ fn a_question_that_uses_too_much_fails_its_task() {
     );
 }
 
+/// Its verdict is that it used too much, whichever answer of its row wins, also when the run goes
+/// on.
+#[test]
+fn a_question_that_uses_too_much_is_not_compared() {
+    let api = saying(&["let me think for a while <answer>a</answer>", RIGHT]);
+    let highest = "defaultTest: { assert: [{ type: max-score }] }\n";
+    let two = TASK.replace("['{{question}}']", "['{{question}}', '{{question}} ']");
+    let config = format!("{highest}{two}    budget: {{ max_tokens: 10 }}\n");
+    let finished = over(&api, 2, "").config(&config).finish();
+    finished.expect_code(100);
+    let outcomes = |finished: &Finished| -> Vec<Value> {
+        let codes = results(finished)["results"]
+            .as_array()
+            .expect("rows")
+            .clone();
+        codes
+            .iter()
+            .map(|row| json!([row["outcome"], row["errorCode"]]))
+            .collect()
+    };
+    let spent = json!(["failed", "question-budget"]);
+    let alone = json!(["error", "nothing-to-compare"]);
+    let (passed, failed) = (json!(["passed", null]), json!(["failed", null]));
+    assert_eq!(outcomes(&finished), [spent, alone, passed, failed]);
+    let again = finished
+        .again()
+        .args(["eval", "--resume", "last", "-o", "out.json"]);
+    let again = again.finish();
+    assert_eq!(outcomes(&again), outcomes(&finished));
+}
+
 #[test]
 fn a_question_that_takes_too_long_fails_its_task_and_is_not_asked_again() {
     let never = Gate::closed();

@@ -165,8 +165,8 @@ impl Consumer for Progress {
                     self.talk.warning(&text);
                 }
             }
-            Event::Notice { message } => self.talk.warning(message),
-            Event::Ordered { message } => self.talk.note(message),
+            Event::Notice { message } => self.talk.warning(&visible::line(message)),
+            Event::Ordered { message } => self.talk.note(&visible::line(message)),
             Event::Draining { in_flight, grace } => {
                 self.talk.line(&draining_line(*in_flight, *grace));
             }

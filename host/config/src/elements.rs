@@ -36,7 +36,7 @@ use crate::catalog::Catalog;
 use crate::elements::code::CodeBook;
 use crate::elements::filter_book::FilterBook;
 use crate::fill::Declared;
-use crate::model::Findings;
+use crate::model::{Findings, Script};
 use crate::read::entry::Entry;
 use crate::read::files::Files;
 use crate::scripts::Scripts;
@@ -60,6 +60,15 @@ pub(crate) struct Reading<'a> {
     pub(crate) process: &'a BTreeMap<String, String>,
     /// Whether this is not the first config of the run, whose folder `--var` is relative to.
     pub(crate) is_further: bool,
+}
+
+impl Reading<'_> {
+    /// Whether code may be run now: what runs it may have to be agreed to, which is noted.
+    #[must_use]
+    pub(crate) fn may_run(&self, script: &Script) -> bool {
+        let needs = self.scripts.needs(&script.language);
+        needs.is_none_or(|request| self.findings.may_read(request))
+    }
 }
 
 /// One config of a run, ready to be read.

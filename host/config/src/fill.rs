@@ -121,6 +121,16 @@ impl Part {
         secret: false,
         field: Field::Own,
     };
+
+    fn is_credential(self) -> bool {
+        matches!(
+            self,
+            Self::Provider {
+                field: Field::Credential,
+                ..
+            }
+        )
+    }
 }
 
 impl Declared {
@@ -211,7 +221,8 @@ impl Declared {
                     column: mark.column,
                     key: String::new(),
                 };
-                text.fill(self.filled(&text.written, part, &at, findings));
+                let filled = self.filled(&text.written, part, &at, findings);
+                text.fill(filled, part.is_credential());
             }
             Kind::List(items) => items
                 .iter_mut()
@@ -327,6 +338,11 @@ impl Declared {
             reads.extend(filled_in.by_providers.iter().filter(is_here).cloned());
         });
         reads.into_iter().collect()
+    }
+
+    /// The variables that were filled into providers, whether or not anybody asks them.
+    pub(crate) fn provider_reads(&self) -> Vec<EnvRead> {
+        self.filled_in().by_providers.iter().cloned().collect()
     }
 
     /// The variables that texts of no provider take in, and the declared names that stand for

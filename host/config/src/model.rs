@@ -12,11 +12,12 @@ mod trust;
 
 pub use grants::{CredentialGrant, Permissions};
 pub(crate) use position::COMMAND_LINE;
-pub use position::Position;
+pub use position::{Position, on_one_line};
 pub use problem::{ConfigError, LoadError, Problem, Warning};
 pub(crate) use problem::{Findings, did_you_mean};
 pub use script::{Code, CodeFile, CodeFiles, ProviderCode, Script};
+pub(crate) use trust::ANY_VARIABLE;
 pub use trust::{
-    ANY_VARIABLE, Agreed, Agreements, Author, DataFile, Level, Origin, Raised, Role, TrustRequest,
-    TrustSubject, named,
+    Agreed, Agreements, Author, DataFile, Level, Origin, Raised, Role, TrustRequest, TrustSubject,
+    named,
 };

@@ -98,6 +98,9 @@ pub struct Plan {
     /// The variables of the process's environment that texts other than providers take in, so
     /// that any server which the run asks may see them.
     pub env_reads: Vec<EnvRead>,
+    /// The variables of the process's environment that were filled into providers, each with its
+    /// place: also of those that nobody asks.
+    pub provider_reads: Vec<EnvRead>,
     /// The names of [`Plan::env`] whose values were taken from the process's environment, each
     /// with the variables that it took.
     pub env_sources: BTreeMap<String, BTreeSet<String>>,
@@ -184,11 +187,6 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Whether nothing is limited.
-    pub fn is_unlimited(self) -> bool {
-        self == Self::default()
-    }
-
     /// `self`, and `other` where it says nothing.
     pub(crate) fn or(self, other: Self) -> Self {
         Self {

@@ -27,6 +27,7 @@ use crate::filters::Filters;
 use crate::load::{Config, Source};
 use crate::model::{Findings, LoadError, Warning};
 use crate::overrides::{Given, Overrides};
+use crate::plan::weight;
 use crate::plan::{
     Column, Extension, Order, OutputPath, Plan, Prompt, Provider, RunOptions, Test, Tests,
 };
@@ -101,6 +102,9 @@ const MAX_ROWS: u64 = u32::MAX as u64;
 /// Columns of a run: a few lines of providers and prompts make billions.
 const MAX_COLUMNS: usize = 100_000;
 
+/// Most bytes of prompts and labels, each counted in every column that it has: results say them there.
+const MAX_COLUMN_TEXT: usize = 128 << 20;
+
 impl Config {
     /// How the run will be carried out, for whoever must size something before the plan is
     /// made. What is wrong with the options is reported by [`Config::plan`].
@@ -173,6 +177,7 @@ impl Config {
         unset::warn(&chosen.columns, &chosen.tests, findings);
         check_comparisons(&chosen.columns, &chosen.tests, findings);
         let (env_reads, env_sources) = self.declared.env_reads();
+        let provider_reads = self.declared.provider_reads();
         Plan {
             order: Order::new(&chosen.columns, &chosen.tests),
             description: self.description(&documents, findings),
@@ -193,6 +198,7 @@ impl Config {
             var_files,
             languages: books.code.languages(),
             env_reads,
+            provider_reads,
             env_sources,
             trust_requests: Vec::new(),
             filled_in: self.declared.secrets(),
@@ -399,10 +405,12 @@ fn asked(
 /// Providers by prompts: for each provider, the prompts that it allows.
 fn columns(prompts: &[Arc<Prompt>], listed: &[Listed], findings: &Findings) -> Vec<Arc<Column>> {
     let mut columns: Vec<Arc<Column>> = Vec::new();
+    let mut text = 0;
     let names = Names::of(prompts.iter().map(|prompt| prompt.names()));
     for Listed {
         provider,
         prompts: filter,
+        written: _,
     } in listed
     {
         let allowed: BTreeSet<u32> = match filter {
@@ -420,10 +428,17 @@ fn columns(prompts: &[Arc<Prompt>], listed: &[Listed], findings: &Findings) -> V
         };
         for prompt in allowed {
             let prompt = &prompts[prompt as usize];
-            if columns.len() == MAX_COLUMNS {
-                let message = format!("providers and prompts make more than {MAX_COLUMNS} columns");
-                let help = "run them in parts";
-                findings.stop(provider.at.clone(), message, help);
+            text += weight::of_column(prompt, provider);
+            let too_much = if columns.len() == MAX_COLUMNS {
+                format!("providers and prompts make more than {MAX_COLUMNS} columns")
+            } else if text > MAX_COLUMN_TEXT {
+                let max = MAX_COLUMN_TEXT >> 20;
+                format!("the prompts and labels of all columns together take more than {max} MiB")
+            } else {
+                String::new()
+            };
+            if !too_much.is_empty() {
+                findings.stop(provider.at.clone(), too_much, "run them in parts");
                 return columns;
             }
             let prompt_idx = columns.len() as u32;

@@ -7,7 +7,7 @@
 
 use serde_json::Value;
 
-use crate::model::Script;
+use crate::model::{Script, TrustRequest};
 
 /// Runs code for whoever makes a plan.
 pub trait Scripts {
@@ -17,6 +17,12 @@ pub trait Scripts {
     /// # Errors
     /// One line: the code failed, broke a limit, or can't be run here.
     fn run(&self, script: &Script, arguments: &[(&str, Value)]) -> Result<Option<Value>, String>;
+
+    /// What has to be agreed to before code of this language is run: what runs it may be somebody
+    /// else's.
+    fn needs(&self, _language: &str) -> Option<TrustRequest> {
+        None
+    }
 }
 
 /// Runs nothing.

@@ -77,7 +77,10 @@ impl Input {
         let names = |name: &str| [(name.to_owned(), "p".to_owned())].into();
         let catalog = Catalog {
             provider_prefixes: names("echo"),
-            assertion_types: names("equals"),
+            assertion_types: ["equals", "answer"]
+                .map(|name| (name.to_owned(), "p".to_owned()))
+                .into(),
+            script_languages: [("javascript".to_owned(), vec!["js".to_owned()])].into(),
             ..Catalog::default()
         };
         let request = LoadRequest {
@@ -249,7 +252,6 @@ fn multiplied() {
     };
     let refused = "all files of the config together take more than 2 GiB";
     named.takes_at_most("a file that is named often", 3000 * MIB, refused);
-    from_one_file();
     let scenario = |tests: &str| {
         let parts = "{ vars: { q: 1 } }, ".repeat(1000);
         config(&format!(
@@ -270,12 +272,56 @@ fn multiplied() {
         16 * MIB,
         "1000 cases",
     );
+    from_one_file();
+    questions();
+    prompts();
     let many = |name: &str| each(1000, |n| format!("'{name}{n}', "));
     let columns = Input {
         config: format!("prompts: [{}]\nproviders: [{}]", many("p"), many("echo:")),
         files: Vec::new(),
     };
     columns.takes_at_most("columns", 64 * MIB, "more than 100000 columns");
+}
+
+/// Questions that are unlike, each with all assertions of a default.
+fn questions() {
+    let many = each(1000, |n| format!("{{ type: equals, value: {n} }}, "));
+    let answers = |count: usize| (0..count).map(|n| n.to_string()).collect::<Vec<_>>();
+    let asked = each(1000, |n| {
+        let answers = answers(n % 100 + 1).join("', '");
+        format!("- {{ question: a, answers: ['{answers}'], correct_answers: ['0'] }}\n")
+    });
+    let task = "{ id: t, type: question_eval, provider: echo, questions_file: q.yaml }";
+    let input = Input {
+        config: format!("defaultTest: {{ assert: [{many}] }}\ntasks: [{task}]"),
+        files: vec![(
+            "q.yaml",
+            format!("version: 1\nquestions:\n{asked}").into_bytes(),
+        )],
+    };
+    input.plans("questions that are unlike");
+}
+
+/// Files that many prompts name.
+fn prompts() {
+    let named = |file: &str, count| {
+        each(count, |n| {
+            format!("{{ raw: 'file://{file}', label: 'p{n}' }}, ")
+        })
+    };
+    let with_file = |prompts: String, name, text: String| Input {
+        config: format!("providers: [echo]\nprompts: [{prompts}]\ntests: [{{ vars: {{ q: 1 }} }}]"),
+        files: vec![(name, text.into_bytes())],
+    };
+    let code = format!("module.exports = () => 'a';\n//{}", "x".repeat(MIB));
+    let code = with_file(named("p.js", 2000), "p.js", code);
+    let refused = "the prompts take more than 512 MiB";
+    code.takes_at_most("a file of code in many prompts", 640 * MIB, refused);
+    let tags = with_file(named("p.txt", 200), "p.txt", "{{q}}".repeat(MIB / 5));
+    tags.takes_at_most("templates of one file", 1200 * MIB, refused);
+    let long = with_file(named("p.txt", 140), "p.txt", "x".repeat(MIB));
+    let refused = "the prompts and labels of all columns together take more than 128 MiB";
+    long.takes_at_most("long prompts of many columns", 320 * MIB, refused);
 }
 
 /// What copies a file into assertions.

@@ -12,15 +12,15 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use runner_config::Scripts;
 use runner_config::plan::Script;
+use runner_config::{Scripts, TrustRequest};
 use runner_sandbox::abi::{self, Argument, CallContext};
 use runner_sandbox::{Call, Host, Nothing, Sandbox};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::identity::hex;
-use crate::plugins::{Interpreter, PluginSet};
+use crate::plugins::{Interpreter, PluginSet, interpreter};
 use crate::script::{argument, fault, program};
 
 /// Runs code of the config while a plan is made.
@@ -63,6 +63,10 @@ impl<'a> Ahead<'a> {
 }
 
 impl Scripts for Ahead<'_> {
+    fn needs(&self, language: &str) -> Option<TrustRequest> {
+        Some(interpreter(language, self.plugins)?.request)
+    }
+
     fn run(&self, script: &Script, arguments: &[(&str, Value)]) -> Result<Option<Value>, String> {
         let interpreter = self.interpreter(&script.language)?;
         let arguments: Vec<Argument> = arguments

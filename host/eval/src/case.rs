@@ -34,25 +34,38 @@ use crate::memory::{self, Account};
 use crate::plugins::Target;
 use crate::record::{CaseRecord, Conclusion, Outcome, Provenance};
 use crate::request::request;
+use crate::state::Given;
 
 /// Runs a case to its end; `None` when `cut` cut it off before it had an answer. What the case holds
 /// of the memory comes with its record.
 pub(crate) async fn run(
     context: &Arc<RunContext>,
     case: &Case,
+    given: Given,
     cut: &CancellationToken,
 ) -> Option<(CaseRecord, Arc<Account>)> {
-    let making = tokio::select! {
+    let begin = async {
+        let making = context.memory.making().await;
+        let memory = context.memory.open();
+        let needs = memory::of_given(given.values());
+        if needs > 0 {
+            memory.reserve(needs).await;
+        }
+        (making, memory)
+    };
+    let (making, memory) = tokio::select! {
         biased;
         () = cut.cancelled() => return None,
-        turn = context.memory.making() => turn,
+        both = begin => both,
     };
+    let case = &*following(case, &given);
+    drop(given);
     let scope = CallScope {
         context: context.clone(),
         case: case.id,
         clock: WorkClock::start(),
         meter: Arc::new(Meter::default()),
-        memory: context.memory.open(),
+        memory,
         cut: cut.clone(),
         limit: WorkLimit::new(
             context.timeout(case),
@@ -81,6 +94,16 @@ pub(crate) async fn run(
     };
     let record = hooks::after_each(&scope, &case, record, &identity).await;
     Some((record, scope.memory))
+}
+
+/// A case with what earlier ones left to it.
+fn following<'a>(case: &'a Case, given: &Given) -> Cow<'a, Case> {
+    if given.is_empty() {
+        return Cow::Borrowed(case);
+    }
+    let mut own = case.clone();
+    own.follow(&given.to_vars());
+    Cow::Owned(own)
 }
 
 /// What is known of a case so far.

@@ -20,10 +20,10 @@ use crate::context::RunContext;
 use crate::event::{Event, Stage};
 use crate::failure::{CallFailure, FailureCode};
 use crate::masking::{masked, masked_question};
-use crate::memory::Account;
+use crate::memory::{Account, MAX_CARRIED, MAX_ROW};
 use crate::question;
-use crate::record::{CaseRecord, Outcome};
-use crate::state::{Ended, Left};
+use crate::record::{CaseRecord, Conclusion, Outcome};
+use crate::state::{Ended, Given, Left};
 use crate::summary::End;
 
 /// A row that nothing is left to be worked out for.
@@ -72,6 +72,7 @@ impl Finished {
 pub(crate) async fn carry_out(
     context: &Arc<RunContext>,
     case: &Case,
+    given: Given,
     cut: &CancellationToken,
 ) -> CaseEnd {
     let begun = Instant::now();
@@ -80,7 +81,7 @@ pub(crate) async fn carry_out(
         let stage = Stage::Queued(masked_question(question, &context.masker));
         context.emit(Event::Question { id: case.id, stage });
     }
-    let (record, memory) = case::run(context, case, cut).await.unzip();
+    let (record, memory) = case::run(context, case, given, cut).await.unzip();
     let end = conclude(context, case, record, begun);
     CaseEnd { memory, ..end }
 }
@@ -113,18 +114,32 @@ pub(crate) fn conclude(
     }
     let identity;
     (identity, record.repeat_group) = context.identities.with_group(case);
-    let is_graded = |record: &CaseRecord| {
-        let outcome = record.conclusion.outcome();
-        matches!(outcome, Outcome::Passed | Outcome::Failed)
-    };
+    let is_left = left(case, &record).is_none_or(|left| context.memory.carry(left.values()));
+    if !is_left {
+        record.conclusion = Conclusion::failure(FailureCode::TooLarge, nothing_left());
+    }
+    let end = ended(context, case, record, identity);
+    let left = end.left.filter(|_| is_left);
+    CaseEnd { left, ..end }
+}
+
+/// The end of a case, which may be compared with others.
+fn ended(context: &RunContext, case: &Case, mut record: CaseRecord, identity: Digest) -> CaseEnd {
+    // A question that used too much has its verdict, which no comparison changes.
+    let is_graded = |record: &CaseRecord| record.conclusion.is_graded();
     if case.test.comparisons.is_empty() || !is_graded(&record) {
-        return ended(context, case, record, identity);
+        return done(context, case, record, identity);
     }
     verdict::open(&mut record);
-    let (record, _) = masked(record, &context.masker);
+    let (mut record, json) = masked(record, &context.masker);
+    if is_graded(&record) && !context.memory.keep_answer(case.id.test_idx, json.len()) {
+        verdict::leave_out(&mut record);
+        record.conclusion = Conclusion::failure(FailureCode::TooLarge, left_out());
+    }
+    drop(json);
     if !is_graded(&record) {
         // It was too large to be kept.
-        return ended(context, case, record, identity);
+        return done(context, case, record, identity);
     }
     // On the disk it stands as what it is until it is compared: answered, not more.
     let stored = Finished::new(context, verdict::waiting(record.clone()), identity);
@@ -140,7 +155,7 @@ pub(crate) fn conclude(
 }
 
 /// The end of a case that is compared with no others.
-fn ended(context: &RunContext, case: &Case, record: CaseRecord, identity: Digest) -> CaseEnd {
+fn done(context: &RunContext, case: &Case, record: CaseRecord, identity: Digest) -> CaseEnd {
     let how = match record.conclusion.outcome() {
         Outcome::Passed | Outcome::Failed | Outcome::Error => Ended::Done,
         Outcome::BudgetExceeded | Outcome::Cancelled => Ended::Open,
@@ -157,6 +172,24 @@ fn ended(context: &RunContext, case: &Case, record: CaseRecord, identity: Digest
 
 fn left(case: &Case, record: &CaseRecord) -> Option<Left> {
     Left::of(case.needs.as_deref()?, record)
+}
+
+/// Why an answer is not compared.
+fn left_out() -> String {
+    let max = MAX_ROW >> 20;
+    format!(
+        "the answers of the row take more than {max} MiB of memory, which is the most that answers may take \
+         that are compared; this one is not among them"
+    )
+}
+
+/// Why an answer that later cases read is an error.
+fn nothing_left() -> String {
+    let max = MAX_CARRIED >> 20;
+    format!(
+        "what conversations and `storeOutputAs` keep for later cases takes more than {max} MiB of memory, which is \
+         the most; this answer is not kept for them"
+    )
 }
 
 /// Compares the answers of a row; the rows of all of them, also if it was cut off.

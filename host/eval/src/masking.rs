@@ -44,6 +44,18 @@ pub(crate) fn masked(record: CaseRecord, masker: &Masker) -> (CaseRecord, String
     fields.insert("promptId".to_owned(), record.prompt_id.clone().into());
     let outcome = serde_json::to_value(record.conclusion.outcome()).expect("an outcome is a word");
     fields.insert("outcome".to_owned(), outcome);
+    if let (Some(question), Some(masked)) = (&record.question, fields.get_mut("question")) {
+        let words = [
+            ("parseError", serde_json::to_value(question.parse_error)),
+            ("runError", serde_json::to_value(question.run_error)),
+        ];
+        for (name, word) in words {
+            let word = word.expect("an error is a word");
+            if !word.is_null() {
+                masked[name] = word;
+            }
+        }
+    }
     let record = serde_json::from_value(value).expect("only texts were masked");
     size::bounded(record, masker)
 }

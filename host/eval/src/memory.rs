@@ -16,10 +16,18 @@
 //! would come next. Variables of a case are there before it begins; how much those of all that
 //! have not ended may take is [`MAX_VARS`], beyond which no further case is made.
 //!
+//! An answer that waits to be compared with others of its row has no account: its case has ended,
+//! and the others must not wait for it. Those of one row take at most [`MAX_ROW`]; while those of
+//! all rows take more than [`MAX_WAITING`], no further case is made, so that rows come to their end.
+//!
+//! What cases leave to later ones (the turns of a conversation, registers) stays for the whole run:
+//! [`MAX_CARRIED`] together, beyond which a case leaves nothing.
+//!
 //! Prompts are known only when they are made. No more than [`MADE_AT_ONCE`] cases are between
 //! their beginning and the weighing of what they made.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -60,6 +68,18 @@ const MAX_VARS: u64 = SHARED / 4;
 /// The same of an answer's text: as it came, as text, in the row and in its JSON.
 const COPIES_OF_ANSWER: u64 = 4;
 
+/// Bytes that the answers of one row may take that are compared with each other.
+pub(crate) const MAX_ROW: u64 = SHARED / 4;
+
+/// Bytes that answers may take that wait to be compared, before another case is made.
+const MAX_WAITING: u64 = SHARED / 4;
+
+/// Bytes that cases may leave to later ones.
+pub(crate) const MAX_CARRIED: u64 = SHARED / 4;
+
+/// How often the JSON of an answer is in memory that waits: as values, and in its row.
+const COPIES_OF_WAITING: u64 = 3;
+
 type Waiting = oneshot::Sender<()>;
 
 /// The memory of a run.
@@ -67,6 +87,10 @@ type Waiting = oneshot::Sender<()>;
 pub(crate) struct Memory {
     accounts: Mutex<Accounts<Waiting>>,
     making: Semaphore,
+    /// What answers take that wait to be compared; by test, which is a row.
+    compared: Mutex<HashMap<u32, u64>>,
+    /// What cases left to later ones.
+    carried: AtomicU64,
 }
 
 impl Default for Memory {
@@ -74,6 +98,8 @@ impl Default for Memory {
         Self {
             accounts: Mutex::new(Accounts::new(SHARED)),
             making: Semaphore::new(MADE_AT_ONCE),
+            compared: Mutex::default(),
+            carried: AtomicU64::new(0),
         }
     }
 }
@@ -92,6 +118,42 @@ impl Memory {
             id: self.lock().open(),
             memory: self.clone(),
         })
+    }
+
+    /// Counts values that stay for later cases; `false`, and they count nothing, if there is no
+    /// room for them.
+    pub(crate) fn carry<'a>(&self, values: impl IntoIterator<Item = &'a Value>) -> bool {
+        let bytes: u64 = values.into_iter().map(of_value).sum();
+        let fits = |carried: u64| Some(carried + bytes).filter(|sum| *sum <= MAX_CARRIED);
+        let carried = &self.carried;
+        carried.fetch_update(Relaxed, Relaxed, fits).is_ok()
+    }
+
+    /// Counts an answer with this much JSON, which will wait for the others of its row; `false`
+    /// if they would take too much.
+    pub(crate) fn keep_answer(&self, row: u32, json: usize) -> bool {
+        let mut compared = self.compared();
+        let kept = compared.entry(row).or_default();
+        let sum = *kept + COPIES_OF_WAITING * json as u64;
+        let fits = sum <= MAX_ROW;
+        if fits {
+            *kept = sum;
+        }
+        fits
+    }
+
+    /// The answers of a row wait no longer.
+    pub(crate) fn release_answers(&self, row: u32) {
+        self.compared().remove(&row);
+    }
+
+    /// Whether so much waits to be compared that no further case should be made.
+    pub(crate) fn waits_for_rows(&self) -> bool {
+        self.compared().values().sum::<u64>() > MAX_WAITING
+    }
+
+    fn compared(&self) -> MutexGuard<'_, HashMap<u32, u64>> {
+        self.compared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, Accounts<Waiting>> {
@@ -199,6 +261,11 @@ impl Drop for Held<'_> {
 /// Bytes that a case with these variables and this prompt will probably take; 0 if it is small.
 pub(crate) fn of_case(vars: &Map<String, Value>, prompt: &str) -> u64 {
     counted(COPIES_OF_VARS * of_fields(vars) + COPIES_OF_PROMPT * prompt.len() as u64)
+}
+
+/// Bytes that a case will probably take for what it is given of earlier ones; 0 if it is small.
+pub(crate) fn of_given<'a>(values: impl Iterator<Item = &'a Value>) -> u64 {
+    counted(COPIES_OF_VARS * values.map(of_value).sum::<u64>())
 }
 
 /// What the variables of cases take that were made and have not ended.
@@ -321,6 +388,30 @@ mod tests {
         // A number takes more than its digit.
         let numbers = of(Value::from(vec![0; 1 << 20]));
         assert!(of_case(&numbers, "") >= COPIES_OF_VARS * (32 << 20));
+    }
+
+    #[test]
+    fn answers_that_wait_count_until_their_row_is_compared() {
+        let memory = Memory::default();
+        let third = (MAX_ROW / COPIES_OF_WAITING / 3) as usize;
+        let kept: Vec<bool> = (0..4).map(|_| memory.keep_answer(7, third)).collect();
+        assert_eq!(kept, [true, true, true, false]);
+        assert!(!memory.waits_for_rows());
+        assert!(memory.keep_answer(8, third));
+        assert!(memory.waits_for_rows());
+        memory.release_answers(7);
+        assert!(!memory.waits_for_rows());
+        assert!(memory.keep_answer(7, third));
+    }
+
+    #[test]
+    fn what_is_left_to_later_cases_has_a_bound() {
+        let memory = Memory::default();
+        let value = |bytes: u64| Value::from("x".repeat(bytes as usize));
+        let most = value(MAX_CARRIED - size_of::<Value>() as u64);
+        assert!(!memory.carry([&most, &Value::Null]));
+        assert!(memory.carry([&most]));
+        assert!(!memory.carry([&Value::Null]));
     }
 
     #[tokio::test(start_paused = true)]

@@ -9,11 +9,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use runner_config::PluginEntry;
 use runner_config::plan::Plan;
+use runner_config::{PluginEntry, on_one_line};
 use runner_sandbox::{LoadError, Plugin, Sandbox};
 
 mod bind_error;
@@ -36,7 +36,7 @@ pub(crate) use budgets::Budgets;
 use bundle::{Names, Waiting};
 pub use bundle::{Optional, Served, bundle, optional};
 pub use foreign::ThirdParty;
-pub(crate) use foreign::interpreters;
+pub(crate) use foreign::{interpreter, interpreters};
 pub(crate) use interpreter::Interpreter;
 use loading::{Loading, canonical, collision, duplicate};
 pub(crate) use ways::{Noted, Ways};
@@ -161,6 +161,11 @@ impl fmt::Display for PluginErrors {
 
 impl std::error::Error for PluginErrors {}
 
+/// A path as a line of ours has it.
+fn shown(path: &Path) -> String {
+    on_one_line(&path.to_string_lossy()).into_owned()
+}
+
 /// Why a component can't be part of the run.
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
@@ -168,7 +173,7 @@ pub enum PluginError {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// A path that can't be read.
-    #[error("{}: {source}\nhelp: --plugin and plugins.*.source take a .wasm file or a directory with such files", .path.display())]
+    #[error("{}: {source}\nhelp: --plugin and plugins.*.source take a .wasm file or a directory with such files", shown(.path))]
     Unreadable {
         /// The path as given.
         path: PathBuf,
@@ -176,7 +181,7 @@ pub enum PluginError {
         source: std::io::Error,
     },
     /// The file is another than the config says.
-    #[error("plugin '{alias}' ({}, sha256 {actual}): P017 is not the file that the config names: sha256 {expected} was expected\nhelp: check where the file comes from; if the change is wanted, write the new sha256 into plugins.{alias}.sha256", .path.display())]
+    #[error("plugin '{alias}' ({}, sha256 {actual}): P017 is not the file that the config names: sha256 {expected} was expected\nhelp: check where the file comes from; if the change is wanted, write the new sha256 into plugins.{alias}.sha256", shown(.path))]
     OtherFile {
         /// The plugin's alias.
         alias: String,
@@ -188,7 +193,7 @@ pub enum PluginError {
         actual: String,
     },
     /// A component of the bundle serves other names than the program knows of it.
-    #[error("{}: this component is of another version than the program\nhelp: install program and plugins together, or build both with `cargo xtask quickstart`; RUNNER_BUNDLED_PLUGINS names the folder of others that you trust", .path.display())]
+    #[error("{}: this component is of another version than the program\nhelp: install program and plugins together, or build both with `cargo xtask quickstart`; RUNNER_BUNDLED_PLUGINS names the folder of others that you trust", shown(.path))]
     OtherBundle {
         /// The file.
         path: PathBuf,
@@ -202,7 +207,7 @@ pub enum PluginError {
         alias: String,
     },
     /// Two components claim the same.
-    #[error("plugin '{name}' ({}, sha256 {sha256}): P010 claims the {what} '{claim}', which {} has already\nhelp: use one of the two files; what a name means must not depend on their order", .path.display(), .other.display())]
+    #[error("plugin '{name}' ({}, sha256 {sha256}): P010 claims the {what} '{claim}', which {} has already\nhelp: use one of the two files; what a name means must not depend on their order", shown(.path), shown(.other))]
     Duplicate {
         /// The later one's name.
         name: String,

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use runner_config::plan::{JudgeId, Plan};
 use runner_gateway::{
     BudgetLedger, ClientSettings, DEFAULT_TIMEOUT, DiskCache, Event as Moment, Exchanges, Gateway,
-    LaneNotice, LaneStanding, Masker, Notice, Observer, Origin, Settings,
+    LaneNotice, LaneStanding, Masker, Notice, Observer, Origin, SHORTEST_MASKED, Secret, Settings,
 };
 use runner_store::{Cache, NewRun, RunWriter, Store};
 use serde_json::Value;
@@ -183,7 +183,7 @@ impl Settled {
     /// # Errors
     /// When the results can't be stored.
     pub async fn run(self, request: RunRequest) -> Result<Arc<Summary>, RunError> {
-        let masker = self.masker();
+        let (masker, cache) = self.masking(request.cache);
         let Self {
             plan,
             plugins,
@@ -193,12 +193,12 @@ impl Settled {
         } = self;
         let RunRequest {
             store,
-            cache,
             exchanges,
             consumers,
             interrupts,
             beginning,
             invocation,
+            ..
         } = request;
         let (sender, events) = mpsc::unbounded_channel();
         let seed = uuid::Uuid::new_v4().as_u64_pair().0;
@@ -241,8 +241,17 @@ impl Settled {
         run.run(&plan, resumed).await
     }
 
-    /// Knows the secrets that were granted, and those that the config declares.
-    fn masker(&self) -> Masker {
+    /// What takes all secrets of the run out, and the cache that keeps answers without them.
+    fn masking(&self, cache: Option<Cache>) -> (Masker, Option<DiskCache>) {
+        let secrets = self.secrets();
+        let masker = Masker::new(&secrets);
+        let own = || own(&secrets, &self.env);
+        let cache = cache.map(|cache| DiskCache::new(cache, masker.clone(), own()));
+        (masker, cache)
+    }
+
+    /// The secrets that were granted, and those that the config declares.
+    fn secrets(&self) -> Vec<Secret> {
         let Targets {
             columns,
             asked,
@@ -253,9 +262,23 @@ impl Settled {
         let targets = columns.iter().chain(asked.values()).chain(judges.values());
         let graders = graders.values().map(|grader| &grader.grants);
         let grants = targets.map(|target| &target.grants).chain(graders);
-        let declared = declared(&self.plan);
-        Masker::union(grants.map(|grants| grants.masker()).chain([&declared]))
+        let declared = self.plan.secrets().map(Secret::new);
+        grants
+            .flat_map(|grants| grants.secrets())
+            .chain(declared)
+            .collect()
     }
+}
+
+/// The secrets in which nothing of the environment stands: the config's own words.
+fn own<'a>(
+    secrets: &'a [Secret],
+    env: &BTreeMap<String, String>,
+) -> impl Iterator<Item = &'a Secret> {
+    secrets.iter().filter(|secret| {
+        let mut values = env.values().map(|value| value.trim());
+        !values.any(|value| value.len() >= SHORTEST_MASKED && secret.holds(value))
+    })
 }
 
 /// The way out, with what this run puts into it.
@@ -264,11 +287,10 @@ fn gateway(
     private: BTreeSet<Origin>,
     seed: u64,
     exchanges: Exchanges,
-    cache: Option<Cache>,
+    cache: Option<DiskCache>,
     masker: &Masker,
     news: News,
 ) -> Gateway {
-    let cache = cache.map(|cache| DiskCache::new(cache, masker.clone()));
     Gateway::new(Settings {
         client: client(plan),
         private,

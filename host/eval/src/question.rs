@@ -208,7 +208,7 @@ impl Tasks {
     }
 
     /// What [`Self::kept`] reads.
-    pub fn to_keep(&self) -> Value {
+    pub(crate) fn to_keep(&self) -> Value {
         let task = |one: &Task| json!({ "task": &*one.task, "promptIdx": one.prompt_idx, "questions": one.questions });
         self.0.iter().map(task).collect()
     }

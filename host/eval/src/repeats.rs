@@ -31,7 +31,7 @@ pub struct Repeated {
 
 impl Repeated {
     /// Share of those that passed, 0 to 1.
-    pub fn pass_rate(&self) -> f64 {
+    pub(crate) fn pass_rate(&self) -> f64 {
         self.passed as f64 / self.ran as f64
     }
 

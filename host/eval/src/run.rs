@@ -34,7 +34,7 @@ use crate::record::QuestionEnd;
 use crate::recorder::{Recorder, Unsaved};
 use crate::rescue::rescue;
 use crate::resume::{Member, Rest, Resumed};
-use crate::state::{self, Bounds, Ended, Kept, Left, Planned, RunState, StoreState};
+use crate::state::{self, Bounds, Ended, Given, Kept, Left, Planned, RunState, StoreState};
 use crate::summary::Summary;
 
 mod afterwards;
@@ -46,11 +46,11 @@ use totals::Totals;
 
 /// How long cases in flight may go on after the first interrupt: long enough for most answers
 /// that are already paid for, short enough for a person who waits.
-pub const DRAIN_GRACE: Duration = Duration::from_secs(10);
+pub(crate) const DRAIN_GRACE: Duration = Duration::from_secs(10);
 
 /// The grace of a run that asks questions and nothing else: as long as the published scheduler of
 /// questions takes to shut down. What has not ended then can be asked when the run goes on.
-pub const QUESTIONS_GRACE: Duration = Duration::from_secs(2);
+pub(crate) const QUESTIONS_GRACE: Duration = Duration::from_secs(2);
 
 type Input = state::Input<Case, Held>;
 type Command = state::Command<Case, Held>;
@@ -244,7 +244,8 @@ impl Loop {
     /// so does that the cases hold too much, which is over when one of them ends.
     fn next_input(&mut self) -> Option<Input> {
         let mut store = self.outlets.recorder.state();
-        let is_full = self.state.in_flight() > 0 && self.made.is_full();
+        let is_full = self.made.is_full() || self.context.memory.waits_for_rows();
+        let is_full = self.state.in_flight() > 0 && is_full;
         if store == StoreState::Ready && is_full {
             store = StoreState::Behind;
         }
@@ -261,12 +262,7 @@ impl Loop {
                 self.inputs.push_back(next);
             }
             Command::Admit(id) => self.emit(&Event::CaseStarted { id }),
-            Command::Run { mut case, given } => {
-                if !given.is_empty() {
-                    case.follow(&given);
-                }
-                self.start(case);
-            }
+            Command::Run { case, given } => self.start(case, given),
             Command::Compare { id, case, answers } => self.compare(id, case, answers),
             Command::Leave(answers) => {
                 let context = self.context.clone();
@@ -309,11 +305,11 @@ impl Loop {
         }
     }
 
-    fn start(&mut self, case: Case) {
+    fn start(&mut self, case: Case, given: Given) {
         let (context, cancel) = (self.context.clone(), self.cancel.child_token());
         let task = case.clone();
         let run = async move {
-            let end = Box::pin(carry_out(&context, &task, &cancel)).await;
+            let end = Box::pin(carry_out(&context, &task, given, &cancel)).await;
             Done::Case(task.id, Box::new(end))
         };
         self.spawn(Task::Case(case, Instant::now()), run);
@@ -342,15 +338,11 @@ impl Loop {
             Ok((_, Done::Case(id, end))) => Some(self.case_ended(id, *end)),
             Ok((_, Done::Compared(id, rows))) => {
                 self.made.ended(id);
-                for row in rows {
-                    self.finished(row, None);
-                }
+                self.compared(rows);
                 Some(Input::Compared(id))
             }
             Ok((_, Done::Left(rows))) => {
-                for row in rows {
-                    self.finished(row, None);
-                }
+                self.compared(rows);
                 Some(Input::Left)
             }
             Err(error) => {
@@ -393,6 +385,14 @@ impl Loop {
             }),
             // Nothing is left to try: the run ends as the bug that it is.
             Some(Task::Aftermath) | None => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+
+    /// Rows of answers that wait for no others any more.
+    fn compared(&mut self, rows: Vec<Finished>) {
+        for row in rows {
+            self.context.memory.release_answers(row.record.test_idx);
+            self.finished(row, None);
         }
     }
 

@@ -23,7 +23,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_config::plan::{CaseId, Needs};
-use serde_json::{Map, Value};
 
 use crate::summary::End;
 
@@ -32,7 +31,7 @@ mod dependencies;
 mod rows;
 
 use carried::Carried;
-pub use carried::Left;
+pub use carried::{Given, Left};
 use dependencies::Dependencies;
 use rows::Rows;
 
@@ -127,7 +126,7 @@ pub enum Command<C, A> {
         /// The case.
         case: C,
         /// What earlier cases left to it, by the name by which it reads them.
-        given: Map<String, Value>,
+        given: Given,
     },
     /// Compare the answers of a row, by column; answer with [`Input::Compared`].
     Compare {

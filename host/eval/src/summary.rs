@@ -126,16 +126,6 @@ impl Summary {
             tally.derived = pairs.filter_map(pair).collect();
         }
     }
-
-    /// Passed cases as a share of all cases that the plan holds, 0 to 1. Cases that failed,
-    /// erred or were not run all count against it. 0 for a run without cases.
-    pub fn pass_rate(&self) -> f64 {
-        if self.total == 0 {
-            0.0
-        } else {
-            self.all.passed as f64 / self.total as f64
-        }
-    }
 }
 
 /// A sum that does not depend on the order in which cases end, so that two runs with the same

@@ -39,7 +39,7 @@ impl Need {
     }
 
     /// Whether it is agreed to. What nobody has written down is not trusted unseen.
-    pub fn is_covered(&self, agreements: &Agreements) -> bool {
+    pub(crate) fn is_covered(&self, agreements: &Agreements) -> bool {
         if self.not_granted.is_some() {
             agreements.name(&self.request)
         } else {

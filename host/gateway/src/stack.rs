@@ -180,9 +180,13 @@ impl Stack {
         };
         let envelope = remember::envelope(&prepared, scope.repeat);
 
+        let bytes = self.cassette.most_bytes(&envelope);
+        if bytes > 0 {
+            self.keep(&passage, None, bytes).await?;
+        }
         match self.cassette.find(&envelope, scope.tag) {
             Found::Live => {}
-            Found::Replay(interaction) => return self.replayed(&passage, interaction).await,
+            Found::Replay(interaction) => return self.replayed(&passage, interaction),
             Found::Missing { nearest } => {
                 return Err(Fault::NotRecorded {
                     method: envelope.method,

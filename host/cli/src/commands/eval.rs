@@ -97,17 +97,14 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     let outputs = Output::prepare(&plan.output_paths, arguments.csv_raw)?;
     let events = EventsFile::prepare(arguments.events.as_deref(), &outputs, &setting.talk)?;
     let store = setting.store()?;
-    let gatherer = Gatherer::new(Limits {
-        rows: if arguments.no_table { 0 } else { TABLE_ROWS },
-        cell_chars: arguments.table_cell_max_length,
-        failing_only: false,
-    });
+    let kept = (&*outputs, &store);
+    let gatherer = gatherer(arguments);
     let interrupts = Interrupts::new();
     let request = RunRequest {
         store: store.clone(),
         cache,
         exchanges,
-        consumers: consumers(&gatherer, &outputs, events.as_ref(), arguments, setting),
+        consumers: consumers(&gatherer, kept, events.as_ref(), arguments, setting),
         interrupts: interrupts.clone(),
         beginning: session.beginning.clone(),
         invocation: session.invocation.clone(),
@@ -126,6 +123,15 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
         verdict.code
     } else {
         INTERNAL
+    })
+}
+
+/// Gathers what the table shows.
+fn gatherer(arguments: &Eval) -> Gatherer {
+    Gatherer::new(Limits {
+        rows: if arguments.no_table { 0 } else { TABLE_ROWS },
+        cell_chars: arguments.table_cell_max_length,
+        failing_only: false,
     })
 }
 
@@ -261,7 +267,7 @@ fn texts(pairs: &[(String, String)]) -> Map<String, Value> {
 /// Who reads the run's events.
 fn consumers(
     gatherer: &Gatherer,
-    outputs: &[Output],
+    (outputs, store): (&[Output], &Store),
     events: Option<&EventsFile>,
     arguments: &Eval,
     setting: &Setting,
@@ -280,7 +286,11 @@ fn consumers(
         .iter()
         .filter(|output| output.format() == Format::Jsonl)
     {
-        consumers.push(Box::new(Stream::new(output.clone(), talk.clone())));
+        consumers.push(Box::new(Stream::new(
+            output.clone(),
+            Some(store.clone()),
+            talk.clone(),
+        )));
     }
     if let Some(events) = events {
         consumers.push(Box::new(events.consumer()));

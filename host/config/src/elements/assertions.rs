@@ -5,14 +5,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::assertion_text::PROMPTFOO_TYPES;
 use super::code::{self, Use};
 use super::judges::JudgeBook;
 use super::{Reading, program};
 use crate::catalog::Catalog;
-use crate::model::Findings;
+use crate::model::{Findings, TrustRequest, TrustSubject};
 use crate::plan::{Assertion, Check, Judges, SetRule, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, without_scheme};
@@ -57,6 +57,9 @@ pub(crate) const KNOWN_IN_SET: [&str; 7] = [
     "config",
     "description",
 ];
+/// The type whose value is an address.
+const WEBHOOK: &str = "webhook";
+
 /// Keys beside `type` that are the grader's own.
 const KNOBS: [&str; 2] = ["rubricPrompt", "votes"];
 
@@ -173,6 +176,7 @@ impl<'a> AssertionReader<'a> {
         let written = kind.want_text(findings)?;
         let (name, inverse) = self.kind(&written, &kind)?;
         let value = entry.get("value");
+        self.brings_address(&name, value.as_ref().unwrap_or(entry));
         if self.reading.catalog.script_languages.contains_key(&name) {
             self.check_code(&name, value.as_ref(), entry);
             self.reading.code.note(&name);
@@ -214,6 +218,22 @@ impl<'a> AssertionReader<'a> {
             at: entry.at(),
             value_at,
         })
+    }
+
+    /// A row's own webhook: the config grants hosts for addresses that it writes itself.
+    fn brings_address(&self, kind: &str, value: &Entry<'_>) {
+        if kind != WEBHOOK || !value.origin.is_data() {
+            return;
+        }
+        let address = value.text().unwrap_or_default();
+        self.reading.findings.trust_request(TrustRequest {
+            subject: TrustSubject::RequestOption {
+                name: WEBHOOK.to_owned(),
+                value: json!(address).to_string(),
+            },
+            origin: value.origin.clone(),
+            at: value.at(),
+        });
     }
 
     /// An assertion in a language has its code as a text.

@@ -226,7 +226,7 @@ impl<'a> JudgeBook<'a> {
 
     /// One provider, by the label of a provider of the run, or in any form of `providers`.
     fn one(&self, entry: &Entry<'_>, role: Role, reading: Reading<'_>) -> Option<JudgeId> {
-        let key = entry.node.json().to_string();
+        let key = entry.as_written().to_string();
         let known = self.found.borrow().known.get(&key).copied();
         if let Some(known) = known {
             self.brought(known, entry, role, reading);

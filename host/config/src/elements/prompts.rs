@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use super::{Document, PROGRAMS, Reading, code, program};
 use crate::environment;
 use crate::model::{Code, Origin, Position, Script};
-use crate::plan::Prompt;
+use crate::plan::{Prompt, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, is_pattern, without_scheme};
 use crate::several::{self, Repeated, Said, Sum};
@@ -195,6 +195,9 @@ impl<'a> Reader<'a> {
         prompts: &mut Vec<Arc<Prompt>>,
     ) {
         let findings = self.reading.findings;
+        if findings.has_stopped() {
+            return;
+        }
         if let Some(prefix) = UNSUPPORTED_PREFIXES
             .iter()
             .find(|prefix| text.starts_with(**prefix))
@@ -213,12 +216,12 @@ impl<'a> Reader<'a> {
                 label,
                 at: at.clone(),
             };
-            return prompts.extend(self.finish(draft, config));
+            return self.keep(self.finish(draft, config), prompts);
         }
         if program(text).is_some() {
             let script = code::file(text, at, origin, self.reading);
-            let prompt = |script| self.function(text, label, config, script, at);
-            return prompts.extend(script.map(prompt));
+            let prompt = script.map(|script| self.function(text, label, config, script, at));
+            return self.keep(prompt, prompts);
         }
         let named = (at, origin, findings);
         match self.reading.files.expand(text, named) {
@@ -226,14 +229,27 @@ impl<'a> Reader<'a> {
             Ok(paths) => {
                 for path in paths {
                     let drafts = file::read(&path, label, (at, origin), self.reading);
-                    prompts.extend(
-                        drafts
-                            .into_iter()
-                            .filter_map(|draft| self.finish(draft, config)),
-                    );
+                    for draft in drafts {
+                        self.keep(self.finish(draft, config), prompts);
+                    }
                 }
             }
         }
+    }
+
+    /// Adds a prompt, unless all of them would take too much: one file may be named for many.
+    fn keep(&self, prompt: Option<Arc<Prompt>>, prompts: &mut Vec<Arc<Prompt>>) {
+        let Some(prompt) = prompt else { return };
+        let Reading {
+            files, findings, ..
+        } = self.reading;
+        if files.read.count_prompt(weight::of_prompt(&prompt)) > weight::MAX_PROMPTS {
+            let max = weight::MAX_PROMPTS >> 20;
+            let message = format!("the prompts take more than {max} MiB of memory");
+            let help = "what is large may be a variable; a file counts each time that it is named";
+            return findings.stop(prompt.at.clone(), message, help);
+        }
+        prompts.push(prompt);
     }
 
     /// A prompt that a function makes. `raw` is its file, for the results.

@@ -7,12 +7,19 @@
 use serde_json::{Map, Value};
 
 use super::{Reading, program};
+use crate::model::Position;
 use crate::plan::Places;
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, without_scheme};
 
 /// Keys that hold what code might make, if it were run.
 const MADE: [&str; 3] = ["tools", "functions", "response_format"];
+
+/// What names a file begins so.
+const SCHEME: &str = "file://";
+
+/// Bytes that the places of one `config` take.
+const MAX_PLACES: usize = 256 << 10;
 
 /// The `config` of a provider.
 pub(crate) fn read(provider: &Entry<'_>, reading: Reading<'_>) -> Map<String, Value> {
@@ -36,12 +43,14 @@ pub(crate) fn read(provider: &Entry<'_>, reading: Reading<'_>) -> Map<String, Va
 pub(crate) fn places(provider: &Entry<'_>) -> Places {
     let mut places = Places::default();
     if let Some(config) = provider.get("config") {
-        note(&config, "", &mut places);
+        note(&config, "", &mut places, &mut 0);
     }
     places
 }
 
-fn note(entry: &Entry<'_>, pointer: &str, places: &mut Places) {
+/// Each place has its way as a text, which can be as long as all keys on it. Beyond [`MAX_PLACES`] a
+/// value stands where its provider does.
+fn note(entry: &Entry<'_>, pointer: &str, places: &mut Places, bytes: &mut usize) {
     let fields = entry.fields().map(|(key, value)| {
         let key = key.replace('~', "~0").replace('/', "~1");
         (format!("{pointer}/{key}"), value)
@@ -49,8 +58,13 @@ fn note(entry: &Entry<'_>, pointer: &str, places: &mut Places) {
     let items = entry.items().enumerate();
     let items = items.map(|(index, item)| (format!("{pointer}/{index}"), item));
     for (pointer, inner) in fields.chain(items) {
-        note(&inner, &pointer, places);
-        places.note(pointer, inner.at());
+        let at = inner.at();
+        *bytes += size_of::<Position>() + pointer.len() + at.key.len();
+        if *bytes > MAX_PLACES {
+            return;
+        }
+        note(&inner, &pointer, places, bytes);
+        places.note(pointer, at);
     }
 }
 
@@ -75,6 +89,12 @@ fn loaded(entry: &Entry<'_>, reading: Reading<'_>) -> Value {
         }
         return Value::Array(items);
     }
+    let written = entry.text_as_written();
+    if entry.is_filled_credential() && written.is_some_and(|text| text.starts_with(SCHEME)) {
+        let message = "a variable in a credential can't be a part of the name of a file";
+        let help = "write the name, or put the credential itself into the variable";
+        reading.findings.error_help(entry.at(), message, help);
+    }
     file(entry, reading).unwrap_or_else(|| entry.node.json())
 }
 
@@ -95,9 +115,11 @@ fn file(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Value> {
     text.map(Value::from)
 }
 
-/// The file that a value names, if it does.
+/// The file that a value names, if it does. A credential with a variable in it names none: what
+/// there is of files is said.
 fn name<'a>(entry: &Entry<'a>) -> Option<&'a str> {
-    entry.text().filter(|text| text.starts_with("file://"))
+    let named = entry.text().filter(|text| text.starts_with(SCHEME));
+    named.filter(|_| !entry.is_filled_credential())
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use super::limits::Groups;
 use super::options::MAX_CONCURRENCY;
 use super::{Document, Reading, budget, code, http_code, lane, program, provider_config, retries};
@@ -46,6 +48,8 @@ pub(crate) struct Listed {
     pub(crate) provider: Arc<Provider>,
     /// Its `prompts`, each with where it stands; `None`: all.
     pub(crate) prompts: Option<Vec<(String, Position)>>,
+    /// As it was written, if variables were filled in ([`Entry::as_written`]).
+    pub(crate) written: Option<Value>,
 }
 
 /// Reads the key of every config, at least one. Those that flags give are the only ones, where
@@ -342,7 +346,12 @@ impl Reader<'_> {
             .get("prompts")
             .map(|entry| filter(&entry, self.reading));
         let provider = Arc::new(self.provider(id, entry)?);
-        Some(Listed { provider, prompts })
+        let is_filled = !provider.env_reads.is_empty();
+        Some(Listed {
+            provider,
+            prompts,
+            written: is_filled.then(|| entry.as_written()),
+        })
     }
 
     /// What its keys say of the provider itself.

@@ -139,6 +139,9 @@ pub(crate) fn of_file(
     }
     let asked = file::read(path, at, origin, reading);
     for (index, asked) in (0..).zip(asked) {
+        if reading.findings.has_stopped() {
+            return;
+        }
         let (draft, question) = drafted(index, asked, manner);
         each(Test {
             question: Some(Arc::new(question)),
@@ -203,12 +206,14 @@ fn check(correct: &[String], at: Position) -> Assertion {
     }
 }
 
-/// A text that as a template gives itself: variables are templates, questions are not.
+/// A text that as the value of a variable gives itself: values are templates and names of files,
+/// questions are neither.
 fn plain(text: &str) -> String {
-    if crate::template::is_plain(text) {
-        return text.to_owned();
+    let text = text.replace('{', "{{ '{' }}");
+    match text.strip_prefix("file:") {
+        Some(rest) => format!("{{{{ 'file:' }}}}{rest}"),
+        None => text,
     }
-    text.replace('{', "{{ '{' }}")
 }
 
 #[cfg(test)]

@@ -87,6 +87,7 @@ pub(crate) fn listed(tasks: &[Task]) -> Vec<Listed> {
     let listed = tasks.iter().map(|task| Listed {
         provider: task.provider.clone(),
         prompts: None,
+        written: None,
     });
     listed.collect()
 }
@@ -104,6 +105,9 @@ pub(crate) fn tests(
         let own = columns.iter().filter(is_own);
         let own: Vec<u32> = own.map(|column| column.prompt_idx).collect();
         let reader = &readers[task.config];
+        if reader.reading.findings.has_stopped() {
+            return;
+        }
         let named = (&task.file_at, &Origin::Config);
         questions::of_file(&task.file, named, &task.manner, reader, default, |test| {
             let columns = Some(own.clone());

@@ -13,7 +13,7 @@ use super::vars::{VarCollector, VarReader};
 use super::{Reading, code, providers, test_options};
 use crate::environment;
 use crate::model::{Position, Script};
-use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Test, Tests};
+use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Test, TestTimeout, Tests};
 use crate::read::entry::Entry;
 use crate::redacted::redacted;
 
@@ -303,6 +303,7 @@ impl<'a> TestReader<'a> {
 
     /// The test that a draft makes under `default`.
     pub(crate) fn finish(&self, default: &Draft, draft: Draft) -> Test {
+        let of_row = draft.is_data.then(|| test_options::timeout(&draft.options));
         let mut merged = default.under(draft);
         for assertion in merged.checks.iter_mut().flat_map(Check::members_mut) {
             let chosen = assertion.judges.or(merged.judges);
@@ -335,7 +336,10 @@ impl<'a> TestReader<'a> {
             comparisons,
             threshold: merged.threshold,
             metadata: merged.metadata,
-            timeout: test_options::timeout(&merged.options),
+            timeout: match of_row {
+                None | Some(TestTimeout::OfRun) => test_options::timeout(&merged.options),
+                Some(of_row) => test_options::timeout(&default.options).at_most(of_row),
+            },
             options: merged.options,
             affixes_see_env: !merged.affixes_are_data,
             is_data: merged.is_data,
@@ -351,6 +355,9 @@ impl<'a> TestReader<'a> {
 
     /// Adds a test, unless all of them would take too much.
     pub(crate) fn keep(&self, test: Test, tests: &mut Tests) {
+        if self.reading.findings.has_stopped() {
+            return;
+        }
         let at = test.at.clone();
         if let Err(max) = self.vars.make_room(tests.push(test)) {
             let max = max >> 20;

@@ -26,6 +26,10 @@ const MAX_CONTENTS: usize = 256 << 20;
 /// Documents that are no text.
 const DOCUMENTS: [&str; 4] = ["pdf", "docx", "pptx", "xlsx"];
 
+/// What a file that a pattern matched is called begins so: no text that may name a file can, since
+/// a path has one line.
+const MATCHED: &str = "file://\n";
+
 /// The files that variables name, of all configs of a run together.
 #[derive(Default)]
 pub(crate) struct VarCollector {
@@ -223,7 +227,7 @@ impl<'a> VarReader<'a> {
         }
         if let Some(matches) = known.matches.get(key) {
             for one in matches.iter() {
-                let one = without_scheme(one);
+                let one = one.strip_prefix(MATCHED).unwrap_or(one);
                 // What was read for another is not read again.
                 let _ = files.permit(Path::new(one), at, origin, findings);
             }
@@ -241,7 +245,7 @@ impl<'a> VarReader<'a> {
         let mut keys = Vec::new();
         for path in paths {
             let content = self.content(&path, at, origin);
-            let matched = format!("file://{}", path.display());
+            let matched = format!("{MATCHED}{}", path.display());
             let mut files = self.collector.files.borrow_mut();
             files
                 .contents

@@ -135,3 +135,44 @@ fn a_provider_is_one_where_providers_stand_and_nowhere_else() {
         }
     }
 }
+
+/// Its value would be said, and whether a file of this name is there.
+#[test]
+fn a_variable_in_a_credential_is_no_part_of_a_name() {
+    for (key, value) in [
+        ("apiKey", "file://../{{ env.OUT_KEY }}.txt"),
+        ("apiKey", "{{ env.OUT_KEY }}"),
+        ("headers", "file:///{{ env.OUT_KEY }}"),
+        ("auth", "file://{{ env.OUT_KEY }}.json"),
+    ] {
+        let value = match key {
+            "headers" => format!("{{ a: '{value}' }}"),
+            "auth" => format!("{{ token: '{value}' }}"),
+            _ => format!("'{value}'"),
+        };
+        let config =
+            format!("prompts: [p]\nproviders: [{{ id: echo, config: {{ {key}: {value} }} }}]");
+        for secret in ["host-42-host-42", "file://host-42-host-42"] {
+            let folder = Folder::new(&config).env("OUT_KEY", secret);
+            let said = [folder.withheld(), folder.problems()].concat().join("\n");
+            assert!(!said.contains("host-42"), "{config}: {said}");
+        }
+    }
+}
+
+/// How many columns there are would tell what a variable holds.
+#[test]
+fn providers_are_the_same_by_what_is_written() {
+    let guess = "{ id: echo, config: { apiKey: host-42-host-42 } }";
+    let read = "{ id: echo, config: { apiKey: '{{ env.OUT_KEY }}' } }";
+    let columns = |providers: &str| {
+        let config = format!("prompts: [p]\nproviders: [{providers}]");
+        let folder = Folder::new(&config).env("OUT_KEY", "host-42-host-42");
+        folder.plan().columns.len()
+    };
+    assert_eq!(columns(&format!("{read}, {guess}")), 2);
+    assert_eq!(
+        columns(&format!("{guess}, {guess}")),
+        columns(&format!("{read}, {read}"))
+    );
+}

@@ -1,5 +1,6 @@
 //! Where something stands in the files of a config.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -29,10 +30,26 @@ impl Position {
 /// `file:line:column`, without what is not known.
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file.display())?;
+        f.write_str(&on_one_line(&self.file.to_string_lossy()))?;
         if self.line > 0 {
             write!(f, ":{}:{}", self.line, self.column)?;
         }
         Ok(())
+    }
+}
+
+/// A text that may quote a config, without what would begin a line: a line of our own is read as our
+/// own words.
+pub fn on_one_line(text: &str) -> Cow<'_, str> {
+    let breaks = |c: char| {
+        matches!(
+            c,
+            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}'
+        )
+    };
+    if text.contains(breaks) {
+        text.replace(breaks, " ").into()
+    } else {
+        text.into()
     }
 }

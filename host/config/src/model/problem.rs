@@ -3,12 +3,11 @@
 //! Readers don't stop at the first problem: they report to [`Findings`] and go on with what
 //! they have, so that a user sees everything at once.
 
-use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
-use super::{Agreements, Origin, Position, TrustRequest, TrustSubject};
+use super::{Agreements, Origin, Position, TrustRequest, TrustSubject, on_one_line};
 
 /// Problems beyond this many are counted, not kept: a generated file can hold a million.
 const MAX_KEPT: usize = 100;
@@ -34,29 +33,13 @@ impl fmt::Display for Problem {
             write!(f, "{}: ", self.at)?;
         }
         if !self.at.key.is_empty() {
-            write!(f, "{}: ", self.at.key)?;
+            write!(f, "{}: ", on_one_line(&self.at.key))?;
         }
         f.write_str(&on_one_line(&self.message))?;
         if let Some(help) = &self.help {
             write!(f, "\nhelp: {}", on_one_line(help))?;
         }
         Ok(())
-    }
-}
-
-/// A text that may quote a config, without what would begin a line: a line of our own is read as our
-/// own words.
-fn on_one_line(text: &str) -> Cow<'_, str> {
-    let breaks = |c: char| {
-        matches!(
-            c,
-            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}'
-        )
-    };
-    if text.contains(breaks) {
-        text.replace(breaks, " ").into()
-    } else {
-        text.into()
     }
 }
 

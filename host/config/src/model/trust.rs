@@ -47,13 +47,54 @@ pub struct DataFile {
     pub shown: PathBuf,
     /// Its absolute path, links resolved where it exists.
     pub real: PathBuf,
+    /// Whether it stands for several files whose rows went through the same hands: such rows name
+    /// no file, since nobody knows whose words they have. The paths are those of all, in a row.
+    pub is_mixed: bool,
+}
+
+impl DataFile {
+    /// The folder whose files its rows may name, if they may name any.
+    pub(crate) fn folder(&self, cwd: &Path) -> Option<PathBuf> {
+        let file = cwd.join(&self.shown);
+        file.parent().filter(|_| !self.is_mixed).map(Path::to_owned)
+    }
 }
 
 impl Origin {
     /// The rights of the data file that messages call `shown`.
     pub fn data(shown: &Path, real: PathBuf) -> Self {
         let shown = shown.to_owned();
-        Self::Data(Arc::new(DataFile { shown, real }))
+        Self::Data(Arc::new(DataFile {
+            shown,
+            real,
+            is_mixed: false,
+        }))
+    }
+
+    /// The rights of what may have words of all of these.
+    pub(crate) fn mixed<'a>(origins: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut files: Vec<&Arc<DataFile>> = Vec::new();
+        for origin in origins {
+            if let Self::Data(file) = origin
+                && !files.contains(&file)
+            {
+                files.push(file);
+            }
+        }
+        let all = |path: fn(&DataFile) -> &Path, between: &str| {
+            let paths = files.iter().map(|file| path(file).to_string_lossy());
+            PathBuf::from(paths.collect::<Vec<_>>().join(between))
+        };
+        match &*files {
+            [] => Self::Config,
+            [one] => Self::Data((*one).clone()),
+            _ => Self::Data(Arc::new(DataFile {
+                shown: all(|file| &file.shown, ", "),
+                // No file has such a path: what is agreed to for all is for none of them alone.
+                real: all(|file| &file.real, "\0"),
+                is_mixed: true,
+            })),
+        }
     }
 
     /// Whether it gives values only.
@@ -157,7 +198,7 @@ pub enum TrustSubject {
 }
 
 /// The name that stands for all variables of the environment, where a text chooses among them.
-pub const ANY_VARIABLE: &str = "*";
+pub(crate) const ANY_VARIABLE: &str = "*";
 
 /// What a config lets a component use beyond what each may.
 #[derive(

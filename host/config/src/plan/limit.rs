@@ -43,15 +43,28 @@ pub enum TestTimeout {
     Unlimited,
     /// This long.
     Limited(Duration),
+    /// This long, if the run does not say less: a row of data is held to what the person says.
+    AtMost(Duration),
 }
 
 impl TestTimeout {
+    /// This, or what a row of data asks for, if that is shorter.
+    pub(crate) fn at_most(self, of_row: Self) -> Self {
+        match (self, of_row) {
+            (Self::Limited(most), Self::Limited(time)) => Self::Limited(most.min(time)),
+            (Self::Unlimited, Self::Limited(time)) => Self::Limited(time),
+            (Self::OfRun, Self::Limited(time)) => Self::AtMost(time),
+            (own, _) => own,
+        }
+    }
+
     /// The limit that holds where the run's is `of_run`; `None`: there is none.
     pub fn or(self, of_run: Option<Duration>) -> Option<Duration> {
         match self {
             Self::OfRun => of_run,
             Self::Unlimited => None,
             Self::Limited(limit) => Some(limit),
+            Self::AtMost(limit) => Some(of_run.map_or(limit, |of_run| of_run.min(limit))),
         }
     }
 }

@@ -33,6 +33,9 @@ pub enum Strand {
         id: Option<Arc<str>>,
         /// Which repeat of its tests.
         repeat: u32,
+        /// Whether it is held by rows of data. Tests of the config don't see it: a row could put words
+        /// into it that no model said.
+        of_data: bool,
     },
     /// The variable that a test's `storeOutputAs` names, for all columns.
     Register(Arc<str>),
@@ -146,6 +149,7 @@ impl Order {
             let turns = Strand::Conversation {
                 column: prompt_idx,
                 id: test.conversation.clone(),
+                of_data: test.of_data,
                 repeat,
             };
             reads.push(turns.clone());

@@ -63,7 +63,7 @@ impl OutputPath {
 
     /// Whether it is in `folder`, which is absolute, or below it, and no link is on the way from
     /// there: not even one that leads back.
-    pub fn stays_below(&self, folder: &Path) -> bool {
+    pub(crate) fn stays_below(&self, folder: &Path) -> bool {
         let below = tidy(&self.path);
         let below = below.strip_prefix(tidy(folder));
         below.is_ok_and(|below| {

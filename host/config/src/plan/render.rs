@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::order::template_names;
-use super::variables::{TooMuch, fill_late};
-use super::{Assertion, Case, FilterCall, Rendered, chat};
+use super::variables::{MAX_LEFT, TooMuch, fill_late};
+use super::{Assertion, Case, FilterCall, Rendered, chat, weight};
 use crate::template::{Prepared, RenderError, Results, Sum, render_once};
 
 /// Bytes of a name that a template makes.
@@ -122,6 +122,10 @@ impl Case {
     /// variable that reads some of it was left as written when the plan was walked, and is
     /// filled in now. What was left is a model's words and never read as a template.
     pub fn follow(&mut self, left: &Map<String, Value>) {
+        if left.values().map(weight::of_value).sum::<usize>() > MAX_LEFT {
+            self.refused = Some(TooMuch::Left);
+            return;
+        }
         let mut scope = (*self.vars).clone();
         scope.extend(left.clone());
         let scope = Arc::new(scope);

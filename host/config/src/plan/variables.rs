@@ -16,13 +16,13 @@ use crate::template::{Filters, Template, is_plain};
 mod filling;
 
 pub use filling::TooMuch;
-pub(in crate::plan) use filling::fill_late;
+pub(in crate::plan) use filling::{MAX_LEFT, fill_late};
 use filling::{fits, reads_defined, resolve};
 
 /// What the `file://` values of variables hold.
 #[derive(Debug, Default)]
 pub(crate) struct VarFiles {
-    /// By the value as written, or by `file://` and the path for files that a pattern matched.
+    /// By the value as written; files that a pattern matched by what nobody can write.
     pub(crate) contents: BTreeMap<String, Value>,
     /// Files that a pattern matches, each as a key of `contents`; by the pattern as written.
     pub(crate) matches: BTreeMap<String, Arc<[String]>>,

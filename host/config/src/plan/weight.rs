@@ -8,7 +8,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Assertion, Check, Test};
+use super::{Assertion, Check, Prompt, Provider, Question, Test};
 use crate::bounds::{MAX_TESTS, TESTS};
 use crate::model::Position;
 use crate::read::files::VALUE;
@@ -25,6 +25,9 @@ const FIELD: usize = 64;
 
 /// What the trees of tests may weigh that code is handed: a sandbox takes 16 MiB of them as JSON.
 pub(crate) const MAX_HANDED: usize = 256 << 20;
+
+/// What all prompts of a plan may weigh.
+pub(crate) const MAX_PROMPTS: usize = 512 << 20;
 
 /// What all tests of a plan may weigh that are made of so many bytes.
 pub(crate) fn max_of_tests(read: usize) -> usize {
@@ -43,6 +46,7 @@ pub(crate) fn of_test(test: &Test) -> usize {
         output,
         columns,
         json,
+        question,
         at,
         ..
     } = test;
@@ -59,7 +63,50 @@ pub(crate) fn of_test(test: &Test) -> usize {
             .as_ref()
             .map_or(0, |columns| ALLOCATION + 4 * columns.len())
         + of_value(json)
+        + question.as_deref().map_or(0, of_question)
         + of_position(at)
+}
+
+fn of_question(question: &Question) -> usize {
+    let Question {
+        id,
+        text,
+        answers,
+        correct_answers,
+        ..
+    } = question;
+    let texts = [text].into_iter().chain(id).chain(answers);
+    let texts = texts.chain(correct_answers);
+    let texts = texts.map(|text| size_of::<String>() + of_text(text));
+    size_of::<Question>() + texts.sum::<usize>()
+}
+
+/// The weight of a prompt: its text, and the template that is made of it.
+pub(crate) fn of_prompt(prompt: &Prompt) -> usize {
+    /// What a tag takes, most of it for its place in the text and the names in it.
+    const TAG: usize = 256;
+    let Prompt {
+        label,
+        raw,
+        code,
+        config,
+        at,
+        ..
+    } = prompt;
+    let tags = raw.matches("{{").chain(raw.matches("{%"));
+    let tags = if code.is_none() { tags.count() } else { 0 };
+    let config = config.as_ref().map_or(0, of_fields);
+    size_of::<Prompt>() + of_text(label) + of_text(raw) + TAG * tags + config + of_position(at)
+}
+
+/// What results say of a column: its prompt with what goes along with it, and its provider.
+pub(crate) fn of_column(prompt: &Prompt, provider: &Provider) -> usize {
+    let Prompt {
+        label, raw, config, ..
+    } = prompt;
+    let config = config.as_ref().map_or(0, of_fields);
+    let names: usize = provider.names().iter().map(|name| name.len()).sum();
+    label.len() + raw.len() + config + names
 }
 
 /// The weight of a tree that a test is made of, whose texts are no more than what was read.

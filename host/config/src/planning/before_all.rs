@@ -8,7 +8,7 @@
 //!
 //! A test that comes back as it went keeps where it stands, and what its origin lets it name. One
 //! that was changed or added stands at the hook; where rows of data were handed over, it may name
-//! no more than they may.
+//! no more than they may; if they came from several files, it names none.
 
 use serde_json::{Map, Value, json};
 
@@ -73,6 +73,9 @@ fn called(document: &Document<'_>, extension: &Extension, suite: Value) -> Optio
         reading.findings.error(extension.at.clone(), message);
         None
     };
+    if !reading.may_run(&extension.script) {
+        return None;
+    }
     match reading.scripts.run(&extension.script, &arguments) {
         Err(why) => fail(why),
         Ok(None | Some(Value::Null | Value::Bool(false))) => Some(suite),
@@ -146,9 +149,7 @@ fn changed(
         column: at.column,
     };
     let findings = document.reading.findings;
-    let origin = trees.iter().map(|tree| &tree.origin);
-    let origin = origin.clone().find(|origin| origin.is_data()).cloned();
-    let origin = origin.unwrap_or(Origin::Config);
+    let origin = Origin::mixed(trees.iter().map(|tree| &tree.origin));
     let made = |value: Value| {
         document.reading.files.read.count(value.to_string().len());
         let node = Node::made(value, mark);

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::model::{Findings, Origin, Position, did_you_mean};
 use crate::read::node::{Key, Kind, Node};
@@ -134,6 +134,21 @@ impl<'a> Entry<'a> {
             Kind::Text(text) => Some(&text.written),
             _ => None,
         }
+    }
+
+    /// Whether it is a credential into which a variable was filled in. It is for its plugin alone:
+    /// nothing may depend on what it says.
+    pub(crate) fn is_filled_credential(&self) -> bool {
+        matches!(&self.node.kind, Kind::Text(text) if text.is_filled_credential())
+    }
+
+    /// What tells it apart from others without a variable of the environment: as it was written, and
+    /// with its file where something was filled in. That two are the same shows in what is run.
+    pub(crate) fn as_written(&self) -> Value {
+        let mut is_filled = false;
+        self.node.each_filled(&mut |_| is_filled = true);
+        let file = is_filled.then(|| self.file.to_string_lossy());
+        json!([self.node.json_as_written(), file])
     }
 
     /// What it is, with its article.

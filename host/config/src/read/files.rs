@@ -89,8 +89,8 @@ impl Files {
     }
 
     /// The path of a file or pattern that a text may not name, if it may not. The config may
-    /// name what lies in its folder, but for files whose name begins with a dot and for folders where
-    /// keys are kept (`.env`, `.npmrc`, `.git/config`); data what lies in the data file's folder, but
+    /// name what lies in its folder, but for files and folders whose name begins with a dot (`.env`,
+    /// `.git/config`), few folders excepted ([`OPEN`]); data what lies in the data file's folder, but
     /// for everything whose name begins with a dot. Links count as what they lead to.
     ///
     /// Nothing outside the folder is looked at for this.
@@ -98,10 +98,8 @@ impl Files {
         let folder = match origin {
             Origin::Person => return None,
             Origin::Config => self.cwd.join(&self.root),
-            Origin::Data(file) => {
-                let file = self.cwd.join(&file.shown);
-                file.parent().map(Path::to_owned).unwrap_or_default()
-            }
+            // Everything lies outside what is no folder.
+            Origin::Data(file) => file.folder(&self.cwd).unwrap_or_else(|| file.real.clone()),
         };
         let path = tidy(&self.cwd.join(shown));
         match leads(&folder, &path) {
@@ -340,22 +338,9 @@ fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
-/// Folders where keys are kept, by repositories, clouds and shells; others whose names begin with a
-/// dot hold prompts as well (`.github`).
-const OF_KEYS: [&str; 12] = [
-    ".aws",
-    ".azure",
-    ".config",
-    ".docker",
-    ".gcloud",
-    ".git",
-    ".gnupg",
-    ".hg",
-    ".kube",
-    ".ssh",
-    ".svn",
-    ".terraform.d",
-];
+/// Folders whose names begin with a dot and that hold prompts and code. Others hold keys, or may:
+/// each tool has one of its own (`.aws`, `.git`, `.streamlit`).
+const OPEN: [&str; 3] = [".github", ".promptfoo", ".vscode"];
 
 /// Whether a path has a part that a text of this origin may not name.
 fn is_hidden_path(path: &Path, origin: &Origin) -> bool {
@@ -366,8 +351,9 @@ fn is_hidden_path(path: &Path, origin: &Origin) -> bool {
     match origin {
         Origin::Person => false,
         Origin::Config => {
+            let is_open = |name: &OsStr| OPEN.iter().any(|folder| name == *folder);
             path.file_name().is_some_and(is_hidden)
-                || names.any(|name| OF_KEYS.iter().any(|folder| name == *folder))
+                || names.any(|name| is_hidden(name) && !is_open(name))
         }
         Origin::Data(_) => names.any(is_hidden),
     }

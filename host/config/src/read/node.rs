@@ -62,7 +62,10 @@ pub(crate) struct Text {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Filled(String);
+struct Filled {
+    text: String,
+    is_credential: bool,
+}
 
 /// A key of a map.
 #[derive(Debug, Clone, PartialEq)]
@@ -163,14 +166,26 @@ impl Text {
     }
 
     /// Sets what it became.
-    pub(crate) fn fill(&mut self, filled: Option<String>) {
-        self.filled = filled.map(|filled| Box::new(Filled(filled)));
+    pub(crate) fn fill(&mut self, filled: Option<String>, is_credential: bool) {
+        self.filled = filled.map(|text| {
+            Box::new(Filled {
+                text,
+                is_credential,
+            })
+        });
+    }
+
+    /// Whether it is a credential into which something was filled in.
+    pub(crate) fn is_filled_credential(&self) -> bool {
+        self.filled
+            .as_ref()
+            .is_some_and(|filled| filled.is_credential)
     }
 
     /// With environment templates filled in.
     pub(crate) fn get(&self) -> &str {
         match &self.filled {
-            Some(filled) => &filled.0,
+            Some(filled) => &filled.text,
             None => &self.written,
         }
     }

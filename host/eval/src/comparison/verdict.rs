@@ -48,6 +48,13 @@ pub(crate) fn open(record: &mut CaseRecord) {
     }
 }
 
+/// Takes back that the record will be compared.
+pub(crate) fn leave_out(record: &mut CaseRecord) {
+    if let Some(grading) = &mut record.grading_result {
+        grading.before_comparison = None;
+    }
+}
+
 /// The record as it was before it was compared; `None` if it was never opened.
 pub(crate) fn reopened(mut record: CaseRecord) -> Option<CaseRecord> {
     let grading = record.grading_result.as_mut()?;

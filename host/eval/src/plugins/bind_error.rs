@@ -1,5 +1,6 @@
 //! Why a plugin can't be used as the config has it.
 
+use runner_config::on_one_line;
 use runner_config::plan::{Position, Provider};
 use runner_gateway::Masker;
 
@@ -21,7 +22,10 @@ pub enum BindError {
         yaml: String,
     },
     /// A credential has no value.
-    #[error("{at}: {provider} needs {env}, which is not set\nhelp: export {env}=…{elsewhere}")]
+    #[error(
+        "{at}: {provider} needs {env}, which is not set\nhelp: {}{elsewhere}",
+        exported(env)
+    )]
     NoSecret {
         /// Where the provider or the entry stands.
         at: String,
@@ -115,11 +119,21 @@ fn place_of(provider: &Provider, pointer: &str) -> String {
     }
 }
 
+/// What to do for a variable that is not set. What is no name is not put into a command to paste.
+fn exported(env: &str) -> String {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if env.chars().all(is_of_name) {
+        format!("export {env}=…")
+    } else {
+        "that is no name of a variable: those have letters, digits and _".to_owned()
+    }
+}
+
 /// File, line, column and key, as the config's own problems have them.
 pub(crate) fn place(at: &Position) -> String {
     if at.key.is_empty() {
         at.to_string()
     } else {
-        format!("{at}: {}", at.key)
+        format!("{at}: {}", on_one_line(&at.key))
     }
 }

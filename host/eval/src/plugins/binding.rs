@@ -457,9 +457,20 @@ fn configured_origin(
         .ok_or_else(|| BindError::Config {
             at: place(&provider.at),
             problem: format!(
-                "config.{key} must be a URL such as https://api.example.com/v1, not {address}"
+                "config.{key} must be a URL such as https://api.example.com/v1, not {}",
+                without_credentials(&address.to_string())
             ),
         })
+}
+
+/// An address without the parts of it that may be secret: what stands before a host, and the query.
+fn without_credentials(address: &str) -> String {
+    let (address, query) = address.split_once('?').unwrap_or((address, ""));
+    let mark = if query.is_empty() { "" } else { "?…" };
+    match address.rsplit_once('@') {
+        Some((_, host)) => format!("…@{host}{mark}"),
+        None => format!("{address}{mark}"),
+    }
 }
 
 pub(super) fn patterns(hosts: &[String], at: &Position) -> Result<Vec<OriginPattern>, BindError> {

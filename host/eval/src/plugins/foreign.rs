@@ -176,19 +176,22 @@ impl PluginSet {
 
 /// What components that run code of the plan need: nothing binds them.
 pub(crate) fn interpreters(plan: &Plan, set: &PluginSet) -> Vec<Need> {
-    let indices = plan
-        .languages
-        .iter()
-        .filter_map(|name| set.languages.get(name));
-    let plugins = indices.map(|index| &set.plugins[*index]);
-    let needs = plugins.filter_map(|plugin| match &plugin.trust {
+    let languages = plan.languages.iter();
+    languages
+        .filter_map(|name| interpreter(name, set))
+        .collect()
+}
+
+/// What the component needs that runs this language.
+pub(crate) fn interpreter(language: &str, set: &PluginSet) -> Option<Need> {
+    let plugin = &set.plugins[*set.languages.get(language)?];
+    match &plugin.trust {
         Trust::Foreign(Some(entry)) => {
             let granted = entry.permissions.clone();
             Some(component(plugin, Some(entry), granted, None))
         }
         Trust::Foreign(None) | Trust::Bundled => None,
-    });
-    needs.collect()
+    }
 }
 
 /// A component of somebody else's may answer with whatever its config holds, credentials too.

@@ -115,6 +115,25 @@ impl Ways {
         Noted::default().take(&[]).1
     }
 
+    /// The needs of variables in providers that may reach nobody, or that nobody asks. They are
+    /// masked like all that a provider takes, and that tells of a value whether it was guessed: only a
+    /// key can't be.
+    pub(crate) fn kept(&self, by_providers: &[EnvRead]) -> Vec<Need> {
+        let goes = |read: &EnvRead| self.each.iter().any(|way| way.takes.contains(read));
+        let kept = by_providers.iter();
+        let kept = kept.filter(|read| !is_secret_variable(&read.name) && !goes(read));
+        let need = |read: &EnvRead| {
+            Need::of(TrustRequest {
+                subject: TrustSubject::Keep {
+                    name: read.name.clone(),
+                },
+                origin: Author::Config,
+                at: read.at.clone(),
+            })
+        };
+        kept.map(need).collect()
+    }
+
     /// What has to be agreed to, as far as it is known.
     pub(crate) fn needs(&self) -> Vec<Need> {
         let mut needs = Vec::new();

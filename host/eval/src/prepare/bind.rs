@@ -3,7 +3,7 @@
 //!
 //! Everything that is wrong is collected; nothing is sent and nothing is spent here.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use runner_config::plan::{Assertion, JudgeId, MAX_SCORE, Plan, Provider, Test};
@@ -122,12 +122,15 @@ pub(super) fn bind_graders(
         }
     }
     let mut unreachable = None;
+    // What `defaultTest` says wrong is wrong in every test, and said once.
+    let mut said = HashSet::new();
     for test in plan.tests.iter() {
         for assertion in test.assertions() {
             let Some(grader) = graders.get(&assertion.kind) else {
                 continue;
             };
-            errors.extend(bad_value(assertion, grader));
+            let bad = bad_value(assertion, grader);
+            errors.extend(bad.filter(|error| said.insert(error.to_string())));
             unreachable = unreachable.or_else(|| not_granted(assertion, grader));
         }
     }

@@ -5,7 +5,7 @@
 //! command. What is asked and how is the command's business; it may take more than one round,
 //! since a name that holds the value of a variable is looked up only when that may be sent.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use runner_config::plan::Plan;
 use runner_gateway::{Lookup, Origin, SystemLookup};
@@ -31,6 +31,8 @@ pub struct Settled {
     needs: Vec<Need>,
     /// Origins that may be private addresses.
     pub(super) private: BTreeSet<Origin>,
+    /// The environment that credentials were read from.
+    pub(super) env: BTreeMap<String, String>,
 }
 
 /// A run that may not start.
@@ -52,8 +54,13 @@ impl Prepared {
         let (components, ways) = noted.take(&plan.env_reads);
         let of_texts = plan.trust_requests.iter().cloned().map(Need::of);
         let needs = of_texts.chain(interpreters(plan, plugins));
+        let kept = if *offline {
+            Vec::new()
+        } else {
+            ways.kept(&plan.provider_reads)
+        };
         Self {
-            needs: needs.chain(components).collect(),
+            needs: needs.chain(components).chain(kept).collect(),
             ways: if *offline { Ways::none() } else { ways },
             what,
             targets,
@@ -98,6 +105,7 @@ impl Prepared {
             private: self.ways.private(),
             plan: self.what.plan,
             plugins: self.what.plugins,
+            env: self.what.env,
             targets: self.targets,
         })
     }

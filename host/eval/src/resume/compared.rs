@@ -161,6 +161,10 @@ fn stands(record: Option<&CaseRecord>, outcome: Option<Outcome>, which: Which) -
     let before = grading.and_then(|grading| grading.before_comparison.as_ref());
     match (outcome, before) {
         (Some(Outcome::Passed | Outcome::Failed), Some(before)) => Stands::Compared(before.among),
+        // A question that used too much: its verdict stays.
+        (Some(Outcome::Failed), None) if record.is_some_and(|it| !it.conclusion.is_graded()) => {
+            Stands::Error
+        }
         // A row of a run that was not compared then, for example an imported one.
         (Some(Outcome::Passed | Outcome::Failed), None) => Stands::Absent,
         (Some(Outcome::Error), Some(_)) if which.runs(outcome) => Stands::Open,

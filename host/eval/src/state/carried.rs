@@ -5,6 +5,7 @@
 //! no output leaves nothing.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use runner_config::plan::{CONVERSATION, CaseId, Needs, Strand};
 use serde_json::{Map, Value, json};
@@ -43,37 +44,78 @@ impl Left {
             values,
         })
     }
+
+    /// What stays in memory.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.values.iter().map(|(_, value)| value)
+    }
+}
+
+/// What a case is given, by the name by which it reads it. Values are shared until the case makes
+/// its own of them: many may be given the same, long before they begin.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Given(Vec<(String, Shared)>);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Shared {
+    Turns(Vec<Arc<Value>>),
+    Register(Arc<Value>),
+}
+
+impl Given {
+    /// Whether it is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All values.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        let values = self.0.iter().flat_map(|(_, shared)| match shared {
+            Shared::Turns(turns) => &**turns,
+            Shared::Register(value) => std::slice::from_ref(value),
+        });
+        values.map(|value| &**value)
+    }
+
+    /// The variables of a case.
+    pub(crate) fn to_vars(&self) -> Map<String, Value> {
+        let value = |shared: &Shared| match shared {
+            Shared::Turns(turns) => turns.iter().map(|turn| (**turn).clone()).collect(),
+            Shared::Register(value) => (**value).clone(),
+        };
+        let vars = self.0.iter();
+        vars.map(|(name, shared)| (name.clone(), value(shared)))
+            .collect()
+    }
 }
 
 /// Everything that was left so far.
 #[derive(Debug, Default)]
-pub(super) struct Carried(HashMap<Strand, BTreeMap<Place, Value>>);
+pub(super) struct Carried(HashMap<Strand, BTreeMap<Place, Arc<Value>>>);
 
 impl Carried {
     /// Gives what earlier cases left to the case `id`, by the name by which it reads each.
-    pub(super) fn give(&self, id: CaseId, needs: Option<&Needs>) -> Map<String, Value> {
-        let Some(needs) = needs else {
-            return Map::new();
+    pub(super) fn give(&self, id: CaseId, needs: Option<&Needs>) -> Given {
+        let given = |needs: &Needs| {
+            let place = (!needs.alone, id);
+            let reads = needs.reads.iter();
+            reads.filter_map(|it| self.before(it, place)).collect()
         };
-        let place = (!needs.alone, id);
-        let reads = needs.reads.iter();
-        reads
-            .filter_map(|strand| self.before(strand, place))
-            .collect()
+        Given(needs.map(given).unwrap_or_default())
     }
 
     /// The name by which a case at `place` reads the strand, and what stands there.
-    fn before(&self, strand: &Strand, place: Place) -> Option<(String, Value)> {
+    fn before(&self, strand: &Strand, place: Place) -> Option<(String, Shared)> {
         let before = self.0.get(strand).map(|left| left.range(..place));
         match strand {
             Strand::Conversation { .. } => {
                 let turns = before.into_iter().flatten().map(|(_, turn)| turn.clone());
-                Some((CONVERSATION.to_owned(), turns.collect()))
+                Some((CONVERSATION.to_owned(), Shared::Turns(turns.collect())))
             }
             Strand::Turn { .. } => None,
             Strand::Register(name) | Strand::RowRegister(name) => {
                 let (_, value) = before?.next_back()?;
-                Some((name.to_string(), value.clone()))
+                Some((name.to_string(), Shared::Register(value.clone())))
             }
         }
     }
@@ -82,7 +124,8 @@ impl Carried {
     pub(super) fn keep(&mut self, id: CaseId, left: Left) {
         let place = (!left.alone, id);
         for (strand, value) in left.values {
-            self.0.entry(strand).or_default().insert(place, value);
+            let strand = self.0.entry(strand).or_default();
+            strand.insert(place, Arc::new(value));
         }
     }
 }

@@ -70,7 +70,7 @@ fn a_slot_is_refilled_as_soon_as_it_is_free() {
     let started = state.on(SECOND, Input::Next(Some(planned(id(7)))));
     let run = Command::Run {
         case: 7,
-        given: Map::new(),
+        given: Given::default(),
     };
     assert_eq!(started, [Command::Admit(id(7)), run]);
 }

@@ -5,6 +5,7 @@
 //! whole, of a status that says so, and without an error in its body. What an API calls an
 //! error inside a 200 is one that may be gone in a minute.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -17,8 +18,8 @@ use sha2::{Digest as _, Sha256};
 use crate::lane::Lane;
 use crate::memory::remembered::{Envelope, Held, Remembered, ResponseCache};
 use crate::policy::address::Reach;
-use crate::policy::masker::Masker;
-use crate::policy::secret::Scheme;
+use crate::policy::masker::{Masker, SHORTEST_MASKED};
+use crate::policy::secret::{Scheme, Secret};
 
 /// Which way of making keys `key` is. Goes up whenever the same request gets another key or
 /// another meaning, so that entries of before are no longer found.
@@ -135,17 +136,43 @@ fn states_an_error(body: &[u8]) -> bool {
 pub struct DiskCache {
     cache: Cache,
     masker: Masker,
+    /// Stands for the secrets that a config writes itself.
+    own: Option<Digest>,
     has_failed: AtomicBool,
 }
 
 impl DiskCache {
-    /// Over an open cache; `masker` knows every secret of the run.
-    pub fn new(cache: Cache, masker: Masker) -> Self {
+    /// Over an open cache; `masker` knows every secret of the run. Those that the config writes itself
+    /// are `own`: they could be any word of an answer, which would be kept without it. So what is
+    /// remembered among such secrets is there for runs that have the same.
+    pub fn new<'a>(
+        cache: Cache,
+        masker: Masker,
+        own: impl IntoIterator<Item = &'a Secret>,
+    ) -> Self {
+        let own = own.into_iter().map(Secret::reveal);
+        let own: BTreeSet<&str> = own.filter(|it| it.len() >= SHORTEST_MASKED).collect();
+        let digest = || {
+            let mut hash = Sha256::new();
+            for secret in &own {
+                hash.update((secret.len() as u64).to_le_bytes());
+                hash.update(secret);
+            }
+            Digest::new(hash.finalize().into())
+        };
         Self {
             cache,
             masker,
+            own: (!own.is_empty()).then(digest),
             has_failed: AtomicBool::new(false),
         }
+    }
+
+    /// The key among these secrets.
+    fn key(&self, key: &Digest) -> Digest {
+        let Some(own) = &self.own else { return *key };
+        let hash = Sha256::new().chain_update(own.as_bytes());
+        Digest::new(hash.chain_update(key.as_bytes()).finalize().into())
     }
 
     fn labels(&self, envelope: &Envelope, lane: &Lane) -> CacheLabels {
@@ -163,7 +190,7 @@ impl DiskCache {
 impl ResponseCache for DiskCache {
     // Some tens of microseconds: handing it to another thread would take as long.
     fn get(&self, key: &Digest) -> Option<Held> {
-        let found = self.cache.get(key, now_ms())?;
+        let found = self.cache.get(&self.key(key), now_ms())?;
         Some(Held {
             latency: Duration::from_millis(found.latency_ms),
             response: masked(
@@ -188,7 +215,7 @@ impl ResponseCache for DiskCache {
             stored_at_ms: now_ms(),
         };
         let labels = self.labels(envelope, lane);
-        if let Err(error) = self.cache.put(*key, labels, entry).await
+        if let Err(error) = self.cache.put(self.key(key), labels, entry).await
             && !self.has_failed.swap(true, Ordering::Relaxed)
         {
             let error = &error as &dyn std::error::Error;

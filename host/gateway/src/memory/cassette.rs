@@ -300,6 +300,14 @@ impl Playback {
         self.0.read(place).map(Line::interaction)
     }
 
+    /// Bytes of the longest line that answers this request.
+    fn most_bytes(&self, envelope: &Envelope) -> usize {
+        let key = anonymous_key(envelope);
+        let spools = self.0.spools.lock().unwrap_or_else(PoisonError::into_inner);
+        let slots = spools.get(&key).into_iter().flatten();
+        slots.map(|slot| slot.place.bytes).max().unwrap_or_default()
+    }
+
     /// What comes nearest to a request that is not there. The index is made by the first that
     /// is not: a replay that has everything never pays for it.
     fn nearest(&self, wanted: &Envelope) -> String {
@@ -338,6 +346,11 @@ impl Cassette for Player {
 
     fn is_recording(&self) -> bool {
         false
+    }
+
+    fn most_bytes(&self, envelope: &Envelope) -> usize {
+        let envelope = anonymous(&self.masker, envelope);
+        self.playback.most_bytes(&envelope)
     }
 
     fn find(&self, envelope: &Envelope, tag: u64) -> Found {

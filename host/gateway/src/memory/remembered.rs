@@ -126,6 +126,11 @@ pub trait Cassette: Send + Sync {
         true
     }
 
+    /// Most bytes that looking up a request takes: there has to be room for them before.
+    fn most_bytes(&self, _envelope: &Envelope) -> usize {
+        0
+    }
+
     /// Looks a request up.
     fn find(&self, envelope: &Envelope, tag: u64) -> Found;
 

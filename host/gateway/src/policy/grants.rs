@@ -152,6 +152,11 @@ impl Grants {
         &self.plugin
     }
 
+    /// What the masker takes out.
+    pub fn secrets(&self) -> Vec<Secret> {
+        hidden(self.credentials.values())
+    }
+
     /// Takes this plugin's secrets out of texts.
     pub fn masker(&self) -> &Masker {
         &self.masker

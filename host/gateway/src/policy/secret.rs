@@ -30,6 +30,11 @@ impl Secret {
         Self(value.trim().to_owned())
     }
 
+    /// Whether a text stands in it.
+    pub fn holds(&self, text: &str) -> bool {
+        self.reveal().contains(text)
+    }
+
     /// The value itself, for the wire and the masker.
     pub(crate) fn reveal(&self) -> &str {
         &self.0
@@ -53,7 +58,7 @@ impl Secret {
     }
 
     /// What stands for the value in keys of lanes, caches and recordings.
-    pub fn fingerprint(&self) -> Fingerprint {
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
         let digest = Sha256::new()
             .chain_update(b"runner credential 1\0")
             .chain_update(self.0.as_bytes())

@@ -127,7 +127,7 @@ impl Stack {
 
     /// Counts an answer that came otherwise than from the wire as one of this call: in the space
     /// that it had until now, or else as a copy.
-    async fn keep(
+    pub(super) async fn keep(
         &self,
         passage: &Passage<'_>,
         space: Option<Space>,
@@ -210,14 +210,11 @@ impl Stack {
     }
 
     /// The end that a recording has.
-    pub(super) async fn replayed(
+    pub(super) fn replayed(
         &self,
         passage: &Passage<'_>,
         interaction: Interaction,
     ) -> Result<Reply, Fault> {
-        if let Ending::Answered { response, .. } = &interaction.ending {
-            self.keep(passage, None, response.body.len()).await?;
-        }
         self.tell(passage, Event::Remembered);
         passage
             .ledger

@@ -22,6 +22,7 @@ use crate::home;
 use crate::lock;
 use crate::output::Output;
 use crate::talk::Talk;
+use crate::visible;
 
 /// A plan with the components that it runs on.
 pub(super) struct Planned {
@@ -41,7 +42,7 @@ pub(super) enum Unplanned {
 /// Something to say of a config that is no problem.
 enum Said {
     Warning(String),
-    /// What code of the config wrote to its console, safe to show.
+    /// What code of the config wrote to its console.
     Line(String),
     Note(String),
 }
@@ -245,7 +246,10 @@ impl Said {
     fn tell(&self, talk: &Talk) {
         match self {
             Self::Warning(text) => talk.warning(text),
-            Self::Line(text) => talk.line(text),
+            // Marked and on its line, lest it be taken for a question of ours.
+            Self::Line(text) => {
+                talk.line(&format!("the config's code: {}", visible::line(text)));
+            }
             Self::Note(text) => talk.note(text),
         }
     }

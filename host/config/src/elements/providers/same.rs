@@ -1,6 +1,7 @@
 //! When two configs name the same provider.
 //!
-//! It is the same if all that it is asked with is, wherever it stands and whoever wrote it.
+//! It is the same if all that it is asked with is, wherever it stands and whoever wrote it; one that
+//! takes variables of the environment, if it is written the same in one file.
 
 use super::Listed;
 use crate::model::Position;
@@ -37,8 +38,11 @@ impl Repeated for Listed {
         let prompts = self.prompts.as_ref();
         let prompts: Option<Vec<&str>> =
             prompts.map(|names| names.iter().map(|(name, _)| name.as_str()).collect());
+        // What variables hold decides nothing.
+        let [config, env] = [config, env].map(|map| self.written.is_none().then_some(map));
+        let (id, written) = (self.written.is_none().then_some(id), &self.written);
         Said::of(&(
-            id, label, config, env, asked, counted, transform, code, prompts,
+            id, written, label, config, env, asked, counted, transform, code, prompts,
         ))
     }
 

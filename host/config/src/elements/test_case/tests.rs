@@ -223,6 +223,28 @@ fn a_test_has_its_own_time_or_the_runs_or_none() {
     assert_eq!(times, [ms(5), TestTimeout::Unlimited, ms(70)]);
 }
 
+/// What the person allows holds for rows; a row can ask for less.
+#[test]
+fn a_row_makes_its_time_shorter_alone() {
+    let folder = |default: &str| {
+        Folder::new(&format!(
+            "prompts: [p]\nproviders: [echo]\n{default}tests: file://t.jsonl"
+        ))
+        .file("t.jsonl", "{\"options\":{\"timeoutMs\":0}}\n{\"options\":{\"timeoutMs\":70}}\n{\"vars\":{\"a\":1}}\n")
+    };
+    let times = |default: &str| -> Vec<Option<u128>> {
+        let of_run = Some(std::time::Duration::from_millis(50));
+        let plan = folder(default).plan();
+        let times = plan.tests.iter().map(|test| test.timeout.or(of_run));
+        times
+            .map(|time| time.map(|time| time.as_millis()))
+            .collect()
+    };
+    assert_eq!(times(""), [Some(50); 3]);
+    let default = "defaultTest: { options: { timeoutMs: 60 } }\n";
+    assert_eq!(times(default), [Some(60); 3]);
+}
+
 #[test]
 fn raw_variables_are_what_they_say() {
     let folder = Folder::new(

@@ -54,6 +54,9 @@ impl Sources<'_, '_> {
         let config = extra.config.iter();
         let arguments: Vec<(&str, Value)> =
             config.map(|config| ("config", config.clone())).collect();
+        if !reading.may_run(&script) {
+            return;
+        }
         let made = match reading.scripts.run(&script, &arguments) {
             Ok(made) => made,
             Err(reason) => {

@@ -213,3 +213,26 @@ fn files_of_variables_are_relative_to_a_file_of_tests_and_values_to_the_config()
             .file("b.txt", "text");
     assert_eq!(folder.texts(), ["outer text", "outer text"]);
 }
+
+/// What a pattern of the config matched is called so that no row can name it.
+#[test]
+fn a_row_names_files_by_their_own_path_alone() {
+    let folder = Folder::new(
+        "prompts: ['{{q}}']\nproviders: [echo]\ntests:\n  - vars: { q: 'file://private/*.txt' }\n  - file://rows/rows.jsonl",
+    )
+    .file("private/s.txt", "private")
+    .file("rows/rows.jsonl", r#"{"vars":{"q":"file://private/s.txt"}}"#);
+    let withheld = folder.withheld();
+    assert_eq!(withheld.len(), 1, "{withheld:?}");
+    assert!(
+        withheld[0].ends_with("read the file ~/private/s.txt"),
+        "{withheld:?}"
+    );
+    let path = folder.path().join("private/s.txt");
+    let rows = format!(r#"{{"vars":{{"q":"file://\n{}"}}}}"#, path.display());
+    let problems = folder.file("rows/rows.jsonl", rows).problems();
+    assert!(
+        problems[0].contains("several lines, which is no path"),
+        "{problems:?}"
+    );
+}

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::fixture::Folder;
 
+mod hidden;
 mod shown;
 
 /// A config with the tests of `name`, which holds `rows`.
@@ -261,16 +262,16 @@ fn what_a_generator_gives_is_data() {
 #[test]
 fn a_config_vouches_for_a_source_and_data_for_nothing() {
     let tests = "tests: [{ path: file://t.jsonl, trust: config }]";
-    let row = r#"{ "vars": { "q": "file://.h/idden" }, "provider": "openai:x" }"#;
+    let row = r#"{ "vars": { "q": "file://.github/idden" }, "provider": "openai:x" }"#;
     let folder = Folder::new(&format!("prompts: [p]\nproviders: [echo]\n{tests}"))
         .file("t.jsonl", row)
-        .file(".h/idden", "x");
+        .file(".github/idden", "x");
     assert_eq!(folder.requests(), [""; 0]);
     let inner = r#"[{ "path": "file://t.jsonl", "trust": "config" }]"#;
     let folder = Folder::new("prompts: [p]\nproviders: [echo]\ntests: file://t.json")
         .file("t.json", inner)
         .file("t.jsonl", row)
-        .file(".h/idden", "x");
+        .file(".github/idden", "x");
     assert_eq!(folder.requests().len(), 2);
     let folder = Folder::new(
         &format!("prompts: [p]\nproviders: [echo]\n{tests}").replace("config }", "me }"),
@@ -289,6 +290,7 @@ fn a_config_names_what_lies_in_its_folder() {
             .file("evals/.env", "KEY=x")
             .file("evals/.npmrc", "x")
             .file("evals/.aws/credentials", "x")
+            .file("evals/.streamlit/secrets.txt", "x")
             .file("out.txt", "x");
         #[cfg(unix)]
         std::os::unix::fs::symlink("../out.txt", folder.path().join("evals/link.txt"))
@@ -301,6 +303,10 @@ fn a_config_names_what_lies_in_its_folder() {
     for (file, real) in [
         ("file://../out.txt", "~/out.txt"),
         ("file://.aws/credentials", "~/evals/.aws/credentials"),
+        (
+            "file://.streamlit/secrets.txt",
+            "~/evals/.streamlit/secrets.txt",
+        ),
         ("file://link.txt", "~/out.txt"),
         ("file://.env", "~/evals/.env"),
         ("file://.npmrc", "~/evals/.npmrc"),
@@ -418,31 +424,31 @@ fn a_file_that_the_config_named_is_asked_for_when_a_row_names_it() {
     };
     let cases = [
         (
-            "{ vars: { x: 'file://.hid/x.txt' } }",
-            r#"{ "vars": { "q": "file://.hid/x.txt" } }"#,
+            "{ vars: { x: 'file://.github/x.txt' } }",
+            r#"{ "vars": { "q": "file://.github/x.txt" } }"#,
         ),
         (
-            "{ vars: { x: 'file://.s/*.txt' } }",
-            r#"{ "vars": { "q": "file://.s/a.txt" } }"#,
+            "{ vars: { x: 'file://.vscode/*.txt' } }",
+            r#"{ "vars": { "q": "file://.vscode/a.txt" } }"#,
         ),
         (
-            "{ vars: { x: 'file://.s/*.txt' } }",
-            r#"{ "vars": { "q": "file://.s/*.txt" } }"#,
+            "{ vars: { x: 'file://.vscode/*.txt' } }",
+            r#"{ "vars": { "q": "file://.vscode/*.txt" } }"#,
         ),
         (
             "{ vars: { x: 'file://g.js' } }",
             r#"{ "vars": { "q": "file://g.js" } }"#,
         ),
         (
-            "{ assert: [{ type: equals, value: 'file://.hid/x.txt' }] }",
-            r#"{ "assert": [{ "type": "equals", "value": "file://.hid/x.txt" }] }"#,
+            "{ assert: [{ type: equals, value: 'file://.github/x.txt' }] }",
+            r#"{ "assert": [{ "type": "equals", "value": "file://.github/x.txt" }] }"#,
         ),
     ];
     for (default, row) in cases {
         let folder = Folder::new(&config(default))
             .file("r/t.jsonl", row)
-            .file(".hid/x.txt", "x")
-            .file(".s/a.txt", "x")
+            .file(".github/x.txt", "x")
+            .file(".vscode/a.txt", "x")
             .file("g.js", "1");
         let requests = folder.requests();
         assert!(!requests.is_empty(), "{row}");

@@ -14,8 +14,14 @@ fn plan(prompts: &str, tests: &str) -> Plan {
 fn shown(case: &Case) -> String {
     let needs = case.needs.as_deref().cloned().unwrap_or_default();
     let strand = |strand: &Strand| match strand {
-        Strand::Conversation { column, id, repeat } => {
-            format!("{column}:{}:{repeat}", id.as_deref().unwrap_or("-"))
+        Strand::Conversation {
+            column,
+            id,
+            repeat,
+            of_data,
+        } => {
+            let whose = if *of_data { "row's " } else { "" };
+            format!("{whose}{column}:{}:{repeat}", id.as_deref().unwrap_or("-"))
         }
         Strand::Register(name) => name.to_string(),
         Strand::RowRegister(name) => format!("row's {name}"),
@@ -196,4 +202,17 @@ fn each_row_may_store_what_it_says_under_a_name_of_its_own() {
     let plan = Folder::new(config).file("t.jsonl", rows).plan();
     let last = plan.cases().last().unwrap();
     assert_eq!(shown(&last), "99999.0 <o99999,row's o99999 >row's o99999");
+}
+
+/// A row could put words into it that no model said.
+#[test]
+fn rows_of_data_hold_conversations_of_their_own() {
+    let config = "prompts: ['{{q}}{{_conversation}}']\nproviders: [echo]\n\
+                  tests: [{ vars: { q: 1 } }, file://rows.jsonl]";
+    let folder = Folder::new(config).file("rows.jsonl", r#"{"vars":{"q":2}}"#);
+    let shown: Vec<String> = folder.plan().cases().map(|case| shown(&case)).collect();
+    assert_eq!(
+        shown,
+        ["0.0 <0:-:0 >0:-:0", "1.0 <row's 0:-:0 >row's 0:-:0"]
+    );
 }

@@ -32,6 +32,9 @@ const MAX_TAGS: usize = 1 << 20;
 /// What the files take in memory that the variables of a case name.
 const MAX_FILES: usize = 32 << 20;
 
+/// What the values take in memory that earlier cases left to one: a conversation, registers.
+pub(in crate::plan) const MAX_LEFT: usize = 64 << 20;
+
 /// Why the variables of a case are not filled in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TooMuch {
@@ -53,6 +56,12 @@ pub enum TooMuch {
         /// The variable that went beyond.
         name: String,
     },
+    /// Earlier cases left too much to it.
+    #[error(
+        "what earlier cases left to it takes more than {} MiB, the most that a case may have",
+        MAX_LEFT >> 20
+    )]
+    Left,
     /// Too many of them are templates.
     #[error(
         "more than {MAX_TEMPLATES} of its variables are templates that do more than name other variables ('{name}' is the one beyond it)"

@@ -187,3 +187,31 @@ fn more_tests_than_code_can_take_are_not_handed_over() {
         "{problems:?}"
     );
 }
+
+/// Words of one file may stand in a row of another by then.
+#[test]
+fn rows_of_several_files_name_none_once_a_hook_had_them() {
+    let row = |file: &str| format!("{{\"vars\": {{ \"n\": \"file://{file}\" }} }}");
+    let folder = |files: &str| {
+        let tests = format!("tests: [{files}]");
+        let config = CONFIG.split("tests:").next().expect("a part");
+        Folder::new(&format!("{config}{tests}\n"))
+            .file("a/rows.jsonl", row("b/own.txt"))
+            .file("b/rows.jsonl", row("b/own.txt"))
+            .file("b/own.txt", "own")
+            .code("h.js", |arguments| {
+                let mut context = arguments[0].1.clone();
+                for test in context["suite"]["tests"].as_array_mut().expect("a list") {
+                    test["description"] = json!("changed");
+                }
+                Ok(Some(context))
+            })
+    };
+    assert_eq!(folder("file://b/rows.jsonl").withheld(), [""; 0]);
+    let withheld = folder("file://b/rows.jsonl, file://a/rows.jsonl").withheld();
+    assert_eq!(withheld.len(), 1, "{withheld:?}");
+    assert!(
+        withheld[0].ends_with("read the file ~/b/own.txt"),
+        "{withheld:?}"
+    );
+}

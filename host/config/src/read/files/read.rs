@@ -31,7 +31,7 @@ pub struct FilesRead {
     pub(super) looked: Arc<Looked>,
 }
 
-/// What makes tests.
+/// What makes tests and prompts.
 #[derive(Debug, Default)]
 struct Held {
     /// Files that were counted.
@@ -40,6 +40,8 @@ struct Held {
     bytes: usize,
     /// How often a source of tests was named.
     sources: usize,
+    /// What the prompts weigh.
+    prompts: usize,
 }
 
 /// How files are, or were, at one moment.
@@ -89,6 +91,13 @@ impl FilesRead {
         let mut held = self.held();
         held.sources += 1;
         held.sources
+    }
+
+    /// Counts a prompt of so much weight; what all of them weigh so far.
+    pub(crate) fn count_prompt(&self, weight: usize) -> usize {
+        let mut held = self.held();
+        held.prompts += weight;
+        held.prompts
     }
 
     /// What was counted so far.

@@ -51,7 +51,10 @@ fn a_register_holds_what_the_last_earlier_case_left_whatever_ended_first() {
         &said("first of all".into()),
     );
     let left = |test| carried.before(&strand, (true, id(test)));
-    let given = |output: &str| Some(("r".to_owned(), output.into()));
+    let given = |output: &str| {
+        let value = Shared::Register(Arc::new(output.into()));
+        Some(("r".to_owned(), value))
+    };
     assert_eq!(left(4), given("three"));
     assert_eq!(left(3), given("one"));
     assert_eq!(left(6), given("five"));
@@ -75,7 +78,8 @@ fn an_empty_output_and_an_error_leave_a_register_as_it_is() {
     failed.response = None;
     leave(&mut carried, id(5), &register(false), &failed);
     let left = carried.before(&strand, (true, id(6)));
-    assert_eq!(left, Some(("r".to_owned(), "kept".into())));
+    let kept = Shared::Register(Arc::new("kept".into()));
+    assert_eq!(left, Some(("r".to_owned(), kept)));
 }
 
 #[test]
@@ -83,6 +87,7 @@ fn a_turn_holds_prompt_input_output_and_metadata() {
     let strand = Strand::Conversation {
         column: 0,
         id: None,
+        of_data: false,
         repeat: 0,
     };
     let needs = Needs {
@@ -93,7 +98,7 @@ fn a_turn_holds_prompt_input_output_and_metadata() {
     let mut carried = Carried::default();
     assert_eq!(
         carried.before(&strand, (true, id(0))),
-        Some((CONVERSATION.to_owned(), json!([]))),
+        Some((CONVERSATION.to_owned(), Shared::Turns(Vec::new()))),
         "the first turn sees an empty conversation"
     );
     let mut chat = said("fine".into());
@@ -102,7 +107,8 @@ fn a_turn_holds_prompt_input_output_and_metadata() {
             .to_string();
     leave(&mut carried, id(1), &needs, &chat);
     leave(&mut carried, id(0), &needs, &said("hello".into()));
-    let (_, turns) = carried.before(&strand, (true, id(2))).expect("turns");
+    let vars = carried.give(id(2), Some(&needs)).to_vars();
+    let turns = &vars[CONVERSATION];
     assert_eq!(turns[0]["input"], "hello");
     assert_eq!(turns[0]["prompt"], "hello");
     assert_eq!(turns[1]["input"], "how?");

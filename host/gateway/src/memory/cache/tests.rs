@@ -54,7 +54,7 @@ fn how_far_a_host_leads_and_how_its_credential_is_sent_are_part_of_the_key() {
         (Reach::Public, Some(Scheme::Query("x-key".to_owned()))),
     ];
     let keys = ways.map(|(reach, scheme)| key(&envelope(), reach, scheme.as_ref()).to_string());
-    let different: std::collections::BTreeSet<&String> = keys.iter().collect();
+    let different: BTreeSet<&String> = keys.iter().collect();
     assert_eq!(different.len(), keys.len());
 }
 

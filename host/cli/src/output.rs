@@ -12,7 +12,7 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use anyhow::Context;
@@ -21,6 +21,7 @@ use runner_config::plan::OutputPath;
 use runner_eval::record::CaseRecord;
 use runner_eval::summary::Summary;
 use runner_files::{Readers, Replacement, try_place};
+use runner_store::Store;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -96,6 +97,8 @@ pub(crate) struct Run<'a> {
     pub(crate) config: &'a Value,
     /// Its records in index order.
     pub(crate) records: &'a dyn Records,
+    /// Says how much of a disk results leave free; `None`: nothing.
+    pub(crate) store: Option<&'a Store>,
 }
 
 /// A column in the results file.
@@ -243,7 +246,12 @@ impl Output {
         let replace = || -> anyhow::Result<()> {
             let place = Place::of(&self.path, self.format)?;
             let new = Replacement::begin(place.folder, &place.name, Readers::Usual)?;
-            let mut file = BufWriter::new(new);
+            let mut file = BufWriter::new(Sparing {
+                out: new,
+                store: run.store,
+                path: self.path(),
+                checked: 0,
+            });
             match self.format {
                 Format::Json => json::write(&mut file, run)?,
                 Format::Jsonl => jsonl::write(&mut file, run)?,
@@ -254,11 +262,48 @@ impl Output {
                 Format::Junit => junit::write(&mut file, run)?,
             }
             let replacement = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-            replacement.commit()?;
+            replacement.out.commit()?;
             Ok(())
         };
         replace().with_context(|| format!("can't write {}", self.path().display()))
     }
+}
+
+/// A file that is written as long as its disk has room: rows of a stranger's can make files of any
+/// size, and a config names them.
+struct Sparing<'a, W> {
+    out: W,
+    store: Option<&'a Store>,
+    path: &'a Path,
+    /// Bytes for which there was room when it was asked, and that are not written yet.
+    checked: usize,
+}
+
+impl<W: Write> Write for Sparing<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        const STEP: usize = 4 << 20;
+        if let Some(store) = self.store
+            && bytes.len() > self.checked
+        {
+            let more = bytes.len().max(STEP);
+            has_room(store, self.path, more)?;
+            self.checked = more;
+        }
+        let written = self.out.write(bytes)?;
+        self.checked = self.checked.saturating_sub(written);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Whether a results file may become so many bytes longer.
+fn has_room(store: &Store, path: &Path, more: usize) -> io::Result<()> {
+    store
+        .check_room(path, more as u64)
+        .map_err(io::Error::other)
 }
 
 /// A path as messages have it: on their line.

@@ -129,7 +129,15 @@ impl Database {
     /// # Errors
     /// [`StoreError::NoRoom`].
     pub(crate) fn check_room(&self, bytes: u64) -> Result<(), StoreError> {
-        self.left_free.check(&self.path, bytes)
+        self.check_room_of(&self.path, bytes)
+    }
+
+    /// The same of the disk of another file.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRoom`].
+    pub(crate) fn check_room_of(&self, file: &Path, bytes: u64) -> Result<(), StoreError> {
+        self.left_free.check(file, bytes)
     }
 
     /// Whether the disk of `file` has room for so many bytes of results that this one did not take.

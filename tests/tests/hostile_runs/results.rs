@@ -3,7 +3,7 @@
 use runner_tests::{Answer, ModelApi, Run};
 use serde_json::json;
 
-use crate::measured::{among_others, hostile, measured};
+use crate::measured::{among_others, hostile, measured, rows};
 
 #[test]
 fn what_an_answer_says_that_it_used_stays_a_number() {
@@ -171,4 +171,36 @@ fn names_of_scores_are_bounded_and_not_obeyed() {
     );
     not_obeyed(&many.finished.stdout);
     not_obeyed(&many.finished.read("o.html"));
+}
+
+/// One row of many large answers: those for which there is no room say so, and the others are
+/// compared.
+#[test]
+fn a_row_of_large_answers_is_compared_as_far_as_they_fit() {
+    let prompts: Vec<String> = (0..40).map(|n| format!("{{{{large}}}} {n}")).collect();
+    let test = json!({ "vars": { "large": "file://large.txt" } });
+    let config = json!({
+        "prompts": prompts,
+        "providers": ["echo"],
+        "defaultTest": { "assert": [
+            { "type": "not-contains", "value": "y" },
+            { "type": "max-score" },
+        ] },
+        "tests": [test],
+    });
+    let run = Run::new()
+        .config(&config.to_string())
+        .file("large.txt", "x".repeat(5 << 20))
+        .args(["eval", "-o", "out.json"]);
+    let measured = measured(run);
+    measured.finished.expect_code(100);
+    let rows = rows(&measured.finished);
+    let left_out = rows.iter().filter(|row| row["errorCode"] == "too-large");
+    let left_out = left_out.count();
+    assert!((10..40).contains(&left_out), "{left_out} of {}", rows.len());
+    let wins = rows.iter().filter(|row| row["success"] == true);
+    assert_eq!(wins.count(), 1);
+    let said = "the answers of the row take more than 512 MiB of memory";
+    assert!(measured.finished.stdout.contains(said));
+    assert!(measured.memory < 3 << 10, "{} MiB", measured.memory);
 }

@@ -37,7 +37,7 @@ const IMPORTED: &str = "import-";
 /// Characters of an id.
 const ID_CHARS: usize = 100;
 /// Columns: what no run has, and what a file can't make us hold memory for.
-const MAX_COLUMNS: u32 = 10_000;
+const MAX_COLUMNS: usize = 10_000;
 
 /// Why a file can't be imported.
 #[derive(Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub(super) fn run(arguments: &Import, setting: &Setting) -> Result<u8, Failure> 
     let refuse = |error: Unreadable| {
         let help =
             "it takes a file that `runner eval -o` or `promptfoo eval -o` wrote, .json or .jsonl";
-        Failure::usage(format!("can't import {named}: {error}")).help(help)
+        Failure::usage(format!("can't import {named}: {}", visible::line(&error.0))).help(help)
     };
     let path = setting.cwd.join(&arguments.file);
     let file = ResultsFile::open(&path).map_err(refuse)?;
@@ -117,7 +117,7 @@ fn survey(file: &ResultsFile) -> Result<Survey, Unreadable> {
     let fixed = !survey.columns.is_empty();
     file.rows(&mut |record: CaseRecord| {
         let idx = record.prompt_idx as usize;
-        if (fixed && idx >= survey.columns.len()) || record.prompt_idx >= MAX_COLUMNS {
+        if (fixed && idx >= survey.columns.len()) || idx >= MAX_COLUMNS {
             let columns = figures::counted(survey.columns.len() as u64, "column", "columns");
             let why = format!("its promptIdx is {idx}, and there are {columns}");
             return Err(Unreadable(why));
@@ -232,15 +232,17 @@ fn new_run(file: &ResultsFile, survey: &Survey, id: &str, path: &Path) -> NewRun
     }
 }
 
-/// When the run began; the file's own time if it does not say, or else now.
+/// When the run began; the file's own time if it does not say, or else now. No run began later than
+/// now: it would be the latest one for ever.
 fn began(file: &ResultsFile) -> i64 {
     let stated = file.timestamp.as_deref();
     let stated = stated.and_then(|text| text.parse::<Timestamp>().ok());
     let stated = stated.map(Timestamp::as_millisecond);
-    stated.unwrap_or_else(|| {
+    let began = stated.unwrap_or_else(|| {
         let since = file.modified.duration_since(UNIX_EPOCH).unwrap_or_default();
         since.as_millis() as i64
-    })
+    });
+    began.min(Timestamp::now().as_millisecond())
 }
 
 /// Whether a text from a file can name a run: what can be typed, and doesn't mean another.

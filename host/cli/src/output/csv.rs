@@ -1,7 +1,10 @@
 //! One line per test: variables, then per column the answer and how it was judged.
 //!
 //! The headings are those of promptfoo. Which variables and metrics exist is known only at the
-//! last record, so the records are read twice: once for the headings, once for the lines.
+//! last record, so the records are read twice: once for the headings, once for the lines. Every
+//! line has a cell for every variable, so that rows with names of their own would make a file
+//! that grows with their square: variables beyond the first [`MAX_NAMES`] share one column, and
+//! metrics beyond as many stand in `Named Scores` alone.
 //!
 //! A spreadsheet takes a cell for a formula that begins with `=` and its like, and a formula can
 //! send the others away. Answers and reasons are a model's or a server's words, and variables may
@@ -20,6 +23,12 @@ use serde_json::{Map, Value};
 use super::{ColumnRecord, RecordTexts, Run};
 use crate::findings::text_of;
 use crate::visible;
+
+/// Variables, and metrics of all columns together, that have columns of their own.
+const MAX_NAMES: usize = 1_000;
+
+/// The heading of the variables that have none.
+const OTHER_VARS: &str = "Other variables";
 
 /// Writes the lines; `raw`: every text as it is.
 ///
@@ -73,6 +82,8 @@ fn records(texts: RecordTexts<'_>) -> impl Iterator<Item = anyhow::Result<CaseRe
 struct Headings {
     description: bool,
     vars: IndexSet<String>,
+    /// Whether there are variables beside these.
+    other_vars: bool,
     /// Metrics by column of the results.
     metrics: Vec<IndexSet<String>>,
 }
@@ -83,12 +94,15 @@ impl Headings {
             metrics: vec![IndexSet::new(); run.columns.len()],
             ..Self::default()
         };
+        let mut room = MAX_NAMES;
         for record in records(run.records.open()?) {
             let record = record?;
             headings.description |= description(&record).is_some();
-            add_names(&mut headings.vars, &record.vars);
+            headings.other_vars |= !add_names(&mut headings.vars, &record.vars, MAX_NAMES);
             if let Some(metrics) = headings.metrics.get_mut(record.prompt_idx as usize) {
-                add_names(metrics, &record.named_scores);
+                let before = metrics.len();
+                add_names(metrics, &record.named_scores, before + room);
+                room -= metrics.len() - before;
             }
         }
         Ok(headings)
@@ -100,6 +114,7 @@ impl Headings {
             line.push("Description".to_owned());
         }
         line.extend(self.vars.iter().cloned());
+        line.extend(self.other_vars.then(|| OTHER_VARS.to_owned()));
         for (column, metrics) in columns.iter().zip(&self.metrics) {
             line.push(format!("[{}] {}", column.provider, column.label));
             line.extend(["Status", "Score", "Named Scores"].map(str::to_owned));
@@ -118,13 +133,27 @@ impl Headings {
         }
         let vars = first.map(|record| &record.vars);
         line.extend(self.vars.iter().map(|name| text_in(vars, name)));
+        if self.other_vars {
+            line.push(self.others(vars));
+        }
+        // Records and columns are in the same order.
+        let mut records = records.iter().peekable();
         for (idx, metrics) in self.metrics.iter().enumerate() {
-            let record = records
-                .iter()
-                .find(|record| record.prompt_idx as usize == idx);
+            let record = records.next_if(|record| record.prompt_idx as usize == idx);
             cells(&mut line, record, metrics);
         }
         line
+    }
+
+    /// The variables that have no column, as JSON.
+    fn others(&self, vars: Option<&Map<String, Value>>) -> String {
+        let others = vars.into_iter().flatten();
+        let others = others.filter(|(name, _)| !self.vars.contains(*name));
+        let others: Map<String, Value> = others.map(|(k, v)| (k.clone(), v.clone())).collect();
+        if others.is_empty() {
+            return String::new();
+        }
+        Value::Object(others).to_string()
     }
 }
 
@@ -216,8 +245,10 @@ fn text_in(map: Option<&Map<String, Value>>, name: &str) -> String {
         .unwrap_or_default()
 }
 
-fn add_names(names: &mut IndexSet<String>, map: &Map<String, Value>) {
-    names.extend(map.keys().cloned());
+/// Adds names until there are `most`; whether all found room.
+fn add_names(names: &mut IndexSet<String>, map: &Map<String, Value>, most: usize) -> bool {
+    map.keys()
+        .all(|name| names.contains(name) || names.len() < most && names.insert(name.clone()))
 }
 
 #[cfg(test)]

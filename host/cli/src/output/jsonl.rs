@@ -5,8 +5,9 @@ use std::io::{self, Write};
 
 use runner_eval::event::{Consumer, Event};
 use runner_eval::record::CaseRecord;
+use runner_store::Store;
 
-use super::{Output, Run};
+use super::{Output, Run, has_room};
 use crate::talk::Talk;
 
 /// Writes the records in index order.
@@ -24,6 +25,8 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
 /// leaves whole lines. What was there is gone once the run starts, not before.
 pub(crate) struct Stream {
     output: Output,
+    /// Says how much of a disk results leave free.
+    store: Option<Store>,
     /// `None` before the run, and after a failed write, which was told.
     file: Option<File>,
     talk: Talk,
@@ -31,9 +34,10 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// Will write to `output`.
-    pub(crate) fn new(output: Output, talk: Talk) -> Self {
+    pub(crate) fn new(output: Output, store: Option<Store>, talk: Talk) -> Self {
         Self {
             output,
+            store,
             file: None,
             talk,
         }
@@ -48,7 +52,14 @@ impl Stream {
 
     fn append(&mut self, record: &CaseRecord) {
         let Some(file) = &mut self.file else { return };
-        if let Err(error) = line(record).and_then(|line| file.write_all(&line)) {
+        let mut append = || {
+            let line = line(record)?;
+            if let Some(store) = &self.store {
+                has_room(store, self.output.path(), line.len())?;
+            }
+            file.write_all(&line)
+        };
+        if let Err(error) = append() {
             self.give_up(&error);
         }
     }

@@ -8,13 +8,14 @@
 //!
 //! A test is named by what it is (description, variables, repeat), not by its number, so that a
 //! server follows it through an edited config; equal names get a number. Suites have to state
-//! their counts first, so the records are read once for the counts and once for each column:
-//! memory is that of one record and of a hash per test.
+//! their counts first, and records come test by test. So the records are read once for the counts,
+//! and then once for as many columns as fit into [`BLOCK`]: memory is that of a block, of one
+//! record and of a hash for each of the block's cases.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::io::Write;
+use std::io::{self, Write};
 
 use runner_eval::record::{CaseRecord, Outcome};
 use serde_json::Value;
@@ -34,6 +35,9 @@ const VALUE_CHARS: usize = 40;
 const MESSAGE_CHARS: usize = 1_000;
 /// Characters of an answer or a reason below it.
 const TEXT_CHARS: usize = 20_000;
+
+/// Bytes of suites that are made in one reading of the records.
+const BLOCK: usize = 64 << 20;
 
 /// What a suite states of itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -74,12 +78,13 @@ impl Counts {
 /// # Errors
 /// When records can't be read, or bytes can't be written.
 pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
-    let mut columns = vec![Counts::default(); run.columns.len()];
+    let mut suites: Vec<Suite> = run.columns.iter().enumerate().map(Suite::new).collect();
     let mut all = Counts::default();
     for record in run.cases()? {
         let record = record?;
-        if let Some(counts) = columns.get_mut(record.prompt_idx as usize) {
-            counts.add(&record);
+        if let Some(suite) = suites.get_mut(record.prompt_idx as usize) {
+            suite.counts.add(&record);
+            suite.bytes += suite.case(&name(&record), &record, run).len();
             all.add(&record);
         }
     }
@@ -99,8 +104,11 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
         attribute(name),
         all.attributes()
     )?;
-    for (idx, (column, counts)) in run.columns.iter().zip(columns).enumerate() {
-        suite(out, run, (idx, column), counts)?;
+    let mut rest = &*suites;
+    while !rest.is_empty() {
+        let (block, more) = rest.split_at(block(rest));
+        write_block(out, run, block)?;
+        rest = more;
     }
     if missing > 0 {
         not_run(out, run, missing)?;
@@ -109,39 +117,86 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn suite(
-    out: &mut dyn Write,
-    run: &Run<'_>,
-    (idx, column): (usize, &ColumnRecord),
+/// A column.
+struct Suite {
+    idx: usize,
+    /// As XML.
+    name: String,
     counts: Counts,
-) -> anyhow::Result<()> {
-    let prompt = visible::cut(&column.label, NAME_CHARS);
-    // The number tells columns apart that have the same names.
-    let name = attribute(&format!("({idx}) {} · {prompt}", column.provider));
-    writeln!(
-        out,
-        "<testsuite id=\"{idx}\" name=\"{name}\" {} timestamp=\"{}\">",
-        counts.attributes(),
-        instant(run.started_at_ms)
-    )?;
-    let mut names = Names::default();
-    for record in run.cases()? {
-        let record = record?;
-        if record.prompt_idx as usize == idx {
-            let test = attribute(&names.of(&record));
-            let time = seconds(record.latency_ms);
-            write!(
-                out,
-                "<testcase classname=\"{name}\" name=\"{test}\" time=\"{time}\""
-            )?;
-            let body = verdict(&record, &run.summary.run_id).or_else(|| skipped(&record));
-            match body {
-                None => writeln!(out, "/>")?,
-                Some(body) => writeln!(out, ">\n{body}\n</testcase>")?,
-            }
+    /// What its cases take, but for the numbers of equal names.
+    bytes: usize,
+}
+
+impl Suite {
+    fn new((idx, column): (usize, &ColumnRecord)) -> Self {
+        let prompt = visible::cut(&column.label, NAME_CHARS);
+        Self {
+            idx,
+            // The number tells columns apart that have the same names.
+            name: attribute(&format!("({idx}) {} · {prompt}", column.provider)),
+            counts: Counts::default(),
+            bytes: 0,
         }
     }
-    writeln!(out, "</testsuite>")?;
+
+    fn begin(&self, out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
+        let (idx, name, counts) = (self.idx, &self.name, self.counts.attributes());
+        let begun = instant(run.started_at_ms);
+        writeln!(
+            out,
+            "<testsuite id=\"{idx}\" name=\"{name}\" {counts} timestamp=\"{begun}\">"
+        )
+    }
+
+    /// A case that has this name among those of the suite.
+    fn case(&self, test: &str, record: &CaseRecord, run: &Run<'_>) -> String {
+        let (suite, test) = (&self.name, attribute(test));
+        let time = seconds(record.latency_ms);
+        let head = format!("<testcase classname=\"{suite}\" name=\"{test}\" time=\"{time}\"");
+        match verdict(record, &run.summary.run_id).or_else(|| skipped(record)) {
+            None => format!("{head}/>\n"),
+            Some(body) => format!("{head}>\n{body}\n</testcase>\n"),
+        }
+    }
+}
+
+/// How many of these suites make a block, at least one.
+fn block(suites: &[Suite]) -> usize {
+    let mut bytes = 0_usize;
+    let fits = |suite: &&Suite| {
+        bytes += suite.bytes;
+        bytes <= BLOCK
+    };
+    suites.iter().take_while(fits).count().max(1)
+}
+
+fn write_block(out: &mut dyn Write, run: &Run<'_>, suites: &[Suite]) -> anyhow::Result<()> {
+    // One alone may be of any length, and its cases come in their order.
+    let is_alone = suites.len() == 1;
+    let mut names: Vec<Names> = suites.iter().map(|_| Names::default()).collect();
+    let mut bodies = vec![String::new(); suites.len()];
+    if is_alone {
+        suites[0].begin(out, run)?;
+    }
+    for record in run.cases()? {
+        let record = record?;
+        let place = (record.prompt_idx as usize).checked_sub(suites[0].idx);
+        let Some(place) = place.filter(|place| *place < suites.len()) else {
+            continue;
+        };
+        let case = suites[place].case(&names[place].of(&record), &record, run);
+        if is_alone {
+            out.write_all(case.as_bytes())?;
+        } else {
+            bodies[place].push_str(&case);
+        }
+    }
+    for (suite, body) in suites.iter().zip(bodies) {
+        if !is_alone {
+            suite.begin(out, run)?;
+        }
+        writeln!(out, "{body}</testsuite>")?;
+    }
     Ok(())
 }
 

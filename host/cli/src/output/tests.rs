@@ -118,6 +118,7 @@ fn written(name: &str, records: &dyn Records) -> anyhow::Result<String> {
         started_at_ms: 1_700_000_000_000,
         config: &config,
         records,
+        store: None,
     };
     Output::at(named(path.clone()))
         .map_err(|failure| anyhow::anyhow!(failure.render()))?
@@ -233,6 +234,7 @@ fn a_write_that_fails_leaves_the_old_file() -> anyhow::Result<()> {
         started_at_ms: 0,
         config: &Value::Null,
         records: &Broken(kept()),
+        store: None,
     };
     let output =
         Output::at(named(path.clone())).map_err(|failure| anyhow::anyhow!(failure.render()))?;
@@ -329,7 +331,7 @@ fn the_stream_has_whole_lines_as_cases_end() -> anyhow::Result<()> {
     fs::write(&path, "of an earlier run")?;
     let output =
         Output::at(named(path.clone())).map_err(|failure| anyhow::anyhow!(failure.render()))?;
-    let mut stream = Stream::new(output, Talk::new(false));
+    let mut stream = Stream::new(output, None, Talk::new(false));
     assert_eq!(fs::read_to_string(&path)?, "of an earlier run");
     stream.on_event(&Event::RunStarted(Arc::new(RunHead {
         run_id: "run-1".to_owned(),

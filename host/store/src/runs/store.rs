@@ -77,6 +77,14 @@ impl Store {
         Self { database }
     }
 
+    /// Whether the disk of `file` has room for so many bytes of results, as the database's has to.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRoom`].
+    pub fn check_room(&self, file: &Path, bytes: u64) -> Result<(), StoreError> {
+        self.database.check_room_of(file, bytes)
+    }
+
     /// Whether the disk of `file` has room for so many bytes of results that the database did not
     /// take: half of what its runs leave free is there for them.
     ///
@@ -213,7 +221,11 @@ impl Store {
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.
-    pub fn rows_that_ended(&self, id: &str, outcomes: &[Outcome]) -> Result<Rows, StoreError> {
+    pub(crate) fn rows_that_ended(
+        &self,
+        id: &str,
+        outcomes: &[Outcome],
+    ) -> Result<Rows, StoreError> {
         let connection = self.database.connect(Purpose::Read)?;
         let key = self.key(&connection, id)?;
         Ok(Rows::new(connection, self.path().to_owned(), key, outcomes))

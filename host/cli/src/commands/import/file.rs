@@ -19,12 +19,16 @@ use serde::de::{
 };
 use serde_json::Value;
 
-use super::{Unreadable, row};
+use super::{MAX_COLUMNS, Unreadable, row};
 use crate::output::ColumnRecord;
 
 /// Bytes of one row, and of everything before and behind the rows: the most that a row of this
 /// program has.
 const MAX_PART: u64 = 64 << 20;
+
+/// Values of a part, as far as commas and brackets tell: some take 400 bytes of memory for two of the
+/// file.
+const MAX_VALUES: u64 = 1_000_000;
 
 /// What kind of file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,13 +123,14 @@ impl ResultsFile {
         let said = |value: Value| value.as_str().map(str::to_owned);
         found.id = said(head.eval_id);
         found.timestamp = said(head.timestamp);
-        found.columns = head
-            .prompts
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(column)
-            .collect();
+        let columns = head.prompts.as_array().map(Vec::as_slice);
+        let columns = columns.unwrap_or_default();
+        if columns.len() > MAX_COLUMNS {
+            let count = columns.len();
+            let why = format!("it has {count} columns, and at most {MAX_COLUMNS} are read");
+            return Err(Unreadable(why));
+        }
+        found.columns = columns.iter().map(column).collect();
         found.not_run = stats["notRun"].as_u64().unwrap_or(0);
         found.stats = stats;
         if head.config.is_object() {
@@ -162,7 +167,7 @@ impl ResultsFile {
                     let at =
                         |why: &dyn fmt::Display| Unreadable(format!("line {}: {why}", idx + 1));
                     let line = line.map_err(|error| at(&error))?;
-                    room.set(MAX_PART);
+                    room.set(WHOLE);
                     if !line.trim().is_empty() {
                         let value = serde_json::from_str(&line).map_err(|error| at(&error))?;
                         take(value)?;
@@ -174,8 +179,43 @@ impl ResultsFile {
     }
 }
 
-/// How many bytes may still be read before the end of a part.
-type Room = Rc<Cell<u64>>;
+/// How much may still be read before the end of a part.
+type Room = Rc<Cell<Left>>;
+
+#[derive(Debug, Clone, Copy)]
+struct Left {
+    bytes: u64,
+    values: u64,
+}
+
+const WHOLE: Left = Left {
+    bytes: MAX_PART,
+    values: MAX_VALUES,
+};
+
+impl Left {
+    /// What is left after this, if anything.
+    fn after(self, read: &[u8]) -> io::Result<Self> {
+        let values = read.iter().filter(|byte| b",[{".contains(byte)).count();
+        let less = |left: u64, taken: usize, what: &dyn fmt::Display| {
+            let too_much = || io::Error::other(format!("a part of it {what}"));
+            left.checked_sub(taken as u64).ok_or_else(too_much)
+        };
+        let max = MAX_PART >> 20;
+        Ok(Self {
+            bytes: less(
+                self.bytes,
+                read.len(),
+                &format_args!("is larger than {max} MiB"),
+            )?,
+            values: less(
+                self.values,
+                values,
+                &format_args!("has more than {MAX_VALUES} values"),
+            )?,
+        })
+    }
+}
 
 /// A file that ends with an error where a part of it is too large.
 #[derive(Debug)]
@@ -187,11 +227,7 @@ struct Parts {
 impl Read for Parts {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(into)?;
-        let left = self.room.get().checked_sub(read as u64);
-        self.room.set(left.ok_or_else(|| {
-            let max = MAX_PART >> 20;
-            io::Error::other(format!("a part of it is larger than {max} MiB"))
-        })?);
+        self.room.set(self.room.get().after(&into[..read])?);
         Ok(read)
     }
 }
@@ -199,7 +235,7 @@ impl Read for Parts {
 fn open(path: &Path) -> Result<(BufReader<Parts>, Room), Unreadable> {
     let file = File::open(path);
     let file = file.map_err(|error| Unreadable(format!("it can't be read: {error}")))?;
-    let room = Room::new(Cell::new(MAX_PART));
+    let room = Room::new(Cell::new(WHOLE));
     let parts = Parts {
         file,
         room: room.clone(),
@@ -316,7 +352,7 @@ impl<'de> Visitor<'de> for Place<'_, '_> {
             return Err(A::Error::custom("a list where a map should be"));
         }
         loop {
-            self.room.set(MAX_PART);
+            self.room.set(WHOLE);
             let more = match self.wanted {
                 Wanted::Head(_) => rows.next_element::<IgnoredAny>()?.map(|_| ()),
                 Wanted::Rows(see) => {
@@ -430,5 +466,23 @@ mod tests {
                 "{error}"
             );
         }
+    }
+
+    #[test]
+    fn values_of_a_row_have_a_bound() {
+        let components = "0,".repeat(1 << 20) + "0";
+        let row = format!(r#"{{"gradingResult":{{"componentResults":[{components}]}}}}"#);
+        let (_keep, path) = file("a.jsonl", &row);
+        let error = rows(&path).expect_err("too many");
+        assert_eq!(error.0, "line 1: a part of it has more than 1000000 values");
+    }
+
+    #[test]
+    fn columns_have_a_bound() {
+        let columns = "{},".repeat(MAX_COLUMNS) + "{}";
+        let text = format!(r#"{{"results":{{"version":3,"prompts":[{columns}],"results":[]}}}}"#);
+        let (_keep, path) = file("o.json", &text);
+        let error = ResultsFile::open(&path).expect_err("too many");
+        assert_eq!(error.0, "it has 10001 columns, and at most 10000 are read");
     }
 }

@@ -12,6 +12,7 @@ pub(super) fn put(output: &Output) -> anyhow::Result<()> {
         started_at_ms: 1_700_000_000_000,
         config: &json!({ "description": "greetings" }),
         records: &kept,
+        store: None,
     })
 }
 

@@ -145,6 +145,7 @@ fn a_page_that_can_not_hold_all_says_so() -> anyhow::Result<()> {
         started_at_ms: 0,
         config: &Value::Null,
         records: &records,
+        store: None,
     };
     let mut page = Vec::new();
     html::write(&mut page, &run)?;

@@ -1,13 +1,15 @@
 //! The rules of the house that no compiler checks: who may depend on whom, how large a file
-//! may grow, what nothing may be called, and that no modules use each other in a circle.
+//! may grow, what nothing may be called, that no modules use each other in a circle, and that nothing
+//! is public which nobody outside uses.
 //!
 //! They are checked here rather than by a tool to install, because each is a few lines over
 //! `cargo metadata` or over the text of the files, and because the tables are then read in
-//! one place: `who.rs` for dependencies, `form.rs` for files, `circles.rs` for modules. Every finding is reported,
-//! with where it is and what to do; an exception is a line in a table with its reason.
+//! one place: `who.rs` for dependencies, `form.rs` for files, `circles.rs` for modules,
+//! `unused.rs` for what is public. Every finding is reported, with where it is and what to do; an exception is a line in a table with its reason.
 
 mod circles;
 mod form;
+mod unused;
 mod who;
 
 use std::fs;
@@ -43,6 +45,7 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     let files = files.collect::<Result<Vec<File>, Failure>>()?;
     findings.extend(files.iter().flat_map(form::broken));
     findings.extend(circles::broken(&files));
+    findings.extend(unused::broken(&files));
     if findings.is_empty() {
         return Ok(());
     }

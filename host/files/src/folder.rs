@@ -48,7 +48,7 @@ impl Folder {
     ///
     /// # Errors
     /// When the process has too many files open.
-    pub fn try_clone(&self) -> io::Result<Self> {
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
         way::duplicate(&self.0).map(Self)
     }
 

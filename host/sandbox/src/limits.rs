@@ -14,7 +14,7 @@ pub const MAX_FILE_BYTES: u64 = 64 << 20;
 /// Longest compilation that a run waits for. A CPython guest takes 12 s of CPU, and a machine that
 /// is busy with other things may need ten times that; past this the file is not a plugin but a
 /// workload.
-pub const COMPILE_TIMEOUT: Duration = Duration::from_mins(2);
+pub(crate) const COMPILE_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// Linear memory per instance by default, summed over its memories. CPython lives in 6 MiB,
 /// so this is room for data, not for engines.
@@ -22,52 +22,52 @@ pub const DEFAULT_MEMORY_BYTES: u64 = 128 << 20;
 
 /// Linear memory of an instance that the host is not asked for. Toolchains begin with one to two
 /// MiB, most of which an ordinary call never touches.
-pub const UNASKED_MEMORY_BYTES: u64 = 2 << 20;
+pub(crate) const UNASKED_MEMORY_BYTES: u64 = 2 << 20;
 
 /// Most that a grant can raise [`DEFAULT_MEMORY_BYTES`] to. The pool reserves address space
 /// for this much in each slot.
-pub const MAX_MEMORY_BYTES: u64 = 1 << 30;
+pub(crate) const MAX_MEMORY_BYTES: u64 = 1 << 30;
 
 /// Table elements per table. CPython has about 12,000 functions in its table; a table costs
 /// 8 bytes an element once touched.
-pub const MAX_TABLE_ELEMENTS: usize = 100_000;
+pub(crate) const MAX_TABLE_ELEMENTS: usize = 100_000;
 
 /// Places of the pool that one instance of a plugin may take. Each has room for one memory, for
 /// [`CORE_INSTANCES_PER_PLACE`] and [`TABLES_PER_PLACE`]; the smallest pool has this many, so that
 /// every plugin that loads finds room, and none takes what others count on.
-pub const MAX_PLACES: u32 = 4;
+pub(crate) const MAX_PLACES: u32 = 4;
 
 /// Core instances that one place in the pool has room for: main module, the adapters of a
 /// toolchain, and shims.
-pub const CORE_INSTANCES_PER_PLACE: u32 = 16;
+pub(crate) const CORE_INSTANCES_PER_PLACE: u32 = 16;
 
 /// Tables that one place in the pool has room for.
-pub const TABLES_PER_PLACE: u32 = 4;
+pub(crate) const TABLES_PER_PLACE: u32 = 4;
 
 /// Core instances of one plugin: CPython has 38, one for each of its libraries.
-pub const MAX_CORE_INSTANCES: u32 = MAX_PLACES * CORE_INSTANCES_PER_PLACE;
+pub(crate) const MAX_CORE_INSTANCES: u32 = MAX_PLACES * CORE_INSTANCES_PER_PLACE;
 
 /// Functions of one plugin. Compiling takes some 4 KiB for each, however short it is, and CPython has
 /// 13,500.
-pub const MAX_FUNCTIONS: u32 = 100_000;
+pub(crate) const MAX_FUNCTIONS: u32 = 100_000;
 
 /// Memories of one plugin. Toolchains make one.
-pub const MAX_MEMORIES: u32 = MAX_PLACES;
+pub(crate) const MAX_MEMORIES: u32 = MAX_PLACES;
 
 /// Tables of one plugin. Toolchains make two or three.
-pub const MAX_TABLES: u32 = MAX_PLACES * TABLES_PER_PLACE;
+pub(crate) const MAX_TABLES: u32 = MAX_PLACES * TABLES_PER_PLACE;
 
 /// Components that are instantiated inside one plugin: toolchains make one for each interface.
 /// Compiling copies each in place.
-pub const MAX_COMPONENT_INSTANCES: u32 = 256;
+pub(crate) const MAX_COMPONENT_INSTANCES: u32 = 256;
 
 /// Stack that WebAssembly may use. JavaScript engines check their own depth against 512 KiB
 /// to 1 MiB and throw; with less than this below them they would trap instead.
-pub const WASM_STACK_BYTES: usize = 2 << 20;
+pub(crate) const WASM_STACK_BYTES: usize = 2 << 20;
 
 /// Stack left to host functions on the same fibre, above [`WASM_STACK_BYTES`]. Address space
 /// only; touched pages count.
-pub const HOST_STACK_BYTES: usize = 2 << 20;
+pub(crate) const HOST_STACK_BYTES: usize = 2 << 20;
 
 /// Bytes that cross from guest to host in one call or one return. A grade is a kilobyte; 16
 /// MiB is a large image in base64.
@@ -75,7 +75,7 @@ pub const MAX_CROSSING_BYTES: usize = 16 << 20;
 
 /// Largest HTTP response body handed to a guest. Twice a crossing, since answers with embedded
 /// media are larger than questions, and a guest must still fit it into its memory.
-pub const MAX_RESPONSE_BYTES: usize = 32 << 20;
+pub(crate) const MAX_RESPONSE_BYTES: usize = 32 << 20;
 
 /// CPU budget of an assertion in fuel, about one unit an instruction: 1 to 3 s of real time.
 /// Fuel is the same on every machine, so a grade does not depend on how busy this one is.
@@ -91,39 +91,39 @@ pub const PROVIDER_GUEST_TIME: Duration = Duration::from_secs(2);
 
 /// Fuel of `describe` and `check-config`: about 100 ms. In fuel rather than in time, so that
 /// a plugin does not fail to load because the machine is busy.
-pub const DESCRIBE_FUEL: u64 = 300_000_000;
+pub(crate) const DESCRIBE_FUEL: u64 = 300_000_000;
 
 /// Memory that `describe` may add to what the component starts with.
-pub const DESCRIBE_MEMORY_BYTES: u64 = 16 << 20;
+pub(crate) const DESCRIBE_MEMORY_BYTES: u64 = 16 << 20;
 
 /// Wall time of `describe`, for a guest that sleeps instead of working.
-pub const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Text of one JSON Schema. The largest of ours has 10 KiB; a schema that was made from types by a
 /// tool may have several times that.
-pub const MAX_SCHEMA_BYTES: usize = 64 << 10;
+pub(crate) const MAX_SCHEMA_BYTES: usize = 64 << 10;
 
 /// Text of all schemas of a plugin.
-pub const MAX_SCHEMAS_BYTES: usize = 512 << 10;
+pub(crate) const MAX_SCHEMAS_BYTES: usize = 512 << 10;
 
 /// JSON values in a schema. Each becomes about a kilobyte of compiled checks.
-pub const MAX_SCHEMA_VALUES: usize = 8_192;
+pub(crate) const MAX_SCHEMA_VALUES: usize = 8_192;
 
 /// References in a schema.
-pub const MAX_SCHEMA_REFS: usize = 512;
+pub(crate) const MAX_SCHEMA_REFS: usize = 512;
 
 /// Patterns in a schema.
-pub const MAX_SCHEMA_PATTERNS: usize = 64;
+pub(crate) const MAX_SCHEMA_PATTERNS: usize = 64;
 
 /// Text of one pattern in a schema.
-pub const MAX_PATTERN_BYTES: usize = 1_024;
+pub(crate) const MAX_PATTERN_BYTES: usize = 1_024;
 
 /// What one pattern may compile to, and what it may remember while it runs.
-pub const MAX_PATTERN_PROGRAM_BYTES: usize = 256 << 10;
+pub(crate) const MAX_PATTERN_PROGRAM_BYTES: usize = 256 << 10;
 
 /// Steps of holding one value against one schema: a list of 100,000 texts fits, and no value takes
 /// more than about a second.
-pub const MAX_SCHEMA_STEPS: u64 = 1_000_000;
+pub(crate) const MAX_SCHEMA_STEPS: u64 = 1_000_000;
 
 /// HTTP requests in one call. Polling an asynchronous API every second for a minute fits.
 pub const MAX_HTTP_CALLS: u32 = 64;
@@ -144,7 +144,7 @@ pub const MAX_LOG_BYTES: usize = 256 << 10;
 pub const MAX_LOG_FIELDS: usize = 32;
 
 /// Lines of standard error or error log that are kept for the message about a crash.
-pub const LAST_LINES: usize = 3;
+pub(crate) const LAST_LINES: usize = 3;
 
 /// Crashes in a row after which a plugin is not called again in this run.
 pub const MAX_CRASHES_IN_A_ROW: u32 = 10;
@@ -152,25 +152,25 @@ pub const MAX_CRASHES_IN_A_ROW: u32 = 10;
 /// Most instances alive at once, all plugins together. Each costs six memory mappings of the
 /// 65,530 that Linux gives a process by default (`vm.max_map_count`), and the program needs
 /// some for itself.
-pub const MAX_INSTANCES: u32 = 4_000;
+pub(crate) const MAX_INSTANCES: u32 = 4_000;
 
 /// Open handles of one instance: streams and pollables of virtual WASI.
-pub const MAX_HANDLES: usize = 1_024;
+pub(crate) const MAX_HANDLES: usize = 1_024;
 
 /// Random bytes in one request of virtual WASI. `getentropy` asks for 256.
-pub const MAX_RANDOM_BYTES: u64 = 1 << 20;
+pub(crate) const MAX_RANDOM_BYTES: u64 = 1 << 20;
 
 /// Bytes of a guest's answer that a message quotes.
-pub const EXCERPT_BYTES: usize = 80;
+pub(crate) const EXCERPT_BYTES: usize = 80;
 
 /// How often the epoch advances. A spinning guest gives its thread back this often, and a
 /// dropped one is gone within it; 200 wake-ups a second cost nothing that shows.
-pub const EPOCH_TICK: Duration = Duration::from_millis(5);
+pub(crate) const EPOCH_TICK: Duration = Duration::from_millis(5);
 
 /// What one call may use. The user's `limits:` of a plugin override the defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallLimits {
-    /// Linear memory in bytes, at most [`MAX_MEMORY_BYTES`].
+    /// Linear memory in bytes, at most `MAX_MEMORY_BYTES`.
     pub memory: u64,
     /// Fuel, about one unit an instruction; `None`: not limited.
     pub fuel: Option<u64>,

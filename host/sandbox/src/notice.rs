@@ -92,7 +92,7 @@ impl Code {
     ];
 
     /// Whether the instance died of it, as opposed to answering nonsense or not being called.
-    pub const fn is_crash(self) -> bool {
+    pub(crate) const fn is_crash(self) -> bool {
         matches!(
             self,
             Self::C101

@@ -34,7 +34,7 @@ pub struct Options {
     /// Where compiled components are kept, closed to other users. `None`: compile each time.
     pub cache_dir: Option<PathBuf>,
     /// Calls at once: what `-j` and the assertion limit need. A quarter more is added for nested
-    /// calls; at most [`crate::limits::MAX_INSTANCES`] in all.
+    /// calls; at most `limits::MAX_INSTANCES` in all.
     pub instances: u32,
     /// Longest compilation that is waited for.
     pub compile_timeout: Duration,
@@ -207,7 +207,7 @@ impl Sandbox {
     }
 
     /// As [`Self::load`], for a plugin whose instances may have `memory` bytes, at most
-    /// [`MAX_MEMORY_BYTES`].
+    /// `MAX_MEMORY_BYTES`.
     ///
     /// # Errors
     /// [`LoadError`] with the code of the step at which it stopped.

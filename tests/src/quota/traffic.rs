@@ -64,6 +64,22 @@ impl Traffic {
             .saturating_sub(first.unwrap_or_default())
     }
 
+    /// Requests that were accepted and refused in each window of this length, from the one with the
+    /// first arrival on; a window begins at `begin`.
+    pub fn in_windows(&self, begin: Duration, length: Duration) -> Vec<(usize, usize)> {
+        let length = length.as_nanos();
+        // One window's length more, so that what lies before `begin` has a number as well.
+        let number = |at: Duration| (at.as_nanos() + length - begin.as_nanos() % length) / length;
+        let mut windows: Vec<(usize, usize)> = Vec::new();
+        for call in &self.calls {
+            let index = (number(call.at) - number(self.calls[0].at)) as usize;
+            windows.resize(windows.len().max(index + 1), (0, 0));
+            windows[index].0 += usize::from(call.accepted);
+            windows[index].1 += usize::from(!call.accepted);
+        }
+        windows
+    }
+
     /// The most arrivals in any stretch of this length, its end not included: what a sliding
     /// log would have counted.
     pub fn most_within(&self, length: Duration) -> usize {

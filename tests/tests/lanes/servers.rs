@@ -1,5 +1,6 @@
 //! One server each, default settings: the user tunes nothing.
 
+use std::iter;
 use std::time::Duration;
 
 use runner_tests::{Limit, Phase, Quota, QuotaServer, Says, Traffic};
@@ -41,21 +42,46 @@ fn hardly_refused(traffic: &Traffic) {
     );
 }
 
+/// Runs 300 cases against a server of 50 calls in half a second that states where it stands.
+///
+/// No window was overrun but by what came late: a call that a busy machine carries over the edge of
+/// its window takes a place of the next, and then one of that window's own calls is refused. So what
+/// a window refuses, but for one call in a hundred, the one before it has left unused.
+#[track_caller]
+fn overruns_no_window(phase: Phase) {
+    let (calls, per) = (50, ms(500));
+    let limit = Limit::Window {
+        calls: 50,
+        per,
+        phase,
+    };
+    let traffic = all_pass(Quota::of(limit).saying(Says::OpenAi).after(ms(20)), 300);
+    let begin = match phase {
+        Phase::FirstRequest => traffic.first_arrival().expect("calls arrived"),
+        Phase::SinceStart(begin) => begin,
+    };
+    let windows = traffic.in_windows(begin, per);
+    // The first window has none before it.
+    let before = iter::once(calls).chain(windows.iter().map(|(accepted, _)| *accepted));
+    let overrun = before.zip(&windows).map(|(accepted, (_, refused))| {
+        let unused = calls - accepted;
+        refused.saturating_sub(unused)
+    });
+    let overrun: usize = overrun.sum();
+    assert!(
+        overrun * 100 <= traffic.arrivals(),
+        "{overrun} calls too many; accepted and refused: {windows:?}"
+    );
+}
+
 #[test]
 fn a_fixed_window_that_is_declared_is_used_without_being_overrun() {
-    let quota = Quota::of(window(50, ms(500))).saying(Says::OpenAi);
-    hardly_refused(&all_pass(quota.after(ms(20)), 300));
+    overruns_no_window(Phase::FirstRequest);
 }
 
 #[test]
 fn a_fixed_window_by_the_servers_own_clock_is_no_different() {
-    let limit = Limit::Window {
-        calls: 50,
-        per: ms(500),
-        phase: Phase::SinceStart(ms(123)),
-    };
-    let quota = Quota::of(limit).saying(Says::OpenAi).after(ms(20));
-    hardly_refused(&all_pass(quota, 300));
+    overruns_no_window(Phase::SinceStart(ms(123)));
 }
 
 #[test]

@@ -146,6 +146,48 @@ fn an_answer_without_rivals_is_an_error_and_a_retry_mends_the_row() {
 }
 
 #[test]
+fn rows_that_a_retry_does_not_come_to_stay_as_they_are() {
+    let api = ModelApi::start();
+    let gate = Gate::closed();
+    let behind = gate.clone();
+    let broken = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let still = broken.clone();
+    api.rule(move |seen| {
+        (seen.json["model"] == "b").then(|| {
+            if still.load(std::sync::atomic::Ordering::SeqCst) {
+                Answer::error(400, "bad", "no")
+            } else {
+                Answer::text("Say it").behind(&behind)
+            }
+        })
+    });
+    let config = HIGHEST.replace(", 'Tell {{word}}'", "");
+    let first = run(&api, &config)
+        .args(["eval", "--no-cache", "-j", "1"])
+        .finish();
+    first.expect_code(100);
+    let failed = [json!(["failed", 0.75]), json!(["error", 0.0])];
+    assert_eq!(rows(&first), [failed.clone(), failed.clone()].concat());
+    broken.store(false, std::sync::atomic::Ordering::SeqCst);
+    let running = first.again().args(["retry", "-j", "1"]).start();
+    api.wait_until(|view| view.in_flight == 1);
+    running.interrupt();
+    running.wait_for_stderr("Ctrl-C");
+    running.interrupt();
+    let interrupted = running.finish();
+    interrupted.expect_code(130);
+    // The first row was taken up again; nobody came to the second.
+    let open = [json!(["cancelled", 0.0]), json!(["error", 0.0])];
+    assert_eq!(rows(&interrupted), [open, failed].concat());
+    gate.open();
+    let retried = interrupted.again().args(["retry"]).finish();
+    retried.expect_code(100);
+    let compared = [json!(["failed", 0.75]), json!(["failed", 0.0])];
+    assert_eq!(rows(&retried), [compared.clone(), compared].concat());
+    assert_eq!(asked(&api, "a"), 2, "its answers were there already");
+}
+
+#[test]
 fn an_interrupted_row_keeps_its_answers_and_is_compared_when_the_run_goes_on() {
     let api = ModelApi::start();
     judging(&api, "1");

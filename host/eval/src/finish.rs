@@ -39,7 +39,7 @@ pub(crate) struct Finished {
 #[derive(Debug, Clone)]
 pub(crate) struct Held {
     pub(crate) record: Arc<CaseRecord>,
-    pub(crate) identity: Digest,
+    pub(crate) identity: Option<Digest>,
 }
 
 /// Answers of a row that are compared, by column.
@@ -59,10 +59,10 @@ pub(crate) struct CaseEnd {
 }
 
 impl Finished {
-    fn new(context: &RunContext, record: CaseRecord, identity: Digest) -> Self {
+    fn new(context: &RunContext, record: CaseRecord, identity: Option<Digest>) -> Self {
         let (record, json) = masked(record, &context.masker);
         Self {
-            row: record.to_row(Some(identity), json),
+            row: record.to_row(identity, json),
             record: Arc::new(record),
         }
     }
@@ -112,19 +112,24 @@ pub(crate) fn conclude(
         let wall = sent.unwrap_or(begun).elapsed();
         question::settle(&mut record, question, wall);
     }
-    let identity;
-    (identity, record.repeat_group) = context.identities.with_group(case);
+    let (identity, group) = context.identities.with_group(case);
+    record.repeat_group = group;
     let is_left = left(case, &record).is_none_or(|left| context.memory.carry(left.values()));
     if !is_left {
         record.conclusion = Conclusion::failure(FailureCode::TooLarge, nothing_left());
     }
-    let end = ended(context, case, record, identity);
+    let end = ended(context, case, record, Some(identity));
     let left = end.left.filter(|_| is_left);
     CaseEnd { left, ..end }
 }
 
 /// The end of a case, which may be compared with others.
-fn ended(context: &RunContext, case: &Case, mut record: CaseRecord, identity: Digest) -> CaseEnd {
+fn ended(
+    context: &RunContext,
+    case: &Case,
+    mut record: CaseRecord,
+    identity: Option<Digest>,
+) -> CaseEnd {
     // A question that used too much has its verdict, which no comparison changes.
     let is_graded = |record: &CaseRecord| record.conclusion.is_graded();
     if case.test.comparisons.is_empty() || !is_graded(&record) {
@@ -155,7 +160,12 @@ fn ended(context: &RunContext, case: &Case, mut record: CaseRecord, identity: Di
 }
 
 /// The end of a case that is compared with no others.
-fn done(context: &RunContext, case: &Case, record: CaseRecord, identity: Digest) -> CaseEnd {
+fn done(
+    context: &RunContext,
+    case: &Case,
+    record: CaseRecord,
+    identity: Option<Digest>,
+) -> CaseEnd {
     let how = match record.conclusion.outcome() {
         Outcome::Passed | Outcome::Failed | Outcome::Error => Ended::Done,
         Outcome::BudgetExceeded | Outcome::Cancelled => Ended::Open,

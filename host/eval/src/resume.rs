@@ -8,6 +8,7 @@
 
 use std::collections::HashSet;
 use std::iter::Peekable;
+use std::path::Path;
 
 use runner_config::plan::{Case, CaseId, Cases as PlanCases, Plan};
 use runner_store::{
@@ -21,6 +22,7 @@ use crate::beginning::{Again, Resumption, Which};
 use crate::error::RunError;
 use crate::identity::Identities;
 use crate::record::CaseRecord;
+use crate::state::Left;
 use compared::Compared;
 pub(crate) use compared::Member;
 pub(crate) use tied::Tied;
@@ -92,12 +94,12 @@ fn became(again: &Again, placement: &Placement, tied: &Tied) -> Resumption {
 }
 
 impl Resumed {
-    /// The cases whose answers are to be compared anew with others; from now on they are neither
-    /// kept nor run.
-    pub(crate) fn compared(&mut self, plan: &Plan) -> Result<Vec<Member>, RunError> {
+    /// Finds the cases whose answers are to be compared anew with others; from now on they are
+    /// neither kept nor run. Gives what they leave to later cases.
+    pub(crate) fn compared(&mut self, plan: &Plan) -> Result<Vec<(CaseId, Left)>, RunError> {
         let rows = self.store.rows(&self.resumption.run_id)?;
         self.compared = Compared::new(plan, rows, self.resumption.which, &self.tied.again)?;
-        Ok(std::mem::take(&mut self.compared.members))
+        Ok(std::mem::take(&mut self.compared.left))
     }
 
     /// The rows that stay as they are, in the order of the plan, each with its record. A record
@@ -118,13 +120,13 @@ impl Resumed {
             };
             row.as_ref().map_or(true, stays)
         };
-        Ok(rows.filter(stays).map(|row| put_right(row?)))
+        Ok(rows.filter(stays).map(|row| Ok(put_right(row?)?)))
     }
 
     /// The cases that are run, in the order of a sequential run.
     pub(crate) fn rest(self, plan: &Plan) -> Result<Rest<'_>, StoreError> {
-        let run_id = &self.resumption.run_id;
-        let stored = || Ok(Some(self.store.cases(run_id)?.peekable()));
+        let run_id = self.resumption.run_id;
+        let stored = || Ok(Some(self.store.cases(&run_id)?.peekable()));
         Ok(Rest {
             passes: [
                 (plan.cases_alone(), stored()?),
@@ -133,11 +135,12 @@ impl Resumed {
             which: self.resumption.which,
             again: self.tied.again,
             compared: self.compared,
+            kept_in: Some((self.store, run_id)),
         })
     }
 }
 
-fn put_right(mut row: Row) -> Result<(Row, CaseRecord, bool), RunError> {
+fn put_right(mut row: Row) -> Result<(Row, CaseRecord, bool), serde_json::Error> {
     let mut record: CaseRecord = serde_json::from_str(&row.record_json)?;
     let place = (row.test_idx, row.prompt_idx);
     let moved = (record.test_idx, record.prompt_idx) != place;
@@ -158,6 +161,8 @@ pub(crate) struct Rest<'a> {
     /// Run whatever their rows say.
     again: HashSet<CaseId>,
     compared: Compared,
+    /// Where the answers of rows are that are compared anew; `None` in a new run.
+    kept_in: Option<(Store, String)>,
 }
 
 impl<'a> Rest<'a> {
@@ -168,6 +173,58 @@ impl<'a> Rest<'a> {
             which: Which::Rest,
             again: HashSet::new(),
             compared: Compared::default(),
+            kept_in: None,
+        }
+    }
+
+    /// The answers that there are of a row that is compared anew, the first time that it is asked
+    /// for; none otherwise.
+    pub(crate) fn members(&mut self, test_idx: u32) -> Result<Vec<Member>, StoreError> {
+        let columns = self.compared.members.remove(&test_idx).unwrap_or_default();
+        let mut members = Vec::with_capacity(columns.len());
+        for prompt_idx in columns {
+            let id = CaseId {
+                test_idx,
+                prompt_idx,
+            };
+            if let Some(row) = self.row(id)? {
+                let member = Member::new(row, self.compared.held.contains(&id));
+                members.push(member.map_err(|error| self.damaged(&error))?);
+            }
+        }
+        Ok(members)
+    }
+
+    /// The rows that nobody asked for, in the order of the plan: they stay as they are in the
+    /// store. Each with its record, and whether that has to be written.
+    pub(crate) fn untouched(
+        &self,
+    ) -> impl Iterator<Item = Result<(Row, CaseRecord, bool), RunError>> {
+        let ids = self.compared.members.iter().flat_map(|(test, columns)| {
+            columns.iter().map(|column| CaseId {
+                test_idx: *test,
+                prompt_idx: *column,
+            })
+        });
+        ids.filter(|id| self.compared.held.contains(id))
+            .filter_map(|id| self.row(id).transpose())
+            .map(|row| Ok(put_right(row?)?))
+    }
+
+    /// The record was read before the run went on.
+    fn damaged(&self, error: &serde_json::Error) -> StoreError {
+        let path = self.kept_in.as_ref().map(|(store, _)| store.path());
+        StoreError::Unreadable {
+            path: path.map(Path::to_owned).unwrap_or_default(),
+            what: "record",
+            value: error.to_string(),
+        }
+    }
+
+    fn row(&self, id: CaseId) -> Result<Option<Row>, StoreError> {
+        match &self.kept_in {
+            Some((store, run_id)) => store.row(run_id, id.test_idx, id.prompt_idx),
+            None => Ok(None),
         }
     }
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use runner_config::plan::{Case, CaseId, Plan};
-use runner_store::{Store, StoreError};
+use runner_store::Store;
 use tokio::sync::mpsc;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
@@ -33,11 +33,12 @@ use crate::memory::{Account, Made};
 use crate::record::QuestionEnd;
 use crate::recorder::{Recorder, Unsaved};
 use crate::rescue::rescue;
-use crate::resume::{Member, Rest, Resumed};
-use crate::state::{self, Bounds, Ended, Given, Kept, Left, Planned, RunState, StoreState};
+use crate::resume::{Rest, Resumed};
+use crate::state::{self, Bounds, Ended, Given, Planned, RunState, StoreState};
 use crate::summary::Summary;
 
 mod afterwards;
+mod going_on;
 mod interrupts;
 mod totals;
 
@@ -171,57 +172,13 @@ impl Loop {
                 }
             }
         }
+        for kept in cases.untouched() {
+            let (row, record, moved) = kept?;
+            self.keep(row, Arc::new(record), moved);
+        }
         self.derive(plan).await;
         self.after_all(plan).await;
         self.finish().await
-    }
-
-    /// Tells of the rows that there are already; gives the cases that are run.
-    fn go_on<'a>(&mut self, plan: &'a Plan, mut resumed: Resumed) -> Result<Rest<'a>, RunError> {
-        self.emit(&Event::Resumed(resumed.resumption.clone()));
-        for member in resumed.compared(plan)? {
-            let kept = self.held_again(member);
-            self.state.on(Duration::ZERO, Input::Kept(kept));
-        }
-        for kept in resumed.kept()? {
-            let (row, record, moved) = kept?;
-            let record = Arc::new(record);
-            self.totals.add(&record, &row.record_json);
-            let id = record.case_id();
-            if let Some(needs) = resumed.tied.kept.get(&id) {
-                let left = Left::of(needs, &record);
-                let kept = Kept {
-                    id,
-                    row: None,
-                    left,
-                };
-                self.state.on(Duration::ZERO, Input::Kept(kept));
-            }
-            if moved {
-                // A failure is told by the next row, or by the end.
-                self.outlets.recorder.rewrite(row, record.clone());
-            }
-            self.emit(&Event::CaseKept(record));
-        }
-        Ok(resumed.rest(plan)?)
-    }
-
-    /// What a row of a kept run has already, for a comparison that is made anew.
-    fn held_again(&self, Member { case, record, row }: Member) -> Kept<Held> {
-        let left = record
-            .as_ref()
-            .and_then(|record| Left::of(case.needs.as_deref()?, record));
-        let hold = |record| Held {
-            record: Arc::new(record),
-            identity: row
-                .identity
-                .unwrap_or_else(|| self.context.identities.of(&case)),
-        };
-        Kept {
-            id: case.id,
-            row: Some((self.cases_of_row(&case), record.map(hold))),
-            left,
-        }
     }
 
     /// How many cases the row of this one has.
@@ -258,7 +215,7 @@ impl Loop {
     fn carry_out(&mut self, command: Command, cases: &mut Rest<'_>) {
         match command {
             Command::Next => {
-                let next = self.next(cases.next());
+                let next = self.next(cases);
                 self.inputs.push_back(next);
             }
             Command::Admit(id) => self.emit(&Event::CaseStarted { id }),
@@ -285,9 +242,14 @@ impl Loop {
         }
     }
 
-    fn next(&mut self, next: Option<Result<Case, StoreError>>) -> Input {
-        match next {
-            Some(Ok(case)) => {
+    fn next(&mut self, cases: &mut Rest<'_>) -> Input {
+        let next = cases.next().map(|case| {
+            let case = case?;
+            self.hold_again(&case, cases)?;
+            Ok(case)
+        });
+        match next.transpose() {
+            Ok(Some(case)) => {
                 self.made.came(case.id, &case.vars);
                 let compares = !case.test.comparisons.is_empty();
                 Input::Next(Some(Planned {
@@ -297,8 +259,8 @@ impl Loop {
                     case,
                 }))
             }
-            None => Input::Next(None),
-            Some(Err(error)) => {
+            Ok(None) => Input::Next(None),
+            Err(error) => {
                 self.outlets.recorder.fail(error);
                 Input::Next(None)
             }

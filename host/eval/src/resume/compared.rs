@@ -3,19 +3,22 @@
 //! A comparison is good as long as its answers are all there are. When a case of a row is run, or
 //! one has gone, or one was answered and never compared, the answers that are in the store are
 //! held again, as they were before they were compared, and the row is compared anew. No provider
-//! is asked twice for that: only who has no answer is run.
+//! is asked twice for that: only who has no answer is run. Which rows these are is found out before
+//! the run goes on; their answers are read when the first case of the row comes, so that no more of
+//! them are in memory than of a new run's.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::iter::Peekable;
 
 use runner_config::plan::{Case, CaseId, Plan};
-use runner_store::{Outcome, Row, StoreError};
+use runner_store::{Digest, Outcome, Row, StoreError};
 
 use super::put_right;
 use crate::beginning::Which;
 use crate::comparison::verdict::reopened;
 use crate::error::RunError;
 use crate::record::CaseRecord;
+use crate::state::Left;
 
 /// What becomes of the rows that are compared.
 #[derive(Debug, Default)]
@@ -24,17 +27,35 @@ pub(crate) struct Compared {
     pub(super) held: HashSet<CaseId>,
     /// Of those, one for each row that only has to be compared: it gets a slot for that.
     pub(super) settle: HashSet<CaseId>,
-    /// What is held, or has ended without an answer.
-    pub(crate) members: Vec<Member>,
+    /// The rows whose answers nobody has asked for yet, by test; of each the columns that are not
+    /// run.
+    pub(super) members: BTreeMap<u32, Vec<u32>>,
+    /// What their answers leave to later cases.
+    pub(super) left: Vec<(CaseId, Left)>,
 }
 
 /// A case of a row that is compared anew, and is not run.
 #[derive(Debug)]
 pub(crate) struct Member {
-    pub(crate) case: Case,
+    pub(crate) id: CaseId,
     /// As it was before it was compared; `None`: it ended as an error, which stays.
     pub(crate) record: Option<CaseRecord>,
-    pub(crate) row: Row,
+    pub(crate) identity: Option<Digest>,
+    /// What the store has of it, in bytes.
+    pub(crate) bytes: usize,
+}
+
+impl Member {
+    /// Of what the store has of it.
+    pub(super) fn new(row: Row, is_held: bool) -> Result<Self, serde_json::Error> {
+        let (row, record, _) = put_right(row)?;
+        Ok(Self {
+            id: record.case_id(),
+            record: reopened(record).filter(|_| is_held),
+            identity: row.identity,
+            bytes: row.record_json.len(),
+        })
+    }
 }
 
 /// How a case stands by its row.
@@ -120,38 +141,42 @@ impl Compared {
         again: &HashSet<CaseId>,
     ) -> Result<(), RunError> {
         let mut members = Vec::new();
+        let mut held = Vec::new();
+        let mut left = Vec::new();
         let mut standing = Vec::new();
-        for case in cases {
-            let is_its = |row: &&Row| row.prompt_idx == case.id.prompt_idx;
-            let row = stored.iter().find(is_its).cloned();
-            let record = match &row {
+        for Case { id, needs, .. } in cases {
+            let row = stored.iter().find(|row| row.prompt_idx == id.prompt_idx);
+            let record = match row {
                 Some(row) => Some(put_right(row.clone())?.1),
                 None => None,
             };
-            let stands = if again.contains(&case.id) {
+            let stands = if again.contains(&id) {
                 Stands::Runs
             } else {
-                stands(record.as_ref(), row.as_ref().map(|row| row.outcome), which)
+                stands(record.as_ref(), row.map(|row| row.outcome), which)
             };
             standing.push(stands);
-            if let (Some(row), Some(record)) = (row, record)
-                && stands != Stands::Runs
-            {
-                let record = reopened(record).filter(|_| stands != Stands::Error);
-                members.push(Member { case, record, row });
+            let Some(record) = record.filter(|_| stands != Stands::Runs) else {
+                continue;
+            };
+            members.push(id.prompt_idx);
+            if let Some(record) = reopened(record).filter(|_| stands != Stands::Error) {
+                held.push(id);
+                let leaves = needs.and_then(|needs| Left::of(&needs, &record));
+                left.extend(leaves.map(|leaves| (id, leaves)));
             }
         }
         let fate = fate(&standing);
-        if fate == Fate::Stays {
+        let test_idx = stored.first().map(|row| row.test_idx);
+        let Some(test_idx) = test_idx.filter(|_| fate != Fate::Stays) else {
             return Ok(());
-        }
-        let held = || members.iter().filter(|member| member.record.is_some());
-        self.held.extend(held().map(|member| member.case.id));
+        };
         if fate == Fate::Settles {
-            self.settle
-                .extend(held().next().map(|member| member.case.id));
+            self.settle.extend(held.first());
         }
-        self.members.extend(members);
+        self.held.extend(held);
+        self.left.extend(left);
+        self.members.insert(test_idx, members);
         Ok(())
     }
 }

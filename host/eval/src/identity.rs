@@ -4,9 +4,12 @@
 //! the same thing. The store gets an [`Identities::of`], by which a resumed run finds the rows
 //! that are still good. Both leave positions out: moving a test in its file changes nothing.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use runner_config::plan::{Assertion, Case, Check, Extension, Hook, Plan, Script};
+use runner_config::plan::{
+    Assertion, Case, Check, Extension, Hook, JudgeId, Plan, Provider, Script,
+};
 use runner_gateway::Masker;
 use runner_store::{Digest as CaseDigest, PlannedCase};
 use serde_json::{Value, json};
@@ -40,7 +43,7 @@ fn repeated(content: [u8; 32], repeat: u32) -> CaseDigest {
 /// Says of each case of a plan what it is, whatever its place.
 ///
 /// In it is all that decides how the case ends: prompt, provider with its config, variables,
-/// the test's options and assertions with the files they name, all code with what it imports, the threshold, the repeat, and
+/// the test's options and assertions with the files they name and the models they ask, all code with what it imports, the threshold, the repeat, and
 /// the environment where the prompt reads it. Not in it is what only names or describes, and no
 /// secret: a key that was exchanged between two sessions makes no other case. Nor are plugins
 /// in it; their versions stand in each row.
@@ -51,6 +54,8 @@ pub(crate) struct Identities {
     extensions: Vec<Value>,
     /// Filters of templates, by name.
     filters: Vec<(String, Value)>,
+    /// Digests of the models that assertions may ask, by [`JudgeId`].
+    judges: Vec<String>,
 }
 
 impl Identities {
@@ -59,7 +64,12 @@ impl Identities {
         let around = |one: &&Extension| one.is_for(Hook::BeforeEach) || one.is_for(Hook::AfterEach);
         let extensions = plan.extensions.iter().filter(around);
         let filters = plan.filters.iter();
+        let judge = |judge: &Arc<Provider>| {
+            let asked = json!([asked(judge), exchange(judge)]).to_string();
+            hex(&Sha256::digest(masker.mask(&asked).as_bytes()))
+        };
         Self {
+            judges: plan.judges.iter().map(judge).collect(),
             masker,
             extensions: extensions.map(|one| one.script.content()).collect(),
             filters: filters
@@ -89,7 +99,7 @@ impl Identities {
         let env = prompt.raw.contains("env").then_some(prompt.env());
         let mut content = json!({
             "prompt": [prompt.raw, prompt.config, env],
-            "provider": [provider.id, provider.config, provider.env],
+            "provider": asked(provider),
             "vars": *case.vars,
             "options": test.options,
             "metadata": test.metadata,
@@ -127,10 +137,18 @@ impl Identities {
         if code.iter().any(Option::is_some) {
             content["code"] = json!(code);
         }
-        let exchange = provider.code.scripts();
-        if exchange.iter().any(|script| script.is_some()) {
-            let script = |it: &Option<Arc<Script>>| it.as_deref().map(Script::content);
-            content["exchange"] = json!(exchange.map(script));
+        if let Some(exchange) = exchange(provider) {
+            content["exchange"] = exchange;
+        }
+        let compared = test.comparisons.iter().map(|it| &it.assertion);
+        let checks = test.assertions.iter().flat_map(Check::members);
+        let judges: BTreeSet<JudgeId> = checks
+            .chain(compared)
+            .flat_map(|it| it.judges.all())
+            .collect();
+        if !judges.is_empty() {
+            let digest = |id: &JudgeId| &self.judges[id.0 as usize];
+            content["judges"] = json!(judges.iter().map(digest).collect::<Vec<_>>());
         }
         if let Some(question) = &test.question {
             let budget = question.budget;
@@ -161,6 +179,19 @@ impl Identities {
             identity,
         }
     }
+}
+
+/// What a provider is asked with.
+fn asked(provider: &Provider) -> Value {
+    json!([provider.id, provider.config, provider.env])
+}
+
+/// The code that makes a provider's requests and reads its answers, if it has any.
+fn exchange(provider: &Provider) -> Option<Value> {
+    let exchange = provider.code.scripts();
+    let has_code = exchange.iter().any(|script| script.is_some());
+    let script = |it: &Option<Arc<Script>>| it.as_deref().map(Script::content);
+    has_code.then(|| json!(exchange.map(script)))
 }
 
 /// As written, and what the files that it names hold.
@@ -196,9 +227,8 @@ mod tests {
     use super::*;
     use runner_gateway::Secret;
 
-    fn id(provider: &str, secrets: &[&str]) -> String {
+    fn plan(config: &str) -> Plan {
         let folder = tempfile::tempdir().expect("a folder");
-        let config = format!("prompts: [p]\nproviders: [{{ id: echo, config: {provider} }}]");
         std::fs::write(folder.path().join("promptfooconfig.yaml"), config).expect("written");
         let request = LoadRequest {
             cwd: folder.path().to_owned(),
@@ -206,13 +236,35 @@ mod tests {
         };
         let catalog = Catalog {
             provider_prefixes: [("echo".to_owned(), "echo".to_owned())].into(),
+            assertion_types: [("llm-rubric".to_owned(), "model-graded".to_owned())].into(),
+            asking_types: ["llm-rubric".to_owned()].into(),
             ..Catalog::default()
         };
         let config = load(&request).expect("it loads").0;
-        let plan = config.plan(&catalog).expect("it is fine").0;
+        config.plan(&catalog).expect("it is fine").0
+    }
+
+    fn id(provider: &str, secrets: &[&str]) -> String {
+        let plan = plan(&format!(
+            "prompts: [p]\nproviders: [{{ id: echo, config: {provider} }}]"
+        ));
         let case = plan.cases().next().expect("one case");
         let secrets: Vec<Secret> = secrets.iter().map(|it| Secret::new(*it)).collect();
         call_id(&case, &Masker::new(&secrets))
+    }
+
+    #[test]
+    fn a_case_with_another_judge_is_another() {
+        let judged_by = |config: &str| {
+            let plan = plan(&format!(
+                "prompts: [p]\nproviders: [echo, {{ id: echo, label: judge, config: {config} }}]\n\
+                 tests: [{{ assert: [{{ type: llm-rubric, value: kind, provider: judge }}] }}]"
+            ));
+            let case = plan.cases().next().expect("one case");
+            Identities::new(&plan, Masker::new(&[])).of(&case)
+        };
+        assert_eq!(judged_by("{ heat: 0 }"), judged_by("{ heat: 0 }"));
+        assert_ne!(judged_by("{ heat: 0 }"), judged_by("{ heat: 1 }"));
     }
 
     #[test]

@@ -270,14 +270,16 @@ impl Settled {
     }
 }
 
-/// The secrets in which nothing of the environment stands: the config's own words.
+/// The secrets that are more than a value of the environment: the config's own words.
 fn own<'a>(
     secrets: &'a [Secret],
     env: &BTreeMap<String, String>,
 ) -> impl Iterator<Item = &'a Secret> {
     secrets.iter().filter(|secret| {
         let mut values = env.values().map(|value| value.trim());
-        !values.any(|value| value.len() >= SHORTEST_MASKED && secret.holds(value))
+        // What is too short to be masked, such as `Bearer `, takes no word out of an answer.
+        let is_all = |value: &str| secret.around(value).is_some_and(|it| it < SHORTEST_MASKED);
+        !values.any(|value| value.len() >= SHORTEST_MASKED && is_all(value))
     })
 }
 

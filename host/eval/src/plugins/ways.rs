@@ -10,17 +10,21 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt as _};
 use runner_config::plan::{EnvRead, Position};
 use runner_config::{Origin as Author, TrustRequest, TrustSubject, is_secret_variable};
 use runner_gateway::{Lookup, Origin, OriginPattern, needs_agreement};
+use tokio::time::{Instant, timeout_at};
 use url::Host;
 
 use crate::trust::{Agreements, Need, each_once};
 
-/// How long the addresses of a name may be waited for before a run. One that takes longer is
+/// How long the addresses of names may be waited for before a run. One that takes longer is
 /// taken for public; if it is not, the gateway refuses it.
 const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Names that are looked up at once: the program can't end before the system has given up on each.
+const AT_ONCE: usize = 32;
 
 /// Who named an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -178,12 +182,13 @@ impl Ways {
                 wanted.push((origin.clone(), way));
             }
         }
-        let found = join_all(wanted.into_iter().map(async |(origin, way)| {
-            let need = leads_inside(&origin, lookup).await;
+        let until = Instant::now() + PATIENCE;
+        let found = wanted.into_iter().map(async |(origin, way)| {
+            let need = leads_inside(&origin, lookup, until).await;
             let need = need.then(|| connects(way, &origin));
             (origin, need)
-        }));
-        let found = found.await;
+        });
+        let found: Vec<_> = stream::iter(found).buffered(AT_ONCE).collect().await;
         self.looked_up.extend(found);
     }
 
@@ -245,11 +250,15 @@ pub(super) fn is_loopback(origin: &Origin) -> bool {
 
 /// Whether an origin is, or its name leads to, an address that has to be agreed to. A name that
 /// can't be looked up leads nowhere, unless a proxy looks it up in a network of its own.
-async fn leads_inside(origin: &Origin, lookup: &dyn Lookup) -> bool {
+async fn leads_inside(origin: &Origin, lookup: &dyn Lookup, until: Instant) -> bool {
     let found = match origin.host() {
         Host::Domain(name) => {
-            let found = tokio::time::timeout(PATIENCE, lookup.addresses(name)).await;
-            let found = found.ok().and_then(Result::ok).unwrap_or_default();
+            // None is begun when the time is up: the system would go on with it.
+            let found = async {
+                let begun = (Instant::now() < until).then(|| lookup.addresses(name));
+                timeout_at(until, begun?).await.ok()?.ok()
+            };
+            let found = found.await.unwrap_or_default();
             if found.is_empty() && lookup.is_proxied(origin) {
                 return true;
             }

@@ -52,14 +52,14 @@ pub enum CassetteError {
         path: PathBuf,
     },
     /// A line can't be read.
-    #[error("{}:{line}: not a recorded exchange", path.display())]
+    #[error("{}:{line}: not a recorded exchange: {why}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
-        source: serde_json::Error,
+        /// What is wrong with it, in one line, whatever the file says.
+        why: String,
     },
 }
 
@@ -85,18 +85,18 @@ impl Exchanges {
     pub fn cassette(self, masker: Masker) -> Box<dyn Cassette> {
         match self {
             Self::Live => Box::new(NoCassette),
-            Self::Record(recording) => Box::new(Recorder { recording, masker }),
-            Self::Replay(playback) => Box::new(Player { playback, masker }),
+            Self::Record(recording) => Box::new(RecordCassette { recording, masker }),
+            Self::Replay(playback) => Box::new(ReplayCassette { playback, masker }),
         }
     }
 }
 
 /// A recording that is being made. Clones are the same.
 #[derive(Debug, Clone)]
-pub struct Recording(Arc<Mutex<Reel>>);
+pub struct Recording(Arc<Mutex<OpenFile>>);
 
 #[derive(Debug)]
-struct Reel {
+struct OpenFile {
     file: File,
     failure: Option<io::Error>,
 }
@@ -147,7 +147,7 @@ impl Recording {
         };
         let file = begun.map_err(failed)?;
         let failure = None;
-        Ok(Self(Arc::new(Mutex::new(Reel { file, failure }))))
+        Ok(Self(Arc::new(Mutex::new(OpenFile { file, failure }))))
     }
 
     /// What kept a line from being written; nothing is written after it.
@@ -156,13 +156,13 @@ impl Recording {
     }
 
     fn write(&self, line: &str) {
-        let mut reel = self.lock();
-        if reel.failure.is_none() {
-            reel.failure = reel.file.write_all(line.as_bytes()).err();
+        let mut open = self.lock();
+        if open.failure.is_none() {
+            open.failure = open.file.write_all(line.as_bytes()).err();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Reel> {
+    fn lock(&self) -> MutexGuard<'_, OpenFile> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -195,12 +195,12 @@ fn cut_to_lines(file: &mut File) -> io::Result<()> {
     file.seek(SeekFrom::Start(end)).map(drop)
 }
 
-struct Recorder {
+struct RecordCassette {
     recording: Recording,
     masker: Masker,
 }
 
-impl Cassette for Recorder {
+impl Cassette for RecordCassette {
     fn find(&self, _envelope: &Envelope, _tag: u64) -> Found {
         Found::Live
     }
@@ -222,17 +222,17 @@ impl Cassette for Recorder {
 
 /// A recording to run from. Clones are the same, and share what is used up.
 #[derive(Debug, Clone)]
-pub struct Playback(Arc<Deck>);
+pub struct Playback(Arc<Interactions>);
 
 #[derive(Debug)]
-struct Deck {
+struct Interactions {
     path: PathBuf,
     file: Mutex<File>,
-    spools: Mutex<HashMap<Digest, Vec<Slot>>>,
+    by_request: Mutex<HashMap<Digest, Vec<Slot>>>,
     index: OnceLock<Index>,
 }
 
-impl Deck {
+impl Interactions {
     /// The line at a place; `None` when the file has changed since it was opened.
     fn read(&self, place: Place) -> Option<Line> {
         let mut text = vec![0; place.bytes];
@@ -272,7 +272,7 @@ impl Playback {
         };
         // Before it is read: should it be replaced meanwhile, this is noticed at the first line.
         let file = File::open(path).map_err(failed)?;
-        let mut spools: HashMap<Digest, Vec<Slot>> = HashMap::new();
+        let mut by_request: HashMap<Digest, Vec<Slot>> = HashMap::new();
         for line in Lines::of(path)? {
             let (place, line) = line?;
             let slot = Slot {
@@ -281,12 +281,12 @@ impl Playback {
                 is_used: false,
             };
             let key = anonymous_key(&line.envelope());
-            spools.entry(key).or_default().push(slot);
+            by_request.entry(key).or_default().push(slot);
         }
-        Ok(Self(Arc::new(Deck {
+        Ok(Self(Arc::new(Interactions {
             path: path.to_owned(),
             file: Mutex::new(file),
-            spools: Mutex::new(spools),
+            by_request: Mutex::new(by_request),
             index: OnceLock::new(),
         })))
     }
@@ -294,8 +294,12 @@ impl Playback {
     fn take(&self, envelope: &Envelope, tag: u64) -> Option<Interaction> {
         let place = {
             let key = anonymous_key(envelope);
-            let mut spools = self.0.spools.lock().unwrap_or_else(PoisonError::into_inner);
-            next(spools.get_mut(&key)?, tag)?
+            let mut by_request = self
+                .0
+                .by_request
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            next(by_request.get_mut(&key)?, tag)?
         };
         self.0.read(place).map(Line::interaction)
     }
@@ -303,8 +307,12 @@ impl Playback {
     /// Bytes of the longest line that answers this request.
     fn most_bytes(&self, envelope: &Envelope) -> usize {
         let key = anonymous_key(envelope);
-        let spools = self.0.spools.lock().unwrap_or_else(PoisonError::into_inner);
-        let slots = spools.get(&key).into_iter().flatten();
+        let by_request = self
+            .0
+            .by_request
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let slots = by_request.get(&key).into_iter().flatten();
         slots.map(|slot| slot.place.bytes).max().unwrap_or_default()
     }
 
@@ -334,12 +342,12 @@ fn next(slots: &mut [Slot], tag: u64) -> Option<Place> {
     Some(slots[place].place)
 }
 
-struct Player {
+struct ReplayCassette {
     playback: Playback,
     masker: Masker,
 }
 
-impl Cassette for Player {
+impl Cassette for ReplayCassette {
     fn is_offline(&self) -> bool {
         true
     }
@@ -435,11 +443,20 @@ impl Iterator for Lines {
         let line = Line::read(&String::from_utf8_lossy(&text));
         Some(
             line.map(|line| (place, line))
-                .map_err(|source| CassetteError::Damaged {
+                .map_err(|error| CassetteError::Damaged {
                     path: self.path.clone(),
                     line: self.number,
-                    source,
+                    why: in_one_line(&error.to_string()),
                 }),
         )
     }
+}
+
+/// The beginning of a text that may quote a file, without what would begin a line: a line of our own
+/// is read as our own words.
+fn in_one_line(text: &str) -> String {
+    const MOST: usize = 200;
+    let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+    let signs = text.chars().take(MOST);
+    signs.map(|c| if breaks(c) { ' ' } else { c }).collect()
 }

@@ -73,9 +73,12 @@ impl Resolve for GuardedResolver {
                 .addresses(name.as_str())
                 .await
                 .map_err(|error| Unresolved(error.to_string()))?;
+            // This name is granted unasked for being this machine, whatever an answer says.
+            let is_here = name.as_str() == "localhost";
+            let stays = |address: &IpAddr| !is_here || address::place(*address) == Place::Loopback;
             let allowed: Vec<SocketAddr> = found
                 .iter()
-                .filter(|address| reach.allows(**address))
+                .filter(|address| reach.allows(**address) && stays(address))
                 // Port 0: the client puts the URL's port in.
                 .map(|address| SocketAddr::new(*address, 0))
                 .collect();
@@ -102,6 +105,10 @@ mod tests {
     }
 
     async fn resolve(reach: Reach, found: &[&str]) -> Result<Vec<String>, String> {
+        resolve_name("name.example", reach, found).await
+    }
+
+    async fn resolve_name(name: &str, reach: Reach, found: &[&str]) -> Result<Vec<String>, String> {
         let found = found
             .iter()
             .map(|text| text.parse().expect("an address"))
@@ -110,7 +117,7 @@ mod tests {
             lookup: Arc::new(Fixed(found)),
             reach,
         };
-        let name = "name.example".parse().expect("a name");
+        let name = name.parse().expect("a name");
         match resolver.resolve(name).await {
             Ok(addresses) => Ok(addresses.map(|address| address.ip().to_string()).collect()),
             Err(error) => Err(error.to_string()),
@@ -132,6 +139,21 @@ mod tests {
         assert_eq!(
             resolve(Reach::Private, &mixed).await,
             Ok(told(&["10.0.0.1", "::1", "1.1.1.1"]))
+        );
+    }
+
+    #[tokio::test]
+    async fn localhost_is_this_machine_or_nothing() {
+        let found = ["1.1.1.1", "127.0.0.1"];
+        let name = "localhost";
+        assert_eq!(
+            resolve_name(name, Reach::Private, &found).await,
+            Ok(told(&["127.0.0.1"]))
+        );
+        let elsewhere = resolve_name(name, Reach::Loopback, &found[..1]).await;
+        assert_eq!(
+            elsewhere,
+            Err("the name leads to a public address".to_owned())
         );
     }
 

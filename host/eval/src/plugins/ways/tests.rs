@@ -3,6 +3,7 @@
 use std::io;
 use std::net::IpAddr;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 
@@ -245,4 +246,28 @@ async fn nothing_waits_for_what_its_name_does_not_hold() {
             ]
         );
     }
+}
+
+/// A resolver that never answers; counts who is asked for.
+#[derive(Default)]
+struct Silent(AtomicUsize);
+
+#[async_trait]
+impl Lookup for Silent {
+    async fn addresses(&self, _host: &str) -> io::Result<Vec<IpAddr>> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn however_many_names_there_are_they_are_waited_for_once() {
+    let name = |number| format!("https://h{number}.example");
+    let many = (0..2_000).map(|number| way(&name(number), Named::Text, &[]));
+    let mut ways = ways(many.collect());
+    let (silent, begun) = (Silent::default(), Instant::now());
+    ways.look_up(&silent, &Agreements::default()).await;
+    assert!(begun.elapsed() <= PATIENCE + Duration::from_millis(1));
+    assert_eq!(silent.0.into_inner(), AT_ONCE);
+    assert_eq!(needs(&ways), <[String; 0]>::default());
 }

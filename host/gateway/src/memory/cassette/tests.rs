@@ -176,3 +176,18 @@ fn a_cut_last_line_is_left_out_and_a_foreign_file_is_neither_read_nor_overwritte
     let kept = std::fs::read_to_string(&path).expect("read");
     assert_eq!(kept, "results, not a recording\n");
 }
+
+#[test]
+fn what_is_wrong_with_a_line_is_said_in_one() {
+    let (_folder, path) = file();
+    record(&path, &[("q", 1, answer(b"a"))]);
+    let mut text = std::fs::read_to_string(&path).expect("read");
+    text += "{\"method\": \"G\", \"a\\nok: all passed\\u2028\": 1}\n";
+    std::fs::write(&path, text).expect("written");
+    let Err(error) = Playback::open(&path) else {
+        panic!("the second exchange is none");
+    };
+    let told = error.to_string();
+    assert!(told.contains(":3: not a recorded exchange: "), "{told}");
+    assert!(!told.contains(['\n', '\u{2028}']), "{told}");
+}

@@ -48,7 +48,7 @@ pub(crate) async fn run(
         let making = context.memory.making().await;
         let memory = context.memory.open();
         let needs = memory::of_given(given.values());
-        if needs > 0 {
+        if needs > 0 && Case::can_follow(given.values()) {
             memory.reserve(needs).await;
         }
         (making, memory)
@@ -102,7 +102,8 @@ fn following<'a>(case: &'a Case, given: &Given) -> Cow<'a, Case> {
         return Cow::Borrowed(case);
     }
     let mut own = case.clone();
-    own.follow(&given.to_vars());
+    let left = Case::can_follow(given.values()).then(|| given.to_vars());
+    own.follow(left.as_ref());
     Cow::Owned(own)
 }
 

@@ -240,11 +240,6 @@ impl Plugin {
         self.0.exports.embed.is_some()
     }
 
-    /// Whether it grades many answers in one call ([`Self::evaluate_all`]).
-    pub fn grades_batches(&self) -> bool {
-        self.0.exports.evaluate_all.is_some()
-    }
-
     /// Never disables it: it is known, so that a crash is the doing of its input.
     pub fn endure(&self) {
         self.0.endures.store(true, Ordering::Relaxed);
@@ -311,22 +306,6 @@ impl Plugin {
             self.0.exports.evaluate.as_ref(),
             (&input, &context),
             check::grade,
-        )
-        .await
-    }
-
-    /// Grades many answers in one call, in order.
-    pub async fn evaluate_all(
-        &self,
-        call: Call,
-        inputs: Vec<abi::Input>,
-        context: abi::CallContext,
-    ) -> Called<Vec<Answer<abi::Grade>>> {
-        self.call(
-            &call,
-            self.0.exports.evaluate_all.as_ref(),
-            (inputs.as_slice(), &context),
-            |answers: &Vec<_>| check::grades(answers, inputs.len()),
         )
         .await
     }

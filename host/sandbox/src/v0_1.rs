@@ -34,7 +34,7 @@ pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     llm::add_to_linker::<CallState, HasSelf<CallState>>(linker, |state| state)
 }
 
-/// Where a component keeps its functions: looked up once at load, by index at each call.
+/// Where a component keeps the functions that are called: looked up once at load, by index at each call.
 /// What is `None` is not exported.
 #[derive(Debug, Clone)]
 pub(crate) struct Exports {
@@ -43,7 +43,6 @@ pub(crate) struct Exports {
     pub(crate) complete: Option<ComponentExportIndex>,
     pub(crate) embed: Option<ComponentExportIndex>,
     pub(crate) evaluate: Option<ComponentExportIndex>,
-    pub(crate) evaluate_all: Option<ComponentExportIndex>,
     pub(crate) run: Option<ComponentExportIndex>,
 }
 
@@ -60,7 +59,6 @@ impl Exports {
             complete: find("provider", "complete"),
             embed: find("provider-embed", "embed"),
             evaluate: find("assertion", "evaluate"),
-            evaluate_all: find("assertion-batch", "evaluate-all"),
             run: find("script", "run"),
         }
     }

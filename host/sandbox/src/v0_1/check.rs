@@ -100,12 +100,6 @@ pub(crate) fn grade(answer: &Result<Grade, Error>) -> Checked {
     )
 }
 
-/// Checks the answers to a batch of `asked` inputs.
-pub(crate) fn grades(answers: &[Result<Grade, Error>], asked: usize) -> Checked {
-    length("the list of grades", answers.len(), asked)?;
-    answers.iter().try_for_each(grade)
-}
-
 /// Checks the vectors of `asked` inputs.
 pub(crate) fn embeddings(answer: &Result<Embeddings, Error>, asked: usize) -> Checked {
     let answer = match answer {

@@ -209,26 +209,11 @@ async fn a_provider_is_checked_as_a_grader_is() {
 }
 
 #[tokio::test]
-async fn batches_and_embeddings_have_the_length_asked_for() {
+async fn embeddings_have_the_length_asked_for() {
     let sandbox = sandbox();
     let plugin = hostile(&sandbox);
     let host = Recorder::new();
     let context = || abi::CallContext::new("case-1");
-    let batch = |kinds: &[&str]| {
-        kinds
-            .iter()
-            .map(|kind| abi::Input::new(*kind, ""))
-            .collect()
-    };
-    let called = plugin
-        .evaluate_all(call(&host), batch(&["fine", "fine"]), context())
-        .await;
-    assert_eq!(called.result.expect("graded").len(), 2);
-    let measured = Measured::begin();
-    let called = plugin
-        .evaluate_all(call(&host), batch(&["fine", "short"]), context())
-        .await;
-    assert_eq!(called.result.expect_err("one short").code(), Code::C109);
     let target = |name: &str| abi::Target {
         id: "hostile".into(),
         name: name.into(),
@@ -247,6 +232,7 @@ async fn batches_and_embeddings_have_the_length_asked_for() {
             .len(),
         2
     );
+    let measured = Measured::begin();
     let called = plugin
         .embed(call(&host), target("short"), inputs(), context())
         .await;

@@ -291,7 +291,7 @@ fn a_good_plugin_says_what_it_is() {
     assert_eq!(plugin.sha256().len(), 64);
     assert_eq!(plugin.purity(), Purity::Impure);
     assert!(plugin.is_provider() && plugin.is_assertion());
-    assert!(plugin.embeds() && plugin.grades_batches());
+    assert!(plugin.embeds());
     let capabilities = plugin.capabilities();
     assert!(capabilities.log && capabilities.http && capabilities.llm && capabilities.wasi);
     assert_eq!(plugin.validate_config(&serde_json::json!({})), []);

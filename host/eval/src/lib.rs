@@ -6,6 +6,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`plugins`] | which component serves which provider prefix and assertion type, with what grants |
+//! | `private_door` | what passes between the host and its own plugins beside the contract |
 //! | `script` | code of the config: what it gets, and what its results mean (pure) |
 //! | `call` | one call of a component, and what the component may ask of the host meanwhile |
 //! | `around` | the code of the config that is called around a case and a run |
@@ -52,6 +53,7 @@ mod masking;
 mod memory;
 pub mod plugins;
 mod prepare;
+mod private_door;
 pub mod question;
 pub mod record;
 mod recorder;

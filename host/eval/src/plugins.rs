@@ -22,7 +22,7 @@ mod bounds;
 mod budgets;
 mod bundle;
 mod catalog;
-mod extras;
+mod credentials;
 mod foreign;
 mod interpreter;
 mod loading;

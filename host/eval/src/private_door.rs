@@ -1,43 +1,110 @@
-//! What a plugin says of itself in `info.metadata-json`, where the contract has no word for it.
+//! What passes between the host and the program's own plugins where the contract has no word for it.
+//!
+//! A private door: members of JSON by agreement of both sides, checked by no type, and promised to
+//! nobody. All of it stands here, so that the contract's next step can see what it has to say:
+//!
+//! | who tells whom | where | what |
+//! |---|---|---|
+//! | host → plugin | config | [`RAW`]: give the body as it came · [`WITHOUT`]: which credentials are missing |
+//! | host → plugin | options of a request | [`REQUEST`]: what code of the config made of the prompt |
+//! | plugin → host | metadata of an answer | [`RESPONSE`]: status and headers of a raw answer |
+//! | plugin → host | `info.metadata-json` | [`Extras`]: what it wants and reads beyond the contract |
+//! | plugin → host | the alias of a model | [`judge`]: the models that an assertion of the config names |
+//!
+//! None of them is the user's to write: members of these names are taken out of configs and of what
+//! rows bring. `script-languages` in `metadata-json` is the contract's own (`wit/`), and no part of it.
 
-use runner_sandbox::abi::Wants;
+use runner_config::plan::{JudgeId, Judges};
+use runner_sandbox::abi::{Completion, Info, Wants};
 use serde_json::{Map, Value};
 
-use super::LoadedPlugin;
+/// The member of a config by which a plugin is told to give the body as it came.
+pub(crate) const RAW: &str = "$raw";
 
-/// Where a plugin finds the names of credentials that are missing; never the user's to write.
-pub(super) const WITHOUT: &str = "$without";
+/// The member of a config in which a plugin finds the names of credentials that are missing.
+const WITHOUT: &str = "$without";
 
-/// The plugin's `metadata-json`.
-pub(super) struct Extras(Value);
+/// The option in which a plugin finds what code made of the prompt.
+pub(crate) const REQUEST: &str = "$request";
+
+/// Where the metadata of a raw answer has status and headers, for code alone: headers may hold
+/// what is not for a database.
+const RESPONSE: &str = "$response";
+
+/// Takes out of a config what only the host may say there.
+pub(crate) fn close(config: &mut Map<String, Value>) {
+    config.remove(RAW);
+    config.remove(WITHOUT);
+}
+
+/// Tells the plugin to give the body as it came.
+pub(crate) fn ask_for_body(config: &mut Map<String, Value>) {
+    config.insert(RAW.to_owned(), Value::Bool(true));
+}
+
+/// Tells the plugin that a credential which may be missing is missing.
+pub(crate) fn without(config: &mut Map<String, Value>, credential: &str) {
+    let names = config
+        .entry(WITHOUT)
+        .or_insert_with(|| Value::Array(Vec::new()));
+    if let Value::Array(names) = names {
+        names.push(Value::from(credential));
+    }
+}
+
+/// Status and headers of a raw answer, which leave its metadata; null if it has none.
+pub(crate) fn take_response(completion: &mut Completion) -> Value {
+    let text = completion.metadata_json.as_deref();
+    let metadata = text.and_then(|text| serde_json::from_str(text).ok());
+    let Some(Value::Object(mut metadata)) = metadata else {
+        return Value::Null;
+    };
+    let response = metadata.remove(RESPONSE).unwrap_or_default();
+    completion.metadata_json = Some(Value::Object(metadata).to_string());
+    response
+}
+
+/// The model of the assertion that a grader of the bundle means by an alias.
+pub(crate) fn judge(judges: Judges, alias: &str) -> Option<JudgeId> {
+    match alias {
+        "grader" => judges.text,
+        "embedding" => judges.embedding,
+        "classifier" => judges.classification,
+        "moderation" => judges.moderation,
+        _ => None,
+    }
+}
+
+/// A plugin's `info.metadata-json`.
+pub(crate) struct Extras(Value);
 
 impl Extras {
-    pub(super) fn of(plugin: &LoadedPlugin) -> Self {
-        let text = plugin.component.info().metadata_json.as_deref();
+    pub(crate) fn of(info: &Info) -> Self {
+        let text = info.metadata_json.as_deref();
         let extras = text.and_then(|text| serde_json::from_str(text).ok());
         Self(extras.unwrap_or_default())
     }
 
     /// Whether a credential that it wants may be missing (`optionalCredentials`).
-    pub(super) fn can_do_without(&self, credential: &str) -> bool {
+    pub(crate) fn can_do_without(&self, credential: &str) -> bool {
         self.lists("optionalCredentials", credential)
     }
 
     /// Whether a credential is sent only where it is set (`credentialsIfSet`). The plugin is told
-    /// which are not, see [`without`].
-    pub(super) fn if_set(&self, credential: &str) -> bool {
+    /// which are not ([`without`]).
+    pub(crate) fn if_set(&self, credential: &str) -> bool {
         self.lists("credentialsIfSet", credential)
     }
 
     /// Further variables that may hold a credential, in order (`credentialEnvs`).
-    pub(super) fn further_envs(&self, credential: &str) -> impl Iterator<Item = &str> {
+    pub(crate) fn further_envs(&self, credential: &str) -> impl Iterator<Item = &str> {
         let envs = self.0["credentialEnvs"][credential].as_array();
         envs.into_iter().flatten().filter_map(Value::as_str)
     }
 
     /// What of its wants a provider of this prefix uses (`wantsOf`); everything where nothing is
     /// said of the prefix. It only ever takes away.
-    pub(super) fn wants_of(&self, prefix: &str, wants: &Wants) -> Wants {
+    pub(crate) fn wants_of(&self, prefix: &str, wants: &Wants) -> Wants {
         let mut wants = wants.clone();
         if let Some(part) = self.0["wantsOf"].get(prefix) {
             let lists = |key: &str, name: &str| {
@@ -54,12 +121,12 @@ impl Extras {
     }
 
     /// Whether its check of a config reads the provider's id, too (`checks`: `target`).
-    pub(super) fn checks_target(&self) -> bool {
+    pub(crate) fn checks_target(&self) -> bool {
         self.lists("checks", "target")
     }
 
     /// Whether it reads this of a case beyond the request (`reads`: `vars`).
-    pub(super) fn reads(&self, what: &str) -> bool {
+    pub(crate) fn reads(&self, what: &str) -> bool {
         self.lists("reads", what)
     }
 
@@ -69,26 +136,48 @@ impl Extras {
     }
 }
 
-/// Tells the plugin that a credential which may be missing is missing.
-pub(super) fn without(config: &mut Map<String, Value>, credential: &str) {
-    let names = config
-        .entry(WITHOUT)
-        .or_insert_with(|| Value::Array(Vec::new()));
-    if let Value::Array(names) = names {
-        names.push(Value::from(credential));
-    }
-}
+#[cfg(test)]
+mod tests {
+    use runner_sandbox::abi::{Message, Role, Usage};
+    use serde_json::json;
 
-/// Takes a secret out of the config. A key with a dot is a member of an object, in any case,
-/// as names of headers are; there an empty text stays, so that the plugin sees that it was set.
-pub(super) fn take(config: &mut Map<String, Value>, key: &str) -> Option<Value> {
-    let Some((outer, inner)) = key.split_once('.') else {
-        return config.remove(key);
-    };
-    let members = config.get_mut(outer)?.as_object_mut()?;
-    let member = members
-        .iter_mut()
-        .find(|(name, _)| name.eq_ignore_ascii_case(inner));
-    let (_, value) = member?;
-    Some(std::mem::replace(value, Value::String(String::new())))
+    use super::*;
+
+    #[test]
+    fn headers_are_for_code_alone() {
+        let metadata =
+            json!({ RESPONSE: { "status": 200, "headers": {} }, "http": { "status": 200 } });
+        let mut completion = Completion {
+            message: Message {
+                role: Role::Assistant,
+                name: None,
+                content: Vec::new(),
+            },
+            output_json: None,
+            finish_reason: None,
+            usage: Usage::unknown(),
+            cost_usd: None,
+            model: None,
+            raw_json: None,
+            metadata_json: Some(metadata.to_string()),
+        };
+        let response = take_response(&mut completion);
+        assert_eq!(response, json!({ "status": 200, "headers": {} }));
+        let left = completion.metadata_json.as_deref();
+        assert_eq!(left, Some(r#"{"http":{"status":200}}"#));
+        completion.metadata_json = None;
+        assert_eq!(take_response(&mut completion), Value::Null);
+    }
+
+    #[test]
+    fn what_only_the_host_may_say_is_not_the_users_to_write() {
+        let config = json!({ RAW: "theirs", WITHOUT: ["key"], "url": "u" });
+        let mut config = config.as_object().expect("a map").clone();
+        close(&mut config);
+        assert_eq!(Value::Object(config.clone()), json!({ "url": "u" }));
+        ask_for_body(&mut config);
+        without(&mut config, "key");
+        assert_eq!(config[RAW], true);
+        assert_eq!(config[WITHOUT], json!(["key"]));
+    }
 }

@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::CallScope;
 use crate::failure::CallFailure;
-use crate::script::exchange::{REQUEST, Stated, parse, shaped, take_response};
+use crate::private_door::{REQUEST, take_response};
+use crate::script::exchange::{Stated, parse, shaped};
 use crate::script::{Fault, argument, failure, made};
 
 /// The request with what `transformRequest` makes of its prompt.

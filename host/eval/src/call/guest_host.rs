@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use runner_config::plan::{CaseId, JudgeId, Judges};
+use runner_config::plan::{CaseId, Judges};
 use runner_gateway::{
     Bill, CacheMode, CallBodies, Code, Exchange, ExchangeError, Grants, Price, Reservation, Said,
     Scheduling, UsedTokens,
@@ -24,6 +24,7 @@ use crate::event::{Event, LogLine};
 use crate::failure::{CallFailure, FailureCode};
 use crate::memory::Held;
 use crate::plugins::{LoadedPlugin, Target};
+use crate::private_door;
 
 /// Whom a call may ask.
 #[derive(Debug, Clone, Default)]
@@ -32,18 +33,6 @@ pub(super) struct Asks {
     pub(super) llm: Vec<String>,
     /// What the four aliases of model-graded assertions stand for.
     pub(super) judges: Judges,
-}
-
-impl Asks {
-    fn judge(&self, alias: &str) -> Option<JudgeId> {
-        match alias {
-            "grader" => self.judges.text,
-            "embedding" => self.judges.embedding,
-            "classifier" => self.judges.classification,
-            "moderation" => self.judges.moderation,
-            _ => None,
-        }
-    }
 }
 
 /// The host as one call of one component sees it.
@@ -357,10 +346,8 @@ impl GuestHost {
     fn target(&self, alias: &str) -> Result<Arc<Target>, abi::Error> {
         let context = &self.scope.context;
         let granted = self.asks.llm.iter().any(|granted| granted == alias);
-        let judge = self
-            .asks
-            .judge(alias)
-            .and_then(|id| context.judges.get(&id));
+        let judge = private_door::judge(self.asks.judges, alias);
+        let judge = judge.and_then(|id| context.judges.get(&id));
         match judge.or_else(|| context.targets.get(alias)) {
             Some(target) if granted => Ok(target.clone()),
             _ => {

@@ -13,24 +13,21 @@ use std::time::Duration;
 
 use runner_config::plan::{EnvRead, Position, Provider, ProviderCode};
 use runner_config::{Origin as Author, Prices};
-use runner_gateway::{
-    Bill, Credential, Grants, Origin, OriginPattern, Price, Scheduling, Scheme, Secret,
-};
+use runner_gateway::{Bill, Grants, Origin, OriginPattern, Price, Scheduling, Scheme};
 use runner_sandbox::CallLimits;
-use runner_sandbox::abi::{self, CredentialWant, Inputs, Wants};
+use runner_sandbox::abi::{self, Inputs, Wants};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::bind_error::{BindError, place};
 use super::bounds::{call_limits, scheduling};
-use super::extras::{Extras, WITHOUT, take, without};
-use super::foreign::{granted_json, said};
+use super::foreign::granted_json;
 use super::price::price;
 use super::ways::{Address, Named, Noted, Way};
 use super::{Budgets, LoadedPlugin, PluginSet, Trust};
 use crate::identity::hex;
-use crate::script::exchange;
+use crate::private_door::{self, Extras};
 use crate::trust::Agreements;
 
 /// A provider of the config, ready to be called.
@@ -104,14 +101,6 @@ pub(super) struct Bound {
     pub(super) may_see_config: bool,
 }
 
-/// A variable that was found.
-pub(super) struct Found {
-    pub(super) value: String,
-    /// The variables of the process's environment that it was made of, as far as the provider
-    /// does not say so itself.
-    pub(super) takes: Vec<String>,
-}
-
 impl Binder<'_> {
     /// Binds a provider.
     ///
@@ -124,8 +113,11 @@ impl Binder<'_> {
             .expect("the plan names only prefixes that exist")
             .clone();
         let mut config = provider.config.clone();
-        exchange::tell(&mut config, &provider.code);
-        let extras = Extras::of(&plugin);
+        private_door::close(&mut config);
+        if provider.code.response.is_some() {
+            private_door::ask_for_body(&mut config);
+        }
+        let extras = Extras::of(plugin.component.info());
         let wants = &extras.wants_of(&provider.prefix, &plugin.component.info().wants);
         let mut takes = provider.env_reads.clone();
         for setting in &wants.settings {
@@ -231,24 +223,6 @@ impl Binder<'_> {
         })
     }
 
-    /// A variable: the provider's own `env`, the config's, the process's.
-    pub(super) fn variable(&self, provider: &Provider, name: &str) -> Option<Found> {
-        let written =
-            |map: &Map<String, Value>| map.get(name).and_then(Value::as_str).map(str::to_owned);
-        let (value, takes) = if let Some(value) = written(&provider.env) {
-            (value, Vec::new())
-        } else if let Some(value) = written(self.config_env) {
-            let sources = self.env_sources.get(name).into_iter().flatten();
-            (value, sources.cloned().collect())
-        } else {
-            (self.env.get(name)?.clone(), vec![name.to_owned()])
-        };
-        if value.is_empty() {
-            return None;
-        }
-        Some(Found { value, takes })
-    }
-
     fn bundled(
         &self,
         plugin: &LoadedPlugin,
@@ -263,10 +237,9 @@ impl Binder<'_> {
         let hosts = &address.patterns;
         let mut credentials = BTreeMap::new();
         let keyless = config.get("apiKeyRequired") == Some(&Value::Bool(false));
-        let extras = Extras::of(plugin);
+        let extras = Extras::of(plugin.component.info());
         let settings = wants.settings.iter().map(|setting| setting.env.clone());
         let mut own: BTreeSet<String> = settings.collect();
-        config.remove(WITHOUT);
         for want in &wants.credentials {
             let if_set = extras.if_set(&want.name);
             let needed = !keyless && !if_set && !extras.can_do_without(&want.name);
@@ -279,7 +252,7 @@ impl Binder<'_> {
             takes.extend(reads(made_of, &address.at));
             own.extend(envs.into_iter().map(str::to_owned));
             if if_set && credential.secret.is_none() {
-                without(config, &want.name);
+                private_door::without(config, &want.name);
             }
             credentials.insert(want.name.clone(), credential);
         }
@@ -365,71 +338,6 @@ impl Binder<'_> {
                 named_by: takes.to_vec(),
             });
         }
-    }
-
-    fn wanted_credential(
-        &self,
-        provider: &Provider,
-        want: &CredentialWant,
-        envs: &[&str],
-        config: &mut Map<String, Value>,
-        hosts: &[OriginPattern],
-        needed: bool,
-    ) -> Result<(Credential, Vec<String>), BindError> {
-        let named = want.env_config_key.as_ref();
-        let named = named.and_then(|key| config.get(key)?.as_str());
-        let mut envs = named
-            .as_ref()
-            .map_or(envs, std::slice::from_ref)
-            .iter()
-            .copied();
-        // The first that is set; messages name the first.
-        let first = envs.clone().next().unwrap_or(&want.env);
-        let is_set = |env: &&str| self.variable(provider, env).is_some();
-        let env = envs.find(is_set).unwrap_or(first).to_owned();
-        let written = want
-            .value_config_key
-            .as_ref()
-            .and_then(|key| take(config, key));
-        let (value, takes) = match written {
-            Some(Value::String(value)) if !value.is_empty() => (Some(value), Vec::new()),
-            _ => match self.variable(provider, &env) {
-                Some(found) => (Some(found.value), found.takes),
-                None => (None, Vec::new()),
-            },
-        };
-        let credential = |value: Option<String>| {
-            let secret = value.map(Secret::credential).transpose();
-            Ok(Credential {
-                scheme: scheme(&want.scheme, &provider.at)?,
-                secret: secret.map_err(|why| BindError::Config {
-                    at: place(&provider.at),
-                    problem: format!("the value for {env} {why}"),
-                })?,
-                env: env.clone(),
-                hosts: hosts.to_vec(),
-            })
-        };
-        if value.is_none() && !needed {
-            // A request that names it after all is refused by the gateway.
-            return Ok((credential(None)?, takes));
-        }
-        let Some(value) = value.or_else(|| self.offline.then(String::new)) else {
-            let elsewhere = match &want.env_config_key {
-                Some(key) => {
-                    format!(", or name another variable in the provider's config ({key}: …)")
-                }
-                None => String::new(),
-            };
-            let (at, provider) = (place(&provider.at), format!("provider '{}'", provider.id));
-            return Err(BindError::NoSecret {
-                at,
-                provider,
-                env: said(&env),
-                elsewhere,
-            });
-        };
-        Ok((credential(Some(value))?, takes))
     }
 }
 

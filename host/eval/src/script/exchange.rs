@@ -1,11 +1,11 @@
 //! Code in a provider's config: what its plugin sends, and what of the response is the answer.
 //!
 //! `transformRequest` runs before the plugin is called, which gets what it gave as the option
-//! [`REQUEST`]. `transformResponse` runs after it, on what came over the wire: a plugin that is
-//! told so by the member [`RAW`] of its config gives that instead of an answer. Neither is the
+//! [`REQUEST`](crate::private_door::REQUEST). `transformResponse` runs after it, on what came over the
+//! wire: a plugin that is told so gives that instead of an answer. Neither is the
 //! provider's `transform`, which reads an answer and comes later.
 
-use runner_config::plan::{Code, ProviderCode, Script};
+use runner_config::plan::{Code, Script};
 use runner_sandbox::abi::{Completion, FinishReason, Message, Part, Program, Role};
 use serde_json::{Map, Value};
 
@@ -13,35 +13,6 @@ use super::{made, program};
 use crate::request::text;
 
 mod shape;
-
-/// The member of a config by which a plugin is told to give the body as it came.
-const RAW: &str = "$raw";
-
-/// The option in which a plugin finds what code made of the prompt.
-pub(crate) const REQUEST: &str = "$request";
-
-/// Where the metadata of a raw answer has status and headers, for code alone: headers may hold
-/// what is not for a database.
-const RESPONSE: &str = "$response";
-
-/// The config with what the plugin has to know of the code. The member is never the user's.
-pub(crate) fn tell(config: &mut Map<String, Value>, code: &ProviderCode) {
-    config.remove(RAW);
-    if code.response.is_some() {
-        config.insert(RAW.to_owned(), Value::Bool(true));
-    }
-}
-
-/// Status and headers, which leave the metadata.
-pub(crate) fn take_response(completion: &mut Completion) -> Value {
-    let metadata = completion.metadata_json.as_deref().map(parse);
-    let Some(Value::Object(mut metadata)) = metadata else {
-        return Value::Null;
-    };
-    let response = metadata.remove(RESPONSE).unwrap_or_default();
-    completion.metadata_json = Some(Value::Object(metadata).to_string());
-    response
-}
 
 /// The program; a text of the config in the form that it has.
 pub(crate) fn shaped(script: &Script, names: &[&str]) -> Program {

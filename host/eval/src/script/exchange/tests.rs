@@ -98,33 +98,14 @@ fn what_code_calls_an_error_is_one() {
 }
 
 #[test]
-fn headers_are_for_code_alone() {
-    let mut completion = raw();
-    let response = take_response(&mut completion);
-    assert_eq!(response, json!({ "status": 200, "headers": {} }));
-    let left = completion.metadata_json.expect("metadata");
-    assert_eq!(parse(&left), json!({ "http": { "status": 200 } }));
-}
-
-#[test]
-fn the_plugin_is_told_only_where_there_is_code() {
-    let script = Arc::new(Script {
+fn a_text_of_the_config_is_a_program_in_its_own_form() {
+    let script = Script {
         language: "javascript".to_owned(),
         key: "k".to_owned(),
         code: Code::Inline {
             text: "json => json.a".to_owned(),
         },
-    });
-    let mut config = Map::new();
-    config.insert(RAW.to_owned(), json!("the user's"));
-    tell(&mut config, &ProviderCode::default());
-    assert!(config.is_empty());
-    let code = ProviderCode {
-        request: None,
-        response: Some(script.clone()),
     };
-    tell(&mut config, &code);
-    assert_eq!(config[RAW], true);
     let program = shaped(&script, &["json"]);
     assert_eq!(program.form, Form::Expression);
     assert_eq!(program.source, "(json => json.a\n)(json)");

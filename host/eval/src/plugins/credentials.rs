@@ -1,0 +1,119 @@
+//! Where the value of a credential is found: in the config, or in a variable.
+
+use runner_config::plan::Provider;
+use runner_gateway::{Credential, OriginPattern, Secret};
+use runner_sandbox::abi::CredentialWant;
+use serde_json::{Map, Value};
+
+use super::bind_error::{BindError, place};
+use super::binding::{Binder, scheme};
+use super::foreign::said;
+
+/// A variable that was found.
+pub(super) struct Found {
+    pub(super) value: String,
+    /// The variables of the process's environment that it was made of, as far as the provider
+    /// does not say so itself.
+    pub(super) takes: Vec<String>,
+}
+
+impl Binder<'_> {
+    /// A variable: the provider's own `env`, the config's, the process's.
+    pub(super) fn variable(&self, provider: &Provider, name: &str) -> Option<Found> {
+        let written =
+            |map: &Map<String, Value>| map.get(name).and_then(Value::as_str).map(str::to_owned);
+        let (value, takes) = if let Some(value) = written(&provider.env) {
+            (value, Vec::new())
+        } else if let Some(value) = written(self.config_env) {
+            let sources = self.env_sources.get(name).into_iter().flatten();
+            (value, sources.cloned().collect())
+        } else {
+            (self.env.get(name)?.clone(), vec![name.to_owned()])
+        };
+        if value.is_empty() {
+            return None;
+        }
+        Some(Found { value, takes })
+    }
+
+    /// A credential that a bundled plugin wants: what the config says, or the first of `envs` that is set;
+    /// with the variables that it is made of.
+    pub(super) fn wanted_credential(
+        &self,
+        provider: &Provider,
+        want: &CredentialWant,
+        envs: &[&str],
+        config: &mut Map<String, Value>,
+        hosts: &[OriginPattern],
+        needed: bool,
+    ) -> Result<(Credential, Vec<String>), BindError> {
+        let named = want.env_config_key.as_ref();
+        let named = named.and_then(|key| config.get(key)?.as_str());
+        let mut envs = named
+            .as_ref()
+            .map_or(envs, std::slice::from_ref)
+            .iter()
+            .copied();
+        // The first that is set; messages name the first.
+        let first = envs.clone().next().unwrap_or(&want.env);
+        let is_set = |env: &&str| self.variable(provider, env).is_some();
+        let env = envs.find(is_set).unwrap_or(first).to_owned();
+        let written = want
+            .value_config_key
+            .as_ref()
+            .and_then(|key| take(config, key));
+        let (value, takes) = match written {
+            Some(Value::String(value)) if !value.is_empty() => (Some(value), Vec::new()),
+            _ => match self.variable(provider, &env) {
+                Some(found) => (Some(found.value), found.takes),
+                None => (None, Vec::new()),
+            },
+        };
+        let credential = |value: Option<String>| {
+            let secret = value.map(Secret::credential).transpose();
+            Ok(Credential {
+                scheme: scheme(&want.scheme, &provider.at)?,
+                secret: secret.map_err(|why| BindError::Config {
+                    at: place(&provider.at),
+                    problem: format!("the value for {env} {why}"),
+                })?,
+                env: env.clone(),
+                hosts: hosts.to_vec(),
+            })
+        };
+        if value.is_none() && !needed {
+            // A request that names it after all is refused by the gateway.
+            return Ok((credential(None)?, takes));
+        }
+        let Some(value) = value.or_else(|| self.offline.then(String::new)) else {
+            let elsewhere = match &want.env_config_key {
+                Some(key) => {
+                    format!(", or name another variable in the provider's config ({key}: …)")
+                }
+                None => String::new(),
+            };
+            let (at, provider) = (place(&provider.at), format!("provider '{}'", provider.id));
+            return Err(BindError::NoSecret {
+                at,
+                provider,
+                env: said(&env),
+                elsewhere,
+            });
+        };
+        Ok((credential(Some(value))?, takes))
+    }
+}
+
+/// Takes a secret out of the config. A key with a dot is a member of an object, in any case,
+/// as names of headers are; there an empty text stays, so that the plugin sees that it was set.
+fn take(config: &mut Map<String, Value>, key: &str) -> Option<Value> {
+    let Some((outer, inner)) = key.split_once('.') else {
+        return config.remove(key);
+    };
+    let members = config.get_mut(outer)?.as_object_mut()?;
+    let member = members
+        .iter_mut()
+        .find(|(name, _)| name.eq_ignore_ascii_case(inner));
+    let (_, value) = member?;
+    Some(std::mem::replace(value, Value::String(String::new())))
+}

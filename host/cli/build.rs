@@ -7,10 +7,10 @@
 //!
 //! No table in the sources, since components differ with the compiler that builds them.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 fn main() {
@@ -28,15 +28,9 @@ fn main() {
     let files = entries.map(|entry| entry.path());
     let components = files.filter(|path| path.extension().is_some_and(|it| it == "wasm"));
     let read = components.filter_map(|path| fs::read(path).ok());
-    let mut digests: Vec<String> = read.map(|bytes| hex(&Sha256::digest(bytes))).collect();
+    let mut digests: Vec<String> = read
+        .map(|bytes| HEXLOWER.encode(&Sha256::digest(bytes)))
+        .collect();
     digests.sort();
     println!("cargo::rustc-env=RUNNER_BUNDLE={}", digests.join(","));
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string can't fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -12,6 +12,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use data_encoding::HEXLOWER;
 use runner_config::plan::Script;
 use runner_config::{Scripts, TrustRequest};
 use runner_sandbox::abi::{self, Argument, CallContext};
@@ -19,7 +20,6 @@ use runner_sandbox::{Call, Host, Nothing, Sandbox};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::identity::hex;
 use crate::plugins::{Interpreter, PluginSet, interpreter};
 use crate::script::{argument, fault, program};
 
@@ -95,7 +95,7 @@ fn call(
     arguments: &[Argument],
     host: Arc<Heard>,
 ) -> Result<abi::ScriptOutcome, String> {
-    let call_id = hex(&Sha256::digest(script.content().to_string()));
+    let call_id = HEXLOWER.encode(&Sha256::digest(script.content().to_string()));
     let context = CallContext {
         call_id: call_id.clone(),
         attempt: 1,

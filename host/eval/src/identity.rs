@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use runner_config::plan::{
     Assertion, Case, Check, Extension, Hook, JudgeId, Plan, Provider, Script,
 };
@@ -29,7 +30,7 @@ pub(crate) fn call_id(case: &Case, masker: &Masker) -> String {
         provider.config,
         case.repeat_index,
     ]);
-    hex(&Sha256::digest(
+    HEXLOWER.encode(&Sha256::digest(
         masker.mask(&content.to_string()).as_bytes(),
     ))
 }
@@ -66,7 +67,7 @@ impl Identities {
         let filters = plan.filters.iter();
         let judge = |judge: &Arc<Provider>| {
             let asked = json!([asked(judge), exchange(judge)]).to_string();
-            hex(&Sha256::digest(masker.mask(&asked).as_bytes()))
+            HEXLOWER.encode(&Sha256::digest(masker.mask(&asked).as_bytes()))
         };
         Self {
             judges: plan.judges.iter().map(judge).collect(),
@@ -87,7 +88,7 @@ impl Identities {
     /// have; `None` where there is one only.
     pub(crate) fn with_group(&self, case: &Case) -> (CaseDigest, Option<String>) {
         let content = self.content(case);
-        let group = (case.test.repeat > 1).then(|| hex(&content[..8]));
+        let group = (case.test.repeat > 1).then(|| HEXLOWER.encode(&content[..8]));
         (repeated(content, case.repeat_index), group)
     }
 
@@ -207,17 +208,6 @@ fn check(check: &Check) -> Value {
             assertions, json, ..
         } => json!([json, assertions.iter().map(loaded).collect::<Value>()]),
     }
-}
-
-/// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            write!(text, "{byte:02x}").expect("a string takes everything");
-            text
-        })
 }
 
 #[cfg(test)]

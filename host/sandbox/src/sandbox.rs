@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use runner_files::is_untrusted;
 use sha2::{Digest, Sha256};
 use wasmtime::component::{Component, Linker};
@@ -351,13 +352,7 @@ pub(crate) fn look(path: &Path) -> Result<Looked, Finding> {
             "a plugin is a few megabytes; build it optimised and without debug information",
         ));
     }
-    let sha256 = Sha256::digest(&file)
-        .iter()
-        .fold(String::with_capacity(64), |mut hex, byte| {
-            use std::fmt::Write as _;
-            write!(hex, "{byte:02x}").expect("a string takes any text");
-            hex
-        });
+    let sha256 = HEXLOWER.encode(&Sha256::digest(&file));
     let outline = preflight::read(&file);
     Ok(Looked {
         file,

@@ -5,8 +5,7 @@
 //! encoded as it goes, unless the template says `safe`. Only a body that is no JSON before it is
 //! filled is read after it.
 
-use std::fmt::Write as _;
-
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use runner_plugin::Error;
 use runner_plugin::json::{Map, Value, json};
 use runner_template::{Escape, Limits, Printed, Scope, Template, is_plain};
@@ -35,9 +34,7 @@ impl Filler {
     /// An address with its templates filled. What is filled in stays one segment of the path or
     /// one value of the query; of the rest, what no address may hold is encoded.
     pub(crate) fn url(&self, template: &str) -> Result<String, Error> {
-        let escape = |printed: &Printed<'_>| {
-            (!printed.is_safe).then(|| encoded(printed.text, is_unreserved))
-        };
+        let escape = |printed: &Printed<'_>| (!printed.is_safe).then(|| encoded(printed.text));
         let url = filled("url", template, &self.vars, Some(&escape))?;
         // These can't be encoded: `%2e%2e` is the same segment.
         if upward(&url) > upward(template) {
@@ -45,9 +42,7 @@ impl Filler {
                 "a variable puts `.` or `..` into the path of `url`, which would lead elsewhere",
             ));
         }
-        Ok(encoded(url.trim(), |byte| {
-            byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte)
-        }))
+        Ok(utf8_percent_encode(url.trim(), NO_PART).to_string())
     }
 
     /// A JSON value with the templates in its strings filled. A string that becomes a JSON
@@ -131,33 +126,34 @@ fn upward(url: &str) -> usize {
         .count()
 }
 
-/// Bytes that stand for themselves anywhere in an address.
-fn is_unreserved(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte)
-}
+/// All but what stands for itself anywhere in an address (RFC 3986, 2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 
-/// A text in which every byte but those that `plain` allows is percent-encoded.
-fn encoded(text: &str, plain: impl Fn(u8) -> bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if plain(byte) {
-            out.push(char::from(byte));
-        } else {
-            write!(out, "%{byte:02X}").expect("a string takes everything");
-        }
-    }
-    out
+/// What no part of an address holds as it is.
+const NO_PART: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'"')
+    .add(b'<')
+    .add(b'>')
+    .add(b'\\')
+    .add(b'^')
+    .add(b'`')
+    .add(b'{')
+    .add(b'|')
+    .add(b'}');
+
+/// A text as one segment of a path, or one name or value of a query.
+fn encoded(text: &str) -> String {
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 /// Names and values as a query.
 pub(crate) fn query(pairs: &[(String, String)]) -> String {
-    let pair = |(name, value): &(String, String)| {
-        format!(
-            "{}={}",
-            encoded(name, is_unreserved),
-            encoded(value, is_unreserved)
-        )
-    };
+    let pair = |(name, value): &(String, String)| format!("{}={}", encoded(name), encoded(value));
     pairs.iter().map(pair).collect::<Vec<_>>().join("&")
 }
 

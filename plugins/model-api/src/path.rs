@@ -1,21 +1,19 @@
 //! Names as parts of an address. They come from a config or from the options of one request,
 //! which may be a stranger's, and must not lead anywhere else.
 
-use std::fmt::Write as _;
-
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use runner_plugin::Error;
+
+/// All but what stands for itself anywhere in an address (RFC 3986, 2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 
 /// A text as the value of a query parameter.
 pub fn encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            write!(encoded, "%{byte:02X}").expect("a string takes everything");
-        }
-    }
-    encoded
+    utf8_percent_encode(text, RESERVED).to_string()
 }
 
 /// A name as one segment of a path.

@@ -1,7 +1,8 @@
 //! Filters on texts.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{Args, Filter};
 use crate::meter::{Meter, Outcome, refuse};
@@ -313,18 +314,21 @@ fn urlencode<'a>(meter: &mut Meter, value: &Value<'a>, _: &Args<'a>) -> Outcome<
     Ok(Value::Safe(Text::from(query)))
 }
 
+/// What JavaScript's `encodeURIComponent` encodes.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'!')
+    .remove(b'~')
+    .remove(b'*')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')');
+
 fn encoded(meter: &mut Meter, text: &str) -> Outcome<String> {
-    let unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!~*'()".contains(&byte);
     meter.make(2 + text.len().saturating_mul(3))?;
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        if unreserved(byte) {
-            encoded.push(char::from(byte));
-        } else {
-            write!(encoded, "%{byte:02X}").expect("a string takes everything");
-        }
-    }
-    Ok(encoded)
+    Ok(utf8_percent_encode(text, RESERVED).to_string())
 }
 
 /// Runs of letters, digits and `_`. Letters of all languages count, unlike in nunjucks.

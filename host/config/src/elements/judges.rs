@@ -11,11 +11,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::limits::Groups;
-use super::prompts::hex;
 use super::{Reading, providers};
 use crate::model::{Origin, Position, Role, TrustRequest, TrustSubject};
 use crate::plan::{Column, JudgeId, Judges, Provider};
@@ -211,7 +211,7 @@ impl<'a> JudgeBook<'a> {
                 id: made["id"].as_str().unwrap_or_default().to_owned(),
                 role,
                 config: shown::in_short(&made),
-                sha256: hex(&Sha256::digest(whole.to_string())),
+                sha256: HEXLOWER.encode(&Sha256::digest(whole.to_string())),
             },
             origin: entry.origin.clone(),
             at: entry.at(),

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -369,18 +370,7 @@ impl<'a> Reader<'a> {
 
 /// The id of the prompt with this label. It is kept, so it is no digest of a secret.
 fn id(label: &str, reading: Reading<'_>) -> String {
-    hex(&Sha256::digest(reading.declared.hide(label)))
-}
-
-/// Lower-case hex digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            write!(text, "{byte:02x}").expect("a string takes everything");
-            text
-        })
+    HEXLOWER.encode(&Sha256::digest(reading.declared.hide(label)))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use runner_config::plan::{EnvRead, Position, Provider, ProviderCode};
 use runner_config::{Origin as Author, Prices};
 use runner_gateway::{Bill, Grants, Origin, OriginPattern, Price, Scheduling, Scheme};
@@ -26,7 +27,6 @@ use super::foreign::granted_json;
 use super::price::price;
 use super::ways::{Address, Named, Noted, Way};
 use super::{Budgets, LoadedPlugin, PluginSet, Trust};
-use crate::identity::hex;
 use crate::private_door::{self, Extras};
 use crate::trust::Agreements;
 
@@ -399,5 +399,5 @@ pub(super) fn scheme(text: &str, at: &Position) -> Result<Scheme, BindError> {
 }
 
 pub(super) fn digest(granted: &Value) -> String {
-    hex(&Sha256::digest(granted.to_string()))
+    HEXLOWER.encode(&Sha256::digest(granted.to_string()))
 }

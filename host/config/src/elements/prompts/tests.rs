@@ -263,5 +263,8 @@ fn the_id_of_a_prompt_is_no_digest_of_a_secret() {
         folder.env("KEY", key).plan().columns[0].prompt.id.clone()
     };
     assert_eq!(id("one-secret"), id("another-secret"));
-    assert_eq!(id("one-secret"), hex(&Sha256::digest("for [hidden]")));
+    assert_eq!(
+        id("one-secret"),
+        HEXLOWER.encode(&Sha256::digest("for [hidden]"))
+    );
 }

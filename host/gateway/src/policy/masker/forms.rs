@@ -5,10 +5,10 @@
 //! the text is also searched as they read it (`escapes`).
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use data_encoding::HEXLOWER;
 
 use super::escapes::{self, Sign};
 use super::{ROUNDS, SHORTEST_MASKED};
@@ -23,7 +23,7 @@ pub(super) fn forms(value: &str) -> BTreeSet<Vec<u8>> {
         .collect();
     forms.insert(spaced);
     for bytes in bytes(value) {
-        forms.insert(hex(&bytes));
+        forms.insert(HEXLOWER.encode(&bytes).into_bytes());
         forms.extend(base64(&bytes));
         forms.insert(bytes);
     }
@@ -65,15 +65,6 @@ fn decoded(value: &[u8]) -> Vec<Vec<u8>> {
         text = next;
     }
     all
-}
-
-/// Two digits for each byte.
-fn hex(bytes: &[u8]) -> Vec<u8> {
-    let mut out = String::new();
-    for byte in bytes {
-        write!(out, "{byte:02x}").expect("a string takes everything");
-    }
-    out.into_bytes()
 }
 
 /// In base64 text, of either alphabet.

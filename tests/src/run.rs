@@ -16,6 +16,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod told;
+
 #[cfg(test)]
 mod tests;
 

@@ -27,6 +27,19 @@ fn streams_and_exit_code_are_told_apart() {
 }
 
 #[test]
+fn what_differs_from_run_to_run_is_told_by_words() {
+    let finished = shell(
+        "echo \"$PWD/a run-20261123-074927-0eb717 took   12.5 ms, x  0 s; 127.0.0.1:8080\"; \
+         echo '50 % · 1 of 2 cases · 0 passed' >&2; echo 0123456789abcdef >&2; exit 3",
+    );
+    assert_eq!(
+        finished.finish().told(),
+        "exit code 3\n--- stdout\n[project]/a [run] took [time], x [time]; 127.0.0.1:[port]\n\
+         --- stderr\n[digest]"
+    );
+}
+
+#[test]
 fn runs_share_their_folders() {
     let run = shell("cat promptfooconfig.yaml; echo '{\"a\":1}' > out.json").config("prompts: [x]");
     let finished = run.finish();

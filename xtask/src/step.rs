@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+/// Seconds from which on it is said how long a step took: what makes a check slow shows in its log.
+const WORTH_SAYING: u64 = 10;
+
 /// How often a bounded program is looked at.
 const POLL: Duration = Duration::from_millis(50);
 
@@ -83,12 +86,17 @@ fn set_by_cargo(name: &str) -> bool {
     names.contains(&name) || prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Runs `command` with our terminal and waits for it.
+/// Runs `command` with our terminal and waits for it; says how long that took if it was long.
 pub(crate) fn run(what: &str, command: &mut Command) -> Result<(), Failure> {
     say(what);
+    let begun = Instant::now();
     let status = command
         .status()
         .map_err(|error| not_started(what, command, &error))?;
+    let seconds = begun.elapsed().as_secs();
+    if seconds >= WORTH_SAYING {
+        say(&format!("{what}: {seconds} s"));
+    }
     judge(what, command, status)
 }
 

@@ -23,6 +23,9 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     check::run(place)?;
     let mut cargo = step::cargo(&place.root);
     cargo.args(["test", "--locked", "--release", "--workspace"]);
+    step::run("building all tests", cargo.arg("--no-run"))?;
+    let mut cargo = step::cargo(&place.root);
+    cargo.args(["test", "--locked", "--release", "--workspace"]);
     step::run("running all tests", &mut cargo)?;
     step::say("all passed");
     Ok(())

@@ -333,3 +333,33 @@ impl Counts {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spent(attempts: u32, past_attempts: u32) -> Spent {
+        Spent {
+            attempts,
+            past_attempts,
+            ..Spent::default()
+        }
+    }
+
+    #[test]
+    fn a_call_is_cached_when_it_was_answered_and_nothing_left_the_machine() {
+        let after = |answered: u64, each: &[Spent]| {
+            let counts = Counts::default();
+            counts.answered.store(answered, Ordering::Relaxed);
+            each.iter().for_each(|spent| counts.add(spent));
+            counts.is_cached()
+        };
+        assert!(after(1, &[spent(0, 0)]));
+        assert!(!after(0, &[spent(0, 0)]), "nobody answered");
+        assert!(!after(2, &[spent(0, 0), spent(1, 0)]));
+        assert!(
+            !after(1, &[spent(0, 1)]),
+            "a replayed run counts as the recorded one"
+        );
+    }
+}

@@ -368,3 +368,83 @@ pub(crate) fn panicked(case: &Case, why: &str) -> CaseRecord {
         &CallFailure::new(FailureCode::Internal, message),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    fn a_case() -> Case {
+        fixture::case("prompts: [p]\nproviders: [echo]")
+    }
+
+    fn cut_off() -> CaseRecord {
+        failed(
+            &a_case(),
+            Some("p"),
+            &CallFailure::new(FailureCode::Cancelled, "stopped before it was graded"),
+        )
+    }
+
+    #[test]
+    fn when_the_run_s_time_is_up_what_has_no_verdict_is_an_error_that_says_so() {
+        let limit = Some(Duration::from_millis(250));
+        for record in [None, Some(cut_off())] {
+            let record = out_of_time(record, &a_case(), limit);
+            let told = "cut off: the run took longer than 250 ms (maxEvalTimeMs)";
+            let expected = Conclusion::failure(FailureCode::TIMEOUT, told);
+            assert_eq!(record.conclusion, expected);
+        }
+    }
+
+    #[test]
+    fn a_verdict_outlives_the_run_s_time() {
+        let refused = CallFailure::new(FailureCode::Budget, "nothing is left");
+        let ended = failed(&a_case(), None, &refused);
+        let record = out_of_time(Some(ended.clone()), &a_case(), None);
+        assert_eq!(record.conclusion, ended.conclusion);
+    }
+
+    #[test]
+    fn a_failure_s_status_and_latency_stand_in_the_row() {
+        let failure = CallFailure {
+            status: Some(503),
+            latency: Duration::from_millis(7),
+            ..CallFailure::new(FailureCode::BAD_RESPONSE, "no")
+        };
+        let record = failed(&a_case(), Some("p"), &failure);
+        assert_eq!(record.latency_ms, 7);
+        assert_eq!(record.metadata["http"]["status"], 503);
+        let without = failed(
+            &a_case(),
+            Some("p"),
+            &CallFailure::new(FailureCode::Budget, "no"),
+        );
+        assert!(without.metadata.is_empty());
+    }
+
+    #[test]
+    fn a_bug_of_ours_is_said_to_be_one() {
+        let record = panicked(&a_case(), "a panic");
+        let told = "a bug in runner, please report it: the case's task ended with a panic";
+        let expected = Conclusion::failure(FailureCode::Internal, told);
+        assert_eq!(record.conclusion, expected);
+    }
+
+    #[test]
+    fn who_follows_too_much_is_refused_and_copies_none_of_it() {
+        let case = a_case();
+        let large = serde_json::Value::from("x".repeat(65 << 20));
+        let given = |value: &serde_json::Value| Given::of_register("_register", value.clone());
+        let followed = following(&case, &given(&large));
+        assert!(followed.refused.is_some());
+        assert!(!followed.scope.contains_key("_register"));
+        let followed = following(&case, &given(&"small".into()));
+        assert!(followed.refused.is_none());
+        assert_eq!(followed.scope["_register"], "small");
+        assert!(matches!(
+            following(&case, &Given::default()),
+            Cow::Borrowed(_)
+        ));
+    }
+}

@@ -212,33 +212,15 @@ fn check(check: &Check) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use runner_config::{Catalog, LoadRequest, load};
-
-    use super::*;
     use runner_gateway::Secret;
 
-    fn plan(config: &str) -> Plan {
-        let folder = tempfile::tempdir().expect("a folder");
-        std::fs::write(folder.path().join("promptfooconfig.yaml"), config).expect("written");
-        let request = LoadRequest {
-            cwd: folder.path().to_owned(),
-            ..LoadRequest::default()
-        };
-        let catalog = Catalog {
-            provider_prefixes: [("echo".to_owned(), "echo".to_owned())].into(),
-            assertion_types: [("llm-rubric".to_owned(), "model-graded".to_owned())].into(),
-            asking_types: ["llm-rubric".to_owned()].into(),
-            ..Catalog::default()
-        };
-        let config = load(&request).expect("it loads").0;
-        config.plan(&catalog).expect("it is fine").0
-    }
+    use super::*;
+    use crate::fixture;
 
     fn id(provider: &str, secrets: &[&str]) -> String {
-        let plan = plan(&format!(
+        let case = fixture::case(&format!(
             "prompts: [p]\nproviders: [{{ id: echo, config: {provider} }}]"
         ));
-        let case = plan.cases().next().expect("one case");
         let secrets: Vec<Secret> = secrets.iter().map(|it| Secret::new(*it)).collect();
         call_id(&case, &Masker::new(&secrets))
     }
@@ -246,7 +228,7 @@ mod tests {
     #[test]
     fn a_case_with_another_judge_is_another() {
         let judged_by = |config: &str| {
-            let plan = plan(&format!(
+            let plan = fixture::plan(&format!(
                 "prompts: [p]\nproviders: [echo, {{ id: echo, label: judge, config: {config} }}]\n\
                  tests: [{{ assert: [{{ type: llm-rubric, value: kind, provider: judge }}] }}]"
             ));

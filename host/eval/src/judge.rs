@@ -434,3 +434,6 @@ pub(crate) fn ungraded(assertion: &Assertion, failure: CallFailure) -> Component
     component.error_code = Some(failure.code);
     component
 }
+
+#[cfg(test)]
+mod tests;

@@ -46,6 +46,8 @@ mod error;
 pub mod event;
 pub mod failure;
 mod finish;
+#[cfg(test)]
+mod fixture;
 pub mod grading;
 mod identity;
 mod judge;

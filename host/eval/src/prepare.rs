@@ -378,3 +378,36 @@ impl Observer for News {
         drop(self.events.send(Event::LaneWaits(standing)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    #[test]
+    fn what_a_config_writes_itself_is_its_own() {
+        let env = [("KEY", "sk-12345678"), ("SHLVL", "1")];
+        let env = env.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let secrets = [
+            "sk-12345678",
+            "Bearer sk-12345678",
+            "sk-12345678 is the answer to all",
+            "password1",
+        ]
+        .map(Secret::new);
+        let own: Vec<&Secret> = own(&secrets, &env.into()).collect();
+        assert_eq!(own, [&secrets[2], &secrets[3]]);
+    }
+
+    #[test]
+    fn secrets_that_can_t_be_kept_out_of_results_are_refused_before_anything_is_sent() {
+        let with = |bytes: usize| {
+            let secret = "s".repeat(bytes);
+            let config = format!("env: {{ A_KEY: {secret} }}\nprompts: [p]\nproviders: [echo]");
+            too_much_to_mask(&fixture::plan(&config)).map(|error| error.to_string())
+        };
+        assert_eq!(with(MOST_SECRETS), None);
+        let told = with(MOST_SECRETS + 1).expect("it is too much");
+        assert!(told.contains("take 32769 bytes"), "{told}");
+    }
+}

@@ -63,6 +63,12 @@ enum Shared {
 }
 
 impl Given {
+    /// One register alone.
+    #[cfg(test)]
+    pub(crate) fn of_register(name: &str, value: Value) -> Self {
+        Self(vec![(name.to_owned(), Shared::Register(Arc::new(value)))])
+    }
+
     /// Whether it is nothing.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -1,26 +1,14 @@
 //! What a hook may change of a case, and what of a row counts.
 
 use runner_config::plan::Plan;
-use runner_config::{Catalog, LoadRequest, load};
 
 use super::*;
+use crate::fixture;
 
 fn plan(test: &str) -> Plan {
-    let folder = tempfile::tempdir().expect("a folder");
-    let config = format!("prompts: ['{{{{a}}}}']\nproviders: [echo]\ntests: [{test}]");
-    std::fs::write(folder.path().join("promptfooconfig.yaml"), config).expect("written");
-    let request = LoadRequest {
-        cwd: folder.path().to_owned(),
-        ..LoadRequest::default()
-    };
-    let named = |name: &str| [(name.to_owned(), name.to_owned())].into();
-    let catalog = Catalog {
-        provider_prefixes: named("echo"),
-        assertion_types: named("equals"),
-        ..Catalog::default()
-    };
-    let config = load(&request).expect("it loads").0;
-    config.plan(&catalog).expect("it is fine").0
+    fixture::plan(&format!(
+        "prompts: ['{{{{a}}}}']\nproviders: [echo]\ntests: [{test}]"
+    ))
 }
 
 const TEST: &str = "{ description: d, vars: { a: 1, b: 2 }, options: { prefix: p, transform_not: 1 }, \

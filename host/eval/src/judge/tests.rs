@@ -1,0 +1,90 @@
+//! What a grade becomes, and what graders see of a config.
+
+use serde_json::json;
+
+use super::*;
+use crate::fixture;
+
+fn assertion() -> Assertion {
+    let case = fixture::case(
+        "prompts: [p]\nproviders: [echo]\ntests: [{ assert: [{ type: equals, value: p }] }]",
+    );
+    case.test.assertions[0].members()[0].clone()
+}
+
+fn passed() -> Grade {
+    Grade {
+        pass: true,
+        score: 1.0,
+        reason: "fine".to_owned(),
+        named_scores: Vec::new(),
+        components: Vec::new(),
+        metadata_json: None,
+    }
+}
+
+#[test]
+fn a_score_that_is_no_score_fails_with_the_reason() {
+    let far = Grade {
+        named_scores: vec![
+            ("far".to_owned(), LARGEST_SCORE * 10.0),
+            ("near".to_owned(), 0.5),
+        ],
+        ..passed()
+    };
+    let component = component(&assertion(), far);
+    assert!(!component.pass);
+    assert_eq!(component.score, 0.0);
+    assert!(component.reason.contains("beyond"), "{}", component.reason);
+    assert_eq!(
+        Value::Object(component.named_scores),
+        json!({ "near": 0.5 })
+    );
+}
+
+#[test]
+fn names_of_scores_and_their_number_are_bounded() {
+    let long = "n".repeat(LONGEST_METRIC + 1);
+    let named = (0..MOST_NAMED_SCORES + 5).map(|at| (format!("n{at}"), 1.0));
+    let many = Grade {
+        named_scores: [(long, 1.0)].into_iter().chain(named).collect(),
+        ..passed()
+    };
+    let component = component(&assertion(), many);
+    assert!(!component.pass);
+    assert_eq!(component.named_scores.len(), MOST_NAMED_SCORES);
+    assert!(
+        component
+            .named_scores
+            .keys()
+            .all(|name| name.len() <= LONGEST_METRIC)
+    );
+}
+
+#[test]
+fn what_could_not_grade_is_an_error_and_no_verdict() {
+    let failure = CallFailure::new(FailureCode::TIMEOUT, "too slow");
+    let component = ungraded(&assertion(), failure);
+    assert_eq!((component.pass, component.score), (false, 0.0));
+    assert_eq!(component.reason, "too slow");
+    assert_eq!(component.error_code, Some(FailureCode::TIMEOUT));
+}
+
+#[test]
+fn graders_see_the_tools_that_were_offered_and_nothing_else_of_a_config() {
+    let with = |prompt: &str, provider: &str| {
+        let case = fixture::case(&format!(
+            "prompts: [{{ raw: p, config: {prompt} }}]\nproviders: [{{ id: echo, config: {provider} }}]"
+        ));
+        offered(&case).map(Value::Object)
+    };
+    assert_eq!(with("{}", "{ apiKey: k, temperature: 1 }"), None);
+    assert_eq!(
+        with("{}", "{ apiKey: k, tools: [a], functions: [b] }"),
+        Some(json!({ "tools": ["a"], "functions": ["b"] }))
+    );
+    assert_eq!(
+        with("{ tools: [c] }", "{ tools: [a] }"),
+        Some(json!({ "tools": ["c"] }))
+    );
+}

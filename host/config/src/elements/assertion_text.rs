@@ -3,7 +3,7 @@
 
 use crate::model::did_you_mean;
 use crate::read::csv_rows;
-use crate::read::files::has_extension;
+use crate::read::files::{has_extension, names_file};
 
 /// promptfoo's types. Names of these that no plugin serves are "not supported yet", other names
 /// are unknown.
@@ -150,7 +150,7 @@ pub(crate) fn parse<'a>(text: &str, types: impl Iterator<Item = &'a str> + Clone
 
 /// The type of a file with a program.
 fn program_type(text: &str) -> Option<&'static str> {
-    let path = super::program(text.starts_with("file://").then_some(text)?)?;
+    let path = super::program(names_file(text).then_some(text)?)?;
     Some(if has_extension(path.as_ref(), &["py"]) {
         "python"
     } else {

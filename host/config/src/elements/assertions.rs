@@ -15,7 +15,7 @@ use crate::catalog::Catalog;
 use crate::model::{Findings, TrustRequest, TrustSubject};
 use crate::plan::{Assertion, Check, Judges, SetRule, weight};
 use crate::read::entry::Entry;
-use crate::read::files::{has_extension, without_scheme};
+use crate::read::files::{has_extension, names_file, without_scheme};
 use crate::template::{Piece, Template, is_plain, pieces};
 
 pub(crate) mod compared;
@@ -305,7 +305,7 @@ impl<'a> AssertionReader<'a> {
     /// A text as it is, a file's content, or any other value: its templates are the grader's.
     fn raw_value(&self, entry: &Entry<'_>) -> Option<Value> {
         match entry.text() {
-            Some(text) if text.starts_with("file://") => self.text_value(text, entry),
+            Some(text) if names_file(text) => self.text_value(text, entry),
             _ => Some(entry.node.json()),
         }
     }
@@ -327,7 +327,7 @@ impl<'a> AssertionReader<'a> {
 
     fn text_value(&self, text: &str, entry: &Entry<'_>) -> Option<Value> {
         let findings = self.reading.findings;
-        if !text.starts_with("file://") {
+        if !names_file(text) {
             let text = if entry.origin.is_data() {
                 without_env(text)
             } else {

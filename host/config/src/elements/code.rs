@@ -20,7 +20,7 @@ use crate::model::{
     Code, CodeFile, CodeFiles, Findings, Origin, Position, Script, TrustRequest, TrustSubject,
 };
 use crate::read::entry::Entry;
-use crate::read::files::{has_extension, real, tidy};
+use crate::read::files::{has_extension, names_file, real, tidy};
 
 mod convention;
 mod imports;
@@ -69,7 +69,7 @@ impl CodeBook {
 
 /// Whether a text names a file that is a program of whatever language.
 pub(crate) fn is_file(text: &str) -> bool {
-    text.starts_with("file://") && program(text).is_some()
+    names_file(text) && program(text).is_some()
 }
 
 /// Reports a package as code, promptfoo's `package:name:function`.
@@ -87,7 +87,7 @@ pub(crate) fn is_package(text: &str, at: &Position, findings: &Findings) -> bool
 /// Code under a key that takes nothing else: `transform`, `transformVars`, …
 pub(crate) fn read(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Arc<Script>> {
     let text = entry.want_text(reading.findings)?;
-    if text.starts_with("file://") {
+    if names_file(&text) {
         return file(&text, &entry.at(), entry.origin, reading);
     }
     if text.trim().is_empty() {

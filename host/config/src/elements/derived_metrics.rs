@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use super::{Document, code};
 use crate::plan::{DerivedMetric, DerivedValue, Formula};
 use crate::read::entry::Entry;
+use crate::read::files::names_file;
 
 /// The number of cases, among the sums.
 const COUNT: &str = "__count";
@@ -68,7 +69,7 @@ fn one(entry: &Entry<'_>, document: &Document<'_>) -> Option<DerivedMetric> {
     }
     let value = part("value")?;
     let text = value.want_text(findings)?;
-    let worked_out = if text.starts_with("file://") {
+    let worked_out = if names_file(&text) {
         DerivedValue::Code(code::file(
             &text,
             &value.at(),

@@ -12,6 +12,7 @@ use super::code::{self, Use};
 use super::{Reading, program};
 use crate::model::ProviderCode;
 use crate::read::entry::Entry;
+use crate::read::files::names_file;
 
 /// What ids of the provider begin with.
 const PREFIXES: [&str; 2] = ["http", "https"];
@@ -61,7 +62,7 @@ pub(crate) fn take(
 
 /// Whether it names a file of code.
 fn is_file(text: &str) -> bool {
-    text.starts_with("file://") && program(text).is_some()
+    names_file(text) && program(text).is_some()
 }
 
 /// Whether a `transformRequest` is code: a file of it, or a text that is neither JSON nor has
@@ -69,7 +70,7 @@ fn is_file(text: &str) -> bool {
 fn makes_request(text: &str) -> bool {
     const SIGNS: [&str; 4] = ["=>", "return ", "function", "JSON."];
     let text = text.trim();
-    if text.starts_with("file://") {
+    if names_file(text) {
         return is_file(text);
     }
     if text.is_empty() || serde_json::from_str::<Value>(text).is_ok() {
@@ -82,7 +83,7 @@ fn makes_request(text: &str) -> bool {
 /// Whether a `transformResponse` is code: a file of it, or more than a path.
 fn reads_response(text: &str) -> bool {
     let text = text.trim();
-    if text.starts_with("file://") {
+    if names_file(text) {
         return is_file(text);
     }
     !text.is_empty() && !is_path(text)

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use super::budget;
 use crate::model::{CredentialGrant, Findings, Permissions, Position, TrustRequest, TrustSubject};
 use crate::read::entry::Entry;
-use crate::read::files::{Files, unreadable};
+use crate::read::files::{Files, names_file, unreadable};
 
 /// One entry of `plugins`.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,7 +96,7 @@ fn plugin(
         return bundled(alias, entry, permissions, findings);
     };
     let path = source.want_text(findings)?;
-    if path.contains("://") && !path.starts_with("file://") {
+    if path.contains("://") && !names_file(&path) {
         findings.error_help(
             source.at(),
             format!("'{path}': plugins from registries are not supported yet"),

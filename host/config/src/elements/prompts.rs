@@ -18,7 +18,7 @@ use crate::environment;
 use crate::model::{Code, Origin, Position, Script};
 use crate::plan::{Prompt, weight};
 use crate::read::entry::Entry;
-use crate::read::files::{has_extension, is_pattern, without_scheme};
+use crate::read::files::{has_extension, is_pattern, names_file, without_scheme};
 use crate::several::{self, Repeated, Said, Sum};
 use crate::template::{Piece, Prepared, excerpt, pieces};
 
@@ -285,7 +285,7 @@ impl<'a> Reader<'a> {
         if text.contains('\n') || text.trim().is_empty() {
             return false;
         }
-        if text.starts_with("file://") {
+        if names_file(text) {
             return true;
         }
         let path = Path::new(text);

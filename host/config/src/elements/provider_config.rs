@@ -10,13 +10,10 @@ use super::{Reading, program};
 use crate::model::Position;
 use crate::plan::Places;
 use crate::read::entry::Entry;
-use crate::read::files::{has_extension, without_scheme};
+use crate::read::files::{has_extension, names_file, without_scheme};
 
 /// Keys that hold what code might make, if it were run.
 const MADE: [&str; 3] = ["tools", "functions", "response_format"];
-
-/// What names a file begins so.
-const SCHEME: &str = "file://";
 
 /// Bytes that the places of one `config` take.
 const MAX_PLACES: usize = 256 << 10;
@@ -90,7 +87,7 @@ fn loaded(entry: &Entry<'_>, reading: Reading<'_>) -> Value {
         return Value::Array(items);
     }
     let written = entry.text_as_written();
-    if entry.is_filled_credential() && written.is_some_and(|text| text.starts_with(SCHEME)) {
+    if entry.is_filled_credential() && written.is_some_and(names_file) {
         let message = "a variable in a credential can't be a part of the name of a file";
         let help = "write the name, or put the credential itself into the variable";
         reading.findings.error_help(entry.at(), message, help);
@@ -118,7 +115,7 @@ fn file(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Value> {
 /// The file that a value names, if it does. A credential with a variable in it names none: what
 /// there is of files is said.
 fn name<'a>(entry: &Entry<'a>) -> Option<&'a str> {
-    let named = entry.text().filter(|text| text.starts_with(SCHEME));
+    let named = entry.text().filter(|text| names_file(text));
     named.filter(|_| !entry.is_filled_credential())
 }
 

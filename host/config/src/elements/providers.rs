@@ -14,7 +14,7 @@ use crate::environment;
 use crate::model::{Origin, Position};
 use crate::plan::Provider;
 use crate::read::entry::Entry;
-use crate::read::files::{Files, has_extension, without_scheme};
+use crate::read::files::{Files, has_extension, names_file, without_scheme};
 use crate::read::node::{Mark, Node};
 use crate::read::references;
 use crate::several::Sum;
@@ -277,7 +277,7 @@ impl Reader<'_> {
     /// An id alone, or a file.
     fn named(&self, text: &str, entry: &Entry<'_>, depth: usize, listed: &mut Vec<Listed>) {
         let path = without_scheme(text);
-        if !text.starts_with("file://") {
+        if !names_file(text) {
             return listed.extend(self.object(text, entry));
         }
         if self.refused(text, &entry.at()) {

@@ -11,7 +11,7 @@ use super::Reading;
 use crate::model::{Findings, TrustRequest, TrustSubject};
 use crate::plan::{CONVERSATION, RUN_OPTIONS, TestTimeout};
 use crate::read::entry::Entry;
-use crate::read::files::{has_extension, without_scheme};
+use crate::read::files::{has_extension, names_file, without_scheme};
 
 /// Variables are what they say: no templates in them, no `file://`, no list that stands for one
 /// case each. For data that must not be read as anything but itself.
@@ -167,7 +167,7 @@ fn is_spelt(one: &str, other: &str) -> bool {
 
 /// What the file holds that a value names, if it does.
 fn file(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Value> {
-    let name = entry.text().filter(|text| text.starts_with("file://"))?;
+    let name = entry.text().filter(|text| names_file(text))?;
     let path = reading.files.shown(without_scheme(name));
     if has_extension(&path, &["json", "yaml", "yml"]) {
         let tree = reading

@@ -15,7 +15,7 @@ use super::{Reading, code, program};
 use crate::model::{Origin, Position};
 use crate::plan::{VarFiles, weight};
 use crate::read::entry::Entry;
-use crate::read::files::{has_extension, is_pattern, without_scheme};
+use crate::read::files::{has_extension, is_pattern, path_named, without_scheme};
 use crate::read::node::{Kind, Node};
 
 mod media;
@@ -73,7 +73,7 @@ impl<'a> VarReader<'a> {
     /// What a `file://` value is called: as written, but with its whole path where another
     /// config's folder is meant than the first one's, so that two files are never one.
     fn key<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match text.strip_prefix("file://") {
+        match path_named(text) {
             Some(path) if self.reading.is_further => {
                 let path = self.reading.files.absolute(path);
                 Cow::Owned(format!("file://{}", path.display()))
@@ -176,7 +176,7 @@ impl<'a> VarReader<'a> {
             let help = "name the file: file://node_modules/…; or, for the text itself, options: { rawVars: true }";
             return findings.error_help(at.clone(), message, help);
         }
-        let Some(path) = text.strip_prefix("file://") else {
+        let Some(path) = path_named(text) else {
             return;
         };
         if let Some((line, _)) = text.split_once(['\n', '\r']) {

@@ -24,6 +24,9 @@ use links::passes;
 pub(crate) use links::{Leads, leads};
 pub use read::{FilesRead, FilesState};
 
+/// What the name of a file begins with where it could be another text.
+const SCHEME: &str = "file://";
+
 /// The largest file of any kind: tests are held in memory whole.
 pub(crate) const MAX_FILE: u64 = 256 << 20;
 
@@ -408,7 +411,17 @@ pub(crate) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
 
 /// Without `file://`.
 pub(crate) fn without_scheme(written: &str) -> &str {
-    written.strip_prefix("file://").unwrap_or(written)
+    path_named(written).unwrap_or(written)
+}
+
+/// The path that a text names with `file://`, if it does.
+pub(crate) fn path_named(text: &str) -> Option<&str> {
+    text.strip_prefix(SCHEME)
+}
+
+/// Whether a text names a file with `file://`.
+pub(crate) fn names_file(text: &str) -> bool {
+    path_named(text).is_some()
 }
 
 /// Without `.` and `folder/..`.

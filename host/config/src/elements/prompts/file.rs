@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{Draft, PROGRAMS, Reading, has_extension, without_scheme};
 use crate::model::{Origin, Position};
 use crate::read::csv_rows::Blanks;
-use crate::read::files::{malformed_at, parse_tree};
+use crate::read::files::{malformed_at, names_file, parse_tree};
 use crate::read::node::{Kind, Node};
 use crate::template::is_plain;
 
@@ -159,7 +159,7 @@ fn tree(path: &Path, text: &str, origin: &Origin, reading: Reading<'_>) -> Optio
 fn nested(node: &mut Node, (path, origin): (&Path, &Origin), reading: Reading<'_>, depth: usize) {
     let mark = node.mark;
     match &mut node.kind {
-        Kind::Text(text) if text.written.starts_with("file://") => {
+        Kind::Text(text) if names_file(&text.written) => {
             let named = Position {
                 file: path.to_owned(),
                 line: mark.line,

@@ -10,7 +10,7 @@ use super::super::{Reading, code};
 use super::{Extra, Form, Sources};
 use crate::model::{Code, Script};
 use crate::read::entry::Entry;
-use crate::read::files::{has_extension, without_scheme};
+use crate::read::files::{has_extension, path_named, without_scheme};
 use crate::read::node::{Mark, Node};
 
 /// How deep `config` is searched for the names of files.
@@ -137,7 +137,7 @@ fn load_files(value: &mut Value, depth: usize, named: &Entry<'_>, reading: Readi
             .values_mut()
             .for_each(|field| load_files(field, depth + 1, named, reading)),
         Value::String(text) => {
-            let Some(path) = text.strip_prefix("file://") else {
+            let Some(path) = path_named(text) else {
                 return;
             };
             if code::is_file(text) {

@@ -10,7 +10,7 @@
 //! need the person's agreement: somebody else's data would choose what is run and read.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -194,6 +194,8 @@ struct Gathering<'a> {
     origin: &'a Origin,
     /// Paths as the user would write them, with their texts.
     found: Vec<(PathBuf, String)>,
+    /// Their paths.
+    known: HashSet<PathBuf>,
     size: usize,
 }
 
@@ -210,6 +212,7 @@ impl<'a> Gathering<'a> {
             extensions,
             origin,
             found: Vec::new(),
+            known: HashSet::new(),
             size: 0,
         }
     }
@@ -259,7 +262,7 @@ impl<'a> Gathering<'a> {
 
     /// Reads a file, unless it is there already.
     fn take(&mut self, shown: PathBuf, at: &Position) -> Result<(), String> {
-        if self.found.iter().any(|(path, _)| *path == shown) {
+        if self.known.contains(&shown) {
             return Ok(());
         }
         let named = |reason: &str| format!("'{}': {reason}", shown.display());
@@ -279,6 +282,7 @@ impl<'a> Gathering<'a> {
             let reason = format!("a script's files hold more than {} MiB", MAX_CODE >> 20);
             return Err(named(&reason));
         }
+        self.known.insert(shown.clone());
         self.found.push((shown, source));
         Ok(())
     }

@@ -33,6 +33,9 @@ pub(crate) const MAX_FILE: u64 = 256 << 20;
 /// The largest YAML or JSON file, whose tree takes many times its size.
 pub(crate) const MAX_TREE_FILE: u64 = 32 << 20;
 
+/// The longest path that is looked at, as in Linux. Each part of a path is looked at by itself.
+const MAX_PATH: usize = 4096;
+
 /// What a value of a tree takes in memory, as long as it is kept.
 pub(crate) const VALUE: usize = 200;
 
@@ -96,7 +99,7 @@ impl Files {
     /// `.git/config`), few folders excepted ([`OPEN`]); data what lies in the data file's folder, but
     /// for everything whose name begins with a dot. Links count as what they lead to.
     ///
-    /// Nothing outside the folder is looked at for this.
+    /// Nothing outside the folder is looked at for this. What no file can be called is never read.
     pub(crate) fn beyond(&self, shown: &Path, origin: &Origin) -> Option<PathBuf> {
         let folder = match origin {
             Origin::Person => return None,
@@ -105,6 +108,9 @@ impl Files {
             Origin::Data(file) => file.folder(&self.cwd).unwrap_or_else(|| file.real.clone()),
         };
         let path = tidy(&self.cwd.join(shown));
+        if is_too_long(&path) {
+            return None;
+        }
         match leads(&folder, &path) {
             Leads::Outside(path) => Some(path),
             Leads::Inside(inner) => {
@@ -306,6 +312,9 @@ impl Files {
 
 /// A path with its links resolved, as far as it exists.
 pub(crate) fn real(path: &Path) -> PathBuf {
+    if is_too_long(path) {
+        return path.to_owned();
+    }
     if let Ok(real) = path.canonicalize() {
         return real;
     }
@@ -318,6 +327,9 @@ pub(crate) fn real(path: &Path) -> PathBuf {
 /// Why a path must not even be opened, whoever names it: a pipe would wait for a writer, a device
 /// has no end, and what the system shows as files is about this machine.
 pub(crate) fn unreadable(path: &Path) -> Option<&'static str> {
+    if is_too_long(path) {
+        return Some("is a longer name than any file has");
+    }
     if is_by_system(path) {
         return Some("belongs to the system and is never read");
     }
@@ -328,7 +340,12 @@ pub(crate) fn unreadable(path: &Path) -> Option<&'static str> {
 
 /// Whether a path, or the way to it, is the system's.
 fn is_by_system(path: &Path) -> bool {
-    passes(path, is_of_system) || is_of_system(&real(path))
+    is_too_long(path) || passes(path, is_of_system) || is_of_system(&real(path))
+}
+
+/// Whether there can be no file of this name.
+fn is_too_long(path: &Path) -> bool {
+    path.as_os_str().len() > MAX_PATH
 }
 
 /// Whether a path, links resolved, is the system's: of `/dev`, files in shared memory are not.

@@ -4,12 +4,16 @@
 //! `import` and `from … import`, and hands over what exists as a file. What is not there may be the
 //! standard library's, so only a relative import that leads nowhere is told.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::read::files::tidy;
 
+/// Dots and names of one import. More than any program has: each is a folder to look into.
+const MAX_PARTS: usize = 32;
+
 /// One import.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Import {
     /// Leading dots: 0 counts from the folder of the script's main file, 1 from the importing
     /// file's, each more from one above.
@@ -21,9 +25,11 @@ pub(super) struct Import {
 }
 
 impl Import {
-    /// As a message shows it.
+    /// As a message shows it, cut to size.
     pub(super) fn written(&self) -> String {
-        format!("{}{}", ".".repeat(self.dots), self.module.join("."))
+        let parts = &self.module[..self.module.len().min(MAX_PARTS)];
+        let dots = ".".repeat(self.dots.min(MAX_PARTS));
+        format!("{dots}{}", parts.join("."))
     }
 
     /// Whether it can only mean a file.
@@ -40,6 +46,9 @@ impl Import {
         is_file: &dyn Fn(&Path) -> bool,
         is_folder: &dyn Fn(&Path) -> bool,
     ) -> Vec<PathBuf> {
+        if self.dots + self.module.len() > MAX_PARTS {
+            return Vec::new();
+        }
         let mut folder = if self.is_relative() { own } else { main }.to_owned();
         for _ in 1..self.dots {
             folder = tidy(&folder.join(".."));
@@ -64,13 +73,17 @@ impl Import {
     }
 }
 
-/// The imports of a source, in order.
+/// The imports of a source, in order, each once.
 pub(super) fn imports(source: &str) -> Vec<Import> {
     let code = bare(source);
     let statements = code.split(['\n', ';']);
     // `if x: import y`: what follows the colon is a statement, too.
     let statements = statements.flat_map(|one| [Some(one), one.split_once(": ").map(|it| it.1)]);
-    statements.flatten().flat_map(statement).collect()
+    let mut known = HashSet::new();
+    let found = statements.flatten().flat_map(statement);
+    found
+        .filter(|import| known.insert(import.clone()))
+        .collect()
 }
 
 /// The imports of one statement.
@@ -212,6 +225,17 @@ mod tests {
         for (source, expected) in cases {
             assert_eq!(written(source), expected, "{source}");
         }
+    }
+
+    #[test]
+    fn an_import_is_told_once_and_has_no_more_parts_than_a_program() {
+        assert_eq!(written("import a\nimport b\nimport a"), ["a", "b"]);
+        // Each dot was a path of all dots before it.
+        let dots = ".".repeat(1 << 20);
+        let found = imports(&format!("from {dots} import a"));
+        let files = found[0].files(Path::new("m"), Path::new("m/p"), &|_| true, &|_| true);
+        assert_eq!(files, [PathBuf::new(); 0]);
+        assert_eq!(found[0].written(), &dots[..MAX_PARTS]);
     }
 
     #[test]

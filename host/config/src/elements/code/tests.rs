@@ -296,3 +296,19 @@ fn a_plugin_that_is_not_installed_is_named_with_the_command() {
         )]
     );
 }
+
+/// Every part of a path was looked at by itself, each with all before it.
+#[test]
+fn a_path_that_no_file_has_is_not_looked_for() {
+    let path = "a/".repeat(1 << 20);
+    let folder = graded_by("file://a.js").file("a.js", format!("import './{path}b.js'"));
+    let warnings = folder.warnings();
+    assert!(warnings[0].ends_with("there is no such file"));
+    let problems = graded_by(&format!("file:///{path}b.js")).problems();
+    assert!(problems[0].ends_with("is a longer name than any file has"));
+    let vars = format!(
+        "prompts: [p]\nproviders: [echo]\ntests: [{{ vars: {{ q: 'file://{path}q.txt' }} }}]"
+    );
+    let problems = Folder::new(&vars).problems();
+    assert!(problems[0].ends_with("is a longer name than any file has"));
+}

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use super::{real, tidy};
+use super::{is_too_long, real, tidy};
 
 /// How many links one path may go through, as in Linux.
 const MOST_LINKS: usize = 40;
@@ -77,6 +77,9 @@ impl Walk {
 /// through links. A place inside is one below the folder without links.
 pub(crate) fn leads(folder: &Path, path: &Path) -> Leads {
     let (written, path) = (tidy(folder), tidy(path));
+    if is_too_long(&path) {
+        return Leads::Outside(path);
+    }
     let folder = real(&written);
     let inner = path.strip_prefix(&written);
     match inner.or_else(|_| path.strip_prefix(&folder)) {

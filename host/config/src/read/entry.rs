@@ -11,6 +11,19 @@ use serde_json::{Map, Value, json};
 use crate::model::{Findings, Origin, Position, did_you_mean};
 use crate::read::node::{Key, Kind, Node};
 
+/// How much is said of the way to a value, in bytes: each value has its own, and a key on the way may
+/// be as long as a file. Beyond it a value is known by its line.
+const MAX_WAY: usize = 512;
+
+/// The way to a value, cut to size.
+pub(crate) fn shortened(mut key: String) -> String {
+    if key.len() > MAX_WAY {
+        key.truncate(key.floor_char_boundary(MAX_WAY));
+        key.push('…');
+    }
+    key
+}
+
 /// A value in its place.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry<'a> {
@@ -56,13 +69,13 @@ impl<'a> Entry<'a> {
 
     fn path(&self, name: &str) -> String {
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$');
-        if name.is_empty() || !name.chars().all(plain) {
+        shortened(if name.is_empty() || !name.chars().all(plain) {
             format!("{}[{name:?}]", self.key)
         } else if self.key.is_empty() {
             name.to_owned()
         } else {
             format!("{}.{name}", self.key)
-        }
+        })
     }
 
     /// The fields of a map; none of anything else.
@@ -93,7 +106,7 @@ impl<'a> Entry<'a> {
         items.iter().enumerate().map(|(index, node)| Entry {
             node,
             file: self.file,
-            key: format!("{}[{index}]", self.key),
+            key: shortened(format!("{}[{index}]", self.key)),
             origin: self.origin,
         })
     }
@@ -282,6 +295,26 @@ impl<'a> Entry<'a> {
                     *help,
                 );
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::json;
+
+    #[test]
+    fn the_way_to_a_value_is_cut_to_size() {
+        let long = "ä".repeat(10_000);
+        let node = json::parse(&format!(r#"{{"{long}": [[1], {{"a b": 2}}]}}"#), 1);
+        let node = node.unwrap_or_else(|_| panic!("it is JSON"));
+        let root = Entry::root(&node, Path::new("c.json"), &Origin::Config);
+        let (_, list) = root.fields().next().expect("a field");
+        let inner: Vec<Entry<'_>> = list.items().collect();
+        let deep: Vec<Entry<'_>> = inner.iter().flat_map(Entry::items).collect();
+        for entry in [&list].into_iter().chain(&inner).chain(&deep) {
+            assert_eq!(entry.key, format!("{}…", "ä".repeat(MAX_WAY / 2)));
         }
     }
 }

@@ -8,12 +8,14 @@
 //! that holds a schema is left alone; inside an assertion's `value` and a provider's `config` a
 //! local reference that leads nowhere in the config is taken for the schema's own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::bounds::REFERENCES;
 use crate::model::{Findings, Origin, Position};
-use crate::read::files::Files;
+use crate::read::entry::shortened;
+use crate::read::files::{Files, names_file};
 use crate::read::node::{Key, Kind, Mark, Node, Text};
 
 /// Keys whose values are JSON Schemas, or hold them.
@@ -59,12 +61,13 @@ pub(crate) fn resolve(
         files,
         findings,
         others: HashMap::new(),
+        orders: Orders::default(),
         brought: 0,
     };
     let place = Place {
         key: String::new(),
         perhaps_schema: false,
-        chain: Vec::new(),
+        chain: Rc::default(),
     };
     resolver.walk(root, &place);
 }
@@ -86,14 +89,14 @@ struct Place {
     key: String,
     /// Whether a reference may be a schema's own.
     perhaps_schema: bool,
-    /// The references that led here.
-    chain: Vec<String>,
+    /// The references that led here; shared, since each value has a place and a reference may be long.
+    chain: Rc<Vec<Rc<str>>>,
 }
 
 impl Place {
     fn below(&self, part: &str, name: &str) -> Self {
         Self {
-            key: format!("{}{part}", self.key),
+            key: shortened(format!("{}{part}", self.key)),
             perhaps_schema: self.perhaps_schema || PERHAPS_SCHEMAS.contains(&name),
             chain: self.chain.clone(),
         }
@@ -107,8 +110,14 @@ struct Resolver<'a> {
     files: &'a Files,
     findings: &'a Findings,
     others: HashMap<PathBuf, Option<Node>>,
+    /// Of maps in `whole` and `others`, which stay as they are.
+    orders: Orders,
     brought: usize,
 }
+
+/// The places of a map's fields in the order of their names, for each map that was looked into; by
+/// where its fields are. There may be as many references as fields.
+type Orders = HashMap<*const (Key, Node), Vec<u32>>;
 
 impl Resolver<'_> {
     fn walk(&mut self, node: &mut Node, place: &Place) {
@@ -137,21 +146,23 @@ impl Resolver<'_> {
     }
 
     fn replace(&mut self, node: &mut Node, target: &str, mark: Mark, place: &Place) {
+        let too_much = "brings more than 64 MiB with those before it";
+        // What is beyond that is not even looked up: each may be as large as the file.
+        if self.brought > MAX_BROUGHT {
+            return self.refuse(target, too_much, mark, place);
+        }
         let found = match self.find(target, mark, place) {
-            Ok(found) => found,
+            Ok(Some(found)) => found,
+            Ok(None) => return self.refuse(target, too_much, mark, place),
             Err(_) if place.perhaps_schema && target.starts_with('#') => return,
             Err(reason) => return self.refuse(target, &reason, mark, place),
         };
         let mut place = place.clone();
-        if place.chain.iter().any(|earlier| earlier == target) || place.chain.len() >= MAX_CHAIN {
+        if place.chain.iter().any(|earlier| **earlier == *target) || place.chain.len() >= MAX_CHAIN
+        {
             return self.refuse(target, "leads back to itself", mark, &place);
         }
-        self.brought += size(&found);
-        if self.brought > MAX_BROUGHT {
-            let reason = "brings more than 64 MiB with those before it";
-            return self.refuse(target, reason, mark, &place);
-        }
-        place.chain.push(target.to_owned());
+        Rc::make_mut(&mut place.chain).push(target.into());
         let own = match std::mem::replace(&mut node.kind, Kind::Null) {
             Kind::Map(fields) => fields.into_iter().filter(|(key, _)| *key.name != *"$ref"),
             _ => unreachable!("only a map has a reference"),
@@ -160,7 +171,8 @@ impl Resolver<'_> {
         *node = found;
         self.walk(node, &place);
         if let Kind::Map(fields) = &mut node.kind {
-            fields.retain(|(key, _)| !own.iter().any(|(mine, _)| mine.name == key.name));
+            let mine: HashSet<&str> = own.iter().map(|(key, _)| &*key.name).collect();
+            fields.retain(|(key, _)| !mine.contains(&*key.name));
             fields.extend(own);
         } else if let Some((key, _)) = own.first() {
             let reason = format!("brings no map, so '{}' beside it has no meaning", key.name);
@@ -168,13 +180,14 @@ impl Resolver<'_> {
         }
     }
 
-    /// A copy of what the reference leads to.
-    fn find(&mut self, target: &str, mark: Mark, place: &Place) -> Result<Node, String> {
+    /// A copy of what the reference leads to; `None` if that is too much.
+    fn find(&mut self, target: &str, mark: Mark, place: &Place) -> Result<Option<Node>, String> {
         let (file, pointer) = target.split_once('#').unwrap_or((target, ""));
         if file.is_empty() {
-            return look_up(&self.whole, pointer).cloned();
+            let found = look_up(&self.whole, pointer, &mut self.orders)?;
+            return Ok(copied(found, &mut self.brought));
         }
-        if file.contains("://") && !file.starts_with("file://") {
+        if file.contains("://") && !names_file(file) {
             return Err("is no file; nothing is fetched while a config is read".to_owned());
         }
         let shown = self.files.shown(file);
@@ -185,14 +198,17 @@ impl Resolver<'_> {
         }
         let Some(tree) = &self.others[&shown] else {
             // The file was reported.
-            return Ok(Node {
+            return Ok(Some(Node {
                 kind: Kind::Null,
                 mark,
-            });
+            }));
         };
-        let mut found = look_up(tree, pointer)?.clone();
+        let found = look_up(tree, pointer, &mut self.orders)?;
+        let mut found = copied(found, &mut self.brought);
         // Lines of another file would be read as lines of this one.
-        remark(&mut found, mark);
+        if let Some(found) = &mut found {
+            remark(found, mark);
+        }
         Ok(found)
     }
 
@@ -226,8 +242,14 @@ fn reference(node: &Node) -> Option<(String, Mark)> {
     }
 }
 
+/// A copy, counted before it is made; `None` if all of them would be too much.
+fn copied(node: &Node, brought: &mut usize) -> Option<Node> {
+    *brought += size(node);
+    (*brought <= MAX_BROUGHT).then(|| node.clone())
+}
+
 /// RFC 6901.
-fn look_up<'a>(root: &'a Node, pointer: &str) -> Result<&'a Node, String> {
+fn look_up<'a>(root: &'a Node, pointer: &str, orders: &mut Orders) -> Result<&'a Node, String> {
     let mut node = root;
     let mut parts = pointer.split('/');
     if parts.next() != Some("") {
@@ -240,15 +262,25 @@ fn look_up<'a>(root: &'a Node, pointer: &str) -> Result<&'a Node, String> {
                 .parse::<usize>()
                 .ok()
                 .and_then(|index| items.get(index)),
-            Kind::Map(fields) => fields
-                .iter()
-                .find(|(key, _)| *key.name == *part)
-                .map(|(_, value)| value),
+            Kind::Map(fields) => field(fields, &part, orders),
             Kind::Null | Kind::Bool(_) | Kind::Number(_) | Kind::Text(_) => None,
         };
         node = next.ok_or_else(|| format!("leads nowhere: there is no '{part}'"))?;
     }
     Ok(node)
+}
+
+fn field<'a>(fields: &'a [(Key, Node)], name: &str, orders: &mut Orders) -> Option<&'a Node> {
+    let named = |place: &u32| &*fields[*place as usize].0.name;
+    let order = orders.entry(fields.as_ptr()).or_insert_with(|| {
+        let mut order: Vec<u32> = (0..fields.len() as u32).collect();
+        order.sort_by_key(named);
+        order
+    });
+    let found = order
+        .binary_search_by(|place| named(place).cmp(name))
+        .ok()?;
+    Some(&fields[order[found] as usize].1)
 }
 
 fn size(node: &Node) -> usize {

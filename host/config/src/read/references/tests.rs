@@ -106,3 +106,24 @@ fn a_few_lines_cannot_ask_for_billions_of_values() {
         problems.first()
     );
 }
+
+/// Each of these went through a map once for each reference into it, or copied the whole file for
+/// each that was refused.
+#[test]
+fn references_and_what_they_lead_to_may_both_be_many() {
+    const MANY: usize = 150_000;
+    let keys: Vec<String> = (0..MANY).map(|n| format!("k{n}: {n}")).collect();
+    let keys = keys.join(", ");
+    let last = format!("{{ $ref: '#/a/k{}' }}, ", MANY - 1).repeat(MANY);
+    let each = folder(&format!("tags: {{ b: [{last}] }}\na: {{ {keys} }}"));
+    assert_eq!(each.problems(), [""; 0]);
+    let over = folder(&format!("b: {{ $ref: '#/a', {keys} }}\na: {{ {keys} }}"));
+    assert_eq!(over.problems(), [""; 0]);
+    let whole = "{ $ref: '#' }, ".repeat(MANY);
+    let problems = folder(&format!("b: [{whole}]")).problems();
+    assert!(
+        problems[0].contains("brings more than 64 MiB"),
+        "{}",
+        problems[0]
+    );
+}

@@ -56,15 +56,30 @@ pub(crate) struct Declared {
     filled_in: Arc<Mutex<FilledIn>>,
 }
 
+/// How many names of `env` all texts may take in, and variables that these stand for: one short tag
+/// may stand for all of them.
+const MAX_TAKEN: usize = 1_000_000;
+
 /// What templates took from the process's environment.
 #[derive(Default)]
 struct FilledIn {
     /// Secrets in provider parts.
     secrets: BTreeSet<String>,
-    /// Variables in provider parts, each with the place of the text.
-    by_providers: BTreeSet<EnvRead>,
+    /// Variables in provider parts, by the place of the text.
+    by_providers: BTreeMap<Position, BTreeSet<String>>,
     /// Those in all other texts.
     by_others: BTreeSet<EnvRead>,
+    /// What counts for [`MAX_TAKEN`].
+    taken: usize,
+}
+
+impl FilledIn {
+    fn provider_takes(&mut self, reads: &[EnvRead]) {
+        for EnvRead { name, at } in reads {
+            let names = self.by_providers.entry(at.clone()).or_default();
+            names.insert(name.clone());
+        }
+    }
 }
 
 /// A part of a config, by what its templates see.
@@ -277,8 +292,10 @@ impl Declared {
         at: &Position,
         findings: &Findings,
     ) -> bool {
-        let names: Vec<String> = self.env_names(template).collect();
-        let (taken, asked) = self.taken_at(&names, at);
+        let Some(names) = self.names_at(template, at, findings) else {
+            return false;
+        };
+        let (taken, asked) = self.taken_at(&names, at, findings);
         let may_keep = may_keep(&asked, findings);
         self.filled_in().by_others.extend(taken);
         may_keep
@@ -287,10 +304,18 @@ impl Declared {
     /// The variables of the process's environment that declared names stand for, and those of them
     /// that need agreement: a person who types a name has agreed to the variable of that name, and
     /// not to what the config puts under it.
-    fn taken_at(&self, names: &[String], at: &Position) -> (Vec<EnvRead>, Vec<EnvRead>) {
+    fn taken_at<'a>(
+        &self,
+        names: impl IntoIterator<Item = &'a String>,
+        at: &Position,
+        findings: &Findings,
+    ) -> (Vec<EnvRead>, Vec<EnvRead>) {
         let (mut taken, mut asked) = (Vec::new(), Vec::new());
         for name in names {
             for source in self.sources.get(name).into_iter().flatten() {
+                if !self.has_room(at, findings) {
+                    return (taken, asked);
+                }
                 let read = read(source, at);
                 if !(at.is_typed() && source == name) {
                     asked.push(read.clone());
@@ -306,43 +331,73 @@ impl Declared {
     /// where the person typed it.
     pub(crate) fn note_reads_of_part(&self, text: &str, at: &Position, findings: &Findings) {
         let template = Template::new(text, None).or_else(|_| Template::new("{{ env }}", None));
-        let names = template.map(|template| self.env_names(&template).collect::<Vec<_>>());
-        let (taken, _) = self.taken_at(&names.unwrap_or_default(), at);
+        let names = template.ok();
+        let names = names.and_then(|template| self.names_at(&template, at, findings));
+        let (taken, _) = self.taken_at(&names.unwrap_or_default(), at, findings);
         may_keep(&taken, findings);
         self.filled_in().by_others.extend(taken);
+    }
+
+    /// Counts a name that is taken in; whether there is room for it. There will be no plan if not.
+    fn has_room(&self, at: &Position, findings: &Findings) -> bool {
+        let mut filled_in = self.filled_in();
+        filled_in.taken += 1;
+        let has_room = filled_in.taken <= MAX_TAKEN;
+        if !has_room {
+            let message =
+                format!("the config's texts take in names of `env` more than {MAX_TAKEN} times");
+            let help = "write {{ env.NAME }} with the names that a text needs, not {{ env }}";
+            findings.stop(at.clone(), message, help);
+        }
+        has_room
+    }
+
+    /// The names that a template reads from `env`; `None` if that is too much.
+    fn names_at(
+        &self,
+        template: &Template,
+        at: &Position,
+        findings: &Findings,
+    ) -> Option<BTreeSet<String>> {
+        let names = self.env_names(template);
+        let counted = names.map(|name| self.has_room(at, findings).then_some(name));
+        counted.collect()
     }
 
     /// The names that a template reads from `env`; all of them where it chooses by itself.
     fn env_names(&self, template: &Template) -> impl Iterator<Item = String> {
         let paths: Vec<String> = template.paths().collect();
-        let named = |path: &String| {
+        let chooses = paths.iter().any(|path| path == "env");
+        let named = |path: String| {
             let name = path.strip_prefix("env.")?;
             Some(name.split('.').next().unwrap_or(name).to_owned())
         };
-        let chooses = paths.iter().any(|path| path == "env");
-        let all = chooses.then(|| self.names.iter().cloned().collect());
-        let all: Vec<String> = all.unwrap_or_default();
-        all.into_iter()
-            .chain(paths.iter().filter_map(named).collect::<Vec<_>>())
+        let all = chooses.then_some(&self.names).into_iter().flatten();
+        all.cloned().chain(paths.into_iter().filter_map(named))
     }
 
     /// The variables that were filled into the provider at `entry`.
     pub(crate) fn reads_of(&self, entry: &Entry<'_>) -> Vec<EnvRead> {
         let filled_in = self.filled_in();
-        let mut reads = BTreeSet::new();
+        let mut found = BTreeSet::new();
         entry.node.each_filled(&mut |mark| {
-            let is_here = |read: &&EnvRead| {
-                (read.at.line, read.at.column) == (mark.line, mark.column)
-                    && read.at.file == entry.file
+            let at = Position {
+                file: entry.file.to_owned(),
+                line: mark.line,
+                column: mark.column,
+                key: String::new(),
             };
-            reads.extend(filled_in.by_providers.iter().filter(is_here).cloned());
+            let names = filled_in.by_providers.get(&at).into_iter().flatten();
+            found.extend(reads(names, &at));
         });
-        reads.into_iter().collect()
+        found.into_iter().collect()
     }
 
     /// The variables that were filled into providers, whether or not anybody asks them.
     pub(crate) fn provider_reads(&self) -> Vec<EnvRead> {
-        self.filled_in().by_providers.iter().cloned().collect()
+        let filled_in = self.filled_in();
+        let places = filled_in.by_providers.iter();
+        places.flat_map(|(at, names)| reads(names, at)).collect()
     }
 
     /// The variables that texts of no provider take in, and the declared names that stand for

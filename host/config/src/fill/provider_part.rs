@@ -73,10 +73,10 @@ impl Declared {
         at: &Position,
         findings: &Findings,
     ) -> Option<String> {
-        let names: BTreeSet<String> = self.env_names(template).collect();
+        let names = self.names_at(template, at, findings)?;
         let mut seen = Map::new();
         let declared = names.iter().filter(|name| self.names.contains(*name));
-        let (mut reads, mut asked) = self.taken_at(&declared.cloned().collect::<Vec<_>>(), at);
+        let (mut reads, mut asked) = self.taken_at(declared, at, findings);
         for name in &names {
             let value = if self.names.contains(name) {
                 self.values.get(name)
@@ -96,7 +96,7 @@ impl Declared {
             // Warns of what is declared and not set.
             self.check(template, at, findings);
         }
-        self.filled_in().by_providers.extend(reads.iter().cloned());
+        self.filled_in().provider_takes(&reads);
         if field == Field::Own {
             // Code of the config sees it, of every provider.
             self.filled_in().by_others.extend(reads.iter().cloned());

@@ -176,3 +176,32 @@ fn providers_are_the_same_by_what_is_written() {
         columns(&format!("{read}, {read}"))
     );
 }
+
+/// Each text was held against each other one.
+#[test]
+fn a_provider_may_have_as_many_variables_as_its_file_has_room_for() {
+    const MANY: usize = 200_000;
+    let texts = "    - '{{env.A}}'\n".repeat(MANY);
+    let config = format!("prompts: [p]\nproviders:\n- id: echo\n  config:\n    a:\n{texts}");
+    let plan = Folder::new(&config).env("A", "a").plan();
+    assert_eq!(plan.providers[0].env_reads.len(), MANY);
+}
+
+#[test]
+fn a_few_texts_can_not_take_in_all_names_a_million_times() {
+    let names: Vec<String> = (0..1_100).map(|n| format!("N{n}: ")).collect();
+    let texts = "{{ env | length }}', '".repeat(1_000);
+    let folder = Folder::new(&format!(
+        "env: {{ {} }}\nprompts: [p]\nproviders: [echo]\ntests: [{{ vars: {{ q: ['{texts}'] }} }}]",
+        names.join(", ")
+    ));
+    let problems = folder.problems();
+    assert_eq!(problems.len(), 1);
+    assert!(
+        problems[0].ends_with(
+            "the config's texts take in names of `env` more than 1000000 times\n\
+             help: write {{ env.NAME }} with the names that a text needs, not {{ env }}"
+        ),
+        "{problems:?}"
+    );
+}

@@ -376,7 +376,7 @@ pub struct Test {
     /// How often this test is run (`options.repeat`, else the run's); ≥ 1.
     pub repeat: u32,
     /// The columns that it runs in (its filters `providers` and `prompts`); `None`: all.
-    pub columns: Option<Vec<u32>>,
+    pub columns: Option<Arc<[u32]>>,
     /// The merged test as written, for the results file; its `vars` are empty, since each case
     /// has its own.
     pub json: Value,

@@ -415,16 +415,7 @@ fn columns(prompts: &[Arc<Prompt>], listed: &[Listed], findings: &Findings) -> V
     {
         let allowed: BTreeSet<u32> = match filter {
             None => names.meant("*"),
-            Some(filter) => filter
-                .iter()
-                .flat_map(|(name, at)| {
-                    let meant = names.meant(name);
-                    if meant.is_empty() {
-                        findings.error(at.clone(), format!("there is no prompt '{name}'"));
-                    }
-                    meant
-                })
-                .collect(),
+            Some(filter) => names.all_meant(filter, "prompt", findings),
         };
         for prompt in allowed {
             let prompt = &prompts[prompt as usize];
@@ -454,7 +445,7 @@ fn columns(prompts: &[Arc<Prompt>], listed: &[Listed], findings: &Findings) -> V
 
 /// A choice needs something to choose from.
 fn check_comparisons(columns: &[Arc<Column>], tests: &Tests, findings: &Findings) {
-    let runs_in = |test: &Test| test.columns.as_ref().map_or(columns.len(), Vec::len);
+    let runs_in = |test: &Test| test.columns.as_ref().map_or(columns.len(), |own| own.len());
     let lacks = |test: &Test| !test.comparisons.is_empty() && runs_in(test) < 2;
     let models = tests.models().enumerate();
     let lacking = models.filter(|(_, model)| lacks(model));

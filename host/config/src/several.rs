@@ -38,6 +38,13 @@ impl Said {
         write!(written, "{parts:?}").expect("a digest takes everything");
         Self(written.0.finalize().into())
     }
+
+    /// Of a value, whatever the order of keys in it.
+    pub(crate) fn of_value(value: &Value) -> Self {
+        let mut value = value.clone();
+        value.sort_all_objects();
+        Self::of(&value)
+    }
 }
 
 struct Written(Sha256);
@@ -130,17 +137,12 @@ fn added(before: Value, value: Value) -> Value {
         Value::Null => Vec::new(),
         one => vec![one],
     };
-    let said = |item: &Value| {
-        let mut item = item.clone();
-        item.sort_all_objects();
-        Said::of(&item)
-    };
     let mut items = list(before);
-    let mut known: HashSet<Said> = items.iter().map(said).collect();
+    let mut known: HashSet<Said> = items.iter().map(Said::of_value).collect();
     items.extend(
         list(value)
             .into_iter()
-            .filter(|item| known.insert(said(item))),
+            .filter(|item| known.insert(Said::of_value(item))),
     );
     Value::Array(items)
 }

@@ -184,7 +184,7 @@ impl Loop {
     /// How many cases the row of this one has.
     fn cases_of_row(&self, case: &Case) -> usize {
         let columns = case.test.columns.as_ref();
-        columns.map_or(self.head.columns.len(), Vec::len)
+        columns.map_or(self.head.columns.len(), |own| own.len())
     }
 
     /// Tells the state what happened, and does what it says.

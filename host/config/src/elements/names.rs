@@ -3,7 +3,12 @@
 //!
 //! Filters can be tens of thousands, and what they choose from too, so names are looked up.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+
+use crate::model::{Findings, Position};
+
+/// A filter's names, each with its place.
+pub(crate) type Filter = Vec<(String, Position)>;
 
 /// The names of things that filters choose from.
 pub(crate) struct Names<'a> {
@@ -24,7 +29,27 @@ impl<'a> Names<'a> {
         Self { sorted, count }
     }
 
-    /// The places of those that a filter means.
+    /// The places of all that a filter's names mean. One that means no `what` is reported.
+    pub(crate) fn all_meant(
+        &self,
+        filter: &Filter,
+        what: &str,
+        findings: &Findings,
+    ) -> BTreeSet<u32> {
+        let mut known = HashSet::new();
+        // Each may mean all of them.
+        let names = filter.iter().filter(|(name, _)| known.insert(name));
+        let one = |(name, at): &(String, Position)| {
+            let meant = self.meant(name);
+            if meant.is_empty() {
+                findings.error(at.clone(), format!("there is no {what} '{name}'"));
+            }
+            meant
+        };
+        names.flat_map(one).collect()
+    }
+
+    /// The places of those that a name means.
     pub(crate) fn meant(&self, filter: &str) -> BTreeSet<u32> {
         if filter == "*" {
             return (0..self.count).collect();
@@ -46,6 +71,15 @@ impl<'a> Names<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_that_a_filter_repeats_is_looked_up_once() {
+        const MANY: usize = 100_000;
+        let names = Names::of(vec![["x", "y"]; MANY].into_iter());
+        let filter = vec![("*".to_owned(), Position::default()); MANY];
+        let meant = names.all_meant(&filter, "prompt", &Findings::default());
+        assert_eq!(meant.len(), MANY);
+    }
 
     #[test]
     fn filters_name_exactly_as_a_group_or_by_wildcard() {

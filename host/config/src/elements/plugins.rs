@@ -3,7 +3,7 @@
 //! Only shape is checked here. Whether an address or a scheme means anything is decided by the
 //! run, which owns the network.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 
 use super::budget;
@@ -31,7 +31,8 @@ pub struct PluginEntry {
 
 /// Adds a later config's plugins; one whose alias is taken takes its place.
 pub(crate) fn add(plugins: &mut Vec<PluginEntry>, more: Vec<PluginEntry>) {
-    plugins.retain(|known| more.iter().all(|plugin| plugin.alias != known.alias));
+    let aliases: HashSet<&str> = more.iter().map(|plugin| plugin.alias.as_str()).collect();
+    plugins.retain(|known| !aliases.contains(known.alias.as_str()));
     plugins.extend(more);
 }
 

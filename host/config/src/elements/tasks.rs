@@ -7,6 +7,7 @@
 //! on requests in flight, which only this task's provider has; 1 is the plain loop, in which a
 //! question begins when the one before it has ended.
 
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +56,13 @@ pub(crate) struct Task {
 /// Reads the key of every config.
 pub(crate) fn read(documents: &[Document<'_>], groups: &Groups, listed: &[Listed]) -> Vec<Task> {
     let mut tasks: Vec<Task> = Vec::new();
-    let mut any = false;
+    let (mut ids, mut any) = (HashSet::new(), false);
+    let mut by_name = HashMap::new();
+    for Listed { provider, .. } in listed {
+        for name in provider.names() {
+            by_name.entry(name).or_insert(provider);
+        }
+    }
     for (config, document) in documents.iter().enumerate() {
         let Some(entry) = document.root.get("tasks") else {
             continue;
@@ -65,13 +72,14 @@ pub(crate) fn read(documents: &[Document<'_>], groups: &Groups, listed: &[Listed
             reading: document.reading,
             groups,
             listed,
+            by_name: &by_name,
             config,
         };
         if !entry.is_list() {
             entry.mismatch(document.reading.findings, "a list of tasks");
         }
         for item in entry.items() {
-            reader.task(&item, &mut tasks);
+            tasks.extend(reader.task(&item, &mut ids));
         }
     }
     let findings = documents[0].reading.findings;
@@ -100,10 +108,14 @@ pub(crate) fn tests(
     default: &Draft,
     tests: &mut Tests,
 ) {
+    let mut own: HashMap<*const Provider, Vec<u32>> = HashMap::new();
+    for column in columns {
+        let provider = Arc::as_ptr(&column.provider);
+        own.entry(provider).or_default().push(column.prompt_idx);
+    }
     for task in tasks {
-        let is_own = |column: &&Arc<Column>| Arc::ptr_eq(&column.provider, &task.provider);
-        let own = columns.iter().filter(is_own);
-        let own: Vec<u32> = own.map(|column| column.prompt_idx).collect();
+        let own = own.remove(&Arc::as_ptr(&task.provider));
+        let own: Arc<[u32]> = own.unwrap_or_default().into();
         let reader = &readers[task.config];
         if reader.reading.findings.has_stopped() {
             return;
@@ -121,9 +133,9 @@ pub(crate) fn confine(tests: &mut Tests, from: usize, tasks: &[Task]) {
     if tasks.is_empty() {
         return;
     }
+    let all: Arc<[u32]> = (0..from as u32).collect();
     tests.retain_mut(|test| {
-        let all = || (0..from as u32).collect();
-        test.columns.get_or_insert_with(all);
+        test.columns.get_or_insert_with(|| all.clone());
         true
     });
 }
@@ -132,19 +144,22 @@ struct Reader<'a> {
     reading: Reading<'a>,
     groups: &'a Groups,
     listed: &'a [Listed],
+    /// The first of them that has a name.
+    by_name: &'a HashMap<&'a str, &'a Arc<Provider>>,
     config: usize,
 }
 
 impl Reader<'_> {
-    fn task(&self, entry: &Entry<'_>, tasks: &mut Vec<Task>) {
+    fn task(&self, entry: &Entry<'_>, ids: &mut HashSet<String>) -> Option<Task> {
         let findings = self.reading.findings;
         if !entry.is_map() {
-            return entry.mismatch(findings, "a map with `id`, `type`, `provider`, …");
+            entry.mismatch(findings, "a map with `id`, `type`, `provider`, …");
+            return None;
         }
         entry.warn_unknown(findings, &KNOWN);
         let id = self.required(entry, "id").and_then(|id| {
             let text = id.want_text(findings)?;
-            let is_taken = tasks.iter().any(|task| *task.manner.task == text);
+            let is_taken = ids.contains(&text);
             if text.trim().is_empty() {
                 findings.error(id.at(), "must not be empty");
             } else if is_taken {
@@ -164,10 +179,9 @@ impl Reader<'_> {
             concurrency.and_then(|count| count.want_count(findings, 1, MAX_CONCURRENCY));
         let provider = self.required(entry, "provider");
         let provider = provider.and_then(|provider| self.provider(&provider));
-        let (Some(id), Some((file, file_at)), Some(provider)) = (id, file, provider) else {
-            return;
-        };
-        tasks.push(Task {
+        let (id, (file, file_at), provider) = (id?, file?, provider?);
+        ids.insert(id.clone());
+        Some(Task {
             provider: Arc::new(with(&provider, &id, concurrency)),
             config: self.config,
             file,
@@ -177,7 +191,7 @@ impl Reader<'_> {
                 budget: budget.unwrap_or_default(),
                 in_turn: concurrency == Some(1),
             },
-        });
+        })
     }
 
     fn required<'a>(&self, entry: &Entry<'a>, key: &str) -> Option<Entry<'a>> {
@@ -229,10 +243,8 @@ impl Reader<'_> {
         let Some(name) = entry.text() else {
             return providers::single(entry, self.reading, self.groups);
         };
-        let is = |one: &&Listed| one.provider.names().contains(&name);
-        let mut named = self.listed.iter().filter(is);
-        if let Some(one) = named.next() {
-            return Some(one.provider.clone());
+        if let Some(provider) = self.by_name.get(name) {
+            return Some(Arc::clone(provider));
         }
         // A plain word that no plugin serves is rather a label with a typing mistake.
         let labels = self

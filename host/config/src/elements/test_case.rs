@@ -1,6 +1,5 @@
 //! One test as written, and what `defaultTest` adds to it.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -8,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::assertions::{AssertionReader, compared, threshold, when};
 use super::code::Use;
 use super::judges::{self, JudgeBook};
-use super::names::Names;
+use super::names::{Filter, Names};
 use super::vars::{VarCollector, VarReader};
 use super::{Reading, code, providers, test_options};
 use crate::environment;
@@ -41,9 +40,6 @@ const SUBSTANCE: [&str; 7] = [
     "providerOutput",
     "threshold",
 ];
-
-/// A filter's names, each with its place.
-type Filter = Vec<(String, Position)>;
 
 /// In which form a test stands somewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -370,21 +366,14 @@ impl<'a> TestReader<'a> {
     }
 
     /// The columns that a test's filters leave.
-    fn columns(&self, draft: &Draft) -> Option<Vec<u32>> {
+    fn columns(&self, draft: &Draft) -> Option<Arc<[u32]>> {
         let meant = |filter: &Filter, what: &str, names: &Names<'_>| {
             let findings = self.reading.findings;
             if filter.is_empty() {
                 let message = format!("names no {what}, so that the test would run nowhere");
                 findings.error_help(draft.at.clone(), message, "leave the list away, or fill it");
             }
-            let one = |(name, at): &(String, Position)| {
-                let meant = names.meant(name);
-                if meant.is_empty() {
-                    findings.error(at.clone(), format!("there is no {what} '{name}'"));
-                }
-                meant
-            };
-            filter.iter().flat_map(one).collect::<BTreeSet<u32>>()
+            names.all_meant(filter, what, findings)
         };
         let providers = draft.providers.as_ref();
         let providers = providers.map(|filter| meant(filter, "provider", &self.providers));

@@ -128,9 +128,9 @@ fn renumber(chosen: &mut Chosen, wanted: &[bool]) {
             return true;
         };
         let had_none = columns.is_empty();
-        let columns: Vec<u32> = columns
-            .into_iter()
-            .filter_map(|index| new[index as usize])
+        let columns: Arc<[u32]> = columns
+            .iter()
+            .filter_map(|index| new[*index as usize])
             .collect();
         let runs = had_none || !columns.is_empty();
         test.columns = Some(columns);

@@ -1,5 +1,6 @@
 //! Which files are meant: by name, by folder, by pattern, or the one that a folder has.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::LoadRequest;
@@ -41,9 +42,10 @@ pub(super) fn files(request: &LoadRequest) -> Result<Vec<PathBuf>, Problem> {
         };
     }
     let mut found: Vec<PathBuf> = Vec::new();
+    let mut known = HashSet::new();
     for named in &request.config_files {
         for file in one(named, request)? {
-            if found.contains(&file) {
+            if !known.insert(file.clone()) {
                 return Err(problem(
                     file,
                     "is named twice as a config",

@@ -79,7 +79,9 @@ impl Plan {
     }
 
     fn column_count(&self, test: &Test) -> u64 {
-        test.columns.as_ref().map_or(self.columns.len(), Vec::len) as u64
+        test.columns
+            .as_ref()
+            .map_or(self.columns.len(), |it| it.len()) as u64
     }
 }
 

@@ -8,6 +8,7 @@
 //!
 //! Who pays less by contract says so with `cost` in the provider's config, or here.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
@@ -43,7 +44,7 @@ pub struct Listed {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Prices {
     /// The user's, by provider id or model.
-    own: Vec<(String, ModelPrice)>,
+    own: BTreeMap<String, ModelPrice>,
 }
 
 /// A line of the table.
@@ -59,7 +60,7 @@ struct Line {
 
 impl Prices {
     /// The user's own prices, by provider id or model, over the table.
-    pub(crate) fn new(own: Vec<(String, ModelPrice)>) -> Self {
+    pub(crate) fn new(own: BTreeMap<String, ModelPrice>) -> Self {
         Self { own }
     }
 
@@ -67,8 +68,7 @@ impl Prices {
     pub fn of(&self, provider: &Provider) -> Option<Listed> {
         let model = model(provider);
         let names = [provider.id.as_str(), model];
-        let own = |wanted: &str| self.own.iter().find(|(name, _)| name == wanted);
-        if let Some((_, price)) = names.into_iter().find_map(own) {
+        if let Some(price) = names.into_iter().find_map(|name| self.own.get(name)) {
             return Some(Listed {
                 price: *price,
                 as_of: None,

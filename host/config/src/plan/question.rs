@@ -5,6 +5,7 @@
 //! cases. What stands here is what a test can't say: which questions are counted together, and
 //! limits that hold for each of them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,28 +56,28 @@ impl Plan {
     /// Every task in every column that it runs in, in the order of the tests.
     pub fn tasks(&self) -> Vec<PlannedTask> {
         let mut tasks: Vec<PlannedTask> = Vec::new();
+        let mut places: HashMap<(&str, u32), usize> = HashMap::new();
         for test in self.tests.models() {
             let Some(question) = &test.question else {
                 continue;
             };
-            for prompt_idx in self.columns_of(test) {
-                let is =
-                    |one: &PlannedTask| one.prompt_idx == prompt_idx && *one.task == *question.task;
-                // The task of the question before is nearly always the last one.
-                match tasks.iter_mut().rev().find(|one| is(one)) {
-                    Some(task) => task.questions += u64::from(test.repeat),
-                    None => tasks.push(PlannedTask {
+            for prompt_idx in self.columns_of(test).iter().copied() {
+                let place = places.entry((&*question.task, prompt_idx));
+                let place = *place.or_insert(tasks.len());
+                if place == tasks.len() {
+                    tasks.push(PlannedTask {
                         task: question.task.clone(),
                         prompt_idx,
-                        questions: u64::from(test.repeat),
-                    }),
+                        questions: 0,
+                    });
                 }
+                tasks[place].questions += u64::from(test.repeat);
             }
         }
         tasks
     }
 
-    fn columns_of(&self, test: &Test) -> Vec<u32> {
+    fn columns_of(&self, test: &Test) -> Arc<[u32]> {
         let all = || (0..self.columns.len() as u32).collect();
         test.columns.clone().unwrap_or_else(all)
     }

@@ -10,6 +10,8 @@
 //! that was changed or added stands at the hook; where rows of data were handed over, it may name
 //! no more than they may; if they came from several files, it names none.
 
+use std::collections::{HashMap, VecDeque};
+
 use serde_json::{Map, Value, json};
 
 use crate::elements::test_case::Form;
@@ -18,6 +20,7 @@ use crate::elements::{Document, last};
 use crate::model::{Origin, Position, TrustRequest, TrustSubject};
 use crate::plan::{Extension, Hook, weight};
 use crate::read::node::{Key, Kind, Mark, Node};
+use crate::several::Said;
 
 /// Keys of a suite that a hook may change, beside its tests.
 const KEYS: [&str; 4] = ["prompts", "scenarios", "defaultTest", "derivedMetrics"];
@@ -212,15 +215,24 @@ fn placed(
     (at, origin): (&Position, &Origin),
     made: impl Fn(Value) -> Option<Node>,
 ) -> Option<Vec<Tree>> {
-    let written = before["tests"].as_array().cloned().unwrap_or_default();
+    let mut places: HashMap<Said, VecDeque<usize>> = HashMap::new();
+    for (place, test) in (0..).zip(before["tests"].as_array().into_iter().flatten()) {
+        places
+            .entry(Said::of_value(test))
+            .or_default()
+            .push_back(place);
+    }
     let mut trees: Vec<Option<Tree>> = trees.into_iter().map(Some).collect();
     let mut next = 0;
     let mut placed = Vec::new();
     for (index, test) in tests.into_iter().enumerate() {
         // Those that stay do so in their order, nearly always.
-        let same = (next..written.len()).find(|place| written[*place] == test);
-        if let Some(tree) = same.and_then(|place| trees[place].take()) {
-            next = same.map_or(next, |place| place + 1);
+        let same = places.get_mut(&Said::of_value(&test)).and_then(|same| {
+            same.retain(|place| *place >= next);
+            same.pop_front()
+        });
+        if let Some((place, tree)) = same.and_then(|place| Some((place, trees[place].take()?))) {
+            next = place + 1;
             placed.push(tree);
             continue;
         }

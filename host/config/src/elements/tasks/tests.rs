@@ -217,3 +217,10 @@ fn filters_apply_to_tasks_as_to_tests() {
         .collect();
     assert_eq!(counts, [("x", 2), ("y", 1)]);
 }
+
+#[test]
+fn tests_of_a_task_share_the_list_of_its_columns() {
+    let plan = task("concurrency: 3").plan();
+    let columns = |test: usize| plan.tests.get(test).unwrap().columns.clone().unwrap();
+    assert!(std::sync::Arc::ptr_eq(&columns(0), &columns(1)));
+}

@@ -215,3 +215,19 @@ fn rows_of_several_files_name_none_once_a_hook_had_them() {
         "{withheld:?}"
     );
 }
+
+/// Each was looked for among all that were handed over.
+#[test]
+fn a_hook_may_change_every_test_of_many() {
+    const MANY: usize = 60_000;
+    let rows: Vec<String> = (0..MANY)
+        .map(|n| format!("{{\"vars\": {{\"n\": {n}}}}}"))
+        .collect();
+    let folder = folder(|suite| {
+        for test in suite["tests"].as_array_mut().expect("a list") {
+            test["vars"]["x"] = json!(1);
+        }
+    });
+    let plan = folder.file("more.jsonl", rows.join("\n")).plan();
+    assert_eq!(plan.tests.len(), MANY + 1);
+}

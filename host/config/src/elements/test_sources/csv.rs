@@ -4,7 +4,7 @@
 //! `__metric`, `__threshold`, `__metadata:key` (`key[]` for a list) and
 //! `__config:__expected2:threshold` say the rest.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::elements::Reading;
@@ -84,6 +84,9 @@ pub(super) fn tests(
         each(file.test(number, row));
     }
 }
+
+/// What the name of the metric may take in all assertions of a row.
+const MAX_METRICS: usize = 16 << 20;
 
 /// Columns that are no variables.
 const SPECIAL: [&str; 9] = [
@@ -172,8 +175,8 @@ struct Said {
     metric: Option<Node>,
     /// Texts of assertions, each with its number.
     expected: Vec<(u32, String)>,
-    /// Thresholds of assertions, each with the number of its assertion.
-    thresholds: Vec<(u32, Node)>,
+    /// Thresholds of assertions, by the number of the assertion.
+    thresholds: HashMap<u32, Node>,
 }
 
 impl Said {
@@ -188,7 +191,9 @@ impl Said {
             Column::Variable(name) => self.vars.push(key(name, mark, node(cell))),
             _ if cell.trim().is_empty() => {}
             Column::Expected(index) => self.expected.push((*index, cell)),
-            Column::ExpectedThreshold(index) => self.thresholds.push((*index, node(cell))),
+            Column::ExpectedThreshold(index) => {
+                self.thresholds.entry(*index).or_insert_with(|| node(cell));
+            }
             Column::Description => self.description = Some(cell),
             Column::Prefix => self.options.push(key("prefix", mark, node(cell))),
             Column::Suffix => self.options.push(key("suffix", mark, node(cell))),
@@ -258,9 +263,16 @@ impl File<'_> {
             said.cell(column, cell, mark);
         }
         said.expected.sort_by_key(|(index, _)| *index);
+        let metric = said.metric.as_ref().map_or(0, Node::weight);
+        if metric * said.expected.len() > MAX_METRICS {
+            let message = "its `__metric` stands in each of its assertions, and all of them take \
+                           more than 16 MiB";
+            let findings = self.reading.findings;
+            findings.error_help(self.at(row.line), message, "a metric is a short name");
+            said.metric = None;
+        }
         let assertion = |(index, cell): &(u32, String)| {
-            let threshold = said.thresholds.iter().find(|(of, _)| of == index);
-            let threshold = threshold.map(|(_, node)| node.clone());
+            let threshold = said.thresholds.get(index).cloned();
             map(
                 self.assertion(cell, threshold, said.metric.clone(), mark),
                 mark,

@@ -79,6 +79,25 @@ fn a_cell_that_no_prompt_may_hold_is_refused_when_it_is_read() {
 }
 
 #[test]
+fn a_metric_is_not_copied_into_thousands_of_assertions() {
+    let headers: Vec<String> = (1..10_000).map(|n| format!("__expected{n}")).collect();
+    let csv = format!(
+        "__metric,{}\n{}{}\n",
+        headers.join(","),
+        "x".repeat(1 << 20),
+        ",x".repeat(headers.len())
+    );
+    let problems = folder("file://t.csv").file("t.csv", csv).problems();
+    assert_eq!(
+        problems,
+        [
+            "t.csv:2:1: its `__metric` stands in each of its assertions, and all of them take more than 16 MiB\n\
+             help: a metric is a short name"
+        ]
+    );
+}
+
+#[test]
 fn every_column_of_a_csv_is_a_variable_but_the_special_ones() {
     let csv = "\u{feff}q, lang ,__expected,__expected2,__description,__metric,__threshold,__prefix,__suffix,__metadata:k,__metadata:l[],__config:__expected2:threshold\n\
                hi,fr,contains: bonjour,equals: x,first,m,0.5,P,S,v,\"a, b\\,c\",0.25\n\

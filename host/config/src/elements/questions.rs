@@ -44,6 +44,9 @@ Answer choices:
 You may think first. End your reply with the text of the choice that you take, word for word, between these tags, and write nothing after them:
 <answer>...</answer>";
 
+/// The variable that holds the question.
+const QUESTION: &str = "question";
+
 /// What its column is called.
 const LABEL: &str = "question";
 
@@ -167,7 +170,8 @@ fn drafted(index: u32, asked: Asked, manner: &Manner) -> (Draft, Question) {
     let options = map(json!({ "disableVarExpansion": true }));
     let metadata = map(json!({ "task": *manner.task, "question": name }));
     let mut draft = Draft::made(name, check(&correct_answers, at), metadata);
-    draft.vars = map(json!({ "question": plain(&text), "answers": answers }));
+    draft.vars = map(json!({ QUESTION: text, "answers": answers }));
+    draft.literal = Some(QUESTION);
     draft.options.clone_from(&options);
     draft.options_written = options;
     let question = Question {
@@ -203,16 +207,6 @@ fn check(correct: &[String], at: Position) -> Assertion {
         judges: Judges::default(),
         value_at: at.clone(),
         at,
-    }
-}
-
-/// A text that as the value of a variable gives itself: values are templates and names of files,
-/// questions are neither.
-fn plain(text: &str) -> String {
-    let text = text.replace('{', "{{ '{' }}");
-    match text.strip_prefix("file:") {
-        Some(rest) => format!("{{{{ 'file:' }}}}{rest}"),
-        None => text,
     }
 }
 

@@ -74,6 +74,8 @@ pub(crate) struct Draft {
     code: TestCode,
     providers: Option<Filter>,
     prompts: Option<Filter>,
+    /// The variable that is what it says, whatever `rawVars` says.
+    pub(super) literal: Option<&'static str>,
     at: Position,
 }
 
@@ -233,6 +235,7 @@ impl<'a> TestReader<'a> {
             own: self.own_answer(entry),
             providers: filter("providers"),
             prompts: filter("prompts"),
+            literal: None,
             at: entry.at(),
         })
     }
@@ -314,7 +317,7 @@ impl<'a> TestReader<'a> {
         let axes = if test_options::flag(&merged.options, test_options::RAW_VARS) {
             Axes::raw()
         } else {
-            Axes::new(&merged.vars, &self.vars.files(), !disabled)
+            Axes::new(&merged.vars, &self.vars.files(), !disabled).but(merged.literal)
         };
         let columns = self.columns(&merged);
         let json = merged.json();
@@ -433,6 +436,7 @@ impl Draft {
             code: self.code.under(draft.code),
             providers: draft.providers.or_else(|| self.providers.clone()),
             prompts: draft.prompts.or_else(|| self.prompts.clone()),
+            literal: draft.literal,
             at: draft.at,
         }
     }

@@ -26,10 +26,6 @@ const MAX_CONTENTS: usize = 256 << 20;
 /// Documents that are no text.
 const DOCUMENTS: [&str; 4] = ["pdf", "docx", "pptx", "xlsx"];
 
-/// What a file that a pattern matched is called begins so: no text that may name a file can, since
-/// a path has one line.
-const MATCHED: &str = "file://\n";
-
 /// The files that variables name, of all configs of a run together.
 #[derive(Default)]
 pub(crate) struct VarCollector {
@@ -227,9 +223,8 @@ impl<'a> VarReader<'a> {
         }
         if let Some(matches) = known.matches.get(key) {
             for one in matches.iter() {
-                let one = one.strip_prefix(MATCHED).unwrap_or(one);
                 // What was read for another is not read again.
-                let _ = files.permit(Path::new(one), at, origin, findings);
+                let _ = files.permit(one, at, origin, findings);
             }
             return true;
         }
@@ -242,18 +237,15 @@ impl<'a> VarReader<'a> {
 
     /// Reads every file that a pattern matches.
     fn matches(&self, key: String, paths: Vec<PathBuf>, at: &Position, origin: &Origin) {
-        let mut keys = Vec::new();
-        for path in paths {
-            let content = self.content(&path, at, origin);
-            let matched = format!("{MATCHED}{}", path.display());
+        for path in &paths {
+            let content = self.content(path, at, origin);
             let mut files = self.collector.files.borrow_mut();
             files
-                .contents
-                .insert(matched.clone(), content.unwrap_or_default());
-            keys.push(matched);
+                .matched
+                .insert(path.clone(), content.unwrap_or_default());
         }
         let mut files = self.collector.files.borrow_mut();
-        files.matches.insert(key, Arc::from(keys));
+        files.matches.insert(key, Arc::from(paths));
     }
 
     /// What a file stands for: YAML and JSON for their value, anything else for its text.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::variables::{TooMuch, waiting_for_filters};
+use super::variables::TooMuch;
 use super::{Case, CaseId, CodeVars, Column, Plan, Test};
 use crate::template::Results;
 
@@ -39,8 +39,6 @@ impl Plan {
             column: 0,
             row: 0,
             vars: None,
-            code_vars: None,
-            late_vars: None,
         }
     }
 
@@ -98,8 +96,14 @@ fn combinations(test: &Test) -> u64 {
         .expect("a plan with more rows than fit is refused when it is made")
 }
 
-/// The variables of a row, and why they are not filled in.
-type RowVars = (Arc<Map<String, Value>>, Option<TooMuch>);
+/// The variables of a row, those that code makes, those that wait for filters, and why they are not
+/// filled in.
+type RowVars = (
+    Arc<Map<String, Value>>,
+    CodeVars,
+    Arc<[String]>,
+    Option<TooMuch>,
+);
 
 /// Walks a plan.
 #[derive(Debug)]
@@ -118,10 +122,6 @@ pub struct Cases<'a> {
     row: u32,
     /// Of the current row.
     vars: Option<RowVars>,
-    /// Of the current row.
-    code_vars: Option<CodeVars>,
-    /// Of the current row.
-    late_vars: Option<Arc<[String]>>,
 }
 
 impl Cases<'_> {
@@ -142,8 +142,7 @@ impl Cases<'_> {
 
     /// Goes to the next row.
     fn next_row(&mut self, test: &Test) {
-        (self.column, self.vars, self.code_vars) = (0, None, None);
-        self.late_vars = None;
+        (self.column, self.vars) = (0, None);
         self.row += 1;
         self.combination += 1;
         if self.combination == combinations(test) {
@@ -185,20 +184,12 @@ impl Iterator for Cases<'_> {
                 None => self.combination,
             };
             let files = &self.plan.var_files;
-            let (vars, refused) = self.vars.get_or_insert_with(|| {
-                let made = test.axes.combination(&test.vars, files, combination);
-                (Arc::new(made.vars), made.refused)
-            });
-            let code_vars = self.code_vars.get_or_insert_with(|| {
-                let made = vars
-                    .iter()
-                    .filter_map(|(name, value)| Some((name.clone(), files.script(value)?.clone())));
-                made.collect()
-            });
             let filters = &self.plan.filters;
-            let late_vars = self
-                .late_vars
-                .get_or_insert_with(|| waiting_for_filters(vars, filters));
+            let (vars, code_vars, late_vars, refused) = self.vars.get_or_insert_with(|| {
+                let made = test.axes.combination(&test.vars, files, combination);
+                let late = made.waiting_for(filters);
+                (Arc::new(made.vars), made.code, late, made.refused)
+            });
             let order = self.plan.order.as_ref();
             let needs = order.map(|order| order.needs(self.test, self.repeat, prompt_idx));
             return Some(Case {

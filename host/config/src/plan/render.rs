@@ -84,7 +84,9 @@ impl Case {
     /// Takes the values that code made for variables, and fills in the variables that read them.
     pub fn take_made(&mut self, made: Map<String, Value>) {
         let reads_made = |text: &str| template_names(text).any(|name| made.contains_key(&name));
-        let late = self.vars.iter().filter_map(|(name, value)| {
+        let axes = &self.test.axes;
+        let others = self.vars.iter().filter(|(name, _)| !axes.is_literal(name));
+        let late = others.filter_map(|(name, value)| {
             let text = value.as_str().filter(|text| reads_made(text))?;
             (!made.contains_key(name)).then(|| (name.clone(), text.to_owned()))
         });

@@ -6,12 +6,13 @@
 //! is known before anything is spent, and so that walking the plan can't fail.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::Script;
-use crate::template::{Filters, Template, is_plain};
+use super::{CodeVars, Script};
+use crate::template::{Filters, Template};
 
 mod filling;
 
@@ -22,10 +23,12 @@ use filling::{fits, reads_defined, resolve};
 /// What the `file://` values of variables hold.
 #[derive(Debug, Default)]
 pub(crate) struct VarFiles {
-    /// By the value as written; files that a pattern matched by what nobody can write.
+    /// By the value as written.
     pub(crate) contents: BTreeMap<String, Value>,
-    /// Files that a pattern matches, each as a key of `contents`; by the pattern as written.
-    pub(crate) matches: BTreeMap<String, Arc<[String]>>,
+    /// Files that a pattern matches; by the pattern as written.
+    pub(crate) matches: BTreeMap<String, Arc<[PathBuf]>>,
+    /// What these hold, which no value names.
+    pub(crate) matched: BTreeMap<PathBuf, Value>,
     /// Code that makes a value, case by case; by the value as written.
     pub(crate) scripts: BTreeMap<String, Arc<Script>>,
 }
@@ -53,7 +56,7 @@ struct Axis {
 enum Choices {
     /// The items of the variable's list.
     Items(usize),
-    Files(Arc<[String]>),
+    Files(Arc<[PathBuf]>),
 }
 
 impl Choices {
@@ -71,13 +74,19 @@ pub(crate) struct Axes {
     axes: Vec<Axis>,
     /// Whether the variables are what they say, without templates and files.
     raw: bool,
+    /// The one that is what it says, where others are not.
+    literal: Option<&'static str>,
 }
 
 /// The variables of one combination.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Combination {
     /// Nested templates resolved; as written if that takes too much.
     pub(crate) vars: Map<String, Value>,
+    /// Those of them that code makes.
+    pub(crate) code: CodeVars,
+    /// Those that stayed templates.
+    pub(crate) unfilled: Vec<String>,
     pub(crate) refused: Option<TooMuch>,
 }
 
@@ -85,9 +94,20 @@ impl Axes {
     /// Of variables that are what they say.
     pub(crate) fn raw() -> Self {
         Self {
-            axes: Vec::new(),
             raw: true,
+            ..Self::default()
         }
+    }
+
+    /// Leaves one variable, if any, what it says.
+    pub(crate) fn but(mut self, literal: Option<&'static str>) -> Self {
+        self.axes.retain(|axis| literal != Some(&*axis.name));
+        Self { literal, ..self }
+    }
+
+    /// Whether a variable is what it says.
+    pub(super) fn is_literal(&self, name: &str) -> bool {
+        self.raw || self.literal == Some(name)
     }
 
     /// The axes of `vars`, in the order of keys.
@@ -107,7 +127,7 @@ impl Axes {
         });
         Self {
             axes: axes.collect(),
-            raw: false,
+            ..Self::default()
         }
     }
 
@@ -128,7 +148,7 @@ impl Axes {
         if self.raw {
             return Combination {
                 vars: vars.clone(),
-                refused: None,
+                ..Combination::default()
             };
         }
         let mut choices = vec![0; self.axes.len()];
@@ -139,73 +159,87 @@ impl Axes {
         }
         // Axes are in the order of keys. Only what is chosen is copied, never a whole list.
         let mut axes = self.axes.iter().zip(choices).peekable();
-        let mut chosen = Map::new();
+        let (mut chosen, mut contents, mut code) = (Map::new(), Vec::new(), Vec::new());
         for (name, value) in vars {
-            let value = match (axes.next_if(|(axis, _)| axis.name == *name), value) {
-                (
-                    Some((
-                        Axis {
-                            choices: Choices::Files(files),
-                            ..
-                        },
-                        choice,
-                    )),
-                    _,
-                ) => Value::from(files[choice].as_str()),
-                (Some((_, choice)), Value::Array(items)) => items[choice].clone(),
-                (_, value) => value.clone(),
+            let axis = axes.next_if(|(axis, _)| axis.name == *name);
+            let (value, content) = match (axis.map(|(axis, choice)| (&axis.choices, choice)), value)
+            {
+                (Some((Choices::Files(paths), choice)), _) => {
+                    (value, files.matched.get(&paths[choice]))
+                }
+                (Some((Choices::Items(_), choice)), Value::Array(items)) => {
+                    (&items[choice], files.content(&items[choice]))
+                }
+                _ => (value, files.content(value)),
             };
-            chosen.insert(name.clone(), value);
+            let is_literal = self.is_literal(name);
+            contents.push(content.filter(|_| !is_literal));
+            let script = files.script(value).filter(|_| !is_literal);
+            code.extend(script.map(|script| (name.clone(), script.clone())));
+            chosen.insert(name.clone(), value.clone());
         }
-        let refused = filled(&mut chosen, files).err();
+        let filled = self.fill(&mut chosen, &contents, &code);
         Combination {
             vars: chosen,
-            refused,
+            code: code.into(),
+            refused: filled.as_ref().err().cloned(),
+            unfilled: filled.unwrap_or_default(),
         }
     }
-}
 
-/// Fills in contents of files, and templates.
-fn filled(vars: &mut Map<String, Value>, files: &VarFiles) -> Result<(), TooMuch> {
-    fits(vars, files)?;
-    let mut later = Map::new();
-    for (name, mut value) in std::mem::take(vars) {
-        settle(&mut value, files);
-        let by_code = files.script(&value).is_some();
-        let map = if by_code { &mut later } else { &mut *vars };
-        map.insert(name, value);
+    /// Fills in contents of files, each with its variable, and templates.
+    fn fill(
+        &self,
+        vars: &mut Map<String, Value>,
+        contents: &[Option<&Value>],
+        code: &[(String, Arc<Script>)],
+    ) -> Result<Vec<String>, TooMuch> {
+        fits(vars, contents)?;
+        let mut later = Map::new();
+        let mut code = code.iter().peekable();
+        for ((name, value), content) in std::mem::take(vars).into_iter().zip(contents) {
+            let value = match content {
+                Some(content) => (*content).clone(),
+                None if self.is_literal(&name) => value,
+                None => without_newline(value),
+            };
+            let by_code = code.next_if(|(own, _)| *own == name).is_some();
+            let map = if by_code { &mut later } else { &mut *vars };
+            map.insert(name, value);
+        }
+        // What reads a value that code will make stays a template until then.
+        let resolved = resolve(vars, self.literal);
+        vars.extend(later);
+        resolved
     }
-    // What reads a value that code will make stays a template until then.
-    let resolved = resolve(vars);
-    vars.extend(later);
-    resolved
 }
 
-/// File contents in place of their names; one trailing newline off.
-fn settle(value: &mut Value, files: &VarFiles) {
-    if let Some(content) = files.content(value) {
-        *value = content.clone();
-    } else if let Value::String(text) = value
+impl Combination {
+    /// The variables whose texts were left as they are only since they call filters of the config.
+    pub(super) fn waiting_for(&self, filters: &Filters) -> Arc<[String]> {
+        let waits = |name: &String| {
+            let text = self.vars.get(name)?.as_str()?;
+            let template = Template::new(text, None).ok()?;
+            let calls = template.custom().next().is_some();
+            let known = template.custom().all(|name| filters.contains_key(&name));
+            (calls && known && reads_defined(&template, &self.vars)).then_some(())
+        };
+        let unfilled = self.unfilled.iter().filter(|_| !filters.is_empty());
+        unfilled
+            .filter(|name| waits(name).is_some())
+            .cloned()
+            .collect()
+    }
+}
+
+/// A text without one newline at its end.
+fn without_newline(mut value: Value) -> Value {
+    if let Value::String(text) = &mut value
         && text.ends_with('\n')
     {
         text.pop();
     }
-}
-
-/// The variables whose texts were left as they are only since they call filters of the config.
-pub(super) fn waiting_for_filters(vars: &Map<String, Value>, filters: &Filters) -> Arc<[String]> {
-    if filters.is_empty() {
-        return Arc::default();
-    }
-    let waits = |value: &Value| {
-        let text = value.as_str().filter(|text| !is_plain(text))?;
-        let template = Template::new(text, None).ok()?;
-        let calls = template.custom().next().is_some();
-        let known = template.custom().all(|name| filters.contains_key(&name));
-        (calls && known && reads_defined(&template, vars)).then_some(())
-    };
-    let waiting = vars.iter().filter(|(_, value)| waits(value).is_some());
-    waiting.map(|(name, _)| name.clone()).collect()
+    value
 }
 
 #[cfg(test)]

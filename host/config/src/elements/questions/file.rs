@@ -3,7 +3,7 @@
 //! `version: 1` stands in it so that a later form can't be taken for this one. Answers are
 //! compared without regard to case and blank space at the ends, here as by the assertion.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use crate::elements::Reading;
@@ -114,7 +114,7 @@ impl Reader<'_> {
         let text = question.and_then(|question| self.text(&question));
         let answers = self.texts(entry, "answers");
         let correct = self.texts(entry, "correct_answers");
-        let choices: Option<Vec<String>> = answers
+        let choices: Option<HashSet<String>> = answers
             .as_ref()
             .map(|answers| answers.iter().map(|(answer, _)| normal(answer)).collect());
         for (answer, at) in correct.iter().flatten() {

@@ -133,6 +133,45 @@ fn what_default_test_says_holds_for_questions() {
 }
 
 #[test]
+fn a_question_is_what_it_says_whatever_default_test_says() {
+    let text = "{{ x | shout }} {{ question }} file://f.js";
+    let set = json!({ "version": 1, "questions": [
+        { "question": text, "answers": ["a"], "correct_answers": ["a"] }
+    ] });
+    for raw in [true, false] {
+        let config = format!(
+            "prompts: ['{{{{question}}}}']\nproviders: [echo]\ntests: questions://set.json\n\
+             nunjucksFilters: {{ shout: file://f.js }}\n\
+             defaultTest: {{ options: {{ rawVars: {raw} }}, vars: {{ x: y, of: 'so: {{{{ question }}}}' }} }}\n"
+        );
+        let folder = Folder::new(&config).file("set.json", set.to_string());
+        let folder = folder.file("f.js", "1");
+        let case = &folder.cases()[0];
+        assert_eq!(case.test.vars["question"], text, "as written");
+        assert_eq!(case.vars["question"], text);
+        assert!(!case.has_late_vars());
+        let of = if raw {
+            "so: {{ question }}".to_owned()
+        } else {
+            format!("so: {text}")
+        };
+        assert_eq!(case.vars["of"], of);
+        assert_eq!(folder.texts(), [text]);
+    }
+}
+
+/// Each correct answer was looked for among all answers.
+#[test]
+fn a_question_may_have_as_many_answers_as_its_file_has_room_for() {
+    let answers: Vec<String> = (0..100_000).map(|n| n.to_string()).collect();
+    let correct: Vec<&String> = answers.iter().rev().collect();
+    let set = json!({ "version": 1, "questions": [
+        { "question": "q", "answers": answers, "correct_answers": correct }
+    ] });
+    assert_eq!(folder(&set.to_string()).plan().tests.len(), 1);
+}
+
+#[test]
 fn whatever_is_wrong_has_its_place() {
     let one = |question: &str| format!("version: 1\nquestions:\n  - {question}\n");
     let cases = [

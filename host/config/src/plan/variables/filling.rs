@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::VarFiles;
 use crate::plan::weight;
 use crate::template::{Piece, Results, Template, is_plain, pieces, text_of};
 
@@ -100,10 +99,10 @@ impl Account {
 }
 
 /// Whether the files that variables name are no more than a case may have.
-pub(super) fn fits(vars: &Map<String, Value>, files: &VarFiles) -> Result<(), TooMuch> {
+pub(super) fn fits(vars: &Map<String, Value>, contents: &[Option<&Value>]) -> Result<(), TooMuch> {
     let mut taken = 0;
-    for (name, value) in vars {
-        taken += files.content(value).map_or(0, weight::of_value);
+    for (name, content) in vars.keys().zip(contents) {
+        taken += content.map_or(0, weight::of_value);
         if taken > MAX_FILES {
             let name = name.to_owned();
             return Err(TooMuch::Files { name });
@@ -113,22 +112,29 @@ pub(super) fn fits(vars: &Map<String, Value>, files: &VarFiles) -> Result<(), To
 }
 
 /// Fills in templates inside variables: first simple references, up to [`ROUNDS`] deep, then each
-/// text as a template. A text that reads something undefined, or isn't a template after all, stays.
+/// text as a template. A text that reads something undefined, or isn't a template after all, stays,
+/// and so does the `literal` one: no text of it becomes part of another's template.
+///
+/// Gives the names of those that stay: what became of the others is no template.
 ///
 /// # Errors
 /// When it takes too much; then all variables are as before.
-pub(super) fn resolve(vars: &mut Map<String, Value>) -> Result<(), TooMuch> {
+pub(super) fn resolve(
+    vars: &mut Map<String, Value>,
+    literal: Option<&str>,
+) -> Result<Vec<String>, TooMuch> {
     let nested = |value: &Value| value.as_str().is_some_and(|text| !is_plain(text));
-    let written = vars.iter().filter(|(_, value)| nested(value));
+    let others = vars.iter().filter(|(name, _)| literal != Some(name));
+    let written = others.filter(|(_, value)| nested(value));
     let written: Vec<(String, Value)> = written
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     if written.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let mut shared = Arc::new(std::mem::take(vars));
     let names = written.iter().map(|(name, _)| name.as_str());
-    let filled = fill(&mut shared, names);
+    let filled = fill(&mut shared, names, literal);
     *vars = Arc::unwrap_or_clone(shared);
     if filled.is_err() {
         vars.extend(written);
@@ -139,12 +145,13 @@ pub(super) fn resolve(vars: &mut Map<String, Value>) -> Result<(), TooMuch> {
 fn fill<'a>(
     vars: &mut Arc<Map<String, Value>>,
     names: impl Iterator<Item = &'a str> + Clone,
-) -> Result<(), TooMuch> {
+    literal: Option<&str>,
+) -> Result<Vec<String>, TooMuch> {
     let mut account = Account::default();
     for name in names.clone() {
         for _ in 0..ROUNDS {
             let text = vars[name].as_str().unwrap_or_default();
-            let Some(text) = replaced(text, vars) else {
+            let Some(text) = replaced(text, vars, literal) else {
                 break;
             };
             account.text(text.len(), name)?;
@@ -154,22 +161,25 @@ fn fill<'a>(
             Arc::make_mut(vars)[name] = Value::String(text);
         }
     }
+    let mut stay = Vec::new();
     for name in names {
         let text = vars[name].as_str().unwrap_or_default();
-        if let Some(text) = rendered(name, text, vars, &mut account)? {
-            Arc::make_mut(vars)[name] = Value::String(text);
+        match rendered(name, text, vars, &mut account)? {
+            Some(text) => Arc::make_mut(vars)[name] = Value::String(text),
+            None => stay.push(name.to_owned()),
         }
     }
-    Ok(())
+    Ok(stay)
 }
 
 /// `text` with `{{ name }}` replaced where `name` is a variable; `None` if nothing changes. Of a
 /// text beyond [`MAX_VARIABLE`] it gives the beginning.
-fn replaced(text: &str, vars: &Map<String, Value>) -> Option<String> {
+fn replaced(text: &str, vars: &Map<String, Value>, literal: Option<&str>) -> Option<String> {
+    let value = |name| vars.get(name).filter(|_| literal != Some(name));
     let mut out = String::with_capacity(text.len());
     for piece in pieces(text) {
         match piece {
-            Piece::Expression(tag) => match vars.get(named(tag)) {
+            Piece::Expression(tag) => match value(named(tag)) {
                 Some(value) => out.push_str(&text_of(value)),
                 None => out.push_str(tag),
             },

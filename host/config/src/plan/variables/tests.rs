@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::plan::Code;
 
 fn map(value: Value) -> Map<String, Value> {
     match value {
@@ -29,7 +30,14 @@ fn files() -> VarFiles {
             (key("b.txt"), json!("B")),
             (key("data.yaml"), json!({"k": [1, 2]})),
         ]),
-        matches: BTreeMap::from([(key("*.txt"), Arc::from([key("a.txt"), key("b.txt")]))]),
+        matches: BTreeMap::from([(
+            key("*.txt"),
+            Arc::from(["a.txt", "b.txt"].map(PathBuf::from)),
+        )]),
+        matched: BTreeMap::from([
+            ("a.txt".into(), json!("A {{x}}")),
+            ("b.txt".into(), json!("B")),
+        ]),
         ..VarFiles::default()
     }
 }
@@ -103,6 +111,53 @@ fn a_case_whose_files_are_too_large_together_keeps_their_names() {
         two.refused.map(|why| why.to_string()).unwrap_or_default(),
         "the files of its variables take more than 32 MiB, the most that a case may have ('b' is the one beyond it)"
     );
+}
+
+#[test]
+fn a_file_that_a_pattern_matched_has_no_name_that_shows_or_can_be_written() {
+    let mut files = files();
+    files
+        .matched
+        .insert("a.txt".into(), json!("x".repeat(40 << 20)));
+    files
+        .matched
+        .insert("b.txt".into(), json!("file://data.yaml"));
+    let vars = map(json!({"a": "file://*.txt", "b": "file://\na.txt"}));
+    let axes = Axes::new(&vars, &files, true);
+    let refused = axes.combination(&vars, &files, 0);
+    assert!(refused.refused.is_some());
+    assert_eq!(refused.vars, vars);
+    // What a file says is no name either.
+    let made = axes.combination(&vars, &files, 1);
+    assert_eq!(made.vars["a"], "file://data.yaml");
+}
+
+#[test]
+fn a_variable_that_is_what_it_says_is_neither_filled_in_nor_a_template_of_others() {
+    for text in [
+        "{{ b }}",
+        "file://a.txt",
+        "file://*.txt",
+        "file://f.js",
+        "a\n",
+    ] {
+        let mut files = files();
+        let script = Arc::new(Script {
+            language: "javascript".to_owned(),
+            key: String::new(),
+            code: Code::Inline {
+                text: "1".to_owned(),
+            },
+        });
+        files.scripts.insert("file://f.js".to_owned(), script);
+        let vars = map(json!({"a": "so: {{ q }}", "b": "x", "q": text}));
+        let axes = Axes::new(&vars, &files, true).but(Some("q"));
+        assert_eq!(axes.combinations(), Some(1));
+        let made = axes.combination(&vars, &files, 0);
+        let expected = json!({"a": format!("so: {text}"), "b": "x", "q": text});
+        assert_eq!(Value::Object(made.vars), expected);
+        assert!(made.code.is_empty());
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn map(value: Value) -> Map<String, Value> {
 fn refused(written: Value) -> String {
     let written = map(written);
     let mut vars = written.clone();
-    let error = resolve(&mut vars).expect_err("too much");
+    let error = resolve(&mut vars, None).expect_err("too much");
     assert_eq!(vars, written);
     error.to_string()
 }
@@ -42,11 +42,11 @@ fn references_that_multiply_are_refused() {
 #[test]
 fn one_variable_may_grow_to_its_own_bound_and_stays_as_it_is_beyond_it() {
     let mut vars = map(json!({ "a": "{{b}}{{b}}", "b": "x".repeat(MAX_VARIABLE / 2) }));
-    assert_eq!(resolve(&mut vars), Ok(()));
+    assert!(resolve(&mut vars, None).is_ok());
     assert_eq!(vars["a"].as_str().map(str::len), Some(MAX_VARIABLE));
     let written = json!({ "a": "{{b}}{{b}}{{b}}", "b": "x".repeat(MAX_VARIABLE / 2) });
     let mut vars = map(written.clone());
-    assert_eq!(resolve(&mut vars), Ok(()));
+    assert!(resolve(&mut vars, None).is_ok());
     assert_eq!(Value::Object(vars), written);
 }
 
@@ -59,8 +59,8 @@ fn templates_that_take_steps_are_counted_and_names_are_not() {
         vars
     };
     let loops = "{% for i in range(3) %}{{b}}{% endfor %}";
-    assert_eq!(resolve(&mut many(MAX_TEMPLATES, loops)), Ok(()));
-    assert_eq!(resolve(&mut many(1000, "so {{ b }}")), Ok(()));
+    assert!(resolve(&mut many(MAX_TEMPLATES, loops), None).is_ok());
+    assert!(resolve(&mut many(1000, "so {{ b }}"), None).is_ok());
     assert!(
         refused(Value::Object(many(MAX_TEMPLATES + 1, loops)))
             .starts_with("more than 256 of its variables are templates")
@@ -90,7 +90,7 @@ fn what_was_left_late_is_bounded_like_the_rest() {
 fn tags_that_replacements_made_are_not_compiled_beyond_their_bound() {
     let tags = "{{ [1,2,3] }}".repeat(100);
     let mut vars = map(json!({ "a": "{{b}}".repeat(1000), "b": tags }));
-    assert_eq!(resolve(&mut vars), Ok(()));
+    assert!(resolve(&mut vars, None).is_ok());
     assert!(
         vars["a"]
             .as_str()

@@ -16,8 +16,8 @@ pub use position::{Position, on_one_line};
 pub use problem::{ConfigError, LoadError, Problem, Warning};
 pub(crate) use problem::{Findings, did_you_mean};
 pub use script::{Code, CodeFile, CodeFiles, ProviderCode, Script};
-pub(crate) use trust::ANY_VARIABLE;
+pub(crate) use trust::{ANY_VARIABLE, WEBHOOK};
 pub use trust::{
     Agreed, Agreements, Author, DataFile, Level, Origin, Raised, Role, TrustRequest, TrustSubject,
-    named,
+    named_path,
 };

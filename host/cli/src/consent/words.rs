@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use runner_config::{Origin, Permissions, TrustSubject, named};
+use runner_config::{Origin, Permissions, TrustSubject, named_path};
 use runner_eval::trust::Need;
 
 use super::{Asking, Purpose};
@@ -99,8 +99,9 @@ pub(super) fn question(
     command: &Asking,
 ) -> Result<String, Failure> {
     let lines = lines(needs);
-    if let Some(too_much) = too_much(&lines) {
-        let message = format!("{}: {too_much} for one question", heading(needs));
+    let (heading, scope) = (heading(needs), scope(needs, folders));
+    if let Some(too_much) = too_much(&lines, [&heading, &scope]) {
+        let message = format!("{heading}: {too_much} for one question");
         let help = format!(
             "{} shows all of it, {} agrees to it{}; or trust it unseen with {}",
             command.show(),
@@ -111,21 +112,20 @@ pub(super) fn question(
         return Err(Failure::usage(message).help(help));
     }
     Ok(format!(
-        "{}:\n{}\n{}Allow this, and remember it for {}? [y/N] ",
-        heading(needs),
+        "{heading}:\n{}\n{}Allow this, and remember it for {scope}? [y/N] ",
         lines.join("\n"),
         more.note(),
-        scope(needs, folders)
     ))
 }
 
-/// Why nobody would read so much.
-fn too_much(lines: &[String]) -> Option<String> {
+/// Why nobody would read so much; `around` stands before and behind the lines.
+fn too_much(lines: &[String], around: [&String; 2]) -> Option<String> {
     if lines.len() > MOST_LINES {
         let requests = figures::count(lines.len() as u64);
         return Some(format!("{requests} requests are too many"));
     }
-    let longest = lines.iter().map(|line| line.chars().count()).max()?;
+    let texts = lines.iter().chain(around);
+    let longest = texts.map(|text| text.chars().count()).max()?;
     let characters = figures::count(longest as u64);
     (longest > LONGEST_LINE).then(|| format!("a request of {characters} characters is too long"))
 }
@@ -135,10 +135,7 @@ fn scope(needs: &[&Need], folders: &BTreeSet<PathBuf>) -> String {
     if let Some(rows) = rows(needs) {
         return format!("the {rows}");
     }
-    let names: Vec<String> = folders
-        .iter()
-        .map(|it| named(&it.display().to_string()))
-        .collect();
+    let names: Vec<String> = folders.iter().map(|folder| named_path(folder)).collect();
     let together = if names.len() > 1 { " together" } else { "" };
     let scope = format!("configs in {}{together}", names.join(" and "));
     visible::line(&scope).into_owned()
@@ -204,7 +201,7 @@ fn rows(needs: &[&Need]) -> Option<String> {
         .iter()
         .filter_map(|need| match &need.request.origin {
             Origin::Data(file) => {
-                let name = named(&file.shown.display().to_string());
+                let name = named_path(&file.shown);
                 Some(visible::line(&name).into_owned())
             }
             Origin::Config | Origin::Person => None,
@@ -330,7 +327,10 @@ mod tests {
             .map(|n| need(&format!("N{n}"), Origin::Config))
             .collect();
         let long = [need(&"N".repeat(1000), Origin::Config)];
+        let file = "f".repeat(1000);
+        let rows = [need("A", Origin::data(Path::new(&file), "/f".into()))];
         let table = [
+            (rows.as_slice(), "characters is too long for one question"),
             (many.as_slice(), "51 requests are too many for one question"),
             (long.as_slice(), "characters is too long for one question"),
         ];

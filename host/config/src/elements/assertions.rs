@@ -5,14 +5,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::assertion_text::PROMPTFOO_TYPES;
 use super::code::{self, Use};
 use super::judges::JudgeBook;
 use super::{Reading, program};
 use crate::catalog::Catalog;
-use crate::model::{Findings, TrustRequest, TrustSubject};
+use crate::model::{Findings, TrustRequest, TrustSubject, WEBHOOK};
 use crate::plan::{Assertion, Check, Judges, SetRule, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, names_file, without_scheme};
@@ -57,9 +57,6 @@ pub(crate) const KNOWN_IN_SET: [&str; 7] = [
     "config",
     "description",
 ];
-/// The type whose value is an address.
-const WEBHOOK: &str = "webhook";
-
 /// Keys beside `type` that are the grader's own.
 const KNOBS: [&str; 2] = ["rubricPrompt", "votes"];
 
@@ -176,7 +173,6 @@ impl<'a> AssertionReader<'a> {
         let written = kind.want_text(findings)?;
         let (name, inverse) = self.kind(&written, &kind)?;
         let value = entry.get("value");
-        self.brings_address(&name, value.as_ref().unwrap_or(entry));
         if self.reading.catalog.script_languages.contains_key(&name) {
             self.check_code(&name, value.as_ref(), entry);
             self.reading.code.note(&name);
@@ -187,15 +183,16 @@ impl<'a> AssertionReader<'a> {
         };
         let by_code = |value: &Entry<'_>| value.text().is_some_and(code::is_file);
         let value_at = value.as_ref().map_or_else(|| entry.at(), Entry::at);
-        let (script, value) = match value {
-            Some(value) if by_code(&value) => (code(&value, Use::Assertion), None),
-            Some(value) => (None, self.value(&value)),
+        let (script, loaded) = match &value {
+            Some(value) if by_code(value) => (code(value, Use::Assertion), None),
+            Some(value) => (None, self.value(value)),
             None => (None, None),
         };
+        self.brings_address(&name, value.as_ref().unwrap_or(entry), loaded.as_ref());
         Some(Assertion {
             kind: name,
             inverse,
-            value,
+            value: loaded,
             script,
             transform: entry
                 .get("transform")
@@ -220,16 +217,17 @@ impl<'a> AssertionReader<'a> {
         })
     }
 
-    /// A row's own webhook: the config grants hosts for addresses that it writes itself.
-    fn brings_address(&self, kind: &str, value: &Entry<'_>) {
+    /// A row's own webhook: the config grants hosts for addresses that it writes itself. What a file
+    /// holds is asked for, not its name.
+    fn brings_address(&self, kind: &str, value: &Entry<'_>, loaded: Option<&Value>) {
         if kind != WEBHOOK || !value.origin.is_data() {
             return;
         }
-        let address = value.text().unwrap_or_default();
+        let written = || value.text().unwrap_or_default().into();
         self.reading.findings.trust_request(TrustRequest {
             subject: TrustSubject::RequestOption {
                 name: WEBHOOK.to_owned(),
-                value: json!(address).to_string(),
+                value: loaded.cloned().unwrap_or_else(written).to_string(),
             },
             origin: value.origin.clone(),
             at: value.at(),

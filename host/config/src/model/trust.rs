@@ -13,6 +13,8 @@
 //! Not here: who is asked, and what is remembered. This crate reads files and decides nothing
 //! for the person.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,7 +26,7 @@ mod agreements;
 mod words;
 
 pub use agreements::{Agreed, Agreements, Author, Level};
-pub use words::named;
+pub use words::named_path;
 
 /// Who wrote a text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -48,7 +50,7 @@ pub struct DataFile {
     /// Its absolute path, links resolved where it exists.
     pub real: PathBuf,
     /// Whether it stands for several files whose rows went through the same hands: such rows name
-    /// no file, since nobody knows whose words they have. The paths are those of all, in a row.
+    /// no file, since nobody knows whose words they have. Its path is those of all, in a row.
     pub is_mixed: bool,
 }
 
@@ -73,25 +75,24 @@ impl Origin {
 
     /// The rights of what may have words of all of these.
     pub(crate) fn mixed<'a>(origins: impl IntoIterator<Item = &'a Self>) -> Self {
-        let mut files: Vec<&Arc<DataFile>> = Vec::new();
-        for origin in origins {
-            if let Self::Data(file) = origin
-                && !files.contains(&file)
-            {
-                files.push(file);
-            }
-        }
-        let all = |path: fn(&DataFile) -> &Path, between: &str| {
-            let paths = files.iter().map(|file| path(file).to_string_lossy());
-            PathBuf::from(paths.collect::<Vec<_>>().join(between))
+        let mut known = HashSet::new();
+        let files = origins.into_iter().filter_map(|origin| match origin {
+            Self::Data(file) => known.insert(file).then_some(file),
+            Self::Person | Self::Config => None,
+        });
+        let files: Vec<&Arc<DataFile>> = files.collect();
+        // As they are, also where they are not UTF-8: two names are never one.
+        let real = || {
+            let paths: Vec<&OsStr> = files.iter().map(|file| file.real.as_os_str()).collect();
+            PathBuf::from(paths.join(OsStr::new("\0")))
         };
         match &*files {
             [] => Self::Config,
             [one] => Self::Data((*one).clone()),
             _ => Self::Data(Arc::new(DataFile {
-                shown: all(|file| &file.shown, ", "),
+                shown: some(&files),
                 // No file has such a path: what is agreed to for all is for none of them alone.
-                real: all(|file| &file.real, "\0"),
+                real: real(),
                 is_mixed: true,
             })),
         }
@@ -101,6 +102,18 @@ impl Origin {
     pub fn is_data(&self) -> bool {
         matches!(self, Self::Data(_))
     }
+}
+
+/// What messages call several files, of which there may be thousands.
+fn some(files: &[&Arc<DataFile>]) -> PathBuf {
+    const FIRST: usize = 3;
+    let first = files.iter().take(FIRST);
+    let first: Vec<&OsStr> = first.map(|file| file.shown.as_os_str()).collect();
+    let mut some = first.join(OsStr::new(", "));
+    if files.len() > FIRST {
+        some.push(format!(" and {} more", files.len() - FIRST));
+    }
+    some.into()
 }
 
 /// Something that a text needs beyond the rights of its origin.
@@ -199,6 +212,10 @@ pub enum TrustSubject {
 
 /// The name that stands for all variables of the environment, where a text chooses among them.
 pub(crate) const ANY_VARIABLE: &str = "*";
+
+/// The assertion whose value is an address, and what a row's own one is called as a
+/// [`TrustSubject::RequestOption`].
+pub(crate) const WEBHOOK: &str = "webhook";
 
 /// What a config lets a component use beyond what each may.
 #[derive(

@@ -6,6 +6,7 @@ use super::*;
 use crate::fixture::Folder;
 
 mod hidden;
+mod rows;
 mod shown;
 
 /// A config with the tests of `name`, which holds `rows`.

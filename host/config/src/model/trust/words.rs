@@ -9,22 +9,37 @@ use std::path::Path;
 
 use url::Url;
 
-use super::{ANY_VARIABLE, Raised, Role, TrustSubject};
+use super::{ANY_VARIABLE, Raised, Role, TrustSubject, WEBHOOK};
 use crate::model::{COMMAND_LINE, Permissions, Position};
 
 /// A name as it is, or in quotes where it holds more than letters, digits and what paths, addresses
 /// and models are written with.
-pub fn named(name: &str) -> String {
+fn named(name: &str) -> String {
     quoted_unless(name, "._-/~+@%:*?[]{}!$^=\\#")
 }
 
+/// A path as it is, or in quotes as a name is. Of what is no text its bytes stand in them.
+pub fn named_path(path: &Path) -> String {
+    if let Some(name) = path.to_str() {
+        return named(name);
+    }
+    let mut name = String::from('\'');
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        escape(chunk.valid(), &mut name);
+        let bytes = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}"));
+        name.extend(bytes);
+    }
+    name.push('\'');
+    name
+}
+
 impl Position {
-    /// Says where this is, with the file's name as [`named`]. What a flag names has no file.
+    /// Says where this is, with the file's name as [`named_path`]. What a flag names has no file.
     pub fn named(&self) -> String {
         if self.is_typed() || self.line == 0 && self.file.as_os_str().is_empty() {
             return COMMAND_LINE.to_owned();
         }
-        let file = path(&self.file).into();
+        let file = named_path(&self.file).into();
         let place = Self {
             file,
             ..self.clone()
@@ -42,8 +57,14 @@ fn listed(text: &str) -> String {
 /// than they are, stand as escapes.
 fn quoted(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
-    let mut before = ' ';
     quoted.push('\'');
+    escape(text, &mut quoted);
+    quoted.push('\'');
+    quoted
+}
+
+fn escape(text: &str, quoted: &mut String) {
+    let mut before = ' ';
     for c in text.chars() {
         match c {
             '\'' | '\\' => quoted.extend(['\\', c]),
@@ -53,8 +74,6 @@ fn quoted(text: &str) -> String {
         }
         before = c;
     }
-    quoted.push('\'');
-    quoted
 }
 
 fn quoted_unless(text: &str, plain: &str) -> String {
@@ -75,10 +94,6 @@ fn key(name: &str) -> String {
     }
 }
 
-fn path(path: &Path) -> String {
-    named(&path.display().to_string())
-}
-
 /// Hosts as they are asked: a letter of another alphabet may look like one of this.
 fn joined(hosts: &[String]) -> String {
     let asked = |host: &String| match Url::parse(host) {
@@ -93,12 +108,12 @@ fn joined(hosts: &[String]) -> String {
 impl fmt::Display for TrustSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Read { path: file } => write!(f, "read the file {}", path(file)),
+            Self::Read { path: file } => write!(f, "read the file {}", named_path(file)),
             Self::Match { pattern } => {
-                write!(f, "find out which files match {}", path(pattern))
+                write!(f, "find out which files match {}", named_path(pattern))
             }
             Self::Write { path: file } => {
-                write!(f, "write the file {}{}", path(file), tilde(file))
+                write!(f, "write the file {}{}", named_path(file), tilde(file))
             }
             Self::Variable { name, to } => {
                 let network = network(to).unwrap_or_default();
@@ -130,7 +145,8 @@ impl fmt::Display for TrustSubject {
                 sha256,
             } => provider(f, id, *role, config, sha256),
             Self::RequestOption { name, value } => {
-                write!(f, "set {} of its request to {}", key(name), listed(value))
+                write!(f, "set {} of its request to {}", key(name), listed(value))?;
+                f.write_str(worked_out(name, value))
             }
             Self::Change { key } => {
                 let key = self::key(key);
@@ -140,7 +156,7 @@ impl fmt::Display for TrustSubject {
                 )
             }
             Self::Code { path: file } => {
-                write!(f, "run the code of {} in the sandbox", path(file))
+                write!(f, "run the code of {} in the sandbox", named_path(file))
             }
         }
     }
@@ -196,6 +212,18 @@ fn tilde(path: &Path) -> &'static str {
     }
 }
 
+/// Said of an address that differs from row to row: it is what the row's variables or code make it.
+fn worked_out(name: &str, value: &str) -> &'static str {
+    let is_template = value.contains("{{") || value.contains("{%");
+    // What a file holds stands in its place, but for code.
+    let is_code = value.contains("file://");
+    if name == WEBHOOK && (is_template || is_code) {
+        ", which is worked out for each row: any address"
+    } else {
+        ""
+    }
+}
+
 /// A provider that rows bring.
 fn provider(
     f: &mut fmt::Formatter<'_>,
@@ -228,7 +256,7 @@ fn component(
     let source = if source.as_os_str().is_empty() {
         String::new()
     } else {
-        format!("{}, ", path(source))
+        format!("{}, ", named_path(source))
     };
     let alias = quoted(alias);
     write!(f, "use the component {alias} ({source}sha256 {sha256}…)")?;
@@ -257,6 +285,22 @@ fn granted(grants: &Permissions, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_name_that_is_no_text_is_told_from_others() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt as _;
+        for (name, expected) in [
+            (&b"a\xff.csv"[..], r"'a\xff.csv'"),
+            (b"a\xfe.csv", r"'a\xfe.csv'"),
+            (b"a\\xff.csv", r"a\xff.csv"),
+            (b"a\\xff'.csv", r"'a\\xff\'.csv'"),
+            (b"a\\xff\xff", r"'a\\xff\xff'"),
+        ] {
+            assert_eq!(named_path(Path::new(OsStr::from_bytes(name))), expected);
+        }
+    }
 
     #[test]
     fn what_could_be_taken_for_our_words_is_in_quotes_that_it_cannot_close() {

@@ -1,0 +1,64 @@
+//! What rows of data ask for, and whose rows they are where they come from several files.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use serde_json::json;
+
+use super::{Origin, data};
+
+/// What the person is asked for where a row has this webhook.
+fn asked(value: &str) -> Vec<String> {
+    let row = json!({ "vars": { "q": "1" }, "assert": [{ "type": "webhook", "value": value }] });
+    let mut folder = data("t.jsonl", &row.to_string()).file("to.txt", "https://in.example/x\n");
+    let webhook = || "webhook".to_owned();
+    let types = &mut folder.catalog.assertion_types;
+    types.insert(webhook(), webhook());
+    let requests = folder.requests().into_iter();
+    let said = requests.filter_map(|one| Some(one.split_once("set `webhook`")?.1.to_owned()));
+    said.collect()
+}
+
+#[test]
+fn an_address_that_differs_from_row_to_row_is_said_to_be_any() {
+    let any = ", which is worked out for each row: any address";
+    for (value, expected) in [
+        ("https://a.example/x", "\"https://a.example/x\"".to_owned()),
+        ("{{ q }}", format!("\"{{{{ q }}}}\"{any}")),
+        (
+            "{% if q %}x{% endif %}",
+            format!("\"{{% if q %}}x{{% endif %}}\"{any}"),
+        ),
+        // What the file holds, and not its name.
+        ("file://to.txt", "\"https://in.example/x\"".to_owned()),
+        ("file://to.js", format!("\"file://to.js\"{any}")),
+    ] {
+        let said = asked(value);
+        assert_eq!(said, [format!(" of its request to {expected}")], "{value}");
+    }
+}
+
+/// Each file was looked for among all before it, and all were named in each message.
+#[test]
+fn rows_of_many_files_are_named_by_a_few() {
+    let of = |n: u32| Origin::data(Path::new(&format!("{n}.csv")), format!("/{n}.csv").into());
+    let many: Vec<Origin> = (0..100_000).map(of).collect();
+    let Origin::Data(file) = Origin::mixed(many.iter().chain(&many)) else {
+        panic!("data stays data")
+    };
+    assert_eq!(file.shown, Path::new("0.csv, 1.csv, 2.csv and 99997 more"));
+    assert!(file.is_mixed);
+}
+
+#[cfg(unix)]
+#[test]
+fn names_that_are_no_text_are_told_apart() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let of = |name: &[u8]| {
+        let name = Path::new(OsStr::from_bytes(name));
+        let named = Origin::data(name, Path::new("/").join(name));
+        Origin::mixed([&named, &Origin::data(Path::new("b"), "/b".into())])
+    };
+    assert_eq!(of(b"a\xff"), of(b"a\xff"));
+    assert_ne!(of(b"a\xff"), of(b"a\xfe"));
+}

@@ -104,9 +104,13 @@ impl Noted {
     /// The needs of components, and the ways; variables that texts of no provider take may go
     /// any of them.
     pub(crate) fn take(self, everywhere: &[EnvRead]) -> (Vec<Need>, Ways) {
+        let mut everywhere = everywhere.to_vec();
+        // Asked for where it stands first.
+        everywhere.sort();
+        everywhere.dedup_by(|next, first| next.name == first.name);
         let ways = Ways {
             each: self.ways.into_inner(),
-            everywhere: everywhere.to_vec(),
+            everywhere,
             looked_up: Vec::new(),
         };
         (self.needs.into_inner(), ways)
@@ -123,9 +127,9 @@ impl Ways {
     /// masked like all that a provider takes, and that tells of a value whether it was guessed: only a
     /// key can't be.
     pub(crate) fn kept(&self, by_providers: &[EnvRead]) -> Vec<Need> {
-        let goes = |read: &EnvRead| self.each.iter().any(|way| way.takes.contains(read));
+        let gone: BTreeSet<&EnvRead> = self.each.iter().flat_map(|way| &way.takes).collect();
         let kept = by_providers.iter();
-        let kept = kept.filter(|read| !is_secret_variable(&read.name) && !goes(read));
+        let kept = kept.filter(|read| !is_secret_variable(&read.name) && !gone.contains(read));
         let need = |read: &EnvRead| {
             Need::of(TrustRequest {
                 subject: TrustSubject::Keep {
@@ -140,19 +144,27 @@ impl Ways {
 
     /// What has to be agreed to, as far as it is known.
     pub(crate) fn needs(&self) -> Vec<Need> {
-        let mut needs = Vec::new();
+        let (mut needs, mut known) = (Vec::new(), BTreeSet::new());
         for way in &self.each {
             needs.extend(way.takes.iter().filter_map(|read| sends(way, read)));
+            // Thousands of providers may lead to one address.
+            let is_text = way.named == Named::Text;
+            if !known.insert((way.to.to_string(), is_text, &way.own)) {
+                continue;
+            }
+            let way = Way {
+                to: way.to.clone(),
+                named: way.named,
+                author: Author::Config,
+                at: Position::default(),
+                own: way.own.clone(),
+                takes: Vec::new(),
+                named_by: Vec::new(),
+            };
             let everywhere = self.everywhere.iter();
             needs.extend(everywhere.filter_map(|read| {
-                let author = Author::Config;
-                let way = Way {
-                    author,
-                    ..way.clone()
-                };
-                let at = read.at.clone();
                 let mut need = sends(&way, read)?;
-                need.request.at = at;
+                need.request.at = read.at.clone();
                 Some(need)
             }));
         }
@@ -171,14 +183,13 @@ impl Ways {
             origin.address().is_some() || needs.all(|need| need.is_covered(agreements))
         };
         let mut wanted: Vec<(Origin, &Way)> = Vec::new();
+        let mut known: BTreeSet<&Origin> = self.looked_up.iter().map(|(known, _)| known).collect();
         for way in &self.each {
             let Some(origin) = way.to.exact().filter(|_| way.named == Named::Text) else {
                 continue;
             };
-            let mut known = self.looked_up.iter().map(|(known, _)| known);
-            let is_known = known.any(|known| known == origin);
-            let is_wanted = wanted.iter().any(|(known, _)| known == origin);
-            if !is_known && !is_wanted && !is_loopback(origin) && may_go(way, origin) {
+            if !known.contains(origin) && !is_loopback(origin) && may_go(way, origin) {
+                known.insert(origin);
                 wanted.push((origin.clone(), way));
             }
         }

@@ -271,3 +271,29 @@ async fn however_many_names_there_are_they_are_waited_for_once() {
     assert_eq!(silent.0.into_inner(), AT_ONCE);
     assert_eq!(needs(&ways), <[String; 0]>::default());
 }
+
+/// Each place of a variable was a need for each provider.
+#[test]
+fn many_providers_of_one_address_ask_once_for_what_many_texts_take() {
+    const MANY: u32 = 20_000;
+    let at = |line| EnvRead {
+        at: Position {
+            line,
+            ..Position::default()
+        },
+        ..read("NAME")
+    };
+    let places: Vec<EnvRead> = (1..=MANY).map(at).collect();
+    let noted = Noted::default();
+    for place in &places {
+        noted.way(Way {
+            takes: vec![place.clone()],
+            ..way("https://a.example", Named::Text, &[])
+        });
+    }
+    let (_, ways) = noted.take(&places);
+    assert_eq!(ways.kept(&places), []);
+    let needs = ways.needs();
+    assert_eq!(needs.len(), 1);
+    assert_eq!(needs[0].request.at.line, 0, "of the provider");
+}

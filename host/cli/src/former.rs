@@ -1,27 +1,24 @@
 //! The rows of a former run that `--filter-failing` and its kin mean: out of the store, or out
 //! of a results file, ours or promptfoo's.
 //!
-//! Only rows that did not pass are kept while reading, and of those only what tells a test from
-//! another, so a large file takes little memory. A name that is a file, or ends like one, is a
-//! file; anything else is a run.
+//! They are read one at a time, and of those that are meant only what tells a test from another is
+//! kept, so a large file takes little memory. A name that is a file, or ends like one, is a file;
+//! anything else is a run.
 
-use std::ffi::OsStr;
-use std::fmt;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use anyhow::Context as _;
 use runner_config::{FormerCase, FormerCases};
 use runner_store::Store;
 use serde::Deserialize;
-use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::arguments::Wanted;
 use crate::failure::Failure;
 use crate::output::Records as _;
+use crate::results_file::{self, Shape};
 use crate::stored::{self, StoredRun};
+use crate::visible;
 
 /// promptfoo's `failureReason` of a row that was not graded.
 const ERROR: u8 = 2;
@@ -45,18 +42,6 @@ struct TestCase {
     description: Option<String>,
 }
 
-/// A results file of version 3.
-#[derive(Debug, Deserialize)]
-struct Document {
-    results: Results,
-}
-
-#[derive(Debug, Deserialize)]
-struct Results {
-    #[serde(deserialize_with = "not_passed")]
-    results: Vec<Row>,
-}
-
 /// What `named` has; `flag` is for messages. `store` is asked only if it is a run.
 ///
 /// # Errors
@@ -69,112 +54,63 @@ pub(crate) fn read(
     store: impl FnOnce() -> Result<Option<Store>, Failure>,
 ) -> Result<FormerCases, Failure> {
     let path = cwd.join(named);
-    let extension = path.extension().and_then(OsStr::to_str);
-    let is_file = path.is_file() || matches!(extension, Some("json" | "jsonl"));
-    let (rows, source) = if is_file {
-        (of_file(flag, named, &path, extension)?, named.to_owned())
-    } else {
-        let Some(store) = store()? else {
-            return Err(stored::unfound(runner_store::StoreError::NoRuns));
-        };
-        let run = StoredRun::find(store, named)?;
-        (of_run(&run)?, run.info.id.clone())
+    let shape = Shape::of(&path);
+    if shape.is_some() || path.is_file() {
+        let mut cases = FormerCases::new(flag, named);
+        of_file(flag, named, &path, shape, &mut |row| {
+            take(row, wanted, &mut cases);
+        })?;
+        return Ok(cases);
+    }
+    let Some(store) = store()? else {
+        return Err(stored::unfound(runner_store::StoreError::NoRuns));
     };
-    let mut cases = FormerCases::new(flag, &source);
-    for row in rows.into_iter().filter(|row| is_wanted(row, wanted)) {
-        cases.add(FormerCase {
-            vars: row.vars,
-            description: row.test_case.description,
-        });
+    let run = StoredRun::find(store, named)?;
+    let mut cases = FormerCases::new(flag, &run.info.id);
+    for text in run.open()? {
+        let row = serde_json::from_str(&text?).context("a stored record is damaged");
+        take(row?, wanted, &mut cases);
     }
     Ok(cases)
 }
 
-fn is_wanted(row: &Row, wanted: Wanted) -> bool {
-    match wanted {
-        Wanted::NotPassed => !row.success,
-        Wanted::Failed => !row.success && row.failure_reason != ERROR,
-        Wanted::Errors => !row.success && row.failure_reason == ERROR,
+/// Keeps a row if it is meant.
+fn take(row: Row, wanted: Wanted, cases: &mut FormerCases) {
+    let is_error = row.failure_reason == ERROR;
+    let is_meant = match wanted {
+        Wanted::NotPassed => true,
+        Wanted::Failed => !is_error,
+        Wanted::Errors => is_error,
+    };
+    if is_meant && !row.success {
+        cases.add(&FormerCase {
+            vars: row.vars,
+            description: row.test_case.description,
+        });
     }
-}
-
-fn of_run(run: &StoredRun) -> anyhow::Result<Vec<Row>> {
-    let mut rows = Vec::new();
-    for text in run.open()? {
-        let row: Row = serde_json::from_str(&text?).context("a stored record is damaged")?;
-        if !row.success {
-            rows.push(row);
-        }
-    }
-    Ok(rows)
 }
 
 fn of_file(
     flag: &str,
     named: &str,
     path: &Path,
-    extension: Option<&str>,
-) -> Result<Vec<Row>, Failure> {
-    let refuse = |why: String| Failure::usage(format!("{flag} {named}: {why}"));
-    let file = File::open(path).map_err(|error| refuse(format!("can't be read: {error}")))?;
-    let file = BufReader::new(file);
-    let rows = match extension {
-        Some("json") => of_json(file),
-        Some("jsonl") => of_lines(file),
-        _ => {
-            let help = "results files in .json and .jsonl have what is needed; a run is named by its id, see `runner list`";
-            return Err(refuse("is no results file in JSON".to_owned()).help(help));
-        }
+    shape: Option<Shape>,
+    see: &mut dyn FnMut(Row),
+) -> Result<(), Failure> {
+    let refuse = |why: &str| Failure::usage(format!("{flag} {named}: {why}"));
+    let Some(shape) = shape else {
+        let help = "results files in .json and .jsonl have what is needed; a run is named by its id, see `runner list`";
+        return Err(refuse("is no results file in JSON").help(help));
     };
-    rows.map_err(|error| {
+    let mut rows = |row| {
+        see(row);
+        Ok(())
+    };
+    results_file::rows(path, shape, &mut rows).map_err(|error| {
         let help = "it takes a file that `runner eval -o` or `promptfoo eval -o` wrote";
-        refuse(format!("is no results file: {error}")).help(help)
+        let why = format!("is no results file: {}", visible::line(&error.0));
+        refuse(&why).help(help)
     })
-}
-
-fn of_json(file: impl Read) -> serde_json::Result<Vec<Row>> {
-    let document: Document = serde_json::from_reader(file)?;
-    Ok(document.results.results)
-}
-
-fn of_lines(file: impl BufRead) -> serde_json::Result<Vec<Row>> {
-    let mut rows = Vec::new();
-    for line in file.lines() {
-        let line = line.map_err(serde_json::Error::io)?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let row: Row = serde_json::from_str(&line)?;
-        if !row.success {
-            rows.push(row);
-        }
-    }
-    Ok(rows)
-}
-
-/// Reads a list of rows, dropping those that passed as they come.
-fn not_passed<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Row>, D::Error> {
-    struct NotPassed;
-
-    impl<'de> Visitor<'de> for NotPassed {
-        type Value = Vec<Row>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list of results")
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<Vec<Row>, A::Error> {
-            let mut kept = Vec::new();
-            while let Some(row) = rows.next_element::<Row>()? {
-                if !row.success {
-                    kept.push(row);
-                }
-            }
-            Ok(kept)
-        }
-    }
-
-    deserializer.deserialize_seq(NotPassed)
 }
 
 #[cfg(test)]
@@ -224,6 +160,20 @@ mod tests {
     }
 
     #[test]
+    fn no_row_is_larger_than_a_part_of_a_file_may_be() -> anyhow::Result<()> {
+        let endless = " ".repeat(65 << 20);
+        let document = format!("{{\"results\":{{\"results\":[{endless}]}}}}");
+        let (_keep, cwd) = file("r.json", &document)?;
+        std::fs::write(cwd.join("r.jsonl"), &endless)?;
+        for name in ["r.json", "r.jsonl"] {
+            let told = count(Wanted::NotPassed, name, &cwd).expect_err("too large");
+            let why = "a part of it is larger than 64 MiB";
+            assert!(told.contains(why), "{told}");
+        }
+        Ok(())
+    }
+
+    #[test]
     fn a_name_that_is_no_file_is_a_run() -> anyhow::Result<()> {
         let records = [
             record(0, 0, Outcome::Passed, "yes"),
@@ -253,7 +203,7 @@ mod tests {
         let cases = [
             (
                 "none.json",
-                "error: --filter-failing none.json: can't be read: ",
+                "error: --filter-failing none.json: is no results file: it can't be read: ",
             ),
             (
                 "x.json",

@@ -26,6 +26,7 @@ mod logging;
 mod output;
 mod progress;
 mod report;
+mod results_file;
 mod signals;
 mod stdout;
 mod stored;

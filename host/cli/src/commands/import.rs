@@ -6,7 +6,6 @@
 //! cases, so nothing in it is ever taken for work that a run here has done already.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -23,6 +22,7 @@ use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::figures;
 use crate::output::ColumnRecord;
+use crate::results_file::Unreadable;
 use crate::stdout;
 use crate::stored;
 use crate::visible;
@@ -38,16 +38,6 @@ const IMPORTED: &str = "import-";
 const ID_CHARS: usize = 100;
 /// Columns: what no run has, and what a file can't make us hold memory for.
 const MAX_COLUMNS: usize = 10_000;
-
-/// Why a file can't be imported.
-#[derive(Debug, PartialEq, Eq)]
-struct Unreadable(String);
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// What the first reading found.
 #[derive(Debug, Default)]

@@ -210,7 +210,7 @@ fn a_tests_own_filters_still_hold_and_name_columns_that_are_left_out() {
 fn former(rows: &[(Value, Option<&str>)]) -> FormerCases {
     let mut former = FormerCases::new("--filter-failing", "run-1");
     for (vars, description) in rows {
-        former.add(FormerCase {
+        former.add(&FormerCase {
             vars: vars.as_object().expect("a map").clone(),
             description: description.map(str::to_owned),
         });

@@ -1,41 +1,15 @@
-//! A results file, read row by row: this program's or promptfoo's version 3 JSON, or JSON lines.
-//!
-//! The document has its rows in the middle, and what describes them before and behind. So its
-//! head is read first, the rows passed over; then the rows, the head passed over. Neither
-//! reading holds more than one row, and no row, like all that describes them, may be larger than
-//! [`MAX_PART`].
+//! A results file as it is imported: what its head says, and its rows as records.
 
-use std::cell::Cell;
-use std::fmt;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 use std::time::SystemTime;
 
 use runner_eval::record::CaseRecord;
-use serde::de::{
-    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
-};
 use serde_json::Value;
 
-use super::{MAX_COLUMNS, Unreadable, row};
+use super::{MAX_COLUMNS, row};
 use crate::output::ColumnRecord;
-
-/// Bytes of one row, and of everything before and behind the rows: the most that a row of this
-/// program has.
-const MAX_PART: u64 = 64 << 20;
-
-/// Values of a part, as far as commas and brackets tell: some take 400 bytes of memory for two of the
-/// file.
-const MAX_VALUES: u64 = 1_000_000;
-
-/// What kind of file it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    Document,
-    Lines,
-}
+use crate::results_file::{self, Head, Shape, Unreadable};
 
 /// A file and what its head says.
 #[derive(Debug)]
@@ -58,47 +32,16 @@ pub(super) struct ResultsFile {
     pub(super) config: Value,
 }
 
-/// What describes the rows, as it is written.
-#[derive(Debug, Default)]
-struct Head {
-    eval_id: Value,
-    config: Value,
-    version: Value,
-    timestamp: Value,
-    prompts: Value,
-    stats: Value,
-}
-
-impl Head {
-    /// Where a field belongs that stands so many maps above the rows.
-    fn place(&mut self, above: usize, name: &str) -> Option<&mut Value> {
-        Some(match (above, name) {
-            (2, "evalId") => &mut self.eval_id,
-            (2, "config") => &mut self.config,
-            (1, "version") => &mut self.version,
-            (1, "timestamp") => &mut self.timestamp,
-            (1, "prompts") => &mut self.prompts,
-            (1, "stats") => &mut self.stats,
-            _ => return None,
-        })
-    }
-}
-
 impl ResultsFile {
     /// Reads what describes the rows.
     ///
     /// # Errors
     /// When there is no such file, or it is no results file.
     pub(super) fn open(path: &Path) -> Result<Self, Unreadable> {
-        let extension = path.extension().unwrap_or_default().to_ascii_lowercase();
-        let shape = match extension.to_str() {
-            Some("json") => Shape::Document,
-            Some("jsonl") => Shape::Lines,
-            _ => return Err(Unreadable("it is neither .json nor .jsonl".to_owned())),
+        let Some(shape) = Shape::of(path) else {
+            return Err(Unreadable("it is neither .json nor .jsonl".to_owned()));
         };
-        let (file, room) = open(path)?;
-        let metadata = file.get_ref().file.metadata();
-        let modified = metadata.and_then(|metadata| metadata.modified());
+        let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
         let mut found = Self {
             path: path.to_owned(),
             shape,
@@ -113,8 +56,7 @@ impl ResultsFile {
         if shape == Shape::Lines {
             return Ok(found);
         }
-        let mut head = Head::default();
-        document(file, &room, &mut Wanted::Head(&mut head))?;
+        let head = results_file::head(path)?;
         let Head { version, stats, .. } = head;
         if version != 3 {
             let why = format!("its results have version {version}, and 3 is read");
@@ -159,104 +101,8 @@ impl ResultsFile {
             let taken = row::record(value).and_then(&mut *see);
             taken.map_err(|error| Unreadable(format!("result {number}: {error}")))
         };
-        let (file, room) = open(&self.path)?;
-        match self.shape {
-            Shape::Document => document(file, &room, &mut Wanted::Rows(&mut take)),
-            Shape::Lines => {
-                for (idx, line) in file.lines().enumerate() {
-                    let at =
-                        |why: &dyn fmt::Display| Unreadable(format!("line {}: {why}", idx + 1));
-                    let line = line.map_err(|error| at(&error))?;
-                    room.set(WHOLE);
-                    if !line.trim().is_empty() {
-                        let value = serde_json::from_str(&line).map_err(|error| at(&error))?;
-                        take(value)?;
-                    }
-                }
-                Ok(())
-            }
-        }
+        results_file::rows(&self.path, self.shape, &mut take)
     }
-}
-
-/// How much may still be read before the end of a part.
-type Room = Rc<Cell<Left>>;
-
-#[derive(Debug, Clone, Copy)]
-struct Left {
-    bytes: u64,
-    values: u64,
-}
-
-const WHOLE: Left = Left {
-    bytes: MAX_PART,
-    values: MAX_VALUES,
-};
-
-impl Left {
-    /// What is left after this, if anything.
-    fn after(self, read: &[u8]) -> io::Result<Self> {
-        let values = read.iter().filter(|byte| b",[{".contains(byte)).count();
-        let less = |left: u64, taken: usize, what: &dyn fmt::Display| {
-            let too_much = || io::Error::other(format!("a part of it {what}"));
-            left.checked_sub(taken as u64).ok_or_else(too_much)
-        };
-        let max = MAX_PART >> 20;
-        Ok(Self {
-            bytes: less(
-                self.bytes,
-                read.len(),
-                &format_args!("is larger than {max} MiB"),
-            )?,
-            values: less(
-                self.values,
-                values,
-                &format_args!("has more than {MAX_VALUES} values"),
-            )?,
-        })
-    }
-}
-
-/// A file that ends with an error where a part of it is too large.
-#[derive(Debug)]
-struct Parts {
-    file: File,
-    room: Room,
-}
-
-impl Read for Parts {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read(into)?;
-        self.room.set(self.room.get().after(&into[..read])?);
-        Ok(read)
-    }
-}
-
-fn open(path: &Path) -> Result<(BufReader<Parts>, Room), Unreadable> {
-    let file = File::open(path);
-    let file = file.map_err(|error| Unreadable(format!("it can't be read: {error}")))?;
-    let room = Room::new(Cell::new(WHOLE));
-    let parts = Parts {
-        file,
-        room: room.clone(),
-    };
-    Ok((BufReader::new(parts), room))
-}
-
-/// Reads a document for one thing.
-fn document(
-    file: BufReader<Parts>,
-    room: &Room,
-    wanted: &mut Wanted<'_>,
-) -> Result<(), Unreadable> {
-    let mut reader = serde_json::Deserializer::from_reader(file);
-    let place = Place {
-        path: &["results", "results"],
-        room,
-        wanted,
-    };
-    let read = place.deserialize(&mut reader).and_then(|()| reader.end());
-    read.map_err(|error| Unreadable(error.to_string()))
 }
 
 fn column(prompt: &Value) -> ColumnRecord {
@@ -280,93 +126,6 @@ fn column(prompt: &Value) -> ColumnRecord {
     }
 }
 
-/// What a document is read for.
-enum Wanted<'a> {
-    Head(&'a mut Head),
-    Rows(&'a mut dyn FnMut(Value) -> Result<(), Unreadable>),
-}
-
-/// The rows, a list at a path of maps, and what stands beside them.
-struct Place<'a, 'w> {
-    path: &'a [&'static str],
-    room: &'a Room,
-    wanted: &'a mut Wanted<'w>,
-}
-
-impl<'de> DeserializeSeed<'de> for Place<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        if self.path.is_empty() {
-            deserializer.deserialize_seq(self)
-        } else {
-            deserializer.deserialize_map(self)
-        }
-    }
-}
-
-impl<'de> Visitor<'de> for Place<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.path.first() {
-            Some(name) => write!(f, "a map with `{name}`"),
-            None => f.write_str("a list of results"),
-        }
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Some((first, rest)) = self.path.split_first() else {
-            return Err(A::Error::custom(
-                "a map where the list of results should be",
-            ));
-        };
-        let mut is_there = false;
-        while let Some(name) = map.next_key::<String>()? {
-            let of_head = match self.wanted {
-                Wanted::Head(head) => head.place(self.path.len(), &name),
-                Wanted::Rows(_) => None,
-            };
-            if let Some(value) = of_head {
-                *value = map.next_value()?;
-            } else if name == *first {
-                is_there = true;
-                map.next_value_seed(Place {
-                    path: rest,
-                    room: self.room,
-                    wanted: &mut *self.wanted,
-                })?;
-            } else {
-                map.next_value::<IgnoredAny>()?;
-            }
-        }
-        if is_there || rest.is_empty() {
-            Ok(())
-        } else {
-            Err(A::Error::missing_field(first))
-        }
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<(), A::Error> {
-        if !self.path.is_empty() {
-            return Err(A::Error::custom("a list where a map should be"));
-        }
-        loop {
-            self.room.set(WHOLE);
-            let more = match self.wanted {
-                Wanted::Head(_) => rows.next_element::<IgnoredAny>()?.map(|_| ()),
-                Wanted::Rows(see) => {
-                    let row = rows.next_element::<Value>()?;
-                    row.map(see).transpose().map_err(A::Error::custom)?
-                }
-            };
-            if more.is_none() {
-                return Ok(());
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -374,7 +133,7 @@ mod tests {
     fn file(name: &str, content: &str) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(name);
-        std::fs::write(&path, content).expect("it can be written");
+        fs::write(&path, content).expect("it can be written");
         (folder, path)
     }
 

@@ -11,7 +11,7 @@ use runner_eval::record::{
 };
 use serde_json::{Map, Value};
 
-use super::Unreadable;
+use crate::results_file::Unreadable;
 
 /// promptfoo's `failureReason` of a row that was not graded.
 const ERROR: u64 = 2;

@@ -24,7 +24,7 @@ mod columns;
 mod told;
 
 use cases::{Ended, Index, Kind};
-use columns::{Change, Head};
+use columns::{Changes, Head};
 use told::Sums;
 
 /// Compares two runs.
@@ -56,7 +56,7 @@ struct Comparison<'a> {
     /// For each column of the later run its partner.
     partners: Vec<Option<usize>>,
     /// What changed but for single cases.
-    changes: Vec<Change>,
+    changes: Changes<'a>,
 }
 
 /// A case that is in both runs.
@@ -89,14 +89,14 @@ impl<'a> Comparison<'a> {
         let earlier = Head {
             columns: &before.columns,
             config: &before.config,
-            plugins: &old,
+            plugins: old,
         };
         let later = Head {
             columns: &after.columns,
             config: &after.config,
-            plugins: &new,
+            plugins: new,
         };
-        let changes = columns::changes(&earlier, &later, &partners);
+        let changes = Changes::between(&earlier, &later, &partners);
         Ok(Self {
             store,
             before,
@@ -164,14 +164,16 @@ fn read(row: &Row) -> anyhow::Result<(CaseRecord, Ended)> {
 /// The comparison as one document; cases are written as they are found.
 fn json(out: &mut dyn Write, comparison: &Comparison<'_>) -> anyhow::Result<()> {
     let Comparison { before, after, .. } = comparison;
-    let changes: Value = comparison.changes.iter().map(Change::json).collect();
-    writeln!(
-        out,
-        "{{\"before\":{},\"after\":{},\n\"changed\":{changes},\n\"cases\":[",
-        json!(before.info.id),
-        json!(after.info.id)
-    )?;
+    let (was, is) = (json!(before.info.id), json!(after.info.id));
+    write!(out, "{{\"before\":{was},\"after\":{is},\n\"changed\":[")?;
     let mut separator = "";
+    for change in &comparison.changes.told {
+        write!(out, "{separator}{}", change.json())?;
+        separator = ",";
+    }
+    let more = comparison.changes.are_more;
+    writeln!(out, "],\n\"moreChanged\":{more},\n\"cases\":[")?;
+    separator = "";
     let totals = comparison.walk(|case| {
         if case.kind == Kind::Same {
             return Ok(());

@@ -5,27 +5,45 @@
 //! its text), then those with the same prompt (another model); each in order. What is then left
 //! is in one run only.
 
-use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
+use std::ops::ControlFlow;
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value, json};
 
 use crate::output::ColumnRecord;
+use crate::visible;
+
+/// Changes that are kept and told.
+pub(super) const MOST_CHANGES: usize = 1_000;
+/// Characters of a key in the name of a change.
+const KEY_CHARS: usize = 200;
+/// Characters of such a name.
+const PATH_CHARS: usize = 1_000;
 
 /// For each column of the later run its partner in the earlier.
 pub(super) fn pairs(before: &[ColumnRecord], after: &[ColumnRecord]) -> Vec<Option<usize>> {
-    type Same = fn(&ColumnRecord, &ColumnRecord) -> bool;
-    let rules: [Same; 4] = [
-        |a, b| a.provider == b.provider && a.label == b.label && a.raw == b.raw,
-        |a, b| a.provider == b.provider && a.label == b.label,
-        |a, b| a.provider == b.provider,
-        |a, b| a.label == b.label,
+    type Names = for<'a> fn(&'a ColumnRecord) -> [&'a str; 3];
+    let rules: [Names; 4] = [
+        |it| [&it.provider, &it.label, &it.raw],
+        |it| [&it.provider, &it.label, ""],
+        |it| [&it.provider, "", ""],
+        |it| ["", &it.label, ""],
     ];
     let mut partners = vec![None; after.len()];
     let mut taken = vec![false; before.len()];
-    for same in rules {
+    for names in rules {
+        let mut free: HashMap<[&str; 3], VecDeque<usize>> = HashMap::new();
+        for (idx, earlier) in before.iter().enumerate().filter(|(idx, _)| !taken[*idx]) {
+            free.entry(names(earlier)).or_default().push_back(idx);
+        }
         for (later, partner) in after.iter().zip(&mut partners) {
             if partner.is_none() {
-                let free = (0..before.len()).find(|idx| !taken[*idx] && same(&before[*idx], later));
-                *partner = free;
-                if let Some(idx) = free {
+                let free = free.get_mut(&names(later));
+                *partner = free.and_then(VecDeque::pop_front);
+                if let Some(idx) = *partner {
                     taken[idx] = true;
                 }
             }
@@ -35,25 +53,42 @@ pub(super) fn pairs(before: &[ColumnRecord], after: &[ColumnRecord]) -> Vec<Opti
 }
 
 /// Something that is not the same in both runs.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Change {
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Change<'a> {
     /// `column`, `prompt`, `provider`, `plugin`, `grader`.
     pub(super) of: &'static str,
     /// Whose.
     pub(super) name: String,
     /// What it was; nothing if it was not there.
-    pub(super) before: Value,
+    pub(super) before: Cow<'a, Value>,
     /// What it is.
-    pub(super) after: Value,
+    pub(super) after: Cow<'a, Value>,
 }
 
-impl Change {
-    fn new(of: &'static str, name: impl Into<String>, before: &Value, after: &Value) -> Self {
+impl<'a> Change<'a> {
+    fn new(of: &'static str, name: impl Into<String>, before: Value, after: Value) -> Self {
+        let name = name.into();
+        let (before, after) = (Cow::Owned(before), Cow::Owned(after));
         Self {
             of,
-            name: name.into(),
-            before: before.clone(),
-            after: after.clone(),
+            name,
+            before,
+            after,
+        }
+    }
+
+    fn at(of: &'static str, path: &[&str], before: &'a Value, after: &'a Value) -> Self {
+        let keys: Vec<_> = path
+            .iter()
+            .map(|key| visible::cut(key, KEY_CHARS))
+            .collect();
+        let name = visible::cut_middle(&keys.join(" "), PATH_CHARS).into_owned();
+        let (before, after) = (Cow::Borrowed(before), Cow::Borrowed(after));
+        Self {
+            of,
+            name,
+            before,
+            after,
         }
     }
 
@@ -75,131 +110,194 @@ pub(super) struct Head<'a> {
     pub(super) columns: &'a [ColumnRecord],
     pub(super) config: &'a Value,
     /// `[{ name, version, sha256 }]`.
-    pub(super) plugins: &'a Value,
+    pub(super) plugins: Value,
 }
 
-/// What changed in prompts, providers, plugins and the model that grades.
-pub(super) fn changes(
-    before: &Head<'_>,
-    after: &Head<'_>,
-    partners: &[Option<usize>],
-) -> Vec<Change> {
-    let mut changes = Vec::new();
-    let mut add = |change: Change| {
-        if !changes.contains(&change) {
-            changes.push(change);
-        }
-    };
-    for (later, partner) in after.columns.iter().zip(partners) {
-        if let Some(earlier) = partner.map(|idx| &before.columns[idx]) {
-            let (old, new) = ((earlier, before.config), (later, after.config));
-            changes_of_column(old, new).into_iter().for_each(&mut add);
-        } else {
-            let is = json!(name(later));
-            add(Change::new("column", name(later), &Value::Null, &is));
-        }
+/// What changed in prompts, providers, plugins and the model that grades, each thing once.
+#[derive(Debug, Default)]
+pub(super) struct Changes<'a> {
+    /// The first [`MOST_CHANGES`].
+    pub(super) told: Vec<Change<'a>>,
+    /// There are others, which nobody looked for.
+    pub(super) are_more: bool,
+    /// Hashes of those that are told.
+    seen: HashSet<u64>,
+    hasher: RandomState,
+    /// What was compared, so that no provider is walked for every column: with itself once, and
+    /// with one other.
+    compared: HashSet<(Side, &'a str)>,
+}
+
+/// Where a provider stands, and whether it was compared with itself.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Side {
+    Itself,
+    Before,
+    After,
+}
+
+impl<'a> Changes<'a> {
+    /// Of two runs whose columns belong together so.
+    pub(super) fn between(before: &Head<'a>, after: &Head<'a>, partners: &[Option<usize>]) -> Self {
+        let mut changes = Self::default();
+        // That the search ended early stands in `are_more`.
+        let _ = changes.find(before, after, partners);
+        changes
     }
-    for (idx, earlier) in before.columns.iter().enumerate() {
-        if !partners.contains(&Some(idx)) {
+
+    fn add(&mut self, change: Change<'a>) -> ControlFlow<()> {
+        if !self.seen.insert(self.hasher.hash_one(&change)) {
+            return ControlFlow::Continue(());
+        }
+        if self.told.len() >= MOST_CHANGES {
+            self.are_more = true;
+            return ControlFlow::Break(());
+        }
+        self.told.push(change);
+        ControlFlow::Continue(())
+    }
+
+    fn find(
+        &mut self,
+        before: &Head<'a>,
+        after: &Head<'a>,
+        partners: &[Option<usize>],
+    ) -> ControlFlow<()> {
+        let (old, new) = (providers(before.config), providers(after.config));
+        let mut is_left = vec![true; before.columns.len()];
+        for (later, partner) in after.columns.iter().zip(partners) {
+            if let Some(idx) = *partner {
+                let earlier = &before.columns[idx];
+                is_left[idx] = false;
+                self.of_column(earlier, later)?;
+                self.of_providers((&old, &earlier.provider), (&new, &later.provider))?;
+            } else {
+                let is = json!(name(later));
+                self.add(Change::new("column", name(later), Value::Null, is))?;
+            }
+        }
+        for (earlier, _) in before.columns.iter().zip(is_left).filter(|(_, left)| *left) {
             let was = json!(name(earlier));
-            add(Change::new("column", name(earlier), &was, &Value::Null));
+            self.add(Change::new("column", name(earlier), was, Value::Null))?;
         }
-    }
-    for (name, was, is) in plugins(before.plugins, after.plugins) {
-        add(Change::new("plugin", name, &was, &is));
-    }
-    for pointer in ["/defaultTest/options/provider", "/defaultTest/provider"] {
-        let at = |head: &Head<'_>| head.config.pointer(pointer).cloned().unwrap_or_default();
-        let (was, is) = (at(before), at(after));
-        if was != is {
-            let name = pointer[1..].replace('/', ".");
-            add(Change::new("grader", name, &was, &is));
+        for (name, was, is) in plugins(&before.plugins, &after.plugins) {
+            self.add(Change::new("plugin", name, was, is))?;
         }
+        for path in [
+            &["defaultTest", "options", "provider"][..],
+            &["defaultTest", "provider"],
+        ] {
+            let at = |head: &Head<'a>| {
+                let found = path
+                    .iter()
+                    .try_fold(head.config, |value, key| value.get(key));
+                found.unwrap_or(&Value::Null)
+            };
+            let (was, is) = (at(before), at(after));
+            if was != is {
+                let name = path.join(".");
+                self.add(Change::at("grader", &[&name], was, is))?;
+            }
+        }
+        ControlFlow::Continue(())
     }
-    changes
-}
 
-/// What changed in a column; each side with the config that it is from.
-fn changes_of_column(
-    (earlier, old): (&ColumnRecord, &Value),
-    (later, new): (&ColumnRecord, &Value),
-) -> Vec<Change> {
-    let mut changes = Vec::new();
-    if earlier.raw != later.raw {
-        let (was, is) = (json!(earlier.raw), json!(later.raw));
-        changes.push(Change::new("prompt", &later.label, &was, &is));
+    /// What changed in a column but for the config of its provider.
+    fn of_column(&mut self, earlier: &ColumnRecord, later: &ColumnRecord) -> ControlFlow<()> {
+        let label = &later.label;
+        if earlier.raw != later.raw {
+            let (was, is) = (json!(earlier.raw), json!(later.raw));
+            self.add(Change::new("prompt", label, was, is))?;
+        }
+        if earlier.config != later.config {
+            let name = format!("{label} config");
+            let (was, is) = (json!(earlier.config), json!(later.config));
+            self.add(Change::new("prompt", name, was, is))?;
+        }
+        if earlier.provider != later.provider {
+            let (was, is) = (json!(earlier.provider), json!(later.provider));
+            self.add(Change::new("provider", label, was, is))?;
+        }
+        ControlFlow::Continue(())
     }
-    if earlier.config != later.config {
-        let name = format!("{} config", later.label);
-        let (was, is) = (json!(earlier.config), json!(later.config));
-        changes.push(Change::new("prompt", name, &was, &is));
+
+    /// What changed in the config of a provider.
+    fn of_providers(
+        &mut self,
+        (old, earlier): (&Providers<'a>, &'a str),
+        (new, later): (&Providers<'a>, &'a str),
+    ) -> ControlFlow<()> {
+        let is_new = if earlier == later {
+            self.compared.insert((Side::Itself, later))
+        } else {
+            let is_new = self.compared.insert((Side::Before, earlier));
+            self.compared.insert((Side::After, later)) && is_new
+        };
+        if !is_new {
+            return ControlFlow::Continue(());
+        }
+        let of = |list: &Providers<'a>, name: &str| list.get(name).copied().unwrap_or(&NOTHING);
+        let (old, new) = (of(old, earlier), of(new, later));
+        differences(old, new, &mut vec![later], &mut |change| self.add(change))
     }
-    if earlier.provider != later.provider {
-        let (was, is) = (json!(earlier.provider), json!(later.provider));
-        changes.push(Change::new("provider", &later.label, &was, &is));
-    }
-    let (old, new) = (
-        provider(old, &earlier.provider),
-        provider(new, &later.provider),
-    );
-    differences(&old, &new, &later.provider, &mut |path, was, is| {
-        changes.push(Change::new("provider", path, was, is));
-    });
-    changes
 }
 
 fn name(column: &ColumnRecord) -> String {
     format!("{} · {}", column.provider, column.label)
 }
 
-/// The entry of the config that has this label or id; its label and id left out, which name it.
-fn provider(config: &Value, wanted: &str) -> Value {
+/// The entries of a config by their labels, or else ids.
+type Providers<'a> = HashMap<&'a str, &'a Map<String, Value>>;
+
+static NOTHING: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+
+fn providers(config: &Value) -> Providers<'_> {
     let listed = config.get("providers").or_else(|| config.get("targets"));
     let entries = match listed {
         Some(Value::Array(entries)) => entries.as_slice(),
         Some(one) => std::slice::from_ref(one),
         None => &[],
     };
-    entries
-        .iter()
-        .find_map(|entry| {
-            let map = entry.as_object()?;
-            // `{ id: … }`, or `{ openai:gpt-4o: { … } }`.
-            let (id, knobs) = match map.get("id") {
-                Some(id) => (id.as_str()?, map),
-                None => map
-                    .iter()
-                    .next()
-                    .and_then(|(id, knobs)| Some((id.as_str(), knobs.as_object()?)))?,
-            };
-            let label = knobs.get("label").and_then(Value::as_str);
-            (label.unwrap_or(id) == wanted).then(|| {
-                let mut knobs = knobs.clone();
-                knobs.remove("label");
-                Value::Object(knobs)
-            })
-        })
-        .unwrap_or_else(|| json!({}))
+    let entry = |entry| {
+        let map = Value::as_object(entry)?;
+        // `{ id: … }`, or `{ openai:gpt-4o: { … } }`.
+        let (id, knobs) = match map.get("id") {
+            Some(id) => (id.as_str()?, map),
+            None => map
+                .iter()
+                .next()
+                .and_then(|(id, knobs)| Some((id.as_str(), knobs.as_object()?)))?,
+        };
+        let label = knobs.get("label").and_then(Value::as_str);
+        Some((label.unwrap_or(id), knobs))
+    };
+    // The first one of a name is it.
+    entries.iter().rev().filter_map(entry).collect()
 }
 
-/// Tells each place where two values differ, by its path.
-fn differences(
-    before: &Value,
-    after: &Value,
-    path: &str,
-    tell: &mut dyn FnMut(&str, &Value, &Value),
-) {
-    let (Value::Object(old), Value::Object(new)) = (before, after) else {
-        if before != after {
-            tell(path, before, after);
+/// Tells each place where two maps differ, by its path, which begins with the provider; its label,
+/// which names it, left out.
+fn differences<'a>(
+    before: &'a Map<String, Value>,
+    after: &'a Map<String, Value>,
+    path: &mut Vec<&'a str>,
+    tell: &mut dyn FnMut(Change<'a>) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let added = after.keys().filter(|name| !before.contains_key(*name));
+    for name in before.keys().chain(added) {
+        if path.len() == 1 && name == "label" {
+            continue;
         }
-        return;
-    };
-    let added = new.keys().filter(|name| !old.contains_key(*name));
-    for name in old.keys().chain(added) {
-        let of = |map: &serde_json::Map<String, Value>| map.get(name).cloned().unwrap_or_default();
-        differences(&of(old), &of(new), &format!("{path} {name}"), tell);
+        let of = |map: &'a Map<String, Value>| map.get(name).unwrap_or(&Value::Null);
+        path.push(name);
+        match (of(before), of(after)) {
+            (Value::Object(old), Value::Object(new)) => differences(old, new, path, tell)?,
+            (was, is) if was != is => tell(Change::at("provider", path, was, is))?,
+            _ => {}
+        }
+        path.pop();
     }
+    ControlFlow::Continue(())
 }
 
 /// Plugins that are not the same: name, version with sha256 before and after.
@@ -221,15 +319,17 @@ fn plugins(before: &Value, after: &Value) -> Vec<(String, Value, Value)> {
     if old.is_empty() || new.is_empty() {
         return Vec::new();
     }
-    let of = |list: &[(String, Value)], wanted: &str| {
-        let found = list.iter().find(|(name, _)| name == wanted);
-        found.map_or(Value::Null, |(_, what)| what.clone())
+    let by_name = |list: &[(String, Value)]| -> HashMap<String, Value> {
+        list.iter().rev().cloned().collect()
     };
-    let added = new.iter().filter(|(name, _)| of(&old, name).is_null());
+    let (was, is) = (by_name(&old), by_name(&new));
+    let of = |list: &HashMap<String, Value>, name: &str| list.get(name).cloned();
+    let added = new.iter().filter(|(name, _)| !was.contains_key(name));
     old.iter()
         .chain(added)
-        .map(|(name, _)| (name.clone(), of(&old, name), of(&new, name)))
+        .map(|(name, _)| (name.clone(), of(&was, name), of(&is, name)))
         .filter(|(_, was, is)| was != is)
+        .map(|(name, was, is)| (name, was.unwrap_or_default(), is.unwrap_or_default()))
         .collect()
 }
 
@@ -280,14 +380,14 @@ mod tests {
         let before = Head {
             columns: &old,
             config: &was,
-            plugins: &plugins,
+            plugins,
         };
         let after = Head {
             columns: &new,
             config: &is,
-            plugins: &newer,
+            plugins: newer,
         };
-        let found = changes(&before, &after, &[Some(0)]);
+        let found = Changes::between(&before, &after, &[Some(0)]).told;
         let told: Vec<(&str, &str)> = found.iter().map(|c| (c.of, c.name.as_str())).collect();
         let expected = [
             ("prompt", "p"),
@@ -296,8 +396,65 @@ mod tests {
             ("grader", "defaultTest.options.provider"),
         ];
         assert_eq!(told, expected);
-        assert_eq!((&found[1].before, &found[1].after), (&json!(0), &json!(1)));
-        assert_eq!(changes(&before, &before, &[Some(0)]), []);
+        assert_eq!(
+            (&*found[1].before, &*found[1].after),
+            (&json!(0), &json!(1))
+        );
+        assert_eq!(Changes::between(&before, &before, &[Some(0)]).told, []);
+    }
+
+    #[test]
+    fn so_many_changes_are_kept_and_no_path_is_longer_than_it_is_told() {
+        let columns = [column("m", "p", "Hi")];
+        let config = |seed: usize| {
+            let knobs: Map<String, Value> = (0..2 * MOST_CHANGES)
+                .map(|at| (format!("{at:06}"), json!(seed)))
+                .collect();
+            let long = "k".repeat(10_000);
+            let deep = (0..30).fold(json!(knobs), |inner, _| json!({ &long: inner }));
+            json!({ "providers": [{ "id": "m", "config": deep }] })
+        };
+        let (was, is) = (config(0), config(1));
+        let head = |config| Head {
+            columns: &columns,
+            config,
+            plugins: Value::Null,
+        };
+        let found = Changes::between(&head(&was), &head(&is), &[Some(0)]);
+        assert_eq!((found.told.len(), found.are_more), (MOST_CHANGES, true));
+        let longest = found
+            .told
+            .iter()
+            .map(|change| change.name.chars().count())
+            .max();
+        assert_eq!(longest, Some(PATH_CHARS));
+        assert!(
+            found.told[7].name.ends_with(" 000007"),
+            "{}",
+            found.told[7].name
+        );
+        let is_copied = |value: &Cow<'_, Value>| matches!(value, Cow::Owned(_));
+        assert!(!found.told.iter().any(|change| is_copied(&change.after)));
+    }
+
+    #[test]
+    fn a_provider_is_compared_once_for_all_its_columns() {
+        let columns: Vec<ColumnRecord> = (0..1_000)
+            .map(|at| column(["a", "b"][at % 2], &at.to_string(), ""))
+            .collect();
+        let other = columns.iter().map(|it| column("c", &it.label, ""));
+        let other: Vec<ColumnRecord> = other.collect();
+        let config = json!({});
+        let head = |columns| Head {
+            columns,
+            config: &config,
+            plugins: Value::Null,
+        };
+        let partners: Vec<Option<usize>> = (0..1_000).map(Some).collect();
+        let found = Changes::between(&head(&columns), &head(&columns), &partners);
+        assert_eq!(found.compared.len(), 2);
+        let found = Changes::between(&head(&columns), &head(&other), &partners);
+        assert_eq!((found.compared.len(), found.told.len()), (3, 1_000));
     }
 
     #[test]

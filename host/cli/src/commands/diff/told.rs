@@ -7,7 +7,7 @@ use runner_eval::record::CaseRecord;
 use serde_json::{Value, json};
 
 use super::cases::{Ended, Kind};
-use super::columns::Change;
+use super::columns::{Change, Changes, MOST_CHANGES};
 use super::{Compared, Comparison, Totals};
 use crate::detail;
 use crate::figures;
@@ -116,9 +116,9 @@ pub(super) fn text(comparison: &Comparison<'_>, rows: usize, width: u16) -> anyh
 
 // Writing to a string can't fail, here and above.
 
-fn changes(changes: &[Change], totals: &Totals) -> String {
+fn changes(changes: &Changes<'_>, totals: &Totals) -> String {
     let mut text = String::new();
-    for change in changes {
+    for change in &changes.told {
         let Change {
             of,
             name,
@@ -132,6 +132,10 @@ fn changes(changes: &[Change], totals: &Totals) -> String {
             value(after)
         );
         let _ = writeln!(text, "  {}", visible::line(&line));
+    }
+    if changes.are_more {
+        let told = figures::count(MOST_CHANGES as u64);
+        let _ = writeln!(text, "  … and more: the first {told} are told");
     }
     let about = [
         ("prompt", "was rendered differently"),

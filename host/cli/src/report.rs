@@ -11,7 +11,7 @@ use std::time::Duration;
 use runner_config::plan::CaseId;
 use runner_eval::event::LaneSummary;
 use runner_eval::repeats::{Repeated, Repeats};
-use runner_eval::summary::{ColumnHead, End, MOST_METRICS, Summary, Tally};
+use runner_eval::summary::{ColumnHead, End, MOST_METRIC_NAMES, MOST_METRICS, Summary, Tally};
 use runner_gateway::Statement;
 
 use crate::figures;
@@ -291,12 +291,14 @@ fn derived(text: &mut String, summary: &Summary) {
         let metrics: Vec<String> = tally.derived.iter().map(one).collect();
         let _ = writeln!(text, "Metrics of ({index}): {}.", metrics.join(", "));
     }
-    if summary.all.unsummed > 0 {
-        let scores = figures::counted(summary.all.unsummed, "named score is", "named scores are");
+    let unsummed = summary.metrics.unsummed;
+    if unsummed > 0 {
+        let scores = figures::counted(unsummed, "named score is", "named scores are");
         let most = figures::count(MOST_METRICS as u64);
+        let names = MOST_METRIC_NAMES >> 20;
         let _ = writeln!(
             text,
-            "{scores} in no sum: {most} metrics are summed. Each is in its row."
+            "{scores} in no sum: a run sums at most {most} metrics of its columns, with {names} MiB of names. Each is in its row."
         );
     }
 }

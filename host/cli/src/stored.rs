@@ -11,7 +11,7 @@ use runner_eval::event::{LaneMetrics, LaneSummary};
 use runner_eval::question::Tasks;
 use runner_eval::record::CaseRecord;
 use runner_eval::repeats::Repeats;
-use runner_eval::summary::{ColumnHead, End, Summary, Tally};
+use runner_eval::summary::{ColumnHead, End, Metrics, Summary, Tally};
 use runner_gateway::Statement;
 use runner_store::{RunInfo, RunState, Store, StoreError};
 use serde_json::Value;
@@ -84,6 +84,7 @@ impl StoredRun {
     /// When a record can't be read.
     pub(crate) fn sum_up(&self, mut see: impl FnMut(&CaseRecord)) -> anyhow::Result<Summary> {
         let (mut all, mut repeats) = (Tally::default(), Repeats::default());
+        let mut metrics = Metrics::default();
         let mut tasks = Tasks::kept(&self.options["tasks"]);
         let mut columns: Vec<(ColumnHead, Tally)> = self
             .heads()
@@ -98,6 +99,7 @@ impl StoredRun {
             tasks.add(&record);
             if let Some((_, tally)) = columns.get_mut(record.prompt_idx as usize) {
                 tally.add(&record);
+                metrics.add(tally, &record);
             }
             see(&record);
         }
@@ -117,6 +119,7 @@ impl StoredRun {
             concurrency: self.options["maxConcurrency"].as_u64().unwrap_or(1) as usize,
             all,
             columns,
+            metrics,
             repeats,
             tasks,
             throttled: number("throttled").unwrap_or(0),

@@ -18,8 +18,11 @@ use crate::repeats::Repeats;
 /// Longest latency that the histogram tells apart; above it counts as this. One day.
 const MAX_LATENCY_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Metrics that are summed. Whoever grades may give them any names; each stays in its row.
+/// Sums of metrics in a run, those of all columns together. Whoever grades may give metrics any
+/// names; each stays in its row.
 pub const MOST_METRICS: usize = 10_000;
+/// Bytes of their names.
+pub const MOST_METRIC_NAMES: usize = 4 << 20;
 
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -59,6 +62,8 @@ pub struct Summary {
     pub all: Tally,
     /// Per column, in order.
     pub columns: Vec<(ColumnHead, Tally)>,
+    /// What the sums of the columns' metrics take.
+    pub metrics: Metrics,
     /// How often the repeats of each test passed.
     pub repeats: Repeats,
     /// What the questions of each task add up to.
@@ -176,10 +181,8 @@ pub struct Tally {
     pub cached: u64,
     /// Sum of latencies in milliseconds.
     pub latency_total_ms: u64,
-    /// Weighted sums by metric: (sum, weight).
-    pub named: BTreeMap<String, (Sum, Sum)>,
-    /// Named scores that are in no sum, since they are of more than [`MOST_METRICS`].
-    pub unsummed: u64,
+    /// Weighted sums by metric, of a column: (sum, weight).
+    named: BTreeMap<String, (Sum, Sum)>,
     /// Metrics that were worked out of the others at the end of the run, in their order.
     pub derived: Vec<(String, f64)>,
     latencies: Histogram<u32>,
@@ -201,7 +204,6 @@ impl Default for Tally {
             cached: 0,
             latency_total_ms: 0,
             named: BTreeMap::new(),
-            unsummed: 0,
             derived: Vec::new(),
             latencies: Histogram::new_with_max(MAX_LATENCY_MS, 2).expect("two digits are in range"),
         }
@@ -247,19 +249,17 @@ impl Tally {
                 self.assertions_failed += u64::from(!component.pass);
             }
         }
-        let weights = record.grading_result.as_ref();
-        let weights = weights.map(|grading| &grading.named_score_weights);
-        for (name, score) in &record.named_scores {
-            if self.named.len() >= MOST_METRICS && !self.named.contains_key(name) {
-                self.unsummed += 1;
-                continue;
-            }
-            let weight = weights.and_then(|weights| weights.get(name)?.as_f64());
-            let weight = weight.unwrap_or(1.0);
-            let sum = self.named.entry(name.clone()).or_default();
-            sum.0.add(score.as_f64().unwrap_or(0.0) * weight);
-            sum.1.add(weight);
-        }
+    }
+
+    /// The weighted sum of each metric, by name.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&str, f64)> {
+        let named = self.named.iter();
+        named.map(|(name, (sum, _))| (name.as_str(), sum.value()))
+    }
+
+    /// The weighted sum of a metric.
+    pub(crate) fn sum_of(&self, name: &str) -> Option<f64> {
+        self.named.get(name).map(|(sum, _)| sum.value())
     }
 
     /// The column's `metrics` in promptfoo's results file.
@@ -287,6 +287,45 @@ impl Tally {
             "namedScoreWeights": named(|sums| sums.1),
             "cost": self.cost.unwrap_or_default().value(),
         })
+    }
+}
+
+/// Sums metrics: how much their sums take of what a run has for them.
+#[derive(Debug, Clone, Default)]
+pub struct Metrics {
+    sums: usize,
+    name_bytes: usize,
+    /// Named scores that are in no sum, since there was no room for one.
+    pub unsummed: u64,
+}
+
+impl Metrics {
+    /// Adds the named scores of a case to the sums of its column.
+    pub fn add(&mut self, column: &mut Tally, record: &CaseRecord) {
+        let weights = record.grading_result.as_ref();
+        let weights = weights.map(|grading| &grading.named_score_weights);
+        for (name, score) in &record.named_scores {
+            if !column.named.contains_key(name) && !self.begin_sum(name) {
+                self.unsummed += 1;
+                continue;
+            }
+            let weight = weights.and_then(|weights| weights.get(name)?.as_f64());
+            let weight = weight.unwrap_or(1.0);
+            let sum = column.named.entry(name.clone()).or_default();
+            sum.0.add(score.as_f64().unwrap_or(0.0) * weight);
+            sum.1.add(weight);
+        }
+    }
+
+    /// Whether there is room for one more sum, which then is taken.
+    fn begin_sum(&mut self, name: &str) -> bool {
+        let name_bytes = self.name_bytes + name.len();
+        let has_room = self.sums < MOST_METRICS && name_bytes <= MOST_METRIC_NAMES;
+        if has_room {
+            self.sums += 1;
+            self.name_bytes = name_bytes;
+        }
+        has_room
     }
 }
 
@@ -325,20 +364,33 @@ mod tests {
     }
 
     #[test]
-    fn metrics_beyond_the_most_that_are_summed_are_counted() {
+    fn metrics_beyond_the_most_that_a_run_sums_are_counted() {
         let mut record = crate::record::samples::record(0);
-        let names = (0..MOST_METRICS).map(|at| (at.to_string(), 0.5.into()));
-        record.named_scores = names.collect();
-        let mut tally = Tally::default();
-        tally.add(&record);
-        assert_eq!((tally.named.len(), tally.unsummed), (MOST_METRICS, 0));
-        record.named_scores = ["0", "more"]
-            .map(|name| (name.to_owned(), 1.into()))
-            .into_iter()
-            .collect();
-        tally.add(&record);
-        assert_eq!((tally.named.len(), tally.unsummed), (MOST_METRICS, 1));
-        assert!((tally.named["0"].0.value() - 1.5).abs() < 1e-9);
+        let mut named = |names: &mut dyn Iterator<Item = String>| {
+            record.named_scores = names.map(|name| (name, 0.5.into())).collect();
+            record.clone()
+        };
+        let (mut first, mut second) = (Tally::default(), Tally::default());
+        let mut metrics = Metrics::default();
+        metrics.add(
+            &mut first,
+            &named(&mut (1..MOST_METRICS).map(|at| at.to_string())),
+        );
+        let more = named(&mut ["1", "2"].map(str::to_owned).into_iter());
+        metrics.add(&mut second, &more);
+        metrics.add(&mut first, &more);
+        metrics.add(&mut second, &more);
+        assert_eq!(
+            (first.named.len(), second.named.len()),
+            (MOST_METRICS - 1, 1)
+        );
+        assert_eq!(metrics.unsummed, 2);
+        assert_eq!(first.sum_of("1"), Some(1.0));
+        let long = named(&mut (0..8).map(|at| at.to_string().repeat(1 << 20)));
+        let mut column = Tally::default();
+        let mut metrics = Metrics::default();
+        metrics.add(&mut column, &long);
+        assert_eq!((column.named.len(), metrics.unsummed), (4, 4));
     }
 
     #[test]

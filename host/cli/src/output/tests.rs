@@ -9,7 +9,7 @@ use runner_eval::event::{Consumer, Event, RunHead};
 use runner_eval::question::Tasks;
 use runner_eval::record::{CaseRecord, Outcome};
 use runner_eval::repeats::Repeats;
-use runner_eval::summary::{ColumnHead, End, Tally};
+use runner_eval::summary::{ColumnHead, End, Metrics, Tally};
 use runner_gateway::{Measure, Statement};
 use serde_json::json;
 
@@ -78,6 +78,7 @@ fn summary(records: &[CaseRecord]) -> Summary {
         columns: (0..2).map(|i| (head(i), Tally::default())).collect(),
         throttled: 0,
         retries: 0,
+        metrics: Metrics::default(),
         repeats: Repeats::default(),
         tasks: Tasks::default(),
         lanes: vec![lane("api.example.com/m", 3)],
@@ -91,7 +92,9 @@ fn summary(records: &[CaseRecord]) -> Summary {
     for record in records {
         summary.all.add(record);
         summary.tasks.add(record);
-        summary.columns[record.prompt_idx as usize].1.add(record);
+        let column = &mut summary.columns[record.prompt_idx as usize].1;
+        column.add(record);
+        summary.metrics.add(column, record);
     }
     summary
 }

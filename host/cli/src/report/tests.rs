@@ -5,7 +5,7 @@ use std::time::Duration;
 use runner_eval::event::LaneMetrics;
 use runner_eval::question::Tasks;
 use runner_eval::record::{CaseRecord, Outcome};
-use runner_eval::summary::ColumnHead;
+use runner_eval::summary::{ColumnHead, Metrics};
 use runner_gateway::Measure;
 
 use crate::findings::Limits;
@@ -34,6 +34,7 @@ fn summed(records: &[CaseRecord], columns: u32, total: u64) -> (Summary, Finding
         columns: (0..columns).map(|i| (head(i), Tally::default())).collect(),
         throttled: 0,
         retries: 0,
+        metrics: Metrics::default(),
         repeats: Repeats::default(),
         tasks: Tasks::default(),
         lanes: Vec::new(),
@@ -44,7 +45,9 @@ fn summed(records: &[CaseRecord], columns: u32, total: u64) -> (Summary, Finding
         summary.all.add(record);
         summary.repeats.add(record);
         summary.tasks.add(record);
-        summary.columns[record.prompt_idx as usize].1.add(record);
+        let column = &mut summary.columns[record.prompt_idx as usize].1;
+        column.add(record);
+        summary.metrics.add(column, record);
     }
     (summary, findings)
 }

@@ -74,14 +74,14 @@ fn known(tally: &Tally, name: &str) -> Option<f64> {
     if name == COUNT {
         return Some(tally.count() as f64);
     }
-    tally.named.get(name).map(|(sum, _)| sum.value())
+    tally.sum_of(name)
 }
 
 /// Everything that a formula may read, for code.
 fn sums(tally: &Tally) -> Value {
-    let named = tally.named.iter();
+    let named = tally.named();
     let mut sums: Map<String, Value> = named
-        .map(|(name, (sum, _))| (name.clone(), sum.value().into()))
+        .map(|(name, sum)| (name.to_owned(), sum.into()))
         .collect();
     sums.insert(COUNT.to_owned(), tally.count().into());
     for (name, value) in &tally.derived {

@@ -12,12 +12,13 @@ use crate::masking::{mask_summary, masked_tasks};
 use crate::question::Tasks;
 use crate::record::CaseRecord;
 use crate::repeats::Repeats;
-use crate::summary::{End, Summary, Tally};
+use crate::summary::{End, Metrics, Summary, Tally};
 
 /// The sums so far.
 pub(super) struct Totals {
     all: Tally,
     pub(super) columns: Vec<Tally>,
+    metrics: Metrics,
     repeats: Repeats,
     tasks: Tasks,
     /// Every row, where an extension wants them.
@@ -30,6 +31,7 @@ impl Totals {
         Self {
             all: Tally::default(),
             columns: head.columns.iter().map(|_| Tally::default()).collect(),
+            metrics: Metrics::default(),
             repeats: Repeats::default(),
             tasks: Tasks::planned(&masked_tasks(plan, &context.masker)),
             rows: context.hooks.has(Hook::AfterAll).then(AllRows::default),
@@ -44,7 +46,9 @@ impl Totals {
         }
         self.repeats.add(record);
         self.tasks.add(record);
-        self.columns[record.prompt_idx as usize].add(record);
+        let column = &mut self.columns[record.prompt_idx as usize];
+        column.add(record);
+        self.metrics.add(column, record);
     }
 
     /// The summary of a run that ended so after this time.
@@ -67,6 +71,7 @@ impl Totals {
             concurrency: head.concurrency,
             all: self.all,
             columns: zip(head.columns.iter().cloned(), self.columns).collect(),
+            metrics: self.metrics,
             repeats: self.repeats,
             tasks: self.tasks,
             throttled: sum(|metrics| metrics.rate_limit_hits),

@@ -2,9 +2,10 @@
 //!
 //! Repeats are cases that differ in nothing but the repeat. Each record says which group it is
 //! one of; those of a test that runs once say nothing and cost nothing here. The rest take some
-//! tens of bytes per group, which is what can be said about each of them in the end.
+//! tens of bytes per group, which is what can be said about each of them in the end, and their
+//! descriptions, each text once: a test of many combinations in many columns is many groups.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use runner_config::plan::CaseId;
@@ -14,7 +15,10 @@ use crate::record::{CaseRecord, Outcome};
 
 /// The repeats of every test in every column.
 #[derive(Debug, Clone, Default)]
-pub struct Repeats(BTreeMap<(Arc<str>, u32), Repeated>);
+pub struct Repeats {
+    groups: BTreeMap<(Arc<str>, u32), Repeated>,
+    descriptions: HashSet<Arc<str>>,
+}
 
 /// The repeats of one test, with one set of variables, in one column.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +26,7 @@ pub struct Repeated {
     /// Place of the earliest of them.
     pub first: CaseId,
     /// The test's description.
-    pub description: Option<String>,
+    pub description: Option<Arc<str>>,
     /// How many have ended.
     pub ran: u64,
     /// How many of them passed.
@@ -63,11 +67,11 @@ impl Repeats {
             test_idx: record.test_idx,
             prompt_idx: record.prompt_idx,
         };
-        let description = || Some(record.test_case.get("description")?.as_str()?.to_owned());
+        let descriptions = &mut self.descriptions;
         let key = (Arc::from(group.as_str()), record.prompt_idx);
-        let repeated = self.0.entry(key).or_insert_with(|| Repeated {
+        let repeated = self.groups.entry(key).or_insert_with(|| Repeated {
             first: id,
-            description: description(),
+            description: description(record).map(|text| shared(descriptions, text)),
             ran: 0,
             passed: 0,
         });
@@ -78,22 +82,22 @@ impl Repeats {
 
     /// All of them, in the order of the results.
     pub fn in_order(&self) -> Vec<&Repeated> {
-        let mut all: Vec<&Repeated> = self.0.values().collect();
+        let mut all: Vec<&Repeated> = self.groups.values().collect();
         all.sort_by_key(|repeated| repeated.first);
         all
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.groups.is_empty()
     }
 
     /// The most repeats of which every group has as many, and `pass^k` for that many: the mean
     /// over the groups. `None` without repeats.
     pub fn pass_hat(&self) -> Option<(u64, f64)> {
-        let k = self.0.values().map(|repeated| repeated.ran).min()?;
-        let sum: f64 = self.0.values().filter_map(|one| one.pass_hat(k)).sum();
-        Some((k, sum / self.0.len() as f64))
+        let k = self.groups.values().map(|repeated| repeated.ran).min()?;
+        let sum: f64 = self.groups.values().filter_map(|one| one.pass_hat(k)).sum();
+        Some((k, sum / self.groups.len() as f64))
     }
 
     /// For the results file: one entry for each group, `pass^k` for k from 1 to its repeats.
@@ -102,7 +106,7 @@ impl Repeats {
             json!({
                 "testIdx": one.first.test_idx,
                 "promptIdx": one.first.prompt_idx,
-                "description": one.description,
+                "description": one.description.as_deref(),
                 "repeats": one.ran,
                 "passed": one.passed,
                 "passRate": one.pass_rate(),
@@ -112,6 +116,20 @@ impl Repeats {
         };
         self.in_order().iter().map(entry).collect()
     }
+}
+
+fn description(record: &CaseRecord) -> Option<&str> {
+    record.test_case.get("description")?.as_str()
+}
+
+/// The one copy of a text.
+fn shared(texts: &mut HashSet<Arc<str>>, text: &str) -> Arc<str> {
+    if let Some(known) = texts.get(text) {
+        return known.clone();
+    }
+    let new = Arc::from(text);
+    texts.insert(Arc::clone(&new));
+    new
 }
 
 #[cfg(test)]
@@ -168,6 +186,26 @@ mod tests {
             .collect();
         assert_eq!(firsts, [0, 1]);
         assert!(repeats.in_order().iter().all(|one| !one.is_flaky()));
+    }
+
+    #[test]
+    fn groups_with_one_description_share_it() {
+        let mut repeats = Repeats::default();
+        for test_idx in 0..3 {
+            let mut record = record(test_idx);
+            record.test_case["description"] = "greets".into();
+            record.repeat_group = Some(test_idx.to_string());
+            repeats.add(&record);
+        }
+        let all = repeats.in_order();
+        let first = all[0].description.as_ref().expect("it has one");
+        let copies = |one: &&&Repeated| {
+            !one.description
+                .as_ref()
+                .is_some_and(|it| Arc::ptr_eq(it, first))
+        };
+        assert_eq!((all.len(), all.iter().filter(copies).count()), (3, 0));
+        assert_eq!(repeats.to_json()[2]["description"], "greets");
     }
 
     #[test]

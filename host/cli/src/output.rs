@@ -17,7 +17,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use runner_config::Origin;
-use runner_config::plan::OutputPath;
+use runner_config::plan::{CaseId, OutputPath};
 use runner_eval::record::CaseRecord;
 use runner_eval::summary::Summary;
 use runner_files::{Readers, Replacement, try_place};
@@ -124,10 +124,28 @@ pub(crate) trait Records {
     /// # Errors
     /// When they can't be read.
     fn open(&self) -> anyhow::Result<RecordTexts<'_>>;
+
+    /// Where records stand, in index order.
+    ///
+    /// # Errors
+    /// When they can't be read.
+    fn places(&self) -> anyhow::Result<Places<'_>>;
+
+    /// Reads records by their places, in any order.
+    ///
+    /// # Errors
+    /// When they can't be read.
+    fn by_place(&self) -> anyhow::Result<TextByPlace<'_>>;
 }
 
 /// Records as JSON texts.
 pub(crate) type RecordTexts<'a> = Box<dyn Iterator<Item = anyhow::Result<String>> + 'a>;
+
+/// Places of records.
+pub(crate) type Places<'a> = Box<dyn Iterator<Item = anyhow::Result<CaseId>> + 'a>;
+
+/// The record in a place as JSON text, if there is one.
+pub(crate) type TextByPlace<'a> = Box<dyn Fn(CaseId) -> anyhow::Result<Option<String>> + 'a>;
 
 impl<'a> Run<'a> {
     /// Its records, parsed, one at a time.
@@ -136,13 +154,17 @@ impl<'a> Run<'a> {
     /// When they can't be read.
     fn cases(&self) -> anyhow::Result<impl Iterator<Item = anyhow::Result<CaseRecord>> + use<'a>> {
         let texts = self.records.open()?;
-        Ok(texts.map(|text| serde_json::from_str(&text?).context("a stored record is damaged")))
+        Ok(texts.map(|text| parsed(&text?)))
     }
 
     /// What the user calls it.
     fn description(&self) -> Option<&'a str> {
         self.config.get("description").and_then(Value::as_str)
     }
+}
+
+fn parsed(text: &str) -> anyhow::Result<CaseRecord> {
+    serde_json::from_str(text).context("a stored record is damaged")
 }
 
 impl Output {

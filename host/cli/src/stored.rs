@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use anyhow::Context;
+use runner_config::plan::CaseId;
 use runner_eval::event::{LaneMetrics, LaneSummary};
 use runner_eval::question::Tasks;
 use runner_eval::record::CaseRecord;
@@ -17,7 +18,7 @@ use runner_store::{RunInfo, RunState, Store, StoreError};
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::output::{ColumnRecord, RecordTexts, Records, Run};
+use crate::output::{ColumnRecord, Places, RecordTexts, Records, Run, TextByPlace};
 
 /// A run in the store.
 #[derive(Debug)]
@@ -145,9 +146,10 @@ impl StoredRun {
         column: Option<u32>,
     ) -> anyhow::Result<Vec<CaseRecord>> {
         let columns = 0..self.columns.len() as u32;
+        let rows = self.store.rows_by_key(&self.info.id)?;
         let mut cases = Vec::new();
         for prompt_idx in columns.filter(|idx| column.is_none_or(|only| only == *idx)) {
-            if let Some(row) = self.store.row(&self.info.id, test_idx, prompt_idx)? {
+            if let Some(row) = rows.row(test_idx, prompt_idx)? {
                 cases.push(
                     serde_json::from_str(&row.record_json).context("a stored record is damaged")?,
                 );
@@ -168,6 +170,26 @@ impl Records for StoredRun {
     fn open(&self) -> anyhow::Result<RecordTexts<'_>> {
         let rows = self.store.rows(&self.info.id)?;
         Ok(Box::new(rows.map(|row| Ok(row?.record_json))))
+    }
+
+    fn places(&self) -> anyhow::Result<Places<'_>> {
+        let cases = self.store.cases(&self.info.id)?;
+        Ok(Box::new(cases.map(|case| {
+            let case = case?;
+            let (test_idx, prompt_idx) = (case.test_idx, case.prompt_idx);
+            Ok(CaseId {
+                test_idx,
+                prompt_idx,
+            })
+        })))
+    }
+
+    fn by_place(&self) -> anyhow::Result<TextByPlace<'_>> {
+        let rows = self.store.rows_by_key(&self.info.id)?;
+        Ok(Box::new(move |place| {
+            let row = rows.row(place.test_idx, place.prompt_idx)?;
+            Ok(row.map(|row| row.record_json))
+        }))
     }
 }
 

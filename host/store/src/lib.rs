@@ -41,5 +41,5 @@ pub use error::{RunRef, SqlError, StoreError, WriterFailure};
 pub use hold::WriteHold;
 pub use runs::{
     Cases, NewRun, Outcome, OutcomeCounts, Placement, PlannedCase, PushError, ReopenedRun, Row,
-    Rows, RunEnd, RunHead, RunInfo, RunState, RunStatus, RunWriter, Store, StoredCase,
+    Rows, RowsByKey, RunEnd, RunHead, RunInfo, RunState, RunStatus, RunWriter, Store, StoredCase,
 };

@@ -26,6 +26,6 @@ pub use outcome::{Outcome, OutcomeCounts};
 pub use placing::{Placement, PlannedCase};
 pub use reopen::ReopenedRun;
 pub use row::Row;
-pub use rows::Rows;
+pub use rows::{Rows, RowsByKey};
 pub use store::Store;
 pub use writer::{PushError, RunWriter};

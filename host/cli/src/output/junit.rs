@@ -8,20 +8,22 @@
 //!
 //! A test is named by what it is (description, variables, repeat), not by its number, so that a
 //! server follows it through an edited config; equal names get a number. Suites have to state
-//! their counts first, and records come test by test. So the records are read once for the counts,
-//! and then once for as many columns as fit into [`BLOCK`]: memory is that of a block, of one
-//! record and of a hash for each of the block's cases.
+//! their counts first, and records come test by test. So each record is read twice by its place, column
+//! by column, once for the counts: memory is that of a number for each case, of a hash for each of one
+//! column, and of one record.
 
 use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::io::{self, Write};
+use std::io::Write;
 
+use anyhow::Context as _;
+use runner_config::plan::CaseId;
 use runner_eval::record::{CaseRecord, Outcome};
 use serde_json::Value;
 
 use super::known::SUITES_MARK;
-use super::{ColumnRecord, Run, instant};
+use super::{ColumnRecord, Run, TextByPlace, instant, parsed};
 use crate::detail;
 use crate::figures;
 use crate::findings::text_of;
@@ -35,9 +37,6 @@ const VALUE_CHARS: usize = 40;
 const MESSAGE_CHARS: usize = 1_000;
 /// Characters of an answer or a reason below it.
 const TEXT_CHARS: usize = 20_000;
-
-/// Bytes of suites that are made in one reading of the records.
-const BLOCK: usize = 64 << 20;
 
 /// What a suite states of itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -78,13 +77,19 @@ impl Counts {
 /// # Errors
 /// When records can't be read, or bytes can't be written.
 pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
-    let mut suites: Vec<Suite> = run.columns.iter().enumerate().map(Suite::new).collect();
+    let mut suites: Vec<Suite> = (0..).zip(run.columns).map(Suite::new).collect();
+    for place in run.records.places()? {
+        let place = place?;
+        if let Some(suite) = suites.get_mut(place.prompt_idx as usize) {
+            suite.tests.push(place.test_idx);
+        }
+    }
+    let texts = run.records.by_place()?;
     let mut all = Counts::default();
-    for record in run.cases()? {
-        let record = record?;
-        if let Some(suite) = suites.get_mut(record.prompt_idx as usize) {
+    for suite in &mut suites {
+        for test_idx in &suite.tests {
+            let record = record(&texts, *test_idx, suite.idx)?;
             suite.counts.add(&record);
-            suite.bytes += suite.case(&name(&record), &record, run).len();
             all.add(&record);
         }
     }
@@ -104,11 +109,8 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
         attribute(name),
         all.attributes()
     )?;
-    let mut rest = &*suites;
-    while !rest.is_empty() {
-        let (block, more) = rest.split_at(block(rest));
-        write_block(out, run, block)?;
-        rest = more;
+    for suite in &suites {
+        suite.write(out, run, &texts)?;
     }
     if missing > 0 {
         not_run(out, run, missing)?;
@@ -117,35 +119,59 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The record in a place, which is the row's: what its text states may be an older one.
+fn record(texts: &TextByPlace<'_>, test_idx: u32, prompt_idx: u32) -> anyhow::Result<CaseRecord> {
+    let place = CaseId {
+        test_idx,
+        prompt_idx,
+    };
+    let text = texts(place)?.context("results are gone meanwhile")?;
+    let mut record = parsed(&text)?;
+    (record.test_idx, record.prompt_idx) = (test_idx, prompt_idx);
+    Ok(record)
+}
+
 /// A column.
 struct Suite {
-    idx: usize,
+    idx: u32,
     /// As XML.
     name: String,
     counts: Counts,
-    /// What its cases take, but for the numbers of equal names.
-    bytes: usize,
+    /// The tests that it has a case of, in their order.
+    tests: Vec<u32>,
 }
 
 impl Suite {
-    fn new((idx, column): (usize, &ColumnRecord)) -> Self {
+    fn new((idx, column): (u32, &ColumnRecord)) -> Self {
         let prompt = visible::cut(&column.label, NAME_CHARS);
         Self {
             idx,
             // The number tells columns apart that have the same names.
             name: attribute(&format!("({idx}) {} · {prompt}", column.provider)),
             counts: Counts::default(),
-            bytes: 0,
+            tests: Vec::new(),
         }
     }
 
-    fn begin(&self, out: &mut dyn Write, run: &Run<'_>) -> io::Result<()> {
+    fn write(
+        &self,
+        out: &mut dyn Write,
+        run: &Run<'_>,
+        texts: &TextByPlace<'_>,
+    ) -> anyhow::Result<()> {
         let (idx, name, counts) = (self.idx, &self.name, self.counts.attributes());
         let begun = instant(run.started_at_ms);
         writeln!(
             out,
             "<testsuite id=\"{idx}\" name=\"{name}\" {counts} timestamp=\"{begun}\">"
-        )
+        )?;
+        let mut names = Names::default();
+        for test_idx in &self.tests {
+            let record = record(texts, *test_idx, idx)?;
+            out.write_all(self.case(&names.of(&record), &record, run).as_bytes())?;
+        }
+        writeln!(out, "</testsuite>")?;
+        Ok(())
     }
 
     /// A case that has this name among those of the suite.
@@ -158,46 +184,6 @@ impl Suite {
             Some(body) => format!("{head}>\n{body}\n</testcase>\n"),
         }
     }
-}
-
-/// How many of these suites make a block, at least one.
-fn block(suites: &[Suite]) -> usize {
-    let mut bytes = 0_usize;
-    let fits = |suite: &&Suite| {
-        bytes += suite.bytes;
-        bytes <= BLOCK
-    };
-    suites.iter().take_while(fits).count().max(1)
-}
-
-fn write_block(out: &mut dyn Write, run: &Run<'_>, suites: &[Suite]) -> anyhow::Result<()> {
-    // One alone may be of any length, and its cases come in their order.
-    let is_alone = suites.len() == 1;
-    let mut names: Vec<Names> = suites.iter().map(|_| Names::default()).collect();
-    let mut bodies = vec![String::new(); suites.len()];
-    if is_alone {
-        suites[0].begin(out, run)?;
-    }
-    for record in run.cases()? {
-        let record = record?;
-        let place = (record.prompt_idx as usize).checked_sub(suites[0].idx);
-        let Some(place) = place.filter(|place| *place < suites.len()) else {
-            continue;
-        };
-        let case = suites[place].case(&names[place].of(&record), &record, run);
-        if is_alone {
-            out.write_all(case.as_bytes())?;
-        } else {
-            bodies[place].push_str(&case);
-        }
-    }
-    for (suite, body) in suites.iter().zip(bodies) {
-        if !is_alone {
-            suite.begin(out, run)?;
-        }
-        writeln!(out, "{body}</testsuite>")?;
-    }
-    Ok(())
 }
 
 /// The cases that have no row.

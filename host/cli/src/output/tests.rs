@@ -38,6 +38,26 @@ impl Records for Kept {
                 .map(|record| Ok(serde_json::to_string(record)?)),
         ))
     }
+
+    fn places(&self) -> anyhow::Result<Places<'_>> {
+        let mut places: Vec<CaseId> = self.0.iter().map(place).collect();
+        places.sort();
+        Ok(Box::new(places.into_iter().map(Ok)))
+    }
+
+    fn by_place(&self) -> anyhow::Result<TextByPlace<'_>> {
+        Ok(Box::new(|wanted| {
+            let found = self.0.iter().find(|record| place(record) == wanted);
+            Ok(found.map(serde_json::to_string).transpose()?)
+        }))
+    }
+}
+
+fn place(record: &CaseRecord) -> CaseId {
+    CaseId {
+        test_idx: record.test_idx,
+        prompt_idx: record.prompt_idx,
+    }
 }
 
 /// Fails after the first record.
@@ -51,6 +71,14 @@ impl Records for Broken {
                 .take(1)
                 .chain([Err(anyhow::anyhow!("the database is gone"))]),
         ))
+    }
+
+    fn places(&self) -> anyhow::Result<Places<'_>> {
+        anyhow::bail!("the database is gone")
+    }
+
+    fn by_place(&self) -> anyhow::Result<TextByPlace<'_>> {
+        anyhow::bail!("the database is gone")
     }
 }
 

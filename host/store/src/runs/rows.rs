@@ -100,23 +100,38 @@ impl Iterator for Rows {
     }
 }
 
-/// The one row with this key, if there is one.
-pub(super) fn one(
-    connection: &Connection,
-    path: &Path,
+/// Rows of a run by their keys, in any order, each its own short question.
+#[derive(Debug)]
+pub struct RowsByKey {
+    connection: Connection,
+    path: PathBuf,
     run: i64,
-    test_idx: u32,
-    prompt_idx: u32,
-) -> Result<Option<Row>, StoreError> {
-    let failed = |error| StoreError::sql("read a result", path, error);
-    let question = format!("{COLUMNS} AND test_idx = ?2 AND prompt_idx = ?3");
-    let mut question = connection.prepare(&question).map_err(failed)?;
-    let mut found = question
-        .query((run, test_idx, prompt_idx))
-        .map_err(failed)?;
-    match found.next().map_err(failed)? {
-        Some(row) => read(row, path).map(Some),
-        None => Ok(None),
+}
+
+impl RowsByKey {
+    pub(super) fn new(connection: Connection, path: PathBuf, run: i64) -> Self {
+        Self {
+            connection,
+            path,
+            run,
+        }
+    }
+
+    /// The one row with this key, if there is one.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn row(&self, test_idx: u32, prompt_idx: u32) -> Result<Option<Row>, StoreError> {
+        let failed = |error| StoreError::sql("read a result", &self.path, error);
+        let question = format!("{COLUMNS} AND test_idx = ?2 AND prompt_idx = ?3");
+        let mut question = self.connection.prepare_cached(&question).map_err(failed)?;
+        let mut found = question
+            .query((self.run, test_idx, prompt_idx))
+            .map_err(failed)?;
+        match found.next().map_err(failed)? {
+            Some(row) => read(row, &self.path).map(Some),
+            None => Ok(None),
+        }
     }
 }
 

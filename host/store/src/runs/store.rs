@@ -8,10 +8,10 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 use super::cases::Cases;
 use super::liveness::{self, Claim};
 use super::reopen::ReopenedRun;
-use super::rows::{self, Rows};
+use super::rows::{Rows, RowsByKey};
 use super::schema::RUNS;
 use super::writer::{Run, RunWriter};
-use super::{NewRun, Outcome, OutcomeCounts, Row, RunHead, RunInfo, RunState};
+use super::{NewRun, Outcome, OutcomeCounts, RunHead, RunInfo, RunState};
 use crate::database::{Database, OpenOptions, Purpose};
 use crate::error::{RunRef, StoreError};
 
@@ -231,14 +231,14 @@ impl Store {
         Ok(Rows::new(connection, self.path().to_owned(), key, outcomes))
     }
 
-    /// One row of the run with this id, if it is there.
+    /// The rows of the run with this id by their keys.
     ///
     /// # Errors
     /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.
-    pub fn row(&self, id: &str, test_idx: u32, prompt_idx: u32) -> Result<Option<Row>, StoreError> {
+    pub fn rows_by_key(&self, id: &str) -> Result<RowsByKey, StoreError> {
         let connection = self.database.connect(Purpose::Read)?;
         let key = self.key(&connection, id)?;
-        rows::one(&connection, self.path(), key, test_idx, prompt_idx)
+        Ok(RowsByKey::new(connection, self.path().to_owned(), key))
     }
 
     /// Deletes the run with this id and its rows. The file keeps its size and uses the space

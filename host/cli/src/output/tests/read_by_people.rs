@@ -1,5 +1,7 @@
 //! The files that are read by people and by CI servers.
 
+use std::cell::Cell;
+
 use super::*;
 
 #[test]
@@ -37,6 +39,48 @@ All there is: runner show run-1 --test 0 --column 1</failure>
 ";
     let text = written("out.junit.xml", &kept())?;
     assert_eq!(text, expected, "\n{text}");
+    Ok(())
+}
+
+/// Counts the texts of records that it gives.
+struct Counting(Kept, Cell<usize>);
+
+impl Counting {
+    fn count<T>(&self, text: T) -> T {
+        self.1.set(self.1.get() + 1);
+        text
+    }
+}
+
+impl Records for Counting {
+    fn open(&self) -> anyhow::Result<RecordTexts<'_>> {
+        Ok(Box::new(self.0.open()?.map(|text| self.count(text))))
+    }
+
+    fn places(&self) -> anyhow::Result<Places<'_>> {
+        self.0.places()
+    }
+
+    fn by_place(&self) -> anyhow::Result<TextByPlace<'_>> {
+        let texts = self.0.by_place()?;
+        Ok(Box::new(move |place| self.count(texts(place))))
+    }
+}
+
+/// A case in each column, so large that no two of them are in memory.
+#[test]
+fn junit_reads_each_record_twice_however_large_the_suites_are() -> anyhow::Result<()> {
+    let mut large = record(0, 0, Outcome::Failed, "no");
+    let grading = large.grading_result.as_mut().expect("it is graded");
+    let mut component = grading.component_results[0].clone();
+    component.reason = "&".repeat(20_000);
+    grading.component_results = vec![component; 500];
+    let mut other = large.clone();
+    other.prompt_idx = 1;
+    let records = Counting(Kept(vec![large, other]), Cell::default());
+    let text = written("out.junit.xml", &records)?;
+    assert!(text.len() > 90 << 20);
+    assert_eq!(records.1.get(), 4);
     Ok(())
 }
 
@@ -127,6 +171,14 @@ struct Many(String, usize);
 impl Records for Many {
     fn open(&self) -> anyhow::Result<RecordTexts<'_>> {
         Ok(Box::new((0..self.1).map(|_| Ok(self.0.clone()))))
+    }
+
+    fn places(&self) -> anyhow::Result<Places<'_>> {
+        Ok(Box::new(std::iter::empty()))
+    }
+
+    fn by_place(&self) -> anyhow::Result<TextByPlace<'_>> {
+        Ok(Box::new(|_| Ok(None)))
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::*;
 use crate::runs::samples::{Fresh, end, new_run, row};
-use crate::runs::{RunEnd, RunStatus};
+use crate::runs::{Row, RunEnd, RunStatus};
 
 fn ids(runs: &[RunInfo]) -> Vec<&str> {
     runs.iter().map(|run| run.id.as_str()).collect()
@@ -201,8 +201,10 @@ fn rows_are_read_by_how_they_ended() {
 fn one_row_is_read_by_its_key() {
     let fresh = Fresh::new();
     fresh.finished("run", 1, [row(3, 1), row(3, 2)]);
-    assert_eq!(fresh.store.row("run", 3, 2).unwrap(), Some(row(3, 2)));
-    assert_eq!(fresh.store.row("run", 2, 3).unwrap(), None);
+    let rows = fresh.store.rows_by_key("run").unwrap();
+    assert_eq!(rows.row(3, 2).unwrap(), Some(row(3, 2)));
+    assert_eq!(rows.row(2, 3).unwrap(), None);
+    assert_eq!(rows.row(3, 1).unwrap(), Some(row(3, 1)));
 }
 
 #[test]
@@ -211,7 +213,7 @@ fn a_run_that_is_not_there_is_an_error_everywhere() {
     let store = &fresh.store;
     for error in [
         store.rows("x").unwrap_err(),
-        store.row("x", 0, 0).unwrap_err(),
+        store.rows_by_key("x").unwrap_err(),
         store.run_head("x").unwrap_err(),
         store.delete_run("x").unwrap_err(),
     ] {
@@ -259,7 +261,12 @@ fn a_damaged_row_is_an_error_and_ends_the_reading() {
             .ends_with("holds an unknown outcome `glorious`"),
         "{error}"
     );
-    let error = fresh.store.row("run", 2, 0).unwrap_err();
+    let error = fresh
+        .store
+        .rows_by_key("run")
+        .unwrap()
+        .row(2, 0)
+        .unwrap_err();
     assert!(
         matches!(
             error,

@@ -97,8 +97,8 @@ pub(crate) struct Run<'a> {
     pub(crate) config: &'a Value,
     /// Its records in index order.
     pub(crate) records: &'a dyn Records,
-    /// Says how much of a disk results leave free; `None`: nothing.
-    pub(crate) store: Option<&'a Store>,
+    /// Says how much of a disk results leave free.
+    pub(crate) store: &'a Store,
 }
 
 /// A column in the results file.
@@ -295,7 +295,7 @@ impl Output {
 /// size, and a config names them.
 struct Sparing<'a, W> {
     out: W,
-    store: Option<&'a Store>,
+    store: &'a Store,
     path: &'a Path,
     /// Bytes for which there was room when it was asked, and that are not written yet.
     checked: usize,
@@ -304,11 +304,9 @@ struct Sparing<'a, W> {
 impl<W: Write> Write for Sparing<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         const STEP: usize = 4 << 20;
-        if let Some(store) = self.store
-            && bytes.len() > self.checked
-        {
+        if bytes.len() > self.checked {
             let more = bytes.len().max(STEP);
-            has_room(store, self.path, more)?;
+            has_room(self.store, self.path, more)?;
             self.checked = more;
         }
         let written = self.out.write(bytes)?;

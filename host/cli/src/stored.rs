@@ -66,7 +66,7 @@ impl StoredRun {
             started_at_ms: self.info.created_at_ms,
             config: &self.config,
             records: self,
-            store: Some(&self.store),
+            store: &self.store,
         }
     }
 

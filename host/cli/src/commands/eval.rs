@@ -288,7 +288,7 @@ fn consumers(
     {
         consumers.push(Box::new(Stream::new(
             output.clone(),
-            Some(store.clone()),
+            store.clone(),
             talk.clone(),
         )));
     }

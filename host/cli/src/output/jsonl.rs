@@ -26,7 +26,7 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
 pub(crate) struct Stream {
     output: Output,
     /// Says how much of a disk results leave free.
-    store: Option<Store>,
+    store: Store,
     /// `None` before the run, and after a failed write, which was told.
     file: Option<File>,
     talk: Talk,
@@ -34,7 +34,7 @@ pub(crate) struct Stream {
 
 impl Stream {
     /// Will write to `output`.
-    pub(crate) fn new(output: Output, store: Option<Store>, talk: Talk) -> Self {
+    pub(crate) fn new(output: Output, store: Store, talk: Talk) -> Self {
         Self {
             output,
             store,
@@ -54,9 +54,7 @@ impl Stream {
         let Some(file) = &mut self.file else { return };
         let mut append = || {
             let line = line(record)?;
-            if let Some(store) = &self.store {
-                has_room(store, self.output.path(), line.len())?;
-            }
+            has_room(&self.store, self.output.path(), line.len())?;
             file.write_all(&line)
         };
         if let Err(error) = append() {

@@ -17,6 +17,7 @@ use super::*;
 use crate::exit::USAGE;
 use crate::findings::tests::record;
 use crate::report::tests::lane;
+use crate::stored::tests::keep;
 use crate::talk::Talk;
 use places::put;
 
@@ -142,14 +143,14 @@ fn written(name: &str, records: &dyn Records) -> anyhow::Result<String> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join(name);
     let config = json!({ "prompts": ["Hello {{name}}"] });
-    let summary = summary(&kept().0);
+    let (summary, database) = (summary(&kept().0), keep(&[], 0)?);
     let run = Run {
         summary: &summary,
         columns: &columns(),
         started_at_ms: 1_700_000_000_000,
         config: &config,
         records,
-        store: None,
+        store: &database.store,
     };
     Output::at(named(path.clone()))
         .map_err(|failure| anyhow::anyhow!(failure.render()))?
@@ -258,14 +259,14 @@ fn a_write_that_fails_leaves_the_old_file() -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("out.json");
     fs::write(&path, "old")?;
-    let summary = summary(&[]);
+    let (summary, database) = (summary(&[]), keep(&[], 0)?);
     let run = Run {
         summary: &summary,
         columns: &columns(),
         started_at_ms: 0,
         config: &Value::Null,
         records: &Broken(kept()),
-        store: None,
+        store: &database.store,
     };
     let output =
         Output::at(named(path.clone())).map_err(|failure| anyhow::anyhow!(failure.render()))?;
@@ -362,7 +363,8 @@ fn the_stream_has_whole_lines_as_cases_end() -> anyhow::Result<()> {
     fs::write(&path, "of an earlier run")?;
     let output =
         Output::at(named(path.clone())).map_err(|failure| anyhow::anyhow!(failure.render()))?;
-    let mut stream = Stream::new(output, None, Talk::new(false));
+    let database = keep(&[], 0)?;
+    let mut stream = Stream::new(output, database.store.clone(), Talk::new(false));
     assert_eq!(fs::read_to_string(&path)?, "of an earlier run");
     stream.on_event(&Event::RunStarted(Arc::new(RunHead {
         run_id: "run-1".to_owned(),

@@ -5,14 +5,14 @@ use super::*;
 /// Writes a run to a file.
 pub(super) fn put(output: &Output) -> anyhow::Result<()> {
     let kept = kept();
-    let summary = summary(&kept.0);
+    let (summary, database) = (summary(&kept.0), keep(&[], 0)?);
     output.write(&Run {
         summary: &summary,
         columns: &columns(),
         started_at_ms: 1_700_000_000_000,
         config: &json!({ "description": "greetings" }),
         records: &kept,
-        store: None,
+        store: &database.store,
     })
 }
 

@@ -190,14 +190,14 @@ fn a_page_that_can_not_hold_all_says_so() -> anyhow::Result<()> {
     let count = 20_001;
     summary.total = count;
     (0..count).for_each(|_| summary.all.add(&record));
-    let records = Many(one, count as usize);
+    let (records, database) = (Many(one, count as usize), keep(&[], 0)?);
     let run = Run {
         summary: &summary,
         columns: &columns(),
         started_at_ms: 0,
         config: &Value::Null,
         records: &records,
-        store: None,
+        store: &database.store,
     };
     let mut page = Vec::new();
     html::write(&mut page, &run)?;

@@ -3,7 +3,7 @@
 //! Figures keep their width and the first column, the name, gives way: a cut name can be
 //! guessed, a cut figure is a wrong one.
 
-use comfy_table::{Cell, CellAlignment, ContentArrangement, Table};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, Row, Table};
 
 use crate::visible;
 
@@ -40,7 +40,10 @@ fn table(headings: &[(&str, Side)], rows: &[Vec<String>], width: u16, room: usiz
     for row in rows {
         let name = row.first().map(|name| visible::cut(name, room));
         let others = row.iter().skip(1).map(String::as_str);
-        table.add_row(line(headings, name.as_deref().into_iter().chain(others)));
+        let mut row = Row::from(line(headings, name.as_deref().into_iter().chain(others)));
+        // Where a name has wide letters, it is cut once more.
+        row.max_height(1);
+        table.add_row(row);
     }
     if let Some(first) = table.column_mut(0) {
         first.set_padding((0, 1));
@@ -122,5 +125,14 @@ short
   n 10, sum 1
 "
         );
+    }
+
+    #[test]
+    fn a_name_of_wide_letters_is_a_line_all_the_same() {
+        let rows = [vec!["字".repeat(40), "1".to_owned()]];
+        let headings = [("name", Side::Left), ("n", Side::Right)];
+        let text = render(&headings, &rows, 40);
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(text.trim_end().ends_with('1'), "{text}");
     }
 }

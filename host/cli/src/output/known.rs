@@ -17,6 +17,7 @@ mod cells;
 mod document;
 mod lines;
 mod report;
+mod words;
 
 pub(super) use report::{PAGE_MARK, SUITES_MARK};
 
@@ -43,7 +44,7 @@ pub(super) fn holds_results(file: &File, format: Format) -> io::Result<bool> {
         Format::Csv => cells::is_table(file),
         Format::Yaml => report::is_yaml(file),
         // promptfoo's is its YAML.
-        Format::Txt => Ok(report::is_text(file)? || report::is_yaml(file)?),
+        Format::Txt => Ok(words::is_report(file)? || report::is_yaml(file)?),
         Format::Html => report::is_page(file),
         Format::Junit => report::is_suites(file),
     }

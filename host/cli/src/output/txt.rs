@@ -14,6 +14,10 @@ use crate::visible;
 /// Characters of a line of the summary.
 const WIDTH: u16 = 120;
 
+/// What ends a case.
+pub(super) const RULE: &str =
+    "--------------------------------------------------------------------------------";
+
 /// Writes the text.
 ///
 /// # Errors
@@ -30,7 +34,7 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
     for record in run.cases()? {
         let record = record?;
         findings.add(&record);
-        writeln!(out, "{}\n{}", detail::render(&record), "-".repeat(80))?;
+        writeln!(out, "{}\n{RULE}", detail::render(&record))?;
     }
     let summary = report::render(run.summary, &findings, None, WIDTH);
     write!(out, "\n{summary}")?;

@@ -1,4 +1,4 @@
-//! What is written by lines: YAML, reports in words, pages, suites of tests.
+//! What is written by lines: YAML, pages, suites of tests.
 //!
 //! Each has a frame that its writer writes whatever the answers are, and no answer can write a line
 //! of it: in YAML texts are quoted or indented, in pages and suites `<` is escaped.
@@ -7,10 +7,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 
-use jiff::Timestamp;
-
 use super::lines::Lines;
-use crate::output::instant;
 
 /// What a page of ours says of itself.
 pub(in crate::output) const PAGE_MARK: &str = "<meta name=\"generator\" content=\"runner\">";
@@ -68,31 +65,6 @@ pub(super) fn is_yaml(file: &File) -> io::Result<bool> {
     }
     let has_all = INNER.iter().all(|key| seen.contains(key));
     Ok(has_all && SIGNATURES.iter().any(|key| seen.contains(key)))
-}
-
-/// Whether it is a report in words: the run and when it began, and at the end its sums.
-pub(super) fn is_text(file: &File) -> io::Result<bool> {
-    let mut lines = Lines::of(file)?;
-    if !lines.next()?.is_some_and(is_title) || lines.next()? != Some("") {
-        return Ok(false);
-    }
-    while let Some(line) = lines.next()? {
-        if line.contains("pass rate") {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-/// `run-… · 2026-11-22T10:00:00.000Z`, and perhaps what the run is called.
-fn is_title(line: &str) -> bool {
-    let mut parts = line.split(" · ");
-    let id = parts.next().unwrap_or_default();
-    let is_instant = |text: &str| {
-        let when = text.parse::<Timestamp>();
-        when.is_ok_and(|when| instant(when.as_millisecond()) == text)
-    };
-    ["run-", "import-"].iter().any(|it| id.starts_with(it)) && parts.next().is_some_and(is_instant)
 }
 
 /// Whether it is a page: ours by its head, its data and its end, or promptfoo's by its own.

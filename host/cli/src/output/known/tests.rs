@@ -114,6 +114,10 @@ fn other_documents_are_none() {
         (Format::Txt, "notes · 2026-01-01T00:00:00Z\n\npass rate\n"),
         (Format::Txt, "run-1 · 2026-01-01T00:00:00.000Z\nmine\n"),
         (Format::Txt, "run-1 · 2026-01-01T00:00:00.000Z\n\nmine\n"),
+        (
+            Format::Txt,
+            "run-1 · 2026-01-01T00:00:00.000Z\n\nmy notes\nabout the pass rate\n",
+        ),
     ]);
 }
 
@@ -170,4 +174,25 @@ fn a_long_line_is_passed_over() {
     let text = YAML.replace("description: x", &format!("description: {long}"));
     assert!(holds(Format::Yaml, &text));
     assert!(!holds(Format::Yaml, &long));
+}
+
+/// What stands in a report has its place in it, and nothing else has one.
+#[test]
+fn a_report_is_one_from_beginning_to_end() {
+    let report = "run-1 · 2026-01-01T00:00:00.000Z · mine\n\n\
+        Test 0, column 1: echo · p\nFAIL, score 0.00, 5 ms\nDescription: x\n\nPrompt:\n  my text\n\n\
+        Answer (5 tokens):\n  mine\n----\n\n\
+        column      pass rate\n(0) echo       50.0 %\nall            50.0 %\n\n\
+        1 of 2 cases passed (50.0 %), 1 failed; 1 s, at most 4 at once.\n1,000 requests were sent again.\n\n\
+        Failed assertions:\n  1× contains\n";
+    let report = report.replace("----", crate::output::txt::RULE);
+    assert!(holds(Format::Txt, &report));
+    let lines: Vec<&str> = report.lines().collect();
+    for at in 0..=lines.len() {
+        let mut more = lines.clone();
+        more.insert(at, "mine, about the pass rate");
+        assert!(!holds(Format::Txt, &(more.join("\n") + "\n")), "line {at}");
+    }
+    let begun = lines[..lines.len() - 5].join("\n");
+    assert!(!holds(Format::Txt, &begun), "{begun}");
 }

@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use runner_eval::record::Provenance;
+
 use super::*;
 
 #[test]
@@ -205,5 +207,68 @@ fn a_page_that_can_not_hold_all_says_so() -> anyhow::Result<()> {
     assert_eq!(data["cases"].as_array().map(Vec::len), Some(20_000));
     let told = data["leftOut"].as_str().expect("it is said");
     assert!(told.starts_with("This page has the first 20,000 cases; 1 more are left out"));
+    Ok(())
+}
+
+/// A run about which there is everything to say.
+#[test]
+fn every_line_of_a_report_is_known_again() -> anyhow::Result<()> {
+    let mut first = record(0, 0, Outcome::Failed, "no");
+    first.test_case["description"] = json!("greets");
+    (first.repeat_index, first.repeat_group) = (1, Some("g".to_owned()));
+    let answer = first.response.as_mut().expect("it is answered");
+    (answer.reasoning, answer.model) = (Some("hm\n\nhm".to_owned()), Some("m".to_owned()));
+    first.provenance = Some(Provenance {
+        plugin: "echo".to_owned(),
+        version: "0.1.0".to_owned(),
+        sha256: "ab".repeat(32),
+        grants_digest: String::new(),
+        guest_cpu_us: 1_250,
+        peak_memory: 3 << 19,
+    });
+    let question = json!({
+        "task": "t", "index": 0, "question": "q", "answers": [], "correctAnswers": [], "correct": false,
+        "tokensTotal": 0, "wallTimeMs": 0,
+    });
+    first.question = Some(serde_json::from_value(question)?);
+    let mut again = record(1, 0, Outcome::Passed, "yes");
+    again.repeat_group = first.repeat_group.clone();
+    let records = [first, again, record(2, 1, Outcome::BudgetExceeded, "")];
+    let mut summary = summary(&records);
+    for record in &records {
+        summary.repeats.add(record);
+    }
+    (summary.total, summary.throttled, summary.retries) = (4_000, 2, 1);
+    (summary.end, summary.metrics.unsummed) = (End::TimeLimit, 3);
+    summary.columns[0].0.provider = "字".repeat(60);
+    summary.columns[1].1.derived = vec![("F1".to_owned(), 0.5)];
+    let mut text = Vec::new();
+    let (records, database) = (Kept(records.into()), keep(&[], 0)?);
+    txt::write(
+        &mut text,
+        &Run {
+            summary: &summary,
+            columns: &columns(),
+            started_at_ms: 0,
+            config: &Value::Null,
+            records: &records,
+            store: &database.store,
+        },
+    )?;
+    let mut file = tempfile::tempfile()?;
+    file.write_all(&text)?;
+    let text = String::from_utf8(text)?;
+    for said in [
+        "Reasoning:",
+        "Question ",
+        "task  ",
+        "Repeats: ",
+        "Metrics of (1)",
+        "Stopped by",
+        "in no sum",
+    ] {
+        assert!(text.contains(said), "{said} in {text}");
+    }
+    assert!(known::holds_results(&file, Format::Txt)?, "{text}");
     Ok(())
 }

@@ -26,7 +26,7 @@ use crate::model::{Findings, Origin, Position, TrustRequest, TrustSubject};
 use crate::plan::EnvRead;
 use crate::read::entry::Entry;
 use crate::read::node::{Kind, Node};
-use crate::template::{Piece, Template, is_plain, pieces};
+use crate::template::{LoadSteps, Piece, Template, is_plain, pieces};
 
 mod declared;
 mod provider_part;
@@ -54,6 +54,8 @@ pub(crate) struct Declared {
     borrowed: BTreeMap<String, Vec<EnvRead>>,
     /// What was filled in, by this and by every clone.
     filled_in: Arc<Mutex<FilledIn>>,
+    /// What its texts may still cost, those of every clone included.
+    steps: Arc<LoadSteps>,
 }
 
 /// How many names of `env` all texts may take in, and variables that these stand for: one short tag
@@ -280,7 +282,7 @@ impl Declared {
         self.check(&template, at, findings);
         let may_fill = self.note_reads(&template, at, findings);
         may_fill
-            .then(|| template.render(&Map::new()).ok())
+            .then(|| template.render_at_load(&self.steps).ok())
             .flatten()
     }
 

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use runner_template::{Error, Escape, Limits, Scope, Value, Variables};
+use runner_template::{Allowance, Error, Escape, Limits, Scope, Value, Variables};
 use serde_json::{Map, Value as Json};
 
 mod apart;
@@ -54,6 +54,19 @@ pub(crate) struct Template {
     excerpt: String,
 }
 
+/// Steps that all texts may take together that are filled in while a config is read: some seconds of
+/// a processor.
+const STEPS_AT_LOAD: u64 = 200_000_000;
+
+/// What is left of them.
+pub(crate) struct LoadSteps(Allowance);
+
+impl Default for LoadSteps {
+    fn default() -> Self {
+        Self(Allowance::new(STEPS_AT_LOAD))
+    }
+}
+
 /// What a case's template sees.
 struct Seen<'a> {
     vars: &'a Map<String, Json>,
@@ -84,9 +97,10 @@ impl Template {
         }
     }
 
-    /// Fills in `vars`.
-    pub(crate) fn render(&self, vars: &Map<String, Json>) -> Result<String, RenderError> {
-        self.render_with(vars, None)
+    /// Fills in what needs no variables of a case, while a config is read: all such texts share what
+    /// they may cost.
+    pub(crate) fn render_at_load(&self, shared: &LoadSteps) -> Result<String, RenderError> {
+        self.rendered(&Map::new(), None, Some(&shared.0), None)
     }
 
     /// Fills in `vars` with the config's own filters. Where some of them have not given what they
@@ -105,14 +119,26 @@ impl Template {
         results: Option<&Arc<Results>>,
         escape: Option<&Escape<'_>>,
     ) -> Result<String, RenderError> {
+        let filters = results.map(|results| &**results as _);
+        let allowance = results.map(|results| &results.allowance);
+        self.rendered(vars, filters, allowance, escape)
+    }
+
+    fn rendered(
+        &self,
+        vars: &Map<String, Json>,
+        filters: Option<&dyn runner_template::Filters>,
+        allowance: Option<&Allowance>,
+        escape: Option<&Escape<'_>>,
+    ) -> Result<String, RenderError> {
         let seen = Seen {
             vars,
             env: self.env.as_deref(),
         };
         let scope = Scope {
             variables: &seen,
-            filters: results.map(|results| &**results as _),
-            allowance: results.map(|results| &results.allowance),
+            filters,
+            allowance,
             escape,
         };
         let rendered = self.parsed.render(scope, &Limits::default());

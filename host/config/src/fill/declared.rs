@@ -30,6 +30,7 @@ impl Declared {
         };
         let mut declared = Self {
             outside: process.values.clone(),
+            steps: process.steps.clone(),
             ..Self::default()
         };
         let Some(entry) = root.get("env") else {
@@ -159,7 +160,7 @@ fn value(
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     let rendered = Template::new(&text, Some(&Arc::new(seen)))
-        .and_then(|template| template.render(&Map::new()));
+        .and_then(|template| template.render_at_load(&process.steps));
     match rendered {
         Ok(value) if value.is_empty() => None,
         Ok(value) => Some(Value::String(value)),

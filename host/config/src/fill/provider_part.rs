@@ -109,7 +109,7 @@ impl Declared {
         }
         let seen = Arc::new(seen);
         let template = Template::new(tag, Some(&seen)).ok()?;
-        let filled = template.render(&Map::new()).ok()?;
+        let filled = template.render_at_load(&self.steps).ok()?;
         if secret || names.iter().any(|name| is_secret_variable(name)) {
             let values = names.iter().filter_map(|name| seen.get(name)?.as_str());
             let values = values.chain([filled.as_str()]).map(str::to_owned);

@@ -12,7 +12,10 @@ fn only_what_env_declares_is_seen() {
     let env = Arc::new(env.as_object().expect("a map").clone());
     let template =
         Template::new("[{{ env.HOME_PAGE }}{{ env.PATH }}]", Some(&env)).expect("a template");
-    assert_eq!(template.render(&Map::new()), Ok("[example.com]".to_owned()));
+    assert_eq!(
+        template.render_at_load(&LoadSteps::default()),
+        Ok("[example.com]".to_owned())
+    );
     // Without any, and where a variable has the name.
     assert_eq!(
         render_once("[{{ env.A }}]", &Map::new(), None),

@@ -208,7 +208,7 @@ fn rendered(
             if !names_alone(text, vars) {
                 account.template(name)?;
             }
-            let text = template.render(vars).ok();
+            let text = template.render_with(vars, None).ok();
             account.text(text.as_ref().map_or(0, String::len), name)?;
             Ok(text)
         }

@@ -8,11 +8,11 @@
 
 use std::collections::HashSet;
 use std::iter::Peekable;
-use std::path::Path;
 
 use runner_config::plan::{Case, CaseId, Cases as PlanCases, Plan};
 use runner_store::{
-    Cases, NewRun, Outcome, Placement, Row, RunHead, RunWriter, Store, StoreError, StoredCase,
+    Cases, NewRun, Outcome, Placement, Row, RowsByKey, RunHead, RunWriter, Store, StoreError,
+    StoredCase,
 };
 
 mod compared;
@@ -135,7 +135,7 @@ impl Resumed {
             which: self.resumption.which,
             again: self.tied.again,
             compared: self.compared,
-            kept_in: Some((self.store, run_id)),
+            kept: Some(self.store.rows_by_key(&run_id)?),
         })
     }
 }
@@ -162,7 +162,7 @@ pub(crate) struct Rest<'a> {
     again: HashSet<CaseId>,
     compared: Compared,
     /// Where the answers of rows are that are compared anew; `None` in a new run.
-    kept_in: Option<(Store, String)>,
+    kept: Option<RowsByKey>,
 }
 
 impl<'a> Rest<'a> {
@@ -173,7 +173,7 @@ impl<'a> Rest<'a> {
             which: Which::Rest,
             again: HashSet::new(),
             compared: Compared::default(),
-            kept_in: None,
+            kept: None,
         }
     }
 
@@ -213,17 +213,17 @@ impl<'a> Rest<'a> {
 
     /// The record was read before the run went on.
     fn damaged(&self, error: &serde_json::Error) -> StoreError {
-        let path = self.kept_in.as_ref().map(|(store, _)| store.path());
+        let path = self.kept.as_ref().map(|rows| rows.path().to_owned());
         StoreError::Unreadable {
-            path: path.map(Path::to_owned).unwrap_or_default(),
+            path: path.unwrap_or_default(),
             what: "record",
             value: error.to_string(),
         }
     }
 
     fn row(&self, id: CaseId) -> Result<Option<Row>, StoreError> {
-        match &self.kept_in {
-            Some((store, run_id)) => store.row(run_id, id.test_idx, id.prompt_idx),
+        match &self.kept {
+            Some(rows) => rows.row(id.test_idx, id.prompt_idx),
             None => Ok(None),
         }
     }

@@ -117,6 +117,11 @@ impl RowsByKey {
         }
     }
 
+    /// The file that they are in.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The one row with this key, if there is one.
     ///
     /// # Errors

@@ -126,7 +126,7 @@ const IMPURE: [&str; 4] = ["tokio", "async-trait", "futures-util", "tracing"];
 
 /// Libraries that first-party plugins may use beside the SDK, and what for. A plugin has no
 /// door into the host that a stranger's has not.
-const FOR_PLUGINS: [(&str, &str); 9] = [
+const FOR_PLUGINS: [(&str, &str); 10] = [
     ("serde", "typed JSON"),
     ("serde_json", "JSON"),
     ("regress", "regular expressions as JavaScript has them"),
@@ -135,6 +135,7 @@ const FOR_PLUGINS: [(&str, &str); 9] = [
         "JSON as leniently as contains-json reads it",
     ),
     ("strsim", "Levenshtein distance"),
+    ("percent-encoding", "texts in addresses"),
     ("roxmltree", "XML, strictly"),
     ("rquickjs", "the JavaScript engine of `plugins/javascript`"),
     ("sqlparser", "SQL"),
@@ -151,7 +152,7 @@ const OURS_FOR_PLUGINS: [&str; 4] = [
 ];
 
 /// What a library of neither side may name: what has no system below it.
-const FOR_TEMPLATES: [&str; 2] = ["serde", "serde_json"];
+const FOR_TEMPLATES: [&str; 3] = ["serde", "serde_json", "percent-encoding"];
 
 /// Words that say nothing about what a crate or module is for.
 pub(super) const EMPTY_WORDS: [&str; 9] = [

@@ -71,7 +71,7 @@ impl Choices {
 /// The variables of a test that have several values.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Axes {
-    axes: Vec<Axis>,
+    several: Vec<Axis>,
     /// Whether the variables are what they say, without templates and files.
     raw: bool,
     /// The one that is what it says, where others are not.
@@ -101,7 +101,7 @@ impl Axes {
 
     /// Leaves one variable, if any, what it says.
     pub(crate) fn but(mut self, literal: Option<&'static str>) -> Self {
-        self.axes.retain(|axis| literal != Some(&*axis.name));
+        self.several.retain(|axis| literal != Some(&*axis.name));
         Self { literal, ..self }
     }
 
@@ -119,21 +119,21 @@ impl Axes {
             Value::String(text) => files.matches.get(text).cloned().map(Choices::Files),
             _ => None,
         };
-        let axes = vars.iter().filter_map(|(name, value)| {
+        let several = vars.iter().filter_map(|(name, value)| {
             Some(Axis {
                 name: name.clone(),
                 choices: choices(value)?,
             })
         });
         Self {
-            axes: axes.collect(),
+            several: several.collect(),
             ..Self::default()
         }
     }
 
     /// How many cases per column and repeat; `None` if that is more than fits.
     pub(crate) fn combinations(&self) -> Option<u64> {
-        self.axes.iter().try_fold(1_u64, |product, axis| {
+        self.several.iter().try_fold(1_u64, |product, axis| {
             product.checked_mul(axis.choices.len() as u64)
         })
     }
@@ -151,19 +151,19 @@ impl Axes {
                 ..Combination::default()
             };
         }
-        let mut choices = vec![0; self.axes.len()];
-        for (choice, axis) in choices.iter_mut().zip(&self.axes).rev() {
+        let mut choices = vec![0; self.several.len()];
+        for (choice, axis) in choices.iter_mut().zip(&self.several).rev() {
             let len = axis.choices.len() as u64;
             *choice = (index % len) as usize;
             index /= len;
         }
         // Axes are in the order of keys. Only what is chosen is copied, never a whole list.
-        let mut axes = self.axes.iter().zip(choices).peekable();
+        let mut axes = self.several.iter().zip(choices).peekable();
         let (mut chosen, mut contents, mut code) = (Map::new(), Vec::new(), Vec::new());
         for (name, value) in vars {
-            let axis = axes.next_if(|(axis, _)| axis.name == *name);
-            let (value, content) = match (axis.map(|(axis, choice)| (&axis.choices, choice)), value)
-            {
+            let chooses = axes.next_if(|(axis, _)| axis.name == *name);
+            let chooses = chooses.map(|(axis, choice)| (&axis.choices, choice));
+            let (value, content) = match (chooses, value) {
                 (Some((Choices::Files(paths), choice)), _) => {
                     (value, files.matched.get(&paths[choice]))
                 }

@@ -215,9 +215,9 @@ fn placed(
     (at, origin): (&Position, &Origin),
     made: impl Fn(Value) -> Option<Node>,
 ) -> Option<Vec<Tree>> {
-    let mut places: HashMap<Said, VecDeque<usize>> = HashMap::new();
+    let mut known: HashMap<Said, VecDeque<usize>> = HashMap::new();
     for (place, test) in (0..).zip(before["tests"].as_array().into_iter().flatten()) {
-        places
+        known
             .entry(Said::of_value(test))
             .or_default()
             .push_back(place);
@@ -227,7 +227,7 @@ fn placed(
     let mut placed = Vec::new();
     for (index, test) in tests.into_iter().enumerate() {
         // Those that stay do so in their order, nearly always.
-        let same = places.get_mut(&Said::of_value(&test)).and_then(|same| {
+        let same = known.get_mut(&Said::of_value(&test)).and_then(|same| {
             same.retain(|place| *place >= next);
             same.pop_front()
         });

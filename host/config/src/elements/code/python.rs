@@ -234,7 +234,7 @@ mod tests {
         let dots = ".".repeat(1 << 20);
         let found = imports(&format!("from {dots} import a"));
         let files = found[0].files(Path::new("m"), Path::new("m/p"), &|_| true, &|_| true);
-        assert_eq!(files, [PathBuf::new(); 0]);
+        assert!(files.is_empty());
         assert_eq!(found[0].written(), &dots[..MAX_PARTS]);
     }
 

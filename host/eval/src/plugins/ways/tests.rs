@@ -292,7 +292,7 @@ fn many_providers_of_one_address_ask_once_for_what_many_texts_take() {
         });
     }
     let (_, ways) = noted.take(&places);
-    assert_eq!(ways.kept(&places), []);
+    assert!(ways.kept(&places).is_empty());
     let needs = ways.needs();
     assert_eq!(needs.len(), 1);
     assert_eq!(needs[0].request.at.line, 0, "of the provider");

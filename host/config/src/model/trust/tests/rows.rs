@@ -10,7 +10,9 @@ use super::{Origin, data};
 /// What the person is asked for where a row has this webhook.
 fn asked(value: &str) -> Vec<String> {
     let row = json!({ "vars": { "q": "1" }, "assert": [{ "type": "webhook", "value": value }] });
-    let mut folder = data("t.jsonl", &row.to_string()).file("to.txt", "https://in.example/x\n");
+    let mut folder = data("t.jsonl", &row.to_string())
+        .file("to.txt", "https://in.example/x\n")
+        .file("to.js", "1");
     let webhook = || "webhook".to_owned();
     let types = &mut folder.catalog.assertion_types;
     types.insert(webhook(), webhook());

@@ -1,9 +1,10 @@
 //! The assertions about the answer as markup: it is XML or HTML, or contains some.
 //!
-//! `is-xml` is strict and uses an XML parser; the other three read what models write, which is
-//! seldom well-formed, with scanners of their own. No document type, no entity and no address
-//! in a document is ever followed. Everything takes time in proportion to the answer, and an
-//! answer of more than 10 MiB is no markup. All are pure: the component imports no function.
+//! `is-xml` is strict and uses an XML parser, `is-html` one that reads as browsers do; the other
+//! two read what models write, which is seldom well-formed, with scanners of their own. No
+//! document type, no entity and no address in a document is ever followed. Everything takes time
+//! in proportion to the answer, and an answer of more than 10 MiB is no markup. All are pure: the
+//! component imports no function.
 
 mod html;
 mod page;

@@ -126,7 +126,7 @@ const IMPURE: [&str; 4] = ["tokio", "async-trait", "futures-util", "tracing"];
 
 /// Libraries that first-party plugins may use beside the SDK, and what for. A plugin has no
 /// door into the host that a stranger's has not.
-const FOR_PLUGINS: [(&str, &str); 10] = [
+const FOR_PLUGINS: [(&str, &str); 11] = [
     ("serde", "typed JSON"),
     ("serde_json", "JSON"),
     ("regress", "regular expressions as JavaScript has them"),
@@ -136,6 +136,7 @@ const FOR_PLUGINS: [(&str, &str); 10] = [
     ),
     ("strsim", "Levenshtein distance"),
     ("percent-encoding", "texts in addresses"),
+    ("html5ever", "HTML, as browsers read it"),
     ("roxmltree", "XML, strictly"),
     ("rquickjs", "the JavaScript engine of `plugins/javascript`"),
     ("sqlparser", "SQL"),

@@ -41,6 +41,19 @@ fn generator(tests: &str) -> Run {
         .file("first.json", "{\"first\": 5}")
 }
 
+/// Each had a bound, and all of them none.
+#[test]
+fn generators_share_what_code_may_take_before_a_run() {
+    let checked = generator(&format!("[{}]", "'file://gen.js:forever', ".repeat(40)))
+        .args(["config", "check"])
+        .finish();
+    checked.expect_code(2);
+    let ended = checked.stderr.matches("C103").count();
+    let refused = "the code that ran before it took all that code may take before a run";
+    let refused = checked.stderr.matches(refused).count();
+    assert_eq!((ended, refused), (31, 9), "{}", checked.stderr);
+}
+
 #[test]
 fn generators_make_tests_alone_in_lists_and_with_a_config() {
     let cases: [(&str, &[&str]); 4] = [

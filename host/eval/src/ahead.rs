@@ -6,7 +6,7 @@
 //! contract has it when nobody sets it, and chance follows from the code, so that a run that goes
 //! on gets the same tests as when it began.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,8 @@ use data_encoding::HEXLOWER;
 use runner_config::plan::Script;
 use runner_config::{Scripts, TrustRequest};
 use runner_sandbox::abi::{self, Argument, CallContext};
-use runner_sandbox::{Call, Host, Nothing, Sandbox};
+use runner_sandbox::limits::ASSERTION_FUEL;
+use runner_sandbox::{Call, Called, Host, Nothing, Sandbox};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -29,8 +30,14 @@ pub struct Ahead<'a> {
     sandbox: &'a Sandbox,
     /// By language; made when it is first needed.
     interpreters: RefCell<BTreeMap<String, Arc<Interpreter>>>,
+    /// What calls have cost.
+    fuel: Cell<u64>,
     said: &'a dyn Fn(&str),
 }
+
+/// What all code may cost that runs before a run, in fuel: each call has a bound of its own, and a
+/// config of a few kilobytes can have thousands. Half a minute, or less.
+const MAX_FUEL: u64 = 30 * ASSERTION_FUEL;
 
 impl fmt::Debug for Ahead<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,6 +54,7 @@ impl<'a> Ahead<'a> {
             plugins,
             sandbox,
             interpreters: RefCell::default(),
+            fuel: Cell::default(),
             said,
         }
     }
@@ -68,13 +76,19 @@ impl Scripts for Ahead<'_> {
     }
 
     fn run(&self, script: &Script, arguments: &[(&str, Value)]) -> Result<Option<Value>, String> {
+        if self.fuel.get() > MAX_FUEL {
+            return Err(
+                "the code that ran before it took all that code may take before a run".to_owned(),
+            );
+        }
         let interpreter = self.interpreter(&script.language)?;
         let arguments: Vec<Argument> = arguments
             .iter()
             .map(|(name, value)| argument(name, value.to_string()))
             .collect();
         let heard = Arc::new(Heard::default());
-        let outcome = call(&interpreter, script, &arguments, heard.clone());
+        let (outcome, fuel) = call(&interpreter, script, &arguments, heard.clone());
+        self.fuel.set(self.fuel.get().saturating_add(fuel));
         for line in heard.lines() {
             (self.said)(&line);
         }
@@ -88,13 +102,13 @@ impl Scripts for Ahead<'_> {
     }
 }
 
-/// One call of the guest, to its end.
+/// One call of the guest, to its end; with the fuel that it took.
 fn call(
     interpreter: &Interpreter,
     script: &Script,
     arguments: &[Argument],
     host: Arc<Heard>,
-) -> Result<abi::ScriptOutcome, String> {
+) -> (Result<abi::ScriptOutcome, String>, u64) {
     let call_id = HEXLOWER.encode(&Sha256::digest(script.content().to_string()));
     let context = CallContext {
         call_id: call_id.clone(),
@@ -123,9 +137,13 @@ fn call(
         thread.join().expect("a call does not panic")
     });
     let called: Result<_, String> = called;
-    called?
-        .result
-        .map_err(|error| format!("{}: {error}", error.code()))
+    match called {
+        Ok(Called { result, usage }) => {
+            let result = result.map_err(|error| format!("{}: {error}", error.code()));
+            (result, usage.fuel)
+        }
+        Err(reason) => (Err(reason), 0),
+    }
 }
 
 /// Denies everything, and keeps what is logged.

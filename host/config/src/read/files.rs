@@ -200,7 +200,11 @@ impl Files {
         Ok(bytes)
     }
 
-    fn take(&self, bytes: usize) -> Result<(), String> {
+    /// Counts what a file takes.
+    ///
+    /// # Errors
+    /// When all files take too much.
+    pub(crate) fn take(&self, bytes: usize) -> Result<(), String> {
         let gib = read::MAX_TAKEN >> 30;
         let refused =
             || format!("all files of the config together take more than {gib} GiB of memory");

@@ -21,7 +21,15 @@ const ERROR: u64 = 2;
 /// # Errors
 /// What it lacks.
 pub(super) fn record(row: Value) -> Result<CaseRecord, Unreadable> {
-    if row.get("outcome").is_some() {
+    if let Some(outcome) = row.get("outcome") {
+        let passed = outcome == "passed";
+        let is_other = |field: &Value| field.as_bool().is_some_and(|it| it != passed);
+        // The outcome alone is read: what stands beside it must not say something else.
+        if is_other(&row["success"]) || passed && row["gradingResult"]["pass"] == false {
+            let why =
+                "`outcome` says that it passed, or not, and the fields beside it the opposite";
+            return Err(Unreadable(why.to_owned()));
+        }
         return serde_json::from_value(row).map_err(|error| Unreadable(error.to_string()));
     }
     let place = |name: &str| {
@@ -186,6 +194,21 @@ mod tests {
     fn a_row_of_ours_comes_back_as_it_was() {
         let row = ours(4, 1, Outcome::Failed, "no");
         assert_eq!(record(json!(row)), Ok(row));
+    }
+
+    #[test]
+    fn a_row_that_contradicts_itself_is_refused() {
+        let contradicts = |outcome: Outcome, field: &str, value: Value| {
+            let mut row = json!(ours(4, 1, outcome, "no"));
+            row[field] = value;
+            record(row).is_err()
+        };
+        assert!(contradicts(Outcome::Passed, "success", json!(false)));
+        assert!(contradicts(Outcome::Failed, "success", json!(true)));
+        assert!(contradicts(Outcome::Error, "success", json!(true)));
+        let failed = json!({ "pass": false, "score": 0, "reason": "r" });
+        assert!(contradicts(Outcome::Passed, "gradingResult", failed));
+        assert!(!contradicts(Outcome::Passed, "success", json!(true)));
     }
 
     #[test]

@@ -64,12 +64,17 @@ pub(super) fn read(
         return None;
     }
     let bytes = files.read_bytes(file.as_ref(), MAX_TREE_FILE);
-    let table = bytes.and_then(|bytes| table(&bytes, sheet.as_deref()));
+    let table = bytes.and_then(|bytes| {
+        let (table, unpacked) = table(&bytes, sheet.as_deref())?;
+        // A small file may unpack to a large one, each time that it is named.
+        files.take(unpacked)?;
+        Ok(table)
+    });
     table.map_err(|why| refuse(&why)).ok()
 }
 
-/// The table of a sheet of a file with these bytes.
-fn table(bytes: &[u8], sheet: Option<&str>) -> Result<Table<'static>, String> {
+/// The table of a sheet of a file with these bytes, and the bytes that were unpacked for it.
+fn table(bytes: &[u8], sheet: Option<&str>) -> Result<(Table<'static>, usize), String> {
     let mut archive = Archive::new(bytes)?;
     let (name, cells) = book::cells(&mut archive, sheet)?;
     let mut rows: Vec<Row> = Vec::new();
@@ -102,10 +107,11 @@ fn table(bytes: &[u8], sheet: Option<&str>) -> Result<Table<'static>, String> {
         row.cells.resize(width, String::new());
         row
     });
-    Ok(Table {
+    let table = Table {
         headers,
         rows: Box::new(rows),
-    })
+    };
+    Ok((table, archive.unpacked()))
 }
 
 #[cfg(test)]

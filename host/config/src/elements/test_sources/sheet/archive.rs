@@ -56,6 +56,11 @@ impl<'a> Archive<'a> {
         })
     }
 
+    /// Bytes that were unpacked so far.
+    pub(super) fn unpacked(&self) -> usize {
+        MAX_UNPACKED - self.left
+    }
+
     /// A part as text; `None` if there is none of that name.
     pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, String> {
         let Some(part) = self.parts.get(name).copied() else {

@@ -46,7 +46,7 @@ const HEAD: &str = r#"<row r="1"><c r="A1" t="s"><v>0</v></c><c r="C1" t="s"><v>
 
 /// The first column of what follows the head.
 fn column(cells: &str) -> Vec<String> {
-    let table = table(&book(&format!("{HEAD}{cells}"), true), None).expect("a table");
+    let (table, _) = table(&book(&format!("{HEAD}{cells}"), true), None).expect("a table");
     table.rows.map(|row| row.cells[0].clone()).collect()
 }
 
@@ -83,7 +83,7 @@ fn a_cell_is_the_text_that_it_stands_for() {
 #[test]
 fn rows_and_columns_are_where_they_say_and_gaps_are_empty() {
     let cells = r#"<row r="4"><c r="C4"><v>3</v></c><c r="A4"><v>1</v></c></row><row r="9"><c r="B9"><v>2</v></c></row>"#;
-    let table = table(&book(&format!("{HEAD}{cells}"), false), None).expect("a table");
+    let (table, _) = table(&book(&format!("{HEAD}{cells}"), false), None).expect("a table");
     assert_eq!(table.headers, ["q", "", "__expected"]);
     let rows: Vec<(u32, Vec<String>)> = table.rows.map(|row| (row.line, row.cells)).collect();
     let text = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect();
@@ -154,6 +154,25 @@ fn what_is_no_spreadsheet_is_told() {
             Ok(table) => assert_eq!((expected, table.headers.len()), ("", 16_384)),
         }
     }
+}
+
+/// Only the file's own few bytes counted, each time.
+#[test]
+fn what_a_sheet_unpacks_to_counts_each_time_that_it_is_named() {
+    let sheet = format!("<worksheet>{}", " ".repeat(110 << 20));
+    let rows = r#"<sheetData><row r="1"><c r="A1"><v>1</v></c></row></sheetData></worksheet>"#;
+    let parts = [
+        ("xl/workbook.xml", BOOK),
+        ("xl/_rels/workbook.xml.rels", RELATIONS),
+        ("xl/worksheets/sheet1.xml", &*format!("{sheet}{rows}")),
+    ];
+    let named = "file://t.xlsx, ".repeat(25);
+    let config = format!("prompts: [p]\nproviders: [echo]\ntests: [{named}]");
+    let problems = Folder::new(&config)
+        .file("t.xlsx", archive(&parts, true))
+        .problems();
+    let told = "all files of the config together take more than 2 GiB of memory";
+    assert!(problems.iter().any(|it| it.contains(told)), "{problems:?}");
 }
 
 #[test]

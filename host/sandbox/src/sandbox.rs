@@ -7,8 +7,8 @@ use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Once};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
 
 use data_encoding::HEXLOWER;
 use runner_files::is_untrusted;
@@ -37,7 +37,8 @@ pub struct Options {
     /// Calls at once: what `-j` and the assertion limit need. A quarter more is added for nested
     /// calls; at most `limits::MAX_INSTANCES` in all.
     pub instances: u32,
-    /// Longest compilation that is waited for.
+    /// Longest compilation that is waited for; all together take at most 2.5 times that. A config can
+    /// name many components, and they are compiled before anybody is asked about them.
     pub compile_timeout: Duration,
     /// Called before a compilation that somebody who waits would notice.
     pub on_long_compile: OnLongCompile,
@@ -135,6 +136,8 @@ pub struct Sandbox {
     linker: Linker<CallState>,
     cache: Option<Arc<Cache>>,
     compile_timeout: Duration,
+    /// What compilations may still take, all together.
+    compile_left: Mutex<Duration>,
     on_long_compile: OnLongCompile,
     on_untrusted_code: OnUntrustedCode,
     told_untrusted: Once,
@@ -169,6 +172,7 @@ impl Sandbox {
             linker,
             cache: None,
             compile_timeout: options.compile_timeout,
+            compile_left: Mutex::new(options.compile_timeout * 5 / 2),
             on_long_compile: options.on_long_compile,
             on_untrusted_code: options.on_untrusted_code,
             told_untrusted: Once::new(),
@@ -271,11 +275,20 @@ impl Sandbox {
         }
         let cache = self.cache.clone();
         let sha256 = sha256.to_owned();
-        compiled::compile(engine, file, self.compile_timeout, move |component| {
+        // Whoever compiles beside this one waits for it: the time is that of all.
+        let mut left = self
+            .compile_left
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let begun = Instant::now();
+        let timeout = self.compile_timeout.min(*left);
+        let compiled = compiled::compile(engine, file, timeout, move |component| {
             if let Some(cache) = cache {
                 cache.put(&sha256, component);
             }
-        })
+        });
+        *left = left.saturating_sub(begun.elapsed());
+        compiled
     }
 
     fn link(&self, component: &Component, core_instances: u32) -> Result<Ready, Finding> {

@@ -283,6 +283,21 @@ fn an_overlong_compilation_is_given_up() {
     assert_eq!(code, Code::P016, "{text}");
 }
 
+/// Each had its own time, and a config can name hundreds.
+#[test]
+fn compilations_share_the_time_that_is_waited_for() {
+    let sandbox = Sandbox::new(Options {
+        instances: 1,
+        // No machine compiles it in that.
+        compile_timeout: Duration::from_millis(2),
+        ..Options::default()
+    })
+    .expect("an engine");
+    let told = [(); 4].map(|()| refusal(&sandbox, &guest("hostile")).1);
+    assert!(told[0].contains("takes longer than 0.002 s"), "{told:?}");
+    assert!(told[3].contains("takes longer than 0 s"), "{told:?}");
+}
+
 #[test]
 fn a_good_plugin_says_what_it_is() {
     let sandbox = sandbox();

@@ -23,7 +23,7 @@ fn only_what_env_declares_is_seen() {
     );
     let vars = json!({"env": {"HOME_PAGE": "mine"}});
     let vars = vars.as_object().expect("a map");
-    assert_eq!(template.render(vars), Ok("[mine]".to_owned()));
+    assert_eq!(template.render_with(vars, None), Ok("[mine]".to_owned()));
 }
 
 #[test]

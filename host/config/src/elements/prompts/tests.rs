@@ -1,9 +1,9 @@
 //! The forms of prompts.
 
+use data_encoding::HEXLOWER;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::hex;
 use crate::fixture::Folder;
 
 fn prompts(folder: &Folder) -> Vec<(String, String)> {

@@ -35,7 +35,9 @@ fn vars(vars: Json) -> Map<String, Json> {
 #[test]
 fn without_results_a_filter_is_unknown() {
     let template = Template::new("{{ 1 | f }}", None).expect("a template");
-    let error = template.render(&vars(json!({}))).expect_err("no filter");
+    let error = template
+        .render_with(&vars(json!({})), None)
+        .expect_err("no filter");
     assert!(
         error.to_string().contains("there is no filter 'f'"),
         "{error}"

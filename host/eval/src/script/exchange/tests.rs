@@ -1,7 +1,5 @@
 //! What code says of an answer, and what becomes of it.
 
-use std::sync::Arc;
-
 use runner_sandbox::abi::{Form, Usage};
 use serde_json::json;
 

@@ -38,6 +38,9 @@ fn bytes(value: &str) -> Vec<Vec<u8>> {
     }
     let latin: Result<Vec<u8>, _> = value.chars().map(u8::try_from).collect();
     all.extend(latin.ok().filter(|bytes| bytes.len() >= SHORTEST_MASKED));
+    // As who takes UTF-8 for Latin-1 writes it, such as servers that read headers so.
+    let mistaken: String = value.bytes().map(char::from).collect();
+    all.push(mistaken.into_bytes());
     all
 }
 

@@ -152,6 +152,8 @@ fn what_libraries_escape_otherwise_is_masked() {
     assert_eq!(ends.mask("'sk-a&lt;b\"cdef\\'"), "'[masked]\\'");
     let latin = b"<sk-a/b+c=d\"e&f<g\xe9'h>";
     assert_eq!(*masker.mask_bytes(latin), *b"<[masked]>");
+    let mistaken = "<sk-a/b+c=d\"e&f<g\u{c3}\u{a9}'h>";
+    assert_eq!(masker.mask(mistaken), "<[masked]>");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 //! is one who presses it twice while nobody reads what the run says, or once while nobody reads
 //! its results: they are stored, and what is printed can be printed again.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -48,10 +49,15 @@ impl Watch {
     ///
     /// # Errors
     /// When there is no thread to be had.
-    pub(crate) fn start(interrupts: Interrupts, talk: Talk) -> std::io::Result<Self> {
+    pub(crate) fn start(interrupts: Interrupts, talk: Talk) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
+        // Before there is a thread: a signal that comes while it starts is one for the run, too.
+        let signals = {
+            let _context = runtime.enter();
+            Signals::new()
+        };
         let is_stored = Arc::new(AtomicBool::new(false));
         let (stop, stopped) = oneshot::channel();
         let flag = is_stored.clone();
@@ -59,7 +65,7 @@ impl Watch {
             runtime.block_on(async {
                 tokio::select! {
                     _ = stopped => {}
-                    () = pass_on(&interrupts, &talk, &flag) => {}
+                    () = pass_on(signals, &interrupts, &talk, &flag) => {}
                 }
             });
         };
@@ -78,9 +84,14 @@ impl Watch {
     }
 }
 
-async fn pass_on(interrupts: &Interrupts, talk: &Talk, is_stored: &AtomicBool) {
+async fn pass_on(
+    signals: io::Result<Signals>,
+    interrupts: &Interrupts,
+    talk: &Talk,
+    is_stored: &AtomicBool,
+) {
     let leave = || std::process::exit(INTERRUPTED.into());
-    let Ok(mut signals) = Signals::new() else {
+    let Ok(mut signals) = signals else {
         return talk.warning("signals can't be caught here: Ctrl-C will end the run at once");
     };
     for n in 1.. {
@@ -119,7 +130,7 @@ impl Signals {
     ///
     /// # Errors
     /// When the system refuses.
-    pub(crate) fn new() -> std::io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
@@ -143,7 +154,7 @@ pub(crate) struct Signals;
 #[cfg(not(unix))]
 impl Signals {
     #[expect(clippy::unnecessary_wraps, reason = "the same shape as on Unix")]
-    pub(crate) fn new() -> std::io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         Ok(Self)
     }
 

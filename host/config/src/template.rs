@@ -9,7 +9,8 @@
 
 use std::sync::Arc;
 
-use runner_template::{Allowance, Error, Escape, Limits, Scope, Value, Variables};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use runner_template::{Allowance, Error, Escape, Limits, Printed, Scope, Value, Variables};
 use serde_json::{Map, Value as Json};
 
 mod apart;
@@ -66,6 +67,13 @@ impl Default for LoadSteps {
         Self(Allowance::new(STEPS_AT_LOAD))
     }
 }
+
+/// All but what stands for itself anywhere in an address (RFC 3986, 2.3).
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 
 /// What a case's template sees.
 struct Seen<'a> {
@@ -198,6 +206,23 @@ pub(crate) fn render_once(
     } else {
         Template::new(text, None)?.render_with(vars, results)
     }
+}
+
+/// `text` as an address, filled in once: what is filled in stays one segment of the path or one value
+/// of the query, unless the template says `safe`.
+pub(crate) fn render_address(
+    text: &str,
+    vars: &Map<String, Json>,
+    results: Option<&Arc<Results>>,
+) -> Result<String, RenderError> {
+    if is_plain(text) {
+        return Ok(text.to_owned());
+    }
+    let escape = |printed: &Printed<'_>| {
+        let encoded = || utf8_percent_encode(printed.text, RESERVED).to_string();
+        (!printed.is_safe).then(encoded)
+    };
+    Template::new(text, None)?.render_escaped(vars, results, Some(&escape))
 }
 
 /// How a text begins, for messages.

@@ -6,6 +6,14 @@ use crate::model::{Findings, Origin, TrustRequest, TrustSubject};
 use crate::plan::OutputPath;
 use crate::read::entry::Entry;
 use crate::read::files::{Files, is_of_system};
+use crate::template::excerpt;
+
+/// Files that a config may write. Each may need folders.
+const MAX_PATHS: usize = 64;
+
+/// Parts of a path that a config writes to: each may be a folder that is made, which takes 4 KB of
+/// the disk.
+const MAX_PARTS: usize = 32;
 
 /// Absolute paths: those of the config relative to its folder, flags to the current one. `root`
 /// is the last config that has the key.
@@ -23,6 +31,18 @@ pub(crate) fn read(
         return Vec::new();
     };
     let folder = files.cwd.join(&files.root);
+    let paths = entry.want_texts(findings);
+    let too_deep = |text: &&String| text.split(['/', '\\']).count() > MAX_PARTS;
+    let too_much = if paths.len() > MAX_PATHS {
+        Some(format!("names more than {MAX_PATHS} files"))
+    } else {
+        let deep = paths.iter().find(too_deep);
+        deep.map(|text| format!("'{}' has more than {MAX_PARTS} parts", excerpt(text)))
+    };
+    if let Some(message) = too_much {
+        findings.error(entry.at(), message);
+        return Vec::new();
+    }
     let of_config = |text: &String| {
         let path = OutputPath::in_folder(files.absolute(text), &folder, entry.origin.clone());
         if is_of_system(&path.path) || is_of_system(&path.place) {
@@ -39,7 +59,7 @@ pub(crate) fn read(
         }
         path
     };
-    entry.want_texts(findings).iter().map(of_config).collect()
+    paths.iter().map(of_config).collect()
 }
 
 #[cfg(test)]
@@ -106,5 +126,28 @@ mod tests {
         );
         folder.overrides.output_paths = vec!["../o.json".into()];
         assert_eq!(folder.requests(), [""; 0]);
+    }
+
+    /// Each part of a path was a folder that was made: a kilobyte of config took megabytes of the disk.
+    #[test]
+    fn paths_are_few_and_not_deep() {
+        let folder = |paths: &str| {
+            Folder::new(&format!(
+                "prompts: [p]\nproviders: [echo]\noutputPath: {paths}\n"
+            ))
+        };
+        let deep = format!("{}o.json", "a/".repeat(MAX_PARTS));
+        let problems = folder(&deep).problems();
+        assert!(
+            problems[0].contains("has more than 32 parts"),
+            "{problems:?}"
+        );
+        let many: String = (0..=MAX_PATHS).map(|n| format!("{n}.json, ")).collect();
+        let problems = folder(&format!("[{many}]")).problems();
+        assert!(
+            problems[0].contains("names more than 64 files"),
+            "{problems:?}"
+        );
+        assert_eq!(folder(&deep[2..]).problems(), [""; 0]);
     }
 }

@@ -209,7 +209,7 @@ fn a_few_texts_can_not_take_in_all_names_a_million_times() {
 /// Each of them had all the steps of a template.
 #[test]
 fn texts_that_are_filled_in_at_load_share_what_they_may_cost() {
-    const MANY: usize = 400;
+    const MANY: usize = 280;
     let costly = "{% for a in range(950) %}{% for b in range(1000) %}{% endfor %}{% endfor %}";
     let names: String = (0..MANY)
         .map(|n| format!("  N{n}: 'a{costly}'\n"))
@@ -220,6 +220,7 @@ fn texts_that_are_filled_in_at_load_share_what_they_may_cost() {
     let refused = refused
         .filter(|it| it.contains("takes, with the templates before it, too many steps"))
         .count();
-    assert!((100..MANY - 100).contains(&refused), "{refused}");
+    // Fewer than are told of.
+    assert!((1..100).contains(&refused), "{refused}");
     assert_eq!(refused, problems.len());
 }

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use super::order::template_names;
 use super::variables::{MAX_LEFT, TooMuch, fill_late};
 use super::{Assertion, Case, FilterCall, Rendered, chat, weight};
-use crate::template::{Prepared, RenderError, Results, Sum, render_once};
+use crate::model::WEBHOOK;
+use crate::template::{Prepared, RenderError, Results, Sum, render_address, render_once};
 
 /// Bytes of a name that a template makes.
 const MAX_NAME: usize = 4 << 10;
@@ -231,6 +232,10 @@ impl Assertion {
         results: Option<&Arc<Results>>,
     ) -> Result<Option<Value>, RenderError> {
         let render = |value: &Value| match value {
+            // A row must not lead a request of the config elsewhere.
+            Value::String(text) if self.kind == WEBHOOK => {
+                render_address(text, vars, results).map(Value::String)
+            }
             Value::String(text) => render_once(text, vars, results).map(Value::String),
             other => Ok(other.clone()),
         };

@@ -199,3 +199,27 @@ fn the_templates_of_a_case_share_what_they_may_cost() {
     assert_eq!(cases[0].render_text(hard), hard);
     assert!(cases[1].render_value(assertion).is_ok(), "others go on");
 }
+
+#[test]
+fn a_row_does_not_lead_a_webhook_of_the_config_elsewhere() {
+    let folder = Folder::new(
+        "prompts: [p]\nproviders: [echo]\ntests:\n\
+         - vars: { a: '../admin?x=1#', b: https://a.example }\n  \
+           assert: [{ type: webhook, value: 'https://a.example/check/{{a}}?q={{ a }}' }, { type: webhook, value: '{{ b | safe }}/x' }]",
+    );
+    let case = folder.cases().remove(0);
+    let checks = case.test.assertions.iter().flat_map(Check::members);
+    let values: Vec<_> = checks
+        .map(|it| case.render_value(it).expect("filled in"))
+        .collect();
+    let encoded = "..%2Fadmin%3Fx%3D1%23";
+    assert_eq!(
+        values,
+        [
+            Some(json!(format!(
+                "https://a.example/check/{encoded}?q={encoded}"
+            ))),
+            Some(json!("https://a.example/x")),
+        ]
+    );
+}

@@ -217,15 +217,18 @@ impl Run {
 
 /// Where the built program is: what `RUNNER_BIN` says, or where cargo puts it.
 pub fn built_program() -> PathBuf {
-    let path = std::env::var_os("RUNNER_BIN").map_or_else(
+    found(where_built())
+}
+
+fn where_built() -> PathBuf {
+    std::env::var_os("RUNNER_BIN").map_or_else(
         || {
             target_folder()
                 .join("release")
                 .join(format!("runner{}", std::env::consts::EXE_SUFFIX))
         },
         PathBuf::from,
-    );
-    found(path)
+    )
 }
 
 /// The folder that builds go to.

@@ -30,11 +30,14 @@ fn streams_and_exit_code_are_told_apart() {
 fn what_differs_from_run_to_run_is_told_by_words() {
     let finished = shell(
         "echo \"$PWD/a run-20261123-074927-0eb717 took   12.5 ms, x  0 s; 127.0.0.1:8080\"; \
-         echo '50 % · 1 of 2 cases · 0 passed' >&2; echo 0123456789abcdef >&2; exit 3",
+         echo '0.0.0.0:80 2026-11-23 07:49 p50   p95 sha256 0123abcd…'; echo '  2026-11-23 x'; \
+         echo '50 % · 1 of 2 cases · 0 passed' >&2; echo 0123456789abcdef >&2; \
+         echo '100 % · 1 of 1 case · 1 passed' >&2; exit 3",
     );
     assert_eq!(
         finished.finish().told(),
         "exit code 3\n--- stdout\n[project]/a [run] took [time], x [time]; 127.0.0.1:[port]\n\
+         0.0.0.0:[port] [when] p50 p95 sha256 [digest]…\n  [day] x\n\
          --- stderr\n[digest]"
     );
 }

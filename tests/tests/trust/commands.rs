@@ -1,5 +1,6 @@
 //! `runner trust`: what it takes, shows and forgets, and for which configs its answers are.
 
+use insta::assert_snapshot;
 use runner_tests::{ModelApi, Run};
 
 use super::{config, elsewhere, run};
@@ -23,6 +24,7 @@ fn what_two_folders_ask_for_together_is_agreed_to_for_both_together() {
     run.clone().arg("eval").args(both).finish().expect_code(0);
     assert_eq!(api.requests().len(), 1);
     // Neither folder has it alone: what is there now was written later.
+    let mut told = String::new();
     for folder in ["a", "b"] {
         let run = run
             .clone()
@@ -30,26 +32,15 @@ fn what_two_folders_ask_for_together_is_agreed_to_for_both_together() {
         let later = run
             .args(["eval", "-c", &format!("{folder}/later.yaml")])
             .finish();
-        later.expect_code(2);
-        assert!(
-            later.stderr.contains("OPENAI_API_KEY to "),
-            "{}",
-            later.stderr
-        );
+        told += &later.told_as(&format!("a config of {folder} that came later"));
     }
     assert_eq!(api.requests().len(), 1);
-    let project = run.project().canonicalize().expect("it is there");
     let listed = run.clone().args(["trust", "--list"]).finish();
-    let [a, b] = ["a", "b"].map(|name| project.join(name).display().to_string());
-    let heading = format!("{a} and {b} together:\n");
-    assert!(listed.stdout.starts_with(&heading), "{}", listed.stdout);
+    told += &listed.told_as("what was agreed to");
     // Taken back from one, it is taken back from both.
     let revoked = run.clone().args(["trust", "--revoke", "b"]).finish();
-    revoked.expect_code(0);
-    assert_eq!(
-        revoked.stdout,
-        format!("forgotten: 1 agreement for configs in {b}\n")
-    );
+    told += &revoked.told_as("taken back from b");
+    assert_snapshot!(told);
     run.arg("eval").args(both).finish().expect_code(2);
 }
 
@@ -179,15 +170,8 @@ fn the_command_in_a_refusal_works_when_it_is_pasted() {
         .file("my own.env", "A=b\n")
         .args(flags);
     let refused = run.clone().finish();
-    refused.expect_code(2);
-    assert!(
-        refused
-            .stderr
-            .contains("(the value of --var api_key is left out here)")
-            && !refused.stderr.contains("hunter2"),
-        "{}",
-        refused.stderr
-    );
+    assert_snapshot!(refused.told());
+    assert!(!refused.stderr.contains("hunter2"), "{}", refused.stderr);
     let mut pasted = command(&refused.stderr, &run);
     assert_eq!(pasted[0], "trust");
     let home = pasted.iter().position(|word| word == "say $HOME {{q}}");

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use insta::assert_snapshot;
 use runner_tests::{ModelApi, Run, target_folder};
 
 use super::terminal::answered;
@@ -27,16 +28,7 @@ fn a_component_of_a_config_is_asked_for_by_its_bytes_and_its_grants() {
         .config(&with_grader(""))
         .arg("eval");
     let refused = run.finish();
-    refused.expect_code(2);
-    assert!(
-        refused
-            .stderr
-            .contains("promptfooconfig.yaml:6:5: use the component 'loud' (/")
-            && refused.stderr.contains("/grader.wasm, sha256 ")
-            && refused.stderr.contains("…), no network, no keys\n"),
-        "{}",
-        refused.stderr
-    );
+    assert_snapshot!("a_component_of_a_config", refused.told());
     refused
         .again()
         .args(["trust", "--yes"])
@@ -46,8 +38,7 @@ fn a_component_of_a_config_is_asked_for_by_its_bytes_and_its_grants() {
     // Other grants, and other bytes, are other questions.
     let wider = with_grader("    permissions: { hosts: ['https://a.example'] }\n");
     let wider = refused.again().config(&wider).arg("eval").finish();
-    wider.expect_code(2);
-    assert!(wider.stderr.contains("which may reach https://a.example"));
+    assert_snapshot!("with_other_grants", wider.told());
     let mut other = grader.clone();
     // A custom section with nothing in it.
     other.extend([0, 2, 1, b'x']);
@@ -57,12 +48,7 @@ fn a_component_of_a_config_is_asked_for_by_its_bytes_and_its_grants() {
         .file("grader.wasm", &other)
         .arg("eval")
         .finish();
-    other.expect_code(2);
-    assert!(
-        other.stderr.contains("use the component 'loud'"),
-        "{}",
-        other.stderr
-    );
+    assert_snapshot!("of_other_bytes", other.told());
     // A flag is the person's word.
     let by_flag = refused
         .again()
@@ -81,14 +67,10 @@ fn a_component_sees_its_config_when_it_is_agreed_to_and_not_before() {
     let run = Run::new().file("hostile.wasm", hostile).config(config);
     let run = run.env("WHO", "many-problems-of-a-person").arg("eval");
     let refused = run.clone().finish();
-    refused.expect_code(2);
-    assert!(
-        refused.stderr.contains("use the component 'hostile'") && !refused.stderr.contains("P013"),
-        "{}",
-        refused.stderr
-    );
+    assert_snapshot!(refused.told());
     let agreed = run.arg("--trust-config").finish();
     agreed.expect_code(2);
+    // It finds as many problems as it may, all alike.
     assert!(agreed.stderr.contains("P013"), "{}", agreed.stderr);
 }
 
@@ -106,13 +88,12 @@ fn one_yes_covers_trust_and_grants() {
         .env("ACME_API_KEY", "acme-secret-value")
         .arg("eval");
     let refused = run.clone().finish();
-    refused.expect_code(2);
-    assert!(refused.stderr.contains("P009"), "{}", refused.stderr);
+    assert_snapshot!("without_grants", refused.told());
     // What nobody wrote down is not trusted unseen.
     let unseen = run.clone().env("RUNNER_TRUST", "data").finish();
-    unseen.expect_code(2);
-    assert!(unseen.stderr.contains("P009"), "{}", unseen.stderr);
+    assert_snapshot!("without_grants_and_trusted", unseen.told());
     let yes = answered(run.clone(), "y\n");
+    // A terminal shows a bar as well, which depends on time.
     let asked = yes.stdout.replace('\r', "");
     assert!(
         asked.contains(
@@ -135,12 +116,7 @@ fn a_lock_file_pins_components_and_grants() {
         .file("grader.wasm", &grader)
         .config(&with_grader(""));
     let missing = run.clone().args(["eval", "--locked"]).finish();
-    missing.expect_code(2);
-    assert!(
-        missing.stderr.contains("runner.lock: is not there"),
-        "{}",
-        missing.stderr
-    );
+    assert_snapshot!("without_a_lock_file", missing.told());
     run.clone().arg("eval").finish().expect_code(0);
     let written = run.clone().args(["plugin", "lock"]).finish();
     written.expect_code(0);
@@ -158,32 +134,16 @@ fn a_lock_file_pins_components_and_grants() {
     let wider = run.clone().config(&with_grader(
         "    permissions: { hosts: ['https://a.example'] }\n",
     ));
-    for command in [&["eval", "--locked"][..], &["config", "check", "--locked"]] {
-        let refused = wider.clone().args(command.iter().copied()).finish();
-        refused.expect_code(2);
-        assert!(
-            refused
-                .stderr
-                .contains("plugin 'loud': its grants: host https://a.example is new\n"),
-            "{}",
-            refused.stderr
-        );
+    let mut told = String::new();
+    for line in ["eval --locked", "config check --locked", "eval"] {
+        let finished = wider.clone().args(line.split(' ')).finish();
+        told += &finished.told_as(line);
     }
-    let warned = wider.arg("eval").finish();
-    warned.expect_code(0);
-    assert!(
-        warned.stderr.contains("warning: ")
-            && warned
-                .stderr
-                .contains("plugin 'loud': its grants: host https://a.example is new\n"),
-        "{}",
-        warned.stderr
-    );
+    assert_snapshot!("with_grants_that_are_not_in_the_lock_file", told);
     // It is no trust.
     let untrusted = run.env("RUNNER_TRUST", "").config(&with_grader(""));
     let untrusted = untrusted.args(["eval", "--locked"]).finish();
-    untrusted.expect_code(2);
-    assert!(untrusted.stderr.contains("use the component 'loud'"));
+    assert_snapshot!("a_lock_file_is_no_trust", untrusted.told());
 }
 
 #[test]
@@ -206,15 +166,7 @@ fn each_config_of_a_folder_has_its_own_components_in_the_lock_file() {
     let old = "{\"version\": 1, \"plugins\": {}}";
     let refused = run.clone().file("runner.lock", old);
     let refused = refused.args(["eval", "--locked", "-c", "a.yaml"]).finish();
-    refused.expect_code(2);
-    assert!(
-        refused.stderr.contains(
-            "runner.lock: was written by an earlier version, which did not say for which config\n\
-             help: if that is as it should be, `runner plugin lock` writes it down"
-        ),
-        "{}",
-        refused.stderr
-    );
+    assert_snapshot!(refused.told());
     for config in ["a.yaml", "b.yaml"] {
         let written = run.clone().args(["plugin", "lock", "-c", config]).finish();
         written.expect_code(0);
@@ -242,13 +194,7 @@ fn a_component_that_flags_name_is_agreed_to_by_the_command_that_is_told() {
         .arg("eval")
         .args(flags);
     let refused = run.clone().finish();
-    refused.expect_code(2);
-    let told = format!("help: or run `runner trust -p hi -r acme:one --plugin {file}` once");
-    assert!(
-        refused.stderr.contains("P009") && refused.stderr.contains(&told),
-        "{}",
-        refused.stderr
-    );
+    assert_snapshot!(refused.told());
     let agreed = run.clone().without_args().args(["trust", "--yes"]);
     agreed.args(flags).finish().expect_code(0);
     let shown = run.without_args().args(["trust", "--show"]).args(flags);

@@ -1,6 +1,7 @@
 //! What a config needs the person's agreement for: asked before anything is sent, remembered for
 //! exactly that, and trusted by nobody else.
 
+use insta::assert_snapshot;
 use runner_tests::{Answer, Finished, ModelApi, Run};
 
 mod commands;
@@ -117,7 +118,7 @@ fn a_config_that_changes_is_asked_for_what_is_new() {
     );
     let more = first.again().config(&both).arg("eval").finish();
     more.expect_code(2);
-    assert!(more.stderr.contains(&new) && !more.stderr.contains(&format!("{address}\n")));
+    assert_eq!(more.stderr, refused(&new).replace(":5:19:", ":8:19:"));
     assert!(api.requests().is_empty() && other.requests().is_empty());
 }
 
@@ -139,37 +140,11 @@ fn what_is_remembered_is_the_folders_and_can_be_listed_and_forgotten() {
         .clone()
         .args(["eval", "-c", "there/promptfooconfig.yaml"])
         .finish();
-    other.expect_code(2);
-    assert!(
-        other
-            .stderr
-            .contains("`runner trust -c there/promptfooconfig.yaml`"),
-        "{}",
-        other.stderr
-    );
+    assert_snapshot!("asked_in_another_folder", other.told());
     let listed = first.again().args(["trust", "--list"]).finish();
-    listed.expect_code(0);
-    let folder = first.again().project().canonicalize().expect("it is there");
-    let lines: Vec<&str> = listed.stdout.lines().collect();
-    assert_eq!(lines[0], format!("{}:", folder.display()));
-    assert!(
-        lines[1].ends_with(&format!(
-            "its config may send the environment variable OPENAI_API_KEY to {address}"
-        )),
-        "{}",
-        listed.stdout
-    );
-    assert_eq!(lines.len(), 2);
-
+    assert_snapshot!("agreements_listed", listed.told());
     let forgotten = first.again().args(["trust", "--revoke"]).finish();
-    forgotten.expect_code(0);
-    assert_eq!(
-        forgotten.stdout,
-        format!(
-            "forgotten: 1 agreement for configs in {}\n",
-            folder.display()
-        )
-    );
+    assert_snapshot!("agreements_forgotten", forgotten.told());
     first.again().arg("eval").finish().expect_code(2);
 }
 
@@ -232,17 +207,13 @@ fn nothing_that_comes_with_the_files_trusts() {
         .args(["--env-file", "moved.env"]);
     let asks = "runner trust --env-file moved.env";
     is_refused_with(&moved.finish(), &address, &api, asks);
-    for config in [with_env, options] {
-        let finished = run.clone().config(&config).finish();
-        finished.expect_code(2);
-        assert!(finished.stderr.contains("OPENAI_API_KEY"));
+    let mut told = String::new();
+    for (what, config) in [("env", with_env), ("options", options)] {
+        told += &run.clone().config(&config).finish().told_as(what);
     }
     let word = run.clone().env("RUNNER_TRUST", "true").finish();
-    word.expect_code(2);
-    assert_eq!(
-        word.stderr,
-        "error: RUNNER_TRUST must be config or data, not 'true'\n"
-    );
+    told += &word.told_as("another word");
+    assert_snapshot!(told);
     assert!(api.requests().is_empty());
 }
 
@@ -260,14 +231,13 @@ fn a_workflow_trusts_by_its_variable_or_a_flag_and_that_is_said() {
         (run.clone().arg("--trust-config"), "--trust-config"),
         (run.clone().arg("--trust-data"), "--trust-data"),
     ];
-    for (n, (run, said_by)) in trusting.into_iter().enumerate() {
+    let mut told = String::new();
+    for (n, (run, by)) in trusting.into_iter().enumerate() {
         let finished = run.finish();
         has_run(&finished, &api, n + 1);
-        let said = format!(
-            "note: trusted by {said_by}: 1 thing that the config asks for beyond its rights\n"
-        );
-        assert!(finished.stderr.contains(&said), "{}", finished.stderr);
+        told += &finished.told_as(by);
     }
+    assert_snapshot!(told);
     // It is not remembered, nor kept with the run.
     run.finish().expect_code(2);
     assert_eq!(api.requests().len(), 4);
@@ -281,15 +251,7 @@ fn a_file_of_agreements_that_is_none_trusts_nothing_and_holds_up_only_who_needs_
     let book = run.home().join("trust.json");
     std::fs::write(&book, "{\"version\":1,\"folders\":{}").expect("the home is ours");
     let refused = run.clone().finish();
-    refused.expect_code(2);
-    assert!(
-        refused.stderr.contains("can't take agreements from")
-            && refused
-                .stderr
-                .contains("help: nothing is trusted until that is mended"),
-        "{}",
-        refused.stderr
-    );
+    assert_snapshot!(refused.told());
     let agreed = run.clone().without_args().args(["trust", "--yes"]).finish();
     agreed.expect_code(2);
     assert!(api.requests().is_empty());
@@ -308,12 +270,7 @@ fn a_flag_of_a_run_does_not_hold_for_who_goes_on_with_it() {
     first.expect_code(100);
     let asked = api.requests().len();
     let retried = first.again().arg("retry").finish();
-    retried.expect_code(2);
-    assert!(
-        retried
-            .stderr
-            .contains(&format!("OPENAI_API_KEY to {address}"))
-    );
+    assert_snapshot!(retried.told());
     assert_eq!(api.requests().len(), asked);
 }
 
@@ -327,14 +284,7 @@ fn another_variable_is_asked_for_even_where_the_key_may_go() {
         .env("AWS_SECRET", "wJalrXUtnFEMI-aws")
         .env("OPENAI_BASE_URL", format!("{address}/v1"));
     let finished = theirs.clone().finish();
-    finished.expect_code(2);
-    assert!(
-        finished.stderr.contains(&format!(
-            "send the environment variable AWS_SECRET to {address}"
-        )),
-        "{}",
-        finished.stderr
-    );
+    assert_snapshot!(finished.told());
     assert!(api.requests().is_empty());
     // Without it the person's word is enough, from a file that they name as well.
     let ordinary = "prompts: [hi]\nproviders: ['openai:gpt-test']\n";
@@ -350,50 +300,41 @@ fn variables_that_a_config_writes_into_its_texts_are_asked_for() {
     let api = ModelApi::start();
     let address = elsewhere(&api);
     let texts = [
-        // In a prompt, which every server may see.
         (
+            "in a prompt, which every server may see",
+            "NAME",
             "env: { NAME: }\nprompts: ['{{ env.NAME }}']\nproviders: ['openai:gpt-test']\n",
-            2,
         ),
-        // In a provider.
         (
+            "in a provider",
+            "NAME",
             "prompts: [hi]\nproviders: [{ id: 'openai:gpt-test', config: { user: '{{ env.NAME }}' } }]\n",
-            2,
         ),
-        // As the value of a key that may go there.
         (
+            "as the value of a key that may go there",
+            "NAME_KEY",
             "env: { OPENAI_API_KEY: '{{ env.NAME_KEY }}' }\nprompts: [hi]\nproviders: ['openai:gpt-test']\n",
-            0,
         ),
     ];
-    for (config, at_home) in texts {
-        let name = if at_home == 2 { "NAME" } else { "NAME_KEY" };
+    let mut told = String::new();
+    for (what, name, config) in texts {
         let there = run(config)
             .env(name, "hunter2hunter2")
             .env("OPENAI_BASE_URL", format!("{address}/v1"))
             .finish();
-        there.expect_code(2);
-        let kept = "let the value of the environment variable NAME appear in results and files\n";
-        let asked = format!("send the environment variable {name} to {address}\n");
         // Where it goes is asked when it may be read.
-        if at_home == 2 {
-            assert!(there.stderr.contains(kept), "{config}{}", there.stderr);
-            assert!(!there.stderr.contains("send the"), "{}", there.stderr);
-        }
+        told += &there.told_as(&format!("{what}, elsewhere"));
         let all = there.again().args(["trust", "--yes"]).finish();
-        assert!(all.stdout.contains(&asked), "{config}{}", all.stdout);
+        told += &all.told_as(&format!("{what}, agreed to"));
         assert!(api.requests().is_empty());
         let loopback = ModelApi::start();
         // A server on this machine may have a key; the results are another matter.
         let here = run(config).env(name, "hunter2hunter2");
         let here = here.env("OPENAI_BASE_URL", format!("{}/v1", loopback.url()));
         let here = here.finish();
-        here.expect_code(at_home);
-        assert_eq!(here.stderr.contains(kept), at_home == 2, "{}", here.stderr);
-        if at_home == 2 {
-            assert!(!here.stderr.contains("send the"), "{}", here.stderr);
-        }
+        told += &here.told_as(&format!("{what}, on this machine"));
     }
+    assert_snapshot!(told);
 }
 
 #[test]
@@ -406,25 +347,15 @@ fn an_address_in_the_env_of_a_config_is_the_configs_word() {
     let of_provider = format!(
         "prompts: [hi]\nproviders: [{{ id: 'openai:gpt-test', env: {{ OPENAI_BASE_URL: '{address}/v1' }} }}]\n"
     );
-    for config in [&declared, &of_provider] {
-        let finished = run(config).finish();
-        finished.expect_code(2);
-        assert!(
-            finished
-                .stderr
-                .contains(&format!("OPENAI_API_KEY to {address}")),
-            "{}",
-            finished.stderr
-        );
-    }
-    // Also for a provider that a flag names.
-    let by_flag = run(&declared).args(["-r", "openai:gpt-test"]).finish();
-    by_flag.expect_code(2);
-    assert!(
-        by_flag
-            .stderr
-            .contains(&format!("OPENAI_API_KEY to {address}"))
-    );
+    let told = [
+        run(&declared).finish().told_as("of the config"),
+        run(&of_provider).finish().told_as("of a provider"),
+        run(&declared)
+            .args(["-r", "openai:gpt-test"])
+            .finish()
+            .told_as("of a provider that a flag names"),
+    ];
+    assert_snapshot!(told.concat());
     assert!(api.requests().is_empty());
 }
 
@@ -448,32 +379,22 @@ fn a_replay_sends_nothing_and_asks_for_nothing() {
 fn a_private_address_is_asked_for() {
     let config = "prompts: [hi]\nproviders: [{ id: 'http://169.254.169.254/latest', config: { method: GET } }]\n";
     let finished = run(config).finish();
-    finished.expect_code(2);
-    assert!(
-        finished
-            .stderr
-            .contains("connect to http://169.254.169.254 (link-local: a cloud's metadata service)"),
-        "{}",
-        finished.stderr
-    );
+    assert_snapshot!(finished.told());
 }
 
 #[test]
 fn an_address_is_shown_together_with_the_key_that_goes_there() {
     let first = run(&config("http://10.0.0.1:1")).finish();
-    let lines = "  promptfooconfig.yaml:5:19: send the environment variable OPENAI_API_KEY to http://10.0.0.1:1 (this machine's network)\n  \
-         promptfooconfig.yaml:5:19: connect to http://10.0.0.1:1 (this machine's network)\n";
-    first.expect_code(2);
-    assert!(first.stderr.contains(lines), "{}", first.stderr);
     let show = first.again().args(["trust", "--show"]);
-    let shown = show.clone().finish();
-    shown.expect_code(2);
-    let heading = "the config asks for what needs your agreement; not agreed to:\n";
-    assert_eq!(shown.stdout, format!("{heading}{lines}"));
-    let agreed = first.again().args(["trust", "--yes"]).finish();
-    agreed.expect_code(0);
-    assert_eq!(agreed.stdout, format!("agreed to:\n{lines}"));
-    let after = show.finish();
-    after.expect_code(0);
-    assert_eq!(after.stdout, format!("agreed to:\n{lines}"));
+    let told = [
+        first.told_as("asked"),
+        show.clone().finish().told_as("shown"),
+        first
+            .again()
+            .args(["trust", "--yes"])
+            .finish()
+            .told_as("agreed to"),
+        show.finish().told_as("shown again"),
+    ];
+    assert_snapshot!(told.concat());
 }

@@ -1,6 +1,7 @@
 //! What a config reads shows nowhere before that was agreed to: not in results, not in what is said
 //! of the config.
 
+use insta::assert_snapshot;
 use runner_tests::{Answer, Finished, ModelApi, Run};
 
 const SECRET: &str = "hunter2-of-the-person";
@@ -234,7 +235,7 @@ fn warnings_wait_as_well_and_what_asks_nothing_is_told_at_once() {
     let outside = run.home().join("outside.txt");
     std::fs::write(&outside, "{{ nobody_sets_this }}").expect("the home is ours");
     let config = format!(
-        "prompts: ['file://{}']\nproviders: [echo]\n",
+        "prompts: [{{ id: 'file://{}', label: mine }}]\nproviders: [echo]\n",
         outside.display()
     );
     let refused = run.clone().config(&config).finish();
@@ -245,23 +246,11 @@ fn warnings_wait_as_well_and_what_asks_nothing_is_told_at_once() {
         refused.stderr
     );
     let agreed = run.clone().config(&config).arg("--trust-config").finish();
-    agreed.expect_code(0);
-    assert!(
-        agreed.stderr.contains("nobody_sets_this"),
-        "{}",
-        agreed.stderr
-    );
+    assert_snapshot!("a_warning_once_it_is_agreed_to", agreed.told());
     let wrong = run
         .config("prompts: [p.txt]\nproviders: [nobody:x]\n")
         .finish();
-    wrong.expect_code(2);
-    assert!(
-        wrong
-            .stderr
-            .starts_with("error: promptfooconfig.yaml:2:13: providers[0]: no plugin serves"),
-        "{}",
-        wrong.stderr
-    );
+    assert_snapshot!("a_problem_that_asks_nothing", wrong.told());
 }
 
 #[test]
@@ -312,6 +301,7 @@ fn what_is_no_ordinary_file_is_refused_without_being_opened() {
 
 #[test]
 fn a_variable_of_a_row_can_not_be_where_a_request_goes() {
+    let mut told = String::new();
     for url in [
         "http://{{a}}:9701/",
         "http://api.example.com{{a}}/",
@@ -327,12 +317,7 @@ fn a_variable_of_a_row_can_not_be_where_a_request_goes() {
             .config(&config)
             .file("rows.csv", "a\nlocalhost\n");
         let finished = run.args(["config", "check"]).finish();
-        finished.expect_code(2);
-        let refused = "config.url must be a URL such as https://api.example.com/v1";
-        assert!(
-            finished.stderr.contains(refused),
-            "{url}: {}",
-            finished.stderr
-        );
+        told += &finished.told_as(url);
     }
+    assert_snapshot!(told);
 }

@@ -1,5 +1,6 @@
 //! The question in a terminal.
 
+use insta::assert_snapshot;
 use runner_tests::{Finished, ModelApi, Run};
 
 use super::{config, elsewhere, has_run, run};
@@ -50,17 +51,11 @@ fn trust_asks_in_a_terminal_and_nowhere_else() {
     let address = elsewhere(&api);
     let run = run(&config(&address)).without_args().arg("trust");
     let unasked = run.clone().finish();
-    unasked.expect_code(2);
-    assert!(
-        unasked.stderr.contains("`runner trust --yes`"),
-        "{}",
-        unasked.stderr
-    );
+    assert_snapshot!("where_nobody_can_be_asked", unasked.told());
     answered(run.clone(), "n\n").expect_code(2);
     answered(run.clone(), "yes\n").expect_code(0);
     let now = run.finish();
-    now.expect_code(0);
-    assert!(now.stdout.starts_with("agreed to:\n"), "{}", now.stdout);
+    assert_snapshot!("when_it_was_agreed_to", now.told());
     assert!(api.requests().is_empty());
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use insta::assert_snapshot;
 use miniz_oxide::deflate::compress_to_vec;
 use runner_tests::{Answer, Finished, ModelApi, Run, inflated, readings};
 use serde_json::json;
@@ -122,8 +123,7 @@ fn a_server_that_repeats_the_key_in_every_spelling_puts_it_nowhere() {
             .header("x-echo", KEY),
     );
     let finished = run(&api);
-    finished.expect_code(0);
-    assert!(finished.stdout.contains("[masked]"), "{}", finished.stdout);
+    assert_snapshot!(finished.told());
     has_no_key(&finished);
 }
 
@@ -141,14 +141,7 @@ fn what_can_not_be_looked_through_is_an_error_of_its_row() {
         })
     });
     let finished = run(&api);
-    finished.expect_code(100);
-    assert!(
-        finished
-            .stdout
-            .contains("is compressed though the request asks"),
-        "{}",
-        finished.stdout
-    );
+    assert_snapshot!(finished.told());
     has_no_key(&finished);
 }
 

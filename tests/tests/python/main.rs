@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use insta::assert_snapshot;
 use runner_tests::{Finished, Run, target_folder};
 use serde_json::{Value, json};
 
@@ -333,12 +334,7 @@ fn a_plugin_that_is_not_there_is_named_with_line_and_command() {
     let run = asserting(&json!([{"type": "python", "value": "True"}]));
     bundle_without_python(run.project());
     let finished = evaluated(run.env("RUNNER_BUNDLED_PLUGINS", "plugins"));
-    finished.expect_code(2);
-    let expected = "promptfooconfig.yaml:3:";
-    assert!(finished.stderr.contains(expected), "{}", finished.stderr);
-    for words in ["P018", "not installed", "cargo xtask plugins --python"] {
-        assert!(finished.stderr.contains(words), "{}", finished.stderr);
-    }
+    assert_snapshot!(finished.told());
     // Who has the file can name it.
     let named = target_folder().join("release/plugins/python.wasm");
     let again = finished.again().args(["eval", "--no-table", "--plugin"]);

@@ -1,6 +1,7 @@
 //! `select-best` and `max-score`: the answers of a row are compared once all of them are there,
 //! whatever happened on the way.
 
+use insta::assert_snapshot;
 use runner_tests::{Answer, Finished, Gate, ModelApi, Run};
 use serde_json::{Value, json};
 
@@ -209,15 +210,13 @@ fn an_interrupted_row_keeps_its_answers_and_is_compared_when_the_run_goes_on() {
     assert_eq!(rows(&interrupted), [json!(["cancelled", 0.0])]);
     never.open();
     let resumed = interrupted.again().args(["eval", "--resume"]).finish();
-    resumed.expect_code(100);
+    assert_snapshot!(resumed.told());
     assert_eq!(
         rows(&resumed),
         [json!(["failed", 0.0]), json!(["passed", 1.0])]
     );
     assert_eq!(asked(&api, "a"), 1, "what was answered is not asked again");
     assert_eq!(asked(&api, "judge"), 1);
-    let told = "1 of 2 cases passed";
-    assert!(resumed.stdout.contains(told), "{}", resumed.stdout);
 }
 
 #[test]

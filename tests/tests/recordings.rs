@@ -1,5 +1,6 @@
 //! Recordings: a run that keeps its exchanges, and runs that need nothing else.
 
+use insta::assert_snapshot;
 use runner_tests::{Answer, Finished, Gate, ModelApi, Run};
 use serde_json::{Value, json};
 
@@ -203,12 +204,7 @@ fn a_request_that_was_not_recorded_is_an_error_that_says_what_comes_nearest() {
         .again()
         .args(["eval", "--replay", "nowhere.jsonl"])
         .finish();
-    missing.expect_code(2);
-    assert!(
-        missing.stderr.contains("no such file"),
-        "{}",
-        missing.stderr
-    );
+    assert_snapshot!(missing.told());
 }
 
 /// What a killed run had recorded can be replayed; the rest is told as what is not there.

@@ -3,6 +3,7 @@
 //! Each row was once enough to send a key, a variable or a file of the user's to a server of the
 //! row's choice. The server here is the stranger's; it must see nothing.
 
+use insta::assert_snapshot;
 use runner_tests::{Answer, Finished, ModelApi, Run, Seen};
 use serde_json::{Value, json};
 
@@ -195,9 +196,7 @@ fn a_provider_of_a_row_is_shown_with_what_it_says_and_agreed_to_for_its_file_alo
     let other = other.arg("eval").finish();
     assert_eq!(asked(&other, "other.jsonl"), ["ask the provider 'http'"]);
     let listed = first.again().args(["trust", "--list"]).finish();
-    let folder = first.again().project().canonicalize().expect("it is there");
-    let whose = format!(" rows of {}/rows.jsonl may ask", folder.display());
-    assert!(listed.stdout.contains(&whose), "{}", listed.stdout);
+    assert_snapshot!(listed.told());
 }
 
 #[test]

@@ -37,6 +37,7 @@ fn passed_and_kept_back(finished: &Finished) -> (usize, usize) {
     counts
 }
 
+/// Which cases came before the budget was spent depends on time, so that the rest is not compared.
 #[track_caller]
 fn says(finished: &Finished, text: &str) {
     assert!(

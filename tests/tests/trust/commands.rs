@@ -198,6 +198,7 @@ fn more_than_a_question_holds_can_be_read_elsewhere() {
     ));
     let refused = run.clone().finish();
     refused.expect_code(2);
+    // Fifty lines alike come before it.
     assert!(
         refused
             .stderr

@@ -205,13 +205,18 @@ fn a_row_does_not_lead_a_webhook_of_the_config_elsewhere() {
     let folder = Folder::new(
         "prompts: [p]\nproviders: [echo]\ntests:\n\
          - vars: { a: '../admin?x=1#', b: https://a.example }\n  \
-           assert: [{ type: webhook, value: 'https://a.example/check/{{a}}?q={{ a }}' }, { type: webhook, value: '{{ b | safe }}/x' }]",
+           assert: [{ type: equals, value: 'https://a.example/check/{{a}}?q={{ a }}' }, { type: equals, value: '{{ b | safe }}/x' }]",
     );
     let case = folder.cases().remove(0);
     let checks = case.test.assertions.iter().flat_map(Check::members);
-    let values: Vec<_> = checks
-        .map(|it| case.render_value(it).expect("filled in"))
-        .collect();
+    let value = |check: &Assertion| {
+        let webhook = Assertion {
+            kind: WEBHOOK.to_owned(),
+            ..check.clone()
+        };
+        case.render_value(&webhook).expect("it is filled in")
+    };
+    let values: Vec<_> = checks.map(value).collect();
     let encoded = "..%2Fadmin%3Fx%3D1%23";
     assert_eq!(
         values,

@@ -351,7 +351,9 @@ mod tests {
         let after = |answered: u64, each: &[Spent]| {
             let counts = Counts::default();
             counts.answered.store(answered, Ordering::Relaxed);
-            each.iter().for_each(|spent| counts.add(spent));
+            for spent in each {
+                counts.add(spent);
+            }
             counts.is_cached()
         };
         assert!(after(1, &[spent(0, 0)]));

@@ -115,26 +115,7 @@ impl Identities {
         if let Some(saved) = &test.output {
             content["output"] = saved.clone();
         }
-        // Files of code change without the config that names them.
-        let code = [
-            &prompt.code,
-            &provider.transform,
-            &test.transform,
-            &test.transform_vars,
-            &test.scoring,
-        ];
-        let of_vars = case
-            .code_vars
-            .iter()
-            .map(|(_, script)| Some(script.content()));
-        let checks = test.assertions.iter().flat_map(Check::members);
-        let of_checks = checks.flat_map(|it| [&it.script, &it.transform, &it.context_transform]);
-        let code: Vec<Option<Value>> = code
-            .into_iter()
-            .chain(of_checks)
-            .map(|script| script.as_deref().map(Script::content))
-            .chain(of_vars)
-            .collect();
+        let code = code(case);
         if code.iter().any(Option::is_some) {
             content["code"] = json!(code);
         }
@@ -180,6 +161,27 @@ impl Identities {
             identity,
         }
     }
+}
+
+/// The code of a case: its files change without the config that names them.
+fn code(case: &Case) -> Vec<Option<Value>> {
+    let test = &case.test;
+    let code = [
+        &case.column.prompt.code,
+        &case.column.provider.transform,
+        &test.transform,
+        &test.transform_vars,
+        &test.scoring,
+    ];
+    let of_vars = case.code_vars.iter();
+    let of_vars = of_vars.map(|(_, script)| Some(script.content()));
+    let checks = test.assertions.iter().flat_map(Check::members);
+    let of_checks = checks.flat_map(|it| [&it.script, &it.transform, &it.context_transform]);
+    code.into_iter()
+        .chain(of_checks)
+        .map(|script| script.as_deref().map(Script::content))
+        .chain(of_vars)
+        .collect()
 }
 
 /// What a provider is asked with.

@@ -211,10 +211,9 @@ fn a_few_texts_can_not_take_in_all_names_a_million_times() {
 fn texts_that_are_filled_in_at_load_share_what_they_may_cost() {
     let costly = "{% for a in range(950) %}{% for b in range(1000) %}{% endfor %}{% endfor %}";
     let refused = |many: usize| {
-        let names: String = (0..many)
-            .map(|n| format!("  N{n}: 'a{costly}'\n"))
-            .collect();
-        let config = format!("env:\n{names}prompts: [p]\nproviders: [echo]\n");
+        let names: Vec<String> = (0..many).map(|n| format!("N{n}: 'a{costly}'")).collect();
+        let names = names.join(", ");
+        let config = format!("env: {{ {names} }}\nprompts: [p]\nproviders: [echo]\n");
         let problems = Folder::new(&config).problems();
         let told = "takes, with the templates before it, too many steps";
         assert!(problems.iter().all(|it| it.contains(told)), "{problems:?}");

@@ -209,7 +209,7 @@ pub(crate) fn render_once(
 }
 
 /// `text` as an address, filled in once: what is filled in stays one segment of the path or one value
-/// of the query, unless the template says `safe`.
+/// of the query, unless the template says `safe`. It is no step of the path in any case.
 pub(crate) fn render_address(
     text: &str,
     vars: &Map<String, Json>,
@@ -222,7 +222,25 @@ pub(crate) fn render_address(
         let encoded = || utf8_percent_encode(printed.text, RESERVED).to_string();
         (!printed.is_safe).then(encoded)
     };
-    Template::new(text, None)?.render_escaped(vars, results, Some(&escape))
+    let address = Template::new(text, None)?.render_escaped(vars, results, Some(&escape))?;
+    // These can't be encoded: `%2e%2e` is the same segment.
+    if steps(&address) > steps(text) {
+        return Err(RenderError::Template {
+            excerpt: excerpt(text),
+            reason: "a variable puts `.` or `..` into its path, which would lead elsewhere"
+                .to_owned(),
+        });
+    }
+    Ok(address)
+}
+
+/// How many segments of an address's path are `.` or `..`.
+fn steps(address: &str) -> usize {
+    let path = address.split(['?', '#']).next().unwrap_or_default();
+    path.split(['/', '\\'])
+        .map(|segment| segment.to_ascii_lowercase().replace("%2e", "."))
+        .filter(|segment| matches!(segment.trim(), "." | ".."))
+        .count()
 }
 
 /// How a text begins, for messages.

@@ -228,3 +228,22 @@ fn a_row_does_not_lead_a_webhook_of_the_config_elsewhere() {
         ]
     );
 }
+
+/// Percent-encoding leaves them as they are.
+#[test]
+fn a_row_is_no_step_in_the_path_of_a_webhook() {
+    let refused = |value: &str| {
+        let folder = Folder::new(&format!(
+            "prompts: [p]\nproviders: [echo]\ntests:\n\
+             - {{ vars: {{ a: '{value}' }}, assert: [{{ type: equals, value: 'https://a.example/check/{{{{a}}}}/x?q={{{{a}}}}' }}] }}"
+        ));
+        let case = folder.cases().remove(0);
+        let webhook = Assertion {
+            kind: WEBHOOK.to_owned(),
+            ..case.test.assertions[0].members()[0].clone()
+        };
+        case.render_value(&webhook).is_err()
+    };
+    assert!(refused("..") && refused("."));
+    assert!(!refused("...") && !refused("a..b"));
+}

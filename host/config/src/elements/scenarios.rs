@@ -94,6 +94,11 @@ fn scenario(
         Some(parts) => return parts.mismatch(findings, "a list of parts of tests"),
         None => vec![None],
     };
+    if parts.is_empty() {
+        let message = "`config` has no parts, so the scenario has no tests";
+        let help = "leave `config` out to run its tests once";
+        findings.warn(entry.at(), message, Some(help.to_owned()));
+    }
     let Some(written) = entry.get("tests") else {
         let help = "for example: tests: [{ description: 'says it politely' }]";
         return findings.error_help(entry.at(), "a scenario needs `tests`", help);
@@ -175,6 +180,19 @@ mod tests {
         let begins: Vec<&str> = texts.iter().map(|text| &text[..3]).collect();
         assert_eq!(begins, ["t d", "f g", "h i", "h j"]);
         assert!(texts[3].ends_with("__scenario_1__\""), "{texts:?}");
+    }
+
+    #[test]
+    fn a_scenario_without_parts_is_said() {
+        let folder = folder("[{ config: [], tests: [{ vars: { a: 1 } }] }]\ntests: [{ vars: { a: t } }]");
+        assert_eq!(
+            folder.warnings(),
+            [
+                "promptfooconfig.yaml:4:13: scenarios[0]: `config` has no parts, so the scenario has no tests\n\
+                 help: leave `config` out to run its tests once"
+            ]
+        );
+        assert_eq!(folder.cases().len(), 1);
     }
 
     #[test]

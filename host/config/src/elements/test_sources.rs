@@ -37,6 +37,8 @@ pub(crate) struct Sources<'a, 'r> {
     each: &'a mut dyn FnMut(Found<'_>),
     /// How many files deep.
     depth: usize,
+    /// How many things `each` took so far.
+    handed: usize,
 }
 
 /// What `{ path, … }` says beside the path.
@@ -166,6 +168,7 @@ pub(crate) fn walk(entry: &Entry<'_>, reading: Reading<'_>, each: &mut dyn FnMut
         reading,
         each,
         depth: 0,
+        handed: 0,
     };
     if entry.is_list() {
         entry.items().for_each(|item| sources.one(&item));
@@ -204,6 +207,7 @@ impl Sources<'_, '_> {
     }
 
     fn test(&mut self, entry: &Entry<'_>, form: Form) {
+        self.handed += 1;
         (self.each)(Found::Test(entry, form));
     }
 
@@ -214,6 +218,7 @@ impl Sources<'_, '_> {
             return;
         }
         if let Some(path) = questions::file_named(text) {
+            self.handed += 1;
             return (self.each)(Found::Questions(path, at, entry.origin));
         }
         if let Some(scheme) = REMOTE.iter().find(|scheme| text.starts_with(**scheme)) {
@@ -244,11 +249,23 @@ impl Sources<'_, '_> {
                 for (place, path) in paths.iter().enumerate() {
                     // The first is counted.
                     if place == 0 || self.may_read(at) {
-                        self.file(path, entry, extra);
+                        self.file_with_tests(path, entry, extra);
                     }
                 }
                 self.depth -= 1;
             }
+        }
+    }
+
+    /// Reads a file, and says so if it is there and gives nothing: beside other tests nobody would
+    /// miss those that a lost or cut file should have given.
+    fn file_with_tests(&mut self, path: &Path, named: &Entry<'_>, extra: &Extra) {
+        let before = self.handed;
+        self.file(path, named, extra);
+        let findings = self.reading.findings;
+        if self.handed == before && findings.is_clean() {
+            let message = format!("'{}' has no tests", path.display());
+            findings.warn(named.at(), message, None);
         }
     }
 

@@ -222,6 +222,19 @@ fn what_is_wrong_in_a_file_names_the_line() {
 }
 
 #[test]
+fn a_file_without_tests_beside_others_is_said() {
+    for (name, content) in [("t.csv", "a\n"), ("t.json", "[]"), ("t.jsonl", "\n")] {
+        let folder = Folder::new(&format!(
+            "prompts: ['{{{{a}}}}']\nproviders: [echo]\ntests: [file://{name}, {{ vars: {{ a: 1 }} }}]\n"
+        ))
+        .file(name, content);
+        let expected = format!("promptfooconfig.yaml:3:9: tests[0]: '{name}' has no tests");
+        assert_eq!(folder.warnings(), [expected]);
+        assert_eq!(folder.cases().len(), 1);
+    }
+}
+
+#[test]
 fn sources_that_don_t_exist_here_are_refused() {
     let at = "promptfooconfig.yaml:3:";
     let help = "code can be javascript (.js, .cjs, .mjs)";

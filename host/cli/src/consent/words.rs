@@ -41,6 +41,21 @@ impl More {
     }
 }
 
+/// What agreeing to a file means beyond the line that names it.
+const READ: &str =
+    "note: what such a file holds may go to any server that the config names, now or later\n";
+
+/// The lines below a list of needs.
+fn notes<'a>(needs: impl IntoIterator<Item = &'a Need>, more: More) -> String {
+    let reads = |need: &Need| matches!(need.request.subject, TrustSubject::Read { .. });
+    let read = if needs.into_iter().any(reads) {
+        READ
+    } else {
+        ""
+    };
+    format!("{read}{}", more.note())
+}
+
 /// The needs of configs, and those of data.
 pub(super) fn by_author<'a>(needs: impl IntoIterator<Item = &'a Need>) -> Vec<Vec<&'a Need>> {
     let needs = needs.into_iter();
@@ -85,7 +100,7 @@ pub(crate) fn told(needs: &[Need], open: &[Need], more: More) -> String {
         told.push("agreed to:".to_owned());
         told.extend(lines(&agreed));
     }
-    told.join("\n") + "\n" + more.note()
+    told.join("\n") + "\n" + &notes(open, more)
 }
 
 /// The question for needs of one kind of author.
@@ -114,7 +129,7 @@ pub(super) fn question(
     Ok(format!(
         "{heading}:\n{}\n{}Allow this, and remember it for {scope}? [y/N] ",
         lines.join("\n"),
-        more.note(),
+        notes(needs.iter().copied(), more),
     ))
 }
 
@@ -159,7 +174,7 @@ pub(super) fn refusal(open: &[Need], more: More, purpose: Purpose, command: &Ask
     if let (Some(last), false) = (messages.last_mut(), groups.is_empty()) {
         let help = format!(
             "\n{}help: to agree, run {}{}. In CI, if you trust everything it checks out, set {}.",
-            more.note(),
+            notes(open, more),
             command.shown(),
             command.left_out(),
             unseen(&groups.concat())
@@ -296,6 +311,22 @@ mod tests {
             asked(&[need("KEY", Origin::Config)]),
             Ok("the config asks for what needs your agreement:\n  \
                 c.yaml:3:5: send the environment variable KEY to https://a.example\n\
+                Allow this, and remember it for configs in /work? [y/N] "
+                .to_owned())
+        );
+    }
+
+    #[test]
+    fn a_question_about_a_file_says_where_its_text_may_go() {
+        let mut need = need("KEY", Origin::Config);
+        need.request.subject = TrustSubject::Read {
+            path: "/home/ada/notes.txt".into(),
+        };
+        assert_eq!(
+            asked(&[need]),
+            Ok("the config asks for what needs your agreement:\n  \
+                c.yaml:3:5: read the file /home/ada/notes.txt\n\
+                note: what such a file holds may go to any server that the config names, now or later\n\
                 Allow this, and remember it for configs in /work? [y/N] "
                 .to_owned())
         );

@@ -22,6 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
+use self::filled_in::FilledIn;
 use crate::model::{Findings, Origin, Position, TrustRequest, TrustSubject};
 use crate::plan::EnvRead;
 use crate::read::entry::Entry;
@@ -29,6 +30,8 @@ use crate::read::node::{Kind, Node};
 use crate::template::{LoadSteps, Piece, Template, is_plain, pieces};
 
 mod declared;
+mod filled_in;
+mod hider;
 mod provider_part;
 
 /// What a config declares.
@@ -61,28 +64,6 @@ pub(crate) struct Declared {
 /// How many names of `env` all texts may take in, and variables that these stand for: one short tag
 /// may stand for all of them.
 const MAX_TAKEN: usize = 1_000_000;
-
-/// What templates took from the process's environment.
-#[derive(Default)]
-struct FilledIn {
-    /// Secrets in provider parts.
-    secrets: BTreeSet<String>,
-    /// Variables in provider parts, by the place of the text.
-    by_providers: BTreeMap<Position, BTreeSet<String>>,
-    /// Those in all other texts.
-    by_others: BTreeSet<EnvRead>,
-    /// What counts for [`MAX_TAKEN`].
-    taken: usize,
-}
-
-impl FilledIn {
-    fn provider_takes(&mut self, reads: &[EnvRead]) {
-        for EnvRead { name, at } in reads {
-            let names = self.by_providers.entry(at.clone()).or_default();
-            names.insert(name.clone());
-        }
-    }
-}
 
 /// A part of a config, by what its templates see.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -95,13 +95,16 @@ pub async fn prepare(what: Preparation) -> Result<Prepared, PrepareErrors> {
         return Err(PrepareErrors(vec![problem]));
     }
     let masker = declared(&what.plan);
-    match bind(&what).await {
-        (Ok(targets), noted) => Ok(Prepared::new(what, targets, noted)),
-        (Err(PrepareErrors(errors)), _) => {
-            let safe = errors.into_iter().map(|error| error.masked(&masker));
-            Err(PrepareErrors(safe.collect()))
+    let prepared = match bind(&what).await {
+        (Ok(targets), noted) => {
+            Prepared::new(what, targets, noted).map_err(|problem| PrepareErrors(vec![problem]))
         }
-    }
+        (Err(errors), _) => Err(errors),
+    };
+    prepared.map_err(|PrepareErrors(errors)| {
+        let safe = errors.into_iter().map(|error| error.masked(&masker));
+        PrepareErrors(safe.collect())
+    })
 }
 
 /// Everything that a plan calls.

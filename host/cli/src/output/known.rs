@@ -6,7 +6,7 @@
 //! a person who is sure can remove it. It is no proof of where a file comes from: whoever can write
 //! all of one can end it, too. An empty file holds nothing to lose.
 //!
-//! Memory is that of a line's beginning, of one line of cells, or of one name.
+//! Memory is that of a line's beginning, of one line of cells, or of one text of JSON.
 
 use std::fs::File;
 use std::io;
@@ -17,6 +17,7 @@ mod cells;
 mod document;
 mod lines;
 mod report;
+mod strings;
 mod words;
 
 pub(super) use report::{PAGE_MARK, SUITES_MARK};

@@ -184,7 +184,8 @@ mod tests {
 
     #[test]
     fn a_scenario_without_parts_is_said() {
-        let folder = folder("[{ config: [], tests: [{ vars: { a: 1 } }] }]\ntests: [{ vars: { a: t } }]");
+        let folder =
+            folder("[{ config: [], tests: [{ vars: { a: 1 } }] }]\ntests: [{ vars: { a: t } }]");
         assert_eq!(
             folder.warnings(),
             [

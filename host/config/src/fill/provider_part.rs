@@ -11,14 +11,12 @@ use std::sync::Arc;
 
 use serde_json::Map;
 
+use super::filled_in::FilledIn;
+use super::hider::Hider;
 use super::{Around, Declared, Field, Part, is_variable, may_keep, read};
 use crate::model::{Findings, LoadError, Position, Problem, Warning};
-use crate::redacted::{HIDDEN, is_secret_variable};
+use crate::redacted::is_secret_variable;
 use crate::template::{Template, tolerates_nothing};
-
-/// The shortest value that is left out of messages: `echo` or `test` for a dummy key would eat
-/// words of the message itself. As short as what a run masks.
-const SHORTEST_HIDDEN: usize = 8;
 
 impl Part {
     /// The part that `name` begins in a map.
@@ -134,20 +132,27 @@ impl Declared {
 
     /// A text without the secrets that are known so far.
     pub(crate) fn hide(&self, text: &str) -> String {
-        hide_in(text, &self.hidden())
+        self.hider().hide(text)
     }
 
-    /// Secrets that are left out of texts, the longest first: one may be a part of another.
-    fn hidden(&self) -> Vec<String> {
-        let declared = self.values.iter().filter(|(name, _)| {
-            let mut sources = self.sources.get(*name).into_iter().flatten();
-            is_secret_variable(name) || sources.any(|source| is_secret_variable(source))
-        });
-        let declared = declared.filter_map(|(_, value)| value.as_str().map(str::to_owned));
-        let mut secrets: Vec<String> = self.secrets().into_iter().chain(declared).collect();
-        secrets.retain(|secret| secret.len() >= SHORTEST_HIDDEN);
-        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-        secrets
+    /// What leaves out the secrets that are known so far. They are found all at once, and what finds
+    /// them is made anew only when there are more.
+    fn hider(&self) -> Hider {
+        let mut filled_in = self.filled_in();
+        let FilledIn { secrets, hider, .. } = &mut *filled_in;
+        match hider {
+            Some(hider) if hider.is_of(&self.values, secrets.len()) => hider.clone(),
+            _ => {
+                let declared = self.values.iter().filter(|(name, _)| {
+                    let mut sources = self.sources.get(*name).into_iter().flatten();
+                    is_secret_variable(name) || sources.any(|source| is_secret_variable(source))
+                });
+                let declared = declared.filter_map(|(_, value)| value.as_str());
+                hider
+                    .insert(Hider::new(&self.values, secrets, declared))
+                    .clone()
+            }
+        }
     }
 
     /// What readers found, without the secrets that they saw.
@@ -155,17 +160,17 @@ impl Declared {
         &self,
         verdict: Result<(T, Vec<Warning>), LoadError>,
     ) -> Result<(T, Vec<Warning>), LoadError> {
-        let secrets = self.hidden();
+        let hider = self.hider();
         match verdict {
             Ok((value, mut warnings)) => {
                 let found = warnings.iter_mut().map(|Warning(problem)| problem);
-                found.for_each(|problem| hide(problem, &secrets));
+                found.for_each(|problem| hide(problem, &hider));
                 Ok((value, warnings))
             }
             Err(LoadError::Wrong(mut error)) => {
                 let warnings = error.warnings.iter_mut().map(|Warning(problem)| problem);
                 let found = error.problems.iter_mut().chain(warnings);
-                found.for_each(|problem| hide(problem, &secrets));
+                found.for_each(|problem| hide(problem, &hider));
                 Err(LoadError::Wrong(error))
             }
             // It was made of what may be read.
@@ -174,15 +179,10 @@ impl Declared {
     }
 }
 
-fn hide(problem: &mut Problem, secrets: &[String]) {
+fn hide(problem: &mut Problem, hider: &Hider) {
     for text in [&mut problem.message].into_iter().chain(&mut problem.help) {
-        *text = hide_in(text, secrets);
+        *text = hider.hide(text);
     }
-}
-
-fn hide_in(text: &str, secrets: &[String]) -> String {
-    let hide = |text: String, secret: &String| text.replace(secret, HIDDEN);
-    secrets.iter().fold(text.to_owned(), hide)
 }
 
 #[cfg(test)]

@@ -42,8 +42,10 @@ fn many_of_everything_are_read_in_linear_time() {
     let metrics = each(&|n| format!("  - {{ name: m{n}, value: '1' }}\n"));
     let prompts = each(&|n| format!("  - {{ raw: 'p{n}', label: l{n} }}\n"));
     let tests = each(&|n| format!("  - {{ prompts: [l{n}], assert: [] }}\n"));
+    // Each prompt's label is kept without each of them.
+    let secrets = each(&|n| format!("  S{n}_KEY: secret-{n}\n"));
     let right = Folder::new(&format!(
-        "providers: [{{ id: echo, limits: [{names}] }}]\nprompts:\n{prompts}tests:\n{tests}\
+        "env:\n{secrets}providers: [{{ id: echo, limits: [{names}] }}]\nprompts:\n{prompts}tests:\n{tests}\
          derivedMetrics:\n{metrics}{groups}"
     ));
     let plan = right.plan();

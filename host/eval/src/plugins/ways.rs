@@ -17,6 +17,7 @@ use runner_gateway::{Lookup, Origin, OriginPattern, needs_agreement};
 use tokio::time::{Instant, timeout_at};
 use url::Host;
 
+use super::BindError;
 use crate::trust::{Agreements, Need, each_once};
 
 /// How long the addresses of names may be waited for before a run. One that takes longer is
@@ -25,6 +26,10 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Names that are looked up at once: the program can't end before the system has given up on each.
 const AT_ONCE: usize = 32;
+
+/// Variables that any address may see, times addresses: each is something to agree to. Nobody
+/// reads as many, but who trusts a config unseen waits until they are made.
+const MOST_PAIRS: usize = 100_000;
 
 /// Who named an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,7 +108,10 @@ impl Noted {
 
     /// The needs of components, and the ways; variables that texts of no provider take may go
     /// any of them.
-    pub(crate) fn take(self, everywhere: &[EnvRead]) -> (Vec<Need>, Ways) {
+    ///
+    /// # Errors
+    /// When there are too many of both.
+    pub(crate) fn take(self, everywhere: &[EnvRead]) -> Result<(Vec<Need>, Ways), BindError> {
         let mut everywhere = everywhere.to_vec();
         // Asked for where it stands first.
         everywhere.sort();
@@ -113,14 +121,29 @@ impl Noted {
             everywhere,
             looked_up: Vec::new(),
         };
-        (self.needs.into_inner(), ways)
+        let addresses: BTreeSet<String> = ways.each.iter().map(|way| way.to.to_string()).collect();
+        let variables = ways.everywhere.len();
+        if addresses.len().saturating_mul(variables) > MOST_PAIRS {
+            return Err(BindError::Config {
+                at: "providers, env".to_owned(),
+                problem: format!(
+                    "{} addresses may each see {variables} variables of the environment; at most {MOST_PAIRS} such pairs can be agreed to",
+                    addresses.len()
+                ),
+            });
+        }
+        Ok((self.needs.into_inner(), ways))
     }
 }
 
 impl Ways {
     /// None: nothing will be sent.
     pub(crate) fn none() -> Self {
-        Noted::default().take(&[]).1
+        Self {
+            each: Vec::new(),
+            everywhere: Vec::new(),
+            looked_up: Vec::new(),
+        }
     }
 
     /// The needs of variables in providers that may reach nobody, or that nobody asks. They are

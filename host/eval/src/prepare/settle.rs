@@ -11,7 +11,7 @@ use runner_config::plan::Plan;
 use runner_gateway::{Lookup, Origin, SystemLookup};
 
 use super::{Preparation, Targets};
-use crate::plugins::{Noted, PluginSet, Ways, interpreters};
+use crate::plugins::{BindError, Noted, PluginSet, Ways, interpreters};
 use crate::trust::{Agreements, Need, each_once};
 
 /// A run that can start once its needs are agreed to.
@@ -44,14 +44,18 @@ pub struct Unsettled {
 }
 
 impl Prepared {
-    pub(super) fn new(what: Preparation, targets: Targets, noted: Noted) -> Self {
+    pub(super) fn new(
+        what: Preparation,
+        targets: Targets,
+        noted: Noted,
+    ) -> Result<Self, BindError> {
         let Preparation {
             plan,
             plugins,
             offline,
             ..
         } = &what;
-        let (components, ways) = noted.take(&plan.env_reads);
+        let (components, ways) = noted.take(&plan.env_reads)?;
         let of_texts = plan.trust_requests.iter().cloned().map(Need::of);
         let needs = of_texts.chain(interpreters(plan, plugins));
         let kept = if *offline {
@@ -59,12 +63,12 @@ impl Prepared {
         } else {
             ways.kept(&plan.provider_reads)
         };
-        Self {
+        Ok(Self {
             needs: needs.chain(components).chain(kept).collect(),
             ways: if *offline { Ways::none() } else { ways },
             what,
             targets,
-        }
+        })
     }
 
     /// What it was prepared from, to be prepared again when more is agreed to: a component of

@@ -4,17 +4,19 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read};
 
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+
+use super::strings::BoundedStrings;
 
 /// The version of the shape that we write and read.
 const VERSION: u64 = 3;
 
 /// Whether it is one document and nothing else.
 pub(super) fn is_document(file: &File) -> io::Result<bool> {
-    match serde_json::from_reader(BufReader::new(file)) {
+    match serde_json::from_reader(reader(file)) {
         Ok(Document {
             results, metadata, ..
         }) => Ok(results.version == VERSION && metadata.is_some_and(|it| it.is_signed())),
@@ -25,7 +27,7 @@ pub(super) fn is_document(file: &File) -> io::Result<bool> {
 
 /// Whether it is records and nothing else; the last one may be cut off, as when a run is killed.
 pub(super) fn is_records(file: &File) -> io::Result<bool> {
-    let values = serde_json::Deserializer::from_reader(BufReader::new(file));
+    let values = serde_json::Deserializer::from_reader(reader(file));
     let mut whole = 0_u64;
     for record in values.into_iter::<Record>() {
         match record {
@@ -35,6 +37,10 @@ pub(super) fn is_records(file: &File) -> io::Result<bool> {
         }
     }
     Ok(whole > 0)
+}
+
+fn reader(file: &File) -> impl Read {
+    BufReader::new(BoundedStrings::new(file))
 }
 
 #[derive(Deserialize)]

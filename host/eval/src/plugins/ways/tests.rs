@@ -34,7 +34,7 @@ fn ways(ways: Vec<Way>) -> Ways {
     for way in ways {
         noted.way(way);
     }
-    noted.take(&[]).1
+    noted.take(&[]).expect("few").1
 }
 
 /// What is needed, in words.
@@ -145,7 +145,7 @@ fn what_texts_of_no_provider_take_may_go_everywhere() {
     noted.way(way("https://api.example", Named::Vendor, &["KEY"]));
     noted.way(way("https://other.example", Named::Text, &[]));
     noted.way(way("http://localhost", Named::Text, &[]));
-    let (_, ways) = noted.take(&[read("KEY"), read("NAME_TOKEN")]);
+    let (_, ways) = noted.take(&[read("KEY"), read("NAME_TOKEN")]).expect("few");
     assert_eq!(
         needs(&ways),
         [
@@ -291,9 +291,28 @@ fn many_providers_of_one_address_ask_once_for_what_many_texts_take() {
             ..way("https://a.example", Named::Text, &[])
         });
     }
-    let (_, ways) = noted.take(&places);
+    let (_, ways) = noted.take(&places).expect("one pair");
     assert!(ways.kept(&places).is_empty());
     let needs = ways.needs();
     assert_eq!(needs.len(), 1);
     assert_eq!(needs[0].request.at.line, 0, "of the provider");
+}
+
+#[test]
+fn more_addresses_and_variables_than_anybody_can_agree_to_are_refused() {
+    let reads: Vec<EnvRead> = (0..=MOST_PAIRS / 100)
+        .map(|n| read(&format!("N{n}")))
+        .collect();
+    let noted = || {
+        let noted = Noted::default();
+        for number in 0..100 {
+            noted.way(way(&format!("https://h{number}.example"), Named::Text, &[]));
+        }
+        noted
+    };
+    assert!(noted().take(&reads[1..]).is_ok());
+    assert_eq!(
+        noted().take(&reads).expect_err("too many").to_string(),
+        "providers, env: 100 addresses may each see 1001 variables of the environment; at most 100000 such pairs can be agreed to"
+    );
 }

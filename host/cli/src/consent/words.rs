@@ -42,8 +42,7 @@ impl More {
 }
 
 /// What agreeing to a file means beyond the line that names it.
-const READ: &str =
-    "note: what such a file holds may go to any server that the config names, now or later\n";
+const READ: &str = "note: the contents of a file that is read may go to any server that the config names, now or later\n";
 
 /// The lines below a list of needs.
 fn notes<'a>(needs: impl IntoIterator<Item = &'a Need>, more: More) -> String {
@@ -326,7 +325,7 @@ mod tests {
             asked(&[need]),
             Ok("the config asks for what needs your agreement:\n  \
                 c.yaml:3:5: read the file /home/ada/notes.txt\n\
-                note: what such a file holds may go to any server that the config names, now or later\n\
+                note: the contents of a file that is read may go to any server that the config names, now or later\n\
                 Allow this, and remember it for configs in /work? [y/N] "
                 .to_owned())
         );

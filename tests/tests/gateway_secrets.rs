@@ -166,3 +166,20 @@ fn an_address_that_is_none_is_said_without_what_may_be_secret() {
         "{said}"
     );
 }
+
+/// Each byte of a secret costs the masker some thousand, so what providers bring is counted as well.
+#[test]
+fn more_credentials_than_can_be_masked_are_refused_before_anything_is_sent() {
+    let provider = |n| {
+        let key = format!("{n:04}").repeat(500);
+        let id = "http://127.0.0.1:9/ask";
+        format!(
+            "  - {{ id: '{id}', config: {{ method: GET, headers: {{ authorization: k{key} }} }} }}\n"
+        )
+    };
+    let providers: String = (0..20).map(provider).collect();
+    let run = Run::new()
+        .config(&format!("prompts: [p]\nproviders:\n{providers}"))
+        .args(["eval"]);
+    assert_snapshot!(run.finish().told());
+}

@@ -75,6 +75,12 @@ pub struct RunRequest {
 #[derive(Debug)]
 pub struct PrepareErrors(pub Vec<BindError>);
 
+impl PrepareErrors {
+    fn one(error: BindError) -> Self {
+        Self(vec![error])
+    }
+}
+
 impl fmt::Display for PrepareErrors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, error) in self.0.iter().enumerate() {
@@ -91,14 +97,13 @@ impl std::error::Error for PrepareErrors {}
 /// # Errors
 /// Missing secrets, and configs that a plugin refuses. A plugin may quote what it refuses.
 pub async fn prepare(what: Preparation) -> Result<Prepared, PrepareErrors> {
-    if let Some(problem) = too_much_to_mask(&what.plan) {
-        return Err(PrepareErrors(vec![problem]));
-    }
+    let declared_secrets = what.plan.secrets().map(Secret::new).collect();
+    can_be_masked(&declared_secrets).map_err(PrepareErrors::one)?;
     let masker = declared(&what.plan);
     let prepared = match bind(&what).await {
-        (Ok(targets), noted) => {
-            Prepared::new(what, targets, noted).map_err(|problem| PrepareErrors(vec![problem]))
-        }
+        (Ok(targets), noted) => can_be_masked(&targets.secrets(&what.plan))
+            .and_then(|()| Prepared::new(what, targets, noted))
+            .map_err(PrepareErrors::one),
         (Err(errors), _) => Err(errors),
     };
     prepared.map_err(|PrepareErrors(errors)| {
@@ -117,13 +122,37 @@ struct Targets {
     ledger: Arc<BudgetLedger>,
 }
 
-/// Secrets of a config in all, in bytes; each costs the masker some thousand.
+impl Targets {
+    /// The secrets that were granted, and those that the config declares.
+    fn secrets(&self, plan: &Plan) -> BTreeSet<Secret> {
+        let Self {
+            columns,
+            asked,
+            judges,
+            graders,
+            ..
+        } = self;
+        let targets = columns.iter().chain(asked.values()).chain(judges.values());
+        let graders = graders.values().map(|grader| &grader.grants);
+        let grants = targets.map(|target| &target.grants).chain(graders);
+        let declared = plan.secrets().map(Secret::new);
+        grants
+            .flat_map(|grants| grants.secrets())
+            .chain(declared)
+            .collect()
+    }
+}
+
+/// Secrets of a run in all, in bytes; each costs the masker some thousand.
 const MOST_SECRETS: usize = 32 << 10;
 
-/// Why a config can't be run without showing its secrets.
-fn too_much_to_mask(plan: &Plan) -> Option<BindError> {
-    let bytes: usize = plan.secrets().map(str::len).sum();
-    (bytes > MOST_SECRETS).then(|| BindError::Config {
+/// Refuses a config that can't be run without showing its secrets.
+fn can_be_masked(secrets: &BTreeSet<Secret>) -> Result<(), BindError> {
+    let bytes: usize = secrets.iter().map(Secret::bytes).sum();
+    if bytes <= MOST_SECRETS {
+        return Ok(());
+    }
+    Err(BindError::Config {
         at: "env, providers".to_owned(),
         problem: format!(
             "the secrets that stand there take {bytes} bytes; at most {MOST_SECRETS} can be kept out of results"
@@ -246,36 +275,17 @@ impl Settled {
 
     /// What takes all secrets of the run out, and the cache that keeps answers without them.
     fn masking(&self, cache: Option<Cache>) -> (Masker, Option<DiskCache>) {
-        let secrets = self.secrets();
+        let secrets = self.targets.secrets(&self.plan);
         let masker = Masker::new(&secrets);
         let own = || own(&secrets, &self.env);
         let cache = cache.map(|cache| DiskCache::new(cache, masker.clone(), own()));
         (masker, cache)
     }
-
-    /// The secrets that were granted, and those that the config declares.
-    fn secrets(&self) -> Vec<Secret> {
-        let Targets {
-            columns,
-            asked,
-            judges,
-            graders,
-            ..
-        } = &self.targets;
-        let targets = columns.iter().chain(asked.values()).chain(judges.values());
-        let graders = graders.values().map(|grader| &grader.grants);
-        let grants = targets.map(|target| &target.grants).chain(graders);
-        let declared = self.plan.secrets().map(Secret::new);
-        grants
-            .flat_map(|grants| grants.secrets())
-            .chain(declared)
-            .collect()
-    }
 }
 
 /// The secrets that are more than a value of the environment: the config's own words.
 fn own<'a>(
-    secrets: &'a [Secret],
+    secrets: &'a BTreeSet<Secret>,
     env: &BTreeMap<String, String>,
 ) -> impl Iterator<Item = &'a Secret> {
     secrets.iter().filter(|secret| {
@@ -303,7 +313,7 @@ fn gateway(
         seed,
         cassette: exchanges.cassette(masker.clone()),
         cache: cache.map(|cache| Box::new(cache) as _),
-        masker: Some(masker.clone()),
+        masker: masker.clone(),
         observer: Box::new(news),
     })
 }
@@ -385,7 +395,6 @@ impl Observer for News {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixture;
 
     #[test]
     fn what_a_config_writes_itself_is_its_own() {
@@ -398,19 +407,19 @@ mod tests {
             "password1",
         ]
         .map(Secret::new);
-        let own: Vec<&Secret> = own(&secrets, &env.into()).collect();
-        assert_eq!(own, [&secrets[2], &secrets[3]]);
+        let all = secrets.clone().into();
+        let own: Vec<&Secret> = own(&all, &env.into()).collect();
+        assert_eq!(own, [&secrets[3], &secrets[2]]);
     }
 
     #[test]
     fn secrets_that_can_t_be_kept_out_of_results_are_refused_before_anything_is_sent() {
         let with = |bytes: usize| {
             let secret = "s".repeat(bytes);
-            let config = format!("env: {{ A_KEY: {secret} }}\nprompts: [p]\nproviders: [echo]");
-            too_much_to_mask(&fixture::plan(&config)).map(|error| error.to_string())
+            can_be_masked(&[Secret::new(secret)].into()).map_err(|error| error.to_string())
         };
-        assert_eq!(with(MOST_SECRETS), None);
-        let told = with(MOST_SECRETS + 1).expect("it is too much");
+        assert_eq!(with(MOST_SECRETS), Ok(()));
+        let told = with(MOST_SECRETS + 1).expect_err("it is too much");
         assert!(told.contains("take 32769 bytes"), "{told}");
     }
 }

@@ -56,9 +56,10 @@ pub struct Settings {
     /// Serves what came before, and makes equal requests at once one. `None`: neither; every
     /// request is sent, so that repeats are independent of each other.
     pub cache: Option<Box<dyn ResponseCache>>,
-    /// Takes every secret of the run out of what comes back: a server may say what another was
-    /// given, or what stood in a header. `None`: only those that the request's own grants know.
-    pub masker: Option<Masker>,
+    /// Takes every secret of the run out of what comes back, those of all grants
+    /// ([`Grants::secrets`]) among them: a server may say what another was given. One for all, since
+    /// each takes some thousand bytes for each of a secret's.
+    pub masker: Masker,
     /// Is told what happens.
     pub observer: Box<dyn Observer>,
 }
@@ -72,7 +73,7 @@ impl Default for Settings {
             seed: 0,
             cassette: Box::new(NoCassette),
             cache: None,
-            masker: None,
+            masker: Masker::default(),
             observer: Box::new(Unobserved),
         }
     }
@@ -92,7 +93,7 @@ struct Stack {
     flights: Flights<Route, Landed>,
     bodies: Bodies,
     lanes: Lanes,
-    masker: Option<Masker>,
+    masker: Masker,
     observer: Arc<dyn Observer>,
 }
 
@@ -149,7 +150,7 @@ impl Gateway {
         let spent = ledger.spent();
         match result {
             Ok(reply) => Ok(Reply { spent, ..reply }),
-            Err(fault) => Err(fault.into_error(self.0.masker(grants), spent)),
+            Err(fault) => Err(fault.into_error(&self.0.masker, spent)),
         }
     }
 }
@@ -201,15 +202,10 @@ impl Stack {
         };
         // What a budget refuses is no exchange: another run may have a larger one.
         if self.cassette.is_recording() && !matches!(result, Err(Fault::OverBudget(_))) {
-            let interaction = remember::interaction(self.masker(grants), &result, &ledger.spent());
+            let interaction = remember::interaction(&self.masker, &result, &ledger.spent());
             self.cassette.record(&envelope, scope.tag, &interaction);
         }
         result
-    }
-
-    /// What takes secrets out of what comes back to a plugin with these grants.
-    fn masker<'a>(&'a self, grants: &'a Grants) -> &'a Masker {
-        self.masker.as_ref().unwrap_or(grants.masker())
     }
 
     /// Whether the cache may answer, and equal requests be one.
@@ -271,7 +267,7 @@ impl Stack {
             plugin: passage.grants.plugin(),
             scheduling: &passage.scope.scheduling,
             cost: guess.cost(),
-            masker: self.masker(passage.grants),
+            masker: &self.masker,
         })
     }
 
@@ -286,7 +282,7 @@ impl Stack {
         let spent = passage.ledger.spent();
         let latency = spent.latency;
 
-        let mut ended = judge(self.masker(grants), answer, space);
+        let mut ended = judge(&self.masker, answer, space);
         // Without time left for another attempt none is worth waiting for.
         ended.hint.useless |= spent.worked >= passage.budget;
         let class = ended.class;

@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use url::Url;
 
 use crate::policy::address::Place;
-use crate::policy::masker::Masker;
 use crate::policy::origin::{self, Naming, Origin, OriginPattern};
 use crate::policy::secret::{Scheme, Secret};
 
@@ -37,7 +36,6 @@ pub struct Grants {
     plugin: String,
     hosts: Vec<OriginPattern>,
     credentials: BTreeMap<String, Credential>,
-    masker: Masker,
 }
 
 /// A capability that the plugin has not been given.
@@ -133,12 +131,10 @@ impl Grants {
         hosts: Vec<OriginPattern>,
         credentials: BTreeMap<String, Credential>,
     ) -> Self {
-        let masker = Masker::new(&hidden(credentials.values()));
         Self {
             plugin: plugin.into(),
             hosts,
             credentials,
-            masker,
         }
     }
 
@@ -155,11 +151,6 @@ impl Grants {
     /// What the masker takes out.
     pub fn secrets(&self) -> Vec<Secret> {
         hidden(self.credentials.values())
-    }
-
-    /// Takes this plugin's secrets out of texts.
-    pub fn masker(&self) -> &Masker {
-        &self.masker
     }
 
     /// Whether the plugin may reach `origin`, and by what kind of grant.

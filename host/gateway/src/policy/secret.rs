@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 /// A credential's value. White space around it is dropped when it is made: keys that were
 /// read from files and shells often carry a newline, and no scheme below can send one.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Secret(String);
 
 /// The longest credential, in bytes: what servers take in one header. Each byte of a secret costs
@@ -28,6 +28,11 @@ impl Secret {
     pub fn new(value: impl Into<String>) -> Self {
         let value: String = value.into();
         Self(value.trim().to_owned())
+    }
+
+    /// How many bytes it has.
+    pub fn bytes(&self) -> usize {
+        self.0.len()
     }
 
     /// How many bytes stand around a text in it; `None` if it is not in it.

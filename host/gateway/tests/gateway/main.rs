@@ -22,7 +22,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use runner_gateway::{
     CallScope, ClientSettings, Credential, Exchange, ExchangeError, Gateway, Grants, Lookup,
-    OriginPattern, Policy, ProxyChoice, Reply, Scheduling, Scheme, Secret, Settings,
+    Masker, OriginPattern, Policy, ProxyChoice, Reply, Scheduling, Scheme, Secret, Settings,
 };
 use runner_tests::ModelApi;
 
@@ -36,6 +36,7 @@ fn settings() -> Settings {
             proxy: ProxyChoice::Direct,
             ..ClientSettings::default()
         },
+        masker: Masker::new(&[Secret::new(SECRET)]),
         ..Settings::default()
     }
 }

@@ -49,7 +49,7 @@ async fn what_the_run_knows_is_masked_for_everyone() {
     ));
     let secrets = ["other-secret-1", SECRET].map(Secret::new);
     let settings = Settings {
-        masker: Some(Masker::new(&secrets)),
+        masker: Masker::new(&secrets),
         ..settings()
     };
     let reply = ask(&Gateway::new(settings), &api).await.expect("a reply");
@@ -115,7 +115,11 @@ async fn a_secret_in_the_name_of_a_host_is_masked_though_names_lose_their_case()
         hosts,
         BTreeMap::from([("key".to_owned(), credential)]),
     );
-    let error = gateway()
+    let settings = Settings {
+        masker: Masker::new(&grants.secrets()),
+        ..settings()
+    };
+    let error = Gateway::new(settings)
         .send(&grants, post(api.url()), &scope())
         .await
         .expect_err("the redirect leaves the origin");

@@ -11,8 +11,8 @@ use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use runner_gateway::{
-    CallScope, ClientSettings, Credential, Exchange, Gateway, Grants, Lookup, OriginPattern,
-    ProxyChoice, Scheduling, Scheme, Secret, Settings,
+    CallScope, ClientSettings, Credential, Exchange, Gateway, Grants, Lookup, Masker,
+    OriginPattern, ProxyChoice, Scheduling, Scheme, Secret, Settings,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -139,6 +139,7 @@ pub(super) fn run(input: &[u8]) -> String {
     // Another each time: one would learn from the failures, and wait.
     let gateway = Gateway::new(Settings {
         client: client.clone(),
+        masker: Masker::new(&grants.secrets()),
         ..Settings::default()
     });
     let sent = runtime.block_on(gateway.send(grants, exchange, &scope));

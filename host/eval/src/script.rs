@@ -153,10 +153,7 @@ mod tests {
             path: path.to_owned(),
             source: format!("// {path}"),
         };
-        let files = Arc::new(CodeFiles {
-            main: file("a.js"),
-            modules: vec![file("lib/b.js")],
-        });
+        let files = Arc::new(CodeFiles::new(file("a.js"), vec![file("lib/b.js")]));
         let script = Script {
             language: "javascript".to_owned(),
             key: "prompts[0]".to_owned(),

@@ -242,10 +242,7 @@ impl<'a> Gathering<'a> {
         }
         let mut named = named?.into_iter();
         let main = named.next().expect("the file itself was found first");
-        Some(CodeFiles {
-            main,
-            modules: named.collect(),
-        })
+        Some(CodeFiles::new(main, named.collect()))
     }
 
     /// Whose word it is that a file is read. The person names the script, and with it what lies

@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
+use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 /// Code of a config.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +61,27 @@ pub struct CodeFiles {
     pub main: CodeFile,
     /// What it imports, without itself, in the order found.
     pub modules: Vec<CodeFile>,
+    /// sha256 (hex) of all of them. Thousands of scripts of one config may be one file, and each
+    /// case is known by what they do.
+    digest: String,
+}
+
+impl CodeFiles {
+    /// A file, and what it imports.
+    pub fn new(main: CodeFile, modules: Vec<CodeFile>) -> Self {
+        let mut digest = Sha256::new();
+        for file in [&main].into_iter().chain(&modules) {
+            for text in [&file.path, &file.source] {
+                digest.update((text.len() as u64).to_be_bytes());
+                digest.update(text);
+            }
+        }
+        Self {
+            main,
+            modules,
+            digest: HEXLOWER.encode(&digest.finalize()),
+        }
+    }
 }
 
 /// One file of code.
@@ -71,14 +94,13 @@ pub struct CodeFile {
 }
 
 impl Script {
-    /// Everything that decides what it does, as one value: what makes two scripts the same.
+    /// Everything that decides what it does, files by their digest, as one value: what makes two
+    /// scripts the same.
     pub fn content(&self) -> Value {
         match &self.code {
             Code::Inline { text } => json!([self.language, text]),
             Code::File { files, entry } => {
-                let file = |file: &CodeFile| json!([file.path, file.source]);
-                let modules: Value = files.modules.iter().map(file).collect();
-                json!([self.language, file(&files.main), entry, modules])
+                json!([self.language, files.digest, entry])
             }
         }
     }

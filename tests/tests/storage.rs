@@ -187,3 +187,28 @@ fn a_disk_with_too_little_room_is_told_before_anything_is_spent() {
     assert!(api.requests().is_empty());
     run.args(["eval", "--no-table"]).finish().expect_code(0);
 }
+
+/// What the bounds of all parts miss ends here; as the program begins with more than one mebibyte,
+/// it does so at once.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_that_takes_too_much_memory_ends_itself_and_says_so() {
+    let run = Run::new()
+        .config("prompts: ['hi']\nproviders: [echo]\n")
+        .env("RUNNER_MEMORY_LIMIT", "1")
+        .args(["eval"]);
+    assert_snapshot!(run.finish().told());
+}
+
+/// Tests of some sixty mebibytes, which are read for much longer than it takes to look.
+#[cfg(target_os = "linux")]
+#[test]
+fn tests_that_take_more_than_the_program_may_end_it() {
+    let rows = "{\"vars\":{\"a\":1}}\n".repeat(600_000);
+    let run = Run::new()
+        .config("prompts: ['{{a}}']\nproviders: [echo]\ntests: file://rows.jsonl\n")
+        .file("rows.jsonl", &rows)
+        .env("RUNNER_MEMORY_LIMIT", "24")
+        .args(["config", "check"]);
+    assert_snapshot!(run.finish().told());
+}

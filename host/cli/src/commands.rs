@@ -12,6 +12,7 @@ use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::logging;
+use crate::memory_limit;
 use crate::stdout;
 use crate::talk::Talk;
 use crate::terminal::Terminal;
@@ -71,6 +72,7 @@ impl Setting {
         } else {
             Vec::new()
         };
+        memory_limit::watch(environment.mebibytes("MEMORY_LIMIT")?)?;
         let terminal = Terminal::detect(&environment);
         let talk = Talk::new(terminal.color_talk);
         logging::start(&environment, &talk)?;

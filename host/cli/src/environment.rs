@@ -61,6 +61,10 @@ pub(crate) const VARIABLES: &[Variable] = &[
         about: "mebibytes of the disk of runs.db that results leave free (default 256, a twentieth of a small disk) *",
     },
     Variable {
+        name: "RUNNER_MEMORY_LIMIT",
+        about: "mebibytes of memory beyond which the program ends itself (default 12288, or three quarters of the machine) *",
+    },
+    Variable {
         name: "RUNNER_CACHE_TTL",
         about: "seconds that an answer is remembered; 0: for ever (default 14 days) *",
     },

@@ -23,6 +23,7 @@ mod home;
 mod listing;
 mod lock;
 mod logging;
+mod memory_limit;
 mod output;
 mod progress;
 mod report;

@@ -386,6 +386,10 @@ fn anonymous(masker: &Masker, envelope: &Envelope) -> Envelope {
     }
 }
 
+/// The longest line of a recording that is read, in bytes: a request and an answer of 32 MiB each,
+/// with as many escapes as text usually has, and no more than a machine has room for.
+const LONGEST_LINE: usize = 256 << 20;
+
 /// The exchanges of a recording, one after the other, each with its place.
 struct Lines {
     path: PathBuf,
@@ -409,17 +413,18 @@ impl Lines {
             },
             Err(source) => return Err(CassetteError::Open { path, source }),
         };
-        let head = lines.whole()?;
-        if head.is_none_or(|(_, text)| !is_head(&String::from_utf8_lossy(&text))) {
-            return Err(CassetteError::Foreign { path: lines.path });
+        match lines.whole(HEAD.len() + 2) {
+            Ok(Some((_, text))) if is_head(&String::from_utf8_lossy(&text)) => Ok(lines),
+            Err(error @ CassetteError::Open { .. }) => Err(error),
+            _ => Err(CassetteError::Foreign { path: lines.path }),
         }
-        Ok(lines)
     }
 
-    /// The next line that has its end.
-    fn whole(&mut self) -> Result<Option<(Place, Vec<u8>)>, CassetteError> {
+    /// The next line that has its end, which may have `most` bytes.
+    fn whole(&mut self, most: usize) -> Result<Option<(Place, Vec<u8>)>, CassetteError> {
         let mut text = Vec::new();
-        let read = self.file.read_until(b'\n', &mut text);
+        let file = Read::by_ref(&mut self.file);
+        let read = file.take(most as u64 + 1).read_until(b'\n', &mut text);
         let bytes = read.map_err(|source| CassetteError::Open {
             path: self.path.clone(),
             source,
@@ -427,6 +432,13 @@ impl Lines {
         let offset = self.offset;
         self.offset += bytes as u64;
         self.number += 1;
+        if bytes > most {
+            return Err(CassetteError::Damaged {
+                path: self.path.clone(),
+                line: self.number,
+                why: format!("it is longer than {most} bytes"),
+            });
+        }
         let whole = text.last() == Some(&b'\n');
         Ok(whole.then_some((Place { offset, bytes }, text)))
     }
@@ -436,7 +448,7 @@ impl Iterator for Lines {
     type Item = Result<(Place, Line), CassetteError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (place, text) = match self.whole() {
+        let (place, text) = match self.whole(LONGEST_LINE) {
             Ok(whole) => whole?,
             Err(error) => return Some(Err(error)),
         };

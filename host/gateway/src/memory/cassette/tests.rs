@@ -191,3 +191,27 @@ fn what_is_wrong_with_a_line_is_said_in_one() {
     assert!(told.contains(":3: not a recorded exchange: "), "{told}");
     assert!(!told.contains(['\n', '\u{2028}']), "{told}");
 }
+
+/// A recording may be a stranger's, and a file without end takes no room on a disk.
+#[test]
+fn a_line_is_read_as_far_as_it_may_be_long() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("hole.jsonl");
+    let hole = std::fs::File::create(&path).expect("made");
+    hole.set_len(1 << 40).expect("a hole");
+    assert!(matches!(
+        Playback::open(&path),
+        Err(CassetteError::Foreign { .. })
+    ));
+    std::fs::write(&path, format!("{HEAD}\n{}\n", "x".repeat(20))).expect("written");
+    let lines = || Lines::of(&path).expect("it has the head of a recording");
+    assert!(matches!(lines().whole(21), Ok(Some(_))));
+    let error = lines().whole(20).expect_err("it is too long");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{}:2: not a recorded exchange: it is longer than 20 bytes",
+            path.display()
+        )
+    );
+}

@@ -49,7 +49,7 @@ fn generators_share_what_code_may_take_before_a_run() {
         .args(["config", "check"])
         .finish();
     checked.expect_code(2);
-    let ended = checked.stderr.matches("made no tests: C103").count();
+    let ended = checked.stderr.matches(": C103 used its CPU budget").count();
     let refused = "the code that ran before it took all that code may take before a run";
     let refused = checked.stderr.matches(refused).count();
     assert_eq!((ended, refused), (31, 9), "{}", checked.stderr);

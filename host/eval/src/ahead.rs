@@ -139,7 +139,7 @@ fn call(
     let called: Result<_, String> = called;
     match called {
         Ok(Called { result, usage }) => {
-            let result = result.map_err(|error| format!("{}: {error}", error.code()));
+            let result = result.map_err(|error| error.to_string());
             (result, usage.fuel)
         }
         Err(reason) => (Err(reason), 0),

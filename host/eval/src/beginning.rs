@@ -96,11 +96,14 @@ impl fmt::Display for Resumption {
         };
         write!(
             f,
-            "{verb} {run_id}: {kept} rows kept, {moved} moved, {dropped} dropped; {new} cases have none"
+            "{verb} {run_id}: {kept} {} kept, {moved} moved, {dropped} dropped; {new} {} none",
+            if *kept == 1 { "row" } else { "rows" },
+            if *new == 1 { "case has" } else { "cases have" },
         )?;
-        if *follow > 0 {
-            write!(f, ", {follow} follow one that is run and run again")?;
+        match follow {
+            0 => Ok(()),
+            1 => write!(f, ", 1 follows one that is run and is run again"),
+            _ => write!(f, ", {follow} follow one that is run and are run again"),
         }
-        Ok(())
     }
 }

@@ -98,22 +98,23 @@ pub(crate) fn failure(script: &Script, message: &str) -> CallFailure {
     CallFailure::new(FailureCode::Script, message)
 }
 
-/// Message and place on the first line, the calls that led there below.
+/// Message and place on the first line, the calls that led there below. Where the code was no
+/// function with a name, the first of these is the place again, and left out.
 pub(crate) fn fault(failure: &ScriptFailure) -> Fault {
-    use std::fmt::Write as _;
+    let place = failure.position.as_ref().map(|place| match place.column {
+        0 => format!("{}:{}", place.file, place.line),
+        column => format!("{}:{}:{column}", place.file, place.line),
+    });
+    let place = place.unwrap_or_default();
     let mut text = failure.message.clone();
-    if let Some(place) = &failure.position {
-        write!(text, " ({}:{}", place.file, place.line).expect("a string takes everything");
-        if place.column > 0 {
-            write!(text, ":{}", place.column).expect("a string takes everything");
-        }
-        text.push(')');
+    if !place.is_empty() {
+        text.extend([" (", &place, ")"]);
     }
-    if let Some(stack) = failure.stack.as_deref().map(str::trim_end)
-        && !stack.is_empty()
-    {
-        text.push('\n');
-        text.push_str(stack);
+    let calls = failure.stack.as_deref().unwrap_or_default().trim_end();
+    let mut calls = calls.lines().peekable();
+    calls.next_if(|call| call.trim().strip_prefix("at ") == Some(&place));
+    for call in calls {
+        text.extend(["\n", call]);
     }
     Fault(text)
 }

@@ -100,7 +100,7 @@ fn inline<'js>(
 fn export<'js>(ctx: &Ctx<'js>, program: &Program) -> Result<Value<'js>, Stop> {
     let exports = modules::load(ctx, &program.name)?;
     let missing = |what: &str| {
-        let listed = listed(&exports);
+        let listed = listed(&program.name, &exports);
         let message = format!("`{}` {what}; {listed}", program.name);
         Stop::new(FailureKind::NotFound, message)
     };
@@ -154,7 +154,7 @@ fn functions<'js>(object: &Object<'js>) -> impl Iterator<Item = String> {
 }
 
 /// What there is instead.
-fn listed(exports: &Value<'_>) -> String {
+fn listed(file: &str, exports: &Value<'_>) -> String {
     let names: Vec<String> = exports
         .as_object()
         .into_iter()
@@ -164,7 +164,7 @@ fn listed(exports: &Value<'_>) -> String {
         [] => "it exports no function".to_owned(),
         [first, ..] => {
             let all = names.join("`, `");
-            format!("it exports `{all}`: write `file.js:{first}` to mean one")
+            format!("it exports `{all}`: write `{file}:{first}` to mean one")
         }
     }
 }

@@ -18,6 +18,10 @@ const GIVEN: [&str; 3] = ["env", "range", CONVERSATION];
 
 /// Warns once of each name, where the first prompt that prints it stands.
 pub(super) fn warn(columns: &[Arc<Column>], tests: &Tests, findings: &Findings) {
+    // A test that could not be read may set it.
+    if !findings.is_clean() {
+        return;
+    }
     let mut set: BTreeSet<&str> = BTreeSet::new();
     for test in tests.models() {
         set.extend(test.vars.keys().map(String::as_str));

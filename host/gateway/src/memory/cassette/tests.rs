@@ -197,7 +197,7 @@ fn what_is_wrong_with_a_line_is_said_in_one() {
 fn a_line_is_read_as_far_as_it_may_be_long() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("hole.jsonl");
-    let hole = std::fs::File::create(&path).expect("made");
+    let hole = File::create(&path).expect("made");
     hole.set_len(1 << 40).expect("a hole");
     assert!(matches!(
         Playback::open(&path),

@@ -100,7 +100,7 @@ enum Task {
 enum Done {
     Case(CaseId, Box<CaseEnd>),
     Compared(CaseId, Vec<Finished>),
-    Left(Vec<Finished>),
+    Abandoned(Vec<Finished>),
 }
 
 impl Loop {
@@ -221,10 +221,10 @@ impl Loop {
             Command::Admit(id) => self.emit(&Event::CaseStarted { id }),
             Command::Run { case, given } => self.start(case, given),
             Command::Compare { id, case, answers } => self.compare(id, case, answers),
-            Command::Leave(answers) => {
+            Command::Abandon(answers) => {
                 let context = self.context.clone();
-                let leave = async move { Done::Left(uncompared(&context, answers)) };
-                self.spawn(Task::Aftermath, leave);
+                let abandon = async move { Done::Abandoned(uncompared(&context, answers)) };
+                self.spawn(Task::Aftermath, abandon);
             }
             Command::Drain { in_flight, grace } => {
                 // Who waits for a lane or a pause does not need the grace. They go before it is
@@ -303,9 +303,9 @@ impl Loop {
                 self.compared(rows);
                 Some(Input::Compared(id))
             }
-            Ok((_, Done::Left(rows))) => {
+            Ok((_, Done::Abandoned(rows))) => {
                 self.compared(rows);
-                Some(Input::Left)
+                Some(Input::Abandoned)
             }
             Err(error) => {
                 self.panicked(task, error);

@@ -3,7 +3,8 @@
 //! The loop in [`run`](crate::run) turns everything that happens (a case that ended, a signal, a
 //! timer, a store that falls behind) into an [`Input`], hands it to [`RunState::on`] with the
 //! time that has passed, and carries out the [`Command`]s that come back. So every decision can
-//! be tested without a runtime, and this is the only place where one is made:
+//! be tested without a runtime, and this is the only place where one is made (but for how many
+//! signals are one: [`Interrupts`](crate::run::Interrupts) merges those that nobody has heard):
 //!
 //! - **Which case starts when.** Cases come in the order of a sequential run, a few ahead of
 //!   those that start, since some depend on others (`dependencies`). A slot is refilled as soon
@@ -104,8 +105,8 @@ pub enum Input<C, A> {
     },
     /// The comparison in the slot of this case ended, with verdicts or cut off.
     Compared(CaseId),
-    /// What [`Command::Leave`] asked for was done.
-    Left,
+    /// What [`Command::Abandon`] asked for was done.
+    Abandoned,
     /// Ctrl-C, SIGTERM.
     Interrupt,
     /// [`RunState::wake`] has passed.
@@ -137,8 +138,8 @@ pub enum Command<C, A> {
         /// The answers.
         answers: BTreeMap<u32, A>,
     },
-    /// Write down that these answers were not compared; answer with [`Input::Left`].
-    Leave(Vec<A>),
+    /// Write down that these answers were not compared; answer with [`Input::Abandoned`].
+    Abandon(Vec<A>),
     /// Say that the run drains, and let no request begin.
     Drain {
         /// Cases in flight.
@@ -172,7 +173,7 @@ enum Phase {
 
 /// Whether answers that nothing will be compared with any more were handed back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Leaving {
+enum Abandoning {
     NotYet,
     UnderWay,
     Done,
@@ -201,7 +202,7 @@ pub struct RunState<C, A> {
     alone: Option<CaseId>,
     carried: Carried,
     rows: Rows<A>,
-    leaving: Leaving,
+    abandoning: Abandoning,
 }
 
 impl<C: Clone, A> RunState<C, A> {
@@ -222,7 +223,7 @@ impl<C: Clone, A> RunState<C, A> {
             alone: None,
             carried: Carried::default(),
             rows: Rows::default(),
-            leaving: Leaving::NotYet,
+            abandoning: Abandoning::NotYet,
         }
     }
 
@@ -242,7 +243,7 @@ impl<C: Clone, A> RunState<C, A> {
             Input::Next(None) => self.exhausted = true,
             Input::Ended { id, how, left } => self.ended(id, how, left, &mut commands),
             Input::Compared(id) => self.free(id),
-            Input::Left => self.leaving = Leaving::Done,
+            Input::Abandoned => self.abandoning = Abandoning::Done,
             Input::Interrupt if self.is_quiet() => commands.push(Command::TellClosing),
             Input::Interrupt => {
                 let to = match self.phase {
@@ -262,7 +263,7 @@ impl<C: Clone, A> RunState<C, A> {
         }
         self.pass(now, &mut commands);
         self.refill(&mut commands);
-        self.leave(&mut commands);
+        self.abandon(&mut commands);
         commands
     }
 
@@ -276,7 +277,7 @@ impl<C: Clone, A> RunState<C, A> {
     pub fn is_over(&self) -> bool {
         self.is_quiet()
             && self.store != StoreState::Behind
-            && (self.rows.is_empty() && self.leaving != Leaving::UnderWay)
+            && (self.rows.is_empty() && self.abandoning != Abandoning::UnderWay)
     }
 
     /// Why the run ended; meaningful once [`Self::is_over`].
@@ -439,12 +440,12 @@ impl<C: Clone, A> RunState<C, A> {
 
     /// Hands back what is still held when nothing will be compared with it any more: cases of its
     /// row were cut off, or did not come.
-    fn leave(&mut self, commands: &mut Vec<Command<C, A>>) {
-        if self.is_quiet() && self.leaving == Leaving::NotYet {
+    fn abandon(&mut self, commands: &mut Vec<Command<C, A>>) {
+        if self.is_quiet() && self.abandoning == Abandoning::NotYet {
             let answers = self.rows.rest();
             if !answers.is_empty() {
-                self.leaving = Leaving::UnderWay;
-                commands.push(Command::Leave(answers));
+                self.abandoning = Abandoning::UnderWay;
+                commands.push(Command::Abandon(answers));
             }
         }
     }

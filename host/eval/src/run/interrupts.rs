@@ -47,3 +47,24 @@ impl Default for Interrupts {
         Self::new()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    /// `timeout` and shells send a signal to their child and at once to its group.
+    #[test]
+    fn signals_that_come_before_the_first_is_heard_are_one() {
+        let interrupts = Interrupts::new();
+        let hears = || interrupts.next().now_or_never().is_some();
+        assert!(!hears());
+        interrupts.interrupt();
+        interrupts.interrupt();
+        assert!(hears());
+        assert!(!hears());
+        interrupts.interrupt();
+        assert!(hears());
+    }
+}

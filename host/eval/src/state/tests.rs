@@ -382,9 +382,9 @@ fn answers_whose_row_stays_incomplete_are_left_once() {
         how: Ended::Open,
         left: None,
     };
-    assert_eq!(state.on(SECOND, open), [Command::Leave(vec![1, 2])]);
+    assert_eq!(state.on(SECOND, open), [Command::Abandon(vec![1, 2])]);
     assert!(!state.is_over());
-    assert_eq!(state.on(SECOND, Input::Left), []);
+    assert_eq!(state.on(SECOND, Input::Abandoned), []);
     assert!(state.is_over());
 }
 

@@ -53,8 +53,8 @@ pub(super) fn state(input: &[u8]) -> String {
             run.out.remove(&id);
         }
         run.tell(input);
-        if std::mem::take(&mut run.leaving) {
-            run.tell(Input::Left);
+        if std::mem::take(&mut run.abandoning) {
+            run.tell(Input::Abandoned);
         }
         assert_eq!(run.machine.in_flight(), run.out.len());
         assert!(run.out.len() <= run.slots);
@@ -75,7 +75,7 @@ struct CasesOfRun {
     comparing: BTreeSet<CaseId>,
     store: StoreState,
     stopped: bool,
-    leaving: bool,
+    abandoning: bool,
     said: String,
 }
 
@@ -96,7 +96,7 @@ impl CasesOfRun {
             comparing: BTreeSet::new(),
             store: StoreState::Ready,
             stopped: false,
-            leaving: false,
+            abandoning: false,
             said: String::new(),
         }
     }
@@ -136,7 +136,7 @@ impl CasesOfRun {
                         self.out.insert(id);
                         self.comparing.insert(id);
                     }
-                    Command::Leave(_) => self.leaving = true,
+                    Command::Abandon(_) => self.abandoning = true,
                     Command::Drain { .. } => self.stop("d"),
                     Command::Abort(_) => self.stop("a"),
                 }

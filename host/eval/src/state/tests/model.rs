@@ -59,7 +59,7 @@ struct Model {
     store: StoreState,
     drained: bool,
     aborted: bool,
-    leaving: bool,
+    abandoning: bool,
     /// An answer to `Command::Next` is due.
     asked: bool,
 }
@@ -75,7 +75,7 @@ impl Model {
             store: StoreState::Ready,
             drained: false,
             aborted: false,
-            leaving: false,
+            abandoning: false,
             asked: false,
         }
     }
@@ -123,8 +123,8 @@ impl Model {
                     assert_eq!(self.stands[*case as usize], Stands::InFlight);
                 }
                 Command::Compare { id, answers, .. } => self.compare(*id, answers),
-                Command::Leave(answers) => {
-                    assert!(self.in_flight().is_empty() && !self.leaving);
+                Command::Abandon(answers) => {
+                    assert!(self.in_flight().is_empty() && !self.abandoning);
                     for answer in answers {
                         assert!(self.held.remove(answer), "an answer is left once");
                         let row = self.cases[*answer as usize].id.test_idx;
@@ -134,7 +134,7 @@ impl Model {
                         let misses = row_cases.any(|it| unstarted(self.number(it.id)));
                         assert!(misses || self.open.contains(&row), "it could be compared");
                     }
-                    self.leaving = true;
+                    self.abandoning = true;
                 }
                 Command::Drain { in_flight, .. } => {
                     assert!(!self.drained && !self.aborted, "once, and first");
@@ -293,9 +293,9 @@ proptest! {
             let input = model.end(n, 2);
             tell(&mut state, &mut model, now, input);
         }
-        if std::mem::take(&mut model.leaving) {
+        if std::mem::take(&mut model.abandoning) {
             prop_assert!(!state.is_over());
-            tell(&mut state, &mut model, now, Input::Left);
+            tell(&mut state, &mut model, now, Input::Abandoned);
         }
         prop_assert!(state.is_over());
         prop_assert!(model.held.is_empty(), "every answer was compared or left");

@@ -1,4 +1,4 @@
-// Order and boundaries of text: `localeCompare`, `Intl.Collator`, `Intl.Segmenter`.
+// Order of text: `localeCompare`, `Intl.Collator`.
 //
 // The order is that of the Unicode collation algorithm for what English text is made of: blanks,
 // punctuation, signs, digits, Latin letters and their accents. First by letters, then by accents,
@@ -138,91 +138,6 @@
     return compare(String(this), String(other), collation("localeCompare", asked, options));
   });
 
-  // --- Boundaries. One match of a pattern is one segment.
-  const GRAPHEME =
-    /\r\n|\p{RI}\p{RI}|\p{Extended_Pictographic}(?:[\p{M}\p{Emoji_Modifier}]*\u200d\p{Extended_Pictographic})*[\p{M}\p{Emoji_Modifier}\u200d]*|\P{Cc}[\p{M}\u200c\u200d]*|\p{Cc}/gsu;
-  const WORD =
-    /\r\n| +|\p{RI}\p{RI}|\p{Extended_Pictographic}(?:[\p{M}\p{Emoji_Modifier}]*\u200d\p{Extended_Pictographic})*[\p{M}\p{Emoji_Modifier}\u200d]*|(?:[\p{L}\p{N}_][\p{M}\p{Cf}]*(?:(?<=\p{L}[\p{M}\p{Cf}]*)['’.:·](?=\p{L})|(?<=\p{N})[.,;'’](?=\p{N}))?)+|\P{Cc}[\p{M}\u200c\u200d]*|\p{Cc}/gsu;
-  const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
-
-  // The kinds of characters that the rules for sentences tell apart (UAX 29).
-  const KINDS = [
-    ["stop", /[.\u2024]/u], ["mark", /[!?‼⁇⁈⁉。！？]/u], ["line", /[\r\n\u0085\u2028\u2029]/u],
-    ["blank", /[\t\v\f]|\p{Zs}/u], ["close", /["']|\p{Ps}|\p{Pe}|\p{Pi}|\p{Pf}/u],
-    ["more", /[,:;\-–—、，：；]/u], ["lower", /\p{Lowercase}/u], ["upper", /\p{Lu}|\p{Lt}/u],
-    ["letter", /\p{L}/u], ["digit", /\p{Nd}/u],
-  ];
-  const kindOf = (c) => KINDS.find(([, pattern]) => pattern.test(c))?.[0];
-  // Where a text's sentences end, in its characters (each with its marks).
-  const ends = (all) => {
-    const kinds = all.map(kindOf);
-    const found = [];
-    const skip = (at, kind) => {
-      while (kinds[at] === kind) at++;
-      return at;
-    };
-    const isEnd = (at, next) => {
-      if (["stop", "mark", "more"].includes(kinds[next])) return false;
-      if (kinds[at] === "mark") return true;
-      if (kinds[at + 1] === "digit") return false;
-      if (kinds[at + 1] === "upper" && ["upper", "lower"].includes(kinds[at - 1])) return false;
-      let far = next;
-      while (far < all.length && !["letter", "upper", "lower", "line", "stop", "mark"].includes(kinds[far])) far++;
-      return kinds[far] !== "lower";
-    };
-    for (let at = 0; at < all.length; at++) {
-      if (kinds[at] === "line") found.push(at + 1);
-      if (kinds[at] !== "stop" && kinds[at] !== "mark") continue;
-      const next = skip(skip(at + 1, "close"), "blank");
-      if (kinds[next] === "line") found.push(next + 1);
-      else if (isEnd(at, next)) found.push(next);
-      at = kinds[next] === "line" ? next : next - 1;
-    }
-    return found;
-  };
-  const sentences = (input) => {
-    const all = input.match(/\r\n|[^][\p{M}\p{Cf}\p{Emoji_Modifier}]*/gu) ?? [];
-    let from = 0;
-    return [...new Set([...ends(all), all.length])].map((to) => {
-      const segment = all.slice(from, to).join("");
-      from = to;
-      return segment;
-    });
-  };
-
-  class Segmenter {
-    #granularity;
-    constructor(asked, given) {
-      english("Intl.Segmenter", asked);
-      this.#granularity =
-        option("Intl.Segmenter", taken(given), "granularity", ["grapheme", "word", "sentence"]) ??
-        "grapheme";
-    }
-    segment(given) {
-      const input = String(given);
-      const granularity = this.#granularity;
-      if (granularity === "word" && UNSPACED.test(input)) {
-        refuse("Intl.Segmenter with granularity: 'word' for text without blanks between words");
-      }
-      const segments =
-        granularity === "sentence" ? sentences(input)
-          : input.match(granularity === "word" ? WORD : GRAPHEME) ?? [];
-      let index = 0;
-      const all = segments.filter(Boolean).map((segment) => {
-        const one = { segment, index, input };
-        if (granularity === "word") one.isWordLike = /[\p{L}\p{N}]|__/u.test(segment);
-        index += segment.length;
-        return one;
-      });
-      return {
-        [Symbol.iterator]: () => all[Symbol.iterator](),
-        containing: (at = 0) =>
-          all.find((one) => at >= one.index && at < one.index + one.segment.length),
-      };
-    }
-    resolvedOptions() { return { locale: "en-US", granularity: this.#granularity }; }
-  }
-  for (const kind of [Collator, Segmenter]) locales(kind);
+  locales(Collator);
   define(Intl, "Collator", new Proxy(Collator, { apply: (Kind, _, how) => new Kind(...how) }));
-  define(Intl, "Segmenter", Segmenter);
 })

@@ -358,7 +358,7 @@
   }
   for (const name of [
     "RelativeTimeFormat", "DisplayNames", "Locale", "DurationFormat", "ListFormat", "PluralRules",
-    "getCanonicalLocales", "supportedValuesOf",
+    "Segmenter", "getCanonicalLocales", "supportedValuesOf",
   ]) {
     define(Intl, name, function () { refuse(`Intl.${name}`); });
   }

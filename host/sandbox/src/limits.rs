@@ -115,6 +115,9 @@ pub(crate) const MAX_SCHEMA_REFS: usize = 512;
 /// Patterns in a schema.
 pub(crate) const MAX_SCHEMA_PATTERNS: usize = 64;
 
+/// Patterns in all schemas of a plugin. Each may compile to some 180 KiB.
+pub(crate) const MAX_SCHEMAS_PATTERNS: usize = 128;
+
 /// Text of one pattern in a schema.
 pub(crate) const MAX_PATTERN_BYTES: usize = 1_024;
 

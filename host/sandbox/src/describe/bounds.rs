@@ -32,8 +32,8 @@ pub(super) enum Work {
     TooMuch,
 }
 
-/// Whether a schema may be compiled; else what it is.
-pub(super) fn admit(schema: &Value) -> Result<(), String> {
+/// How many patterns a schema has that may be compiled; else what it is.
+pub(super) fn admit(schema: &Value) -> Result<usize, String> {
     let mut parts = Parts::default();
     parts.count(schema)?;
     // Below the root it would change what references mean.
@@ -41,7 +41,7 @@ pub(super) fn admit(schema: &Value) -> Result<(), String> {
         return Err("has an `$id` below its root".to_owned());
     }
     match work(schema, &Value::Null) {
-        Work::Little => Ok(()),
+        Work::Little => Ok(parts.patterns),
         Work::Much | Work::TooMuch => Err(
             "takes too many steps: its references multiply, or lead back without end".to_owned(),
         ),

@@ -13,7 +13,9 @@ use serde_json::Value;
 
 use super::bounds::{self, Work};
 use crate::abi::Info;
-use crate::limits::{MAX_PATTERN_PROGRAM_BYTES, MAX_SCHEMA_BYTES, MAX_SCHEMAS_BYTES};
+use crate::limits::{
+    MAX_PATTERN_PROGRAM_BYTES, MAX_SCHEMA_BYTES, MAX_SCHEMAS_BYTES, MAX_SCHEMAS_PATTERNS,
+};
 use crate::notice::{Code, Finding, bytes, one_line};
 
 /// A place in a JSON value, as a JSON Pointer (RFC 6901; empty: the whole), and what is wrong
@@ -43,19 +45,8 @@ impl Schemas {
     /// Reads what a plugin brings. `P012`.
     pub(super) fn read(info: &Info) -> Result<Self, Finding> {
         let mut schemas = Self::default();
-        let mut room = MAX_SCHEMAS_BYTES;
-        let mut schema = |field: &str, text: &str| {
-            let read = Schema::read(field, text)?;
-            let left = room.checked_sub(text.len());
-            room = left.ok_or_else(|| {
-                let all = bytes(MAX_SCHEMAS_BYTES as u64);
-                too_much(
-                    field,
-                    &format!("is, with those before it, larger than {all}"),
-                )
-            })?;
-            Ok(read)
-        };
+        let mut room = Room::default();
+        let mut schema = |field: &str, text: &str| Schema::read(field, text, &mut room);
         if let Some(text) = &info.config_schema_json {
             schemas.config = Some(schema("config-schema-json", text)?);
         }
@@ -89,12 +80,40 @@ impl Schemas {
 /// # Errors
 /// Why the schema is none.
 pub fn problems_of(schema: &str, value: &Value) -> Result<Vec<Problem>, String> {
-    let schema = Schema::read("schema", schema).map_err(|finding| finding.message)?;
+    let schema =
+        Schema::read("schema", schema, &mut Room::default()).map_err(|finding| finding.message)?;
     Ok(schema.problems(value))
 }
 
+/// What the schemas of a plugin may still take.
+struct Room {
+    bytes: usize,
+    patterns: usize,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self {
+            bytes: MAX_SCHEMAS_BYTES,
+            patterns: MAX_SCHEMAS_PATTERNS,
+        }
+    }
+}
+
+impl Room {
+    /// Takes what one of them has; else, says what they have together.
+    fn take(&mut self, text: &str, patterns: usize) -> Result<(), String> {
+        let all = |what: String| format!("has, with those before it, more than {what}");
+        let left = self.bytes.checked_sub(text.len());
+        self.bytes = left.ok_or_else(|| all(bytes(MAX_SCHEMAS_BYTES as u64)))?;
+        let left = self.patterns.checked_sub(patterns);
+        self.patterns = left.ok_or_else(|| all(format!("{MAX_SCHEMAS_PATTERNS} patterns")))?;
+        Ok(())
+    }
+}
+
 impl Schema {
-    fn read(field: &str, text: &str) -> Result<Self, Finding> {
+    fn read(field: &str, text: &str, room: &mut Room) -> Result<Self, Finding> {
         if text.len() > MAX_SCHEMA_BYTES {
             let limit = bytes(MAX_SCHEMA_BYTES as u64);
             return Err(too_much(field, &format!("is larger than {limit}")));
@@ -113,7 +132,10 @@ impl Schema {
                 error.column()
             ))
         })?;
-        bounds::admit(&schema).map_err(|what| too_much(field, &what))?;
+        // Before it is compiled, which is what takes memory.
+        bounds::admit(&schema)
+            .and_then(|patterns| room.take(text, patterns))
+            .map_err(|what| too_much(field, &what))?;
         // Nothing is fetched: a reference to elsewhere is an error here, not a request.
         let patterns = PatternOptions::regex()
             .size_limit(MAX_PATTERN_PROGRAM_BYTES)

@@ -168,6 +168,13 @@ fn schemas_are_bounded_one_by_one_and_together() {
         info.assertion_types = (0..10).map(one).collect();
     });
     assert!(many.message.contains("512 KiB"), "{}", many.message);
+    let patterns = refusal(|info| {
+        let schema = r#"{"patternProperties": {"\\w{2000}a": true, "\\w{2000}b": true}}"#;
+        let one = |at| assertion(&format!("t{at}"), Some(schema));
+        info.assertion_types = (0..65).map(one).collect();
+    });
+    let words = "value-schema-json of `t64` has, with those before it, more than 128 patterns";
+    assert!(patterns.message.contains(words), "{}", patterns.message);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::misbehaviour;
 static DESCRIBES: [u8; 48] = *b"hostile-describes:as-it-should..................";
 
 /// Every kind. Told to the tests in the metadata.
-const KINDS: [&str; 24] = [
+const KINDS: [&str; 25] = [
     "as-it-should",
     "looping",
     "allocating",
@@ -27,6 +27,7 @@ const KINDS: [&str; 24] = [
     "deep-schema",
     "many-schemas",
     "many-patterns",
+    "patterns-everywhere",
     "large-pattern",
     "backtracking",
     "far-reference",
@@ -82,6 +83,13 @@ pub(crate) fn info() -> Info {
             info.assertion_types = types((0..200).map(|at| format!("t{at}")));
             for one in &mut info.assertion_types {
                 one.value_schema_json = Some(padded(10_000));
+            }
+        }
+        "patterns-everywhere" => {
+            info.assertion_types = types((0..1_000).map(|at| format!("t{at}")));
+            for one in &mut info.assertion_types {
+                let schema = r#"{"pattern": "\\w{2000}a", "not": {"pattern": "\\w{2000}b"}}"#;
+                one.value_schema_json = Some(schema.into());
             }
         }
         _ => info.config_schema_json = Some(schema(kind)),

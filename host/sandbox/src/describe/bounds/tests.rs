@@ -28,7 +28,7 @@ fn references_that_multiply_are_refused_at_load() {
             8,
             |next| json!({ word: [{ "$ref": next }, { "$ref": next }] }),
         );
-        assert_eq!(admit(&schema), Ok(()), "{word}");
+        assert!(admit(&schema).is_ok(), "{word}");
     }
     let round =
         json!({ "$ref": "#/$defs/a", "$defs": { "a": { "not": { "$ref": "#/$defs/a" } } } });
@@ -39,7 +39,7 @@ fn references_that_multiply_are_refused_at_load() {
 fn what_only_a_value_makes_multiply_is_found_with_the_value() {
     let next = json!({ "allOf": [{ "$ref": "#" }, { "$ref": "#" }] });
     let schema = json!({ "properties": { "a": next } });
-    assert_eq!(admit(&schema), Ok(()));
+    assert!(admit(&schema).is_ok());
     let nested = |depth| (0..depth).fold(json!(1), |inner, _| json!({ "a": inner }));
     assert_eq!(work(&schema, &nested(5)), Work::Little);
     assert_eq!(work(&schema, &nested(14)), Work::Much);
@@ -60,7 +60,7 @@ fn every_way_to_a_part_of_a_value_is_counted() {
         json!({ "patternProperties": { "^k": all } }),
         json!({ "propertyNames": all }),
     ] {
-        assert_eq!(admit(&schema), Ok(()));
+        assert!(admit(&schema).is_ok());
         assert_eq!(work(&schema, &many), Work::TooMuch, "{schema:.60}");
     }
     let list = Value::from(vec![1; 400]);
@@ -103,7 +103,7 @@ fn parts_are_counted() {
     }
     assert_eq!(
         admit(&json!({ "$id": "a:b", "properties": { "$id": {} } })),
-        Ok(())
+        Ok(0)
     );
 }
 
@@ -118,7 +118,7 @@ fn what_people_write_is_little_work() {
         },
         "additionalProperties": false,
     });
-    assert_eq!(admit(&schema), Ok(()));
+    assert!(admit(&schema).is_ok());
     let leaf = json!({ "temperature": 1, "stop": ["a", "b"] });
     let value = json!({ "children": [leaf, { "children": [leaf] }] });
     assert_eq!(work(&schema, &value), Work::Little);

@@ -108,8 +108,15 @@ fn file(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Value> {
         let tree = reading.files.tree(&path, &at, entry.origin, findings);
         return tree.map(|node| node.json());
     }
-    let text = reading.files.read_named(&path, &at, entry.origin, findings);
-    text.map(Value::from)
+    let text = reading
+        .files
+        .read_named(&path, &at, entry.origin, findings)?;
+    // Its plugin is given a copy, and another one as part of what it is asked with.
+    if let Err(reason) = reading.files.take(2 * text.len()) {
+        findings.error(at, format!("'{}': {reason}", path.display()));
+        return None;
+    }
+    Some(Value::from(text))
 }
 
 /// The file that a value names, if it does. A credential with a variable in it names none: what

@@ -176,6 +176,7 @@ impl Config {
         let chosen = filters.choose(asked.columns, tests, &var_files, findings);
         unset::warn(&chosen.columns, &chosen.tests, findings);
         check_comparisons(&chosen.columns, &chosen.tests, findings);
+        let derived_metrics = derived_metrics::read(&documents, chosen.columns.len());
         let (env_reads, env_sources) = self.declared.env_reads();
         let provider_reads = self.declared.provider_reads();
         Plan {
@@ -193,7 +194,7 @@ impl Config {
             config_json: Value::Null,
             env: self.env.clone(),
             extensions,
-            derived_metrics: derived_metrics::read(&documents),
+            derived_metrics,
             filters: books.filters.filters(),
             var_files,
             languages: books.code.languages(),

@@ -15,11 +15,17 @@ use crate::read::files::names_file;
 /// The number of cases, among the sums.
 const COUNT: &str = "__count";
 
+/// Metrics of a config, each worked out with all before it.
+const MAX_METRICS: usize = 1_000;
+
+/// Metrics times columns: each is a number with a name, in memory and in every results file.
+const MAX_VALUES: usize = 100_000;
+
 /// Keys of an entry.
 const KNOWN: [&str; 2] = ["name", "value"];
 
-/// Reads the key of every config; those of several add up.
-pub(crate) fn read(documents: &[Document<'_>]) -> Vec<DerivedMetric> {
+/// Reads the key of every config; those of several add up. Each is worked out for every column.
+pub(crate) fn read(documents: &[Document<'_>], columns: usize) -> Vec<DerivedMetric> {
     let mut metrics: Vec<DerivedMetric> = Vec::new();
     let mut names = HashSet::new();
     for document in documents {
@@ -39,6 +45,14 @@ pub(crate) fn read(documents: &[Document<'_>]) -> Vec<DerivedMetric> {
                 let message = format!("there is a derived metric '{}' already", metric.name);
                 findings.error(metric.at, message);
                 continue;
+            }
+            let values = (metrics.len() + 1).saturating_mul(columns);
+            if metrics.len() == MAX_METRICS || values > MAX_VALUES {
+                let message = format!(
+                    "derived metrics are at most {MAX_METRICS}, and {MAX_VALUES} in all columns"
+                );
+                findings.error(metric.at, message);
+                return metrics;
             }
             metrics.push(metric);
         }
@@ -117,6 +131,33 @@ mod tests {
         assert_eq!(names, ["mean", "own", "five"]);
         assert!(matches!(metrics[0].value, DerivedValue::Formula(_)));
         assert!(matches!(metrics[1].value, DerivedValue::Code(_)));
+    }
+
+    #[test]
+    fn more_than_can_be_worked_out_for_every_column_are_refused() {
+        let metrics = |count: usize| {
+            let list: Vec<String> = (0..count)
+                .map(|n| format!("{{ name: m{n}, value: 1 }}, "))
+                .collect();
+            format!("[{}]", list.concat())
+        };
+        let refused = "derived metrics are at most 1000, and 100000 in all columns";
+        assert_eq!(folder(&metrics(1_000)).plan().derived_metrics.len(), 1_000);
+        let problems = folder(&metrics(1_001)).problems();
+        assert!(problems[0].ends_with(refused), "{problems:?}");
+        let providers: Vec<String> = (0..1_001)
+            .map(|n| format!("{{ id: echo, label: c{n} }}, "))
+            .collect();
+        let providers = providers.concat();
+        let many = |count: usize| {
+            let metrics = metrics(count);
+            Folder::new(&format!(
+                "prompts: [p]\nproviders: [{providers}]\nderivedMetrics: {metrics}"
+            ))
+        };
+        assert_eq!(many(99).plan().derived_metrics.len(), 99);
+        let problems = many(100).problems();
+        assert!(problems[0].ends_with(refused), "{problems:?}");
     }
 
     #[test]

@@ -39,18 +39,15 @@ fn many_of_everything_are_read_in_linear_time() {
     ));
     assert_eq!(wrong.problems().len(), 101);
     let names = each(&|n| format!("g{n}, "));
-    let metrics = each(&|n| format!("  - {{ name: m{n}, value: '1' }}\n"));
     let prompts = each(&|n| format!("  - {{ raw: 'p{n}', label: l{n} }}\n"));
     let tests = each(&|n| format!("  - {{ prompts: [l{n}], assert: [] }}\n"));
     // Each prompt's label is kept without each of them.
     let secrets = each(&|n| format!("  S{n}_KEY: secret-{n}\n"));
     let right = Folder::new(&format!(
-        "env:\n{secrets}providers: [{{ id: echo, limits: [{names}] }}]\nprompts:\n{prompts}tests:\n{tests}\
-         derivedMetrics:\n{metrics}{groups}"
+        "env:\n{secrets}providers: [{{ id: echo, limits: [{names}] }}]\nprompts:\n{prompts}tests:\n{tests}{groups}"
     ));
     let plan = right.plan();
     assert_eq!(plan.case_count(), MANY as u64);
-    assert_eq!(plan.derived_metrics.len(), MANY);
     assert_eq!(plan.columns[0].provider.limits.len(), MANY);
     let outside = each(&|n| format!("  - file://../{n}.txt\n"));
     let outside = Folder::new(&format!("providers: [echo]\nprompts:\n{outside}"));

@@ -358,12 +358,18 @@ impl<'a> TestReader<'a> {
             return;
         }
         let at = test.at.clone();
+        let findings = self.reading.findings;
+        if !self.vars.may_make(&test) {
+            let message =
+                "the tests come to more than 32 GiB, each with all that `defaultTest` adds";
+            let help = "put what is large there into a file that a variable names";
+            return findings.stop(at, message, help);
+        }
         if let Err(max) = self.vars.make_room(tests.push(test)) {
             let max = max >> 20;
             let message = format!("the tests take more than {max} MiB of memory");
             let help = "run them in parts; variables that are large may be files. How much they may \
                         take grows with the size of what is read";
-            let findings = self.reading.findings;
             findings.stop(at, message, help);
         }
     }

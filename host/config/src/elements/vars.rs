@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::code::Use;
 use super::{Reading, code, program};
 use crate::model::{Origin, Position};
-use crate::plan::{VarFiles, weight};
+use crate::plan::{Test, VarFiles, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, is_pattern, path_named, without_scheme};
 use crate::read::node::{Kind, Node};
@@ -33,7 +33,13 @@ pub(crate) struct VarCollector {
     size: Cell<usize>,
     /// What the tests weigh that were made so far.
     tests: Cell<usize>,
+    /// What they weighed before what they have in common was shared.
+    made: Cell<u64>,
 }
+
+/// What all tests may weigh before what they have in common is shared: each is made whole, with all
+/// that `defaultTest` adds, and held against others. Some twenty seconds of one processor.
+const MAX_MADE: u64 = 32 << 30;
 
 impl VarCollector {
     /// The files that were named.
@@ -56,6 +62,13 @@ impl<'a> VarReader<'a> {
     /// The files that were named so far.
     pub(crate) fn files(&self) -> std::cell::Ref<'_, VarFiles> {
         self.collector.files.borrow()
+    }
+
+    /// Counts what a test is made of; whether that is not too much work.
+    pub(crate) fn may_make(&self, test: &Test) -> bool {
+        let made = self.collector.made.get() + weight::of_test(test) as u64;
+        self.collector.made.set(made);
+        made <= MAX_MADE
     }
 
     /// Counts what a test takes; how much all of them may take, if that is less.

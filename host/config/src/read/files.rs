@@ -73,34 +73,42 @@ impl Files {
         origin: &Origin,
         findings: &Findings,
     ) -> bool {
+        let Some((target, is_beyond)) = self.target(shown, origin) else {
+            return true;
+        };
         let subject = |path| TrustSubject::Read { path };
-        self.permit_as(subject, shown, (at, origin, findings))
+        let beyond = is_beyond.then(|| target.clone());
+        let may_read = permitted(subject, beyond, (at, origin, findings));
+        if may_read {
+            // What lies beyond the folder was not resolved before this.
+            let target = if is_beyond { real(&target) } else { target };
+            self.read.expect(self.cwd.join(shown), target);
+        }
+        may_read
     }
 
     fn permit_as(
         &self,
         subject: impl FnOnce(PathBuf) -> TrustSubject,
         shown: &Path,
-        (at, origin, findings): (&Position, &Origin, &Findings),
+        named: (&Position, &Origin, &Findings),
     ) -> bool {
-        self.beyond(shown, origin).is_none_or(|path| {
-            let is_never_read = is_of_system(&path);
-            is_never_read
-                || findings.may_read(TrustRequest {
-                    subject: subject(path),
-                    origin: origin.clone(),
-                    at: at.clone(),
-                })
-        })
+        permitted(subject, self.beyond(shown, named.1), named)
     }
 
-    /// The path of a file or pattern that a text may not name, if it may not. The config may
+    /// The path of a file or pattern that a text may not name, if it may not.
+    pub(crate) fn beyond(&self, shown: &Path, origin: &Origin) -> Option<PathBuf> {
+        let (target, is_beyond) = self.target(shown, origin)?;
+        is_beyond.then_some(target)
+    }
+
+    /// What a path leads to, and whether a text may not name it. The config may
     /// name what lies in its folder, but for files and folders whose name begins with a dot (`.env`,
     /// `.git/config`), few folders excepted ([`OPEN`]); data what lies in the data file's folder, but
     /// for everything whose name begins with a dot. Links count as what they lead to.
     ///
     /// Nothing outside the folder is looked at for this. What no file can be called is never read.
-    pub(crate) fn beyond(&self, shown: &Path, origin: &Origin) -> Option<PathBuf> {
+    fn target(&self, shown: &Path, origin: &Origin) -> Option<(PathBuf, bool)> {
         let folder = match origin {
             Origin::Person => return None,
             Origin::Config => self.cwd.join(&self.root),
@@ -112,15 +120,13 @@ impl Files {
             return None;
         }
         match leads(&folder, &path) {
-            Leads::Outside(path) => Some(path),
+            Leads::Outside(path) => Some((path, true)),
             Leads::Inside(inner) => {
                 // As written, too: a link called `.env` is one, wherever it leads.
                 let name = path.file_name().map(Path::new);
                 let is_hidden = |path: &Path| is_hidden_path(path, origin);
-                if !is_hidden(&inner) && !name.is_some_and(is_hidden) {
-                    return None;
-                }
-                Some(real(&tidy(&folder)).join(inner))
+                let is_beyond = is_hidden(&inner) || name.is_some_and(is_hidden);
+                Some((real(&tidy(&folder)).join(inner), is_beyond))
             }
         }
     }
@@ -188,6 +194,9 @@ impl Files {
             return Err(too_large());
         }
         let file = std::fs::File::open(&path).map_err(refused)?;
+        if self.read.is_another(&path, &file) {
+            return Err("was exchanged for another file while it was read".to_owned());
+        }
         let mut bytes = Vec::new();
         file.take(max + 1)
             .read_to_end(&mut bytes)
@@ -312,6 +321,23 @@ impl Files {
         };
         Ok(found.into_iter().map(shown).collect())
     }
+}
+
+/// Whether what lies beyond a text's rights, if it does, may be read, matched or whatever is asked.
+fn permitted(
+    subject: impl FnOnce(PathBuf) -> TrustSubject,
+    beyond: Option<PathBuf>,
+    (at, origin, findings): (&Position, &Origin, &Findings),
+) -> bool {
+    beyond.is_none_or(|path| {
+        let is_never_read = is_of_system(&path);
+        is_never_read
+            || findings.may_read(TrustRequest {
+                subject: subject(path),
+                origin: origin.clone(),
+                at: at.clone(),
+            })
+    })
 }
 
 /// A path with its links resolved, as far as it exists.

@@ -7,6 +7,7 @@
 //! system to be told.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,6 +30,8 @@ pub struct FilesRead {
     held: Arc<Mutex<Held>>,
     /// What patterns looked at.
     pub(super) looked: Arc<Looked>,
+    /// Where each path led when it was decided that it may be read.
+    targets: Arc<Mutex<BTreeMap<PathBuf, PathBuf>>>,
 }
 
 /// What makes tests and prompts.
@@ -60,6 +63,22 @@ struct Stamp {
 }
 
 impl FilesRead {
+    /// Remembers what a path led to when it was decided that it may be read.
+    pub(super) fn expect(&self, path: PathBuf, target: PathBuf) {
+        let mut targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
+        targets.insert(path, target);
+    }
+
+    /// Whether a path led elsewhere when it was opened: who shares the folder may exchange a file
+    /// for a link after that. Known where the system says what was opened, as Linux does.
+    pub(super) fn is_another(&self, path: &Path, opened: &File) -> bool {
+        let targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
+        let (Some(target), Some(opened)) = (targets.get(path), path_of(opened)) else {
+            return false;
+        };
+        *target != opened
+    }
+
     /// Begins to read a config, perhaps once more: what was counted for it before is gone, and
     /// what was noted stays.
     pub(crate) fn begin(&self) {
@@ -206,6 +225,18 @@ fn stamp(path: &Path) -> Option<Stamp> {
         len: metadata.len(),
         changed: metadata.modified().ok(),
     })
+}
+
+/// The path of an open file, without links.
+#[cfg(unix)]
+fn path_of(file: &File) -> Option<PathBuf> {
+    use std::os::fd::AsRawFd as _;
+    std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
+}
+
+#[cfg(not(unix))]
+fn path_of(_: &File) -> Option<PathBuf> {
+    None
 }
 
 #[cfg(test)]

@@ -163,3 +163,35 @@ fn what_patterns_look_at_is_counted_for_all_of_them() {
     files.read.begin();
     assert_eq!(expand("*.txt").map(|found| found.len()), Ok(2));
 }
+
+/// Who shares a folder may exchange a file for a link between the question and the reading.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_that_is_exchanged_for_a_link_after_it_was_permitted_is_not_read() {
+    let (directory, files) = folder();
+    let findings = Findings::default();
+    let permitted =
+        |shown: &Path| files.permit(shown, &Position::default(), &Origin::Config, &findings);
+    let evals = directory.path().join("evals");
+    std::fs::create_dir(evals.join("d")).unwrap();
+    std::fs::write(evals.join("d/s.txt"), "text").unwrap();
+    for (shown, exchanged, link) in [
+        ("evals/a.txt", "a.txt", "../shared/s.txt"),
+        ("evals/d/s.txt", "d", "../shared"),
+    ] {
+        let (shown, exchanged) = (Path::new(shown), evals.join(exchanged));
+        assert!(permitted(shown));
+        assert_eq!(files.read(shown, 100).unwrap(), "text");
+        std::fs::rename(&exchanged, evals.join("away")).unwrap();
+        std::os::unix::fs::symlink(link, &exchanged).unwrap();
+        assert_eq!(
+            files.read(shown, 100).unwrap_err(),
+            "was exchanged for another file while it was read"
+        );
+        assert!(!permitted(shown));
+        std::fs::remove_file(&exchanged).unwrap();
+        std::fs::rename(evals.join("away"), &exchanged).unwrap();
+        assert!(permitted(shown));
+        assert_eq!(files.read(shown, 100).unwrap(), "text");
+    }
+}

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use super::find::{Looked, matches};
-use super::has_extension;
+use super::{has_extension, is_of_system};
 
 /// What all files of a config may take in memory. Some are read anew each time that they are
 /// named, and become part of what names them.
@@ -72,11 +72,13 @@ impl FilesRead {
     /// Whether a path led elsewhere when it was opened: who shares the folder may exchange a file
     /// for a link after that. Known where the system says what was opened, as Linux does.
     pub(super) fn is_another(&self, path: &Path, opened: &File) -> bool {
-        let targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
-        let (Some(target), Some(opened)) = (targets.get(path), path_of(opened)) else {
+        let Some(opened) = path_of(opened) else {
             return false;
         };
-        *target != opened
+        let targets = self.targets.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_meant = targets.get(path).is_none_or(|target| *target == opened);
+        // Whoever reads these says that they are never read, before they are opened.
+        !is_meant || is_of_system(&opened)
     }
 
     /// Begins to read a config, perhaps once more: what was counted for it before is gone, and

@@ -173,6 +173,10 @@ fn a_file_that_is_exchanged_for_a_link_after_it_was_permitted_is_not_read() {
     let permitted =
         |shown: &Path| files.permit(shown, &Position::default(), &Origin::Config, &findings);
     let evals = directory.path().join("evals");
+    // A link to what is never read needs no agreement, and may be an ordinary file when that is
+    // looked at.
+    let opened = std::fs::File::open("/proc/self/environ").unwrap();
+    assert!(files.read.is_another(&evals.join("a.txt"), &opened));
     std::fs::create_dir(evals.join("d")).unwrap();
     std::fs::write(evals.join("d/s.txt"), "text").unwrap();
     for (shown, exchanged, link) in [

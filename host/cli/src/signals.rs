@@ -4,6 +4,9 @@
 //! person who presses it three times is not to be kept waiting by anything, not even a bug. Nor
 //! is one who presses it twice while nobody reads what the run says, or once while nobody reads
 //! its results: they are stored, and what is printed can be printed again.
+//!
+//! Some programs send a signal to their child and at once to its whole group. What comes before the
+//! run has heard of the last one is the same one, unless it goes on: then the run hears nothing.
 
 use std::io;
 use std::sync::Arc;
@@ -19,17 +22,35 @@ use crate::talk::Talk;
 /// What a signal leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reaction {
-    Ask,
-    AskAgain,
+    /// The run was asked to drain, or there was no need to.
+    Asked,
+    /// It was asked to stop now.
+    AskedAgain,
     Leave,
 }
 
-/// What the `n`-th signal (from 1) leads to.
-fn reaction(n: u32) -> Reaction {
-    match n {
-        0 | 1 => Reaction::Ask,
-        2 => Reaction::AskAgain,
-        _ => Reaction::Leave,
+/// The signals so far.
+#[derive(Debug, Default)]
+struct Received {
+    /// How often the run was asked.
+    asked: u32,
+    /// How many came since then that were no new question.
+    unheard: u32,
+}
+
+impl Received {
+    /// What the next signal leads to; `is_new`: the run had heard of those before.
+    fn on(&mut self, is_new: bool) -> Reaction {
+        if is_new {
+            (self.asked, self.unheard) = (self.asked + 1, 0);
+        } else {
+            self.unheard += 1;
+        }
+        match (self.asked, self.unheard) {
+            (3.., _) | (2, 1..) | (_, 2..) => Reaction::Leave,
+            (2, 0) => Reaction::AskedAgain,
+            _ => Reaction::Asked,
+        }
     }
 }
 
@@ -94,16 +115,16 @@ async fn pass_on(
     let Ok(mut signals) = signals else {
         return talk.warning("signals can't be caught here: Ctrl-C will end the run at once");
     };
-    for n in 1.. {
+    let mut received = Received::default();
+    loop {
         signals.next().await;
         if is_stored.load(Ordering::Relaxed) {
             leave();
         }
-        match reaction(n) {
+        match received.on(interrupts.interrupt()) {
             // The run itself says what it does about it, when it drains.
-            Reaction::Ask => interrupts.interrupt(),
-            Reaction::AskAgain => {
-                interrupts.interrupt();
+            Reaction::Asked => {}
+            Reaction::AskedAgain => {
                 let talk = talk.clone();
                 // Nobody may be reading.
                 std::thread::spawn(move || talk.line("stopping now; results so far are kept"));
@@ -170,15 +191,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_third_signal_ends_the_process() {
-        assert_eq!(
-            [1, 2, 3, 4].map(reaction),
-            [
-                Reaction::Ask,
-                Reaction::AskAgain,
-                Reaction::Leave,
-                Reaction::Leave
-            ]
-        );
+    fn the_third_signal_ends_the_process_whether_or_not_the_run_hears() {
+        use Reaction::{Asked, AskedAgain, Leave};
+        for (are_new, expected) in [
+            ([true, true, true], [Asked, AskedAgain, Leave]),
+            ([true, false, true], [Asked, Asked, AskedAgain]),
+            ([true, true, false], [Asked, AskedAgain, Leave]),
+            ([true, false, false], [Asked, Asked, Leave]),
+        ] {
+            let mut received = Received::default();
+            assert_eq!(
+                are_new.map(|is_new| received.on(is_new)),
+                expected,
+                "{are_new:?}"
+            );
+        }
     }
 }

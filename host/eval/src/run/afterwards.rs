@@ -8,6 +8,7 @@ use super::Loop;
 use crate::around::{derived, hooks};
 use crate::call::CallScope;
 use crate::event::RunHead;
+use crate::masking::masked_json;
 use crate::summary::End;
 
 impl Loop {
@@ -35,9 +36,7 @@ impl Loop {
                 })
             })
             .collect();
-        let config = plan.config_json.to_string();
-        let config = self.context.masker.mask(&config);
-        let config: Value = serde_json::from_str(&config).unwrap_or_default();
+        let config = masked_json(plan.config_json.clone(), true, &self.context.masker);
         let mut about = Map::new();
         about.insert("evalId".to_owned(), self.head.run_id.as_str().into());
         about.insert("prompts".to_owned(), prompts);

@@ -21,13 +21,13 @@ impl Interrupts {
         Self(watch::Sender::new(Asked::default()))
     }
 
-    /// Asks once more.
-    pub fn interrupt(&self) {
+    /// Asks once more; `false` if the run has not heard of the last time.
+    pub fn interrupt(&self) -> bool {
         self.0.send_if_modified(|it| {
             let is_new = it.asked == it.heard;
             it.asked += u32::from(is_new);
             is_new
-        });
+        })
     }
 
     /// Waits until the run is asked once more.
@@ -60,11 +60,11 @@ mod tests {
         let interrupts = Interrupts::new();
         let hears = || interrupts.next().now_or_never().is_some();
         assert!(!hears());
-        interrupts.interrupt();
-        interrupts.interrupt();
+        assert!(interrupts.interrupt());
+        assert!(!interrupts.interrupt());
         assert!(hears());
         assert!(!hears());
-        interrupts.interrupt();
+        assert!(interrupts.interrupt());
         assert!(hears());
     }
 }

@@ -38,6 +38,10 @@ mod verdict;
 mod visible;
 
 fn main() -> ExitCode {
+    // Programs of a config run below this one, started once more.
+    if let Some(code) = runner_process::supervised(std::env::args_os()) {
+        return code;
+    }
     let arguments = match arguments::parse(std::env::args_os()) {
         Ok(arguments) => arguments,
         Err(refusal) => return refusal.print(),

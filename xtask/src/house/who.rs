@@ -12,7 +12,7 @@ use crate::step::Failure;
 
 /// The rooms: what a package of the house may use of the house, and what its tests may use
 /// besides. Plugins and guests have rules by folder, further down.
-const ROOMS: [Room; 14] = [
+const ROOMS: [Room; 15] = [
     Room {
         name: "runner-files",
         uses: &[],
@@ -46,8 +46,18 @@ const ROOMS: [Room; 14] = [
         tests_use: &[],
     },
     Room {
+        name: "runner-process",
+        uses: &[],
+        tests_use: &[],
+    },
+    Room {
         name: "runner-gateway",
-        uses: &["runner-files", "runner-scheduler", "runner-store"],
+        uses: &[
+            "runner-files",
+            "runner-process",
+            "runner-scheduler",
+            "runner-store",
+        ],
         tests_use: &["runner-tests"],
     },
     Room {
@@ -56,6 +66,7 @@ const ROOMS: [Room; 14] = [
             "runner-config",
             "runner-files",
             "runner-gateway",
+            "runner-process",
             "runner-sandbox",
             "runner-scheduler",
             "runner-store",
@@ -69,6 +80,7 @@ const ROOMS: [Room; 14] = [
             "runner-eval",
             "runner-files",
             "runner-gateway",
+            "runner-process",
             "runner-sandbox",
             "runner-store",
         ],

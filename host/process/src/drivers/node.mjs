@@ -1,0 +1,144 @@
+// Runs the JavaScript and TypeScript of a config in the user's own Node.js, calls side by side.
+//
+// The host writes one JSON object a line to standard input and reads one a line from standard
+// output, each behind a token that nobody else knows. What the user's code prints comes back as log
+// lines of its call.
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import readline from 'node:readline';
+import { pathToFileURL } from 'node:url';
+import { format } from 'node:util';
+
+const current = new AsyncLocalStorage();
+const write = process.stdout.write.bind(process.stdout);
+const lines = readline.createInterface({ input: process.stdin, crlfDelay: Infinity });
+const aborts = new Map();
+const providers = new Map();
+let token;
+
+// A line of its own, whatever a program that shares the pipe has left unfinished.
+const say = (message) => write(`\n${token}${JSON.stringify(message)}\n`);
+
+function log(level, text) {
+  for (const line of String(text).replace(/\n$/, '').split('\n')) {
+    say({ id: current.getStore() ?? null, log: { level, text: line.slice(0, 8192) } });
+  }
+}
+
+const LEVELS = { debug: 'debug', log: 'info', info: 'info', warn: 'warn', error: 'error', trace: 'debug' };
+for (const [method, level] of Object.entries(LEVELS)) {
+  console[method] = (...parts) => log(level, format(...parts));
+}
+process.stdout.write = (chunk, encoding, done) => {
+  log('info', typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
+  const after = typeof encoding === 'function' ? encoding : done;
+  if (after) process.nextTick(after);
+  return true;
+};
+const logger = {
+  debug: (...parts) => log('debug', format(...parts)),
+  info: (...parts) => log('info', format(...parts)),
+  warn: (...parts) => log('warn', format(...parts)),
+  error: (...parts) => log('error', format(...parts)),
+};
+
+// A promise that nobody waits for is its call's own business; the process goes on.
+process.on('unhandledRejection', (error) => log('error', `unhandled rejection: ${error?.stack ?? error}`));
+
+class NoEntry extends Error {}
+
+async function load(call) {
+  const module = await import(pathToFileURL(call.path).href);
+  const main = module?.default?.default ?? module?.default ?? module;
+  if (call.entry == null) return main;
+  const found = main?.[call.entry] ?? module[call.entry];
+  // `module.exports = fn` is known by any name that the function has.
+  if (found === undefined && typeof main === 'function' && main.name === call.entry) return main;
+  if (found === undefined) {
+    throw new NoEntry(`${path.basename(call.path)} exports nothing named \`${call.entry}\``);
+  }
+  return found;
+}
+
+// promptfoo's interface: a class with `callApi`, an object that has it, or a function.
+async function provider(call) {
+  const key = JSON.stringify([call.path, call.entry, call.setup]);
+  if (!providers.has(key)) {
+    const made = load(call).then((found) => {
+      if (typeof found === 'function' && typeof found.prototype?.callApi === 'function') {
+        return new found(call.setup);
+      }
+      if (typeof found?.callApi === 'function' || typeof found === 'function') return found;
+      throw new NoEntry(`${path.basename(call.path)} exports neither a class with \`callApi\` nor a function`);
+    });
+    made.catch(() => providers.delete(key));
+    providers.set(key, made);
+  }
+  return providers.get(key);
+}
+
+async function evaluate(call, signal) {
+  const names = call.arguments.map(([name]) => name);
+  const values = call.arguments.map(([, value]) => value);
+  if (call.role === 'provider') {
+    const [prompt, context] = values;
+    const all = [prompt, { ...context, logger }, { abortSignal: signal }];
+    const found = await provider(call);
+    const method = call.method ?? 'callApi';
+    if (typeof found === 'function') return found(...all);
+    if (typeof found[method] !== 'function') {
+      throw new NoEntry(`${path.basename(call.path)} has no \`${method}\``);
+    }
+    return found[method](...all);
+  }
+  if (call.form === 'file') {
+    const found = await load(call);
+    return typeof found === 'function' ? found(...values) : found;
+  }
+  const require = createRequire(path.join(process.cwd(), 'promptfooconfig.yaml'));
+  const source = call.form === 'expression' ? `return (\n${call.source.trim()}\n)` : call.source;
+  const AsyncFunction = (async () => {}).constructor;
+  return new AsyncFunction(...names, 'process', 'require', source)(...values, process, require);
+}
+
+function failure(error) {
+  if (error instanceof NoEntry) return { message: error.message };
+  if (!(error instanceof Error)) return { message: `thrown: ${format(error)}` };
+  const stack = String(error.stack ?? '');
+  const calls = stack.split('\n').filter((line) => /^\s+at /.test(line) && !line.includes('[eval'));
+  const inner = calls.map((line) => line.replaceAll('file://', ''));
+  const place = /\(?([^()\s]+):(\d+):(\d+)\)?$/.exec(inner.find((line) => !line.includes('node:')) ?? '');
+  const where = place ? { file: place[1], line: Number(place[2]), column: Number(place[3]) } : {};
+  return { message: `${error.name}: ${error.message}`, ...where, stack: inner.join('\n') };
+}
+
+async function serve(id, call) {
+  const abort = new AbortController();
+  aborts.set(id, abort);
+  let answer;
+  try {
+    const value = await evaluate(call, abort.signal);
+    // What JSON has no form for is no value, as `JSON.stringify` has it.
+    const text = JSON.stringify(value);
+    answer = text === undefined ? { id } : { id, value };
+    say(answer);
+  } catch (error) {
+    say({ id, error: failure(error) });
+  } finally {
+    aborts.delete(id);
+  }
+}
+
+lines.once('line', (first) => {
+  token = JSON.parse(first).token;
+  lines.on('line', (line) => {
+    const request = JSON.parse(line);
+    if ('ping' in request) say({ pong: request.ping });
+    else if ('cancel' in request) aborts.get(request.cancel)?.abort();
+    else if ('call' in request) current.run(request.id, () => serve(request.id, request.call));
+  });
+  say({ ready: true });
+});
+lines.on('close', () => process.exit(0));

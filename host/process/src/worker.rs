@@ -1,0 +1,372 @@
+//! One program that is kept and asked again and again.
+//!
+//! Three tasks stand around it: one writes, one reads, one waits for its end. What they know of its
+//! calls is in [`Calls`], behind a lock that nobody holds while waiting.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tokio::io::{AsyncRead, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+
+use crate::command::{Program, Supervisor};
+use crate::ended::{Fault, fault};
+use crate::group::Group;
+use crate::line::{self, Level, LogLine, Report, Said};
+use crate::lines::{Line, Lines};
+
+/// Largest line of a driver: an answer as large as one over HTTP may be, with room for its frame.
+pub(crate) const MOST_BYTES: usize = 32 << 20;
+
+/// Longest line of a log; the rest of one is dropped.
+const LOG_LINE: usize = 8 << 10;
+
+/// Most that is kept of standard error, for the words of its end.
+const STDERR_KEPT: usize = 16 << 10;
+
+/// How long the pipes of a program that has ended may stay open: somebody who left its group may
+/// hold them.
+const PIPES: Duration = Duration::from_secs(1);
+
+/// Is told what a call prints.
+pub type Log = Arc<dyn Fn(LogLine) + Send + Sync>;
+
+/// How a call ended.
+pub(crate) enum End {
+    /// With an answer, which may be that the code failed.
+    Said(Result<Option<Box<RawValue>>, Report>),
+    /// The program ended; `beside`: others were under way as well, so that it may not have been
+    /// this one's doing.
+    Died { fault: Fault, beside: bool },
+}
+
+struct Call {
+    answer: oneshot::Sender<End>,
+    log: Log,
+}
+
+/// What the tasks around a program know.
+#[derive(Default)]
+struct Calls {
+    under_way: HashMap<u64, Call>,
+    pings: HashMap<u64, oneshot::Sender<()>>,
+    /// The end of what it wrote to standard error.
+    stderr: String,
+    is_too_large: bool,
+    /// It was ended for the sake of a call that is not among them any more.
+    is_killed: bool,
+    /// Why it gives no more answers.
+    ended: Option<Fault>,
+}
+
+/// A program that is kept. Dropping it ends it with all that it started.
+pub(crate) struct Worker {
+    shown: String,
+    calls: Arc<Mutex<Calls>>,
+    input: mpsc::UnboundedSender<String>,
+    numbers: AtomicU64,
+    state: watch::Receiver<State>,
+    group: Ends,
+}
+
+/// Ends a group when it is dropped, whoever else knows of it.
+struct Ends(Arc<Group>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.kill();
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Starting,
+    Ready,
+    Ended,
+}
+
+impl Worker {
+    /// Starts one, and waits until it takes calls.
+    pub(crate) async fn start(supervisor: &Supervisor, program: &Program) -> Result<Self, Fault> {
+        let mut child = supervisor.start(program, &[])?;
+        let group = Arc::new(Group::of(&child));
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            unreachable!("each was asked for as a pipe")
+        };
+        let calls = Arc::new(Mutex::new(Calls::default()));
+        let (input, lines) = mpsc::unbounded_channel();
+        let (tell, state) = watch::channel(State::Starting);
+        let token = uuid::Uuid::new_v4().simple().to_string();
+        let _ = input.send(line::hello(&token));
+        tokio::spawn(write(stdin, lines));
+        let reading = tokio::spawn(read(
+            stdout,
+            token,
+            calls.clone(),
+            tell.clone(),
+            group.clone(),
+        ));
+        let errors = tokio::spawn(read_stderr(stderr, calls.clone()));
+        let end = EndOf {
+            program: program.clone(),
+            calls: calls.clone(),
+            group: group.clone(),
+            tell,
+        };
+        tokio::spawn(end.wait(child, [reading, errors]));
+        let mut worker = Self {
+            shown: program.shown.clone(),
+            calls,
+            input,
+            numbers: AtomicU64::new(1),
+            state,
+            group: Ends(group),
+        };
+        worker.ready().await?;
+        Ok(worker)
+    }
+
+    async fn ready(&mut self) -> Result<(), Fault> {
+        let state = self.state.wait_for(|state| *state != State::Starting).await;
+        match state.map(|state| *state) {
+            Ok(State::Ready) => Ok(()),
+            _ => Err(self.ended().unwrap_or_else(|| self.lost())),
+        }
+    }
+
+    /// One call: `call` is one JSON text. Dropping it tells the driver that nobody waits any more.
+    pub(crate) async fn ask(&self, call: &str, log: Log) -> End {
+        let id = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let (answer, answered) = oneshot::channel();
+        {
+            let mut calls = lock(&self.calls);
+            if let Some(fault) = calls.ended.clone() {
+                // It never had the call.
+                return End::Died {
+                    fault,
+                    beside: true,
+                };
+            }
+            calls.under_way.insert(id, Call { answer, log });
+        }
+        let _waits = Waits { worker: self, id };
+        let _ = self.input.send(line::call(id, call));
+        answered.await.unwrap_or_else(|_| End::Died {
+            fault: self.lost(),
+            beside: false,
+        })
+    }
+
+    /// Whether it says something within `patience`: a driver that runs calls side by side is blocked
+    /// where one of them never lets go of its thread.
+    pub(crate) async fn responds(&self, patience: Duration) -> bool {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let (pong, heard) = oneshot::channel();
+        lock(&self.calls).pings.insert(number, pong);
+        let _ = self.input.send(line::ping(number));
+        matches!(tokio::time::timeout(patience, heard).await, Ok(Ok(())))
+    }
+
+    /// Ends it for the sake of a call that nobody waits for any more. Whether there are others, who
+    /// will hear that they were beside it.
+    pub(crate) fn kill(&self) -> bool {
+        let mut calls = lock(&self.calls);
+        calls.is_killed = true;
+        self.group.0.kill();
+        !calls.under_way.is_empty()
+    }
+
+    /// Why it gives no more answers, if it doesn't.
+    pub(crate) fn ended(&self) -> Option<Fault> {
+        lock(&self.calls).ended.clone()
+    }
+
+    /// Lets it end by itself, for as long as `patience`: its input is closed.
+    pub(crate) async fn close(self, patience: Duration) {
+        let Self {
+            input,
+            mut state,
+            group: _ends,
+            ..
+        } = self;
+        drop(input);
+        let ended = state.wait_for(|state| *state == State::Ended);
+        let _ = tokio::time::timeout(patience, ended).await;
+    }
+
+    fn lost(&self) -> Fault {
+        fault(&self.shown, 0, None, "")
+    }
+}
+
+/// Takes a call out of those under way when nobody waits for it any more.
+struct Waits<'a> {
+    worker: &'a Worker,
+    id: u64,
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        if lock(&self.worker.calls)
+            .under_way
+            .remove(&self.id)
+            .is_some()
+        {
+            let _ = self.worker.input.send(line::cancel(self.id));
+        }
+    }
+}
+
+async fn write(mut stdin: ChildStdin, mut lines: mpsc::UnboundedReceiver<String>) {
+    while let Some(line) = lines.recv().await {
+        // Who doesn't read any more has ended, or will at its limit.
+        if stdin.write_all(line.as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn read(
+    stdout: impl AsyncRead + Unpin,
+    token: String,
+    calls: Arc<Mutex<Calls>>,
+    tell: watch::Sender<State>,
+    group: Arc<Group>,
+) {
+    let mut lines = Lines::new(stdout, MOST_BYTES);
+    loop {
+        match lines.next().await {
+            Line::Whole(line) => match line::read(&line, &token) {
+                Some(Said::Ready) => {
+                    tell.send_if_modified(|state| {
+                        let is_first = *state == State::Starting;
+                        if is_first {
+                            *state = State::Ready;
+                        }
+                        is_first
+                    });
+                }
+                Some(said) => lock(&calls).hear(said),
+                None => lock(&calls).stray(Level::Info, &line),
+            },
+            Line::TooLong => {
+                lock(&calls).is_too_large = true;
+                return group.kill();
+            }
+            Line::End => return,
+        }
+    }
+}
+
+async fn read_stderr(stderr: impl AsyncRead + Unpin, calls: Arc<Mutex<Calls>>) {
+    let mut lines = Lines::new(stderr, LOG_LINE);
+    loop {
+        match lines.next().await {
+            Line::Whole(line) => {
+                let mut calls = lock(&calls);
+                calls.stray(Level::Warn, &line);
+                let text = String::from_utf8_lossy(&line);
+                calls.stderr.push_str(&text);
+                calls.stderr.push('\n');
+                let excess = calls.stderr.len().saturating_sub(STDERR_KEPT);
+                let cut = calls.stderr.ceil_char_boundary(excess);
+                calls.stderr.drain(..cut);
+            }
+            Line::TooLong => {}
+            Line::End => return,
+        }
+    }
+}
+
+/// What waits for the end of a program.
+struct EndOf {
+    program: Program,
+    calls: Arc<Mutex<Calls>>,
+    group: Arc<Group>,
+    tell: watch::Sender<State>,
+}
+
+impl EndOf {
+    async fn wait(self, mut child: Child, pipes: [JoinHandle<()>; 2]) {
+        let status = child.wait().await.ok();
+        self.group.kill_rest();
+        for pipe in pipes {
+            let _ = tokio::time::timeout(PIPES, pipe).await;
+        }
+        let Program { shown, memory, .. } = &self.program;
+        let under_way = {
+            let mut calls = lock(&self.calls);
+            let fault = if calls.is_too_large {
+                Fault::TooLarge {
+                    program: shown.clone(),
+                    limit: MOST_BYTES,
+                }
+            } else {
+                fault(shown, *memory, status, &calls.stderr)
+            };
+            calls.ended = Some(fault.clone());
+            let under_way = std::mem::take(&mut calls.under_way);
+            let beside = under_way.len() > 1 || calls.is_killed;
+            let end = move |call| (call, fault.clone(), beside);
+            under_way.into_values().map(end).collect::<Vec<_>>()
+        };
+        for (call, fault, beside) in under_way {
+            let _ = call.answer.send(End::Died { fault, beside });
+        }
+        let _ = self.tell.send(State::Ended);
+    }
+}
+
+impl Calls {
+    fn hear(&mut self, said: Said) {
+        match said {
+            Said::Ready => {}
+            Said::Pong(number) => {
+                if let Some(heard) = self.pings.remove(&number) {
+                    let _ = heard.send(());
+                }
+            }
+            Said::Log(Some(id), line) => {
+                if let Some(call) = self.under_way.get(&id) {
+                    (call.log)(line);
+                }
+            }
+            Said::Log(None, line) => self.tell(line),
+            Said::Ended(id, end) => {
+                if let Some(call) = self.under_way.remove(&id) {
+                    let _ = call.answer.send(End::Said(end));
+                }
+            }
+        }
+    }
+
+    /// A line that is no message of the driver.
+    fn stray(&self, level: Level, line: &[u8]) {
+        let text = String::from_utf8_lossy(&line[..line.len().min(LOG_LINE)]);
+        let text = text.trim_end();
+        if !text.is_empty() {
+            let text = text.to_owned();
+            self.tell(LogLine { level, text });
+        }
+    }
+
+    /// A line of nobody's is the call's that is under way, if it is the only one.
+    fn tell(&self, line: LogLine) {
+        let mut all = self.under_way.values();
+        if let (Some(call), None) = (all.next(), all.next()) {
+            (call.log)(line);
+        } else {
+            tracing::debug!(line = line.text, "a program printed");
+        }
+    }
+}
+
+fn lock(calls: &Mutex<Calls>) -> MutexGuard<'_, Calls> {
+    calls.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -38,6 +38,7 @@ mod lane;
 mod memory;
 mod observer;
 mod policy;
+mod process;
 mod stack;
 mod wire;
 
@@ -63,6 +64,7 @@ pub use policy::grants::{Credential, Grants, Refusal};
 pub use policy::masker::{Masker, SHORTEST_MASKED};
 pub use policy::origin::{Naming, Origin, OriginPattern, PatternError};
 pub use policy::secret::{Fingerprint, Scheme, SchemeError, Secret, TooLong};
+pub use process::{Peer, ProcessCall};
 pub use runner_scheduler::{Class, Counts, Limit, Policy};
 pub use stack::scope::CallScope;
 pub use stack::{Gateway, Settings};

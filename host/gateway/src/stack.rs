@@ -14,10 +14,11 @@ use self::ended::{Ended, judge};
 use self::fault::Fault;
 use self::flight::{Landed, Route};
 use self::ledger::Ledger;
+use self::outbound::Outbound;
 use self::scope::CallScope;
 use crate::admission::budget::{Claim, Reservation};
 use crate::admission::lanes::{Entrant, LaneSummary, Lanes, Turn};
-use crate::admission::tokens::{self, Guess};
+use crate::admission::tokens::Guess;
 use crate::exchange::{CacheMode, DEFAULT_TIMEOUT, Exchange, ExchangeError, Reply, Spent};
 use crate::memory::cache;
 use crate::memory::flights::Flights;
@@ -26,16 +27,19 @@ use crate::observer::{Event, Notice, Observer, Unobserved};
 use crate::policy::grants::Grants;
 use crate::policy::masker::Masker;
 use crate::policy::origin::Origin;
+use crate::process::ProcessCall;
 use crate::wire::attempt;
 use crate::wire::bodies::Bodies;
 use crate::wire::class::{ErrorBody, classify};
 use crate::wire::client::{ClientSettings, Clients};
-use crate::wire::request::{self, Prepared};
+use crate::wire::fault::WireFault;
+use crate::wire::request;
 
 mod ended;
 mod fault;
 mod flight;
 mod ledger;
+mod outbound;
 mod remember;
 pub(crate) mod scope;
 mod together;
@@ -99,9 +103,8 @@ struct Stack {
 
 /// One exchange on its way through.
 struct Passage<'a> {
-    grants: &'a Grants,
     scope: &'a CallScope,
-    prepared: &'a Prepared<'a>,
+    outbound: &'a Arc<Outbound>,
     ledger: &'a Ledger<'a>,
     budget: Duration,
 }
@@ -140,13 +143,58 @@ impl Gateway {
     /// closed and the turn in the lane given back.
     pub async fn send(
         &self,
-        grants: &Grants,
-        exchange: Exchange,
+        grants: &Arc<Grants>,
+        mut exchange: Exchange,
+        scope: &CallScope,
+    ) -> Result<Reply, ExchangeError> {
+        let stack = &self.0;
+        let pool = scope.scheduling.pool.clone();
+        exchange.bucket = pool.or(exchange.bucket);
+        let budget = exchange.timeout.unwrap_or(stack.timeout).min(stack.timeout);
+        let cache = exchange.cache;
+        let prepared = if stack.cassette.is_offline() {
+            request::prepare_offline(grants, &stack.private, exchange)
+        } else {
+            request::prepare(grants, &stack.private, exchange)
+        };
+        let outbound = prepared.map(|prepared| Outbound::Http {
+            grants: Arc::clone(grants),
+            prepared,
+        });
+        self.exchange(outbound, cache, budget, scope).await
+    }
+
+    /// Makes one call of a program of the user's, and waits for its answer: a JSON object with
+    /// `value`, `error`, or neither where there is no value. It passes the same stack.
+    ///
+    /// Safe to drop at any point, as [`send`](Self::send).
+    pub async fn ask(&self, call: ProcessCall, scope: &CallScope) -> Result<Reply, ExchangeError> {
+        let (cache, budget) = (call.cache, call.timeout);
+        self.exchange(Ok(Outbound::Process(call)), cache, budget, scope)
+            .await
+    }
+
+    async fn exchange(
+        &self,
+        outbound: Result<Outbound, WireFault>,
+        cache: CacheMode,
+        budget: Duration,
         scope: &CallScope,
     ) -> Result<Reply, ExchangeError> {
         let ledger = Ledger::open(scope.clock.as_ref());
         let _visit = scope.reservation.as_deref().map(Reservation::visit);
-        let result = self.0.pass(grants, exchange, scope, &ledger).await;
+        let result = match outbound {
+            Ok(outbound) => {
+                let passage = Passage {
+                    scope,
+                    outbound: &Arc::new(outbound),
+                    ledger: &ledger,
+                    budget,
+                };
+                self.0.pass(&passage, cache).await
+            }
+            Err(fault) => Err(fault.into()),
+        };
         let spent = ledger.spent();
         match result {
             Ok(reply) => Ok(Reply { spent, ..reply }),
@@ -158,62 +206,46 @@ impl Gateway {
 impl Stack {
     async fn pass(
         self: &Arc<Self>,
-        grants: &Grants,
-        mut exchange: Exchange,
-        scope: &CallScope,
-        ledger: &Ledger<'_>,
+        passage: &Passage<'_>,
+        cache: CacheMode,
     ) -> Result<Reply, Fault> {
-        let pool = scope.scheduling.pool.clone();
-        exchange.bucket = pool.or(exchange.bucket);
-        let budget = exchange.timeout.unwrap_or(self.timeout).min(self.timeout);
-        let shared = self.is_shared(&exchange).then(|| exchange.clone());
-        let prepared = if self.cassette.is_offline() {
-            request::prepare_offline(grants, &self.private, exchange)?
-        } else {
-            request::prepare(grants, &self.private, exchange)?
-        };
-        let passage = Passage {
-            grants,
-            scope,
-            prepared: &prepared,
-            ledger,
-            budget,
-        };
-        let envelope = remember::envelope(&prepared, scope.repeat);
+        let scope = passage.scope;
+        let envelope = Arc::new(passage.outbound.envelope(scope.repeat));
 
         let bytes = self.cassette.most_bytes(&envelope);
         if bytes > 0 {
-            self.keep(&passage, None, bytes).await?;
+            self.keep(passage, None, bytes).await?;
         }
         match self.cassette.find(&envelope, scope.tag) {
             Found::Live => {}
-            Found::Replay(interaction) => return self.replayed(&passage, interaction),
+            Found::Replay(interaction) => return self.replayed(passage, interaction),
             Found::Missing { nearest } => {
                 return Err(Fault::NotRecorded {
-                    method: envelope.method,
-                    url: envelope.url,
+                    method: envelope.method.clone(),
+                    url: envelope.url.clone(),
                     nearest,
                 });
             }
         }
-        let result = match shared {
-            Some(exchange) => self.together(&passage, &envelope, exchange).await,
-            None => self.alone(&passage).await,
+        let result = if self.is_shared(&envelope.method, cache) {
+            self.together(passage, &envelope).await
+        } else {
+            self.alone(passage).await
         };
         // What a budget refuses is no exchange: another run may have a larger one.
         if self.cassette.is_recording() && !matches!(result, Err(Fault::OverBudget(_))) {
-            let interaction = remember::interaction(&self.masker, &result, &ledger.spent());
+            let interaction = remember::interaction(&self.masker, &result, &passage.ledger.spent());
             self.cassette.record(&envelope, scope.tag, &interaction);
         }
         result
     }
 
     /// Whether the cache may answer, and equal requests be one.
-    fn is_shared(&self, exchange: &Exchange) -> bool {
+    fn is_shared(&self, method: &str, mode: CacheMode) -> bool {
         self.cache.is_some()
-            && exchange.cache == CacheMode::Auto
+            && mode == CacheMode::Auto
             && !self.cassette.is_offline()
-            && cache::is_repeatable(&exchange.method.to_ascii_uppercase())
+            && cache::is_repeatable(method)
     }
 
     /// Sends the request for this caller only.
@@ -230,13 +262,12 @@ impl Stack {
 
     /// The attempts of an exchange, and what its call still owes for it.
     async fn attempts(&self, passage: &Passage<'_>) -> Result<(Ended, Option<Claim>), Fault> {
-        let Prepared { draft, lane, .. } = passage.prepared;
-        let body = draft.body.as_deref().unwrap_or_default();
-        let guess = tokens::guess(draft.url.path(), body);
+        let outbound = passage.outbound;
+        let guess = outbound.guess();
         let claim = match &passage.scope.reservation {
             // Before the lane: nobody in a queue is held up by one who has no money.
             Some(reservation) => {
-                let reserved = reservation.reserve(passage.grants.plugin(), lane, guess);
+                let reserved = reservation.reserve(outbound.plugin(), outbound.lane(), guess);
                 Some(passage.ledger.waiting(reserved).await?)
             }
             None => None,
@@ -263,8 +294,8 @@ impl Stack {
 
     fn enter(&self, passage: &Passage<'_>, guess: Guess) -> Turn<'_> {
         self.lanes.enter(&Entrant {
-            lane: &passage.prepared.lane,
-            plugin: passage.grants.plugin(),
+            lane: passage.outbound.lane(),
+            plugin: passage.outbound.plugin(),
             scheduling: &passage.scope.scheduling,
             cost: guess.cost(),
             masker: &self.masker,
@@ -275,9 +306,9 @@ impl Stack {
         self.tell(passage, Event::AttemptStarted { attempt });
         let limit =
             attempt::Limit::new(passage.budget, passage.ledger.spent().worked, self.timeout);
-        let (grants, prepared) = (passage.grants, passage.prepared);
-        let mut space = self.bodies.space(grants.plugin(), &passage.scope.bodies);
-        let wire = attempt::once(&self.clients, grants, prepared, limit, &mut space);
+        let outbound = passage.outbound;
+        let mut space = self.bodies.space(outbound.plugin(), &passage.scope.bodies);
+        let wire = outbound.attempt(&self.clients, limit, &mut space);
         let answer = passage.ledger.working(wire).await;
         let spent = passage.ledger.spent();
         let latency = spent.latency;
@@ -287,7 +318,7 @@ impl Stack {
         ended.hint.useless |= spent.worked >= passage.budget;
         let class = ended.class;
         let status = ended.result.as_ref().ok().map(|response| response.status);
-        let origin = &prepared.lane.origin;
+        let origin = &outbound.lane().origin;
         tracing::debug!(%origin, attempt, ?class, status, ?latency, "attempt finished");
         self.tell(
             passage,
@@ -304,7 +335,7 @@ impl Stack {
     fn tell(&self, passage: &Passage<'_>, event: Event) {
         self.observer.observe(&Notice {
             tag: passage.scope.tag,
-            lane: &passage.prepared.lane,
+            lane: passage.outbound.lane(),
             event,
         });
     }

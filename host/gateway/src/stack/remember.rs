@@ -7,7 +7,7 @@ use crate::policy::masker::Masker;
 use crate::wire::request::{Draft, Prepared, pairs};
 
 /// What may be remembered of a request: of its credential only the fingerprint.
-pub(super) fn envelope(prepared: &Prepared<'_>, repeat: u32) -> Envelope {
+pub(super) fn envelope(prepared: &Prepared, repeat: u32) -> Envelope {
     let Draft {
         method,
         url,

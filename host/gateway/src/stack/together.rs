@@ -10,17 +10,16 @@ use tokio::sync::watch;
 use super::fault::Fault;
 use super::flight::{Landed, Route, take};
 use super::ledger::Ledger;
+use super::outbound::Outbound;
 use super::scope::CallScope;
 use super::{Passage, Stack, class_of, owe, reply};
 use crate::admission::budget::Claim;
-use crate::exchange::{Exchange, Reply};
+use crate::exchange::Reply;
 use crate::memory::cache;
 use crate::memory::flights::Seat;
 use crate::memory::remembered::{Ending, Envelope, Held, Interaction};
 use crate::observer::Event;
-use crate::policy::grants::Grants;
 use crate::wire::bodies::Space;
-use crate::wire::request::{self, Signature};
 
 /// Waits for the end of the flight, on the caller's account: while the flight waits its clock
 /// stands still, and while the flight is on the wire it runs.
@@ -39,11 +38,10 @@ async fn landed(seat: &mut Seat<Landed>, ledger: &Ledger<'_>) -> Landed {
 
 /// A request that several callers wait for, with all that it needs to go on without them.
 struct Flight {
-    grants: Grants,
-    exchange: Exchange,
+    outbound: Arc<Outbound>,
     scope: CallScope,
     budget: Duration,
-    envelope: Envelope,
+    envelope: Arc<Envelope>,
     key: Digest,
 }
 
@@ -52,15 +50,13 @@ impl Stack {
     pub(super) async fn together(
         self: &Arc<Self>,
         passage: &Passage<'_>,
-        envelope: &Envelope,
-        exchange: Exchange,
+        envelope: &Arc<Envelope>,
     ) -> Result<Reply, Fault> {
-        let prepared = passage.prepared;
-        let scheme = prepared.signature.map(Signature::scheme);
+        let outbound = passage.outbound;
         let route = Route {
-            key: cache::key(envelope, prepared.reach, scheme),
-            plugin: passage.grants.plugin().to_owned(),
-            lane: prepared.lane.clone(),
+            key: outbound.cache_key(envelope),
+            plugin: outbound.plugin().to_owned(),
+            lane: outbound.lane().clone(),
             budget: passage.budget,
             max_retries: passage.scope.scheduling.max_retries,
             payers: passage
@@ -75,14 +71,13 @@ impl Stack {
         loop {
             let mut seat = self.flights.board(&route, |on_wire| {
                 let flight = Flight {
-                    grants: passage.grants.clone(),
-                    exchange: exchange.clone(),
+                    outbound: Arc::clone(outbound),
                     scope: CallScope {
                         clock: None,
                         ..passage.scope.clone()
                     },
                     budget: passage.budget,
-                    envelope: envelope.clone(),
+                    envelope: Arc::clone(envelope),
                     key: route.key,
                 };
                 Arc::clone(self).fly(flight, on_wire)
@@ -138,7 +133,7 @@ impl Stack {
             space.hand_over(call)?;
             space
         } else {
-            let mut space = self.bodies.space(passage.grants.plugin(), call);
+            let mut space = self.bodies.space(passage.outbound.plugin(), call);
             passage.ledger.waiting(space.grow(bytes)).await?;
             space
         };
@@ -172,7 +167,7 @@ impl Stack {
     ) -> Result<Reply, Fault> {
         let mut space = self
             .bodies
-            .space(flight.grants.plugin(), &flight.scope.bodies);
+            .space(flight.outbound.plugin(), &flight.scope.bodies);
         if let Some(Held { response, latency }) = self.held(&flight, &mut space).await? {
             *taken = Some(space);
             ledger.remember(latency, 0);
@@ -184,11 +179,9 @@ impl Stack {
             });
         }
         drop(space);
-        let prepared = request::prepare(&flight.grants, &self.private, flight.exchange)?;
         let passage = Passage {
-            grants: &flight.grants,
             scope: &flight.scope,
-            prepared: &prepared,
+            outbound: &flight.outbound,
             ledger,
             budget: flight.budget,
         };
@@ -203,7 +196,7 @@ impl Stack {
                 response: response.clone(),
                 latency: ledger.spent().worked,
             };
-            let lane = &prepared.lane;
+            let lane = flight.outbound.lane();
             cache.put(&flight.key, &flight.envelope, lane, held).await;
         }
         Ok(reply(response, ended.class, ended.hint.retry_after))

@@ -49,6 +49,11 @@ impl Limit {
             is_own: whole < most,
         }
     }
+
+    /// What is left of it.
+    pub(crate) fn left(self) -> Duration {
+        self.left
+    }
 }
 
 /// Sends `prepared` once, following redirects within its origin, for at most what is left. The
@@ -56,7 +61,7 @@ impl Limit {
 pub(crate) async fn once(
     clients: &Clients,
     grants: &Grants,
-    prepared: &Prepared<'_>,
+    prepared: &Prepared,
     limit: Limit,
     space: &mut Space,
 ) -> Result<Answer, WireFault> {
@@ -75,7 +80,7 @@ pub(crate) async fn once(
 async fn follow(
     clients: &Clients,
     grants: &Grants,
-    prepared: &Prepared<'_>,
+    prepared: &Prepared,
     space: &mut Space,
 ) -> Result<Answer, WireFault> {
     let mut draft = prepared.draft.clone();
@@ -107,7 +112,7 @@ async fn follow(
 async fn send(
     clients: &Clients,
     grants: &Grants,
-    prepared: &Prepared<'_>,
+    prepared: &Prepared,
     draft: &Draft,
 ) -> Result<reqwest::Response, WireFault> {
     let (mut url, mut headers): (Url, HeaderMap) = (draft.url.clone(), draft.headers.clone());
@@ -130,7 +135,7 @@ async fn send(
 /// The answer, if it is one that the masker can look through.
 async fn whole(
     response: reqwest::Response,
-    prepared: &Prepared<'_>,
+    prepared: &Prepared,
     space: &mut Space,
 ) -> Result<Answer, WireFault> {
     const PARTIAL_CONTENT: u16 = 206;

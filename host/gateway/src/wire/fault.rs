@@ -56,6 +56,8 @@ pub(crate) enum WireFault {
     TooManyRedirects { origin: String, limit: u32 },
     #[error("the HTTP client could not be made: {0}")]
     Client(String),
+    #[error(transparent)]
+    Process(#[from] runner_process::Fault),
 }
 
 /// Which limit on the time of an exchange it was.
@@ -82,7 +84,11 @@ impl WireFault {
             | Self::NoSpace
             | Self::Coded { .. }
             | Self::Partial { .. } => Code::BadResponse,
-            Self::Client(_) => Code::Other,
+            Self::Process(runner_process::Fault::TimedOut { .. }) => Code::Timeout,
+            Self::Process(runner_process::Fault::NotStarted { .. }) | Self::Client(_) => {
+                Code::Other
+            }
+            Self::Process(_) => Code::BadResponse,
         }
     }
 
@@ -90,7 +96,9 @@ impl WireFault {
     pub(crate) fn class(&self) -> Class {
         match self {
             Self::Transport { kind, .. } => kind.class(),
-            Self::TimedOut { .. } => Class::Timeout,
+            Self::TimedOut { .. } | Self::Process(runner_process::Fault::TimedOut { .. }) => {
+                Class::Timeout
+            }
             Self::NoSecret { .. } | Self::UnusableSecret { .. } => Class::Auth,
             _ => Class::Permanent,
         }

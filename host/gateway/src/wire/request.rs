@@ -64,11 +64,11 @@ const ORGANIZATION_HEADERS: [&str; 2] = ["openai-organization", "openai-project"
 
 /// A request that has passed every check, and its credential beside it.
 #[derive(Debug)]
-pub(crate) struct Prepared<'a> {
+pub(crate) struct Prepared {
     pub(crate) draft: Draft,
     pub(crate) origin: Origin,
     pub(crate) reach: Reach,
-    pub(crate) signature: Option<Signature<'a>>,
+    pub(crate) signature: Option<Signature>,
     pub(crate) lane: Lane,
 }
 
@@ -82,37 +82,37 @@ pub(crate) struct Draft {
 }
 
 /// A credential ready to be put into requests to its origin.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Signature<'a> {
-    scheme: &'a Scheme,
-    secret: &'a Secret,
+#[derive(Debug)]
+pub(crate) struct Signature {
+    scheme: Scheme,
+    secret: Secret,
 }
 
 /// Checks an exchange against the grants, and against the private addresses to which the person
 /// `agreed`.
-pub(crate) fn prepare<'a>(
-    grants: &'a Grants,
+pub(crate) fn prepare(
+    grants: &Grants,
     agreed: &BTreeSet<Origin>,
     exchange: Exchange,
-) -> Result<Prepared<'a>, WireFault> {
+) -> Result<Prepared, WireFault> {
     checked(grants, agreed, exchange, true)
 }
 
 /// The same for an exchange that is never sent: its credential needs no value.
-pub(crate) fn prepare_offline<'a>(
-    grants: &'a Grants,
+pub(crate) fn prepare_offline(
+    grants: &Grants,
     agreed: &BTreeSet<Origin>,
     exchange: Exchange,
-) -> Result<Prepared<'a>, WireFault> {
+) -> Result<Prepared, WireFault> {
     checked(grants, agreed, exchange, false)
 }
 
-fn checked<'a>(
-    grants: &'a Grants,
+fn checked(
+    grants: &Grants,
     agreed: &BTreeSet<Origin>,
     exchange: Exchange,
     sign: bool,
-) -> Result<Prepared<'a>, WireFault> {
+) -> Result<Prepared, WireFault> {
     let method = method(&exchange.method)?;
     let url = url(&exchange.url)?;
     let origin = Origin::of(&url).ok_or_else(|| {
@@ -141,7 +141,7 @@ fn checked<'a>(
     };
     let lane = Lane {
         origin: origin.to_string(),
-        credential: signature.map(|signature| signature.secret.fingerprint()),
+        credential: signature.as_ref().map(|it| it.secret.fingerprint()),
         organization: short("organization", organization(&headers))?,
         bucket: short("bucket", exchange.bucket)?,
     };
@@ -298,8 +298,8 @@ pub(crate) fn pairs(headers: &HeaderMap) -> Vec<(String, String)> {
         .collect()
 }
 
-impl<'a> Signature<'a> {
-    fn of(name: &str, credential: &'a Credential) -> Result<Self, WireFault> {
+impl Signature {
+    fn of(name: &str, credential: &Credential) -> Result<Self, WireFault> {
         let env = &credential.env;
         let secret = credential
             .secret
@@ -310,8 +310,8 @@ impl<'a> Signature<'a> {
                 env: env.clone(),
             })?;
         let signature = Self {
-            scheme: &credential.scheme,
-            secret,
+            scheme: credential.scheme.clone(),
+            secret: secret.clone(),
         };
         if credential.scheme.header().is_some() && signature.header().is_none() {
             return Err(WireFault::UnusableSecret {
@@ -323,13 +323,13 @@ impl<'a> Signature<'a> {
     }
 
     /// How it is sent.
-    pub(crate) fn scheme(self) -> &'a Scheme {
-        self.scheme
+    pub(crate) fn scheme(&self) -> &Scheme {
+        &self.scheme
     }
 
     fn header(&self) -> Option<HeaderValue> {
         let secret = self.secret.reveal();
-        let text = match self.scheme {
+        let text = match &self.scheme {
             Scheme::Bearer => format!("Bearer {secret}"),
             Scheme::Basic => format!("Basic {}", STANDARD.encode(secret)),
             Scheme::Header(_) => secret.to_owned(),
@@ -342,7 +342,7 @@ impl<'a> Signature<'a> {
 
     /// Puts the credential into a request that is about to be sent to its origin.
     pub(crate) fn sign(&self, url: &mut Url, headers: &mut HeaderMap) {
-        if let Scheme::Query(parameter) = self.scheme {
+        if let Scheme::Query(parameter) = &self.scheme {
             // A redirect's target may carry the parameter already: it is replaced.
             let kept: Vec<(String, String)> = url
                 .query_pairs()

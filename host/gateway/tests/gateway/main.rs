@@ -65,7 +65,7 @@ fn gateway() -> Gateway {
 }
 
 /// Grants for these origins, with the credential `key` bound to all of them.
-fn grants(scheme: &str, hosts: &[&str]) -> Grants {
+fn grants(scheme: &str, hosts: &[&str]) -> Arc<Grants> {
     let hosts: Vec<OriginPattern> = hosts
         .iter()
         .map(|host| OriginPattern::parse(host).expect("a pattern"))
@@ -76,11 +76,8 @@ fn grants(scheme: &str, hosts: &[&str]) -> Grants {
         env: "ACME_API_KEY".to_owned(),
         hosts: hosts.clone(),
     };
-    Grants::new(
-        "acme",
-        hosts,
-        BTreeMap::from([("key".to_owned(), credential)]),
-    )
+    let credentials = BTreeMap::from([("key".to_owned(), credential)]);
+    Arc::new(Grants::new("acme", hosts, credentials))
 }
 
 /// A POST with the credential and a small body.

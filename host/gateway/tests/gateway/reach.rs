@@ -58,7 +58,7 @@ async fn what_is_not_granted_never_leaves() {
     let api = ModelApi::start();
     let exchange = post(format!("{}/v1", api.url()));
     let refused = gateway()
-        .send(&Grants::none("acme"), exchange, &scope())
+        .send(&Arc::new(Grants::none("acme")), exchange, &scope())
         .await
         .expect_err("nothing is granted");
     assert_eq!((refused.code, refused.spent.attempts), (Code::Denied, 0));
@@ -180,7 +180,7 @@ async fn a_connection_of_the_wider_reach_never_serves_the_narrower() {
     let gateway = by_name(&lookup);
     let named = grants("bearer", &[&host]);
     let wildcard = grants("bearer", &[&format!("http://*.acme.test:{}", api.port())]);
-    let send = |grants: Grants| {
+    let send = |grants: Arc<Grants>| {
         let (gateway, exchange) = (gateway.clone(), post(format!("{host}/v1")));
         async move { gateway.send(&grants, exchange, &scope()).await }
     };

@@ -1,6 +1,7 @@
 //! No secret comes back, by any door.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -110,11 +111,8 @@ async fn a_secret_in_the_name_of_a_host_is_masked_though_names_lose_their_case()
         env: "ACME_API_KEY".to_owned(),
         hosts: hosts.clone(),
     };
-    let grants = Grants::new(
-        "acme",
-        hosts,
-        BTreeMap::from([("key".to_owned(), credential)]),
-    );
+    let credentials = BTreeMap::from([("key".to_owned(), credential)]);
+    let grants = Arc::new(Grants::new("acme", hosts, credentials));
     let settings = Settings {
         masker: Masker::new(&grants.secrets()),
         ..settings()

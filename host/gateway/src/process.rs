@@ -1,0 +1,308 @@
+//! Programs of the user's as something that exchanges go to.
+//!
+//! A call of one passes the same stack as a request: it may be recorded and replayed, kept in the
+//! cache if the config asks for that, it waits in a lane that is as wide as there are workers, and
+//! what comes back is masked. What is started, and how it ends, is `runner-process`'s business.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::header::HeaderMap;
+use runner_process::{Answer as Given, Log, Output, Program, Service, Supervisor, Workers, once};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::exchange::{CacheMode, REQUEST_LIMIT};
+use crate::lane::Lane;
+use crate::memory::remembered::Envelope;
+use crate::wire::attempt::Answer;
+use crate::wire::bodies::Space;
+use crate::wire::fault::WireFault;
+
+/// Longest argument of a command, in bytes: what Linux takes.
+const ARGUMENT_LIMIT: usize = (128 << 10) - 1;
+
+/// A program that can be called.
+pub struct Peer {
+    name: String,
+    /// What of the code is known: a call of other code is another call.
+    digest: String,
+    lane: Lane,
+    kind: Kind,
+}
+
+enum Kind {
+    Workers(Workers),
+    Command(Program, Supervisor),
+}
+
+impl Peer {
+    /// An interpreter that is kept and asked again and again, with a driver inside. `digest` stands
+    /// for the code.
+    pub fn kept(digest: String, service: Service) -> Self {
+        let name = service.program.shown.clone();
+        Self::new(name, digest, Kind::Workers(Workers::new(service)))
+    }
+
+    /// A command that is started for each call; it gets the call's arguments after its own.
+    pub fn command(digest: String, program: Program, supervisor: Supervisor) -> Self {
+        let name = program.shown.clone();
+        Self::new(name, digest, Kind::Command(program, supervisor))
+    }
+
+    fn new(name: String, digest: String, kind: Kind) -> Self {
+        let lane = Lane {
+            origin: format!("process://{name}"),
+            ..Lane::default()
+        };
+        Self {
+            name,
+            digest,
+            lane,
+            kind,
+        }
+    }
+
+    /// What messages call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What shares its workers.
+    pub(crate) fn lane(&self) -> &Lane {
+        &self.lane
+    }
+
+    /// Lets what is idle of it end by itself, a moment long.
+    pub async fn close(&self) {
+        if let Kind::Workers(workers) = &self.kind {
+            workers.close().await;
+        }
+    }
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Peer")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One call of a program.
+pub struct ProcessCall {
+    /// Whom.
+    pub peer: Arc<Peer>,
+    /// A JSON object: what its driver takes, or `{"arguments": [...]}` of texts for a command.
+    pub body: String,
+    /// How long it may work.
+    pub timeout: Duration,
+    /// Whether the cache may serve and keep it.
+    pub cache: CacheMode,
+    /// Is told what it prints.
+    pub log: Log,
+}
+
+/// What a program answers: the body of its reply.
+#[derive(Debug, Default, Serialize)]
+struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    arguments: Vec<String>,
+}
+
+impl ProcessCall {
+    /// What may be remembered of it.
+    pub(crate) fn envelope(&self, repeat: u32) -> Envelope {
+        let Peer { name, digest, .. } = &*self.peer;
+        Envelope {
+            method: "POST".to_owned(),
+            url: format!("process://{name}#{digest}"),
+            headers: Vec::new(),
+            body: Bytes::from(self.body.clone()),
+            credential: None,
+            repeat,
+        }
+    }
+
+    /// Makes it.
+    pub(crate) async fn attempt(
+        &self,
+        limit: Duration,
+        space: &mut Space,
+    ) -> Result<Answer, WireFault> {
+        let size = self.body.len();
+        if size > REQUEST_LIMIT {
+            let limit = REQUEST_LIMIT;
+            return Err(WireFault::RequestTooLarge { size, limit });
+        }
+        let body = match &self.peer.kind {
+            Kind::Workers(workers) => {
+                let called = workers.call(&self.body, limit, self.log.clone()).await;
+                of_driver(called?)
+            }
+            Kind::Command(program, supervisor) => {
+                let arguments = arguments(program, &self.body)?;
+                let output = once(supervisor, program, &arguments, limit).await?;
+                self.tell(&output);
+                of_command(&output)
+            }
+        };
+        space.grow(body.len()).await?;
+        Ok(Answer {
+            status: 200,
+            headers: HeaderMap::new(),
+            body,
+        })
+    }
+
+    /// What a command writes to standard error are its log lines.
+    fn tell(&self, output: &Output) {
+        for line in String::from_utf8_lossy(&output.stderr).lines() {
+            (self.log)(runner_process::LogLine {
+                level: runner_process::Level::Warn,
+                text: line.to_owned(),
+            });
+        }
+    }
+}
+
+/// The arguments that a call brings.
+fn arguments(program: &Program, body: &str) -> Result<Vec<OsString>, WireFault> {
+    let read: Result<Arguments, _> = serde_json::from_str(body);
+    let Arguments { arguments } = read.expect("the caller states arguments");
+    for argument in &arguments {
+        let why = if argument.len() > ARGUMENT_LIMIT {
+            format!(
+                "has {} bytes, and a command's argument at most {ARGUMENT_LIMIT}",
+                argument.len()
+            )
+        } else if argument.contains('\0') {
+            "has a NUL, which no argument can have".to_owned()
+        } else {
+            continue;
+        };
+        let message = format!("{}: what it is to be given {why}", program.shown);
+        return Err(WireFault::Invalid(message));
+    }
+    Ok(arguments.into_iter().map(OsString::from).collect())
+}
+
+fn of_driver(given: Given) -> Vec<u8> {
+    let given = given.map_err(|report| {
+        serde_json::json!({
+            "message": report.message,
+            "file": report.file,
+            "line": report.line,
+            "column": report.column,
+            "stack": report.stack,
+        })
+    });
+    let body = match &given {
+        Ok(value) => Body {
+            value: value.as_deref(),
+            error: None,
+        },
+        Err(error) => Body {
+            value: None,
+            error: Some(error.clone()),
+        },
+    };
+    serde_json::to_vec(&body).expect("JSON texts make JSON")
+}
+
+/// promptfoo's rule: what a command prints is its answer, without the colours of a terminal; if it
+/// prints only to standard error, or says that it failed, there is none.
+fn of_command(output: &Output) -> Vec<u8> {
+    let text = |bytes: &[u8]| plain(String::from_utf8_lossy(bytes).trim());
+    let (answer, errors) = (text(&output.stdout), text(&output.stderr));
+    let failed = output.failed.clone();
+    let failed = failed.or_else(|| (answer.is_empty() && !errors.is_empty()).then_some(errors));
+    let body = match failed {
+        Some(message) => serde_json::json!({ "error": { "message": message } }),
+        None => serde_json::json!({ "value": { "output": answer } }),
+    };
+    body.to_string().into_bytes()
+}
+
+/// A text without escape sequences of terminals.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut signs = text.chars();
+    while let Some(sign) = signs.next() {
+        if sign != '\u{1b}' {
+            plain.push(sign);
+            continue;
+        }
+        if signs.next() == Some('[') {
+            // Parameters, then one letter.
+            signs.by_ref().find(|c| ('@'..='~').contains(c));
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(stdout: &str, stderr: &str, failed: Option<&str>) -> Output {
+        Output {
+            stdout: stdout.as_bytes().to_vec(),
+            stderr: stderr.as_bytes().to_vec(),
+            failed: failed.map(str::to_owned),
+        }
+    }
+
+    #[test]
+    fn what_a_command_prints_is_its_answer_unless_it_says_that_it_failed() {
+        let read = |output: &Output| -> Value {
+            serde_json::from_slice(&of_command(output)).expect("JSON")
+        };
+        let answer = |text: &str| serde_json::json!({ "value": { "output": text } });
+        let error = |text: &str| serde_json::json!({ "error": { "message": text } });
+        assert_eq!(
+            read(&output(" a\n\u{1b}[1;31mb\u{1b}[0m\n", "odd", None)),
+            answer("a\nb")
+        );
+        assert_eq!(read(&output("", "", None)), answer(""));
+        assert_eq!(read(&output(" ", "why\n", None)), error("why"));
+        assert_eq!(
+            read(&output("a", "", Some("it failed"))),
+            error("it failed")
+        );
+    }
+
+    #[test]
+    fn a_command_s_arguments_have_a_length_and_no_nul() {
+        let program = Program {
+            shown: "./x".to_owned(),
+            executable: "./x".into(),
+            arguments: Vec::new(),
+            folder: "/".into(),
+            env: Vec::new(),
+            memory: 0,
+        };
+        let given = |text: &str| {
+            let body = serde_json::json!({ "arguments": [text] }).to_string();
+            arguments(&program, &body).map_err(|fault| fault.to_string())
+        };
+        assert_eq!(given("é"), Ok(vec!["é".into()]));
+        let long = "x".repeat(ARGUMENT_LIMIT + 1);
+        assert_eq!(
+            given(&long),
+            Err("./x: what it is to be given has 131072 bytes, and a command's argument at most 131071".to_owned())
+        );
+        assert!(given("a\0").is_err());
+    }
+}

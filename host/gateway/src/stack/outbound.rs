@@ -1,0 +1,96 @@
+//! What leaves the run by the stack: a request to a server, or a call of a program.
+//!
+//! Here, and only here, the stages meet what is different about the two.
+
+use std::sync::Arc;
+
+use runner_store::Digest;
+
+use super::remember;
+use crate::admission::tokens::{self, Guess};
+use crate::lane::Lane;
+use crate::memory::cache;
+use crate::memory::remembered::Envelope;
+use crate::policy::address::Reach;
+use crate::policy::grants::Grants;
+use crate::process::ProcessCall;
+use crate::wire::attempt::{self, Answer, Limit};
+use crate::wire::bodies::Space;
+use crate::wire::client::Clients;
+use crate::wire::fault::WireFault;
+use crate::wire::request::{Prepared, Signature};
+
+/// What leaves the run.
+pub(super) enum Outbound {
+    /// A request that was granted.
+    Http {
+        grants: Arc<Grants>,
+        prepared: Prepared,
+    },
+    /// A call of a program that the person agreed to.
+    Process(ProcessCall),
+}
+
+impl Outbound {
+    /// On whose behalf.
+    pub(super) fn plugin(&self) -> &str {
+        match self {
+            Self::Http { grants, .. } => grants.plugin(),
+            Self::Process(call) => call.peer.name(),
+        }
+    }
+
+    /// What it shares a quota with.
+    pub(super) fn lane(&self) -> &Lane {
+        match self {
+            Self::Http { prepared, .. } => &prepared.lane,
+            Self::Process(call) => call.peer.lane(),
+        }
+    }
+
+    /// What it is likely to use.
+    pub(super) fn guess(&self) -> Guess {
+        match self {
+            Self::Http { prepared, .. } => {
+                let body = prepared.draft.body.as_deref().unwrap_or_default();
+                tokens::guess(prepared.draft.url.path(), body)
+            }
+            Self::Process(_) => tokens::guess("", &[]),
+        }
+    }
+
+    /// What may be remembered of it.
+    pub(super) fn envelope(&self, repeat: u32) -> Envelope {
+        match self {
+            Self::Http { prepared, .. } => remember::envelope(prepared, repeat),
+            Self::Process(call) => call.envelope(repeat),
+        }
+    }
+
+    /// Under what the cache has its answer.
+    pub(super) fn cache_key(&self, envelope: &Envelope) -> Digest {
+        match self {
+            Self::Http { prepared, .. } => {
+                let scheme = prepared.signature.as_ref().map(Signature::scheme);
+                cache::key(envelope, prepared.reach, scheme)
+            }
+            // A program reaches whatever it wants.
+            Self::Process(_) => cache::key(envelope, Reach::Private, None),
+        }
+    }
+
+    /// Goes once.
+    pub(super) async fn attempt(
+        &self,
+        clients: &Clients,
+        limit: Limit,
+        space: &mut Space,
+    ) -> Result<Answer, WireFault> {
+        match self {
+            Self::Http { grants, prepared } => {
+                attempt::once(clients, grants, prepared, limit, space).await
+            }
+            Self::Process(call) => call.attempt(limit.left(), space).await,
+        }
+    }
+}

@@ -17,6 +17,7 @@ pub(crate) mod options;
 pub(crate) mod output_path;
 pub(crate) mod plugins;
 pub(crate) mod prices;
+pub(crate) mod process;
 pub(crate) mod prompts;
 pub(crate) mod provider_config;
 pub(crate) mod providers;
@@ -35,8 +36,9 @@ use std::path::Path;
 use crate::catalog::Catalog;
 use crate::elements::code::CodeBook;
 use crate::elements::filter_book::FilterBook;
+use crate::elements::process::Runtime;
 use crate::fill::Declared;
-use crate::model::{Findings, Script};
+use crate::model::{Findings, Origin, Position, Script};
 use crate::read::entry::Entry;
 use crate::read::files::Files;
 use crate::scripts::Scripts;
@@ -58,6 +60,8 @@ pub(crate) struct Reading<'a> {
     pub(crate) config: &'a Path,
     /// The process's environment.
     pub(crate) process: &'a BTreeMap<String, String>,
+    /// Where the config's code is to run, if it says so.
+    pub(crate) runtime: Option<Runtime>,
     /// Whether this is not the first config of the run, whose folder `--var` is relative to.
     pub(crate) is_further: bool,
 }
@@ -65,8 +69,11 @@ pub(crate) struct Reading<'a> {
 impl Reading<'_> {
     /// Whether code may be run now: what runs it may have to be agreed to, which is noted.
     #[must_use]
-    pub(crate) fn may_run(&self, script: &Script) -> bool {
-        let needs = self.scripts.needs(&script.language);
+    pub(crate) fn may_run(&self, script: &Script, origin: &Origin, at: &Position) -> bool {
+        let needs = match &script.process {
+            Some(process) => Some(process::request(process, origin, at)),
+            None => self.scripts.needs(&script.language),
+        };
         needs.is_none_or(|request| self.findings.may_read(request))
     }
 }

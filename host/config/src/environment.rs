@@ -97,8 +97,21 @@ pub(crate) const DISABLE_VAR_EXPANSION: Variable = Variable {
     default: "false",
 };
 
+/// The interpreter of code that runs outside the sandbox.
+pub(crate) const PYTHON: Variable = Variable {
+    name: "PYTHON",
+    meaning: "the interpreter that runs Python outside the sandbox",
+    default: "the project's virtual environment, else python3",
+};
+/// How many of them run.
+pub(crate) const PYTHON_WORKERS: Variable = Variable {
+    name: "PYTHON_WORKERS",
+    meaning: "interpreters that run each file of Python outside the sandbox",
+    default: "1",
+};
+
 /// All of them, each read as `RUNNER_<name>` and, failing that, `PROMPTFOO_<name>`.
-pub const VARIABLES: [Variable; 13] = [
+pub const VARIABLES: [Variable; 15] = [
     MAX_CONCURRENCY,
     MIN_CONCURRENCY,
     DISABLE_ADAPTIVE_SCHEDULER,
@@ -112,6 +125,8 @@ pub const VARIABLES: [Variable; 13] = [
     CSV_STRICT,
     DISABLE_JSON_AUTOESCAPE,
     DISABLE_VAR_EXPANSION,
+    PYTHON,
+    PYTHON_WORKERS,
 ];
 
 /// A variable's value and the full name that it was found under.

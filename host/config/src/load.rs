@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::elements::plugins::{self, PluginEntry};
+use crate::elements::process::{self, Runtime};
 use crate::fill::Declared;
 use crate::model::{Agreements, Findings, LoadError, Origin, Position, TrustRequest, Warning};
 use crate::overrides::Overrides;
@@ -106,6 +107,14 @@ pub(crate) struct Source {
     pub(crate) files: Files,
     /// Who wrote it. In data nothing is a template.
     pub(crate) origin: Origin,
+}
+
+impl Source {
+    /// Where its code is to run, if it says so.
+    pub(crate) fn runtime(&self) -> Option<Runtime> {
+        let runtime = Entry::root(&self.root, &self.path, &self.origin).get("runtime")?;
+        process::known(runtime.text()?)
+    }
 }
 
 /// Reads a config's files, `env` and `plugins`; gives what is odd about them, too.

@@ -7,6 +7,7 @@
 mod grants;
 mod position;
 mod problem;
+mod process;
 mod script;
 mod trust;
 
@@ -15,6 +16,7 @@ pub(crate) use position::COMMAND_LINE;
 pub use position::{Position, on_one_line};
 pub use problem::{ConfigError, LoadError, Problem, Warning};
 pub(crate) use problem::{Findings, did_you_mean};
+pub use process::{Engine, GIVEN, Process};
 pub use script::{Code, CodeFile, CodeFiles, ProviderCode, Script};
 pub(crate) use trust::{ANY_VARIABLE, WEBHOOK};
 pub use trust::{

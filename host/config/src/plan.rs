@@ -49,7 +49,10 @@ pub use question::{PlannedTask, Question, QuestionBudget};
 pub use variables::TooMuch;
 pub(crate) use variables::{Axes, VarFiles};
 
-pub use crate::model::{Code, CodeFile, CodeFiles, Position, ProviderCode, Script};
+pub use crate::model::{
+    Code, CodeFile, CodeFiles, Engine, GIVEN as GIVEN_VARIABLES, Position, Process, ProviderCode,
+    Script,
+};
 pub use crate::template::FilterCall;
 use crate::template::{Prepared, RenderError, Results};
 
@@ -104,6 +107,8 @@ pub struct Plan {
     /// The names of [`Plan::env`] whose values were taken from the process's environment, each
     /// with the variables that it took.
     pub env_sources: BTreeMap<String, BTreeSet<String>>,
+    /// What runs on the person's machine, outside the sandbox; each once.
+    pub processes: Vec<Arc<Process>>,
     /// What the config and its data need beyond their rights: to be settled before anything is
     /// sent, written or run.
     pub trust_requests: Vec<TrustRequest>,
@@ -300,8 +305,11 @@ pub struct Provider {
     pub transform: Option<Arc<Script>>,
     /// Code of its `config`, which the host runs around each of its calls.
     pub code: ProviderCode,
-    /// The plugin that serves the prefix, as the catalog names it.
+    /// The plugin that serves the prefix, as the catalog names it; of a program its language, or
+    /// `exec`.
     pub plugin: String,
+    /// What answers in place of a plugin.
+    pub program: Option<ProviderProgram>,
     /// Who wrote it: an address in its config is this one's word.
     pub origin: Origin,
     /// The variables of the process's environment that were filled into it.
@@ -310,6 +318,15 @@ pub struct Provider {
     pub at: Position,
     /// Where the keys of its `config` stand.
     pub places: Places,
+}
+
+/// A provider that is code of the config, or a command.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ProviderProgram {
+    /// A file of code: `callApi` of its class, or a function.
+    Code(Arc<Script>),
+    /// A command that is started for each call.
+    Command(Arc<Process>),
 }
 
 /// A variable of the process's environment that a text takes in.

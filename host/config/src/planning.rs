@@ -14,6 +14,7 @@ use crate::elements::filter_book::FilterBook;
 use crate::elements::judges::JudgeBook;
 use crate::elements::limits::Groups;
 use crate::elements::names::Names;
+use crate::elements::process;
 use crate::elements::providers::{self, Listed};
 use crate::elements::tasks::{self, Task};
 use crate::elements::test_case::TestReader;
@@ -41,7 +42,7 @@ mod unset;
 use before_all::Changed;
 
 /// Keys of a config.
-pub(crate) const KNOWN: [&str; 29] = [
+pub(crate) const KNOWN: [&str; 30] = [
     "$schema",
     "assertionTemplates",
     "budget",
@@ -61,6 +62,7 @@ pub(crate) const KNOWN: [&str; 29] = [
     "prompts",
     "providers",
     "redteam",
+    "runtime",
     "scenarios",
     "sharing",
     "strategies",
@@ -177,6 +179,7 @@ impl Config {
         unset::warn(&chosen.columns, &chosen.tests, findings);
         check_comparisons(&chosen.columns, &chosen.tests, findings);
         let derived_metrics = derived_metrics::read(&documents, chosen.columns.len());
+        books.code.processes.ask(findings);
         let (env_reads, env_sources) = self.declared.env_reads();
         let provider_reads = self.declared.provider_reads();
         Plan {
@@ -201,6 +204,7 @@ impl Config {
             env_reads,
             provider_reads,
             env_sources,
+            processes: books.code.processes.all(),
             trust_requests: Vec::new(),
             filled_in: self.declared.secrets(),
         }
@@ -298,6 +302,7 @@ impl Config {
                 filters: &books.filters,
                 config: &source.path,
                 process: &self.process,
+                runtime: source.runtime(),
                 is_further: index > 0,
             },
         };
@@ -331,6 +336,9 @@ impl Config {
 fn whole(root: &Entry<'_>, findings: &Findings) {
     root.warn_unknown(findings, &KNOWN);
     root.refuse(findings, &UNSUPPORTED);
+    if let Some(entry) = root.get("runtime") {
+        process::runtime(&entry, findings);
+    }
     let sharing = root.get("sharing");
     if let Some(sharing) = sharing.filter(|sharing| sharing.node.json() != Value::Bool(false)) {
         let message = "results are never shared: 'sharing' is ignored";

@@ -13,7 +13,7 @@ use crate::call::CallScope;
 use crate::failure::{CallFailure, FailureCode};
 use crate::grading::{CaseGrade, MAX_REASON, beyond};
 use crate::record::size::{bytes, cut};
-use crate::script::{PYTHON, argument, failure, made, program, verdict};
+use crate::script::{PYTHON, argument, failure, made, runnable, verdict};
 
 pub(crate) mod derived;
 pub(crate) mod hooks;
@@ -199,7 +199,7 @@ pub(crate) async fn scored(
         argument("context", context.to_string()),
     ];
     let given = scope
-        .run_code(program(script), &arguments, identity)
+        .run_code(runnable(script), &arguments, identity)
         .await?;
     let stated = verdict::stated(&given);
     let refused = beyond([stated.score]);

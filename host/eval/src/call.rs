@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use runner_config::plan::{CaseId, Judges};
+use runner_config::plan::{Case, CaseId, Judges};
 use runner_gateway::{Bill, Grants, Reservation, Said, Scheduling, Spent, WorkClock};
 use runner_sandbox::abi::{self, CallContext};
 use runner_sandbox::{Call, CallLimits, Called};
@@ -24,7 +24,7 @@ use crate::answer::{Completed, token_usage};
 use crate::context::RunContext;
 use crate::failure::CallFailure;
 use crate::memory::Account;
-use crate::plugins::{Grader, LoadedPlugin, Target};
+use crate::plugins::{Answers, ByPlugin, Grader, LoadedPlugin, Target};
 use crate::record::TokenUsage;
 
 mod code;
@@ -33,6 +33,8 @@ mod filters;
 mod guest_host;
 mod limit;
 mod meter;
+mod own;
+mod program;
 mod words;
 
 pub(crate) use guest_host::case;
@@ -83,33 +85,43 @@ impl CallScope {
         &self,
         target: &Target,
         request: abi::Request,
-        context: CallContext,
+        (case, context): (&Case, CallContext),
     ) -> Result<Completed, CallFailure> {
-        self.complete_for(None, target, request, context).await
+        let asked = (Some(case), context);
+        self.complete_for(None, target, request, asked).await
     }
 
-    /// The same on behalf of a grader: its budgets pay, too.
+    /// The same on behalf of a grader, which has no case to show: its budgets pay, too.
     async fn complete_for(
         &self,
         grader: Option<&Bill>,
         target: &Target,
         request: abi::Request,
-        context: CallContext,
+        (case, context): (Option<&Case>, CallContext),
     ) -> Result<Completed, CallFailure> {
-        let component = &target.plugin.component;
-        let request = exchange::sent(self, &target.code, request, &context).await?;
-        let ask = |call| component.complete(call, target.abi.clone(), request, context.clone());
-        let provided = self.provide(grader, target, &context.call_id, ask).await;
+        let served = match &target.answers {
+            Answers::Component(served) => served,
+            Answers::Own(own) => {
+                let asked = (case, &context);
+                let completed = self.complete_by_own(grader, target, own, &request, asked);
+                return Box::pin(completed).await;
+            }
+        };
+        let component = &served.plugin.component;
+        let request = exchange::sent(self, &served.code, request, &context).await?;
+        let ask = |call| component.complete(call, served.abi.clone(), request, context.clone());
+        let provided = self.provide(grader, target, served, &context.call_id, ask);
+        let provided = provided.await;
         let Provided {
             result,
             latency,
             host,
         } = provided;
         let mut completion = result?;
-        let read = exchange::read(self, &target.code, &mut completion, &context).await;
+        let read = exchange::read(self, &served.code, &mut completion, &context).await;
         host.believe(&mut completion.usage, &mut completion.cost_usd);
         completion.cost_usd = host.settle(target, &completion.usage, completion.cost_usd);
-        let attempts = host.counts.attempts.load(Ordering::Relaxed);
+        let attempts = host.counts.attempts();
         Ok(Completed {
             completion,
             latency,
@@ -124,17 +136,19 @@ impl CallScope {
         &self,
         grader: Option<&Bill>,
         target: &Target,
+        served: &ByPlugin,
         inputs: Vec<String>,
         context: CallContext,
     ) -> Result<(Vec<Vec<f32>>, TokenUsage), CallFailure> {
-        let component = &target.plugin.component;
-        let ask = |call| component.embed(call, target.abi.clone(), inputs, context.clone());
-        let provided = self.provide(grader, target, &context.call_id, ask).await;
+        let component = &served.plugin.component;
+        let ask = |call| component.embed(call, served.abi.clone(), inputs, context.clone());
+        let provided = self.provide(grader, target, served, &context.call_id, ask);
+        let provided = provided.await;
         let mut embeddings = provided.result?;
         let host = provided.host;
         host.believe(&mut embeddings.usage, &mut embeddings.cost_usd);
         host.settle(target, &embeddings.usage, embeddings.cost_usd);
-        let attempts = host.counts.attempts.load(Ordering::Relaxed);
+        let attempts = host.counts.attempts();
         let used = token_usage(&embeddings.usage, host.counts.is_cached(), attempts);
         Ok((embeddings.vectors, used))
     }
@@ -144,6 +158,7 @@ impl CallScope {
         &self,
         grader: Option<&Bill>,
         target: &Target,
+        served: &ByPlugin,
         call_id: &str,
         ask: impl FnOnce(Call) -> F,
     ) -> Provided<T>
@@ -152,14 +167,14 @@ impl CallScope {
     {
         let bill = Bill::shared(target.bill.as_ref(), grader, target.price);
         let host = Arc::new(self.host(
-            &target.plugin,
-            &target.grants,
+            &served.plugin,
+            &served.grants,
             &target.scheduling,
             Asks::default(),
             bill,
         ));
         let begun = Instant::now();
-        let called = ask(self.call(host.clone(), target.limits, call_id)).await;
+        let called = ask(self.call(host.clone(), served.limits, call_id)).await;
         let worked = begun.elapsed().saturating_sub(host.counts.waited());
         let latency = worked + host.counts.past_latency();
         self.meter.add(&called.usage);
@@ -286,6 +301,16 @@ struct Counts {
 }
 
 impl Counts {
+    /// Requests that left the machine, now or when they were recorded.
+    fn attempts(&self) -> u64 {
+        self.attempts.load(Ordering::Relaxed)
+    }
+
+    /// An exchange was answered.
+    fn answered(&self) {
+        self.answered.fetch_add(1, Ordering::Relaxed);
+    }
+
     fn add_wait(&self, wait: Duration) {
         self.waited_us
             .fetch_add(wait.as_micros() as u64, Ordering::Relaxed);

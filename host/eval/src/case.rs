@@ -196,7 +196,7 @@ async fn work(
     }
     drop(making);
     let prompt = &*draft.prompt.insert(rendered.text.clone());
-    let request = request(case, rendered, scope.context.target(case).reads_vars);
+    let request = request(case, rendered, scope.context.target(case).reads_vars());
     let messages = request.messages.clone();
     let answer = answer(scope, case, request, identity).await?;
     let answer = draft.answer.insert(answer);
@@ -236,7 +236,7 @@ async fn answer(
         return Ok(Answer::saved(saved));
     }
     let target = scope.context.target(case);
-    let call = scope.complete(target, request, identity.clone());
+    let call = scope.complete(target, request, (case, identity.clone()));
     Ok(Answer::new(within(scope, call).await?))
 }
 
@@ -303,11 +303,11 @@ pub(crate) async fn within<T>(
 }
 
 fn provenance(target: &Target, meter: &Meter) -> Provenance {
-    let component = &target.plugin.component;
+    let (plugin, version, sha256) = target.provenance();
     Provenance {
-        plugin: component.info().name.clone(),
-        version: component.info().version.clone(),
-        sha256: component.sha256().to_owned(),
+        plugin,
+        version,
+        sha256,
         grants_digest: target.grants_digest.clone(),
         guest_cpu_us: meter.guest_cpu().as_micros() as u64,
         peak_memory: meter.peak_memory(),

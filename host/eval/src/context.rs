@@ -13,6 +13,7 @@ use crate::event::{Event, LogRoom};
 use crate::identity::Identities;
 use crate::memory::Memory;
 use crate::plugins::{Grader, Interpreter, Target};
+use crate::programs::Programs;
 use crate::question::asking::Asking;
 use crate::script::Hooks;
 use crate::summary::End;
@@ -29,6 +30,8 @@ pub(crate) struct RunContext {
     pub(crate) graders: HashMap<String, Arc<Grader>>,
     /// What runs the code of each language.
     pub(crate) interpreters: BTreeMap<String, Arc<Interpreter>>,
+    /// What runs code outside the sandbox.
+    pub(crate) programs: Arc<Programs>,
     /// Code that is called around each case.
     pub(crate) hooks: Hooks,
     /// When the run began, in milliseconds since 1970: what clocks of code show at first.

@@ -230,12 +230,9 @@ impl Bench<'_> {
         output: &Output<'_>,
     ) -> Result<Grade, CallFailure> {
         let code = value.and_then(Value::as_str).unwrap_or_default();
-        let program = match &assertion.script {
-            Some(script) => script::program(script),
-            None => script::assertion(&assertion.kind, &assertion.at.key, code),
-        };
-        let name = program.name.clone();
-        let language = program.language.clone();
+        let runnable = script::of_assertion(assertion, code);
+        let name = runnable.program.name.clone();
+        let language = runnable.program.language.clone();
         let rules = Rules {
             inverse: assertion.inverse,
             threshold: assertion.threshold,
@@ -248,7 +245,7 @@ impl Bench<'_> {
         };
         let arguments = self.arguments(assertion, output);
         let scope = self.scope;
-        let given = scope.run_code(program, &arguments, self.identity).await?;
+        let given = scope.run_code(runnable, &arguments, self.identity).await?;
         Ok(verdict::grade(&given, rules))
     }
 

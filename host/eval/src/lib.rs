@@ -56,6 +56,7 @@ mod memory;
 pub mod plugins;
 mod prepare;
 mod private_door;
+mod programs;
 pub mod question;
 pub mod record;
 mod recorder;

@@ -27,11 +27,12 @@ mod foreign;
 mod interpreter;
 mod loading;
 mod price;
+mod target;
 mod ways;
 
 pub use bind_error::BindError;
 pub(crate) use bind_error::place;
-pub(crate) use binding::{Binder, Grader, Target};
+pub(crate) use binding::{Binder, Grader};
 pub(crate) use budgets::Budgets;
 use bundle::{Names, Waiting};
 pub use bundle::{Optional, Served, bundle, optional};
@@ -39,6 +40,7 @@ pub use foreign::ThirdParty;
 pub(crate) use foreign::{interpreter, interpreters};
 pub(crate) use interpreter::Interpreter;
 use loading::{Loading, canonical, collision, duplicate};
+pub(crate) use target::{Answers, ByPlugin, Own, Runs, Target};
 pub(crate) use ways::{Noted, Ways};
 
 /// Where to look for components.

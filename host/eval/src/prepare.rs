@@ -23,6 +23,7 @@ use crate::event::{Consumer, Event, LogRoom, Stage};
 use crate::identity::Identities;
 use crate::masking::declared;
 use crate::plugins::{BindError, Binder, Budgets, Grader, Noted, PluginSet, Target};
+use crate::programs::Programs;
 use crate::question::asking::Asking;
 use crate::recorder::Recorder;
 use crate::resume::{Resumed, reopen};
@@ -120,6 +121,8 @@ struct Targets {
     judges: BTreeMap<JudgeId, Arc<Target>>,
     graders: HashMap<String, Arc<Grader>>,
     ledger: Arc<BudgetLedger>,
+    /// What runs outside the sandbox.
+    programs: Arc<Programs>,
 }
 
 impl Targets {
@@ -130,15 +133,17 @@ impl Targets {
             asked,
             judges,
             graders,
+            programs,
             ..
         } = self;
         let targets = columns.iter().chain(asked.values()).chain(judges.values());
         let graders = graders.values().map(|grader| &grader.grants);
-        let grants = targets.map(|target| &target.grants).chain(graders);
+        let grants = targets.filter_map(|it| it.grants()).chain(graders);
         let declared = plan.secrets().map(Secret::new);
         grants
             .flat_map(|grants| grants.secrets())
             .chain(declared)
+            .chain(programs.secrets())
             .collect()
     }
 }
@@ -163,6 +168,7 @@ fn can_be_masked(secrets: &BTreeSet<Secret>) -> Result<(), BindError> {
 async fn bind(what: &Preparation) -> (Result<Targets, PrepareErrors>, Noted) {
     let plan = &what.plan;
     let budgets = Budgets::new(plan.options.budget);
+    let programs = Arc::new(Programs::new(plan, &what.env));
     let binder = Binder {
         set: &what.plugins,
         env: &what.env,
@@ -173,10 +179,11 @@ async fn bind(what: &Preparation) -> (Result<Targets, PrepareErrors>, Noted) {
         offline: what.offline,
         budgets: &budgets,
         prices: &plan.prices,
+        programs: &programs,
         agreements: &what.agreements,
         noted: Noted::default(),
     };
-    let targets = bind_all(plan, &binder, &budgets).await;
+    let targets = bind_all(plan, &binder, &budgets, &programs).await;
     (targets, binder.noted)
 }
 
@@ -184,6 +191,7 @@ async fn bind_all(
     plan: &Plan,
     binder: &Binder<'_>,
     budgets: &Budgets,
+    programs: &Arc<Programs>,
 ) -> Result<Targets, PrepareErrors> {
     let mut errors = Vec::new();
     let mut bound = Bound::new(binder);
@@ -206,6 +214,7 @@ async fn bind_all(
         judges,
         graders,
         ledger: budgets.ledger(),
+        programs: programs.clone(),
     })
 }
 
@@ -248,6 +257,7 @@ impl Settled {
             judges: targets.judges,
             graders: targets.graders,
             interpreters: plugins.interpreters().collect(),
+            programs: targets.programs.clone(),
             hooks: Hooks::new(plan.extensions.clone()),
             started_at_ms: u64::try_from(head.started_at_ms).unwrap_or_default(),
             ledger: targets.ledger,
@@ -269,8 +279,11 @@ impl Settled {
             store: store.clone(),
             consumers,
         };
+        let programs = targets.programs;
         let run = Loop::new(&plan, context, head, outlets, interrupts, events);
-        run.run(&plan, resumed).await
+        let ended = run.run(&plan, resumed).await;
+        programs.close().await;
+        ended
     }
 
     /// What takes all secrets of the run out, and the cache that keeps answers without them.

@@ -7,7 +7,9 @@
 //! and an error of the row anywhere else. What is made of results is in `made`, `verdict`
 //! and `exchange`.
 
-use runner_config::plan::{Code, CodeFile, Script};
+use std::sync::Arc;
+
+use runner_config::plan::{Assertion, Code, CodeFile, CodeFiles, Process, Script};
 use runner_sandbox::abi::{Argument, Form, Module, Program, ScriptFailure};
 use serde_json::Value;
 
@@ -30,18 +32,56 @@ pub(crate) struct Fault(pub(crate) String);
 /// What code gave: a value, `None` for none (JavaScript's `undefined`), or how it failed.
 pub(crate) type Given = Result<Option<Value>, Fault>;
 
-/// Code that is an assertion in the config. Blank space at its end means nothing in JavaScript; in
+/// Code that is ready to run.
+pub(crate) struct Runnable {
+    /// As the contract has it.
+    pub(crate) program: Program,
+    /// What runs it in place of the sandbox.
+    pub(crate) outside: Option<Outside>,
+}
+
+/// What runs code outside the sandbox.
+pub(crate) struct Outside {
+    pub(crate) process: Arc<Process>,
+    /// Where its file is, if it has one.
+    pub(crate) files: Option<Arc<CodeFiles>>,
+}
+
+/// The code that grades for an assertion: its file, or `text`. Blank space at its end means nothing in JavaScript; in
 /// Python a line feed makes the line a body, which needs a `return`.
-pub(crate) fn assertion(language: &str, key: &str, text: &str) -> Program {
-    let text = if language == PYTHON {
+pub(crate) fn of_assertion(assertion: &Assertion, text: &str) -> Runnable {
+    if let Some(script) = &assertion.script {
+        return runnable(script);
+    }
+    let text = if assertion.kind == PYTHON {
         text
     } else {
         text.trim_end()
     };
-    inline(language, key, text)
+    let process = assertion.process.clone();
+    Runnable {
+        program: inline(&assertion.kind, &assertion.at.key, text),
+        outside: process.map(|process| Outside {
+            process,
+            files: None,
+        }),
+    }
 }
 
-/// Any other code of the config, and files.
+/// Any other code of the config.
+pub(crate) fn runnable(script: &Script) -> Runnable {
+    let files = match &script.code {
+        Code::File { files, .. } => Some(files.clone()),
+        Code::Inline { .. } => None,
+    };
+    let process = script.process.clone();
+    Runnable {
+        program: program(script),
+        outside: process.map(|process| Outside { process, files }),
+    }
+}
+
+/// The program of code, files and their modules included.
 pub(crate) fn program(script: &Script) -> Program {
     let (files, entry) = match &script.code {
         Code::Inline { text } => return inline(&script.language, &script.key, text),
@@ -121,26 +161,31 @@ pub(crate) fn fault(failure: &ScriptFailure) -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use runner_config::plan::CodeFiles;
     use runner_sandbox::abi::{FailureKind, Position};
 
     use super::*;
 
     #[test]
     fn one_line_is_an_expression_and_several_are_a_body() {
-        let form = |text: &str| assertion("javascript", "k", text).form;
+        let form_of = |kind: &str, text: &str| {
+            let assertion = Assertion {
+                kind: kind.to_owned(),
+                ..crate::grading::tests::assertion(1.0)
+            };
+            of_assertion(&assertion, text).program.form
+        };
+        let form = |text: &str| form_of("javascript", text);
         assert_eq!(form("output > 1"), Form::Expression);
         assert_eq!(form("output > 1\n  \n"), Form::Expression);
         assert_eq!(form("const n = 1\nreturn n"), Form::Body);
-        assert_eq!(assertion(PYTHON, "k", "output > 1\n").form, Form::Body);
+        assert_eq!(form_of(PYTHON, "output > 1\n"), Form::Body);
         let script = |text: &str| Script {
             language: "javascript".to_owned(),
             key: String::new(),
             code: Code::Inline {
                 text: text.to_owned(),
             },
+            process: None,
         };
         assert_eq!(program(&script("output")).form, Form::Expression);
         // As promptfoo has it: of a transform every line counts.
@@ -154,7 +199,8 @@ mod tests {
             path: path.to_owned(),
             source: format!("// {path}"),
         };
-        let files = Arc::new(CodeFiles::new(file("a.js"), vec![file("lib/b.js")]));
+        let files = CodeFiles::new("/x/a.js".into(), file("a.js"), vec![file("lib/b.js")], None);
+        let files = Arc::new(files);
         let script = Script {
             language: "javascript".to_owned(),
             key: "prompts[0]".to_owned(),
@@ -162,6 +208,7 @@ mod tests {
                 files,
                 entry: Some("f".to_owned()),
             },
+            process: None,
         };
         let program = program(&script);
         assert_eq!(program.form, Form::File);

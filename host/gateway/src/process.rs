@@ -4,6 +4,7 @@
 //! cache if the config asks for that, it waits in a lane that is as wide as there are workers, and
 //! what comes back is masked. What is started, and how it ends, is `runner-process`'s business.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
 use std::sync::Arc;
@@ -29,8 +30,6 @@ const ARGUMENT_LIMIT: usize = (128 << 10) - 1;
 /// A program that can be called.
 pub struct Peer {
     name: String,
-    /// What of the code is known: a call of other code is another call.
-    digest: String,
     lane: Lane,
     kind: Kind,
 }
@@ -41,30 +40,24 @@ enum Kind {
 }
 
 impl Peer {
-    /// An interpreter that is kept and asked again and again, with a driver inside. `digest` stands
-    /// for the code.
-    pub fn kept(digest: String, service: Service) -> Self {
+    /// An interpreter that is kept and asked again and again, with a driver inside.
+    pub fn kept(service: Service) -> Self {
         let name = service.program.shown.clone();
-        Self::new(name, digest, Kind::Workers(Workers::new(service)))
+        Self::new(name, Kind::Workers(Workers::new(service)))
     }
 
     /// A command that is started for each call; it gets the call's arguments after its own.
-    pub fn command(digest: String, program: Program, supervisor: Supervisor) -> Self {
+    pub fn command(program: Program, supervisor: Supervisor) -> Self {
         let name = program.shown.clone();
-        Self::new(name, digest, Kind::Command(program, supervisor))
+        Self::new(name, Kind::Command(program, supervisor))
     }
 
-    fn new(name: String, digest: String, kind: Kind) -> Self {
+    fn new(name: String, kind: Kind) -> Self {
         let lane = Lane {
             origin: format!("process://{name}"),
             ..Lane::default()
         };
-        Self {
-            name,
-            digest,
-            lane,
-            kind,
-        }
+        Self { name, lane, kind }
     }
 
     /// What messages call it.
@@ -97,8 +90,13 @@ impl fmt::Debug for Peer {
 pub struct ProcessCall {
     /// Whom.
     pub peer: Arc<Peer>,
+    /// What of the code is known: a call of other code is another call. May be empty.
+    pub digest: String,
+    /// Where the code's file is, if it has one. A recording knows nothing of it: it may be replayed
+    /// on another machine.
+    pub path: Option<String>,
     /// A JSON object: what its driver takes, or `{"arguments": [...]}` of texts for a command.
-    pub body: String,
+    pub call: String,
     /// How long it may work.
     pub timeout: Duration,
     /// Whether the cache may serve and keep it.
@@ -124,12 +122,12 @@ struct Arguments {
 impl ProcessCall {
     /// What may be remembered of it.
     pub(crate) fn envelope(&self, repeat: u32) -> Envelope {
-        let Peer { name, digest, .. } = &*self.peer;
+        let (name, digest) = (&self.peer.name, &self.digest);
         Envelope {
             method: "POST".to_owned(),
             url: format!("process://{name}#{digest}"),
             headers: Vec::new(),
-            body: Bytes::from(self.body.clone()),
+            body: Bytes::from(self.call.clone()),
             credential: None,
             repeat,
         }
@@ -141,18 +139,18 @@ impl ProcessCall {
         limit: Duration,
         space: &mut Space,
     ) -> Result<Answer, WireFault> {
-        let size = self.body.len();
+        let size = self.call.len();
         if size > REQUEST_LIMIT {
             let limit = REQUEST_LIMIT;
             return Err(WireFault::RequestTooLarge { size, limit });
         }
         let body = match &self.peer.kind {
             Kind::Workers(workers) => {
-                let called = workers.call(&self.body, limit, self.log.clone()).await;
+                let called = workers.call(&self.located(), limit, self.log.clone()).await;
                 of_driver(called?)
             }
             Kind::Command(program, supervisor) => {
-                let arguments = arguments(program, &self.body)?;
+                let arguments = arguments(program, &self.call)?;
                 let output = once(supervisor, program, &arguments, limit).await?;
                 self.tell(&output);
                 of_command(&output)
@@ -164,6 +162,17 @@ impl ProcessCall {
             headers: HeaderMap::new(),
             body,
         })
+    }
+
+    /// The call with the path of its code.
+    fn located(&self) -> Cow<'_, str> {
+        match (&self.path, self.call.strip_prefix('{')) {
+            (Some(path), Some(rest)) => {
+                let path = Value::from(path.as_str());
+                Cow::Owned(format!("{{\"path\":{path},{rest}"))
+            }
+            _ => Cow::Borrowed(&self.call),
+        }
     }
 
     /// What a command writes to standard error are its log lines.

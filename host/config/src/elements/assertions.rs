@@ -173,9 +173,9 @@ impl<'a> AssertionReader<'a> {
         let written = kind.want_text(findings)?;
         let (name, inverse) = self.kind(&written, &kind)?;
         let value = entry.get("value");
-        if self.reading.catalog.script_languages.contains_key(&name) {
+        let is_code = self.reading.catalog.script_languages.contains_key(&name);
+        if is_code {
             self.check_code(&name, value.as_ref(), entry);
-            self.reading.code.note(&name);
         }
         let code = |entry: &Entry<'_>, usage| {
             let script = code::read(entry, self.reading)?;
@@ -188,12 +188,17 @@ impl<'a> AssertionReader<'a> {
             Some(value) => (None, self.value(value)),
             None => (None, None),
         };
+        let text = value.as_ref().and_then(Entry::text);
+        let process = text
+            .filter(|_| is_code && script.is_none())
+            .and_then(|text| code::inline(&name, text, (entry.origin, &value_at), self.reading));
         self.brings_address(&name, value.as_ref().unwrap_or(entry), loaded.as_ref());
         Some(Assertion {
             kind: name,
             inverse,
             value: loaded,
             script,
+            process,
             transform: entry
                 .get("transform")
                 .and_then(|it| code(&it, Use::Transform)),

@@ -14,35 +14,58 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::process::{self, ProcessBook, Runtime, Settings};
 use super::{PROGRAM_HELP, Reading, program};
 use crate::catalog::Catalog;
 use crate::model::{
-    Code, CodeFile, CodeFiles, Findings, Origin, Position, Script, TrustRequest, TrustSubject,
+    Code, CodeFile, CodeFiles, Findings, Origin, Position, Process, Script, TrustRequest,
+    TrustSubject,
 };
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, names_file, real, tidy};
 
 mod convention;
 mod imports;
+mod needs;
 mod python;
 
 pub(crate) use convention::{Use, meant};
+pub(crate) use needs::variables;
 
 /// The language of code that stands in the config, but for assertions, whose type says it.
-const INLINE_LANGUAGE: &str = "javascript";
+pub(crate) const INLINE_LANGUAGE: &str = "javascript";
 
 /// The language whose imports are read by other rules than JavaScript's.
-const PYTHON: &str = "python";
+pub(crate) const PYTHON: &str = "python";
 
 /// Most files of one script.
 const MAX_FILES: usize = 256;
 
 /// Most text of one script, all files together, in bytes: what a call can hand over with room
 /// for its arguments.
-const MAX_CODE: usize = 4 << 20;
+pub(crate) const MAX_CODE: usize = 4 << 20;
 
 /// What an import may leave out, in the order tried.
-const ENDINGS: [&str; 6] = ["", ".js", ".mjs", ".cjs", ".json", "/index.js"];
+const ENDINGS: [&str; 8] = [
+    "",
+    ".js",
+    ".mjs",
+    ".cjs",
+    ".json",
+    "/index.js",
+    ".ts",
+    "/index.ts",
+];
+
+/// Languages that an interpreter of the person's machine runs, with the extensions of their files.
+/// TypeScript is JavaScript to whoever runs it.
+const INTERPRETED: [(&str, &[&str]); 2] = [
+    (PYTHON, &["py"]),
+    (INLINE_LANGUAGE, &["js", "mjs", "cjs", "ts", "mts", "cts"]),
+];
+
+/// Files that only an interpreter of the machine runs.
+const TYPED: [&str; 3] = ["ts", "mts", "cts"];
 
 /// The code of all configs of a run together.
 #[derive(Debug, Default)]
@@ -50,6 +73,8 @@ pub(crate) struct CodeBook {
     /// The files that were read; `None`: reported.
     files: RefCell<HashMap<PathBuf, Option<Arc<CodeFiles>>>>,
     languages: RefCell<BTreeSet<String>>,
+    /// What runs outside the sandbox.
+    pub(crate) processes: ProcessBook,
 }
 
 impl CodeBook {
@@ -108,12 +133,42 @@ pub(crate) fn read(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Arc<Script
             .error_help(entry.at(), message, languages(reading.catalog));
         return None;
     }
-    reading.code.note(INLINE_LANGUAGE);
+    let process = inline(INLINE_LANGUAGE, &text, (entry.origin, &entry.at()), reading);
     Some(Arc::new(Script {
         language: INLINE_LANGUAGE.to_owned(),
         key: entry.at().key,
         code: Code::Inline { text },
+        process,
     }))
+}
+
+/// What runs a text of code outside the sandbox, if the sandbox can't. Rows of data bring no such
+/// text: theirs stays in the sandbox.
+pub(crate) fn inline(
+    language: &str,
+    text: &str,
+    (origin, at): (&Origin, &Position),
+    reading: Reading<'_>,
+) -> Option<Arc<Process>> {
+    let settings = Settings::default();
+    let is_sandboxed = match reading.runtime {
+        Some(runtime) => runtime == Runtime::Sandbox,
+        None => needs::of(language, text, &|_| false).is_none(),
+    };
+    let engine = process::engine(language, &settings, reading);
+    match engine.filter(|_| !is_sandboxed && !origin.is_data()) {
+        Some(engine) => Some(process::program(
+            engine,
+            &[text],
+            &settings,
+            (origin, at),
+            reading,
+        )),
+        None => {
+            reading.code.note(language);
+            None
+        }
+    }
 }
 
 /// The script that `file://path[:function]` names, or a bare path.
@@ -123,27 +178,22 @@ pub(crate) fn file(
     origin: &Origin,
     reading: Reading<'_>,
 ) -> Option<Arc<Script>> {
-    let (findings, catalog) = (reading.findings, reading.catalog);
+    file_with(text, at, origin, reading, &Settings::default())
+}
+
+/// The same where its owner says how it runs.
+pub(crate) fn file_with(
+    text: &str,
+    at: &Position,
+    origin: &Origin,
+    reading: Reading<'_>,
+    settings: &Settings,
+) -> Option<Arc<Script>> {
+    let findings = reading.findings;
     let rest = crate::read::files::without_scheme(text);
     let path = program(text).unwrap_or(rest);
     let entry = rest[path.len()..].strip_prefix(':').map(str::to_owned);
-    let speaks = |extensions: &[String]| {
-        let extensions: Vec<&str> = extensions.iter().map(String::as_str).collect();
-        has_extension(Path::new(path), &extensions)
-    };
-    let mut known = catalog.script_languages.iter();
-    let Some((language, extensions)) = known.find(|(_, extensions)| speaks(extensions)) else {
-        let mut absent = catalog.absent_languages.iter();
-        if let Some((name, absent)) = absent.find(|(_, absent)| speaks(&absent.extensions)) {
-            let message = format!("'{path}': {}", absent.message(name));
-            findings.error_help(at.clone(), message, absent.help.as_str());
-            return None;
-        }
-        let message = format!("'{path}': no plugin runs code of this kind");
-        findings.error_help(at.clone(), message, languages(catalog));
-        return None;
-    };
-    reading.code.note(language);
+    let (language, extensions, runs) = spoken(path, at, reading, settings)?;
     let shown = reading.files.shown(path);
     let absolute = reading.files.absolute(path);
     let may_run = !origin.is_data()
@@ -159,17 +209,73 @@ pub(crate) fn file(
     }
     let known = reading.code.files.borrow().get(&absolute).cloned();
     let files = known.unwrap_or_else(|| {
-        let files = Gathering::new(reading, language, extensions, origin).all(&shown, at);
+        let files = Gathering::new(reading, language, &extensions, origin).all(&shown, at);
         let files = files.map(Arc::new);
         let mut book = reading.code.files.borrow_mut();
         book.insert(absolute, files.clone());
         files
     })?;
+    let is_sandboxed = match runs {
+        Some(runtime) => runtime == Runtime::Sandbox,
+        None => files.needs.is_none(),
+    };
+    let process = if is_sandboxed {
+        reading.code.note(language);
+        None
+    } else {
+        let engine = process::engine(language, settings, reading);
+        let modules = files.modules.iter().chain([&files.main]);
+        let sources: Vec<&str> = modules.map(|file| &*file.source).collect();
+        engine.map(|engine| process::program(engine, &sources, settings, (origin, at), reading))
+    };
     Some(Arc::new(Script {
-        language: language.clone(),
+        language: language.to_owned(),
         key: at.key.clone(),
         code: Code::File { files, entry },
+        process,
     }))
+}
+
+/// The language of a file, the extensions of its files, and where it has to run, if that is said or
+/// there is but one way.
+fn spoken<'a>(
+    path: &str,
+    at: &Position,
+    reading: Reading<'a>,
+    settings: &Settings,
+) -> Option<(&'a str, Vec<&'a str>, Option<Runtime>)> {
+    let (findings, catalog) = (reading.findings, reading.catalog);
+    let speaks = |extensions: &[&str]| has_extension(Path::new(path), extensions);
+    let said = settings.runtime.or(reading.runtime);
+    let mut known = catalog.script_languages.iter();
+    let known = known.find_map(|(language, extensions)| {
+        let extensions: Vec<&str> = extensions.iter().map(String::as_str).collect();
+        speaks(&extensions).then_some((language.as_str(), extensions, said))
+    });
+    if known.is_some() {
+        return known;
+    }
+    let mut interpreted = INTERPRETED.iter();
+    let interpreted = interpreted.find(|(_, extensions)| speaks(extensions));
+    if let Some((language, extensions)) = interpreted
+        && said != Some(Runtime::Sandbox)
+    {
+        return Some((language, extensions.to_vec(), Some(Runtime::Process)));
+    }
+    let mut absent = catalog.absent_languages.iter();
+    let absent = absent.find(|(_, absent)| {
+        let extensions: Vec<&str> = absent.extensions.iter().map(String::as_str).collect();
+        speaks(&extensions)
+    });
+    let (message, help) = match absent {
+        Some((name, absent)) => (absent.message(name), absent.help.clone()),
+        None => (
+            "no plugin runs code of this kind".to_owned(),
+            languages(catalog),
+        ),
+    };
+    findings.error_help(at.clone(), format!("'{path}': {message}"), help);
+    None
 }
 
 /// What can be written instead.
@@ -189,7 +295,7 @@ fn languages(catalog: &Catalog) -> String {
 struct Gathering<'a> {
     reading: Reading<'a>,
     language: &'a str,
-    extensions: &'a [String],
+    extensions: &'a [&'a str],
     /// Who named the file.
     origin: &'a Origin,
     /// Paths as the user would write them, with their texts.
@@ -203,7 +309,7 @@ impl<'a> Gathering<'a> {
     fn new(
         reading: Reading<'a>,
         language: &'a str,
-        extensions: &'a [String],
+        extensions: &'a [&'a str],
         origin: &'a Origin,
     ) -> Self {
         Self {
@@ -226,7 +332,9 @@ impl<'a> Gathering<'a> {
             return None;
         }
         let mut next = 0;
+        let mut needs = None;
         while next < self.found.len() {
+            needs = needs.or_else(|| self.needs(next, at));
             for wanted in self.imports(next, at) {
                 if let Err(reason) = self.take(wanted, at) {
                     refused(reason);
@@ -235,14 +343,49 @@ impl<'a> Gathering<'a> {
             }
             next += 1;
         }
+        let path = tidy(&self.reading.files.cwd.join(&self.found[0].0));
         let named = self.named();
         if named.is_none() {
-            let message = format!("'{}': has no path that code can read", main.display());
+            let message = format!("'{}': has no path that code can read", path.display());
             refused(message);
         }
         let mut named = named?.into_iter();
         let main = named.next().expect("the file itself was found first");
-        Some(CodeFiles::new(main, named.collect()))
+        let modules = named.collect();
+        Some(CodeFiles::new(path, main, modules, needs))
+    }
+
+    /// What of a found file the sandbox can't give.
+    fn needs(&self, index: usize, at: &Position) -> Option<String> {
+        let (path, source) = &self.found[index];
+        let has = |extensions: &[&str]| has_extension(path, extensions);
+        if has(&["json"]) {
+            return None;
+        }
+        if has(&TYPED) {
+            return Some("is TypeScript".to_owned());
+        }
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let is_own = |import: &python::Import| !self.own(import, folder, at, path).is_empty();
+        needs::of(self.language, source, &is_own)
+    }
+
+    /// The files that an import of a Python file means.
+    fn own(
+        &self,
+        import: &python::Import,
+        folder: &Path,
+        at: &Position,
+        path: &Path,
+    ) -> Vec<PathBuf> {
+        let Reading {
+            files, findings, ..
+        } = self.reading;
+        let named = (at, self.namer(path), findings);
+        let is_file = |path: &Path| files.sees(path, Path::is_file, named);
+        let is_folder = |path: &Path| files.sees(path, Path::is_dir, named);
+        let main = self.found[0].0.parent().unwrap_or(Path::new(""));
+        import.files(main, folder, &is_file, &is_folder)
     }
 
     /// Whose word it is that a file is read. The person names the script, and with it what lies
@@ -351,8 +494,7 @@ impl<'a> Gathering<'a> {
             path.push(ending);
             PathBuf::from(path)
         });
-        let mut extensions: Vec<&str> = self.extensions.iter().map(String::as_str).collect();
-        extensions.push("json");
+        let extensions = [self.extensions, &TYPED, &["json"]].concat();
         // What is named in full is asked for when it is read.
         let is_named = |path: &Path| {
             path.as_os_str() == target && files.beyond(path, self.namer(path)).is_some()

@@ -196,6 +196,7 @@ fn check(correct: &[String], at: Position) -> Assertion {
         json: json!({ "type": ANSWER, "value": value }),
         value: Some(value),
         script: None,
+        process: None,
         transform: None,
         context_transform: None,
         threshold: None,

@@ -4,11 +4,14 @@
 //! code needs was read when the plan was made, so that running it later touches no disk, and a
 //! case is known by all of its code.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
+
+use super::Process;
 
 /// Code of a config.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +22,8 @@ pub struct Script {
     pub key: String,
     /// What is run.
     pub code: Code,
+    /// What runs it outside the sandbox; `None`: it runs in the sandbox.
+    pub process: Option<Arc<Process>>,
 }
 
 /// What of a script is run.
@@ -57,18 +62,34 @@ impl ProviderCode {
 /// A file of code with the files that it imports, directly or through others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeFiles {
+    /// Where the file itself is: an absolute path.
+    pub path: PathBuf,
     /// The file itself.
     pub main: CodeFile,
     /// What it imports, without itself, in the order found.
     pub modules: Vec<CodeFile>,
+    /// What of them the sandbox can't give, as the end of a sentence: `imports numpy`.
+    pub needs: Option<String>,
     /// sha256 (hex) of all of them. Thousands of scripts of one config may be one file, and each
     /// case is known by what they do.
     digest: String,
 }
 
 impl CodeFiles {
+    /// sha256 (hex) of all of them.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+}
+
+impl CodeFiles {
     /// A file, and what it imports.
-    pub fn new(main: CodeFile, modules: Vec<CodeFile>) -> Self {
+    pub fn new(
+        path: PathBuf,
+        main: CodeFile,
+        modules: Vec<CodeFile>,
+        needs: Option<String>,
+    ) -> Self {
         let mut digest = Sha256::new();
         for file in [&main].into_iter().chain(&modules) {
             for text in [&file.path, &file.source] {
@@ -77,8 +98,10 @@ impl CodeFiles {
             }
         }
         Self {
+            path,
             main,
             modules,
+            needs,
             digest: HEXLOWER.encode(&digest.finalize()),
         }
     }
@@ -97,11 +120,24 @@ impl Script {
     /// Everything that decides what it does, files by their digest, as one value: what makes two
     /// scripts the same.
     pub fn content(&self) -> Value {
-        match &self.code {
-            Code::Inline { text } => json!([self.language, text]),
+        let mut content = match &self.code {
+            Code::Inline { text } => vec![json!(self.language), json!(text)],
             Code::File { files, entry } => {
-                json!([self.language, files.digest, entry])
+                vec![json!(self.language), json!(files.digest), json!(entry)]
             }
+        };
+        // The same code may do something else there.
+        if let Some(process) = &self.process {
+            content.push(json!(process.engine.command()));
+        }
+        Value::Array(content)
+    }
+
+    /// sha256 (hex) of its text, or of its files.
+    pub fn digest(&self) -> String {
+        match &self.code {
+            Code::Inline { text } => HEXLOWER.encode(&Sha256::digest(text)),
+            Code::File { files, .. } => files.digest.clone(),
         }
     }
 

@@ -13,7 +13,7 @@
 //! Not here: who is asked, and what is remembered. This crate reads files and decides nothing
 //! for the person.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -202,6 +202,15 @@ pub enum TrustSubject {
     Change {
         /// The config's key.
         key: String,
+    },
+    /// Running a program of the person's machine, outside the sandbox.
+    Program {
+        /// The command, as a person would type it.
+        command: String,
+        /// The folder that it runs in, whose code it runs; an absolute path.
+        folder: PathBuf,
+        /// The variables of the environment that it is given; [`ANY_VARIABLE`] for all.
+        variables: BTreeSet<String>,
     },
     /// A file of code that a row names.
     Code {

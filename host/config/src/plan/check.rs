@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Position, Script};
+use super::{Position, Process, Script};
 
 /// An entry of `assert`: one assertion, or a set that is graded as one.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,6 +107,8 @@ pub struct Assertion {
     /// The file of code that `value` names. Of an assertion of its language it is what grades,
     /// of any other type it makes the value; then `value` is `None`.
     pub script: Option<Arc<Script>>,
+    /// What runs its value outside the sandbox, where that is code; `None`: the sandbox does.
+    pub process: Option<Arc<Process>>,
     /// `transform`: makes another output for this assertion.
     pub transform: Option<Arc<Script>>,
     /// `contextTransform`: makes the context that the grader reads.

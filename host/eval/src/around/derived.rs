@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use crate::call::CallScope;
 use crate::event::Event;
-use crate::script::{Fault, argument, made, program};
+use crate::script::{Fault, argument, made, runnable};
 use crate::summary::{ColumnHead, Tally};
 
 /// The number of cases, among the sums.
@@ -39,7 +39,7 @@ pub(crate) async fn add(
                         json!({ "provider": head.provider, "prompt": head.prompt }).to_string(),
                     ),
                 ];
-                match scope.run_code(program(script), &arguments, identity).await {
+                match scope.run_code(runnable(script), &arguments, identity).await {
                     Ok(Ok(given)) => number(given.as_ref()),
                     Ok(Err(Fault(message))) => Err(message),
                     Err(failure) => Err(failure.message),

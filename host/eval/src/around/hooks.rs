@@ -17,7 +17,7 @@ use crate::call::CallScope;
 use crate::event::Event;
 use crate::failure::{CallFailure, FailureCode};
 use crate::record::{CaseRecord, Outcome, test_case};
-use crate::script::{Fault, argument, made, program};
+use crate::script::{Fault, argument, made, runnable};
 
 /// Calls one extension; `None`: it gave nothing that counts. An error is one line.
 async fn call(
@@ -35,8 +35,8 @@ async fn call(
     } else {
         [argument("hookName", json!(name).to_string()), context]
     };
-    let program = program(&extension.script);
-    let given = scope.run_code(program, &arguments, identity).await?;
+    let runnable = runnable(&extension.script);
+    let given = scope.run_code(runnable, &arguments, identity).await?;
     match given {
         Ok(value) => Ok(value.filter(|value| !matches!(value, Value::Null | Value::Bool(false)))),
         Err(Fault(message)) => Err(failed(extension, hook, &message)),

@@ -10,19 +10,26 @@ use super::CallScope;
 use super::guest_host::{Asks, GuestHost};
 use crate::failure::CallFailure;
 use crate::plugins::Interpreter;
-use crate::script::{Fault, Given, failure, fault, program};
+use crate::script::{Fault, Given, Runnable, failure, fault, runnable};
 
 impl CallScope {
-    /// Runs a program. Its clock begins where the run did.
+    /// Runs code. In the sandbox its clock begins where the run did.
     ///
     /// # Panics
     /// If nothing runs its language; the config was checked against the catalogue.
     pub(crate) async fn run_code(
         &self,
-        mut program: Program,
+        runnable: Runnable,
         arguments: &[Argument],
         identity: &CallContext,
     ) -> Result<Given, CallFailure> {
+        let Runnable {
+            mut program,
+            outside,
+        } = runnable;
+        if let Some(outside) = outside {
+            return self.run_outside(&outside, &program, arguments).await;
+        }
         let interpreters = &self.context.interpreters;
         let interpreter = interpreters
             .get(&program.language)
@@ -46,7 +53,7 @@ impl CallScope {
         arguments: &[Argument],
         identity: &CallContext,
     ) -> Result<Option<Value>, CallFailure> {
-        let given = self.run_code(program(script), arguments, identity).await?;
+        let given = self.run_code(runnable(script), arguments, identity).await?;
         given.map_err(|Fault(message)| failure(script, &message))
     }
 

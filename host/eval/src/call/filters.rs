@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::CallScope;
 use crate::failure::CallFailure;
-use crate::script::{Fault, argument, program};
+use crate::script::{Fault, argument, runnable};
 
 impl CallScope {
     /// What `fill` makes of the case once it lacks no filter any more.
@@ -60,8 +60,8 @@ impl CallScope {
                 _ => argument(&format!("argument{index}"), value.to_string()),
             })
             .collect();
-        let program = program(&call.script);
-        let given = self.run_code(program, &arguments, identity).await?;
+        let runnable = runnable(&call.script);
+        let given = self.run_code(runnable, &arguments, identity).await?;
         // A template is one line of an error; where the code failed is on its first.
         Ok(match given {
             Ok(value) => Ok(value.unwrap_or_default()),

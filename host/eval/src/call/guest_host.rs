@@ -1,10 +1,8 @@
 //! The host as a guest sees it: what a component may ask for while it is called.
 
 use std::fmt::Write as _;
-use std::future::pending;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -90,7 +88,7 @@ impl Host for GuestHost {
         self.counts.add(&spent);
         match result {
             Ok(reply) => {
-                self.counts.answered.fetch_add(1, Ordering::Relaxed);
+                self.counts.answered();
                 Ok(abi::HttpResponse {
                     status: reply.status,
                     headers: reply.headers,
@@ -99,12 +97,8 @@ impl Host for GuestHost {
                 })
             }
             Err(failure) if self.is_cut_off(&failure) => {
-                // No guest lives to take this for its server's fault. What else the case has on
-                // the wire may be paid for: it comes to its end first, and into the cache.
-                let _clock = self.scope.clock.pause();
-                self.scope.meter.idle().await;
-                self.scope.cut.cancel();
-                pending().await
+                // No guest lives to take this for its server's fault.
+                self.scope.cut_off().await
             }
             Err(failure) => {
                 if failure.code == Code::Budget {
@@ -141,7 +135,8 @@ impl Host for GuestHost {
         let _held = self.hold(size(&request)).await;
         let (deeper, context) = (self.deeper(), self.context());
         // Boxed: a provider's call holds this future, and this one holds a provider's call.
-        let called = deeper.complete_for(self.bill.as_ref(), &target, request, context);
+        let asked = (None, context);
+        let called = deeper.complete_for(self.bill.as_ref(), &target, request, asked);
         let completed = Box::pin(called).await.map_err(|it| self.failed(it))?;
         self.counts.add_tokens(&token_usage(
             &completed.completion.usage,
@@ -154,7 +149,7 @@ impl Host for GuestHost {
         Ok(abi::Answer {
             cost_usd: completed.completion.cost_usd,
             completion: completed.completion,
-            provider_id: target.abi.id.clone(),
+            provider_id: target.id.clone(),
             cached: completed.cached,
         })
     }
@@ -165,15 +160,15 @@ impl Host for GuestHost {
         inputs: Vec<String>,
     ) -> Result<Vec<Vec<f32>>, abi::Error> {
         let target = self.target(target)?;
-        if !target.plugin.component.embeds() {
-            let message = format!("provider '{}' makes no embeddings", target.abi.id);
+        let Some(served) = target.embeds() else {
+            let message = format!("provider '{}' makes no embeddings", target.id);
             return Err(abi::Error::new(ErrorCode::Unsupported, message));
-        }
+        };
         let _held = self
             .hold(inputs.iter().map(|it| it.len() + ITEM).sum())
             .await;
         let (deeper, context) = (self.deeper(), self.context());
-        let called = deeper.embed_for(self.bill.as_ref(), &target, inputs, context);
+        let called = deeper.embed_for(self.bill.as_ref(), &target, served, inputs, context);
         let (vectors, used) = Box::pin(called).await.map_err(|it| self.failed(it))?;
         self.counts.add_tokens(&used);
         Ok(vectors)
@@ -363,7 +358,7 @@ impl GuestHost {
 }
 
 /// Tells the cases of a run apart.
-fn tag(case: CaseId) -> u64 {
+pub(super) fn tag(case: CaseId) -> u64 {
     u64::from(case.test_idx) << 32 | u64::from(case.prompt_idx)
 }
 

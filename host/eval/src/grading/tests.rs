@@ -13,6 +13,7 @@ pub(crate) fn assertion(weight: f64) -> Assertion {
         inverse: false,
         value: None,
         script: None,
+        process: None,
         transform: None,
         context_transform: None,
         threshold: None,

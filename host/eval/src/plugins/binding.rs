@@ -12,9 +12,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
-use runner_config::plan::{EnvRead, Position, Provider, ProviderCode};
+use runner_config::plan::{Code, EnvRead, Position, Provider, ProviderProgram};
 use runner_config::{Origin as Author, Prices};
-use runner_gateway::{Bill, Grants, Origin, OriginPattern, Price, Scheduling, Scheme};
+use runner_gateway::{Bill, Grants, Origin, OriginPattern, Scheduling, Scheme};
 use runner_sandbox::CallLimits;
 use runner_sandbox::abi::{self, Inputs, Wants};
 use serde_json::{Map, Value, json};
@@ -25,34 +25,12 @@ use super::bind_error::{BindError, place};
 use super::bounds::{call_limits, scheduling};
 use super::foreign::granted_json;
 use super::price::price;
+use super::target::{Answers, ByPlugin, Own, Runs, Target};
 use super::ways::{Address, Named, Noted, Way};
 use super::{Budgets, LoadedPlugin, PluginSet, Trust};
 use crate::private_door::{self, Extras};
+use crate::programs::Programs;
 use crate::trust::Agreements;
-
-/// A provider of the config, ready to be called.
-#[derive(Debug)]
-pub(crate) struct Target {
-    pub(crate) plugin: Arc<LoadedPlugin>,
-    pub(crate) abi: abi::Target,
-    pub(crate) grants: Arc<Grants>,
-    pub(crate) grants_digest: String,
-    pub(crate) limits: CallLimits,
-    pub(crate) scheduling: Arc<Scheduling>,
-    /// Code that the host runs around its calls.
-    pub(crate) code: ProviderCode,
-    /// Whether it takes the case's variables, for templates in its config.
-    pub(crate) reads_vars: bool,
-    /// Whether its check of the config reads the id, too.
-    pub(crate) checks_itself: bool,
-    /// Whether it is agreed to that its component sees the config.
-    pub(crate) may_see_config: bool,
-    /// `delay` of the provider or the run.
-    pub(crate) delay: Option<Duration>,
-    pub(crate) price: Option<Price>,
-    /// Whose budgets pay, if any.
-    pub(crate) bill: Option<Bill>,
-}
 
 /// An assertion type of the plan, ready to be called.
 #[derive(Debug)]
@@ -86,6 +64,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) offline: bool,
     pub(crate) budgets: &'a Budgets,
     pub(crate) prices: &'a Prices,
+    /// What runs outside the sandbox.
+    pub(crate) programs: &'a Programs,
     pub(crate) agreements: &'a Agreements,
     /// What binding finds out about agreements that are needed.
     pub(crate) noted: Noted,
@@ -107,6 +87,9 @@ impl Binder<'_> {
     /// # Panics
     /// If no plugin serves its prefix; the config was checked against the catalogue.
     pub(crate) fn target(&self, provider: &Provider) -> Result<Target, BindError> {
+        if let Some(program) = &provider.program {
+            return Ok(self.own(provider, program));
+        }
         let plugin = self
             .set
             .by_prefix(&provider.prefix)
@@ -150,24 +133,63 @@ impl Binder<'_> {
         let limits = call_limits(&plugin, CallLimits::provider());
         let price = price(provider, self.prices);
         Ok(Target {
-            bill: self.budgets.of_provider(provider, &plugin, price),
+            id: provider.id.clone(),
+            bill: self.budgets.of_provider(provider, Some(&plugin), price),
             price,
-            abi: abi::Target {
-                id: provider.id.clone(),
-                name: provider.name.clone(),
-                config_json: config.to_string(),
-            },
-            grants: Arc::new(bound.grants),
+            answers: Answers::Component(ByPlugin {
+                abi: abi::Target {
+                    id: provider.id.clone(),
+                    name: provider.name.clone(),
+                    config_json: config.to_string(),
+                },
+                grants: Arc::new(bound.grants),
+                limits,
+                code: provider.code.clone(),
+                reads_vars: extras.reads("vars"),
+                checks_itself: extras.checks_target(),
+                may_see_config: bound.may_see_config,
+                plugin,
+            }),
             grants_digest: bound.digest,
-            limits,
             scheduling: Arc::new(scheduling(Some(provider), self.adaptive)),
-            code: provider.code.clone(),
-            reads_vars: extras.reads("vars"),
-            checks_itself: extras.checks_target(),
-            may_see_config: bound.may_see_config,
             delay: provider.delay.or(self.delay),
-            plugin,
         })
+    }
+
+    /// Binds a provider that is code of the config, or a command.
+    fn own(&self, provider: &Provider, program: &ProviderProgram) -> Target {
+        let env = &provider.env;
+        let runs = match program {
+            ProviderProgram::Command(process) => {
+                Runs::Command(self.programs.callee(process, None, env))
+            }
+            ProviderProgram::Code(script) => match (&script.process, &script.code) {
+                (Some(process), Code::File { files, .. }) => {
+                    let callee = self.programs.callee(process, Some(files), env);
+                    Runs::Outside(callee, script.clone())
+                }
+                _ => Runs::Sandboxed(script.clone()),
+            },
+        };
+        let usual = scheduling(Some(provider), self.adaptive);
+        let scheduling = match &runs {
+            Runs::Sandboxed(_) => usual,
+            Runs::Outside(callee, _) | Runs::Command(callee) => callee.bound(usual),
+        };
+        let price = price(provider, self.prices);
+        Target {
+            id: provider.id.clone(),
+            bill: self.budgets.of_provider(provider, None, price),
+            price,
+            answers: Answers::Own(Own {
+                runs,
+                label: provider.label.clone(),
+                config: provider.config.clone(),
+            }),
+            grants_digest: String::new(),
+            scheduling: Arc::new(scheduling),
+            delay: provider.delay.or(self.delay),
+        }
     }
 
     /// Binds an assertion type.

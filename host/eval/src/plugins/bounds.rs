@@ -104,6 +104,7 @@ mod tests {
             transform: None,
             code: ProviderCode::default(),
             plugin: "acme".to_owned(),
+            program: None,
             origin: Origin::Config,
             env_reads: Vec::new(),
             at: Position::default(),

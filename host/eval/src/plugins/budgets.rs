@@ -42,7 +42,7 @@ impl Budgets {
     pub(super) fn of_provider(
         &self,
         provider: &Provider,
-        plugin: &LoadedPlugin,
+        plugin: Option<&LoadedPlugin>,
         price: Option<Price>,
     ) -> Option<Bill> {
         let name = provider.label.as_ref().unwrap_or(&provider.id);
@@ -51,7 +51,7 @@ impl Budgets {
             .open(Owner::Provider(name.clone()), written(provider.budget));
         Bill::new(
             &self.ledger,
-            [self.run, own, self.plugin(plugin)],
+            [self.run, own, plugin.and_then(|plugin| self.plugin(plugin))],
             price,
             true,
         )

@@ -134,6 +134,7 @@ impl<'a> Names<'a> {
                 .providers
                 .iter()
                 .chain(judges)
+                .filter(|provider| provider.program.is_none())
                 .map(|provider| provider.prefix.as_str())
                 .collect(),
             types: assertions().map(|one| one.kind.as_str()).collect(),

@@ -11,7 +11,7 @@ use runner_gateway::Origin;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::plugins::{BindError, Binder, Grader, Target, place};
+use crate::plugins::{Answers, BindError, Binder, ByPlugin, Grader, Target, place};
 
 /// Providers that were bound, each once, so that it is checked once.
 pub(super) struct Bound<'a> {
@@ -37,8 +37,10 @@ impl<'a> Bound<'a> {
         }
         let target = match self.binder.target(provider) {
             Ok(target) => {
-                if target.may_see_config {
-                    errors.extend(refused_by_guest(&target, provider).await);
+                if let Answers::Component(served) = &target.answers
+                    && served.may_see_config
+                {
+                    errors.extend(refused_by_guest(served, provider).await);
                 }
                 Some(Arc::new(target))
             }
@@ -91,11 +93,11 @@ pub(super) async fn bind_judges(
     }
     let makes_none = |assertion: &Assertion| {
         let target = judges.get(&assertion.judges.embedding?)?;
-        (!target.plugin.component.embeds()).then(|| BindError::Config {
+        target.embeds().is_none().then(|| BindError::Config {
             at: place(&assertion.at),
             problem: format!(
                 "'{}' needs vectors, and provider '{}' makes none\nhelp: name one that does: provider: {{ embedding: … }}",
-                assertion.kind, target.abi.id
+                assertion.kind, target.id
             ),
         })
     };
@@ -198,7 +200,7 @@ fn has_template(value: &Value) -> bool {
 }
 
 /// What the plugin's own check of a provider's config says.
-async fn refused_by_guest(target: &Target, provider: &Provider) -> Vec<BindError> {
+async fn refused_by_guest(target: &ByPlugin, provider: &Provider) -> Vec<BindError> {
     let at = || place(&provider.at);
     // What is said of no key is said of the id.
     let refused = |(pointer, message): (String, String)| {
@@ -219,7 +221,7 @@ async fn refused_by_guest(target: &Target, provider: &Provider) -> Vec<BindError
 }
 
 /// The config as the plugin checks it: with the provider's id, where it reads that.
-fn checked(target: &Target) -> String {
+fn checked(target: &ByPlugin) -> String {
     let config = &target.abi.config_json;
     match serde_json::from_str(config) {
         Ok(Value::Object(mut config)) if target.checks_itself => {

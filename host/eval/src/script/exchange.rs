@@ -6,21 +6,22 @@
 //! provider's `transform`, which reads an answer and comes later.
 
 use runner_config::plan::{Code, Script};
-use runner_sandbox::abi::{Completion, FinishReason, Message, Part, Program, Role};
+use runner_sandbox::abi::{Completion, FinishReason, Message, Part, Role};
 use serde_json::{Map, Value};
 
-use super::{made, program};
+use super::{Runnable, made, runnable};
 use crate::request::text;
 
 mod shape;
 
-/// The program; a text of the config in the form that it has.
-pub(crate) fn shaped(script: &Script, names: &[&str]) -> Program {
-    let mut program = program(script);
+/// The code; a text of the config in the form that it has.
+pub(crate) fn shaped(script: &Script, names: &[&str]) -> Runnable {
+    let mut runnable = runnable(script);
     if let Code::Inline { text } = &script.code {
+        let program = &mut runnable.program;
         (program.form, program.source) = shape::of(text, names);
     }
-    program
+    runnable
 }
 
 pub(crate) fn parse(json: &str) -> Value {

@@ -73,7 +73,7 @@ impl Lookup for Nowhere {
 struct World {
     runtime: Runtime,
     client: ClientSettings,
-    grants: Grants,
+    grants: Arc<Grants>,
 }
 
 static WORLD: LazyLock<World> = LazyLock::new(|| {
@@ -96,7 +96,7 @@ static WORLD: LazyLock<World> = LazyLock::new(|| {
             .build()
             .expect("a runtime"),
         client,
-        grants: Grants::new("p", origin(), credentials),
+        grants: Arc::new(Grants::new("p", origin(), credentials)),
     }
 });
 

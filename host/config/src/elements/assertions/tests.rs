@@ -252,10 +252,10 @@ fn values_that_can_t_be_had_are_said() {
             "'no.txt': there is no such file",
         ),
         (
-            "[{ type: equals, value: x, transform: file://y.py:f }]",
+            "[{ type: equals, value: x, transform: file://y.rb:f }]",
             57,
             ".transform",
-            "'y.py': no plugin runs code of this kind\n\
+            "'y.rb': no plugin runs code of this kind\n\
              help: code can be javascript (.js, .cjs, .mjs)",
         ),
         (

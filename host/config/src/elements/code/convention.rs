@@ -21,6 +21,8 @@ pub(crate) enum Use {
     Scoring,
     /// It makes tests.
     Tests,
+    /// It answers prompts.
+    Provider,
 }
 
 /// The function's name; `None`: the file's default export, or the file itself.
@@ -31,6 +33,7 @@ fn entry(language: &str, usage: Use) -> Option<&'static str> {
         ("python", Use::Variable) => Some("get_var"),
         ("python", Use::Scoring) => Some("func"),
         ("python", Use::Tests) => Some("generate_tests"),
+        ("python", Use::Provider) => Some("call_api"),
         _ => None,
     }
 }

@@ -18,7 +18,41 @@ pub(super) fn relative(source: &str) -> Vec<&str> {
     found
 }
 
+/// The packages that are imported, as written, in order, each once: what is no relative path.
+pub(super) fn packages(source: &str) -> Vec<&str> {
+    let mut known = HashSet::new();
+    let texts = texts(source, &mut |_| {}).into_iter();
+    let found = texts.filter(|text| {
+        let is_path = text.starts_with(['.', '/']) || text.contains(char::is_whitespace);
+        !is_path && !text.is_empty()
+    });
+    found.filter(|text| known.insert(*text)).collect()
+}
+
+/// The source without texts in quotes and comments.
+pub(super) fn bare(source: &str) -> String {
+    let mut code = String::with_capacity(source.len());
+    let mut end = 0;
+    texts(source, &mut |part: std::ops::Range<usize>| {
+        code.push_str(source.get(end..part.start).unwrap_or_default());
+        code.push(' ');
+        end = part.end;
+    });
+    code.push_str(source.get(end..).unwrap_or_default());
+    code
+}
+
+/// The relative paths that are imported.
 fn all(source: &str) -> Vec<&str> {
+    let is_relative = |text: &&str| {
+        text.starts_with("./") || text.starts_with("../") || matches!(*text, "." | "..")
+    };
+    let texts = texts(source, &mut |_| {}).into_iter();
+    texts.filter(is_relative).collect()
+}
+
+/// The texts that are imported; `passed` is told of every comment and text in quotes.
+fn texts<'s>(source: &'s str, passed: &mut dyn FnMut(std::ops::Range<usize>)) -> Vec<&'s str> {
     let bytes = source.as_bytes();
     let mut found = Vec::new();
     // What ends no comment here ends none behind it.
@@ -27,24 +61,31 @@ fn all(source: &str) -> Vec<&str> {
     while at < bytes.len() {
         let rest = &bytes[at..];
         at = match rest[0] {
-            b'/' if rest.starts_with(b"//") => at + length(rest, b"\n"),
+            b'/' if rest.starts_with(b"//") => {
+                let end = at + length(rest, b"\n");
+                passed(at..end);
+                end
+            }
             b'/' if comments_end && rest.starts_with(b"/*") => {
                 let length = find(&rest[2..], b"*/");
                 comments_end = length.is_some();
                 // Without one it is the end of a regular expression, or broken.
-                at + 2 + length.map_or(0, |length| length + 2)
+                let end = at + 2 + length.map_or(0, |length| length + 2);
+                passed(at..end);
+                end
             }
             quote @ (b'"' | b'\'') => {
                 let length = quoted(rest, quote);
-                found.extend(path(source, at, length));
+                found.extend(imported(source, at, length));
+                passed(at..at + length);
                 at + length
             }
             b'`' => {
                 // An escaped one follows a backslash and imports nothing, so that the texts which
                 // are looked through have no part in common.
                 if is_imported(&source[..at]) {
-                    let path = path(source, at, quoted(rest, b'`'));
-                    found.extend(path.filter(|path| !path.contains("${")));
+                    let text = imported(source, at, quoted(rest, b'`'));
+                    found.extend(text.filter(|text| !text.contains("${")));
                 }
                 // What is inside may be code again.
                 at + 1
@@ -69,12 +110,10 @@ fn quoted(rest: &[u8], quote: u8) -> usize {
     rest.len()
 }
 
-/// The relative path that the quoted text at `start` is, if it is one and is imported.
-fn path(source: &str, start: usize, length: usize) -> Option<&str> {
+/// The quoted text at `start`, if it is imported.
+fn imported(source: &str, start: usize, length: usize) -> Option<&str> {
     let text = source.get(start + 1..(start + length).checked_sub(1)?)?;
-    let is_relative = text.starts_with("./") || text.starts_with("../") || text == "..";
-    let is_relative = is_relative || text == ".";
-    (is_relative && is_imported(&source[..start])).then_some(text)
+    is_imported(&source[..start]).then_some(text)
 }
 
 /// Whether what stands before a text makes it an import.

@@ -22,6 +22,8 @@ pub(super) struct Import {
     module: Vec<String>,
     /// What `from` takes out of it; files, perhaps.
     names: Vec<String>,
+    /// It stands under `try:`, so that the code can do without.
+    is_guarded: bool,
 }
 
 impl Import {
@@ -30,6 +32,21 @@ impl Import {
         let parts = &self.module[..self.module.len().min(MAX_PARTS)];
         let dots = ".".repeat(self.dots.min(MAX_PARTS));
         format!("{dots}{}", parts.join("."))
+    }
+
+    /// What `from` takes out of it.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Whether `from` takes something out of it.
+    pub(super) fn has_names(&self) -> bool {
+        !self.names.is_empty()
+    }
+
+    /// Whether the code can do without.
+    pub(super) const fn is_guarded(&self) -> bool {
+        self.is_guarded
     }
 
     /// Whether it can only mean a file.
@@ -76,14 +93,34 @@ impl Import {
 /// The imports of a source, in order, each once.
 pub(super) fn imports(source: &str) -> Vec<Import> {
     let code = bare(source);
-    let statements = code.split(['\n', ';']);
-    // `if x: import y`: what follows the colon is a statement, too.
-    let statements = statements.flat_map(|one| [Some(one), one.split_once(": ").map(|it| it.1)]);
     let mut known = HashSet::new();
-    let found = statements.flatten().flat_map(statement);
+    let mut found = Vec::new();
+    // How far the innermost `try:` is indented under which lines stand.
+    let mut tries: Vec<usize> = Vec::new();
+    for line in code.split('\n') {
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        if !text.is_empty() {
+            while tries.last().is_some_and(|outer| indent <= *outer) {
+                tries.pop();
+            }
+        }
+        let opens = text.starts_with("try:");
+        if opens {
+            tries.push(indent);
+        }
+        for part in line.split(';') {
+            // `if x: import y`: what follows the colon is a statement, too.
+            for one in [Some(part), part.split_once(": ").map(|it| it.1)] {
+                found.extend(one.into_iter().flat_map(statement).map(|import| Import {
+                    is_guarded: !tries.is_empty(),
+                    ..import
+                }));
+            }
+        }
+    }
+    found.retain(|import| known.insert(import.clone()));
     found
-        .filter(|import| known.insert(import.clone()))
-        .collect()
 }
 
 /// The imports of one statement.
@@ -94,7 +131,7 @@ fn statement(text: &str) -> Vec<Import> {
         let import = |(dots, module)| Import {
             dots,
             module,
-            names: Vec::new(),
+            ..Import::default()
         };
         return modules.map(import).collect();
     }
@@ -120,6 +157,7 @@ fn statement(text: &str) -> Vec<Import> {
         dots,
         module,
         names,
+        is_guarded: false,
     }]
 }
 
@@ -136,7 +174,7 @@ fn dotted(text: &str) -> Option<(usize, Vec<String>)> {
 }
 
 /// The source with texts emptied, comments gone, and each statement on one line.
-fn bare(source: &str) -> String {
+pub(super) fn bare(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     let mut rest = source;
     let mut open = 0_usize;

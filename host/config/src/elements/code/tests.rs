@@ -99,14 +99,14 @@ fn a_file_that_many_tests_name_is_read_once() {
 
 #[test]
 fn an_import_that_leads_nowhere_is_a_warning() {
-    let folder = graded_by("file://a.js").file("a.js", "import './gone'; import './x.ts'");
-    let folder = folder.file("x.ts", "1");
+    let folder = graded_by("file://a.js").file("a.js", "import './gone'; import './x.go'");
+    let folder = folder.file("x.go", "1");
     let at = "promptfooconfig.yaml:3:47: tests[0].assert[0].value";
     assert_eq!(
         folder.warnings(),
         [
             format!("{at}: 'a.js' imports './gone', and there is no such file"),
-            format!("{at}: 'a.js' imports './x.ts', and there is no such file"),
+            format!("{at}: 'a.js' imports './x.go', and there is no such file"),
         ]
     );
 }
@@ -275,7 +275,8 @@ fn a_python_file_means_the_function_of_its_use() {
 #[test]
 fn a_plugin_that_is_not_installed_is_named_with_the_command() {
     let missing = |test: &str| {
-        let config = format!("prompts: [p]\nproviders: [echo]\ntests: [{{ {test} }}]");
+        let config =
+            format!("prompts: [p]\nproviders: [echo]\ntests: [{{ {test} }}]\nruntime: sandbox");
         let mut folder = Folder::new(&config).file("f.py", "");
         let absent = AbsentLanguage {
             extensions: vec!["py".to_owned()],

@@ -184,8 +184,8 @@ fn what_is_wrong_is_said() {
             format!("{at}'file://x*.txt' matches no file"),
         ),
         (
-            "prompts: [file://p.py:f]",
-            format!("{at}'p.py': no plugin runs code of this kind\n{other}"),
+            "prompts: [file://p.rb:f]",
+            format!("{at}'p.rb': no plugin runs code of this kind\n{other}"),
         ),
         (
             "prompts: [p.js]",

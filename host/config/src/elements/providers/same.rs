@@ -14,6 +14,7 @@ impl Repeated for Listed {
             id,
             label,
             prefix: _,
+            program,
             name: _,
             config,
             delay,
@@ -42,7 +43,7 @@ impl Repeated for Listed {
         let [config, env] = [config, env].map(|map| self.written.is_none().then_some(map));
         let (id, written) = (self.written.is_none().then_some(id), &self.written);
         Said::of(&(
-            id, written, label, config, env, asked, counted, transform, code, prompts,
+            id, written, label, config, env, asked, counted, transform, code, program, prompts,
         ))
     }
 

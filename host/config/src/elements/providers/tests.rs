@@ -167,12 +167,12 @@ fn what_is_wrong_is_said() {
             format!("{at}19: providers[0].id: no plugin serves the provider 'bedrock:x'\nhelp: not supported yet: where the API is like OpenAI's, `openai:MODEL` with `config: {{ apiBaseUrl: … }}`; any other over HTTP, `id: https://…`; many models, `openrouter:…`"),
         ),
         (
-            "providers: [file://p.py]",
-            format!("{at}13: providers[0]: 'file://p.py': providers that are programs are not supported\nhelp: an API of your own is the provider `http`; write anything else as a plugin, see `plugins`"),
+            "providers: [file://p.rb]",
+            format!("{at}13: providers[0]: 'file://p.rb': providers in this language are not run by themselves\nhelp: start it by a command: `exec: ruby answer.rb` gets the prompt as its first argument and prints the answer"),
         ),
         (
-            "providers: ['exec:ls']",
-            format!("{at}13: providers[0]: 'exec:ls': providers that are programs are not supported\nhelp: an API of your own is the provider `http`; write anything else as a plugin, see `plugins`"),
+            "providers: ['exec: ']",
+            format!("{at}13: providers[0]: names no command\nhelp: for example: exec: python3 answer.py --short"),
         ),
         ("providers: [{ label: x }]", format!("{at}13: providers[0]: has no `id`\nhelp: for example: id: openai:gpt-4o")),
         ("providers: [5]", format!("{at}13: providers[0]: must be an id or a map with `id`, not a number")),

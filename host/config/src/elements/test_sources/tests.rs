@@ -244,13 +244,13 @@ fn sources_that_don_t_exist_here_are_refused() {
             format!("{at}8: tests: 'none.csv': there is no such file"),
         ),
         (
-            "file://gen.py:make",
-            format!("{at}8: tests: 'gen.py': no plugin runs code of this kind\nhelp: {help}"),
+            "file://gen.rb:make",
+            format!("{at}8: tests: 'gen.rb': no plugin runs code of this kind\nhelp: {help}"),
         ),
         (
-            "[{ path: gen.py, config: {} }]",
+            "[{ path: gen.rb, config: {} }]",
             format!(
-                "{at}17: tests[0].path: 'gen.py': no plugin runs code of this kind\nhelp: {help}"
+                "{at}17: tests[0].path: 'gen.rb': no plugin runs code of this kind\nhelp: {help}"
             ),
         ),
         (

@@ -131,9 +131,9 @@ fn what_is_wrong_is_said() {
             ),
         ),
         (
-            "tests: [{ vars: { a: file://x.py } }]",
+            "tests: [{ vars: { a: file://x.rb } }]",
             format!(
-                "{at}22: tests[0].vars.a: 'x.py': no plugin runs code of this kind\n\
+                "{at}22: tests[0].vars.a: 'x.rb': no plugin runs code of this kind\n\
                  help: code can be javascript (.js, .cjs, .mjs)"
             ),
         ),

@@ -3,6 +3,7 @@
 //! Names in them are a stranger's. Whatever could be taken for words of ours stands in quotes,
 //! which the name itself can't close.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
@@ -155,6 +156,11 @@ impl fmt::Display for TrustSubject {
                     "let a hook that was given rows change {key} of the config"
                 )
             }
+            Self::Program {
+                command,
+                folder,
+                variables,
+            } => program(f, command, folder, variables),
             Self::Code { path: file } => {
                 write!(f, "run the code of {} in the sandbox", named_path(file))
             }
@@ -242,6 +248,28 @@ fn provider(
     }
     let sha256 = sha256.get(..12).unwrap_or(sha256);
     write!(f, "sha256 {sha256}…)")
+}
+
+/// A program of the person's machine, and what it is given.
+fn program(
+    f: &mut fmt::Formatter<'_>,
+    command: &str,
+    folder: &Path,
+    variables: &BTreeSet<String>,
+) -> fmt::Result {
+    let (command, folder) = (quoted(command), named_path(folder));
+    write!(
+        f,
+        "run {command} in {folder} with the code there, outside the sandbox: it can do what you can"
+    )?;
+    if variables.contains(ANY_VARIABLE) {
+        return f.write_str(", with all your environment variables");
+    }
+    if !variables.is_empty() {
+        let names: Vec<String> = variables.iter().map(|name| named(name)).collect();
+        write!(f, ", with your environment's {}", names.join(", "))?;
+    }
+    Ok(())
 }
 
 /// A component of somebody else's, with all that it may.

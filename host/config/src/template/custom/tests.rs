@@ -13,6 +13,7 @@ use crate::template::Template;
 fn results(names: &[&str]) -> Arc<Results> {
     let script = Arc::new(Script {
         language: "x".to_owned(),
+        process: None,
         key: String::new(),
         code: Code::Inline {
             text: String::new(),

@@ -103,8 +103,9 @@ fn a_text_of_the_config_is_a_program_in_its_own_form() {
         code: Code::Inline {
             text: "json => json.a".to_owned(),
         },
+        process: None,
     };
-    let program = shaped(&script, &["json"]);
+    let program = shaped(&script, &["json"]).program;
     assert_eq!(program.form, Form::Expression);
     assert_eq!(program.source, "(json => json.a\n)(json)");
 }

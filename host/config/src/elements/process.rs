@@ -1,0 +1,282 @@
+//! What of a config runs on the person's machine, outside the sandbox, and what it is given.
+//!
+//! Code runs there when the sandbox has not what it wants (`code::needs`), or `runtime` says so; a
+//! provider `exec:` always does. Each needs the person's agreement, which is for a command in a
+//! folder, not for the files there: code may import what no scan sees. All that one config runs by
+//! one command is one request.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Reading, code};
+use crate::environment;
+use crate::model::{
+    ANY_VARIABLE, Engine, Findings, Origin, Position, Process, TrustRequest, TrustSubject,
+};
+use crate::read::entry::Entry;
+use crate::read::files::real;
+
+/// Keys of a provider's `config` that are the host's.
+pub(crate) const KEYS: [&str; 7] = [
+    "runtime",
+    "pythonExecutable",
+    "workers",
+    "timeout",
+    "inheritEnv",
+    "memoryMb",
+    "cache",
+];
+
+/// Most workers of one program: each is an interpreter of its own.
+const MAX_WORKERS: u64 = 256;
+
+/// Longest that a call may be allowed: a day, in milliseconds.
+const MAX_TIMEOUT_MS: u64 = 86_400_000;
+
+/// Most memory that a program may be allowed, in MiB.
+const MAX_MEMORY_MB: u64 = 1 << 20;
+
+/// Where code is to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Runtime {
+    Sandbox,
+    Process,
+}
+
+/// What a config says about where its code runs, and how.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Settings {
+    pub(crate) runtime: Option<Runtime>,
+    executable: Option<String>,
+    workers: Option<u32>,
+    timeout: Option<Duration>,
+    inherits_env: bool,
+    memory_mb: Option<u64>,
+    is_cached: bool,
+    /// Variables of the environment that the provider takes in.
+    filled_in: Vec<String>,
+}
+
+impl Settings {
+    /// Of a provider, by its `config`.
+    pub(crate) fn read(provider: &Entry<'_>, reading: Reading<'_>) -> Self {
+        let reads = reading.declared.reads_of(provider).into_iter();
+        let filled_in = reads.map(|read| read.name).collect();
+        let Some(config) = provider.get("config") else {
+            return Self {
+                filled_in,
+                ..Self::default()
+            };
+        };
+        let findings = reading.findings;
+        let flag = |key: &str| config.get(key).and_then(|entry| entry.want_bool(findings));
+        let count = |key: &str, max: u64| config.get(key)?.want_count(findings, 1, max);
+        let executable = config.get("pythonExecutable");
+        Self {
+            runtime: config.get("runtime").and_then(|it| runtime(&it, findings)),
+            executable: executable.and_then(|entry| entry.want_text(findings)),
+            workers: count("workers", MAX_WORKERS).map(|count| count as u32),
+            timeout: count("timeout", MAX_TIMEOUT_MS).map(Duration::from_millis),
+            inherits_env: flag("inheritEnv").unwrap_or_default(),
+            memory_mb: count("memoryMb", MAX_MEMORY_MB),
+            is_cached: flag("cache").unwrap_or_default(),
+            filled_in,
+        }
+    }
+}
+
+/// The value of a key `runtime`; anything else is reported.
+pub(crate) fn runtime(entry: &Entry<'_>, findings: &Findings) -> Option<Runtime> {
+    let known = entry.text().and_then(known);
+    if known.is_none() {
+        let help = "runtime: sandbox, or runtime: process";
+        findings.error_help(entry.at(), "must be `sandbox` or `process`", help);
+    }
+    known
+}
+
+/// Where code runs, by its word.
+pub(crate) fn known(word: &str) -> Option<Runtime> {
+    match word {
+        "sandbox" => Some(Runtime::Sandbox),
+        "process" => Some(Runtime::Process),
+        _ => None,
+    }
+}
+
+/// What the configs of a run start by each command.
+#[derive(Debug, Default)]
+pub(crate) struct ProcessBook {
+    wanted: RefCell<HashMap<(Engine, PathBuf, Origin), Wanted>>,
+    /// Each once: thousands of assertions may run by the same.
+    all: RefCell<HashSet<Arc<Process>>>,
+}
+
+#[derive(Debug)]
+struct Wanted {
+    at: Position,
+    variables: BTreeSet<String>,
+}
+
+impl ProcessBook {
+    /// Notes a program. What it is given adds up.
+    fn note(&self, process: Process, origin: &Origin, at: &Position) -> Arc<Process> {
+        let mut all = self.all.borrow_mut();
+        let process = all.get(&process).cloned().unwrap_or_else(|| {
+            let process = Arc::new(process);
+            all.insert(process.clone());
+            process
+        });
+        let key = (
+            process.engine.clone(),
+            process.folder.clone(),
+            origin.clone(),
+        );
+        let mut wanted = self.wanted.borrow_mut();
+        let wanted = wanted.entry(key).or_insert_with(|| Wanted {
+            at: at.clone(),
+            variables: BTreeSet::new(),
+        });
+        wanted.variables.extend(process.variables.iter().cloned());
+        process
+    }
+
+    /// Each once.
+    pub(crate) fn all(&self) -> Vec<Arc<Process>> {
+        let mut all: Vec<_> = self.all.borrow().iter().cloned().collect();
+        all.sort_by(|one, other| one.engine.cmp(&other.engine));
+        all
+    }
+
+    /// Asks for all of them.
+    pub(crate) fn ask(&self, findings: &Findings) {
+        let mut requests: Vec<TrustRequest> = Vec::new();
+        for ((engine, folder, origin), wanted) in self.wanted.borrow().iter() {
+            requests.push(TrustRequest {
+                subject: subject(engine, folder.clone(), wanted.variables.clone()),
+                origin: origin.clone(),
+                at: wanted.at.clone(),
+            });
+        }
+        requests.sort_by(|one, other| one.at.cmp(&other.at));
+        for request in requests {
+            findings.trust_request(request);
+        }
+    }
+}
+
+fn subject(engine: &Engine, folder: PathBuf, mut variables: BTreeSet<String>) -> TrustSubject {
+    if variables.contains(ANY_VARIABLE) {
+        variables = BTreeSet::from([ANY_VARIABLE.to_owned()]);
+    }
+    TrustSubject::Program {
+        command: engine.command(),
+        folder,
+        variables,
+    }
+}
+
+/// What has to be agreed to before one program runs.
+pub(crate) fn request(process: &Process, origin: &Origin, at: &Position) -> TrustRequest {
+    TrustRequest {
+        subject: subject(
+            &process.engine,
+            process.folder.clone(),
+            process.variables.clone(),
+        ),
+        origin: origin.clone(),
+        at: at.clone(),
+    }
+}
+
+/// The interpreter of a language, if there is one for it.
+pub(crate) fn engine(language: &str, settings: &Settings, reading: Reading<'_>) -> Option<Engine> {
+    match language {
+        code::PYTHON => {
+            let persons = environment::value(reading.process, environment::PYTHON);
+            let persons = persons.map(|(_, value)| value.to_owned());
+            Some(Engine::Python {
+                executable: settings.executable.clone().or(persons),
+            })
+        }
+        code::INLINE_LANGUAGE => Some(Engine::Node),
+        _ => None,
+    }
+}
+
+/// A program whose own texts are `sources`; it is noted.
+pub(crate) fn program(
+    engine: Engine,
+    sources: &[&str],
+    settings: &Settings,
+    (origin, at): (&Origin, &Position),
+    reading: Reading<'_>,
+) -> Arc<Process> {
+    let mut variables = if settings.inherits_env {
+        BTreeSet::from([ANY_VARIABLE.to_owned()])
+    } else {
+        code::variables(sources, reading.process)
+    };
+    // Those that its config takes in are handed to it, too.
+    variables.extend(settings.filled_in.iter().cloned());
+    let workers = settings.workers.or_else(|| {
+        let is_python = matches!(engine, Engine::Python { .. });
+        is_python.then(|| python_workers(reading)).flatten()
+    });
+    let folder = real(&reading.files.cwd.join(&reading.files.root));
+    let process = Process {
+        engine,
+        folder,
+        variables,
+        workers,
+        timeout: settings.timeout,
+        memory_mb: settings.memory_mb,
+        is_cached: settings.is_cached,
+    };
+    reading.code.processes.note(process, origin, at)
+}
+
+/// What the person's environment says of Python.
+fn python_workers(reading: Reading<'_>) -> Option<u32> {
+    let bounds = (1, MAX_WORKERS);
+    let name = environment::PYTHON_WORKERS;
+    let count = environment::count(reading.process, name, bounds, reading.findings);
+    count.map(|count| count as u32)
+}
+
+/// The provider `exec:`, a command line.
+pub(crate) fn command(
+    line: &str,
+    settings: &Settings,
+    (origin, at): (&Origin, &Position),
+    reading: Reading<'_>,
+) -> Option<Arc<Process>> {
+    let engine = Engine::Command {
+        line: line.trim().to_owned(),
+    };
+    let words = engine.words();
+    if words.is_empty() {
+        let help = "for example: exec: python3 answer.py --short";
+        let message = "names no command";
+        reading.findings.error_help(at.clone(), message, help);
+        return None;
+    }
+    let files = reading.files;
+    // What its own files name of the environment; what is elsewhere is not looked into.
+    let texts: Vec<String> = words
+        .iter()
+        .map(|word| files.shown(word))
+        .filter(|shown| files.beyond(shown, origin).is_none())
+        .filter(|shown| files.permit(shown, at, origin, reading.findings))
+        .filter_map(|shown| files.read(&shown, code::MAX_CODE as u64).ok())
+        .collect();
+    let mut sources: Vec<&str> = texts.iter().map(String::as_str).collect();
+    sources.push(line);
+    Some(program(engine, &sources, settings, (origin, at), reading))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! Where code runs, and what is asked before it does.
+
+use std::time::Duration;
+
+use crate::fixture::Folder;
+use crate::model::{Engine, Process};
+use crate::plan::{Plan, Provider, ProviderProgram};
+
+/// A config with this provider, beside files that programs may be.
+fn provided(provider: &str) -> Folder {
+    Folder::new(&format!("prompts: [p]\nproviders: [{provider}]"))
+        .file("pure.py", "def call_api(p, o, c): return {'output': p}")
+        .file("rag.py", "import numpy\nfrom openai import OpenAI")
+        .file(
+            "agent.mjs",
+            "import A from '@anthropic-ai/sdk'; import './b.mjs'",
+        )
+        .file("b.mjs", "process.env.MY_TOKEN")
+        .file("typed.ts", "export default (p: string) => p")
+        .file("run.sh", "echo $MY_TOKEN")
+        .with_python()
+        .env("OPENAI_API_KEY", "sk-1")
+        .env("ANTHROPIC_API_KEY", "sk-2")
+        .env("MY_TOKEN", "sk-3")
+}
+
+fn first(plan: &Plan) -> &Provider {
+    &plan.columns[0].provider
+}
+
+/// What runs a provider outside the sandbox.
+fn process(folder: &Folder) -> Option<Process> {
+    match first(&folder.plan()).program.clone().expect("a program") {
+        ProviderProgram::Code(script) => script.process.as_deref().cloned(),
+        ProviderProgram::Command(process) => Some((*process).clone()),
+    }
+}
+
+#[test]
+fn code_runs_in_the_sandbox_where_that_suffices_and_is_asked_for_where_it_does_not() {
+    assert_eq!(process(&provided("file://pure.py")), None);
+    assert!(provided("file://pure.py").requests().is_empty());
+    let asks = |provider: &str| provided(provider).requests();
+    let at = "promptfooconfig.yaml:2:13: providers[0]: run";
+    let with = "in ~ with the code there, outside the sandbox: it can do what you can, with your environment's";
+    assert_eq!(
+        asks("'python:rag.py:answer'"),
+        [format!("{at} 'python3' {with} OPENAI_API_KEY")]
+    );
+    assert_eq!(
+        asks("file://agent.mjs"),
+        [format!("{at} 'node' {with} ANTHROPIC_API_KEY, MY_TOKEN")]
+    );
+    assert_eq!(
+        asks("'exec: ./run.sh --a \"b c\"'"),
+        [format!(r#"{at} './run.sh --a "b c"' {with} MY_TOKEN"#)]
+    );
+    assert_eq!(
+        asks("'exec: ./run.sh'"),
+        [format!("{at} './run.sh' {with} MY_TOKEN")]
+    );
+    let plain = "in ~ with the code there, outside the sandbox: it can do what you can";
+    assert_eq!(asks("file://typed.ts"), [format!("{at} 'node' {plain}")]);
+}
+
+#[test]
+fn what_one_command_runs_is_asked_for_once() {
+    let folder = provided("file://rag.py, { id: file://rag.py, label: b }, file://agent.mjs");
+    let folder = folder.file("other.py", "import numpy, os; os.environ['MY_TOKEN']");
+    let config = "prompts: [p, file://other.py:f]\nproviders: [file://rag.py, { id: 'python:rag.py:g', label: b }]";
+    let requests = folder.file("promptfooconfig.yaml", config).requests();
+    assert_eq!(requests.len(), 1, "{requests:?}");
+    assert!(
+        requests[0].ends_with("MY_TOKEN, OPENAI_API_KEY"),
+        "{requests:?}"
+    );
+}
+
+#[test]
+fn the_config_may_say_where_code_runs_and_how() {
+    let forced = provided(
+        "{ id: file://pure.py, config: { runtime: process, pythonExecutable: ./py, workers: 3, timeout: 500, memoryMb: 64, inheritEnv: true, k: 1 } }",
+    );
+    let process = process(&forced).expect("a process");
+    let executable = Some("./py".to_owned());
+    assert_eq!(process.engine, Engine::Python { executable });
+    assert_eq!((process.workers, process.memory_mb), (Some(3), Some(64)));
+    assert_eq!(process.timeout, Some(Duration::from_millis(500)));
+    let plan = forced.plan();
+    assert_eq!(first(&plan).config.keys().collect::<Vec<_>>(), ["k"]);
+    assert_eq!(
+        forced.requests(),
+        [
+            "promptfooconfig.yaml:2:19: providers[0].id: run './py' in ~ with the code there, outside the sandbox: it can do what you can, with all your environment variables"
+        ]
+    );
+    let kept = provided("{ id: file://rag.py, config: { runtime: sandbox } }");
+    assert!(kept.requests().is_empty());
+    let wrong = provided("{ id: file://pure.py, config: { runtime: cloud } }");
+    assert_eq!(
+        wrong.problems(),
+        [
+            "promptfooconfig.yaml:2:54: providers[0].config.runtime: must be `sandbox` or `process`\nhelp: runtime: sandbox, or runtime: process"
+        ]
+    );
+}
+
+#[test]
+fn the_person_s_environment_chooses_interpreter_and_workers() {
+    let folder = provided("file://rag.py")
+        .env("PROMPTFOO_PYTHON", "/opt/py")
+        .env("PROMPTFOO_PYTHON_WORKERS", "4");
+    let process = process(&folder).expect("a process");
+    let executable = Some("/opt/py".to_owned());
+    assert_eq!(process.engine, Engine::Python { executable });
+    assert_eq!(process.workers, Some(4));
+}
+
+#[test]
+fn a_row_that_brings_a_program_asks_in_its_own_name() {
+    let folder = Folder::new("prompts: [p]\nproviders: [echo]\ntests: t.jsonl").file(
+        "t.jsonl",
+        r#"{"vars": {"a": 1}, "provider": "exec: rm -rf /"}"#,
+    );
+    let requests = folder.requests();
+    let programs = requests.iter().filter(|it| it.contains("run 'rm -rf /'"));
+    assert_eq!(programs.count(), 1, "{requests:?}");
+    let agreements = crate::Agreements {
+        level: crate::Level::Config,
+        ..crate::Agreements::default()
+    };
+    let (plan, _) = folder.plan_under(agreements.clone()).expect("a plan");
+    let mut open = plan
+        .trust_requests
+        .iter()
+        .filter(|it| !agreements.cover(it));
+    assert!(open.any(|it| it.subject.to_string().contains("rm -rf")));
+}

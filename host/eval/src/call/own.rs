@@ -1,0 +1,226 @@
+//! Providers that are the config's own: code of it, in the sandbox or outside, and commands.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use runner_config::plan::Case;
+use runner_gateway::{Bill, Reservation, Said};
+use runner_sandbox::abi::{self, Argument, CallContext, Completion, Form, Message, Module, Usage};
+use serde_json::{Value, json};
+
+use super::program::{Ask, call};
+use super::{CallScope, Counts};
+use crate::answer::{Completed, believable, believable_cost};
+use crate::failure::{CallFailure, FailureCode};
+use crate::plugins::{Own, Runs, Target};
+use crate::record::test_case;
+use crate::script::exchange::Stated;
+use crate::script::{Fault, Given, Runnable, argument, made, runnable};
+
+/// What the sandbox runs in place of a JavaScript provider: promptfoo's interface is a class, and
+/// the contract calls functions.
+const IN_THE_SANDBOX: &str = include_str!("own/provider.mjs");
+
+/// Its name among the files of the code.
+const WRAPPER: &str = "__provider.mjs";
+
+impl CallScope {
+    /// Calls a provider that is the config's own, for a case of the run or a grader.
+    pub(super) async fn complete_by_own(
+        &self,
+        grader: Option<&Bill>,
+        target: &Target,
+        own: &Own,
+        request: &abi::Request,
+        (case, identity): (Option<&Case>, &CallContext),
+    ) -> Result<Completed, CallFailure> {
+        let bill = Bill::shared(target.bill.as_ref(), grader, target.price);
+        let reservation = bill.map(|bill| Arc::new(Reservation::new(bill)));
+        let counts = Counts::default();
+        let begun = Instant::now();
+        let asked = Asked::new(target, own, request, case);
+        let given = self.ask_own(target, own, asked, reservation.clone(), &counts, identity);
+        let given = given.await;
+        let worked = begun.elapsed().saturating_sub(counts.waited());
+        let latency = worked + counts.past_latency();
+        self.pause(target, &counts).await;
+        let stated = given.and_then(|given| {
+            let value = given.map_err(|Fault(message)| failed(target, &message))?;
+            let stated = made::something(value).and_then(Stated::of);
+            stated.map_err(|why| failed(target, &why))
+        });
+        let close = |said: Said| {
+            if let Some(reservation) = &reservation {
+                reservation.close(said);
+            }
+        };
+        let stated = stated.map_err(|failure| {
+            close(Said::Failed);
+            CallFailure { latency, ..failure }
+        })?;
+        let mut completion = nothing();
+        stated.put_into(&mut completion);
+        // What can't be is capped, as of any provider.
+        let _ = believable_cost(&mut completion.cost_usd);
+        let _ = believable(&mut completion.usage);
+        close(Said::by_answer(completion.cost_usd));
+        Ok(Completed {
+            completion,
+            latency,
+            cached: counts.is_cached(),
+            attempts: counts.attempts(),
+            unread: None,
+        })
+    }
+
+    async fn ask_own(
+        &self,
+        target: &Target,
+        own: &Own,
+        asked: Asked,
+        reservation: Option<Arc<Reservation>>,
+        counts: &Counts,
+        identity: &CallContext,
+    ) -> Result<Given, CallFailure> {
+        let (callee, files, call) = match &own.runs {
+            Runs::Sandboxed(script) => {
+                let runnable = sandboxed(runnable(script));
+                let arguments = asked.arguments(script.language == crate::script::PYTHON);
+                return self.run_code(runnable, &arguments, identity).await;
+            }
+            Runs::Outside(callee, script) => {
+                let Runnable { program, outside } = runnable(script);
+                let role = json!({ "role": "provider", "setup": asked.setup });
+                let is_python = script.language == crate::script::PYTHON;
+                let arguments = asked.arguments(is_python);
+                let role = Some(&role).filter(|_| !is_python);
+                let call = call(&program, &arguments, role);
+                (callee, outside.and_then(|outside| outside.files), call)
+            }
+            Runs::Command(callee) => (callee, None, asked.command()),
+        };
+        let ask = Ask {
+            callee,
+            scheduling: Some(&target.scheduling),
+            files: files.as_deref(),
+            call,
+            reservation,
+        };
+        self.ask_program(ask, counts).await
+    }
+}
+
+/// What a provider of the config is asked.
+struct Asked {
+    prompt: String,
+    /// What a class is made with, and a function is handed: id, label, config.
+    setup: Value,
+    context: Value,
+}
+
+impl Asked {
+    fn new(target: &Target, own: &Own, request: &abi::Request, case: Option<&Case>) -> Self {
+        let prompt = if request.prompt.is_empty() {
+            Value::from_iter(request.messages.iter().map(message)).to_string()
+        } else {
+            request.prompt.clone()
+        };
+        let context = match case {
+            None => json!({ "vars": {}, "prompt": { "raw": prompt, "label": prompt } }),
+            Some(case) => json!({
+                "vars": *case.scope,
+                "prompt": {
+                    "raw": case.column.prompt.raw,
+                    "label": case.column.prompt.label,
+                    "config": case.column.prompt.config,
+                },
+                "test": test_case(case),
+                "testIdx": case.id.test_idx,
+                "repeatIndex": case.repeat_index,
+            }),
+        };
+        let setup = json!({ "id": target.id, "label": own.label, "config": own.config });
+        Self {
+            prompt,
+            setup,
+            context,
+        }
+    }
+
+    /// In promptfoo's order: Python's functions get the options before the context.
+    fn arguments(&self, is_python: bool) -> Vec<Argument> {
+        let prompt = Value::from(self.prompt.as_str());
+        let (options, context) = (&self.setup, &self.context);
+        let prompt = argument("prompt", prompt.to_string());
+        let context = argument("context", context.to_string());
+        let options = argument("options", options.to_string());
+        if is_python {
+            vec![prompt, options, context]
+        } else {
+            vec![prompt, context, options]
+        }
+    }
+
+    /// As the arguments of a command.
+    fn command(&self) -> String {
+        let arguments = [
+            self.prompt.clone(),
+            self.setup.to_string(),
+            self.context.to_string(),
+        ];
+        json!({ "arguments": arguments }).to_string()
+    }
+}
+
+/// A message as chats are written.
+fn message(message: &Message) -> Value {
+    let parts = message.content.iter().filter_map(|part| match part {
+        abi::Part::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let role = format!("{:?}", message.role).to_lowercase();
+    json!({ "role": role, "content": parts.collect::<String>() })
+}
+
+/// A JavaScript provider as a function that the contract can call; Python's are functions.
+fn sandboxed(mut runnable: Runnable) -> Runnable {
+    let program = &mut runnable.program;
+    if program.form != Form::File || program.language == crate::script::PYTHON {
+        return runnable;
+    }
+    let main = Module {
+        path: program.name.clone(),
+        source: std::mem::take(&mut program.source),
+    };
+    let path = Value::from(format!("./{}", main.path)).to_string();
+    let entry = Value::from(program.entry.take()).to_string();
+    program.source = IN_THE_SANDBOX
+        .replace("'PATH'", &path)
+        .replace("'ENTRY'", &entry);
+    WRAPPER.clone_into(&mut program.name);
+    program.modules.push(main);
+    runnable
+}
+
+fn failed(target: &Target, why: &str) -> CallFailure {
+    let message = format!("{}: {why}", target.id);
+    CallFailure::new(FailureCode::Script, message)
+}
+
+/// A completion that says nothing yet.
+fn nothing() -> Completion {
+    Completion {
+        message: Message {
+            role: abi::Role::Assistant,
+            name: None,
+            content: Vec::new(),
+        },
+        output_json: None,
+        finish_reason: None,
+        usage: Usage::unknown(),
+        cost_usd: None,
+        model: None,
+        raw_json: None,
+        metadata_json: None,
+    }
+}

@@ -1,0 +1,120 @@
+//! A provider of the config, ready to be called.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use runner_config::plan::{ProviderCode, Script};
+use runner_gateway::{Bill, Grants, Price, Scheduling};
+use runner_sandbox::CallLimits;
+use runner_sandbox::abi;
+use serde_json::{Map, Value};
+
+use super::LoadedPlugin;
+use crate::programs::Callee;
+
+/// A provider of the config, ready to be called.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// As the config writes it.
+    pub(crate) id: String,
+    pub(crate) answers: Answers,
+    pub(crate) grants_digest: String,
+    pub(crate) scheduling: Arc<Scheduling>,
+    /// `delay` of the provider or the run.
+    pub(crate) delay: Option<Duration>,
+    pub(crate) price: Option<Price>,
+    /// Whose budgets pay, if any.
+    pub(crate) bill: Option<Bill>,
+}
+
+/// What answers for a provider.
+#[derive(Debug)]
+pub(crate) enum Answers {
+    /// A plugin's component.
+    Component(ByPlugin),
+    /// The config's own code or command.
+    Own(Own),
+}
+
+/// A component under its grants.
+#[derive(Debug)]
+pub(crate) struct ByPlugin {
+    pub(crate) plugin: Arc<LoadedPlugin>,
+    pub(crate) abi: abi::Target,
+    pub(crate) grants: Arc<Grants>,
+    pub(crate) limits: CallLimits,
+    /// Code that the host runs around its calls.
+    pub(crate) code: ProviderCode,
+    /// Whether it takes the case's variables, for templates in its config.
+    pub(crate) reads_vars: bool,
+    /// Whether its check of the config reads the id, too.
+    pub(crate) checks_itself: bool,
+    /// Whether it is agreed to that its component sees the config.
+    pub(crate) may_see_config: bool,
+}
+
+/// Code of the config, or a command.
+#[derive(Debug)]
+pub(crate) struct Own {
+    pub(crate) runs: Runs,
+    pub(crate) label: Option<String>,
+    /// Its `config`, without the keys that are the host's.
+    pub(crate) config: Map<String, Value>,
+}
+
+/// Where it runs.
+#[derive(Debug)]
+pub(crate) enum Runs {
+    /// In the sandbox.
+    Sandboxed(Arc<Script>),
+    /// In an interpreter of the person's machine.
+    Outside(Arc<Callee>, Arc<Script>),
+    /// As a command of the person's machine.
+    Command(Arc<Callee>),
+}
+
+impl Target {
+    /// Its component, if that makes vectors.
+    pub(crate) fn embeds(&self) -> Option<&ByPlugin> {
+        match &self.answers {
+            Answers::Component(served) => Some(served).filter(|it| it.plugin.component.embeds()),
+            Answers::Own(_) => None,
+        }
+    }
+
+    /// What its component may reach.
+    pub(crate) fn grants(&self) -> Option<&Arc<Grants>> {
+        match &self.answers {
+            Answers::Component(served) => Some(&served.grants),
+            Answers::Own(_) => None,
+        }
+    }
+
+    /// Whether it takes the case's variables, for templates in its config.
+    pub(crate) fn reads_vars(&self) -> bool {
+        matches!(&self.answers, Answers::Component(served) if served.reads_vars)
+    }
+
+    /// What answered, its version, and the digest of what it is made of; the last two are empty
+    /// where nothing is known of them.
+    pub(crate) fn provenance(&self) -> (String, String, String) {
+        let own = |language: &str, script: Option<&Script>| {
+            let digest = script.map(Script::digest).unwrap_or_default();
+            (language.to_owned(), String::new(), digest)
+        };
+        match &self.answers {
+            Answers::Component(served) => {
+                let component = &served.plugin.component;
+                let info = component.info();
+                let sha256 = component.sha256().to_owned();
+                (info.name.clone(), info.version.clone(), sha256)
+            }
+            Answers::Own(Own { runs, .. }) => match runs {
+                Runs::Sandboxed(script) | Runs::Outside(_, script) => {
+                    own(&script.language, Some(script))
+                }
+                Runs::Command(_) => own("exec", None),
+            },
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The programs of a run: what each process of the plan is started as.
+//!
+//! A program is started when it is first called, and kept for the run. Which interpreter it is and
+//! what its environment holds is decided here, once, from the plan and the person's environment.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use runner_config::is_secret_variable;
+use runner_config::plan::{CodeFiles, Engine, GIVEN_VARIABLES, Plan, Process};
+use runner_gateway::{CacheMode, Peer, Scheduling, Secret};
+use runner_process::{NODE_DRIVER, PYTHON_DRIVER, Program, Service, Supervisor};
+use serde_json::{Map, Value};
+
+/// Stands for all variables of the environment.
+const ALL: &str = "*";
+
+/// Longest part of a command in its name.
+const SHOWN: usize = 60;
+
+/// The programs of a run.
+pub(crate) struct Programs {
+    /// The person's environment.
+    env: BTreeMap<String, String>,
+    /// What the config's `env` says, over it.
+    declared: BTreeMap<String, String>,
+    /// The variables that each command was granted in its folder, by all that runs by it.
+    granted: HashMap<(Engine, PathBuf), BTreeSet<String>>,
+    adaptive: bool,
+    supervisor: Supervisor,
+    known: Mutex<HashMap<Key, Arc<Callee>>>,
+}
+
+/// What makes two calls calls of one program.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    process: Arc<Process>,
+    /// Python's modules have one name for the whole interpreter, so each file has its own.
+    file: Option<PathBuf>,
+    env: Vec<(String, String)>,
+}
+
+/// A program that can be called.
+#[derive(Debug)]
+pub(crate) struct Callee {
+    pub(crate) peer: Arc<Peer>,
+    pub(crate) scheduling: Arc<Scheduling>,
+    pub(crate) timeout: Duration,
+    pub(crate) cache: CacheMode,
+    /// Where it runs.
+    pub(crate) folder: PathBuf,
+    /// How many of it may run; `None`: one, for calls side by side.
+    workers: Option<u32>,
+}
+
+impl Callee {
+    /// As wide as there are workers; what failed is not asked again unless the config says so.
+    pub(crate) fn bound(&self, mut scheduling: Scheduling) -> Scheduling {
+        scheduling.max_retries = scheduling.max_retries.or(Some(0));
+        if let Some(workers) = self.workers {
+            let policy = &mut scheduling.policy;
+            policy.max_window = policy.max_window.min(workers);
+            policy.start_window = policy.max_window;
+            policy.min_window = policy.min_window.min(policy.max_window);
+        }
+        scheduling
+    }
+}
+
+impl Programs {
+    /// Those of a plan; none is started.
+    pub(crate) fn new(plan: &Plan, env: &BTreeMap<String, String>) -> Self {
+        let mut granted: HashMap<_, BTreeSet<String>> = HashMap::new();
+        for process in &plan.processes {
+            let key = (process.engine.clone(), process.folder.clone());
+            let names = process.variables.iter().cloned();
+            granted.entry(key).or_default().extend(names);
+        }
+        Self {
+            env: env.clone(),
+            declared: texts(&plan.env),
+            granted,
+            adaptive: plan.options.adaptive,
+            // Without one nothing is started, and each call says so.
+            supervisor: Supervisor::this().unwrap_or_else(|_| Supervisor {
+                executable: PathBuf::new(),
+            }),
+            known: Mutex::default(),
+        }
+    }
+
+    /// Secrets of the person's environment that programs are given: none may show in results.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = Secret> {
+        let is_given = |name: &str| {
+            let mut granted = self.granted.values();
+            granted.any(|names| names.contains(name) || names.contains(ALL))
+        };
+        let secret = self.env.iter();
+        let secret = secret.filter(move |(name, _)| is_secret_variable(name) && is_given(name));
+        secret.map(|(_, value)| Secret::new(value))
+    }
+
+    /// What runs `process`: code in `files`, with a provider's own `env`.
+    pub(crate) fn callee(
+        &self,
+        process: &Arc<Process>,
+        files: Option<&CodeFiles>,
+        env: &Map<String, Value>,
+    ) -> Arc<Callee> {
+        let is_python = matches!(process.engine, Engine::Python { .. });
+        let key = Key {
+            process: process.clone(),
+            file: files.filter(|_| is_python).map(|files| files.path.clone()),
+            env: texts(env).into_iter().collect(),
+        };
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(callee) = known.get(&key) {
+            return callee.clone();
+        }
+        let callee = Arc::new(self.make(&key));
+        known.insert(key, callee.clone());
+        callee
+    }
+
+    fn make(&self, key: &Key) -> Callee {
+        let process = &key.process;
+        let memory = process.memory_mb.unwrap_or(Process::DEFAULT_MEMORY_MB) << 20;
+        let (words, workers) = self.started(key);
+        let mut words = words.into_iter().map(OsString::from);
+        let program = Program {
+            shown: shown(key),
+            executable: words.next().unwrap_or_default(),
+            arguments: words.collect(),
+            folder: process.folder.clone(),
+            env: self.environment(key),
+            memory,
+        };
+        let supervisor = self.supervisor.clone();
+        let peer = if matches!(process.engine, Engine::Command { .. }) {
+            Peer::command(program, supervisor)
+        } else {
+            Peer::kept(Service {
+                program,
+                supervisor,
+                workers,
+            })
+        };
+        let mut callee = Callee {
+            peer: Arc::new(peer),
+            scheduling: Arc::default(),
+            timeout: process.timeout.unwrap_or(Process::DEFAULT_TIMEOUT),
+            cache: if process.is_cached {
+                CacheMode::Auto
+            } else {
+                CacheMode::Bypass
+            },
+            folder: process.folder.clone(),
+            workers: workers.map(|workers| workers as u32),
+        };
+        let mut usual = Scheduling::default();
+        usual.policy.adaptive = self.adaptive;
+        callee.scheduling = Arc::new(callee.bound(usual));
+        callee
+    }
+
+    /// The words that start it, and how many of it may run; `None`: one, for calls side by side.
+    fn started(&self, key: &Key) -> (Vec<String>, Option<usize>) {
+        let process = &key.process;
+        match &process.engine {
+            Engine::Python { executable } => {
+                let mut words = match executable {
+                    Some(executable) => vec![executable.clone()],
+                    None => self.python(&process.folder),
+                };
+                words.extend(["-c".to_owned(), PYTHON_DRIVER.to_owned()]);
+                (words, Some(process.workers.unwrap_or(1) as usize))
+            }
+            Engine::Node => {
+                let words = ["node", "--input-type=module", "-e", NODE_DRIVER];
+                let words = words.map(str::to_owned).to_vec();
+                (words, process.workers.map(|workers| workers as usize))
+            }
+            Engine::Command { .. } => (process.engine.words(), None),
+        }
+    }
+
+    /// The interpreter of a folder: the active virtual environment's, that of `uv`'s project, the
+    /// folder's own, the system's.
+    fn python(&self, folder: &Path) -> Vec<String> {
+        let active = self
+            .env
+            .get("VIRTUAL_ENV")
+            .filter(|active| !active.is_empty());
+        let of = |environment: &Path| {
+            let python = environment.join("bin/python");
+            let python = python.is_file().then_some(python)?;
+            python.to_str().map(str::to_owned)
+        };
+        if let Some(python) = active.and_then(|active| of(Path::new(active))) {
+            return vec![python];
+        }
+        let is_project = folder.join("uv.lock").is_file();
+        if is_project && self.has("uv") {
+            return ["uv", "run", "--quiet", "python"]
+                .map(str::to_owned)
+                .to_vec();
+        }
+        let own = of(&folder.join(".venv"));
+        vec![own.unwrap_or_else(|| "python3".to_owned())]
+    }
+
+    /// Whether the person's path has a program.
+    fn has(&self, name: &str) -> bool {
+        let path = self.env.get("PATH").map(String::as_str).unwrap_or_default();
+        std::env::split_paths(path).any(|folder| folder.join(name).is_file())
+    }
+
+    /// The whole environment of a program.
+    fn environment(&self, key: &Key) -> Vec<(OsString, OsString)> {
+        let process = &key.process;
+        let group = (process.engine.clone(), process.folder.clone());
+        let granted = self.granted.get(&group);
+        let is_granted = |name: &str| {
+            GIVEN_VARIABLES.contains(&name)
+                || granted.is_some_and(|names| names.contains(name) || names.contains(ALL))
+        };
+        let persons = self.env.iter().filter(|(name, _)| is_granted(name));
+        let own = key.env.iter().map(|(name, value)| (name, value));
+        // The later wins.
+        let all: BTreeMap<&String, &String> = persons.chain(&self.declared).chain(own).collect();
+        let all = all.into_iter();
+        all.map(|(name, value)| (name.into(), value.into()))
+            .collect()
+    }
+
+    /// Lets every program end by itself, a moment long.
+    pub(crate) async fn close(&self) {
+        let known = std::mem::take(&mut *self.known.lock().unwrap_or_else(PoisonError::into_inner));
+        let all = known
+            .into_values()
+            .map(|callee| async move { callee.peer.close().await });
+        futures_util::future::join_all(all).await;
+    }
+}
+
+/// What messages call a program.
+fn shown(key: &Key) -> String {
+    let command = key.process.engine.command();
+    let command: String = command.chars().take(SHOWN).collect();
+    match key.file.as_ref().and_then(|file| file.file_name()) {
+        Some(file) => format!("{command} {}", file.to_string_lossy()),
+        None => command,
+    }
+}
+
+/// The values of an `env` as texts.
+fn texts(env: &Map<String, Value>) -> BTreeMap<String, String> {
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    env.iter()
+        .map(|(name, value)| (name.clone(), text(value)))
+        .collect()
+}

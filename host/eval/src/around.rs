@@ -6,6 +6,7 @@
 
 use runner_config::plan::{Case, Rendered, Script};
 use runner_sandbox::abi::CallContext;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::answer::Answer;
@@ -13,6 +14,7 @@ use crate::call::CallScope;
 use crate::failure::{CallFailure, FailureCode};
 use crate::grading::{CaseGrade, MAX_REASON, beyond};
 use crate::record::size::{bytes, cut};
+use crate::request::json;
 use crate::script::{PYTHON, argument, failure, made, runnable, verdict};
 
 pub(crate) mod derived;
@@ -27,13 +29,23 @@ pub(crate) fn provider(case: &Case) -> Value {
     json!({ "id": provider.id, "label": provider.label })
 }
 
-/// What a transform of an output reads beside it. `prompt` is the template for a transform of the
-/// provider or the test, and the text that was sent for one of an assertion.
-pub(crate) fn transform_context(case: &Case, prompt: &str, metadata: &Map<String, Value>) -> Value {
-    json!({
-        "vars": *case.scope,
-        "prompt": { "raw": prompt, "label": case.column.prompt.label },
-        "metadata": metadata,
+/// What a transform of an output reads beside it, as JSON. `prompt` is the template for a transform of
+/// the provider or the test, and the text that was sent for one of an assertion.
+pub(crate) fn transform_context(
+    case: &Case,
+    prompt: &str,
+    metadata: &Map<String, Value>,
+) -> String {
+    #[derive(Serialize)]
+    struct Context<'a> {
+        vars: &'a Map<String, Value>,
+        prompt: Value,
+        metadata: &'a Map<String, Value>,
+    }
+    json(&Context {
+        vars: &case.scope,
+        prompt: json!({ "raw": prompt, "label": case.column.prompt.label }),
+        metadata,
     })
 }
 
@@ -42,12 +54,12 @@ pub(crate) async fn transform(
     scope: &CallScope,
     script: &Script,
     output: &Value,
-    context: &Value,
+    context: String,
     identity: &CallContext,
 ) -> Result<Value, CallFailure> {
     let arguments = [
         argument("output", output.to_string()),
-        argument("context", context.to_string()),
+        argument("context", context),
     ];
     let given = scope.make(script, &arguments, identity).await?;
     made::something(given).map_err(|why| failure(script, &why))
@@ -83,7 +95,7 @@ async fn loaded_vars(
     if case.code_vars.is_empty() {
         return Ok(None);
     }
-    let vars = Value::Object((*case.scope).clone()).to_string();
+    let vars = json(&*case.scope);
     let prompt = Value::from(case.column.prompt.raw.as_str()).to_string();
     let (mut made, mut size) = (Map::new(), 0);
     for (name, script) in &*case.code_vars {
@@ -121,7 +133,7 @@ async fn transformed_vars(
         return Ok(None);
     };
     let arguments = [
-        argument("vars", Value::Object((*case.scope).clone()).to_string()),
+        argument("vars", json(&*case.scope)),
         argument("context", json!({ "prompt": {} }).to_string()),
     ];
     let given = scope.make(script, &arguments, identity).await?;
@@ -129,6 +141,21 @@ async fn transformed_vars(
     let mut case = case.clone();
     case.add_vars(vars);
     Ok(Some(case))
+}
+
+/// What the function of a prompt reads, as JSON.
+fn prompt_context(case: &Case) -> String {
+    #[derive(Serialize)]
+    struct Context<'a> {
+        vars: &'a Map<String, Value>,
+        provider: Value,
+        config: Option<&'a Map<String, Value>>,
+    }
+    json(&Context {
+        vars: &case.scope,
+        provider: provider(case),
+        config: case.column.prompt.config.as_ref(),
+    })
 }
 
 /// The prompt, made by its function if it has one.
@@ -141,12 +168,7 @@ pub(crate) async fn rendered(
     let rendered = match &prompt.code {
         None => scope.filled(case, identity, Case::render).await?,
         Some(script) => {
-            let context = json!({
-                "vars": *case.scope,
-                "provider": provider(case),
-                "config": prompt.config,
-            });
-            let arguments = [argument("context", context.to_string())];
+            let arguments = [argument("context", prompt_context(case))];
             let given = scope.make(script, &arguments, identity).await?;
             let (text, config) = made::prompt(given).map_err(|why| failure(script, &why))?;
             let render = |case: &Case| case.render_made(&text, config.clone());
@@ -169,7 +191,7 @@ pub(crate) async fn output(
     for script in scripts.into_iter().flatten() {
         let before = output.as_ref().unwrap_or(&answer.record.output);
         let context = transform_context(case, &case.column.prompt.raw, &answer.record.metadata);
-        output = Some(transform(scope, script, before, &context, identity).await?);
+        output = Some(transform(scope, script, before, context, identity).await?);
     }
     Ok(output)
 }
@@ -193,9 +215,8 @@ pub(crate) async fn scored(
         "componentResults": record.component_results,
         "tokensUsed": record.tokens_used,
     });
-    let scores = Value::Object(record.named_scores.clone());
     let arguments = [
-        argument("namedScores", scores.to_string()),
+        argument("namedScores", json(&record.named_scores)),
         argument("context", context.to_string()),
     ];
     let given = scope

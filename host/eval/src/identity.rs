@@ -13,26 +13,27 @@ use runner_config::plan::{
 };
 use runner_gateway::Masker;
 use runner_store::{Digest as CaseDigest, PlannedCase};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
+
+use crate::request::json;
 
 /// sha256 (hex) of the test as written, the variables, the prompt, the provider with its
 /// config, and the repeat. Positions are left out: moving a test in its file changes nothing.
 /// So is what `masker` knows: plugins get to see this, and could try out passwords on it.
 pub(crate) fn call_id(case: &Case, masker: &Masker) -> String {
-    let provider = &case.column.provider;
-    let content = json!([
-        case.test.json,
-        *case.vars,
-        case.column.prompt.id,
-        case.column.prompt.raw,
-        provider.id,
-        provider.config,
+    let (prompt, provider) = (&case.column.prompt, &case.column.provider);
+    let content = json(&(
+        &case.test.json,
+        &*case.vars,
+        &prompt.id,
+        &prompt.raw,
+        &provider.id,
+        &provider.config,
         case.repeat_index,
-    ]);
-    HEXLOWER.encode(&Sha256::digest(
-        masker.mask(&content.to_string()).as_bytes(),
-    ))
+    ));
+    HEXLOWER.encode(&Sha256::digest(masker.mask(&content).as_bytes()))
 }
 
 /// The digest of one repeat.
@@ -66,7 +67,7 @@ impl Identities {
         let extensions = plan.extensions.iter().filter(around);
         let filters = plan.filters.iter();
         let judge = |judge: &Arc<Provider>| {
-            let asked = json!([asked(judge), exchange(judge)]).to_string();
+            let asked = json(&(asked(judge), exchange(judge)));
             HEXLOWER.encode(&Sha256::digest(masker.mask(&asked).as_bytes()))
         };
         Self {
@@ -95,56 +96,45 @@ impl Identities {
     /// The digest of everything but the repeat.
     fn content(&self, case: &Case) -> [u8; 32] {
         let (prompt, provider) = (&case.column.prompt, &case.column.provider);
-        let test = &case.test;
-        // A template that doesn't have the word doesn't read the environment.
-        let env = prompt.raw.contains("env").then_some(prompt.env());
-        let mut content = json!({
-            "prompt": [prompt.raw, prompt.config, env],
-            "provider": asked(provider),
-            "vars": *case.vars,
-            "options": test.options,
-            "metadata": test.metadata,
-            "checks": test.assertions.iter().map(check).collect::<Value>(),
-            "threshold": test.threshold,
-        });
-        // Left out where there are none, so that rows of before are known again.
-        if !test.comparisons.is_empty() {
-            let compared = test.comparisons.iter().map(|it| loaded(&it.assertion));
-            content["comparisons"] = compared.collect();
-        }
-        if let Some(saved) = &test.output {
-            content["output"] = saved.clone();
-        }
-        let code = code(case);
-        if code.iter().any(Option::is_some) {
-            content["code"] = json!(code);
-        }
-        if let Some(exchange) = exchange(provider) {
-            content["exchange"] = exchange;
-        }
+        let test = &*case.test;
         let compared = test.comparisons.iter().map(|it| &it.assertion);
         let checks = test.assertions.iter().flat_map(Check::members);
         let judges: BTreeSet<JudgeId> = checks
             .chain(compared)
             .flat_map(|it| it.judges.all())
             .collect();
-        if !judges.is_empty() {
-            let digest = |id: &JudgeId| &self.judges[id.0 as usize];
-            content["judges"] = json!(judges.iter().map(digest).collect::<Vec<_>>());
-        }
-        if let Some(question) = &test.question {
-            let budget = question.budget;
-            content["budget"] = json!([budget.tokens, budget.time.map(|it| it.as_secs())]);
-        }
-        if !self.extensions.is_empty() {
-            content["extensions"] = json!(self.extensions);
-        }
-        let mut content = content.to_string();
+        let judges = judges.iter().map(|id| &*self.judges[id.0 as usize]);
+        // A template that doesn't have the word doesn't read the environment.
+        let env = prompt.raw.contains("env").then_some(prompt.env());
+        let content = Content {
+            prompt: (&prompt.raw, prompt.config.as_ref(), env),
+            provider: asked(provider),
+            vars: &case.vars,
+            options: &test.options,
+            metadata: &test.metadata,
+            checks: test.assertions.iter().map(Checked::of).collect(),
+            threshold: test.threshold,
+            comparisons: test
+                .comparisons
+                .iter()
+                .map(|it| loaded(&it.assertion))
+                .collect(),
+            output: test.output.as_ref(),
+            code: code(case),
+            exchange: exchange(provider),
+            judges: judges.collect(),
+            budget: test.question.as_ref().map(|question| {
+                let budget = question.budget;
+                (budget.tokens, budget.time.map(|it| it.as_secs()))
+            }),
+            extensions: &self.extensions,
+        };
+        let mut content = json(&content);
         // What nowhere says the name of a filter doesn't call it.
         let named = |(name, _): &&(String, Value)| content.contains(name.as_str());
         let called: Vec<&(String, Value)> = self.filters.iter().filter(named).collect();
         if !called.is_empty() {
-            content += &json!(called).to_string();
+            content += &json(&called);
         }
         Sha256::digest(self.masker.mask(&content).as_bytes()).into()
     }
@@ -163,8 +153,37 @@ impl Identities {
     }
 }
 
-/// The code of a case: its files change without the config that names them.
-fn code(case: &Case) -> Vec<Option<Value>> {
+/// What an [`Identities::of`] is the digest of: written as it stands, without a copy.
+#[derive(Serialize)]
+struct Content<'a> {
+    prompt: (&'a str, Option<&'a Fields>, Option<&'a Fields>),
+    provider: Asked<'a>,
+    vars: &'a Fields,
+    options: &'a Fields,
+    metadata: &'a Fields,
+    checks: Vec<Checked<'a>>,
+    threshold: Option<f64>,
+    // Left out where there are none, so that rows of before are known again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    comparisons: Vec<Loaded<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<Vec<Option<Value>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exchange: Option<[Option<Value>; 2]>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    judges: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<(Option<u64>, Option<u64>)>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    extensions: &'a [Value],
+}
+
+type Fields = Map<String, Value>;
+
+/// The code of a case, if it has any: its files change without the config that names them.
+fn code(case: &Case) -> Option<Vec<Option<Value>>> {
     let test = &case.test;
     let code = [
         &case.column.prompt.code,
@@ -173,42 +192,56 @@ fn code(case: &Case) -> Vec<Option<Value>> {
         &test.transform_vars,
         &test.scoring,
     ];
-    let of_vars = case.code_vars.iter();
-    let of_vars = of_vars.map(|(_, script)| Some(script.content()));
     let checks = test.assertions.iter().flat_map(Check::members);
     let of_checks = checks.flat_map(|it| [&it.script, &it.transform, &it.context_transform]);
-    code.into_iter()
-        .chain(of_checks)
-        .map(|script| script.as_deref().map(Script::content))
-        .chain(of_vars)
-        .collect()
+    let scripts = code.into_iter().chain(of_checks);
+    if case.code_vars.is_empty() && scripts.clone().all(Option::is_none) {
+        return None;
+    }
+    let of_vars = case.code_vars.iter();
+    let of_vars = of_vars.map(|(_, script)| Some(script.content()));
+    let scripts = scripts.map(|script| script.as_deref().map(Script::content));
+    Some(scripts.chain(of_vars).collect())
 }
 
 /// What a provider is asked with.
-fn asked(provider: &Provider) -> Value {
-    json!([provider.id, provider.config, provider.env])
+type Asked<'a> = (&'a str, &'a Fields, &'a Fields);
+
+fn asked(provider: &Provider) -> Asked<'_> {
+    (&provider.id, &provider.config, &provider.env)
 }
 
 /// The code that makes a provider's requests and reads its answers, if it has any.
-fn exchange(provider: &Provider) -> Option<Value> {
+fn exchange(provider: &Provider) -> Option<[Option<Value>; 2]> {
     let exchange = provider.code.scripts();
     let has_code = exchange.iter().any(|script| script.is_some());
     let script = |it: &Option<Arc<Script>>| it.as_deref().map(Script::content);
-    has_code.then(|| json!(exchange.map(script)))
+    has_code.then(|| exchange.map(script))
 }
 
 /// As written, and what the files that it names hold.
-fn loaded(assertion: &Assertion) -> Value {
-    json!([assertion.json, assertion.value, assertion.knobs])
+type Loaded<'a> = (&'a Value, Option<&'a Value>, &'a Fields);
+
+fn loaded(assertion: &Assertion) -> Loaded<'_> {
+    (&assertion.json, assertion.value.as_ref(), &assertion.knobs)
 }
 
 /// The same of a check and its members.
-fn check(check: &Check) -> Value {
-    match check {
-        Check::One(assertion) => loaded(assertion),
-        Check::Set {
-            assertions, json, ..
-        } => json!([json, assertions.iter().map(loaded).collect::<Value>()]),
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Checked<'a> {
+    One(Loaded<'a>),
+    Set(&'a Value, Vec<Loaded<'a>>),
+}
+
+impl<'a> Checked<'a> {
+    fn of(check: &'a Check) -> Self {
+        match check {
+            Check::One(assertion) => Self::One(loaded(assertion)),
+            Check::Set {
+                assertions, json, ..
+            } => Self::Set(json, assertions.iter().map(loaded).collect()),
+        }
     }
 }
 

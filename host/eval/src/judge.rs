@@ -20,7 +20,7 @@ use crate::call::CallScope;
 use crate::failure::{CallFailure, FailureCode};
 use crate::grading::{Graded, LARGEST_SCORE, LONGEST_METRIC, MOST_NAMED_SCORES, beyond, overnamed};
 use crate::record::{ComponentRecord, PartRecord, ResponseRecord, TokenUsage, test_case};
-use crate::request::text;
+use crate::request::{json, text};
 use crate::script::verdict::{self, Rules};
 use crate::script::{self, argument, made};
 
@@ -216,7 +216,7 @@ impl Bench<'_> {
             self.scope,
             script,
             output,
-            &transform_context(case, text, metadata),
+            transform_context(case, text, metadata),
             self.identity,
         )
         .await
@@ -273,7 +273,7 @@ impl Bench<'_> {
             config,
             metadata: &record.metadata,
         };
-        serde_json::to_string(&context).expect("all of it has a JSON form")
+        json(&context)
     }
 
     /// Grades by a plugin.
@@ -314,7 +314,7 @@ impl Bench<'_> {
         if let Some(tools) = offered(self.case) {
             knobs.insert("providerConfig".to_owned(), Value::Object(tools));
         }
-        (!knobs.is_empty()).then(|| Value::Object(knobs).to_string())
+        (!knobs.is_empty()).then(|| json(&knobs))
     }
 
     fn input(
@@ -329,10 +329,7 @@ impl Bench<'_> {
             inverse: assertion.inverse,
             value_json: value.map(Value::to_string),
             threshold: assertion.threshold,
-            config_json: assertion
-                .config
-                .as_ref()
-                .map(|config| Value::Object(config.clone()).to_string()),
+            config_json: assertion.config.as_ref().map(json),
             output: output.text.clone().into_owned(),
             output_json: (!output.value.is_string()).then(|| output.value.to_string()),
             completion: reads
@@ -345,7 +342,7 @@ impl Bench<'_> {
             },
             vars_json: reads
                 .contains(Inputs::VARS)
-                .then(|| Value::Object((*self.case.scope).clone()).to_string()),
+                .then(|| json(&*self.case.scope)),
             test_json: reads
                 .contains(Inputs::TEST)
                 .then(|| test_case(self.case).to_string()),

@@ -7,6 +7,7 @@
 
 use runner_config::plan::{Case, ChatMessage, RUN_OPTIONS, Rendered};
 use runner_sandbox::abi::{Message, Part, Request, Role, ToolCall, ToolResult};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// The request for a case's prompt; `reads_vars`: whether the provider fills in templates itself.
@@ -25,7 +26,7 @@ pub(crate) fn request(case: &Case, rendered: Rendered, reads_vars: bool) -> Requ
         stop: Vec::new(),
         response_schema_json: None,
         tools_json: None,
-        options_json: (!options.is_empty()).then(|| Value::Object(options).to_string()),
+        options_json: (!options.is_empty()).then(|| json(&options)),
         timeout_ms: None,
     }
 }
@@ -78,6 +79,11 @@ pub(crate) fn message(chat: ChatMessage) -> Message {
         name: chat.name,
         content,
     }
+}
+
+/// Something as compact JSON, without a copy of it as a value.
+pub(crate) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("maps have string keys only")
 }
 
 /// A string as it is, anything else as compact JSON.

@@ -17,6 +17,7 @@ use crate::call::CallScope;
 use crate::event::Event;
 use crate::failure::{CallFailure, FailureCode};
 use crate::record::{CaseRecord, Outcome, test_case};
+use crate::request::json;
 use crate::script::{Fault, argument, made, runnable};
 
 /// Calls one extension; `None`: it gave nothing that counts. An error is one line.
@@ -325,7 +326,7 @@ pub(crate) async fn after_all(
             "afterAll was not called: the results hold more than {limit} MiB"
         ));
     };
-    let about = Value::Object(about.clone()).to_string();
+    let about = json(about);
     let context = match about.strip_suffix('}') {
         Some("{") | None => format!("{{\"results\":{rows}}}"),
         Some(about) => format!("{about},\"results\":{rows}}}"),

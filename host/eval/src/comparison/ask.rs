@@ -21,7 +21,7 @@ use crate::failure::{CallFailure, FailureCode};
 use crate::identity::call_id;
 use crate::judge::{component, ungraded};
 use crate::record::{CaseRecord, ComponentRecord, GradingRecord, TokenUsage};
-use crate::request::text;
+use crate::request::{json, text};
 
 /// The answers of a row that are compared, by column.
 pub(crate) type Answers = Vec<(u32, Arc<CaseRecord>)>;
@@ -143,16 +143,16 @@ fn input(
         inverse: false,
         value_json: value.map(|value| value.to_string()),
         threshold: None,
-        config_json: config.map(|config| Value::Object(config.clone()).to_string()),
+        config_json: config.map(json),
         output,
         output_json: None,
         completion: None,
         prompt: Vec::new(),
-        vars_json: Some(Value::Object(first.vars.clone()).to_string()),
+        vars_json: Some(json(&first.vars)),
         test_json: Some(first.test_case.to_string()),
         latency_ms: None,
         cost_usd: None,
-        extra_json: Some(Value::Object(extra).to_string()),
+        extra_json: Some(json(&extra)),
     })
 }
 

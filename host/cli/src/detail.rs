@@ -17,7 +17,7 @@ pub(crate) fn render(record: &CaseRecord) -> String {
     head(&mut text, record);
     if !record.vars.is_empty() {
         text.title("Variables");
-        for (name, value) in &record.vars {
+        for (name, value) in &*record.vars {
             text.block(&format!("{name} = {}", text_of(value)));
         }
     }

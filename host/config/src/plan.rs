@@ -396,7 +396,7 @@ pub struct Test {
     pub columns: Option<Arc<[u32]>>,
     /// The merged test as written, for the results file; its `vars` are empty, since each case
     /// has its own.
-    pub json: Value,
+    pub json: Arc<Value>,
     /// What it is a question of, if it is one of a question set.
     pub question: Option<Arc<Question>>,
     /// Where it stands.

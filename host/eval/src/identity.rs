@@ -25,7 +25,7 @@ use crate::request::json;
 pub(crate) fn call_id(case: &Case, masker: &Masker) -> String {
     let (prompt, provider) = (&case.column.prompt, &case.column.provider);
     let content = json(&(
-        &case.test.json,
+        &*case.test.json,
         &*case.vars,
         &prompt.id,
         &prompt.raw,

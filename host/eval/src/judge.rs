@@ -19,7 +19,7 @@ use crate::around::{provider, transform, transform_context};
 use crate::call::CallScope;
 use crate::failure::{CallFailure, FailureCode};
 use crate::grading::{Graded, LARGEST_SCORE, LONGEST_METRIC, MOST_NAMED_SCORES, beyond, overnamed};
-use crate::record::{ComponentRecord, PartRecord, ResponseRecord, TokenUsage, test_case};
+use crate::record::{ComponentRecord, PartRecord, ResponseRecord, TestCase, TokenUsage};
 use crate::request::{json, text};
 use crate::script::verdict::{self, Rules};
 use crate::script::{self, argument, made};
@@ -67,7 +67,7 @@ struct Bench<'a> {
 struct CodeContext<'a> {
     prompt: &'a str,
     vars: &'a Map<String, Value>,
-    test: Value,
+    test: TestCase,
     provider: Value,
     provider_response: &'a ResponseRecord,
     // What there is none of is undefined to code, not null.
@@ -266,7 +266,7 @@ impl Bench<'_> {
         let context = CodeContext {
             prompt: self.matter.text,
             vars: &self.case.scope,
-            test: test_case(self.case),
+            test: TestCase::of(self.case),
             provider: provider(self.case),
             provider_response: record,
             log_probs: record.metadata.get("logProbs"),
@@ -345,7 +345,7 @@ impl Bench<'_> {
                 .then(|| json(&*self.case.scope)),
             test_json: reads
                 .contains(Inputs::TEST)
-                .then(|| test_case(self.case).to_string()),
+                .then(|| json(&TestCase::of(self.case))),
             latency_ms: Some(self.answer.latency.as_millis() as u64)
                 .filter(|_| reads.contains(Inputs::LATENCY)),
             cost_usd: self

@@ -57,8 +57,8 @@ const FREE: u64 = 64 << 10;
 /// was given, as JSON and as a body, in a memory that grows by doubling.
 const COPIES_OF_PROMPT: u64 = 16;
 
-/// The same of its variables: in the case, in the row, in the test that stands in the row, and both of
-/// these as JSON, which grows by doubling.
+/// The same of its variables: in the case, twice in the JSON of its row, which grows by doubling, and as
+/// JSON for graders and code.
 const COPIES_OF_VARS: u64 = 8;
 
 /// Bytes that the variables of all cases may take that were made and have not ended, before

@@ -4,6 +4,8 @@
 //! existing scripts read it, plus fields of our own (`outcome`, `errorCode`, `repeatIndex`,
 //! `provenance`). It is data only: how it came about is `case`'s business.
 
+use std::sync::Arc;
+
 use runner_config::plan::{Case, CaseId};
 use runner_store::{Digest, Row};
 use serde::{Deserialize, Serialize};
@@ -14,9 +16,12 @@ use crate::failure::FailureCode;
 mod conclusion;
 mod question;
 pub(crate) mod size;
+mod test_case;
 
 pub use conclusion::{Conclusion, NotPassed, Outcome};
 pub use question::{ParseError, QuestionEnd, QuestionRecord, RunFault};
+pub use test_case::TestCase;
+use test_case::shared;
 
 /// A finished case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -40,9 +45,10 @@ pub struct CaseRecord {
     /// The prompt as it was sent.
     pub prompt: PromptRecord,
     /// The variables of this case.
-    pub vars: Map<String, Value>,
+    #[serde(with = "shared")]
+    pub vars: Arc<Map<String, Value>>,
     /// The test, `defaultTest` merged in, with this case's variables.
-    pub test_case: Value,
+    pub test_case: TestCase,
     /// What the provider answered; absent when it didn't.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub response: Option<ResponseRecord>,
@@ -91,8 +97,8 @@ impl CaseRecord {
                 label: column.prompt.label.clone(),
                 config: column.prompt.config.clone(),
             },
-            vars: (*case.vars).clone(),
-            test_case: test_case(case),
+            vars: case.vars.clone(),
+            test_case: TestCase::of(case),
             response: None,
             grading_result: None,
             named_scores: Map::new(),
@@ -132,15 +138,6 @@ impl CaseRecord {
             prompt_idx: self.prompt_idx,
         }
     }
-}
-
-/// The test with the variables of this one case.
-pub(crate) fn test_case(case: &Case) -> Value {
-    let mut test = case.test.json.clone();
-    if let Value::Object(test) = &mut test {
-        test.insert("vars".to_owned(), Value::Object((*case.vars).clone()));
-    }
-    test
 }
 
 /// A provider in the results.

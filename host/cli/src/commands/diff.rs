@@ -182,7 +182,7 @@ fn json(out: &mut dyn Write, comparison: &Comparison<'_>) -> anyhow::Result<()> 
         let case = json!({
             "kind": case.kind.word(),
             "description": record.test_case.get("description"),
-            "vars": record.vars,
+            "vars": *record.vars,
             "repeatIndex": record.repeat_index,
             "before": case.before.json(),
             "after": case.after.json(),

@@ -131,7 +131,7 @@ impl Headings {
         if self.description {
             line.push(first.and_then(description).unwrap_or_default().to_owned());
         }
-        let vars = first.map(|record| &record.vars);
+        let vars = first.map(|record| &*record.vars);
         line.extend(self.vars.iter().map(|name| text_in(vars, name)));
         if self.other_vars {
             line.push(self.others(vars));

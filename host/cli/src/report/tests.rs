@@ -254,7 +254,7 @@ fn tests_that_pass_only_at_times_are_named() {
         record.repeat_group = Some(group.to_owned());
     }
     records[4].conclusion = conclusion(Outcome::Failed, 0.0, "no");
-    records[3].test_case = serde_json::json!({ "description": "Knows the capital" });
+    records[3].test_case = serde_json::json!({ "description": "Knows the capital" }).into();
     let (summary, findings) = summed(&records, 1, 6);
     let text = render(&summary, &findings, None, 100);
     let told = "Repeats: 1 of 2 tests flaky; pass^3 50.0 %: the share that passes 3 times in a row.\n  \

@@ -1,5 +1,7 @@
 //! Tables as exact text.
 
+use std::sync::Arc;
+
 use crate::findings::Limits;
 use crate::findings::tests::record;
 
@@ -98,8 +100,7 @@ fn no_width_and_no_number_of_columns_makes_it_overflow() {
             for prompt_idx in 0..columns {
                 let mut record = record(12, prompt_idx, Outcome::Failed, &"word ".repeat(60));
                 for n in 0..9 {
-                    record
-                        .vars
+                    Arc::make_mut(&mut record.vars)
                         .insert(format!("variable_{n}"), "some longer value here".into());
                 }
                 findings.add(&record);
@@ -151,7 +152,7 @@ fn variables_give_way_before_outputs_and_it_is_said() {
     let mut findings = Findings::new(limits(1));
     let mut wide = record(0, 0, Outcome::Passed, "yes");
     for n in 0..10 {
-        wide.vars.insert(format!("v{n}"), "x".into());
+        Arc::make_mut(&mut wide.vars).insert(format!("v{n}"), "x".into());
     }
     findings.add(&wide);
     let text = render(&findings, &heads(9), &view(80));

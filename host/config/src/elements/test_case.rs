@@ -320,7 +320,7 @@ impl<'a> TestReader<'a> {
             Axes::new(&merged.vars, &self.vars.files(), !disabled).but(merged.literal)
         };
         let columns = self.columns(&merged);
-        let json = merged.json();
+        let json = Arc::new(merged.json());
         let (comparisons, assertions) = compared::split(merged.checks, self.reading);
         when::check(&assertions, self.reading.findings);
         Test {

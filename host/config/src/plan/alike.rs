@@ -273,7 +273,7 @@ fn leaves(test: &mut Test, see: &mut dyn FnMut(Place<'_>)) {
     for comparison in comparisons {
         leaves_of_assertion(&mut comparison.assertion, see);
     }
-    leaves_of_value(json, see);
+    leaves_of_value(Arc::make_mut(json), see);
 }
 
 fn leaves_of_assertion(assertion: &mut Assertion, see: &mut dyn FnMut(Place<'_>)) {

@@ -11,14 +11,23 @@ use std::sync::atomic::Ordering;
 
 use runner_config::plan::{Assertion, Case, Check, Extension, Hook, Test};
 use runner_sandbox::abi::{Argument, CallContext};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::call::CallScope;
 use crate::event::Event;
 use crate::failure::{CallFailure, FailureCode};
-use crate::record::{CaseRecord, Outcome, test_case};
+use crate::record::{CaseRecord, Outcome, TestCase};
 use crate::request::json;
 use crate::script::{Fault, argument, made, runnable};
+
+/// What a hook of a case is given.
+#[derive(Serialize)]
+struct Context<'a, T: Serialize> {
+    test: &'a T,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a CaseRecord>,
+}
 
 /// Calls one extension; `None`: it gave nothing that counts. An error is one line.
 async fn call(
@@ -58,8 +67,11 @@ pub(crate) async fn before_each(
     let hook = Hook::BeforeEach;
     let mut changed: Option<Case> = None;
     for extension in scope.context.hooks.of(hook) {
-        let test = test_case(changed.as_ref().unwrap_or(case));
-        let context = json!({ "test": test }).to_string();
+        let test = TestCase::of(changed.as_ref().unwrap_or(case)).to_value();
+        let context = json(&Context {
+            test: &test,
+            result: None,
+        });
         let Some(mut given) = call(scope, extension, hook, context, identity).await? else {
             continue;
         };
@@ -143,7 +155,7 @@ fn change(case: &mut Case, before: &Value, mut after: Map<String, Value>) -> Res
             ("assert", Value::Array(list)) => assertions(&mut test.assertions, list)?,
             _ => return Err(fixed(&key)),
         }
-        if let Value::Object(json) = &mut test.json {
+        if let Value::Object(json) = Arc::make_mut(&mut test.json) {
             json.insert(key, value);
         }
     }
@@ -224,8 +236,10 @@ pub(crate) async fn after_each(
         return record;
     }
     for extension in scope.context.hooks.of(hook) {
-        let row = serde_json::to_value(&record).unwrap_or_default();
-        let context = json!({ "test": test_case(case), "result": row }).to_string();
+        let context = json(&Context {
+            test: &TestCase::of(case),
+            result: Some(&record),
+        });
         let given = tokio::select! {
             biased;
             given = call(scope, extension, hook, context, identity) => given,

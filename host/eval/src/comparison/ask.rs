@@ -148,8 +148,8 @@ fn input(
         output_json: None,
         completion: None,
         prompt: Vec::new(),
-        vars_json: Some(json(&first.vars)),
-        test_json: Some(first.test_case.to_string()),
+        vars_json: Some(json(&*first.vars)),
+        test_json: Some(json(&first.test_case)),
         latency_ms: None,
         cost_usd: None,
         extra_json: Some(json(&extra)),
@@ -200,7 +200,7 @@ pub(crate) fn verdict(
             .map(|(column, _)| (*column, component.clone()));
         (all.collect(), TokenUsage::default())
     });
-    let vars = answers.first().map(|(_, record)| &record.vars);
+    let vars = answers.first().map(|(_, record)| &*record.vars);
     Verdict {
         components,
         weight: assertion.weight,

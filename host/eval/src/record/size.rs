@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::sync::Arc;
 
 use runner_gateway::Masker;
 use serde::Serialize;
@@ -36,7 +37,7 @@ pub(crate) fn bounded(record: CaseRecord, masker: &Masker) -> (CaseRecord, Strin
 fn without_parts(record: CaseRecord, masker: &Masker) -> CaseRecord {
     let cut = |name: &mut String| cut(name, MAX_NAME, masker);
     let parts = [
-        ("variables", bytes(&(&record.vars, &record.test_case))),
+        ("variables", bytes(&(&*record.vars, &record.test_case))),
         ("prompt", bytes(&record.prompt)),
         ("answer", bytes(&record.response)),
         ("grades", bytes(&record.grading_result)),
@@ -66,8 +67,8 @@ fn without_parts(record: CaseRecord, masker: &Masker) -> CaseRecord {
     CaseRecord {
         provider,
         prompt,
-        vars: Map::new(),
-        test_case: Value::Object(Map::new()),
+        vars: Arc::default(),
+        test_case: Value::Object(Map::new()).into(),
         response: None,
         grading_result: None,
         named_scores: Map::new(),
@@ -163,7 +164,8 @@ mod tests {
     #[test]
     fn a_record_that_is_too_large_becomes_a_small_error_that_says_what_was_large() {
         let mut large = record(7);
-        large.vars = Map::from_iter([("a".to_owned(), json!("x".repeat(MAX_RECORD)))]);
+        let vars = [("a".to_owned(), json!("x".repeat(MAX_RECORD)))];
+        large.vars = Arc::new(vars.into_iter().collect());
         large.question = None;
         let (small, json) = bounded(large.clone(), &Masker::default());
         let error = small.conclusion.error().expect("it says why");

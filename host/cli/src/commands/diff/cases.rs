@@ -202,6 +202,8 @@ fn key(record: &CaseRecord, column: u32) -> u128 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::findings::tests::record;
 
@@ -245,12 +247,12 @@ mod tests {
     #[test]
     fn the_order_of_variables_is_nothing_and_their_values_are_all() {
         let mut one = record(0, 0, Outcome::Passed, "a");
-        one.vars.insert("more".to_owned(), json!(1));
+        Arc::make_mut(&mut one.vars).insert("more".to_owned(), json!(1));
         let mut other = one.clone();
-        other.vars = one.vars.clone().into_iter().rev().collect();
+        other.vars = Arc::new((*one.vars).clone().into_iter().rev().collect());
         assert_eq!(key(&one, 0), key(&other, 0));
         assert_ne!(key(&one, 0), key(&one, 1));
-        other.vars.insert("more".to_owned(), json!(2));
+        Arc::make_mut(&mut other.vars).insert("more".to_owned(), json!(2));
         assert_ne!(key(&one, 0), key(&other, 0));
     }
 

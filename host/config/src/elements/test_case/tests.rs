@@ -45,7 +45,7 @@ fn a_test_is_read_whole() {
         "description": "d", "vars": {}, "assert": [{"type": "equals", "value": "x"}],
         "options": {"prefix": "P", "temperature": 0, "repeat": 3}, "threshold": 0.5, "metadata": {"k": [1]},
     });
-    assert_eq!(test.json, expected);
+    assert_eq!(*test.json, expected);
 }
 
 #[test]

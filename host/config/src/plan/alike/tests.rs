@@ -1,5 +1,7 @@
 //! Tests come back as they were kept, and those that are alike are small.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -59,8 +61,8 @@ prop_compose! {
         if turned {
             fields.reverse();
         }
-        test.json["description"] = json!(description);
-        test.json["metadata"] = m.clone();
+        Arc::make_mut(&mut test.json)["description"] = json!(description);
+        Arc::make_mut(&mut test.json)["metadata"] = m.clone();
         test.description = description;
         test.vars = fields.into_iter().collect();
         test.metadata.insert("m".to_owned(), m);

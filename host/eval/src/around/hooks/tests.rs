@@ -17,7 +17,7 @@ const TEST: &str = "{ description: d, vars: { a: 1, b: 2 }, options: { prefix: p
 /// The case after its test was changed by `with`.
 fn changed(with: impl FnOnce(&mut Value)) -> Result<Case, String> {
     let mut case = plan(TEST).cases().next().expect("one case");
-    let before = test_case(&case);
+    let before = TestCase::of(&case).to_value();
     let mut after = before.clone();
     with(&mut after);
     let Value::Object(after) = after else {
@@ -47,7 +47,7 @@ fn what_a_hook_changes_counts_and_shows() {
         (&assertion.value, assertion.weight),
         (&Some(json!("y")), 2.0)
     );
-    assert_eq!(test_case(&case)["assert"][0]["value"], "y");
+    assert_eq!(TestCase::of(&case)["assert"][0]["value"], "y");
     let bare = changed(|test| {
         drop(
             test.as_object_mut()

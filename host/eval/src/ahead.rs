@@ -92,13 +92,7 @@ impl Scripts for Ahead<'_> {
         for line in heard.lines() {
             (self.said)(&line);
         }
-        match outcome?.result {
-            Ok(None) => Ok(None),
-            Ok(Some(json)) => serde_json::from_str(&json)
-                .map(Some)
-                .map_err(|error| error.to_string()),
-            Err(failure) => Err(fault(&failure).0),
-        }
+        outcome?.map_err(|failure| fault(&failure).0)
     }
 }
 
@@ -108,7 +102,10 @@ fn call(
     script: &Script,
     arguments: &[Argument],
     host: Arc<Heard>,
-) -> (Result<abi::ScriptOutcome, String>, u64) {
+) -> (
+    Result<Result<Option<Value>, abi::ScriptFailure>, String>,
+    u64,
+) {
     let call_id = HEXLOWER.encode(&Sha256::digest(script.content().to_string()));
     let context = CallContext {
         call_id: call_id.clone(),

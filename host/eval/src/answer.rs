@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use runner_sandbox::abi::{Completion, FinishReason, Message, Part, Role, Usage};
+use runner_sandbox::abi::{Completion, FinishReason, Message, Part, ReadCompletion, Role, Usage};
 use serde_json::{Map, Value};
 
 use crate::failure::CallFailure;
@@ -11,7 +11,7 @@ use crate::request::text;
 
 /// A provider's answer with what the host measured.
 pub(crate) struct Completed {
-    pub(crate) completion: Completion,
+    pub(crate) read: ReadCompletion,
     /// Time of the call without waits; what is remembered counts as it did when it came.
     pub(crate) latency: Duration,
     /// It made requests, and none left the machine.
@@ -37,28 +37,33 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Reads a completion. The sandbox has checked its JSON texts.
+    /// Makes a record of a completion.
     pub(crate) fn new(completed: Completed) -> Self {
         let Completed {
-            completion,
+            read,
             latency,
             cached,
             attempts,
             unread,
         } = completed;
-        let output = match &completion.output_json {
-            Some(json) => parse(json),
-            None => Value::String(joined(&completion, |part| match part {
+        let ReadCompletion {
+            completion,
+            output,
+            raw,
+            metadata,
+        } = read;
+        let output = output.unwrap_or_else(|| {
+            Value::String(joined(&completion, |part| match part {
                 Part::Text(text) => Some(text.as_str()),
                 _ => None,
-            })),
-        };
+            }))
+        });
         let reasoning = joined(&completion, |part| match part {
             Part::Reasoning(text) => Some(text.as_str()),
             _ => None,
         });
         let record = ResponseRecord {
-            raw: completion.raw_json.as_deref().map(parse),
+            raw,
             cached,
             cost: completion.cost_usd,
             token_usage: token_usage(&completion.usage, cached, attempts),
@@ -68,10 +73,7 @@ impl Answer {
                 .map(|reason| finish_word(reason).to_owned()),
             model: completion.model.clone(),
             reasoning: (!reasoning.is_empty()).then_some(reasoning),
-            metadata: match completion.metadata_json.as_deref().map(parse) {
-                Some(Value::Object(metadata)) => metadata,
-                _ => Map::new(),
-            },
+            metadata,
             output,
         };
         Self {
@@ -85,24 +87,30 @@ impl Answer {
 
     /// An answer that the test brings with it: it took no time and cost nothing.
     pub(crate) fn saved(output: &Value) -> Self {
-        let (content, output_json) = match output {
+        let (content, value) = match output {
             Value::String(text) => (vec![Part::Text(text.clone())], None),
-            other => (Vec::new(), Some(other.to_string())),
+            other => (Vec::new(), Some(other.clone())),
+        };
+        let completion = Completion {
+            message: Message {
+                role: Role::Assistant,
+                name: None,
+                content,
+            },
+            output_json: value.as_ref().map(Value::to_string),
+            finish_reason: None,
+            usage: Usage::unknown(),
+            cost_usd: Some(0.0),
+            model: None,
+            raw_json: None,
+            metadata_json: None,
         };
         Self::new(Completed {
-            completion: Completion {
-                message: Message {
-                    role: Role::Assistant,
-                    name: None,
-                    content,
-                },
-                output_json,
-                finish_reason: None,
-                usage: Usage::unknown(),
-                cost_usd: Some(0.0),
-                model: None,
-                raw_json: None,
-                metadata_json: None,
+            read: ReadCompletion {
+                completion,
+                output: value,
+                raw: None,
+                metadata: Map::new(),
             },
             latency: Duration::ZERO,
             cached: false,
@@ -122,10 +130,6 @@ impl Answer {
         let is_text = |part: &Part| matches!(part, Part::Text(_));
         self.completion.output_json.is_some() || self.completion.message.content.iter().any(is_text)
     }
-}
-
-fn parse(json: &str) -> Value {
-    serde_json::from_str(json).expect("the sandbox lets no invalid JSON through")
 }
 
 fn joined<'a>(completion: &'a Completion, pick: impl Fn(&'a Part) -> Option<&'a str>) -> String {

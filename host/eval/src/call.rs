@@ -117,17 +117,18 @@ impl CallScope {
             latency,
             host,
         } = provided;
-        let mut completion = result?;
-        let read = exchange::read(self, &served.code, &mut completion, &context).await;
+        let mut read = result?;
+        let unread = exchange::read(self, &served.code, &mut read, &context).await;
+        let completion = &mut read.completion;
         host.believe(&mut completion.usage, &mut completion.cost_usd);
         completion.cost_usd = host.settle(target, &completion.usage, completion.cost_usd);
         let attempts = host.counts.attempts();
         Ok(Completed {
-            completion,
+            read,
             latency,
             cached: host.counts.is_cached(),
             attempts,
-            unread: read.err(),
+            unread: unread.err(),
         })
     }
 

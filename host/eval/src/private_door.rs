@@ -15,8 +15,10 @@
 //! rows bring. `script-languages` in `metadata-json` is the contract's own (`wit/`), and no part of it.
 
 use runner_config::plan::{JudgeId, Judges};
-use runner_sandbox::abi::{Completion, Info, Wants};
+use runner_sandbox::abi::{Info, ReadCompletion, Wants};
 use serde_json::{Map, Value};
+
+use crate::request::json;
 
 /// The member of a config by which a plugin is told to give the body as it came.
 pub(crate) const RAW: &str = "$raw";
@@ -53,14 +55,11 @@ pub(crate) fn without(config: &mut Map<String, Value>, credential: &str) {
 }
 
 /// Status and headers of a raw answer, which leave its metadata; null if it has none.
-pub(crate) fn take_response(completion: &mut Completion) -> Value {
-    let text = completion.metadata_json.as_deref();
-    let metadata = text.and_then(|text| serde_json::from_str(text).ok());
-    let Some(Value::Object(mut metadata)) = metadata else {
+pub(crate) fn take_response(read: &mut ReadCompletion) -> Value {
+    let Some(response) = read.metadata.remove(RESPONSE) else {
         return Value::Null;
     };
-    let response = metadata.remove(RESPONSE).unwrap_or_default();
-    completion.metadata_json = Some(Value::Object(metadata).to_string());
+    read.completion.metadata_json = Some(json(&read.metadata));
     response
 }
 
@@ -138,7 +137,7 @@ impl Extras {
 
 #[cfg(test)]
 mod tests {
-    use runner_sandbox::abi::{Message, Role, Usage};
+    use runner_sandbox::abi::{Completion, Message, Role, Usage};
     use serde_json::json;
 
     use super::*;
@@ -147,7 +146,7 @@ mod tests {
     fn headers_are_for_code_alone() {
         let metadata =
             json!({ RESPONSE: { "status": 200, "headers": {} }, "http": { "status": 200 } });
-        let mut completion = Completion {
+        let completion = Completion {
             message: Message {
                 role: Role::Assistant,
                 name: None,
@@ -161,12 +160,18 @@ mod tests {
             raw_json: None,
             metadata_json: Some(metadata.to_string()),
         };
-        let response = take_response(&mut completion);
+        let mut read = ReadCompletion {
+            completion,
+            output: None,
+            raw: None,
+            metadata: metadata.as_object().expect("a map").clone(),
+        };
+        let response = take_response(&mut read);
         assert_eq!(response, json!({ "status": 200, "headers": {} }));
-        let left = completion.metadata_json.as_deref();
+        let left = read.completion.metadata_json.as_deref();
         assert_eq!(left, Some(r#"{"http":{"status":200}}"#));
-        completion.metadata_json = None;
-        assert_eq!(take_response(&mut completion), Value::Null);
+        assert_eq!(json!(read.metadata), json!({ "http": { "status": 200 } }));
+        assert_eq!(take_response(&mut read), Value::Null);
     }
 
     #[test]

@@ -103,7 +103,7 @@ async fn one(
         value_json: value.into(),
     });
     let called = plugin.script(call, &program, &arguments, &context).await;
-    called.result?.result.map_err(|failure| failure.message)?;
+    called.result?.map_err(|failure| failure.message)?;
     Ok(called.usage)
 }
 

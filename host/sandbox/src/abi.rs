@@ -3,6 +3,8 @@
 //! When a track 0.2 comes, these become its types and `v0_1` converts; nothing above this
 //! crate changes its imports. Only what the WIT cannot say is added here.
 
+use serde_json::{Map, Value};
+
 pub use crate::v0_1::bindings::exports::runner::plugin::assertion::{
     Component as GradeComponent, Grade, Input,
 };
@@ -24,6 +26,19 @@ pub use crate::v0_1::bindings::runner::plugin::types::{
     CallContext, Completion, Error, ErrorCode, FinishReason, Media, Message, Part, Request, Role,
     ToolCall, ToolResult, Usage,
 };
+
+/// A completion with the values of its JSON texts, which were read when it was checked.
+#[derive(Debug, Clone)]
+pub struct ReadCompletion {
+    /// As the guest gave it.
+    pub completion: Completion,
+    /// `output-json`.
+    pub output: Option<Value>,
+    /// `raw-json`.
+    pub raw: Option<Value>,
+    /// `metadata-json`; empty where there is none.
+    pub metadata: Map<String, Value>,
+}
 
 /// One line that a guest logged, or wrote to its standard output or error.
 #[derive(Debug, Clone, PartialEq, Eq)]

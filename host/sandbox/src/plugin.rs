@@ -267,7 +267,7 @@ impl Plugin {
         target: abi::Target,
         request: abi::Request,
         context: abi::CallContext,
-    ) -> Called<Answer<abi::Completion>> {
+    ) -> Called<Answer<abi::ReadCompletion>> {
         self.call(
             &call,
             self.0.exports.complete.as_ref(),
@@ -289,7 +289,7 @@ impl Plugin {
             &call,
             self.0.exports.embed.as_ref(),
             (&target, inputs.as_slice(), &context),
-            |answer| check::embeddings(answer, inputs.len()),
+            |answer| check::embeddings(&answer, inputs.len()).map(|()| answer),
         )
         .await
     }
@@ -305,7 +305,7 @@ impl Plugin {
             &call,
             self.0.exports.evaluate.as_ref(),
             (&input, &context),
-            check::grade,
+            |answer| check::grade(&answer).map(|()| answer),
         )
         .await
     }
@@ -318,7 +318,7 @@ impl Plugin {
     pub async fn check_config(&self, config_json: &str) -> Result<Vec<Problem>, CallError> {
         let call = quiet(self.0.start_memory);
         let export = self.0.exports.check_config.as_ref();
-        let asked = self.call(&call, export, (config_json,), |_: &Vec<Problem>| Ok(()));
+        let asked = self.call(&call, export, (config_json,), Ok::<Vec<Problem>, _>);
         match tokio::time::timeout(DESCRIBE_TIMEOUT, asked).await {
             Ok(called) => called.result.map(|problems| told(&problems)),
             Err(_) => Err(self.error(Finding::new(
@@ -329,13 +329,13 @@ impl Plugin {
         }
     }
 
-    pub(crate) async fn call<P, R>(
+    pub(crate) async fn call<P, R, T>(
         &self,
         call: &Call,
         export: Option<&ComponentExportIndex>,
         params: P,
-        check: impl FnOnce(&R) -> Checked,
-    ) -> Called<R>
+        check: impl FnOnce(R) -> Checked<T>,
+    ) -> Called<T>
     where
         P: ComponentNamedList + Lower + Send + Sync,
         R: Send + Sync + 'static,
@@ -349,10 +349,8 @@ impl Plugin {
         };
         let outcome = call::run::<P, (R,)>(&inner.ready, call, export, params).await;
         self.count(call, &outcome);
-        let result = outcome.result.and_then(|(answer,)| match check(&answer) {
-            Ok(()) => Ok(answer),
-            Err(violation) => Err(broken(&violation)),
-        });
+        let checked = |(answer,)| check(answer).map_err(|violation| broken(&violation));
+        let result = outcome.result.and_then(checked);
         Called {
             result: result.map_err(|finding| self.error(finding)),
             usage: outcome.usage,

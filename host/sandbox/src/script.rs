@@ -14,7 +14,7 @@ use crate::call::{Call, Called};
 use crate::log::LogSink;
 use crate::notice::{Code, Finding};
 use crate::plugin::Plugin;
-use crate::v0_1::check;
+use crate::v0_1::check::{self, ScriptResult};
 
 /// Longest language or extension.
 const MAX_NAME: usize = 32;
@@ -91,17 +91,16 @@ fn read(metadata_json: Option<&str>) -> Result<Vec<ScriptLanguage>, String> {
 }
 
 impl Plugin {
-    /// Runs code of a config. A program that fails is a [`abi::ScriptFailure`] in the outcome; an
-    /// error is a guest that gave no outcome: out of CPU or memory, crashed. What the program
-    /// wrote to its console has gone to the host's log, and is in the outcome too. Dropping
-    /// the future drops the guest.
+    /// Runs code of a config. The answer is its value, `None` for none, or how it failed; an error is
+    /// a guest that gave no answer: out of CPU or memory, crashed. What the program wrote to its
+    /// console has gone to the host's log. Dropping the future drops the guest.
     pub async fn script(
         &self,
         call: Call,
         program: &abi::Program,
         arguments: &[abi::Argument],
         context: &abi::CallContext,
-    ) -> Called<abi::ScriptOutcome> {
+    ) -> Called<ScriptResult> {
         let host = Arc::clone(&call.host);
         let called = self
             .call(
@@ -111,16 +110,16 @@ impl Plugin {
                 check::script,
             )
             .await;
-        if let Ok(outcome) = &called.result
-            && !outcome.console.is_empty()
-        {
-            let sink = LogSink::new(host);
-            for line in &outcome.console {
-                sink.line(line.level, &line.text, Vec::new());
+        called.map(|(result, console)| {
+            if !console.is_empty() {
+                let sink = LogSink::new(host);
+                for line in &console {
+                    sink.line(line.level, &line.text, Vec::new());
+                }
+                sink.finish();
             }
-            sink.finish();
-        }
-        called
+            result
+        })
     }
 }
 

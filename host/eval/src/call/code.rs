@@ -38,12 +38,7 @@ impl CallScope {
         let outcome = self
             .interpret(interpreter, &program, arguments, identity)
             .await?;
-        Ok(match outcome.result {
-            Ok(value) => Ok(value.map(|json| {
-                serde_json::from_str(&json).expect("the sandbox lets no invalid JSON through")
-            })),
-            Err(failure) => Err(fault(&failure)),
-        })
+        Ok(outcome.map_err(|failure| fault(&failure)))
     }
 
     /// Runs code that makes something of the case: what is wrong with it is the case's error.
@@ -64,7 +59,7 @@ impl CallScope {
         program: &Program,
         arguments: &[Argument],
         context: &CallContext,
-    ) -> Result<abi::ScriptOutcome, CallFailure> {
+    ) -> Result<Result<Option<Value>, abi::ScriptFailure>, CallFailure> {
         let host = self.host(
             &interpreter.plugin,
             &interpreter.grants,

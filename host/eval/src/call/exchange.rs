@@ -1,13 +1,13 @@
 //! Calls the code in a provider's config, before its plugin is called and after it.
 
 use runner_config::plan::{ProviderCode, Script};
-use runner_sandbox::abi::{CallContext, Completion, Part, Request};
+use runner_sandbox::abi::{CallContext, Part, ReadCompletion, Request};
 use serde_json::{Map, Value, json};
 
 use super::CallScope;
 use crate::failure::CallFailure;
 use crate::private_door::{REQUEST, take_response};
-use crate::script::exchange::{Stated, parse, shaped};
+use crate::script::exchange::{Stated, shaped};
 use crate::script::{Fault, argument, failure, made};
 
 /// The request with what `transformRequest` makes of its prompt.
@@ -20,11 +20,9 @@ pub(crate) async fn sent(
     let Some(script) = &code.request else {
         return Ok(request);
     };
-    let options = request.options_json.as_deref().map(parse);
-    let mut options = match options {
-        Some(Value::Object(options)) => options,
-        _ => Map::new(),
-    };
+    let options = request.options_json.as_deref();
+    let options = options.and_then(|text| serde_json::from_str(text).ok());
+    let mut options: Map<String, Value> = options.unwrap_or_default();
     let vars = options.get("vars").cloned().unwrap_or_else(|| json!({}));
     let context = json!({ "vars": vars, "prompt": { "raw": request.prompt } });
     let arguments = [
@@ -44,15 +42,15 @@ pub(crate) async fn sent(
 pub(crate) async fn read(
     scope: &CallScope,
     code: &ProviderCode,
-    completion: &mut Completion,
+    read: &mut ReadCompletion,
     identity: &CallContext,
 ) -> Result<(), CallFailure> {
     let Some(script) = &code.response else {
         return Ok(());
     };
-    let response = take_response(completion);
-    let body = completion.output_json.as_deref().map(parse);
-    let text = completion
+    let response = take_response(read);
+    let text = read
+        .completion
         .message
         .content
         .iter()
@@ -61,14 +59,14 @@ pub(crate) async fn read(
             _ => None,
         });
     let arguments = [
-        ("json", body.unwrap_or_default()),
+        ("json", read.output.clone().unwrap_or_default()),
         ("text", Value::from(text.unwrap_or_default())),
         ("context", json!({ "response": response })),
     ];
     let given = run(scope, script, &arguments, identity).await?;
     let stated = made::something(given).and_then(Stated::of);
     let stated = stated.map_err(|why| failure(script, &why))?;
-    stated.put_into(completion);
+    stated.put_into(read);
     Ok(())
 }
 

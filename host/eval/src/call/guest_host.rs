@@ -138,8 +138,9 @@ impl Host for GuestHost {
         let asked = (None, context);
         let called = deeper.complete_for(self.bill.as_ref(), &target, request, asked);
         let completed = Box::pin(called).await.map_err(|it| self.failed(it))?;
+        let completion = completed.read.completion;
         self.counts.add_tokens(&token_usage(
-            &completed.completion.usage,
+            &completion.usage,
             completed.cached,
             completed.attempts,
         ));
@@ -147,8 +148,8 @@ impl Host for GuestHost {
             return Err(self.failed(failure));
         }
         Ok(abi::Answer {
-            cost_usd: completed.completion.cost_usd,
-            completion: completed.completion,
+            cost_usd: completion.cost_usd,
+            completion,
             provider_id: target.id.clone(),
             cached: completed.cached,
         })

@@ -5,15 +5,17 @@ use std::time::Instant;
 
 use runner_config::plan::Case;
 use runner_gateway::{Bill, Reservation, Said};
-use runner_sandbox::abi::{self, Argument, CallContext, Completion, Form, Message, Module, Usage};
-use serde_json::{Value, json};
+use runner_sandbox::abi::{
+    self, Argument, CallContext, Completion, Form, Message, Module, ReadCompletion, Usage,
+};
+use serde_json::{Map, Value, json};
 
 use super::program::{Ask, call};
 use super::{CallScope, Counts};
 use crate::answer::{Completed, believable, believable_cost};
 use crate::failure::{CallFailure, FailureCode};
 use crate::plugins::{Own, Runs, Target};
-use crate::record::test_case;
+use crate::record::TestCase;
 use crate::script::exchange::Stated;
 use crate::script::{Fault, Given, Runnable, argument, made, runnable};
 
@@ -58,14 +60,15 @@ impl CallScope {
             close(Said::Failed);
             CallFailure { latency, ..failure }
         })?;
-        let mut completion = nothing();
-        stated.put_into(&mut completion);
+        let mut read = nothing();
+        stated.put_into(&mut read);
+        let completion = &mut read.completion;
         // What can't be is capped, as of any provider.
         let _ = believable_cost(&mut completion.cost_usd);
         let _ = believable(&mut completion.usage);
         close(Said::by_answer(completion.cost_usd));
         Ok(Completed {
-            completion,
+            read,
             latency,
             cached: counts.is_cached(),
             attempts: counts.attempts(),
@@ -134,7 +137,7 @@ impl Asked {
                     "label": case.column.prompt.label,
                     "config": case.column.prompt.config,
                 },
-                "test": test_case(case),
+                "test": TestCase::of(case),
                 "testIdx": case.id.test_idx,
                 "repeatIndex": case.repeat_index,
             }),
@@ -208,19 +211,24 @@ fn failed(target: &Target, why: &str) -> CallFailure {
 }
 
 /// A completion that says nothing yet.
-fn nothing() -> Completion {
-    Completion {
-        message: Message {
-            role: abi::Role::Assistant,
-            name: None,
-            content: Vec::new(),
+fn nothing() -> ReadCompletion {
+    ReadCompletion {
+        completion: Completion {
+            message: Message {
+                role: abi::Role::Assistant,
+                name: None,
+                content: Vec::new(),
+            },
+            output_json: None,
+            finish_reason: None,
+            usage: Usage::unknown(),
+            cost_usd: None,
+            model: None,
+            raw_json: None,
+            metadata_json: None,
         },
-        output_json: None,
-        finish_reason: None,
-        usage: Usage::unknown(),
-        cost_usd: None,
-        model: None,
-        raw_json: None,
-        metadata_json: None,
+        output: None,
+        raw: None,
+        metadata: Map::new(),
     }
 }

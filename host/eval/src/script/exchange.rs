@@ -6,11 +6,11 @@
 //! provider's `transform`, which reads an answer and comes later.
 
 use runner_config::plan::{Code, Script};
-use runner_sandbox::abi::{Completion, FinishReason, Message, Part, Role};
+use runner_sandbox::abi::{FinishReason, Message, Part, ReadCompletion, Role};
 use serde_json::{Map, Value};
 
 use super::{Runnable, made, runnable};
-use crate::request::text;
+use crate::request::{json, text};
 
 mod shape;
 
@@ -22,10 +22,6 @@ pub(crate) fn shaped(script: &Script, names: &[&str]) -> Runnable {
         (program.form, program.source) = shape::of(text, names);
     }
     runnable
-}
-
-pub(crate) fn parse(json: &str) -> Value {
-    serde_json::from_str(json).expect("the sandbox lets no invalid JSON through, and we write none")
 }
 
 /// What code says of an answer.
@@ -83,18 +79,11 @@ impl Stated {
         })
     }
 
-    pub(crate) fn put_into(self, completion: &mut Completion) {
-        let content = match self.output {
-            Value::String(text) => {
-                completion.output_json = None;
-                text
-            }
-            value => {
-                let text = value.to_string();
-                completion.output_json = Some(text.clone());
-                text
-            }
-        };
+    pub(crate) fn put_into(self, read: &mut ReadCompletion) {
+        let completion = &mut read.completion;
+        let content = text(&self.output);
+        read.output = Some(self.output).filter(|output| !output.is_string());
+        completion.output_json = read.output.is_some().then(|| content.clone());
         completion.message = Message {
             role: Role::Assistant,
             name: None,
@@ -111,13 +100,8 @@ impl Stated {
             completion.finish_reason = Some(FinishReason::Other(reason));
         }
         if !self.metadata.is_empty() {
-            let known = completion.metadata_json.as_deref().map(parse);
-            let mut metadata = match known {
-                Some(Value::Object(known)) => known,
-                _ => Map::new(),
-            };
-            metadata.extend(self.metadata);
-            completion.metadata_json = Some(Value::Object(metadata).to_string());
+            read.metadata.extend(self.metadata);
+            completion.metadata_json = Some(json(&read.metadata));
         }
     }
 }

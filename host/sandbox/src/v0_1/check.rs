@@ -4,9 +4,12 @@
 use std::collections::HashSet;
 
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::abi::{Completion, Embeddings, Error, Grade, Part, ScriptOutcome};
+use crate::abi::{
+    Completion, ConsoleLine, Embeddings, Error, Grade, Part, ReadCompletion, ScriptFailure,
+    ScriptOutcome,
+};
 use crate::limits::EXCERPT_BYTES;
 
 /// Deepest JSON that readers further on accept (`serde_json` stops at 128).
@@ -27,8 +30,11 @@ pub(crate) struct Violation {
     pub(crate) excerpt: String,
 }
 
-/// The result of a check.
-pub(crate) type Checked = Result<(), Violation>;
+/// What was checked, its JSON read.
+pub(crate) type Checked<T = ()> = Result<T, Violation>;
+
+/// What a program came to, as a value.
+pub(crate) type ScriptResult = Result<Option<Value>, ScriptFailure>;
 
 /// What an optional JSON text must be.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,9 +44,11 @@ enum Shape {
 }
 
 /// Checks a provider's answer.
-pub(crate) fn completion(answer: &Result<Completion, Error>) -> Checked {
+pub(crate) fn completion(
+    answer: Result<Completion, Error>,
+) -> Checked<Result<ReadCompletion, Error>> {
     let answer = match answer {
-        Err(failure) => return error(failure),
+        Err(failure) => return error(&failure).map(|()| Err(failure)),
         Ok(answer) => answer,
     };
     for (at, part) in answer.message.content.iter().enumerate() {
@@ -55,20 +63,29 @@ pub(crate) fn completion(answer: &Result<Completion, Error>) -> Checked {
             Shape::Any,
         )?;
     }
-    optional(
+    let output = optional(
         "completion.output-json",
         answer.output_json.as_ref(),
         Shape::Any,
     )?;
-    optional("completion.raw-json", answer.raw_json.as_ref(), Shape::Any)?;
-    optional(
+    let raw = optional("completion.raw-json", answer.raw_json.as_ref(), Shape::Any)?;
+    let metadata = optional(
         "completion.metadata-json",
         answer.metadata_json.as_ref(),
         Shape::Object,
     )?;
     answer
         .cost_usd
-        .map_or(Ok(()), |cost| price("completion.cost-usd", cost))
+        .map_or(Ok(()), |cost| price("completion.cost-usd", cost))?;
+    Ok(Ok(ReadCompletion {
+        completion: answer,
+        output,
+        raw,
+        metadata: match metadata {
+            Some(Value::Object(metadata)) => metadata,
+            _ => Map::new(),
+        },
+    }))
 }
 
 /// Checks a grader's answer.
@@ -98,6 +115,7 @@ pub(crate) fn grade(answer: &Result<Grade, Error>) -> Checked {
         grade.metadata_json.as_ref(),
         Shape::Any,
     )
+    .map(drop)
 }
 
 /// Checks the vectors of `asked` inputs.
@@ -118,11 +136,12 @@ pub(crate) fn embeddings(answer: &Result<Embeddings, Error>, asked: usize) -> Ch
 }
 
 /// Checks what a program came to.
-pub(crate) fn script(outcome: &ScriptOutcome) -> Checked {
-    match &outcome.result {
-        Ok(value) => optional("outcome.result", value.as_ref(), Shape::Any),
-        Err(_) => Ok(()),
-    }
+pub(crate) fn script(outcome: ScriptOutcome) -> Checked<(ScriptResult, Vec<ConsoleLine>)> {
+    let result = match outcome.result {
+        Ok(value) => Ok(optional("outcome.result", value.as_ref(), Shape::Any)?),
+        Err(failure) => Err(failure),
+    };
+    Ok((result, outcome.console))
 }
 
 fn error(failure: &Error) -> Checked {
@@ -131,6 +150,7 @@ fn error(failure: &Error) -> Checked {
         failure.detail_json.as_ref(),
         Shape::Any,
     )
+    .map(drop)
 }
 
 fn length(field: &str, have: usize, asked: usize) -> Checked {
@@ -168,11 +188,11 @@ fn price(field: &str, value: f64) -> Checked {
     })
 }
 
-fn optional(field: &str, text: Option<&String>, shape: Shape) -> Checked {
-    text.map_or(Ok(()), |text| json(field, text, shape))
+fn optional(field: &str, text: Option<&String>, shape: Shape) -> Checked<Option<Value>> {
+    text.map(|text| json(field, text, shape)).transpose()
 }
 
-fn json(field: &str, text: &str, shape: Shape) -> Checked {
+fn json(field: &str, text: &str, shape: Shape) -> Checked<Value> {
     let broken = |what: String| {
         Err(Violation {
             field: field.into(),
@@ -189,19 +209,19 @@ fn json(field: &str, text: &str, shape: Shape) -> Checked {
         return broken(format!("is nested deeper than {MAX_DEPTH} levels"));
     }
     // `IgnoredAny` would pass over numbers that no `f64` holds, which nobody could read afterwards.
-    if let Err(error) = serde_json::from_str::<Value>(text) {
-        let offset = offset(text, error.line(), error.column());
-        let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
-        return broken(if is_json {
-            format!("has a number that is too large, at byte {offset}")
-        } else {
-            format!("is not JSON at byte {offset}")
-        });
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) if shape == Shape::Any || value.is_object() => Ok(value),
+        Ok(_) => broken("is not a JSON object".into()),
+        Err(error) => {
+            let offset = offset(text, error.line(), error.column());
+            let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
+            broken(if is_json {
+                format!("has a number that is too large, at byte {offset}")
+            } else {
+                format!("is not JSON at byte {offset}")
+            })
+        }
     }
-    if shape == Shape::Object && !text.trim_start().starts_with('{') {
-        return broken("is not a JSON object".into());
-    }
-    Ok(())
 }
 
 /// Levels of arrays and objects in a JSON text, and about how many values it has.

@@ -163,7 +163,7 @@ pub(crate) async fn complete(
     plugin: &Plugin,
     call: Call,
     name: &str,
-) -> Called<Result<abi::Completion, abi::Error>> {
+) -> Called<Result<abi::ReadCompletion, abi::Error>> {
     let target = abi::Target {
         id: format!("hostile:{name}"),
         name: name.into(),
@@ -198,7 +198,7 @@ async fn a_provider_is_checked_as_a_grader_is() {
     let called = complete(&plugin, call(&host), "fine").await;
     let completion = called.result.expect("it answers").expect("an answer");
     assert_eq!(
-        completion.message,
+        completion.completion.message,
         abi::Message::text(abi::Role::Assistant, "fine")
     );
     assert!(

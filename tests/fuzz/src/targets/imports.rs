@@ -199,7 +199,7 @@ fn tell(host: &Arc<Counting>, limits: CallLimits, text: &str) -> Result<String, 
     let context = abi::CallContext::new("case-1");
     let called = runtime.block_on(plugin.complete(call, target, request, context));
     match called.result {
-        Ok(Ok(answer)) => match answer.message.content.as_slice() {
+        Ok(Ok(answer)) => match answer.completion.message.content.as_slice() {
             [abi::Part::Text(text)] => Ok(text.clone()),
             other => panic!("the guest answers one text, not {other:?}"),
         },

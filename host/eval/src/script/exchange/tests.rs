@@ -1,13 +1,15 @@
 //! What code says of an answer, and what becomes of it.
 
-use runner_sandbox::abi::{Form, Usage};
+use runner_sandbox::abi::{Completion, Form, Usage};
 use serde_json::json;
 
 use super::*;
 
 /// What a plugin gives that was told to give the body as it came.
-fn raw() -> Completion {
-    Completion {
+fn raw() -> ReadCompletion {
+    let metadata =
+        json!({ "http": { "status": 200 }, "$response": { "status": 200, "headers": {} } });
+    let completion = Completion {
         message: Message {
             role: Role::Assistant,
             name: None,
@@ -19,19 +21,24 @@ fn raw() -> Completion {
         cost_usd: None,
         model: None,
         raw_json: Some("{\"a\":1}".to_owned()),
-        metadata_json: Some(
-            json!({ "http": { "status": 200 }, "$response": { "status": 200, "headers": {} } })
-                .to_string(),
-        ),
+        metadata_json: Some(metadata.to_string()),
+    };
+    ReadCompletion {
+        completion,
+        output: Some(json!({ "a": 1 })),
+        raw: Some(json!({ "a": 1 })),
+        metadata: metadata.as_object().expect("a map").clone(),
     }
 }
 
+fn read_of(value: Value) -> ReadCompletion {
+    let mut read = raw();
+    Stated::of(value).expect("an answer").put_into(&mut read);
+    read
+}
+
 fn made_of(value: Value) -> Completion {
-    let mut completion = raw();
-    Stated::of(value)
-        .expect("an answer")
-        .put_into(&mut completion);
-    completion
+    read_of(value).completion
 }
 
 fn text_of(completion: &Completion) -> &str {
@@ -46,14 +53,16 @@ fn a_text_is_the_output_and_so_is_any_value_without_an_output() {
     let made = made_of(json!("ONE"));
     assert_eq!((text_of(&made), &made.output_json), ("ONE", &None));
     for value in [json!({ "b": 1 }), json!([1]), json!(1.5), json!(false)] {
-        let made = made_of(value.clone());
-        assert_eq!(made.output_json.as_deref().map(parse), Some(value));
+        let made = read_of(value.clone());
+        let text = value.to_string();
+        assert_eq!(made.completion.output_json, Some(text));
+        assert_eq!(made.output, Some(value));
     }
 }
 
 #[test]
 fn an_object_with_an_output_says_more() {
-    let made = made_of(json!({
+    let read = read_of(json!({
         "output": { "b": 1 },
         "tokenUsage": { "total": 5, "prompt": 3, "completion": 2 },
         "cost": 0.25,
@@ -61,6 +70,7 @@ fn an_object_with_an_output_says_more() {
         "metadata": { "id": "x" },
         "raw": "left",
     }));
+    let made = read.completion;
     assert_eq!(made.output_json.as_deref(), Some("{\"b\":1}"));
     let usage = &made.usage;
     assert_eq!(
@@ -68,7 +78,8 @@ fn an_object_with_an_output_says_more() {
         (Some(5), Some(3), Some(2))
     );
     assert_eq!(made.cost_usd, Some(0.25));
-    let metadata = parse(&made.metadata_json.expect("metadata"));
+    let metadata = read.metadata;
+    assert_eq!(made.metadata_json, Some(json(&metadata)));
     assert_eq!(metadata["id"], "x");
     assert_eq!(metadata["http"]["status"], 200);
     assert_eq!(made.raw_json.as_deref(), Some("{\"a\":1}"));

@@ -1,5 +1,7 @@
 //! Each rule broken once, and the answers that keep all of them.
 
+use serde_json::json;
+
 use super::*;
 use crate::abi::{ErrorCode, GradeComponent, Message, Role, ToolCall, Usage};
 
@@ -42,7 +44,7 @@ fn field_of_grade(change: impl FnOnce(&mut Grade)) -> String {
 fn field_of_completion(change: impl FnOnce(&mut Completion)) -> String {
     let mut answer = good_completion();
     change(&mut answer);
-    completion(&Ok(answer)).expect_err("a rule is broken").field
+    completion(Ok(answer)).expect_err("a rule is broken").field
 }
 
 #[test]
@@ -51,16 +53,22 @@ fn a_result_of_code_is_json_or_nothing() {
         result: Ok(text.map(str::to_owned)),
         console: Vec::new(),
     };
-    assert_eq!(script(&outcome(None)), Ok(()));
-    assert_eq!(script(&outcome(Some("[1]"))), Ok(()));
-    let field = script(&outcome(Some("NaN"))).map_err(|violation| violation.field);
-    assert_eq!(field, Err("outcome.result".to_owned()));
+    let read = |text: Option<&str>| {
+        let (result, _) = script(outcome(text)).map_err(|violation| violation.field)?;
+        Ok(result.expect("no failure"))
+    };
+    assert_eq!(read(None), Ok(None));
+    assert_eq!(read(Some("[1]")), Ok(Some(json!([1]))));
+    assert_eq!(read(Some("NaN")), Err("outcome.result".to_owned()));
 }
 
 #[test]
 fn answers_that_keep_the_rules_pass() {
     assert_eq!(grade(&Ok(good_grade())), Ok(()));
-    assert_eq!(completion(&Ok(good_completion())), Ok(()));
+    let read = completion(Ok(good_completion())).expect("it keeps them");
+    let read = read.expect("an answer");
+    assert_eq!(read.output, Some(json!({ "a": [1, 2] })));
+    assert_eq!((read.raw, read.metadata), (None, Map::new()));
     assert_eq!(grade(&Err(Error::new(ErrorCode::Other, "no"))), Ok(()));
 }
 

@@ -54,7 +54,7 @@ pub use crate::model::{
     Script,
 };
 pub use crate::template::FilterCall;
-use crate::template::{Prepared, RenderError, Results};
+use crate::template::{Kept, Prepared, RenderError, Results, Template};
 
 /// What a run will do. Made by [`Config::plan`](crate::Config::plan).
 pub struct Plan {
@@ -116,6 +116,8 @@ pub struct Plan {
     pub(crate) filled_in: BTreeSet<String>,
     /// The files that variables name, read once.
     pub(crate) var_files: Arc<VarFiles>,
+    /// The templates of tests and assertions.
+    pub(crate) templates: Arc<Kept<Template>>,
 }
 
 impl Plan {
@@ -230,6 +232,8 @@ pub struct Prompt {
     pub at: Position,
     /// `raw`, compiled once.
     pub(crate) prepared: Arc<Prepared>,
+    /// The same with prefixes and suffixes, and as text for those of data.
+    pub(crate) affixed: Arc<Kept<Prepared>>,
     /// Whether values in a JSON prompt are escaped.
     pub(crate) escapes: bool,
     /// What `env.X` reads; may hold secrets.
@@ -247,13 +251,20 @@ impl Prompt {
         &self.env
     }
 
-    /// Another text of this prompt, compiled as its own would be.
-    pub(crate) fn prepare(&self, text: &str) -> Result<Prepared, RenderError> {
-        if self.escapes {
-            Prepared::new(text, Some(&self.env))
+    /// A text that is longer than its own, compiled as that was.
+    pub(crate) fn prepare(&self, text: &str) -> Result<Arc<Prepared>, RenderError> {
+        let new = if self.escapes {
+            Prepared::new
         } else {
-            Prepared::unescaped(text, Some(&self.env))
-        }
+            Prepared::unescaped
+        };
+        self.affixed.get(text, || new(text, Some(&self.env)))
+    }
+
+    /// Its own text without regard to what it is.
+    pub(crate) fn unescaped(&self) -> Result<Arc<Prepared>, RenderError> {
+        let unescaped = || Prepared::unescaped(&self.raw, Some(&self.env));
+        self.affixed.get(&self.raw, unescaped)
     }
 }
 

@@ -199,6 +199,7 @@ impl Config {
             extensions,
             derived_metrics,
             filters: books.filters.filters(),
+            templates: Arc::default(),
             var_files,
             languages: books.code.languages(),
             env_reads,

@@ -15,10 +15,12 @@ use serde_json::{Map, Value as Json};
 
 mod apart;
 mod custom;
+mod kept;
 mod prepared;
 
 pub use custom::FilterCall;
 pub(crate) use custom::{Filters, Results};
+pub(crate) use kept::Kept;
 pub(crate) use prepared::Prepared;
 pub(crate) use runner_template::{
     MAX_TEXT, Piece, is_filter, is_plain, pieces, text_of, tolerates_nothing, words,
@@ -195,6 +197,15 @@ impl Sum {
     }
 }
 
+/// The template of a text; for cases of a plan it is read once.
+fn read(text: &str, results: Option<&Arc<Results>>) -> Result<Arc<Template>, RenderError> {
+    let read = || Template::new(text, None);
+    match results {
+        Some(results) => results.templates.get(text, read),
+        None => read().map(Arc::new),
+    }
+}
+
 /// `text` filled in once, or as it is where it is no template.
 pub(crate) fn render_once(
     text: &str,
@@ -204,7 +215,7 @@ pub(crate) fn render_once(
     if is_plain(text) {
         Ok(text.to_owned())
     } else {
-        Template::new(text, None)?.render_with(vars, results)
+        read(text, results)?.render_with(vars, results)
     }
 }
 
@@ -222,7 +233,7 @@ pub(crate) fn render_address(
         let encoded = || utf8_percent_encode(printed.text, RESERVED).to_string();
         (!printed.is_safe).then(encoded)
     };
-    let address = Template::new(text, None)?.render_escaped(vars, results, Some(&escape))?;
+    let address = read(text, results)?.render_escaped(vars, results, Some(&escape))?;
     // These can't be encoded: `%2e%2e` is the same segment.
     if steps(&address) > steps(text) {
         return Err(RenderError::Template {

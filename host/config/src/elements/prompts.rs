@@ -275,6 +275,7 @@ impl<'a> Reader<'a> {
             config: config.cloned(),
             at: at.clone(),
             prepared: Arc::new(Prepared::new("", None).expect("no text is no broken template")),
+            affixed: Arc::default(),
             escapes: self.escapes,
             env: self.reading.declared.visible(at).clone(),
         })
@@ -362,6 +363,7 @@ impl<'a> Reader<'a> {
             config: config.cloned(),
             at,
             prepared,
+            affixed: Arc::default(),
             escapes: self.escapes,
             env,
         }))

@@ -203,7 +203,7 @@ impl Iterator for Cases<'_> {
                 refused: refused.clone(),
                 code_vars: code_vars.clone(),
                 late_vars: late_vars.clone(),
-                results: Arc::new(Results::new(filters.clone())),
+                results: Arc::new(Results::new(filters.clone(), plan.templates.clone())),
                 needs: needs.map(Arc::new),
                 column: self.plan.column(&test, prompt_idx),
                 test,

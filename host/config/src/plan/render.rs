@@ -37,8 +37,7 @@ impl Case {
             prepared.render(&self.scope, Some(&self.results))?
         } else {
             let results = Some(&self.results);
-            let prepared = Prepared::unescaped(&prompt.raw, Some(&prompt.env))?;
-            let (own, _) = prepared.render(&self.scope, results)?;
+            let (own, _) = prompt.unescaped()?.render(&self.scope, results)?;
             let before = render_once(prefix, &self.scope, results)?;
             let after = render_once(suffix, &self.scope, results)?;
             (format!("{before}{own}{after}"), None)

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use runner_template::Allowance;
 use serde_json::Value as Json;
 
+use super::{Kept, Template};
 use crate::model::Script;
 
 /// Calls of filters that one case may make. Each is a call of a guest.
@@ -43,6 +44,7 @@ pub struct FilterCall {
 /// may still cost.
 pub(crate) struct Results {
     filters: Arc<Filters>,
+    pub(super) templates: Arc<Kept<Template>>,
     pub(super) allowance: Allowance,
     state: Mutex<Held>,
 }
@@ -63,9 +65,11 @@ impl fmt::Debug for Results {
 }
 
 impl Results {
-    pub(crate) fn new(filters: Arc<Filters>) -> Self {
+    /// `templates` are those of the plan, which its cases share.
+    pub(crate) fn new(filters: Arc<Filters>, templates: Arc<Kept<Template>>) -> Self {
         Self {
             filters,
+            templates,
             allowance: Allowance::new(MAX_STEPS),
             state: Mutex::default(),
         }

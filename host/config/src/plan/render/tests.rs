@@ -16,6 +16,29 @@ fn prompts_are_filled_in_with_prefix_and_suffix() {
 }
 
 #[test]
+fn the_templates_of_a_config_are_read_once_for_all_its_cases() {
+    let folder = Folder::new(
+        "prompts: ['{{a}}']\nproviders: [echo]\n\
+         defaultTest: { assert: [{ type: contains, value: '{{a}}!', metric: '{{a}}?' }] }\n\
+         tests: [{ vars: { a: 1 } }, { vars: { a: 2 } }]",
+    );
+    let plan = folder.plan();
+    let made = plan.cases().map(|case| {
+        let Check::One(assertion) = &case.test.assertions[0] else {
+            panic!("one assertion")
+        };
+        let value = case.render_value(assertion).expect("it renders");
+        (value.expect("a value"), case.render_text("{{a}}?"))
+    });
+    let expected = |n: u32| (json!(format!("{n}!")), format!("{n}?"));
+    assert_eq!(made.collect::<Vec<_>>(), [expected(1), expected(2)]);
+    for text in ["{{a}}!", "{{a}}?"] {
+        let kept = plan.templates.get(text, || Err("not read yet"));
+        assert!(kept.is_ok(), "{text}");
+    }
+}
+
+#[test]
 fn braces_in_data_never_break_a_row() {
     let folder = Folder::new("prompts: ['Q: {{q}} {{']\nproviders: [echo]\ntests: file://t.jsonl").file(
         "t.jsonl",

@@ -23,7 +23,7 @@ fn results(names: &[&str]) -> Arc<Results> {
         .iter()
         .map(|name| ((*name).to_owned(), script.clone()))
         .collect::<BTreeMap<_, _>>();
-    Arc::new(Results::new(Arc::new(filters)))
+    Arc::new(Results::new(Arc::new(filters), Arc::default()))
 }
 
 fn vars(vars: Json) -> Map<String, Json> {

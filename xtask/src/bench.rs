@@ -1,8 +1,9 @@
 //! `cargo xtask bench`: figures of whole runs by the built program.
 //!
 //! What is measured and how stands in `tests/examples/bench.rs` (cost of a case),
-//! `tests/examples/lanes.rs` (use of a quota) and, for the scheduler alone,
-//! `host/scheduler/examples/overhead.rs`; this builds what they need.
+//! `tests/examples/allocations.rs` (how often it takes memory), `tests/examples/lanes.rs` (use of a
+//! quota) and, for the scheduler alone, `host/scheduler/examples/overhead.rs`; this builds what they
+//! need.
 
 use crate::place::Place;
 use crate::plugins;
@@ -11,9 +12,10 @@ use crate::step::{self, Failure};
 use crate::toolchain::Wish;
 
 /// The programs that measure, and what they are given.
-const MEASURES: [(&str, &[&str]); 3] = [
+const MEASURES: [(&str, &[&str]); 4] = [
     ("overhead", &[]),
     ("bench", &[]),
+    ("allocations", &[]),
     ("lanes", &["--runs", "1"]),
 ];
 

@@ -8,7 +8,7 @@
 //! refusals at any number, or in quick succession, are a matter of **rate**. That is for good:
 //! a rate is measured better with each refusal, whatever they look like.
 
-use crate::tuning::classifier::TOO_HASTY;
+use crate::tuning::classifier::{SAME_HEIGHT, TOO_HASTY};
 use std::fmt::Debug;
 
 /// What kind of undeclared limit there is.
@@ -78,7 +78,8 @@ impl Default for ByHeight {
 impl Classifier for ByHeight {
     fn refused(&mut self, refusal: Unexplained) -> Finding {
         let Unexplained { in_flight, earned } = refusal;
-        let same_height = in_flight.abs_diff(self.refused_at) <= (self.refused_at / 10).max(1);
+        let same_height =
+            in_flight.abs_diff(self.refused_at) <= (self.refused_at / SAME_HEIGHT).max(1);
         self.refused_at = in_flight;
         match self.kind {
             Kind::Unknown => {

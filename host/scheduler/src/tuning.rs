@@ -60,17 +60,34 @@ pub(crate) mod breaker {
     /// Pinned by the row of "20 s of 503 from the start".
     pub(crate) const BREAKER_DOUBLINGS: u32 = 2;
 
+    /// The first pause, to which up to as much again is added by chance, so that lanes that broke
+    /// together don't probe together (published).
+    ///
+    /// PIN_FIRST_PAUSE
+    pub(crate) const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
     /// Shortest spell without a failure that counts as recovered.
     ///
     /// Pinned by the row of "20 s of 503 from the start".
     pub(crate) const CALM: Duration = Duration::from_secs(1);
+
+    /// How many times as long as the slowest failure a spell without one has to be: what was sent
+    /// in it has then had its chance to fail.
+    ///
+    /// PIN_CALM_FAILURES
+    pub(crate) const CALM_FAILURES: u32 = 3;
 
     /// Failures in a row that break the lane (published).
     ///
     /// Pinned by the row of "20 s of 503 from the start".
     pub(crate) const BREAKING_ROW: u32 = 10;
 
-    /// Failures of the last twenty that break it: more than half (published).
+    /// Attempts of which the outcome is remembered (published).
+    ///
+    /// PIN_HISTORY
+    pub(crate) const HISTORY: u32 = 20;
+
+    /// Failures of the last [`HISTORY`] that break it: more than half (published).
     ///
     /// Pinned by the gate of "30 s of 503".
     pub(crate) const BREAKING_SHARE: u32 = 11;
@@ -264,6 +281,12 @@ pub(crate) mod pace {
 
 /// Of `classifier`.
 pub(crate) mod classifier {
+    /// Two refusals are at the same height when the numbers in flight differ by no more than this
+    /// part of the first: a tenth. Attempts that end meanwhile blur the number.
+    ///
+    /// PIN_SAME_HEIGHT
+    pub(crate) const SAME_HEIGHT: u32 = 10;
+
     /// Hasty refusals after which a limit is taken for one of rate after all.
     ///
     /// Pinned by the test `three_hasty_refusals_at_the_same_height_are_of_rate_after_all`.
@@ -309,8 +332,59 @@ pub(crate) mod adaptive {
     /// Pinned by the test `the_latency_of_refusals_says_how_long_quiet_is`.
     pub(crate) const LONGEST_QUIET: Duration = Duration::from_secs(2);
 
-    /// Bursts are spread: in one slot goes at most what comes back in a second and a fortieth of
-    /// the limit. Published is a tenth in 100 ms; of a slice of 10 s that is still half at once
+    /// Latencies of the slowest refusal that make a spell quiet: what was sent before it would
+    /// have been refused by then.
+    ///
+    /// PIN_QUIET_LATENCIES
+    pub(crate) const QUIET_LATENCIES: u32 = 3;
+
+    /// A refusal is explained by a bucket that holds no more than this part of its limit: a
+    /// fiftieth, as much as readings are off by.
+    ///
+    /// PIN_NEARLY_EMPTY
+    pub(crate) const NEARLY_EMPTY: u64 = 50;
+
+    /// Or no more than this many attempts like the refused one: that one, and one that another user
+    /// of the limit sent meanwhile.
+    ///
+    /// PIN_NEARLY_CALLS
+    pub(crate) const NEARLY_EMPTY_CALLS: u64 = 2;
+
+    /// Where a pace is known, the intervals that a refusal blocks for: the rate is nearly right,
+    /// so a few calls less make up for what was too much.
+    ///
+    /// PIN_BLOCK_INTERVALS
+    pub(crate) const BLOCK_INTERVALS: u32 = 3;
+
+    /// Shortest such block.
+    ///
+    /// PIN_SHORTEST_PACED
+    pub(crate) const SHORTEST_PACED_BLOCK: Duration = Duration::from_millis(50);
+
+    /// Before anything is known, the part of the time which it took to reach the limit that a
+    /// refusal blocks for: what was reached within a moment may be open again in the next.
+    ///
+    /// PIN_TIME_TO_LIMIT
+    pub(crate) const TIME_TO_LIMIT: u32 = 4;
+
+    /// Shortest such block.
+    ///
+    /// PIN_SHORTEST_MEASURED
+    pub(crate) const SHORTEST_EARLY_BLOCK: Duration = Duration::from_millis(100);
+
+    /// Longest block of either kind, before refused probes double it.
+    ///
+    /// PIN_LONGEST_USUAL
+    pub(crate) const LONGEST_USUAL_BLOCK: Duration = Duration::from_secs(1);
+
+    /// Part of a limit that may go in one slot, beside what comes back in a second: a fortieth. A
+    /// burst of that size is no more than readings leave open.
+    ///
+    /// PIN_SLOT_SHARE
+    pub(crate) const SLOT_SHARE: u64 = 40;
+
+    /// Bursts are spread: in one slot goes at most what comes back in a second and the
+    /// [`SLOT_SHARE`] of the limit. Published is a tenth in 100 ms; of a slice of 10 s that is still half at once
     /// (simulation), and a lane must not idle for 100 ms.
     ///
     /// Pinned by the gate of "token bucket, 1.5 s".

@@ -20,11 +20,13 @@ use crate::time::Time;
 
 mod hope;
 
-use crate::tuning::breaker::{BREAKER_DOUBLINGS, BREAKING_ROW, BREAKING_SHARE, CALM};
+use crate::tuning::breaker::{
+    BREAKER_DOUBLINGS, BREAKING_ROW, BREAKING_SHARE, CALM, CALM_FAILURES, FIRST_PAUSE, HISTORY,
+};
 use hope::Hope;
 
-/// Mask of that history.
-const LAST_TWENTY: u32 = (1 << 20) - 1;
+/// The bits of [`Breaker::recent`] that are in use.
+const RECENT: u32 = (1 << HISTORY) - 1;
 
 /// The breaker of a lane.
 #[derive(Debug, Default)]
@@ -33,7 +35,7 @@ pub(super) struct Breaker {
     /// Pauses in a row without an answer between.
     strikes: u32,
     failures_in_row: u32,
-    /// Outcomes of the last twenty, newest in the lowest bit; 1 is a failure.
+    /// Outcomes of the last [`HISTORY`], newest in the lowest bit; 1 is a failure.
     recent: u32,
     /// When the newest attempt that failed was sent.
     failed_at: Time,
@@ -50,7 +52,7 @@ impl Breaker {
 
     /// Says whether an attempt may be sent now, as [`Barrier::check`] does.
     pub(super) fn check(&mut self, now: Time) -> Passage {
-        let spell = CALM.max(self.failure_latency * 3);
+        let spell = CALM.max(self.failure_latency * CALM_FAILURES);
         self.barrier.check(now, spell, false)
     }
 
@@ -72,7 +74,7 @@ impl Breaker {
         self.failures_in_row += 1;
         self.failed_at = self.failed_at.max(sent_at);
         self.failure_latency = self.failure_latency.max(now - sent_at);
-        self.recent = ((self.recent << 1) | 1) & LAST_TWENTY;
+        self.recent = ((self.recent << 1) | 1) & RECENT;
         let probe = self.barrier.is_probe(sent_at);
         self.hope.fails(now, probe, worked);
         let many =
@@ -83,8 +85,8 @@ impl Breaker {
         }
         self.strikes += 1;
         let doublings = self.strikes.saturating_sub(1).min(BREAKER_DOUBLINGS);
-        let jitter = Duration::from_millis(1000 + chance.below(1000));
-        let until = now + jitter * (1 << doublings);
+        let jitter = Duration::from_millis(chance.below(FIRST_PAUSE.as_millis() as u64));
+        let until = now + (FIRST_PAUSE + jitter) * (1 << doublings);
         self.barrier = Barrier::Shut { until };
         Some(until)
     }
@@ -97,7 +99,7 @@ impl Breaker {
         }
         self.hope.works();
         self.failures_in_row = 0;
-        self.recent = (self.recent << 1) & LAST_TWENTY;
+        self.recent = (self.recent << 1) & RECENT;
         if was_broken {
             self.recent = 0;
             self.barrier = Barrier::Open;

@@ -38,7 +38,7 @@ use crate::policy::Policy;
 use crate::sent::{Amounts, Sent};
 use crate::time::Time;
 use crate::trust::Trust;
-use crate::tuning::adaptive::{LONGEST_QUIET, QUIET, SHORTEST_QUIET, SLOT};
+use crate::tuning::adaptive::{SLOT, SLOT_SHARE};
 use crate::view::Why;
 use crate::window::{Known, Window};
 
@@ -171,7 +171,7 @@ impl Adaptive {
             .buckets
             .iter()
             .find(|bucket| bucket.dimension() == Dimension::Requests)?;
-        let most = (requests.per_second()? + requests.limit() / 40).max(1);
+        let most = (requests.per_second()? + requests.limit() / SLOT_SHARE).max(1);
         (used >= most).then_some(begin + SLOT)
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Adaptive, Flight, LONGEST_QUIET, QUIET, SHORTEST_QUIET, Surroundings};
+use super::{Adaptive, Flight, Surroundings};
 use crate::bucket::Bucket;
 use crate::classifier::{Finding, Kind, Unexplained};
 use crate::event::Event;
@@ -13,6 +13,10 @@ use crate::pace::Pace;
 use crate::sent::Amounts;
 use crate::time::Time;
 use crate::trust::Amends;
+use crate::tuning::adaptive::{
+    BLOCK_INTERVALS, LONGEST_QUIET, LONGEST_USUAL_BLOCK, NEARLY_EMPTY, NEARLY_EMPTY_CALLS, QUIET,
+    QUIET_LATENCIES, SHORTEST_EARLY_BLOCK, SHORTEST_PACED_BLOCK, SHORTEST_QUIET, TIME_TO_LIMIT,
+};
 
 impl Adaptive {
     /// Takes in what a response says about one limit.
@@ -173,7 +177,7 @@ impl Adaptive {
         for bucket in &mut self.buckets {
             let amount = amounts[bucket.dimension()];
             let left = bucket.limit().saturating_sub(bucket.used());
-            if !said && left <= (2 * amount).max(bucket.limit() / 50) {
+            if !said && left <= (NEARLY_EMPTY_CALLS * amount).max(bucket.limit() / NEARLY_EMPTY) {
                 bucket.empty(now);
                 explained = true;
             }
@@ -222,18 +226,21 @@ impl Adaptive {
     /// How long a refusal blocks if the server doesn't say; `None`: the gate's own default.
     fn usual_block(&self) -> Option<Duration> {
         match (self.classifier.kind(), self.pace.interval()) {
-            (_, Some(interval)) => Some((interval * 3).clamp(SHORTEST_QUIET * 2, QUIET * 4)),
+            (_, Some(interval)) => {
+                Some((interval * BLOCK_INTERVALS).clamp(SHORTEST_PACED_BLOCK, LONGEST_USUAL_BLOCK))
+            }
             (Kind::Parallel, None) => Some(self.quiet()),
             // A limit that was reached within a moment may be open again in the next.
             _ => self.begun.map(|begun| {
-                ((self.reacted_at.max(begun) - begun) / 4).clamp(SHORTEST_QUIET * 4, QUIET * 4)
+                ((self.reacted_at.max(begun) - begun) / TIME_TO_LIMIT)
+                    .clamp(SHORTEST_EARLY_BLOCK, LONGEST_USUAL_BLOCK)
             }),
         }
     }
 
     pub(super) fn quiet(&self) -> Duration {
         self.refusal_latency.map_or(QUIET, |latency| {
-            (latency * 3).clamp(SHORTEST_QUIET, LONGEST_QUIET)
+            (latency * QUIET_LATENCIES).clamp(SHORTEST_QUIET, LONGEST_QUIET)
         })
     }
 }

@@ -32,7 +32,7 @@ use crate::hint::Dimension;
 use crate::sent::Sent;
 use crate::time::{Time, nanos};
 use crate::tuning::bucket::{
-    ASSUMED_WINDOW, BLUFFS, CONVINCED, DRIFT_MEMORY, EDGE_PROBE_PAUSE, EDGE_PROBES, FOREIGN_MEMORY,
+    ASSUMED_WINDOW, BLUFFS, CONVINCED, EDGE_PROBE_PAUSE, EDGE_PROBES, FOREIGN_MEMORY,
 };
 
 mod level;

@@ -162,11 +162,6 @@ pub(crate) mod bucket {
     ///
     /// Pinned by the test `after_four_bluffs_nobody_believes_that_nothing_is_left`.
     pub(crate) const BLUFFS: u32 = 4;
-
-    /// Readings over which those that overtook each other cancel out (simulation).
-    ///
-    /// Nothing pins it: doubled, all comes out as before.
-    pub(crate) const DRIFT_MEMORY: i128 = 64;
 }
 
 /// Of `evidence`.

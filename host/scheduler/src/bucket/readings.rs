@@ -4,14 +4,17 @@
 use std::time::Duration;
 
 use super::{
-    Bucket, CONVINCED, DRIFT_MEMORY, FOREIGN_MEMORY, Kind, LARGEST_LIMIT, Level, News, probe_pause,
-    slack,
+    Bucket, CONVINCED, FOREIGN_MEMORY, Kind, LARGEST_LIMIT, Level, News, probe_pause, slack,
 };
 use crate::evidence::{Lean, Seen, lean};
 use crate::hint::{Dimension, Reading};
 use crate::sent::Sent;
 use crate::time::{Time, nanos};
 use crate::tuning::evidence::JITTER;
+
+/// Readings over which those that overtook each other cancel out: a memory, and no decision. With
+/// one twice as long all of the simulation comes out as before.
+const DRIFT_MEMORY: i128 = 64;
 
 /// How a reading moves the level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

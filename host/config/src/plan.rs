@@ -157,13 +157,22 @@ impl fmt::Debug for Plan {
     }
 }
 
+/// What is done about limits of servers that nobody declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerLimits {
+    /// They are learnt from what servers answer, and kept.
+    Learnt,
+    /// Nothing: only what the user declared holds.
+    Ignored,
+}
+
 /// Options of the run itself, each already resolved (flag > config > environment > default).
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunOptions {
-    /// Cases in flight at once; ≥ 1, by default 256 while `adaptive`, else 4.
+    /// Cases in flight at once; ≥ 1, by default 256 while lanes learn, else 4.
     pub max_concurrency: usize,
-    /// Whether lanes learn the limits of servers. If not, only what the user declared holds.
-    pub adaptive: bool,
+    /// What is done about limits of servers that nobody declared.
+    pub server_limits: ServerLimits,
     /// Assertions in flight at once per case; ≥ 1, 3 by default.
     pub assertion_concurrency: usize,
     /// How often each test is run; ≥ 1.

@@ -175,7 +175,7 @@ async fn bind(what: &Preparation) -> (Result<Targets, PrepareErrors>, Noted) {
         config_env: &plan.env,
         env_sources: &plan.env_sources,
         delay: plan.options.delay,
-        adaptive: plan.options.adaptive,
+        server_limits: plan.options.server_limits,
         offline: what.offline,
         budgets: &budgets,
         prices: &plan.prices,

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use runner_config::is_secret_variable;
-use runner_config::plan::{CodeFiles, Engine, GIVEN_VARIABLES, Plan, Process};
-use runner_gateway::{CacheMode, Peer, Scheduling, Secret};
+use runner_config::plan::{CodeFiles, Engine, GIVEN_VARIABLES, Plan, Process, ServerLimits};
+use runner_gateway::{CacheMode, LaneStrategy, Peer, Scheduling, Secret};
 use runner_process::{NODE_DRIVER, PYTHON_DRIVER, Program, Service, Supervisor};
 use serde_json::{Map, Value};
 
@@ -29,7 +29,7 @@ pub(crate) struct Programs {
     declared: BTreeMap<String, String>,
     /// The variables that each command was granted in its folder, by all that runs by it.
     granted: HashMap<(Engine, PathBuf), BTreeSet<String>>,
-    adaptive: bool,
+    server_limits: ServerLimits,
     supervisor: Supervisor,
     known: Mutex<HashMap<Key, Arc<Callee>>>,
 }
@@ -83,7 +83,7 @@ impl Programs {
             env: env.clone(),
             declared: texts(&plan.env),
             granted,
-            adaptive: plan.options.adaptive,
+            server_limits: plan.options.server_limits,
             // Without one nothing is started, and each call says so.
             supervisor: Supervisor::this().unwrap_or_else(|_| Supervisor {
                 executable: PathBuf::new(),
@@ -161,7 +161,9 @@ impl Programs {
             workers: workers.map(|workers| workers as u32),
         };
         let mut usual = Scheduling::default();
-        usual.policy.adaptive = self.adaptive;
+        if self.server_limits == ServerLimits::Ignored {
+            usual.policy.strategy = LaneStrategy::Fixed;
+        }
         callee.scheduling = Arc::new(callee.bound(usual));
         callee
     }

@@ -65,7 +65,7 @@ pub use policy::masker::{Masker, SHORTEST_MASKED};
 pub use policy::origin::{Naming, Origin, OriginPattern, PatternError};
 pub use policy::secret::{Fingerprint, Scheme, SchemeError, Secret, TooLong};
 pub use process::{Peer, ProcessCall};
-pub use runner_scheduler::{Class, Counts, Limit, Policy};
+pub use runner_scheduler::{Class, Counts, LanePolicy, LaneStrategy, Limit};
 pub use stack::scope::CallScope;
 pub use stack::{Gateway, Settings};
 pub use wire::bodies::{CALL_LIMIT, CallBodies};

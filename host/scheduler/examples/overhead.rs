@@ -10,7 +10,7 @@
 use std::time::{Duration, Instant};
 
 use runner_scheduler::{
-    Action, Class, Cost, Counts, Demand, Dimension, End, Hint, LaneId, Limit, Next, Policy,
+    Action, Class, Cost, Counts, Demand, Dimension, End, Hint, LaneId, LanePolicy, Limit, Next,
     Reading, Scheduler, Time,
 };
 
@@ -55,7 +55,7 @@ struct Bench {
 impl Bench {
     fn new(declared: bool) -> Self {
         let mut scheduler = Scheduler::new(1);
-        let lane = scheduler.open(Policy::default());
+        let lane = scheduler.open(LanePolicy::default());
         let mut limits = Vec::new();
         if declared {
             let minute = Duration::from_mins(1);

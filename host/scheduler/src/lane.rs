@@ -6,7 +6,7 @@ use crate::class::Class;
 use crate::event::Event;
 use crate::job::{End, JobId};
 use crate::metrics::Counters;
-use crate::policy::Policy;
+use crate::policy::{LanePolicy, LaneStrategy};
 use crate::queue::{Head, Queue};
 use crate::retry::Budget;
 use crate::sent::Amounts;
@@ -24,7 +24,7 @@ pub(crate) use strategy::{Flight, Surroundings, Verdict};
 
 #[derive(Debug)]
 pub(crate) struct Lane {
-    policy: Policy,
+    policy: LanePolicy,
     pub(crate) queue: Queue,
     pub(crate) budget: Budget,
     pub(crate) counters: Counters,
@@ -36,16 +36,15 @@ pub(crate) struct Lane {
 }
 
 /// The strategy that a policy asks for.
-fn strategy(policy: Policy, now: Time) -> Box<dyn Strategy> {
-    if policy.adaptive {
-        Box::new(Adaptive::new(policy, now))
-    } else {
-        Box::new(Fixed::new(policy))
+fn strategy(policy: LanePolicy, now: Time) -> Box<dyn Strategy> {
+    match policy.strategy {
+        LaneStrategy::Fixed => Box::new(Fixed::new(policy)),
+        LaneStrategy::Adaptive => Box::new(Adaptive::new(policy, now)),
     }
 }
 
 impl Lane {
-    pub(crate) fn new(policy: Policy, now: Time) -> Self {
+    pub(crate) fn new(policy: LanePolicy, now: Time) -> Self {
         Self {
             policy,
             queue: Queue::default(),
@@ -58,13 +57,13 @@ impl Lane {
         }
     }
 
-    pub(crate) fn policy(&self) -> &Policy {
+    pub(crate) fn policy(&self) -> &LanePolicy {
         &self.policy
     }
 
     /// Obeys another policy from now on.
-    pub(crate) fn obey(&mut self, policy: Policy, now: Time) {
-        if policy.adaptive == self.policy.adaptive {
+    pub(crate) fn obey(&mut self, policy: LanePolicy, now: Time) {
+        if policy.strategy == self.policy.strategy {
             self.strategy.obey(policy, now);
         } else {
             self.strategy = strategy(policy, now);

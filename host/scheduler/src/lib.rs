@@ -41,7 +41,7 @@ pub use event::{Event, Notice};
 pub use hint::{Dimension, Hint, Reading};
 pub use job::{Action, Cost, Demand, End, JobId, LaneId, Next, Refusal};
 pub use limits::{Counts, Denied, LeaseId, Limit, LimitId, Limits};
-pub use policy::Policy;
+pub use policy::{LanePolicy, LaneStrategy};
 pub use scheduler::Scheduler;
 pub use time::Time;
 pub use view::{Metrics, View, Wait, Why};

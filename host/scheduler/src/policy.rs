@@ -2,12 +2,21 @@
 
 use std::time::Duration;
 
+/// How a lane decides how much it sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LaneStrategy {
+    /// Nothing is learnt and nothing is paced; declared limits, [`LanePolicy::max_window`] and
+    /// retries still hold.
+    Fixed,
+    /// What the server allows is learnt from its answers.
+    Adaptive,
+}
+
 /// The knobs of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
-    /// `false`: nothing is learnt and nothing is paced; declared limits, `max_window` and
-    /// retries still hold.
-    pub adaptive: bool,
+pub struct LanePolicy {
+    /// How it decides how much it sends.
+    pub strategy: LaneStrategy,
     /// Attempts in flight before anything is known. Published: 4.
     pub start_window: u32,
     /// Attempts in flight however often the server refuses. Published: 1.
@@ -27,10 +36,10 @@ pub struct Policy {
     pub longest_hint: Duration,
 }
 
-impl Default for Policy {
+impl Default for LanePolicy {
     fn default() -> Self {
         Self {
-            adaptive: true,
+            strategy: LaneStrategy::Adaptive,
             start_window: 4,
             min_window: 1,
             max_window: 256,
@@ -42,12 +51,12 @@ impl Default for Policy {
     }
 }
 
-impl Policy {
+impl LanePolicy {
     /// What holds where two providers share a lane and differ: the more careful of the two.
     #[must_use]
     pub fn tighter(self, other: Self) -> Self {
         Self {
-            adaptive: self.adaptive || other.adaptive,
+            strategy: self.strategy.max(other.strategy),
             start_window: self.start_window.min(other.start_window),
             min_window: self.min_window.min(other.min_window),
             max_window: self.max_window.min(other.max_window),

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use crate::chance::Chance;
 use crate::class::Class;
-use crate::policy::Policy;
+use crate::policy::LanePolicy;
 use crate::time::{Time, nanos};
 use crate::tuning::retry::{BUDGET, MOST_REFUSALS, RETRY_COST};
 
@@ -68,7 +68,7 @@ pub(crate) enum Verdict {
 pub(crate) fn decide(
     now: Time,
     attempted: &Attempted,
-    policy: &Policy,
+    policy: &LanePolicy,
     chance: &mut Chance,
 ) -> Verdict {
     let throttled = attempted.class == Class::Throttled;
@@ -99,7 +99,7 @@ pub(crate) fn decide(
     }
 }
 
-fn ceiling(policy: &Policy, retries: u32) -> Duration {
+fn ceiling(policy: &LanePolicy, retries: u32) -> Duration {
     let factor = 1u32.checked_shl(retries).unwrap_or(u32::MAX);
     policy
         .retry_base
@@ -157,7 +157,7 @@ mod tests {
         super::decide(
             Time::ZERO,
             &attempted,
-            &Policy::default(),
+            &LanePolicy::default(),
             &mut Chance::new(1),
         )
     }
@@ -196,7 +196,8 @@ mod tests {
             };
             let pauses: Vec<u64> = (0..1000)
                 .map(|_| {
-                    match super::decide(Time::ZERO, &attempted, &Policy::default(), &mut chance) {
+                    match super::decide(Time::ZERO, &attempted, &LanePolicy::default(), &mut chance)
+                    {
                         Verdict::Again { not_before, .. } => not_before.as_nanos() / 1_000_000,
                         Verdict::Return => panic!("no retry"),
                     }

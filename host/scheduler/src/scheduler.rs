@@ -16,7 +16,7 @@ use crate::event::{Event, Notice};
 use crate::job::{Action, Demand, End, JobId, LaneId, Next, Refusal};
 use crate::lane::{Flight, Lane, Surroundings, Verdict};
 use crate::limits::{LeaseId, Limit, LimitId, Limits};
-use crate::policy::Policy;
+use crate::policy::LanePolicy;
 use crate::retry::{self, Attempted, Tries};
 use crate::sent::Amounts;
 use crate::time::Time;
@@ -96,15 +96,15 @@ impl Scheduler {
     }
 
     /// Opens a lane.
-    pub fn open(&mut self, policy: Policy) -> LaneId {
+    pub fn open(&mut self, policy: LanePolicy) -> LaneId {
         let id = LaneId(self.lanes.len() as u32);
         self.lanes.push(Lane::new(policy, self.now));
         self.timer_of.push(None);
         id
     }
 
-    /// Makes a lane as careful as `policy` too. See [`Policy::tighter`].
-    pub fn tighten(&mut self, lane: LaneId, policy: Policy) {
+    /// Makes a lane as careful as `policy` too. See [`LanePolicy::tighter`].
+    pub fn tighten(&mut self, lane: LaneId, policy: LanePolicy) {
         let lane = &mut self.lanes[lane.index()];
         let policy = lane.policy().tighter(policy);
         lane.obey(policy, self.now);

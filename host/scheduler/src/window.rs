@@ -21,7 +21,7 @@
 
 use std::time::Duration;
 
-use crate::policy::Policy;
+use crate::policy::LanePolicy;
 use crate::time::Time;
 use crate::tuning::window::{
     DECLARED_SPELL, FIRST_SPELL, FIRST_SPELL_BELOW, MOST_ROUNDS, SHORTEST_SPELL, SPELL, SPELLS,
@@ -47,7 +47,7 @@ pub(crate) enum Known {
 #[derive(Debug)]
 pub(crate) struct Window {
     size: u32,
-    policy: Policy,
+    policy: LanePolicy,
     /// Doubling, until a limit of parallel requests is found.
     doubling: bool,
     /// When it last changed.
@@ -59,7 +59,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    pub(crate) fn new(policy: Policy, now: Time) -> Self {
+    pub(crate) fn new(policy: LanePolicy, now: Time) -> Self {
         Self {
             size: policy.start_window.min(policy.max_window).max(1),
             policy,
@@ -75,7 +75,7 @@ impl Window {
     }
 
     /// Obeys another policy from now on.
-    pub(crate) fn obey(&mut self, policy: Policy) {
+    pub(crate) fn obey(&mut self, policy: LanePolicy) {
         self.policy = policy;
         self.size = self.size.min(policy.max_window).max(1);
     }
@@ -153,7 +153,7 @@ mod tests {
     }
 
     fn window() -> Window {
-        Window::new(Policy::default(), Time::ZERO)
+        Window::new(LanePolicy::default(), Time::ZERO)
     }
 
     /// Ends `count` attempts well with the window full.
@@ -212,9 +212,9 @@ mod tests {
     #[test]
     fn it_stops_at_its_ceiling() {
         let mut window = Window::new(
-            Policy {
+            LanePolicy {
                 max_window: 6,
-                ..Policy::default()
+                ..LanePolicy::default()
             },
             Time::ZERO,
         );
@@ -249,9 +249,9 @@ mod tests {
     #[test]
     fn each_confirmation_of_a_parallel_limit_doubles_the_rounds_before_the_next_try() {
         let mut window = Window::new(
-            Policy {
+            LanePolicy {
                 start_window: 64,
-                ..Policy::default()
+                ..LanePolicy::default()
             },
             Time::ZERO,
         );

@@ -15,7 +15,7 @@ use crate::environment::{self, Variable};
 use crate::filters::{RangeError, Sample, TestRange};
 use crate::model::Findings;
 use crate::overrides::Overrides;
-use crate::plan::RunOptions;
+use crate::plan::{RunOptions, ServerLimits};
 use crate::read::entry::Entry;
 
 /// Without `-j`, while lanes find their own windows: `-j` is only a ceiling then, and must not be
@@ -131,15 +131,20 @@ pub(crate) fn read(
         None,
         (1, MAX_REPEAT),
     );
-    let adaptive = !environment::flag(env, environment::DISABLE_ADAPTIVE_SCHEDULER, findings);
-    let max_concurrency = concurrency.unwrap_or(default_concurrency(adaptive));
+    let fixed = environment::flag(env, environment::DISABLE_ADAPTIVE_SCHEDULER, findings);
+    let server_limits = if fixed {
+        ServerLimits::Ignored
+    } else {
+        ServerLimits::Learnt
+    };
+    let max_concurrency = concurrency.unwrap_or(default_concurrency(server_limits));
     let timeout = environment::EVAL_TIMEOUT_MS;
     let run_timeout = environment::MAX_EVAL_TIME_MS;
     let request_timeout = environment::REQUEST_TIMEOUT_MS;
     let exchange_timeout = environment::count(env, request_timeout, (1, MAX_MS), findings);
     RunOptions {
         max_concurrency: max_concurrency as usize,
-        adaptive,
+        server_limits,
         assertion_concurrency: assertions.unwrap_or(DEFAULT_ASSERTION_CONCURRENCY) as usize,
         repeat: repeat.unwrap_or(1) as u32,
         delay,
@@ -154,11 +159,10 @@ pub(crate) fn read(
 }
 
 /// Cases in flight at once when neither flag, config nor environment says it.
-fn default_concurrency(adaptive: bool) -> u64 {
-    if adaptive {
-        ADAPTIVE_CONCURRENCY
-    } else {
-        FIXED_CONCURRENCY
+fn default_concurrency(server_limits: ServerLimits) -> u64 {
+    match server_limits {
+        ServerLimits::Learnt => ADAPTIVE_CONCURRENCY,
+        ServerLimits::Ignored => FIXED_CONCURRENCY,
     }
 }
 

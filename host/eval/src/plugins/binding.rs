@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
-use runner_config::plan::{Code, EnvRead, Position, Provider, ProviderProgram};
+use runner_config::plan::{Code, EnvRead, Position, Provider, ProviderProgram, ServerLimits};
 use runner_config::{Origin as Author, Prices};
 use runner_gateway::{Bill, Grants, Origin, OriginPattern, Scheduling, Scheme};
 use runner_sandbox::CallLimits;
@@ -58,8 +58,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) env_sources: &'a BTreeMap<String, BTreeSet<String>>,
     /// The run's `delay`.
     pub(crate) delay: Option<Duration>,
-    /// The run's `adaptive`.
-    pub(crate) adaptive: bool,
+    /// What lanes do about limits that nobody declared.
+    pub(crate) server_limits: ServerLimits,
     /// Nothing will be sent, so that a credential needs no value.
     pub(crate) offline: bool,
     pub(crate) budgets: &'a Budgets,
@@ -151,7 +151,7 @@ impl Binder<'_> {
                 plugin,
             }),
             grants_digest: bound.digest,
-            scheduling: Arc::new(scheduling(Some(provider), self.adaptive)),
+            scheduling: Arc::new(scheduling(Some(provider), self.server_limits)),
             delay: provider.delay.or(self.delay),
         })
     }
@@ -171,7 +171,7 @@ impl Binder<'_> {
                 _ => Runs::Sandboxed(script.clone()),
             },
         };
-        let usual = scheduling(Some(provider), self.adaptive);
+        let usual = scheduling(Some(provider), self.server_limits);
         let scheduling = match &runs {
             Runs::Sandboxed(_) => usual,
             Runs::Outside(callee, _) | Runs::Command(callee) => callee.bound(usual),
@@ -218,7 +218,7 @@ impl Binder<'_> {
             bill: self.budgets.of_grader(&plugin),
             grants: Arc::new(bound.grants),
             limits,
-            scheduling: Arc::new(scheduling(None, self.adaptive)),
+            scheduling: Arc::new(scheduling(None, self.server_limits)),
             reads,
             llm: bound.llm,
             plugin,

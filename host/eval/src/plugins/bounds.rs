@@ -7,9 +7,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use runner_config::plan::{DeclaredLimit, LimitCounts, Provider};
+use runner_config::plan::{DeclaredLimit, LimitCounts, Provider, ServerLimits};
 use runner_config::{PluginEntry, Raised};
-use runner_gateway::{Counts, Limit, Policy, Scheduling};
+use runner_gateway::{Counts, LanePolicy, LaneStrategy, Limit, Scheduling};
 use runner_sandbox::CallLimits;
 
 use super::{LoadedPlugin, Trust};
@@ -39,10 +39,13 @@ pub(super) fn raised(entry: &PluginEntry) -> Raised {
 }
 
 /// How the requests of a provider share quotas; of a grader's own requests without one.
-pub(super) fn scheduling(provider: Option<&Provider>, adaptive: bool) -> Scheduling {
-    let usual = Policy {
-        adaptive,
-        ..Policy::default()
+pub(super) fn scheduling(provider: Option<&Provider>, server_limits: ServerLimits) -> Scheduling {
+    let usual = LanePolicy {
+        strategy: match server_limits {
+            ServerLimits::Learnt => LaneStrategy::Adaptive,
+            ServerLimits::Ignored => LaneStrategy::Fixed,
+        },
+        ..LanePolicy::default()
     };
     let Some(provider) = provider else {
         return Scheduling {
@@ -54,7 +57,7 @@ pub(super) fn scheduling(provider: Option<&Provider>, adaptive: bool) -> Schedul
     let min_window = provider.min_concurrency.unwrap_or(usual.min_window);
     let min_window = min_window.clamp(1, max_window);
     Scheduling {
-        policy: Policy {
+        policy: LanePolicy {
             min_window,
             start_window: usual.start_window.clamp(min_window, max_window),
             max_window,
@@ -114,9 +117,11 @@ mod tests {
 
     #[test]
     fn a_provider_without_knobs_is_scheduled_as_usual() {
-        assert_eq!(scheduling(Some(&provider()), true), Scheduling::default());
-        assert_eq!(scheduling(None, true), Scheduling::default());
-        assert!(!scheduling(None, false).policy.adaptive);
+        let learnt = ServerLimits::Learnt;
+        assert_eq!(scheduling(Some(&provider()), learnt), Scheduling::default());
+        assert_eq!(scheduling(None, learnt), Scheduling::default());
+        let ignored = scheduling(None, ServerLimits::Ignored);
+        assert_eq!(ignored.policy.strategy, LaneStrategy::Fixed);
     }
 
     #[test]
@@ -127,7 +132,7 @@ mod tests {
                 max_concurrency: max,
                 ..provider()
             };
-            let policy = scheduling(Some(&bounded), true).policy;
+            let policy = scheduling(Some(&bounded), ServerLimits::Learnt).policy;
             (policy.min_window, policy.start_window, policy.max_window)
         };
         assert_eq!(windows(None, None), (1, 4, 256));
@@ -158,7 +163,7 @@ mod tests {
             ],
             ..provider()
         };
-        let scheduling = scheduling(Some(&bound), true);
+        let scheduling = scheduling(Some(&bound), ServerLimits::Learnt);
         assert_eq!(scheduling.max_retries, Some(0));
         assert_eq!(scheduling.pool.as_deref(), Some("team"));
         let limits: Vec<_> = scheduling

@@ -9,6 +9,7 @@
 
 use std::sync::Arc;
 
+use runner_config::plan::ServerLimits;
 use runner_gateway::{Grants, Scheduling};
 use runner_sandbox::{CallLimits, Sandbox};
 use tokio::sync::Semaphore;
@@ -33,7 +34,7 @@ impl Interpreter {
         Self {
             grants: Arc::new(Grants::none(plugin.alias.clone())),
             limits: call_limits(&plugin, CallLimits::assertion()),
-            scheduling: Arc::new(scheduling(None, false)),
+            scheduling: Arc::new(scheduling(None, ServerLimits::Ignored)),
             turns: turns(),
             plugin,
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use runner_config::plan::{Column, Plan};
+use runner_config::plan::{Column, Plan, ServerLimits};
 use runner_gateway::Masker;
 use runner_store::NewRun;
 use serde_json::{Value, json};
@@ -81,7 +81,7 @@ fn named(column: &Column) -> &str {
 pub(super) fn options(plan: &Plan, head: &RunHead, invocation: &Value, masker: &Masker) -> String {
     let options = json!({
         "maxConcurrency": plan.options.max_concurrency,
-        "adaptive": plan.options.adaptive,
+        "adaptive": plan.options.server_limits == ServerLimits::Learnt,
         "repeat": plan.options.repeat,
         "total": head.total,
         "tasks": Tasks::planned(&plan.tasks()).to_keep(),

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use runner_scheduler::{Limit, Policy};
+use runner_scheduler::{LanePolicy, Limit};
 
 /// What a provider's config says about its lanes. The default is the scheduler's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Scheduling {
     /// The knobs of its lanes. Where providers share a lane the more careful one of each holds.
-    pub policy: Policy,
+    pub policy: LanePolicy,
     /// Retries of one exchange instead of the policy's number. Apart from the policy, since it
     /// is a provider's own wish and must not bind others that share its lane.
     pub max_retries: Option<u32>,

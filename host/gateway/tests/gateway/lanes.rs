@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use runner_gateway::{
-    CallScope, Class, Code, Counts, Exchange, ExchangeError, Gateway, LaneNotice, Limit, Notice,
-    Observer, Policy, Reply, Scheduling, Settings,
+    CallScope, Class, Code, Counts, Exchange, ExchangeError, Gateway, LaneNotice, LanePolicy,
+    Limit, Notice, Observer, Reply, Scheduling, Settings,
 };
 use runner_tests::{Answer, Gate, ModelApi};
 use serde_json::json;
@@ -21,7 +21,7 @@ fn under(scheduling: Scheduling) -> CallScope {
 
 /// At most one at once.
 fn one_at_a_time() -> Scheduling {
-    let policy = Policy {
+    let policy = LanePolicy {
         start_window: 1,
         max_window: 1,
         ..scheduling().policy

@@ -21,8 +21,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use runner_gateway::{
-    CallScope, ClientSettings, Credential, Exchange, ExchangeError, Gateway, Grants, Lookup,
-    Masker, OriginPattern, Policy, ProxyChoice, Reply, Scheduling, Scheme, Secret, Settings,
+    CallScope, ClientSettings, Credential, Exchange, ExchangeError, Gateway, Grants, LanePolicy,
+    Lookup, Masker, OriginPattern, ProxyChoice, Reply, Scheduling, Scheme, Secret, Settings,
 };
 use runner_tests::ModelApi;
 
@@ -44,9 +44,9 @@ fn settings() -> Settings {
 /// The usual scheduling, but that it pauses for a moment only.
 fn scheduling() -> Scheduling {
     Scheduling {
-        policy: Policy {
+        policy: LanePolicy {
             retry_base: Duration::from_millis(1),
-            ..Policy::default()
+            ..LanePolicy::default()
         },
         ..Scheduling::default()
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use runner_gateway::{
     CacheMode, CallScope, Cassette, Class, ClientSettings, Code, Ending, Envelope, Event, Exchange,
-    Found, Gateway, Held, Interaction, Lane, LaneNotice, Notice, Observer, Policy, Remembered,
+    Found, Gateway, Held, Interaction, Lane, LaneNotice, LanePolicy, Notice, Observer, Remembered,
     ResponseCache, Scheduling, Settings,
 };
 use runner_tests::{Answer, Gate, ModelApi};
@@ -283,10 +283,10 @@ async fn many_requests_are_in_flight_at_once_and_share_what_connections_they_can
     });
     let scope = CallScope {
         scheduling: Arc::new(Scheduling {
-            policy: Policy {
+            policy: LanePolicy {
                 start_window: MANY as u32,
                 max_window: MANY as u32,
-                ..Policy::default()
+                ..LanePolicy::default()
             },
             ..scheduling()
         }),

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use runner_scheduler::{
-    Action, Class, Cost, Counts, Demand, Dimension, End, Hint, Limit, Next, Policy, Reading,
+    Action, Class, Cost, Counts, Demand, Dimension, End, Hint, LanePolicy, Limit, Next, Reading,
     Scheduler, Time,
 };
 
@@ -20,8 +20,8 @@ fn main() {
 /// Plays `ticks` milliseconds; gives a number that depends on every decision.
 fn drive(seed: u64, ticks: u64) -> u64 {
     let mut machine = Scheduler::new(seed);
-    let lane = machine.open(Policy::default());
-    machine.tighten(lane, Policy::default());
+    let lane = machine.open(LanePolicy::default());
+    machine.tighten(lane, LanePolicy::default());
     let limit = machine.declare(Limit {
         name: "declared".to_owned(),
         counts: Counts::Tokens(Duration::from_secs(1)),

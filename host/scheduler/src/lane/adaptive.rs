@@ -34,7 +34,7 @@ use crate::gate::{Gate, Held};
 use crate::hint::{Dimension, Hint};
 use crate::job::{End, Refusal};
 use crate::pace::Pace;
-use crate::policy::Policy;
+use crate::policy::LanePolicy;
 use crate::sent::{Amounts, Sent};
 use crate::time::Time;
 use crate::trust::Trust;
@@ -47,7 +47,7 @@ mod lessons;
 /// What is known of a server's limits, and what is done about them.
 #[derive(Debug)]
 pub(super) struct Adaptive {
-    policy: Policy,
+    policy: LanePolicy,
     gate: Gate,
     sent: Sent,
     buckets: Vec<Bucket>,
@@ -65,7 +65,7 @@ pub(super) struct Adaptive {
 }
 
 impl Adaptive {
-    pub(super) fn new(policy: Policy, now: Time) -> Self {
+    pub(super) fn new(policy: LanePolicy, now: Time) -> Self {
         Self {
             policy,
             gate: Gate::default(),
@@ -186,7 +186,7 @@ impl Adaptive {
 }
 
 impl Strategy for Adaptive {
-    fn obey(&mut self, policy: Policy, now: Time) {
+    fn obey(&mut self, policy: LanePolicy, now: Time) {
         self.policy = policy;
         if self.begun.is_none() {
             self.window = Window::new(policy, now);

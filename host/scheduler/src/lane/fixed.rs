@@ -3,7 +3,7 @@
 //! Retries and the limits that the user declared hold beside it; they are the scheduler's.
 
 use super::strategy::{Flight, Strategy, Surroundings, Verdict};
-use crate::policy::Policy;
+use crate::policy::LanePolicy;
 use crate::sent::Amounts;
 use crate::time::Time;
 
@@ -14,7 +14,7 @@ pub(super) struct Fixed {
 }
 
 impl Fixed {
-    pub(super) fn new(policy: Policy) -> Self {
+    pub(super) fn new(policy: LanePolicy) -> Self {
         Self {
             ceiling: policy.max_window.max(1),
         }
@@ -22,7 +22,7 @@ impl Fixed {
 }
 
 impl Strategy for Fixed {
-    fn obey(&mut self, policy: Policy, _now: Time) {
+    fn obey(&mut self, policy: LanePolicy, _now: Time) {
         *self = Self::new(policy);
     }
 

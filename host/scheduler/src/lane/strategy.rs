@@ -10,7 +10,7 @@ use crate::chance::Chance;
 use crate::event::{Event, Notice};
 use crate::hint::Hint;
 use crate::job::{End, LaneId, Refusal};
-use crate::policy::Policy;
+use crate::policy::LanePolicy;
 use crate::sent::Amounts;
 use crate::time::Time;
 use crate::view::{Wait, Why};
@@ -69,7 +69,7 @@ impl Verdict {
 /// Decides how much a lane sends.
 pub(crate) trait Strategy: Debug + Send {
     /// Obeys another policy from now on.
-    fn obey(&mut self, policy: Policy, now: Time);
+    fn obey(&mut self, policy: LanePolicy, now: Time);
 
     /// How many attempts may be in flight.
     fn window(&self) -> u32;

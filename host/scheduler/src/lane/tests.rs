@@ -22,7 +22,7 @@ struct Rig {
 }
 
 impl Rig {
-    fn new(policy: Policy) -> Self {
+    fn new(policy: LanePolicy) -> Self {
         Self {
             lane: Lane::new(policy, Time::ZERO),
             chance: Chance::new(1),
@@ -69,10 +69,10 @@ impl Rig {
 
 #[test]
 fn without_adapting_nothing_is_learnt_and_the_ceiling_holds() {
-    let mut rig = Rig::new(Policy {
-        adaptive: false,
+    let mut rig = Rig::new(LanePolicy {
+        strategy: LaneStrategy::Fixed,
         max_window: 30,
-        ..Policy::default()
+        ..LanePolicy::default()
     });
     let minute = Duration::from_mins(1);
     let hint = Hint {
@@ -104,13 +104,13 @@ fn without_adapting_nothing_is_learnt_and_the_ceiling_holds() {
 
 #[test]
 fn a_lane_that_is_made_to_adapt_begins_anew() {
-    let fixed = Policy {
-        adaptive: false,
-        ..Policy::default()
+    let fixed = LanePolicy {
+        strategy: LaneStrategy::Fixed,
+        ..LanePolicy::default()
     };
     let mut rig = Rig::new(fixed);
     let flights = rig.send(0, 10);
-    rig.lane.obey(fixed.tighter(Policy::default()), at(1));
+    rig.lane.obey(fixed.tighter(LanePolicy::default()), at(1));
     assert_eq!(rig.send(1, 1), [], "more are out than a new lane sends");
     rig.end_all(5, &flights, Class::Ok, &Hint::default());
     assert_eq!(rig.send(6, 4).len(), 4);
@@ -118,7 +118,7 @@ fn a_lane_that_is_made_to_adapt_begins_anew() {
 
 #[test]
 fn every_refusal_is_counted_and_told() {
-    let mut rig = Rig::new(Policy::default());
+    let mut rig = Rig::new(LanePolicy::default());
     let flights = rig.send(0, 3);
     let hint = Hint {
         retry_after: Some(Duration::from_secs(2)),
@@ -139,7 +139,7 @@ fn every_refusal_is_counted_and_told() {
 
 #[test]
 fn a_retry_of_a_failure_waits_for_the_budget_while_others_work() {
-    let mut rig = Rig::new(Policy::default());
+    let mut rig = Rig::new(LanePolicy::default());
     rig.lane.queue.push_retry(JobId(1), at(0));
     rig.lane.queue.push(JobId(2));
     let failed = |job| job == JobId(1);

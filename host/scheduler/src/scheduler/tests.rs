@@ -18,6 +18,7 @@ use super::*;
 use crate::hint::{Dimension, Hint, Reading};
 use crate::job::Cost;
 use crate::limits::Counts;
+use crate::policy::LaneStrategy;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -26,11 +27,11 @@ fn at(ms: u64) -> Time {
 }
 
 /// A policy with so many slots from the start.
-fn slots(window: u32) -> Policy {
-    Policy {
+fn slots(window: u32) -> LanePolicy {
+    LanePolicy {
         start_window: window,
         max_window: window,
-        ..Policy::default()
+        ..LanePolicy::default()
     }
 }
 
@@ -78,7 +79,7 @@ impl Rig {
     }
 
     /// With one lane.
-    fn with(policy: Policy) -> (Self, LaneId) {
+    fn with(policy: LanePolicy) -> (Self, LaneId) {
         let mut rig = Self::new();
         let lane = rig.scheduler.open(policy);
         (rig, lane)
@@ -374,8 +375,8 @@ fn a_refusal_that_nobody_collected_is_dropped_with_its_job() {
 
 #[test]
 fn without_adapting_refusals_use_retries_and_are_spaced_by_jobs() {
-    let policy = Policy {
-        adaptive: false,
+    let policy = LanePolicy {
+        strategy: LaneStrategy::Fixed,
         ..slots(2)
     };
     let (mut rig, lane) = Rig::with(policy);

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use runner_scheduler::{Counts, Policy, Time};
+use runner_scheduler::{Counts, LanePolicy, LaneStrategy, Time};
 
 use crate::simulator::client::{self, Way};
 use crate::simulator::plan::{Fault, LanePlan, Plan, ServerPlan, Sizes, Tenant, Twist, Whims};
@@ -115,12 +115,17 @@ fn server() -> impl Strategy<Value = ServerPlan> {
 
 /// One or two lanes, of one server or two, with some declared limits.
 fn plan() -> impl Strategy<Value = Plan> {
-    let policy = (any::<bool>(), 1u32..40, 0u32..4).prop_map(|(adaptive, max, retries)| Policy {
-        adaptive: adaptive || max > 5,
-        max_window: max,
-        max_retries: retries,
-        ..Policy::default()
-    });
+    let policy =
+        (any::<bool>(), 1u32..40, 0u32..4).prop_map(|(adaptive, max, retries)| LanePolicy {
+            strategy: if adaptive || max > 5 {
+                LaneStrategy::Adaptive
+            } else {
+                LaneStrategy::Fixed
+            },
+            max_window: max,
+            max_retries: retries,
+            ..LanePolicy::default()
+        });
     let lane = (0usize..2, policy, any::<bool>());
     let lanes = proptest::collection::vec(lane, 1..3);
     let jobs = (1usize..120, 1usize..60, 1u64..4000);

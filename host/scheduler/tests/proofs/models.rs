@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use runner_scheduler::{Policy, Time};
+use runner_scheduler::{LanePolicy, LaneStrategy, Time};
 
 use crate::simulator::client::{self, Ended, Run, Way};
 use crate::simulator::oracle;
@@ -162,10 +162,10 @@ fn a_fixed_window_of_four_does_what_the_oracle_does_with_four_jobs() {
         latency: Duration::from_millis(1500),
         ..plan(free, 500)
     };
-    four.lanes[0].policy = Policy {
-        adaptive: false,
+    four.lanes[0].policy = LanePolicy {
+        strategy: LaneStrategy::Fixed,
         max_window: 4,
-        ..Policy::default()
+        ..LanePolicy::default()
     };
     let mut wide = four.clone();
     wide.parallel = 4;

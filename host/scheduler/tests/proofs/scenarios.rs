@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use runner_scheduler::{Class, Counts, Policy, Time};
+use runner_scheduler::{Class, Counts, LanePolicy, LaneStrategy, Time};
 
 use crate::simulator::client::{self, Ended, Run, Way};
 use crate::simulator::plan::{Fault, Plan, ServerPlan, Sizes, Tenant};
@@ -110,9 +110,9 @@ fn a_window_that_others_use_up_is_waited_for_and_not_spun_on() {
         },
         ..Plan::one(server, 13, 218)
     };
-    plan.lanes[0].policy = Policy {
+    plan.lanes[0].policy = LanePolicy {
         max_window: 6,
-        ..Policy::default()
+        ..LanePolicy::default()
     };
     for seed in [1, 2, 876_063_051_091_637_361] {
         run("a window that others use up", &plan, seed);
@@ -145,16 +145,16 @@ fn others_are_never_believed_to_take_everything() {
     };
     plan.lanes[0].limits = vec![0, 1];
     plan.lanes.push(plan.lanes[0].clone());
-    plan.lanes[0].policy = Policy {
-        adaptive: false,
+    plan.lanes[0].policy = LanePolicy {
+        strategy: LaneStrategy::Fixed,
         max_window: 1,
         max_retries: 0,
-        ..Policy::default()
+        ..LanePolicy::default()
     };
-    plan.lanes[1].policy = Policy {
+    plan.lanes[1].policy = LanePolicy {
         max_window: 6,
         max_retries: 0,
-        ..Policy::default()
+        ..LanePolicy::default()
     };
     for seed in 0..8 {
         run("others take everything", &plan, seed);

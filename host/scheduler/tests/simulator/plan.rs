@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use runner_scheduler::{Cost, Counts, Policy, Time};
+use runner_scheduler::{Cost, Counts, LanePolicy, Time};
 
 use super::quota::Shape;
 use super::random::Random;
@@ -83,7 +83,7 @@ pub(crate) struct ServerPlan {
 pub(crate) struct LanePlan {
     /// Which server it talks to.
     pub(crate) server: usize,
-    pub(crate) policy: Policy,
+    pub(crate) policy: LanePolicy,
     /// Declared limits of the plan that it falls under.
     pub(crate) limits: Vec<usize>,
     /// Its server gives up on it: what is lost there doesn't count.
@@ -187,7 +187,7 @@ impl Plan {
             servers: vec![server],
             lanes: vec![LanePlan {
                 server: 0,
-                policy: Policy::default(),
+                policy: LanePolicy::default(),
                 limits: Vec::new(),
                 ends: false,
             }],

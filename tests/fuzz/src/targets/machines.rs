@@ -6,8 +6,8 @@ use std::time::Duration;
 use runner_config::plan::CaseId;
 use runner_eval::state::{Bounds, Command, Ended, Input, Planned, RunState, StoreState};
 use runner_scheduler::{
-    Action, Class, Cost, Counts, Demand, Dimension, End, Hint, JobId, Limit, Next, Policy, Reading,
-    Scheduler, Time,
+    Action, Class, Cost, Counts, Demand, Dimension, End, Hint, JobId, LanePolicy, Limit, Next,
+    Reading, Scheduler, Time,
 };
 
 /// Cases start once, within their slots, and none after a reason to stop or while the store is
@@ -187,7 +187,7 @@ const MOST: usize = 3;
 impl Jobs {
     fn new() -> Self {
         let mut machine = Scheduler::new(7);
-        let lanes = [(); 2].map(|()| machine.open(Policy::default()));
+        let lanes = [(); 2].map(|()| machine.open(LanePolicy::default()));
         let limit = machine.declare(Limit {
             name: "limit".to_owned(),
             counts: Counts::Concurrency,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::fixture::Folder;
-use crate::plan::{Budget, RunOptions};
+use crate::plan::{Budget, RunOptions, ServerLimits};
 
 const BASE: &str = "prompts: [p]\nproviders: [echo]\n";
 
@@ -14,7 +14,7 @@ fn config(more: &str) -> Folder {
 fn defaults() -> RunOptions {
     RunOptions {
         max_concurrency: 256,
-        adaptive: true,
+        server_limits: ServerLimits::Learnt,
         assertion_concurrency: 3,
         repeat: 1,
         delay: None,
@@ -134,22 +134,23 @@ fn a_delay_leaves_the_number_of_cases_as_it_is() {
 
 #[test]
 fn without_the_adaptive_scheduler_four_cases_run_unless_somebody_says_another_number() {
+    use ServerLimits::{Ignored, Learnt};
     let cases = [
-        ("RUNNER_DISABLE_ADAPTIVE_SCHEDULER", "true", "", false, 4),
-        ("PROMPTFOO_DISABLE_ADAPTIVE_SCHEDULER", "1", "", false, 4),
-        ("RUNNER_DISABLE_ADAPTIVE_SCHEDULER", "0", "", true, 256),
+        ("RUNNER_DISABLE_ADAPTIVE_SCHEDULER", "true", "", Ignored, 4),
+        ("PROMPTFOO_DISABLE_ADAPTIVE_SCHEDULER", "1", "", Ignored, 4),
+        ("RUNNER_DISABLE_ADAPTIVE_SCHEDULER", "0", "", Learnt, 256),
         (
             "RUNNER_DISABLE_ADAPTIVE_SCHEDULER",
             "yes",
             "evaluateOptions: { maxConcurrency: 9 }",
-            false,
+            Ignored,
             9,
         ),
     ];
-    for (name, value, more, adaptive, max_concurrency) in cases {
+    for (name, value, more, server_limits, max_concurrency) in cases {
         let expected = RunOptions {
             max_concurrency,
-            adaptive,
+            server_limits,
             ..defaults()
         };
         assert_eq!(

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use runner_scheduler::{
-    Action, JobId, LaneId, Limit, LimitId, Policy, Refusal, Scheduler, Time, Wait,
+    Action, JobId, LaneId, LanePolicy, Limit, LimitId, Refusal, Scheduler, Time, Wait,
 };
 use tokio::sync::oneshot;
 
@@ -54,7 +54,7 @@ struct Page {
     id: LaneId,
     name: Arc<str>,
     /// Policies that it obeys already.
-    policies: Vec<Policy>,
+    policies: Vec<LanePolicy>,
     /// Turns of it that wait for a verdict.
     waiting: usize,
     /// What was last told of its wait.
@@ -82,7 +82,7 @@ impl Book {
         &mut self,
         key: &Lane,
         plugin: &str,
-        policy: Policy,
+        policy: LanePolicy,
         masker: &Masker,
     ) -> LaneId {
         let opened = self.opened.get(plugin).copied().unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use runner_scheduler::{Policy, Why};
+use runner_scheduler::{LanePolicy, Why};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::*;
@@ -64,10 +64,10 @@ impl Caller {
 
     /// At most so many at once.
     fn at_most(mut self, window: u32) -> Self {
-        self.scheduling.policy = Policy {
+        self.scheduling.policy = LanePolicy {
             start_window: window,
             max_window: window,
-            ..Policy::default()
+            ..LanePolicy::default()
         };
         self
     }

@@ -59,7 +59,7 @@ struct Rig {
 }
 
 impl Rig {
-    fn new(policy: Policy) -> Self {
+    fn new(policy: LanePolicy) -> Self {
         Self {
             strategy: Adaptive::new(policy, Time::ZERO),
             in_flight: 0,
@@ -71,9 +71,9 @@ impl Rig {
 
     /// A lane whose window is in nobody's way.
     fn wide() -> Self {
-        Self::new(Policy {
+        Self::new(LanePolicy {
             start_window: 200,
-            ..Policy::default()
+            ..LanePolicy::default()
         })
     }
 
@@ -162,7 +162,7 @@ impl Rig {
 
 #[test]
 fn an_unknown_lane_sends_its_first_four() {
-    let mut rig = Rig::new(Policy::default());
+    let mut rig = Rig::new(LanePolicy::default());
     assert_eq!(rig.send(0, 100).len(), 4);
     let wait = rig.check(0);
     assert!(
@@ -361,7 +361,7 @@ fn server_trouble_costs_no_window() {
 
 #[test]
 fn the_gate_is_asked_before_the_buckets_and_the_buckets_before_the_window() {
-    let mut rig = Rig::new(Policy::default());
+    let mut rig = Rig::new(LanePolicy::default());
     let flights = rig.send(0, 4);
     assert_eq!(flights.len(), 4);
     rig.end(10, &flights[0], Class::Ok, &says(10, 0, MINUTE));

@@ -140,11 +140,11 @@ struct Caller {
 impl Caller {
     fn new(seed: u64) -> Self {
         let mut scheduler = Scheduler::new(seed);
-        let unadaptive = Policy {
-            adaptive: false,
+        let unadaptive = LanePolicy {
+            strategy: LaneStrategy::Fixed,
             ..slots(3)
         };
-        let lanes = [Policy::default(), slots(2), unadaptive].map(|p| scheduler.open(p));
+        let lanes = [LanePolicy::default(), slots(2), unadaptive].map(|p| scheduler.open(p));
         let counts = [
             (Counts::Concurrency, 2),
             (Counts::Requests(Duration::from_secs(10)), 5),

@@ -34,7 +34,7 @@ fn serve(
 
 #[test]
 fn calls_that_hang_keep_no_others_from_being_sent() {
-    let (mut rig, lane) = Rig::with(Policy::default());
+    let (mut rig, lane) = Rig::with(LanePolicy::default());
     let one_in_seventeen = |_, ticket| (ticket % 17 != 3).then_some(50);
     serve(&mut rig, lane, 500, 400, one_in_seventeen);
     let view = rig.scheduler.view(lane);
@@ -43,7 +43,7 @@ fn calls_that_hang_keep_no_others_from_being_sent() {
 
 #[test]
 fn it_does_not_matter_if_the_very_first_hang() {
-    let (mut rig, lane) = Rig::with(Policy::default());
+    let (mut rig, lane) = Rig::with(LanePolicy::default());
     let first_four = |_, ticket| (ticket >= 4).then_some(50);
     serve(&mut rig, lane, 500, 400, first_four);
     let view = rig.scheduler.view(lane);
@@ -53,9 +53,9 @@ fn it_does_not_matter_if_the_very_first_hang() {
 #[test]
 fn the_ceiling_holds_however_many_hang() {
     let max_window = 40;
-    let (mut rig, lane) = Rig::with(Policy {
+    let (mut rig, lane) = Rig::with(LanePolicy {
         max_window,
-        ..Policy::default()
+        ..LanePolicy::default()
     });
     let every_other = |_, ticket| (ticket % 2 == 0).then_some(50);
     let most = serve(&mut rig, lane, 500, 5000, every_other);
@@ -65,9 +65,9 @@ fn the_ceiling_holds_however_many_hang() {
 /// In flight a while after a server that answered in 40 ms has begun to answer as `takes` says,
 /// and a second later. Nothing else holds the window back.
 fn growth(takes: impl Fn(u64, u64) -> Option<u64>) -> (u32, u32) {
-    let (mut rig, lane) = Rig::with(Policy {
+    let (mut rig, lane) = Rig::with(LanePolicy {
         max_window: u32::MAX,
-        ..Policy::default()
+        ..LanePolicy::default()
     });
     serve(&mut rig, lane, 20_000, 80, |_, _| Some(40));
     serve(&mut rig, lane, 0, 250, &takes);

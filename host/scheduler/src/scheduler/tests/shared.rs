@@ -227,8 +227,8 @@ fn a_retry_reserves_again_and_a_pause_holds_nothing() {
 #[test]
 fn without_adapting_declared_limits_hold() {
     let mut rig = Rig::new();
-    let lane = rig.scheduler.open(Policy {
-        adaptive: false,
+    let lane = rig.scheduler.open(LanePolicy {
+        strategy: LaneStrategy::Fixed,
         ..slots(20)
     });
     let limit = declare(&mut rig, Counts::Requests(MINUTE), 3);

@@ -45,7 +45,7 @@ const LARGEST_LIMIT: u64 = 1_000_000_000_000;
 
 /// How a limit comes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Refill {
     /// Not known yet: it doesn't, but may be tried at the reset.
     Unsure,
     /// Evenly, all of it in one window.
@@ -67,7 +67,7 @@ pub(crate) struct Bucket {
     limit: u64,
     /// The server said so; otherwise it is the most that was ever left.
     stated: bool,
-    kind: Kind,
+    kind: Refill,
     /// Credit at `at`. May be below zero when others use the same limit.
     level: Level,
     at: Time,
@@ -120,7 +120,7 @@ impl Bucket {
             dimension,
             limit: 0,
             stated: false,
-            kind: Kind::Unsure,
+            kind: Refill::Unsure,
             level: Level::ZERO,
             at: now,
             cap: None,
@@ -154,9 +154,9 @@ impl Bucket {
     /// The window, once known.
     pub(crate) fn window(&self) -> Option<Duration> {
         match self.kind {
-            Kind::Unsure => None,
-            Kind::Continuous { window } | Kind::Log { window } => Some(window),
-            Kind::Fixed { window, .. } => window,
+            Refill::Unsure => None,
+            Refill::Continuous { window } | Refill::Log { window } => Some(window),
+            Refill::Fixed { window, .. } => window,
         }
     }
 
@@ -172,7 +172,7 @@ impl Bucket {
             return;
         }
         self.level += self.refill(self.at, now, sent);
-        if let Kind::Fixed {
+        if let Refill::Fixed {
             end,
             window,
             proven: true,
@@ -229,12 +229,12 @@ impl Bucket {
         }
         let missing = needed - self.level;
         let refilled = match self.kind {
-            Kind::Continuous { window } => self.after_refill(now, missing, window),
-            Kind::Fixed {
+            Refill::Continuous { window } => self.after_refill(now, missing, window),
+            Refill::Fixed {
                 end, proven: true, ..
             } if end < Time::NEVER => end,
-            Kind::Log { window } => self.after_expiry(now, missing, window, sent),
-            Kind::Fixed { .. } | Kind::Unsure => self.probe_at,
+            Refill::Log { window } => self.after_expiry(now, missing, window, sent),
+            Refill::Fixed { .. } | Refill::Unsure => self.probe_at,
         };
         if refilled <= now {
             Credit::Now
@@ -246,7 +246,7 @@ impl Bucket {
     /// The server refused an attempt although there seemed to be credit.
     pub(crate) fn disappoint(&mut self, now: Time, sent: &Sent) {
         self.distrust = (self.distrust + (self.limit / 100).max(1)).min(self.limit / 4);
-        let Kind::Continuous { .. } = self.kind else {
+        let Refill::Continuous { .. } = self.kind else {
             return;
         };
         let window = self.window().unwrap_or(ASSUMED_WINDOW);
@@ -298,7 +298,7 @@ impl Bucket {
     fn next_probe(&self) -> Duration {
         match self.kind {
             // A window has probably begun: some probes in quick succession find out.
-            Kind::Fixed { proven: false, .. } if self.probes < EDGE_PROBES => EDGE_PROBE_PAUSE,
+            Refill::Fixed { proven: false, .. } if self.probes < EDGE_PROBES => EDGE_PROBE_PAUSE,
             _ => probe_pause(self.probes),
         }
     }
@@ -307,11 +307,11 @@ impl Bucket {
     fn margin(&self, cost: Level) -> Level {
         let distrust = Level::whole(self.distrust);
         match self.kind {
-            Kind::Continuous { .. } if self.cap.is_none() => {
+            Refill::Continuous { .. } if self.cap.is_none() => {
                 cost.max(Level::whole(self.limit).scaled(3, 1000)) + distrust
             }
             // What is left of a window is lost at its end; what was too much is one refusal.
-            Kind::Continuous { .. } | Kind::Fixed { .. } => Level::ZERO,
+            Refill::Continuous { .. } | Refill::Fixed { .. } => Level::ZERO,
             _ => distrust,
         }
     }
@@ -319,19 +319,19 @@ impl Bucket {
     /// What comes on from `from` to `to`; fixed windows apart.
     fn refill(&self, from: Time, to: Time, sent: &Sent) -> Level {
         match self.kind {
-            Kind::Continuous { window } => {
+            Refill::Continuous { window } => {
                 let refill = Level::whole(self.limit).refilled(to - from, window);
                 // Others may seem to take everything; a twentieth is always ours to try.
                 (refill - self.others(to - from)).max(refill.scaled(1, 20))
             }
-            Kind::Log { window } => {
+            Refill::Log { window } => {
                 let window = window + slack(window);
                 let expired = sent
                     .until(self.dimension, to.before(window))
                     .saturating_sub(sent.until(self.dimension, from.before(window)));
                 self.charged(expired)
             }
-            Kind::Fixed { .. } | Kind::Unsure => Level::ZERO,
+            Refill::Fixed { .. } | Refill::Unsure => Level::ZERO,
         }
     }
 

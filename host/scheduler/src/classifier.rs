@@ -12,9 +12,10 @@ use crate::tuning::classifier::{SAME_HEIGHT, TOO_HASTY};
 use std::fmt::Debug;
 
 /// What kind of undeclared limit there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Kind {
     /// No refusal yet.
+    #[default]
     Unknown,
     /// One episode, which says little.
     Suspected,
@@ -52,7 +53,7 @@ pub(crate) trait Classifier: Debug + Send {
 }
 
 /// Tells them by the number in flight at each refusal.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ByHeight {
     kind: Kind,
     /// How many were in flight at the last one.
@@ -62,17 +63,6 @@ pub(crate) struct ByHeight {
     /// Refusals at the same height that came too soon after each other for a limit of parallel
     /// requests.
     hasty: u32,
-}
-
-impl Default for ByHeight {
-    fn default() -> Self {
-        Self {
-            kind: Kind::Unknown,
-            refused_at: 0,
-            fitted: 0,
-            hasty: 0,
-        }
-    }
 }
 
 impl Classifier for ByHeight {

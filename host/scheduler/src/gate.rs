@@ -25,7 +25,7 @@ mod breaker;
 use crate::tuning::gate::{AUTH_FAILURES, NOT_FOUND};
 use backoff::Backoff;
 use barrier::{Barrier, Passage};
-use breaker::Breaker;
+use breaker::{Breaker, Failure};
 
 /// What holds a lane back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,9 +162,9 @@ impl Gate {
     /// The server or the way to it failed. Gives the time of the next probe if that broke the
     /// lane.
     pub(crate) fn fails(&mut self, now: Time, sent_at: Time, chance: &mut Chance) -> Option<Time> {
-        let holds = self.ended.is_some() || !self.backoff.barrier.is_open();
-        self.breaker
-            .failed(now, sent_at, holds, self.succeeded, chance)
+        let held = self.ended.is_some() || !self.backoff.barrier.is_open();
+        let failure = Failure { now, sent_at, held };
+        self.breaker.failed(failure, chance)
     }
 
     /// Whether the breaker is open or being probed.

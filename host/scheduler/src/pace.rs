@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use crate::time::{Time, nanos};
 use crate::tuning::pace::{
-    CALM, ENOUGH, FIRST_STEP, GOOD, LAG, LAST_STEP, USED_PER_MILLE, WINDOW_PROBES,
+    CALM_CALLS, ENOUGH, FIRST_STEP, GOOD, LAG, LAST_STEP, USED_PER_MILLE, WINDOW_PROBES,
 };
 
 /// A lane's pace.
@@ -70,7 +70,7 @@ impl Pace {
         self.due = from + Duration::from_nanos(interval);
         self.calm += 1;
         let rough = (GOOD / self.measured.max(1)).clamp(1, 16);
-        let doublings = self.calm / CALM.max(self.measured / 2);
+        let doublings = self.calm / CALM_CALLS.max(self.measured / 2);
         let step = ((FIRST_STEP * rough) << doublings.min(8)).min(LAST_STEP);
         self.interval = Some((interval - interval * step / 1_000_000).max(1));
     }

@@ -69,13 +69,13 @@ pub(crate) mod breaker {
     /// Shortest spell without a failure that counts as recovered.
     ///
     /// Pinned by the row of "20 s of 503 from the start".
-    pub(crate) const CALM: Duration = Duration::from_secs(1);
+    pub(crate) const RECOVERED: Duration = Duration::from_secs(1);
 
     /// How many times as long as the slowest failure a spell without one has to be: what was sent
     /// in it has then had its chance to fail.
     ///
     /// PIN_CALM_FAILURES
-    pub(crate) const CALM_FAILURES: u32 = 3;
+    pub(crate) const RECOVERED_LATENCIES: u32 = 3;
 
     /// Failures in a row that break the lane (published).
     ///
@@ -240,7 +240,7 @@ pub(crate) mod pace {
     /// calls is the waste that is accepted (published design).
     ///
     /// Pinned by the gate of "10 s slices, Azure's partial headers".
-    pub(crate) const CALM: u64 = 100;
+    pub(crate) const CALM_CALLS: u64 = 100;
 
     /// First growth per call, in millionths.
     ///

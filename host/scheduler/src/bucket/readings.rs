@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use super::{
-    Bucket, CONVINCED, FOREIGN_MEMORY, Kind, LARGEST_LIMIT, Level, News, probe_pause, slack,
+    Bucket, CONVINCED, FOREIGN_MEMORY, LARGEST_LIMIT, Level, News, Refill, probe_pause, slack,
 };
 use crate::evidence::{Lean, Seen, lean};
 use crate::hint::{Dimension, Reading};
@@ -52,14 +52,14 @@ impl Bucket {
             self.learn(&last, &seen, reading, sent);
             self.notice_others(&last, &seen, reading.window, sent);
         }
-        let proven = |kind| matches!(kind, Kind::Fixed { proven: true, .. });
+        let proven = |kind| matches!(kind, Refill::Fixed { proven: true, .. });
         news.learned |= proven(self.kind) && !proven(known_before);
         let converted = std::mem::discriminant(&known_before) != std::mem::discriminant(&self.kind);
         news.learned |= converted;
         let pull = match self.last {
             None => Pull::First,
-            Some(_) if converted && matches!(self.kind, Kind::Continuous { .. }) => Pull::Most,
-            Some(_) if converted && matches!(self.kind, Kind::Fixed { .. }) => Pull::First,
+            Some(_) if converted && matches!(self.kind, Refill::Continuous { .. }) => Pull::Most,
+            Some(_) if converted && matches!(self.kind, Refill::Fixed { .. }) => Pull::First,
             Some(_) if newest => Pull::Into,
             Some(_) => Pull::Below,
         };
@@ -94,7 +94,7 @@ impl Bucket {
 
     /// Weighs what two readings say about the kind.
     pub(super) fn learn(&mut self, last: &Seen, seen: &Seen, reading: &Reading, sent: &Sent) {
-        if let Kind::Fixed {
+        if let Refill::Fixed {
             end, proven: false, ..
         } = self.kind
             && seen.sent_at >= end.before(seen.resolution + JITTER)
@@ -124,11 +124,11 @@ impl Bucket {
 
     /// No reset of a bucket or a log is longer than its window: the window was wrong.
     fn doubt(&mut self, seen: &Seen) {
-        if let (Kind::Continuous { window } | Kind::Log { window }, Some(reset)) =
+        if let (Refill::Continuous { window } | Refill::Log { window }, Some(reset)) =
             (self.kind, seen.reset)
             && reset > window + window / 4 + 2 * seen.resolution + JITTER
         {
-            self.kind = Kind::Unsure;
+            self.kind = Refill::Unsure;
             self.leaning = 0;
         }
     }
@@ -136,22 +136,22 @@ impl Bucket {
     fn settle_window(&mut self, window: Duration, seen: &Seen) {
         let exact = seen.reset.is_some_and(|reset| reset >= 4 * seen.resolution);
         self.kind = match self.kind {
-            Kind::Continuous { window: known } if exact => Kind::Continuous {
+            Refill::Continuous { window: known } if exact => Refill::Continuous {
                 window: (known * 7 + window) / 8,
             },
-            Kind::Continuous { .. } => self.kind,
-            _ => Kind::Continuous { window },
+            Refill::Continuous { .. } => self.kind,
+            _ => Refill::Continuous { window },
         };
     }
 
     fn settle_end(&mut self, end: Time, stated: Option<Duration>) {
         match &mut self.kind {
-            Kind::Fixed { end: known, .. } if *known != Time::NEVER => *known = (*known).max(end),
-            Kind::Fixed { end: known, .. } => *known = end,
+            Refill::Fixed { end: known, .. } if *known != Time::NEVER => *known = (*known).max(end),
+            Refill::Fixed { end: known, .. } => *known = end,
             // A log looks like a window whose end doesn't come; it was found out before.
-            Kind::Log { .. } => {}
-            Kind::Unsure | Kind::Continuous { .. } => {
-                self.kind = Kind::Fixed {
+            Refill::Log { .. } => {}
+            Refill::Unsure | Refill::Continuous { .. } => {
+                self.kind = Refill::Fixed {
                     end,
                     window: stated,
                     proven: false,
@@ -166,7 +166,7 @@ impl Bucket {
             return;
         };
         let new_end = seen.sent_at + reset + seen.resolution;
-        if let Kind::Fixed {
+        if let Refill::Fixed {
             end,
             window,
             proven: true,
@@ -187,7 +187,7 @@ impl Bucket {
         let full = seen.remaining.saturating_add(since).saturating_mul(10) >= self.limit * 8;
         let window = self.longest_reset.max(Duration::from_millis(1));
         if full {
-            self.kind = Kind::Fixed {
+            self.kind = Refill::Fixed {
                 end: seen.reset.map_or(Time::NEVER, |reset| {
                     seen.sent_at + reset + seen.resolution + slack(reset)
                 }),
@@ -199,7 +199,7 @@ impl Bucket {
             self.level = Level::whole(seen.remaining) - after;
             self.drift = Level::ZERO;
         } else if seen.sent_at > end + seen.resolution + JITTER {
-            self.kind = Kind::Log { window };
+            self.kind = Refill::Log { window };
         } else {
             // Sent so close to the end that it may have been before it.
             return;
@@ -210,7 +210,7 @@ impl Bucket {
     /// What vanished between two readings without this lane's doing, and how the server
     /// charges against the estimates.
     fn notice_others(&mut self, last: &Seen, seen: &Seen, stated: Option<Duration>, sent: &Sent) {
-        if !matches!(self.kind, Kind::Continuous { .. }) {
+        if !matches!(self.kind, Refill::Continuous { .. }) {
             self.notice_refill(last, seen, stated);
             return;
         }
@@ -233,7 +233,7 @@ impl Bucket {
     fn notice_refill(&mut self, last: &Seen, seen: &Seen, stated: Option<Duration>) {
         let telling = seen.reset.is_some_and(|reset| reset > 2 * seen.resolution);
         let span = seen.sent_at - last.sent_at;
-        if self.kind != Kind::Unsure || telling || span < JITTER {
+        if self.kind != Refill::Unsure || telling || span < JITTER {
             return;
         }
         let spent = seen.mark.saturating_sub(last.mark);
@@ -249,7 +249,7 @@ impl Bucket {
         if self.leaning >= CONVINCED {
             let window = u128::from(nanos(span)) * u128::from(self.limit) / u128::from(gained);
             let measured = Duration::from_nanos(u64::try_from(window).unwrap_or(u64::MAX));
-            self.kind = Kind::Continuous {
+            self.kind = Refill::Continuous {
                 window: stated.unwrap_or(measured),
             };
         }
@@ -257,7 +257,7 @@ impl Bucket {
 
     /// Pulls the level into what the reading allows.
     fn pull(&mut self, now: Time, seen: &Seen, pull: Pull, sent: &Sent) {
-        if let Kind::Fixed {
+        if let Refill::Fixed {
             end,
             window: Some(window),
             proven: true,
@@ -280,8 +280,8 @@ impl Bucket {
             }
             (Pull::First, _) => least,
             (Pull::Most, _) => most,
-            (_, Kind::Fixed { .. }) => self.level + self.drift_by(most - self.level),
-            (_, Kind::Unsure) if (most - self.level).abs() <= self.looseness() => self.level,
+            (_, Refill::Fixed { .. }) => self.level + self.drift_by(most - self.level),
+            (_, Refill::Unsure) if (most - self.level).abs() <= self.looseness() => self.level,
             (Pull::Into, _) if self.cap.is_none() => self.level.max(least).min(most),
             _ => self.level.min(most),
         };

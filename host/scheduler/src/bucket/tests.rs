@@ -37,7 +37,7 @@ impl Client {
     }
 
     /// A bucket of requests that has learnt how it refills, and is full.
-    fn knows(kind: Kind, limit: u64) -> Self {
+    fn knows(kind: Refill, limit: u64) -> Self {
         let mut client = Self::new(Dimension::Requests);
         client.bucket.kind = kind;
         client.bucket.limit = limit;
@@ -48,7 +48,7 @@ impl Client {
 
     fn continuous(limit: u64) -> Self {
         let window = Duration::from_mins(1);
-        Self::knows(Kind::Continuous { window }, limit)
+        Self::knows(Refill::Continuous { window }, limit)
     }
 
     /// Sends an attempt that uses one request or so many tokens.
@@ -182,7 +182,7 @@ fn nothing_comes_back_before_it_is_known_how_but_the_reset_is_probed() {
 
 #[test]
 fn readings_from_before_a_window_began_say_nothing_about_it() {
-    let kind = Kind::Fixed {
+    let kind = Refill::Fixed {
         end: at(60_000),
         window: Some(Duration::from_mins(1)),
         proven: true,
@@ -283,7 +283,7 @@ fn client_burst(client: &Client) -> u64 {
 #[test]
 fn tokens_are_charged_as_the_server_does_it() {
     let mut client = Client::new(Dimension::Tokens);
-    client.bucket.kind = Kind::Continuous {
+    client.bucket.kind = Refill::Continuous {
         window: Duration::from_mins(1),
     };
     let mut left = 100_000;
@@ -332,7 +332,7 @@ fn an_emptied_bucket_gives_nothing_until_it_refills_or_is_probed() {
     client.bucket.empty(at(0));
     assert_eq!(client.burst(0), 0);
     assert!(client.burst(10_000) > 90);
-    let mut client = Client::knows(Kind::Unsure, 600);
+    let mut client = Client::knows(Refill::Unsure, 600);
     client.bucket.empty(at(0));
     assert_eq!(client.credit(0, 1), Credit::At(at(1000)));
 }

@@ -5,6 +5,24 @@
 //! says, closes the breaker; so does silence, for three times as long as failures took. Attempts
 //! from before the failures prove nothing, however they end.
 //!
+//! **Why two signals.** A server that is down fails everything, and ten in a row say so at once,
+//! however little history there is. One that is half down, since some of the machines behind its
+//! address are, lets a success through now and then: no row ever grows long, and only the share
+//! shows it. The share alone would be slow where a long good past has to be outweighed; the row
+//! alone would never see the half.
+//!
+//! **A refusal for its rate is no failure**, but an answer: the server is there and counts. It ends
+//! a row, and where it answers a probe, it ends the breaking: the wait is the back-off's from then
+//! on, which takes over the strikes, so that a server which comes back overloaded is not met with
+//! first pauses again. A failure of a lane that is backing off doesn't break it either. One thing
+//! holds a lane at a time, or two rows of probes would go side by side.
+//!
+//! **What a cold start can't trip.** Fewer than ten failures break nothing, so a lane that has sent
+//! its first four attempts to a server which is still starting only retries them. The share counts
+//! failures, not their part of what was sent: three attempts that all fail are not a hundred per cent.
+//! And a timeout is no failure here: a model that is loaded for a minute on its first call looks
+//! slow, not broken.
+//!
 //! A lane that has never had a success and whose probes have failed for half a minute is **given
 //! up** (`hope`): what is queued ends with that reason, and what is offered later too, but for the
 //! one that goes as the next probe.
@@ -21,12 +39,22 @@ use crate::time::Time;
 mod hope;
 
 use crate::tuning::breaker::{
-    BREAKER_DOUBLINGS, BREAKING_ROW, BREAKING_SHARE, CALM, CALM_FAILURES, FIRST_PAUSE, HISTORY,
+    BREAKER_DOUBLINGS, BREAKING_ROW, BREAKING_SHARE, FIRST_PAUSE, HISTORY, RECOVERED,
+    RECOVERED_LATENCIES,
 };
 use hope::Hope;
 
 /// The bits of [`Breaker::recent`] that are in use.
 const RECENT: u32 = (1 << HISTORY) - 1;
+
+/// An attempt that failed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Failure {
+    pub(super) now: Time,
+    pub(super) sent_at: Time,
+    /// Something else holds the lane, so that the failure can't break it.
+    pub(super) held: bool,
+}
 
 /// The breaker of a lane.
 #[derive(Debug, Default)]
@@ -52,7 +80,7 @@ impl Breaker {
 
     /// Says whether an attempt may be sent now, as [`Barrier::check`] does.
     pub(super) fn check(&mut self, now: Time) -> Passage {
-        let spell = CALM.max(self.failure_latency * CALM_FAILURES);
+        let spell = RECOVERED.max(self.failure_latency * RECOVERED_LATENCIES);
         self.barrier.check(now, spell, false)
     }
 
@@ -61,25 +89,22 @@ impl Breaker {
         self.hope.lost(now)
     }
 
-    /// Takes in that an attempt failed. Gives the time of the next probe if that broke the lane,
-    /// which it can unless something else `holds` it; `worked`: some attempt was a success once.
-    pub(super) fn failed(
-        &mut self,
-        now: Time,
-        sent_at: Time,
-        holds: bool,
-        worked: bool,
-        chance: &mut Chance,
-    ) -> Option<Time> {
+    /// Takes in that an attempt failed. Gives the time of the next probe if that broke the lane.
+    pub(super) fn failed(&mut self, failure: Failure, chance: &mut Chance) -> Option<Time> {
+        let Failure { now, sent_at, .. } = failure;
         self.failures_in_row += 1;
         self.failed_at = self.failed_at.max(sent_at);
         self.failure_latency = self.failure_latency.max(now - sent_at);
         self.recent = ((self.recent << 1) | 1) & RECENT;
         let probe = self.barrier.is_probe(sent_at);
-        self.hope.fails(now, probe, worked);
+        if probe {
+            self.hope.probe_fails(now);
+        } else {
+            self.hope.fails(now);
+        }
         let many =
             self.failures_in_row >= BREAKING_ROW || self.recent.count_ones() >= BREAKING_SHARE;
-        let breaks = many && !holds && self.barrier.is_open();
+        let breaks = many && !failure.held && self.barrier.is_open();
         if !probe && !breaks {
             return None;
         }
@@ -97,7 +122,7 @@ impl Breaker {
         if was_broken && sent_at < self.failed_at {
             return false;
         }
-        self.hope.works();
+        self.hope.answers();
         self.failures_in_row = 0;
         self.recent = (self.recent << 1) & RECENT;
         if was_broken {
@@ -112,9 +137,9 @@ impl Breaker {
         (self.failures_in_row, self.recent) = (0, 0);
     }
 
-    /// A success brings back hope at once.
+    /// A success brings back hope at once, and for good.
     pub(super) fn works(&mut self) {
-        self.hope.works();
+        self.hope.succeeds();
     }
 
     /// Gives how many probes have failed, if it was broken, and counts anew.

@@ -44,6 +44,24 @@ use crate::window::{Known, Window};
 
 mod lessons;
 
+/// A spell of [`SLOT`], in which only part of a burst may go.
+#[derive(Debug)]
+struct Slot {
+    since: Time,
+    /// Attempts sent in it.
+    used: u64,
+}
+
+impl Slot {
+    fn begin(since: Time) -> Self {
+        Self { since, used: 0 }
+    }
+
+    fn end(&self) -> Time {
+        self.since + SLOT
+    }
+}
+
 /// What is known of a server's limits, and what is done about them.
 #[derive(Debug)]
 pub(super) struct Adaptive {
@@ -61,7 +79,7 @@ pub(super) struct Adaptive {
     answers: Answers,
     /// When the first attempt was sent.
     begun: Option<Time>,
-    slot: (Time, u64),
+    slot: Slot,
 }
 
 impl Adaptive {
@@ -79,7 +97,7 @@ impl Adaptive {
             refusal_latency: None,
             answers: Answers::default(),
             begun: None,
-            slot: (now, 0),
+            slot: Slot::begin(now),
         }
     }
 
@@ -162,9 +180,8 @@ impl Adaptive {
 
     /// When the present slot ends, if it is used up.
     fn slot_due(&mut self, now: Time) -> Option<Time> {
-        let (begin, used) = self.slot;
-        if now >= begin + SLOT {
-            self.slot = (now, 0);
+        if now >= self.slot.end() {
+            self.slot = Slot::begin(now);
             return None;
         }
         let requests = self
@@ -172,7 +189,7 @@ impl Adaptive {
             .iter()
             .find(|bucket| bucket.dimension() == Dimension::Requests)?;
         let most = (requests.per_second()? + requests.limit() / SLOT_SHARE).max(1);
-        (used >= most).then_some(begin + SLOT)
+        (self.slot.used >= most).then_some(self.slot.end())
     }
 
     fn say_window(&self, from: u32, around: &mut Surroundings<'_>) {
@@ -226,7 +243,7 @@ impl Strategy for Adaptive {
         }
         self.pace.send(now);
         self.gate.send(now);
-        self.slot.1 += 1;
+        self.slot.used += 1;
         Flight {
             sent_at: now,
             marks: self.sent.total(),
@@ -269,6 +286,8 @@ impl Strategy for Adaptive {
                 self.gate.end(Refusal::QuotaExhausted { until });
             }
             Class::Auth => self.gate.auth_failed(),
+            // How long an answer takes is the model's work and the caller's patience: silence says
+            // neither that the server refused nor that it failed.
             Class::Timeout => {}
         }
     }

@@ -107,7 +107,10 @@ fn a_fixed_window_shows_and_is_proved_by_its_first_refill() {
     let mut client = Client::new(Dimension::Requests);
     let refused = client.follow(&mut server, (2000, 40_000), 20);
     let kind = client.bucket.kind;
-    assert!(matches!(kind, Kind::Fixed { proven: true, .. }), "{kind:?}");
+    assert!(
+        matches!(kind, Refill::Fixed { proven: true, .. }),
+        "{kind:?}"
+    );
     assert_eq!(refused, 0);
     assert_eq!(
         client.sent.total()[Dimension::Requests],
@@ -122,7 +125,7 @@ fn a_window_that_is_not_refilled_at_its_end_is_a_sliding_log() {
     let mut client = Client::new(Dimension::Requests);
     let refused = client.follow(&mut server, (1000, 61_000), 50);
     let kind = client.bucket.kind;
-    assert!(matches!(kind, Kind::Log { .. }), "{kind:?}");
+    assert!(matches!(kind, Refill::Log { .. }), "{kind:?}");
     assert!(refused <= 2, "{refused}");
     assert!(
         client.sent.total()[Dimension::Requests] >= 550,
@@ -152,7 +155,7 @@ fn without_a_reset_the_refill_itself_shows_how_fast_it_is() {
 fn what_never_arrives_is_taken_for_another_user_s() {
     let mut server = Server::new(Counting::Continuous, 200);
     let mut client = Client::continuous(200);
-    client.bucket.kind = Kind::Continuous {
+    client.bucket.kind = Refill::Continuous {
         window: Duration::from_secs(10),
     };
     let mut refused = 0;

@@ -26,19 +26,35 @@ pub(super) struct Hope {
     /// Probes since then, all failed.
     probes: u32,
     given_up: bool,
+    /// Some attempt was a success once.
+    succeeded: bool,
 }
 
 impl Hope {
-    /// The server failed; `probe`: as it was probed. `worked`: some attempt was a success once.
-    pub(super) fn fails(&mut self, now: Time, probe: bool, worked: bool) {
+    /// The server failed an attempt.
+    pub(super) fn fails(&mut self, now: Time) {
         let since = *self.failing_since.get_or_insert(now);
-        self.probes += u32::from(probe);
-        self.given_up |= !worked && self.probes >= PROBES && now - since >= PATIENCE;
+        self.given_up |= !self.succeeded && self.probes >= PROBES && now - since >= PATIENCE;
     }
 
-    /// The server answered.
-    pub(super) fn works(&mut self) {
-        *self = Self::default();
+    /// The server failed a probe.
+    pub(super) fn probe_fails(&mut self, now: Time) {
+        self.probes += 1;
+        self.fails(now);
+    }
+
+    /// The server answered, whatever it said.
+    pub(super) fn answers(&mut self) {
+        *self = Self {
+            succeeded: self.succeeded,
+            ..Self::default()
+        };
+    }
+
+    /// Some attempt was a success.
+    pub(super) fn succeeds(&mut self) {
+        self.succeeded = true;
+        self.answers();
     }
 
     /// Why nothing more is waited for, if that is so.
@@ -61,46 +77,52 @@ mod tests {
     }
 
     /// Fails once at 0 and with a probe at each of `probes`.
-    fn failing(probes: &[u64], worked: bool) -> Hope {
-        let mut hope = Hope::default();
-        hope.fails(at(0), false, worked);
+    fn failing(mut hope: Hope, probes: &[u64]) -> Hope {
+        hope.fails(at(0));
         for probe in probes {
-            hope.fails(at(*probe), true, worked);
+            hope.probe_fails(at(*probe));
         }
         hope
     }
 
+    /// Of a server that never worked.
+    fn unknown(probes: &[u64]) -> Hope {
+        failing(Hope::default(), probes)
+    }
+
     #[test]
     fn it_takes_five_failed_probes_and_half_a_minute() {
-        assert!(failing(&[2, 5, 10, 29], false).lost(at(29)).is_none());
-        assert!(failing(&[2, 5, 10, 20, 29], false).lost(at(99)).is_none());
-        assert!(failing(&[10, 20, 30, 40], false).lost(at(99)).is_none());
+        assert!(unknown(&[2, 5, 10, 29]).lost(at(29)).is_none());
+        assert!(unknown(&[2, 5, 10, 20, 29]).lost(at(99)).is_none());
+        assert!(unknown(&[10, 20, 30, 40]).lost(at(99)).is_none());
         let lasted = Duration::from_secs(33);
-        let lost = failing(&[2, 5, 10, 20, 30], false).lost(at(33));
+        let lost = unknown(&[2, 5, 10, 20, 30]).lost(at(33));
         assert_eq!(lost, Some(Refusal::Down { lasted }));
     }
 
     #[test]
     fn failures_that_are_no_probes_don_t_count() {
-        let mut hope = failing(&[], false);
+        let mut hope = unknown(&[]);
         for second in 1..100 {
-            hope.fails(at(second), false, false);
+            hope.fails(at(second));
         }
         assert_eq!(hope.lost(at(100)), None);
     }
 
     #[test]
     fn a_server_that_has_worked_is_not_given_up() {
-        let hope = failing(&[2, 5, 10, 20, 30, 60, 120, 600], true);
+        let mut worked = Hope::default();
+        worked.succeeds();
+        let hope = failing(worked, &[2, 5, 10, 20, 30, 60, 120, 600]);
         assert_eq!(hope.lost(at(600)), None);
     }
 
     #[test]
     fn any_answer_brings_all_of_it_back() {
-        let mut hope = failing(&[2, 5, 10, 20, 30], false);
-        hope.works();
+        let mut hope = unknown(&[2, 5, 10, 20, 30]);
+        hope.answers();
         assert_eq!(hope.lost(at(31)), None);
-        hope.fails(at(32), true, false);
+        hope.probe_fails(at(32));
         assert_eq!(hope.lost(at(99)), None);
     }
 }

@@ -147,11 +147,12 @@ impl<L: Clone> Seat<L> {
     }
 
     /// Waits for the end of the flight; `None` where it goes on the wire or comes back from it
-    /// before.
+    /// before. Not to be called again after the end.
     pub(crate) async fn landed(&mut self) -> Option<L> {
         let landed = tokio::select! {
             biased;
-            landed = self.landing.clone() => landed,
+            // Not a clone of it: whoever flies alone is given the answer, others have copies.
+            landed = &mut self.landing => landed,
             Ok(()) = self.on_wire.changed() => return None,
         };
         Some(landed.expect("a flight's task does not panic"))

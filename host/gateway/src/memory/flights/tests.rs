@@ -53,3 +53,11 @@ async fn when_all_have_left_the_flight_is_stopped_and_the_next_one_begins_anew()
     assert!(next.leads());
     assert_eq!(landed(&mut next).await, 7);
 }
+
+#[tokio::test]
+async fn who_flies_alone_is_given_the_answer_and_no_copy() {
+    let flights = Flights::<u8, Arc<str>>::default();
+    let mut seat = flights.board(&1, |_| async { Arc::from("answer") });
+    let answer = seat.landed().await.expect("it stays off the wire");
+    assert_eq!(Arc::strong_count(&answer), 1);
+}

@@ -13,16 +13,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use data_encoding::HEXLOWER;
-use runner_config::plan::Script;
+use runner_config::plan::{Process, Script};
 use runner_config::{Scripts, TrustRequest};
+use runner_process::Workers;
 use runner_sandbox::abi::{self, Argument, CallContext};
 use runner_sandbox::limits::ASSERTION_FUEL;
 use runner_sandbox::{Call, Called, Host, Nothing, Sandbox};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::plugins::{Interpreter, PluginSet, interpreter};
-use crate::script::{argument, fault, program};
+use crate::programs::Programs;
+use crate::script::outside::{call as call_json, failure as failure_of};
+use crate::script::{Runnable, argument, fault, program, runnable};
 
 /// Runs code of the config while a plan is made.
 pub struct Ahead<'a> {
@@ -32,6 +35,8 @@ pub struct Ahead<'a> {
     interpreters: RefCell<BTreeMap<String, Arc<Interpreter>>>,
     /// What calls have cost.
     fuel: Cell<u64>,
+    /// The person's environment, for what runs outside the sandbox.
+    env: &'a BTreeMap<String, String>,
     said: &'a dyn Fn(&str),
 }
 
@@ -49,10 +54,16 @@ impl fmt::Debug for Ahead<'_> {
 impl<'a> Ahead<'a> {
     /// With the languages that `plugins` run; `said` takes each line that code writes to its
     /// console.
-    pub fn new(plugins: &'a PluginSet, sandbox: &'a Sandbox, said: &'a dyn Fn(&str)) -> Self {
+    pub fn new(
+        plugins: &'a PluginSet,
+        sandbox: &'a Sandbox,
+        env: &'a BTreeMap<String, String>,
+        said: &'a dyn Fn(&str),
+    ) -> Self {
         Self {
             plugins,
             sandbox,
+            env,
             interpreters: RefCell::default(),
             fuel: Cell::default(),
             said,
@@ -70,22 +81,79 @@ impl<'a> Ahead<'a> {
     }
 }
 
+impl Ahead<'_> {
+    /// Runs code outside the sandbox, in a program of its own, which ends with it.
+    fn outside(
+        &self,
+        process: &Arc<Process>,
+        script: &Script,
+        arguments: &[Argument],
+    ) -> Result<Option<Value>, String> {
+        let Runnable { program, outside } = runnable(script);
+        let files = outside.and_then(|outside| outside.files);
+        let programs = Programs::of(&[process.clone()], self.env);
+        let service = programs.service(process, files.as_deref());
+        let folder = process.folder.to_string_lossy();
+        let path = files.map(|files| json!({ "path": files.path.to_string_lossy() }));
+        let call = call_json(&program, arguments, path.as_ref());
+        let timeout = process.timeout.unwrap_or(Process::DEFAULT_TIMEOUT);
+        let heard = Arc::new(Heard::default());
+        let log = {
+            let heard = heard.clone();
+            Arc::new(move |line: runner_process::LogLine| heard.take(line.text))
+        };
+        let answer = on_a_thread(async {
+            let workers = Workers::new(service);
+            let answer = workers.call(&call, timeout, log).await;
+            workers.close().await;
+            answer
+        })?;
+        for line in heard.lines() {
+            (self.said)(&line);
+        }
+        match answer.map_err(|fault| fault.to_string())? {
+            Ok(None) => Ok(None),
+            Ok(Some(json)) => serde_json::from_str(json.get())
+                .map(Some)
+                .map_err(|error| error.to_string()),
+            Err(report) => Err(fault(&failure_of(report, &folder)).0),
+        }
+    }
+}
+
+/// Waits for `work` on a thread of its own, since whoever makes a plan may be inside of a runtime.
+fn on_a_thread<T: Send>(work: impl Future<Output = T> + Send) -> Result<T, String> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .map_err(|error| error.to_string())?;
+            Ok(runtime.block_on(work))
+        });
+        thread.join().expect("a call does not panic")
+    })
+}
+
 impl Scripts for Ahead<'_> {
     fn needs(&self, language: &str) -> Option<TrustRequest> {
         Some(interpreter(language, self.plugins)?.request)
     }
 
     fn run(&self, script: &Script, arguments: &[(&str, Value)]) -> Result<Option<Value>, String> {
+        let arguments: Vec<Argument> = arguments
+            .iter()
+            .map(|(name, value)| argument(name, value.to_string()))
+            .collect();
+        if let Some(process) = &script.process {
+            return self.outside(process, script, &arguments);
+        }
         if self.fuel.get() > MAX_FUEL {
             return Err(
                 "the code that ran before it took all that code may take before a run".to_owned(),
             );
         }
         let interpreter = self.interpreter(&script.language)?;
-        let arguments: Vec<Argument> = arguments
-            .iter()
-            .map(|(name, value)| argument(name, value.to_string()))
-            .collect();
         let heard = Arc::new(Heard::default());
         let (outcome, fuel) = call(&interpreter, script, &arguments, heard.clone());
         self.fuel.set(self.fuel.get().saturating_add(fuel));
@@ -123,18 +191,7 @@ fn call(
     };
     let component = &interpreter.plugin.component;
     let program = program(script);
-    let called = std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_time()
-                .build()
-                .map_err(|error| error.to_string())?;
-            Ok(runtime.block_on(component.script(call, &program, arguments, &context)))
-        });
-        thread.join().expect("a call does not panic")
-    });
-    let called: Result<_, String> = called;
-    match called {
+    match on_a_thread(component.script(call, &program, arguments, &context)) {
         Ok(Called { result, usage }) => {
             let result = result.map_err(|error| error.to_string());
             (result, usage.fuel)
@@ -148,6 +205,11 @@ fn call(
 struct Heard(Mutex<Vec<String>>);
 
 impl Heard {
+    fn take(&self, line: String) {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.push(line);
+    }
+
     fn lines(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -176,7 +238,6 @@ impl Host for Heard {
     }
 
     fn log(&self, line: abi::LogLine) {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.push(line.message);
+        self.take(line.message);
     }
 }

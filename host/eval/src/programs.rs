@@ -43,6 +43,17 @@ struct Key {
     env: Vec<(String, String)>,
 }
 
+impl Key {
+    fn new(process: &Arc<Process>, files: Option<&CodeFiles>, env: &Map<String, Value>) -> Self {
+        let is_python = matches!(process.engine, Engine::Python { .. });
+        Self {
+            process: process.clone(),
+            file: files.filter(|_| is_python).map(|files| files.path.clone()),
+            env: texts(env).into_iter().collect(),
+        }
+    }
+}
+
 /// A program that can be called.
 #[derive(Debug)]
 pub(crate) struct Callee {
@@ -73,17 +84,26 @@ impl Callee {
 impl Programs {
     /// Those of a plan; none is started.
     pub(crate) fn new(plan: &Plan, env: &BTreeMap<String, String>) -> Self {
+        Self {
+            declared: texts(&plan.env),
+            server_limits: plan.options.server_limits,
+            ..Self::of(&plan.processes, env)
+        }
+    }
+
+    /// These, before there is a plan.
+    pub(crate) fn of(processes: &[Arc<Process>], env: &BTreeMap<String, String>) -> Self {
         let mut granted: HashMap<_, BTreeSet<String>> = HashMap::new();
-        for process in &plan.processes {
+        for process in processes {
             let key = (process.engine.clone(), process.folder.clone());
             let names = process.variables.iter().cloned();
             granted.entry(key).or_default().extend(names);
         }
         Self {
             env: env.clone(),
-            declared: texts(&plan.env),
+            declared: BTreeMap::new(),
             granted,
-            server_limits: plan.options.server_limits,
+            server_limits: ServerLimits::Learnt,
             // Without one nothing is started, and each call says so.
             supervisor: Supervisor::this().unwrap_or_else(|_| Supervisor {
                 executable: PathBuf::new(),
@@ -110,12 +130,7 @@ impl Programs {
         files: Option<&CodeFiles>,
         env: &Map<String, Value>,
     ) -> Arc<Callee> {
-        let is_python = matches!(process.engine, Engine::Python { .. });
-        let key = Key {
-            process: process.clone(),
-            file: files.filter(|_| is_python).map(|files| files.path.clone()),
-            env: texts(env).into_iter().collect(),
-        };
+        let key = Key::new(process, files, env);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(callee) = known.get(&key) {
             return callee.clone();
@@ -125,7 +140,12 @@ impl Programs {
         callee
     }
 
-    fn make(&self, key: &Key) -> Callee {
+    /// The interpreter that runs `process`: code in `files`.
+    pub(crate) fn service(&self, process: &Arc<Process>, files: Option<&CodeFiles>) -> Service {
+        self.started_by(&Key::new(process, files, &Map::new()))
+    }
+
+    fn started_by(&self, key: &Key) -> Service {
         let process = &key.process;
         let memory = process.memory_mb.unwrap_or(Process::DEFAULT_MEMORY_MB) << 20;
         let (words, workers) = self.started(key);
@@ -138,15 +158,21 @@ impl Programs {
             env: self.environment(key),
             memory,
         };
-        let supervisor = self.supervisor.clone();
+        Service {
+            program,
+            supervisor: self.supervisor.clone(),
+            workers,
+        }
+    }
+
+    fn make(&self, key: &Key) -> Callee {
+        let process = &key.process;
+        let service = self.started_by(key);
+        let workers = service.workers;
         let peer = if matches!(process.engine, Engine::Command { .. }) {
-            Peer::command(program, supervisor)
+            Peer::command(service.program, service.supervisor)
         } else {
-            Peer::kept(Service {
-                program,
-                supervisor,
-                workers,
-            })
+            Peer::kept(service)
         };
         let mut callee = Callee {
             peer: Arc::new(peer),

@@ -18,6 +18,7 @@ use crate::failure::{CallFailure, FailureCode};
 pub(crate) mod exchange;
 mod hooks;
 pub(crate) mod made;
+pub(crate) mod outside;
 pub(crate) mod verdict;
 
 pub(crate) use hooks::Hooks;

@@ -10,13 +10,14 @@ use runner_sandbox::abi::{
 };
 use serde_json::{Map, Value, json};
 
-use super::program::{Ask, call};
+use super::program::Ask;
 use super::{CallScope, Counts};
 use crate::answer::{Completed, believable, believable_cost};
 use crate::failure::{CallFailure, FailureCode};
 use crate::plugins::{Own, Runs, Target};
 use crate::record::TestCase;
 use crate::script::exchange::Stated;
+use crate::script::outside::call;
 use crate::script::{Fault, Given, Runnable, argument, made, runnable};
 
 /// What the sandbox runs in place of a JavaScript provider: promptfoo's interface is a class, and

@@ -1,14 +1,13 @@
 //! Calls of programs on the person's machine: code of the config outside the sandbox, and providers
 //! that are commands.
 
-use std::fmt::Write as _;
 use std::future::pending;
 use std::sync::Arc;
 
 use runner_config::plan::CodeFiles;
 use runner_gateway::{Code, ProcessCall, Reply, Reservation, Scheduling};
-use runner_process::{Level, Log, LogLine as Printed};
-use runner_sandbox::abi::{Argument, FailureKind, Form, Position, Program, ScriptFailure};
+use runner_process::{Level, Log, LogLine as Printed, Report};
+use runner_sandbox::abi::{Argument, FailureKind, Program, ScriptFailure};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -18,6 +17,7 @@ use super::{CallScope, Counts};
 use crate::event::{Event, LogLine};
 use crate::failure::CallFailure;
 use crate::programs::Callee;
+use crate::script::outside::{call, failure};
 use crate::script::{Given, Outside, fault};
 
 /// One call of a program.
@@ -37,15 +37,6 @@ struct Body {
     #[serde(default, deserialize_with = "present")]
     value: Option<Value>,
     error: Option<Report>,
-}
-
-#[derive(Deserialize)]
-struct Report {
-    message: String,
-    file: Option<String>,
-    line: Option<u32>,
-    column: Option<u32>,
-    stack: Option<String>,
 }
 
 fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
@@ -163,39 +154,6 @@ impl CallScope {
     }
 }
 
-/// A program of the contract as the drivers take it: a JSON object. `role` adds what makes it more
-/// than a function that is called.
-pub(super) fn call(program: &Program, arguments: &[Argument], role: Option<&Value>) -> String {
-    let quoted = |text: &str| Value::from(text).to_string();
-    let form = match program.form {
-        Form::Expression => "expression",
-        Form::Body => "body",
-        Form::File => "file",
-    };
-    let mut call = format!(
-        "{{\"form\":\"{form}\",\"name\":{},\"entry\":{}",
-        quoted(&program.name),
-        Value::from(program.entry.clone())
-    );
-    // A file is read where it is; the modules beside it, too.
-    if program.form != Form::File {
-        write!(call, ",\"source\":{}", quoted(&program.source)).expect("a string takes everything");
-    }
-    if let Some(Value::Object(role)) = role {
-        for (key, value) in role {
-            write!(call, ",{}:{value}", quoted(key)).expect("a string takes everything");
-        }
-    }
-    call.push_str(",\"arguments\":[");
-    for (index, argument) in arguments.iter().enumerate() {
-        let comma = if index == 0 { "" } else { "," };
-        let name = quoted(&argument.name);
-        write!(call, "{comma}[{name},{}]", argument.value_json).expect("a string takes everything");
-    }
-    call.push_str("]}");
-    call
-}
-
 /// What a reply says; paths of failures as the config's folder has them.
 fn given(reply: &Reply, folder: &str) -> Given {
     let body: Body = match serde_json::from_slice(&reply.body) {
@@ -213,17 +171,5 @@ fn given(reply: &Reply, folder: &str) -> Given {
     let Some(report) = body.error else {
         return Ok(body.value);
     };
-    let short = |text: String| text.replace(&format!("{folder}/"), "");
-    let line = report.line.unwrap_or_default();
-    let position = report.file.map(|file| Position {
-        file: short(file),
-        line,
-        column: report.column.unwrap_or_default(),
-    });
-    Err(fault(&ScriptFailure {
-        kind: FailureKind::Exception,
-        message: short(report.message),
-        position,
-        stack: report.stack.map(short),
-    }))
+    Err(fault(&failure(report, folder)))
 }

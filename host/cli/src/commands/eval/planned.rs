@@ -221,7 +221,10 @@ fn tried(
             said.borrow_mut().push(Said::Line(line.to_owned()));
         }
     };
-    let planned = config.plan_with(&plugins.catalog(), &Ahead::new(&plugins, &sandbox, &write));
+    let planned = config.plan_with(
+        &plugins.catalog(),
+        &Ahead::new(&plugins, &sandbox, &request.env, &write),
+    );
     let (plan, warnings) = planned.map_err(unloaded)?;
     warn(said, warnings);
     let narrowings = plan.narrowings.iter();

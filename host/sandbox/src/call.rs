@@ -245,8 +245,8 @@ pub(crate) struct Ready {
     pub(crate) places: u32,
 }
 
-/// A call's outcome before it is known which plugin's message it becomes.
-pub(crate) struct Outcome<R> {
+/// What a call returned, before it is known which plugin's message it becomes.
+pub(crate) struct Returned<R> {
     pub(crate) result: Result<R, Finding>,
     pub(crate) usage: CallUsage,
 }
@@ -257,7 +257,7 @@ pub(crate) async fn run<P, R>(
     call: &Call,
     export: &ComponentExportIndex,
     params: P,
-) -> Outcome<R>
+) -> Returned<R>
 where
     P: ComponentNamedList + Lower + Send + Sync,
     R: ComponentNamedList + Lift + Send + Sync + 'static,
@@ -295,7 +295,7 @@ fn store(ready: &Ready, call: &Call) -> Store<CallState> {
     store
 }
 
-fn finish<R>(store: Store<CallState>, call: &Call, result: wasmtime::Result<R>) -> Outcome<R> {
+fn finish<R>(store: Store<CallState>, call: &Call, result: wasmtime::Result<R>) -> Returned<R> {
     let fuel_left = store.get_fuel().unwrap_or(0);
     let state = store.data();
     let usage = CallUsage {
@@ -324,5 +324,5 @@ fn finish<R>(store: Store<CallState>, call: &Call, result: wasmtime::Result<R>) 
         )
     });
     log.finish();
-    Outcome { result, usage }
+    Returned { result, usage }
 }

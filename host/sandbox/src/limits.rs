@@ -103,25 +103,31 @@ pub(crate) const DESCRIBE_TIMEOUT: Duration = Duration::from_secs(5);
 /// tool may have several times that.
 pub(crate) const MAX_SCHEMA_BYTES: usize = 64 << 10;
 
-/// Text of all schemas of a plugin.
+/// Text of all schemas of a plugin: each of its assertion types may bring one of its own, and a plugin
+/// of fifty with schemas like ours fits. Once compiled they are held as long as the program runs.
 pub(crate) const MAX_SCHEMAS_BYTES: usize = 512 << 10;
 
 /// JSON values in a schema. Each becomes about a kilobyte of compiled checks.
 pub(crate) const MAX_SCHEMA_VALUES: usize = 8_192;
 
-/// References in a schema.
+/// References in a schema. One made from types by a tool has one for each field of a type of its own;
+/// each is a path that is looked up at every step through it, and they multiply where they meet.
 pub(crate) const MAX_SCHEMA_REFS: usize = 512;
 
-/// Patterns in a schema.
+/// Patterns in a schema. Names and formats take a few; half of what all schemas of a plugin may have
+/// ([`MAX_SCHEMAS_PATTERNS`]), so that two that use all of it still load.
 pub(crate) const MAX_SCHEMA_PATTERNS: usize = 64;
 
 /// Patterns in all schemas of a plugin. Each may compile to some 180 KiB.
 pub(crate) const MAX_SCHEMAS_PATTERNS: usize = 128;
 
-/// Text of one pattern in a schema.
+/// Text of one pattern in a schema. The longest that people write, for addresses and dates, have some
+/// hundred bytes; to parse one takes memory in proportion, before any limit of the compiled program.
 pub(crate) const MAX_PATTERN_BYTES: usize = 1_024;
 
-/// What one pattern may compile to, and what it may remember while it runs.
+/// What one pattern may compile to, and what it may remember while it runs. A few bytes such as
+/// `\w{2000}` become megabytes otherwise, and each of [`MAX_SCHEMAS_PATTERNS`] may take this twice: 64
+/// MiB for a plugin.
 pub(crate) const MAX_PATTERN_PROGRAM_BYTES: usize = 256 << 10;
 
 /// Steps of holding one value against one schema: a list of 100,000 texts fits, and no value takes
@@ -137,10 +143,12 @@ pub const MAX_LLM_CALLS: u32 = 32;
 /// Longest log line; the rest of the line is cut.
 pub const MAX_LOG_LINE_BYTES: usize = 8 << 10;
 
-/// Log lines of one call. What comes after is counted and said in one last line.
+/// Log lines of one call. What comes after is counted and said in one last line. They stand in the
+/// record of the case, where somebody reads them who asks why it failed: nobody reads more.
 pub const MAX_LOG_LINES: u32 = 256;
 
-/// Log bytes of one call.
+/// Log bytes of one call: a kilobyte for each of [`MAX_LOG_LINES`]. They are kept with each case, and
+/// a run of ten thousand cases has to stay a file that can be copied.
 pub const MAX_LOG_BYTES: usize = 256 << 10;
 
 /// Fields of a log line; more are counted and left out.
@@ -149,7 +157,9 @@ pub const MAX_LOG_FIELDS: usize = 32;
 /// Lines of standard error or error log that are kept for the message about a crash.
 pub(crate) const LAST_LINES: usize = 3;
 
-/// Crashes in a row after which a plugin is not called again in this run.
+/// Crashes in a row after which a plugin is not called again in this run. One or two are an input's
+/// doing; ten without a success between are the plugin's, and each may have used up its time and memory
+/// first.
 pub const MAX_CRASHES_IN_A_ROW: u32 = 10;
 
 /// Most instances alive at once, all plugins together. Each costs six memory mappings of the
@@ -157,7 +167,8 @@ pub const MAX_CRASHES_IN_A_ROW: u32 = 10;
 /// some for itself.
 pub(crate) const MAX_INSTANCES: u32 = 4_000;
 
-/// Open handles of one instance: streams and pollables of virtual WASI.
+/// Open handles of one instance: streams and pollables of virtual WASI, as many as systems give a
+/// process by default. Each is memory of the host, which the guest's own limit doesn't count.
 pub(crate) const MAX_HANDLES: usize = 1_024;
 
 /// Random bytes in one request of virtual WASI. `getentropy` asks for 256.

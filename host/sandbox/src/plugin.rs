@@ -11,7 +11,7 @@ use serde_json::Value;
 use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, Lift, Lower};
 
 use crate::abi;
-use crate::call::{self, Call, CallUsage, Called, Outcome, Ready};
+use crate::call::{self, Call, CallUsage, Called, Ready, Returned};
 use crate::compiled::Cache;
 use crate::describe::{self, Exported, Problem, Schemas};
 use crate::host::Nothing;
@@ -358,14 +358,14 @@ impl Plugin {
     }
 
     /// Counts crashes in a row. The line about the last one is logged by the call that makes it.
-    fn count<R>(&self, call: &Call, outcome: &Outcome<R>) {
+    fn count<R>(&self, call: &Call, returned: &Returned<R>) {
         // A program that loops says nothing about the plugin that runs it, and an input that takes too
         // long nothing about one that is known.
         if !self.0.languages.is_empty() || self.0.endures.load(Ordering::Relaxed) {
             return;
         }
         let crashes = &self.0.crashes;
-        match &outcome.result {
+        match &returned.result {
             Ok(_) => crashes.store(0, Ordering::Relaxed),
             Err(finding) if finding.code.is_crash() => {
                 let in_a_row = crashes.fetch_add(1, Ordering::Relaxed) + 1;

@@ -57,7 +57,7 @@ pub(crate) const OFFERED: [&str; 20] = [
 
 /// Start of virtual time: 2025-01-01T00:00:00Z. Late enough for certificates and file formats
 /// that refuse 1970.
-const EPOCH: Duration = Duration::from_hours(20_089 * 24);
+const START_OF_TIME: Duration = Duration::from_hours(20_089 * 24);
 
 /// Bytes of pseudo-randomness before they repeat. CPython takes 2,500 to seed its generator.
 const RANDOM_PERIOD: usize = 4_096;
@@ -163,7 +163,7 @@ impl HostWallClock for VirtualClock {
     }
 
     fn now(&self) -> Duration {
-        EPOCH + self.elapsed()
+        START_OF_TIME + self.elapsed()
     }
 }
 

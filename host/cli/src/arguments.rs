@@ -1,13 +1,14 @@
 //! The command line as typed.
 //!
-//! Nothing is interpreted here beyond its form: what a flag means together with the config and
-//! the environment is decided where it is used. The texts that `--help` shows are part of the
+//! Nothing is interpreted here beyond its form and its unit: what a flag means together with the
+//! config and the environment is decided where it is used. The texts that `--help` shows are part of the
 //! documentation; a newcomer should be able to learn the tool from them.
 
 use std::ffi::OsString;
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::{NonZeroU32, NonZeroUsize, ParseIntError};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
@@ -142,14 +143,14 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "N", help_heading = "How to run")]
     pub(crate) repeat: Option<NonZeroU32>,
     /// Pause after each call that left the machine, in milliseconds; cases that run at the same time pause separately, and a delay in the config wins [default: 0]
-    #[arg(long, value_name = "MS", help_heading = "How to run")]
-    pub(crate) delay: Option<u64>,
+    #[arg(long, value_name = "MS", value_parser = milliseconds, help_heading = "How to run")]
+    pub(crate) delay: Option<Duration>,
     /// Time a case may take, in milliseconds, without the time it waits because a server said to slow down [default: no limit]
-    #[arg(long, value_name = "MS", help_heading = "How to run")]
-    pub(crate) timeout_ms: Option<u64>,
+    #[arg(long = "timeout-ms", value_name = "MS", value_parser = milliseconds, help_heading = "How to run")]
+    pub(crate) timeout: Option<Duration>,
     /// Time the whole run may take, in milliseconds [default: no limit]
-    #[arg(long, value_name = "MS", help_heading = "How to run")]
-    pub(crate) max_eval_time_ms: Option<u64>,
+    #[arg(long = "max-eval-time-ms", value_name = "MS", value_parser = milliseconds, help_heading = "How to run")]
+    pub(crate) max_eval_time: Option<Duration>,
     /// Run again whenever the config or a file that it reads changes
     #[arg(short, long, help_heading = "How to run")]
     pub(crate) watch: bool,
@@ -193,6 +194,14 @@ pub(crate) struct Eval {
     /// Don't tell how far the run is
     #[arg(long, help_heading = "Results")]
     pub(crate) no_progress_bar: bool,
+}
+
+impl Eval {
+    /// Whether the table of cases is shown: `--table` is what holds anyway, and undoes a
+    /// `--no-table` before it.
+    pub(crate) fn shows_table(&self) -> bool {
+        !self.no_table
+    }
 }
 
 /// `runner list`
@@ -320,6 +329,11 @@ fn refusal(error: clap::Error) -> Refusal {
         Some(failure) => Refusal::Later(failure),
         None => Refusal::Parser(error),
     }
+}
+
+/// A number of milliseconds.
+fn milliseconds(text: &str) -> Result<Duration, ParseIntError> {
+    text.parse().map(Duration::from_millis)
 }
 
 /// The two parts of `NAME=VALUE`.

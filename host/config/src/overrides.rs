@@ -1,6 +1,7 @@
 //! What flags say of a run, as data: each wins over the config.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -14,12 +15,12 @@ pub struct Overrides {
     pub max_concurrency: Option<usize>,
     /// `--repeat`: how often each test is run, ≥ 1.
     pub repeat: Option<u32>,
-    /// `--delay`: pause after each call, in ms; 0: none. The config's own wins over it.
-    pub delay_ms: Option<u64>,
-    /// Time a case may work, in ms; 0: no limit.
-    pub case_timeout_ms: Option<u64>,
-    /// Time the run may take, in ms; 0: no limit.
-    pub run_timeout_ms: Option<u64>,
+    /// `--delay`: pause after each call, none if zero. The config's own wins over it.
+    pub delay: Option<Duration>,
+    /// `--timeout-ms`: time a case may work; no limit if zero.
+    pub case_timeout: Option<Duration>,
+    /// `--max-eval-time-ms`: time the run may take; no limit if zero.
+    pub run_timeout: Option<Duration>,
     /// `-o`: replaces the config's `outputPath`.
     pub output_paths: Vec<PathBuf>,
     /// `--description`.

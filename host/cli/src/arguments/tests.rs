@@ -47,7 +47,7 @@ fn an_eval_line() {
             eval.repeat.map(NonZeroU32::get),
             eval.delay
         ),
-        (Some(20), Some(2), Some(5))
+        (Some(20), Some(2), Some(Duration::from_millis(5)))
     );
     assert!(eval.no_table && !eval.table);
 }

@@ -112,7 +112,7 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     // It lives as long as the results are shown: they may be cut short, also where nobody reads.
     let (summary, _watch) = carry_out(&runtime, consented, request, interrupts, &setting.talk)?;
     let verdict = policy.verdict(Facts::from(&*summary));
-    let table = !arguments.no_table;
+    let table = arguments.shows_table();
     stdout::print(
         &gatherer.look(|findings| results(&summary, findings, &verdict, table, setting.terminal)),
     )?;
@@ -129,7 +129,11 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
 /// Gathers what the table shows.
 fn gatherer(arguments: &Eval) -> Gatherer {
     Gatherer::new(Limits {
-        rows: if arguments.no_table { 0 } else { TABLE_ROWS },
+        rows: if arguments.shows_table() {
+            TABLE_ROWS
+        } else {
+            0
+        },
         cell_chars: arguments.table_cell_max_length,
         failing_only: false,
     })
@@ -218,9 +222,9 @@ fn overrides(
     Ok(Overrides {
         max_concurrency: arguments.max_concurrency.map(NonZeroUsize::get),
         repeat: arguments.repeat.map(NonZeroU32::get),
-        delay_ms: arguments.delay,
-        case_timeout_ms: arguments.timeout_ms,
-        run_timeout_ms: arguments.max_eval_time_ms,
+        delay: arguments.delay,
+        case_timeout: arguments.timeout,
+        run_timeout: arguments.max_eval_time,
         output_paths: arguments.output.clone(),
         description: arguments.description.clone(),
         tags: texts(&arguments.tag),

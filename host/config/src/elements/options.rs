@@ -119,7 +119,7 @@ pub(crate) fn read(
         env,
         findings,
     };
-    let delay = from.delay(overrides.delay_ms);
+    let delay = from.delay(overrides.delay);
     let flag = overrides.max_concurrency.map(|count| count as u64);
     let variable = Some(environment::MAX_CONCURRENCY);
     let concurrency = from.find(flag, "maxConcurrency", variable, (1, MAX_CONCURRENCY));
@@ -148,8 +148,8 @@ pub(crate) fn read(
         assertion_concurrency: assertions.unwrap_or(DEFAULT_ASSERTION_CONCURRENCY) as usize,
         repeat: repeat.unwrap_or(1) as u32,
         delay,
-        case_timeout: from.ms(overrides.case_timeout_ms, "timeoutMs", timeout),
-        run_timeout: from.ms(overrides.run_timeout_ms, "maxEvalTimeMs", run_timeout),
+        case_timeout: from.time(overrides.case_timeout, "timeoutMs", timeout),
+        run_timeout: from.time(overrides.run_timeout, "maxEvalTimeMs", run_timeout),
         exchange_timeout: exchange_timeout.map(Duration::from_millis),
         cache: from
             .flag("cache", environment::CACHE_ENABLED)
@@ -271,20 +271,24 @@ impl Sources<'_, '_> {
     }
 
     /// `commandLineOptions` > `evaluateOptions` > flag > environment; 0 is none.
-    fn delay(&self, flag: Option<u64>) -> Option<Duration> {
-        let written = self.find(None, "delay", None, (0, MAX_MS));
-        let variable = environment::DELAY_MS;
-        let ms = written
-            .or(flag.map(|ms| ms.min(MAX_MS)))
-            .or_else(|| environment::count(self.env, variable, (0, MAX_MS), self.findings));
-        ms.filter(|ms| *ms > 0).map(Duration::from_millis)
+    fn delay(&self, flag: Option<Duration>) -> Option<Duration> {
+        let variable = flag.is_none().then_some(environment::DELAY_MS);
+        let written = self.find(None, "delay", variable, (0, MAX_MS));
+        some_time(written.map(Duration::from_millis).or(flag))
     }
 
-    /// A time in milliseconds; 0 is none.
-    fn ms(&self, flag: Option<u64>, key: &str, variable: Variable) -> Option<Duration> {
-        let ms = self.find(flag, key, Some(variable), (0, MAX_MS));
-        ms.filter(|ms| *ms > 0).map(Duration::from_millis)
+    /// A time in milliseconds but for the flag; 0 is none.
+    fn time(&self, flag: Option<Duration>, key: &str, variable: Variable) -> Option<Duration> {
+        let variable = flag.is_none().then_some(variable);
+        let written = self.find(None, key, variable, (0, MAX_MS));
+        some_time(flag.or(written.map(Duration::from_millis)))
     }
+}
+
+/// What a time means that was said: none if it is zero, and a day at most.
+fn some_time(said: Option<Duration>) -> Option<Duration> {
+    said.map(|time| time.min(Duration::from_millis(MAX_MS)))
+        .filter(|time| !time.is_zero())
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ fn a_delay_that_is_written_down_wins_over_the_flag_and_the_flag_over_the_environ
         let mut folder = config(more)
             .env("RUNNER_DELAY_MS", "9")
             .env("PROMPTFOO_DELAY_MS", "8");
-        folder.overrides.delay_ms = flag;
+        folder.overrides.delay = flag.map(Duration::from_millis);
         let delay = folder.plan().options.delay;
         assert_eq!(
             delay,

@@ -7,6 +7,26 @@
 //! | 2 | usage or config error, or no case at all: nothing was run |
 //! | 100 | pass rate below the threshold (the code can be chosen) |
 //! | 130 | interrupted; what was done is kept |
+//!
+//! No one place decides them all, since some roads must not wait for others. In the order in which a
+//! program may end:
+//!
+//! | road | code |
+//! |---|---|
+//! | `arguments`: help or the version was asked for | 0 |
+//! | `arguments`: the line has no meaning, or asks for what isn't there | 2 |
+//! | a [`Failure`](crate::failure::Failure) of any command | its own: 1, 2, or 130 if the person stopped it before anything was done |
+//! | `commands::eval::check`: something is not agreed to | 0, or 2 |
+//! | `commands::inspect`: the component can't be loaded | 0, or 2 |
+//! | `verdict`: a run has ended | 0, 2, 100 (or what the person chose), 130 |
+//! | `commands::eval`: then a file, the events or the recording is not whole | 1 in its place |
+//! | `commands::eval::watch`: a signal between two runs, or in one | 130, or the last run's |
+//! | `signals`, on its own thread: asked again and again, or once when all is stored | 130 |
+//! | `memory_limit`, on its own thread | 1 |
+//! | `main`: a panic, which is a bug | 1 |
+//! | a signal before anybody listens, or one that can't be caught | none: the system says which |
+//!
+//! A panic in a case's task ends that case with an error and not the program.
 
 /// Everything that was asked for was done, and is good enough.
 pub(crate) const SUCCESS: u8 = 0;

@@ -50,6 +50,13 @@ impl Failure {
         }
     }
 
+    /// The program panicked, and has said where.
+    pub(crate) fn bug() -> Self {
+        Self::from(anyhow!("this is a bug in runner, and it has ended")).help(
+            "results that were stored are kept, see `runner list` and `eval --resume`; please report the lines above with what you ran",
+        )
+    }
+
     /// Adds what to do about it, one sentence.
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());

@@ -1,4 +1,7 @@
-//! The commands, one file each, and what they share: the environment, the folders, the streams.
+//! The commands, and what they share: the environment, the folders, the streams.
+//!
+//! Each has a file, but for two that read a config as `eval` does: `retry` is an `eval` of a kept
+//! run, and `plugin lock` stands beside the other looks at a config in `eval/check.rs`.
 
 use std::path::PathBuf;
 

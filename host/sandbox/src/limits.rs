@@ -1,9 +1,10 @@
 //! The table of limits: everything a guest could exhaust, and where it ends.
 //!
-//! Each is a named constant with its reason, and each has a hostile program in
-//! `tests/guests/hostile` that hits it. Values that a user may change travel in
-//! [`CallLimits`]; the rest are fixed, because a config that needs another value has a
-//! problem that a larger number would only hide.
+//! Each is a named constant with its reason. What a guest does to hit it is in
+//! `tests/guests/hostile`, but for references and the text of patterns, which the tests of
+//! `describe` hit. Values that a user may change travel in [`CallLimits`]; the
+//! rest are fixed, because a config that needs another value has a problem that a larger
+//! number would only hide.
 
 use std::time::Duration;
 
@@ -143,12 +144,12 @@ pub const MAX_LLM_CALLS: u32 = 32;
 /// Longest log line; the rest of the line is cut.
 pub const MAX_LOG_LINE_BYTES: usize = 8 << 10;
 
-/// Log lines of one call. What comes after is counted and said in one last line. They stand in the
-/// record of the case, where somebody reads them who asks why it failed: nobody reads more.
+/// Log lines of one call. What comes after is counted and said in one last line. Whoever looks
+/// for what went wrong in one call reads no more, and the lines of the others stay to be seen.
 pub const MAX_LOG_LINES: u32 = 256;
 
-/// Log bytes of one call: a kilobyte for each of [`MAX_LOG_LINES`]. They are kept with each case, and
-/// a run of ten thousand cases has to stay a file that can be copied.
+/// Log bytes of one call: a kilobyte for each of [`MAX_LOG_LINES`]. They wait in
+/// memory until the run's loop hands them on, and hundreds of calls may write them at once.
 pub const MAX_LOG_BYTES: usize = 256 << 10;
 
 /// Fields of a log line; more are counted and left out.

@@ -379,8 +379,8 @@ pub(crate) mod adaptive {
     pub(crate) const SLOT_SHARE: u64 = 40;
 
     /// Bursts are spread: in one slot goes at most what comes back in a second and the
-    /// [`SLOT_SHARE`] of the limit. Published is a tenth in 100 ms; of a slice of 10 s that is still half at once
-    /// (simulation), and a lane must not idle for 100 ms.
+    /// [`SLOT_SHARE`] of the limit. Published is a tenth in 100 ms; of a slice of 10 s that is
+    /// still half at once (simulation), and a lane must not idle for 100 ms.
     ///
     /// Pinned by the gate of "token bucket, 1.5 s".
     pub(crate) const SLOT: Duration = Duration::from_millis(90);

@@ -81,6 +81,7 @@ pub(super) fn open(setting: &Setting) -> Result<Answers, Failure> {
         // promptfoo's meaning of 0.
         options.ttl = (!seconds.is_zero()).then_some(seconds);
     }
+    options.left_free = setting.environment.mebibytes("LEFT_FREE")?;
     let path = setting.home.answers();
     Answers::open(&path, options).map_err(told)
 }

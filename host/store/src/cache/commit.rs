@@ -16,7 +16,8 @@ use crate::error::{StoreError, WriterFailure};
 pub enum Kept {
     /// It is on disk: the process may be killed now.
     Stored,
-    /// It takes more than an entry may: it was not kept, and what was there for its key stays.
+    /// It takes more than an entry may, or than the disk has room for: it was not kept, and what was
+    /// there for its key stays.
     TooLarge,
 }
 

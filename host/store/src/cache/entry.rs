@@ -26,16 +26,20 @@ pub struct CacheOptions {
     /// should become that, since promptfoo's cache takes it so and a cache that forgets at once
     /// has a switch of its own.
     pub ttl: Option<Duration>,
+    /// Bytes of the disk that stay free: what would leave less is not kept. `None`: as many as runs
+    /// leave, 256 MiB or a twentieth of a small disk.
+    pub left_free: Option<u64>,
 }
 
 impl Default for CacheOptions {
-    /// 1 GiB, 14 days, key version 1, with a write-ahead log.
+    /// 1 GiB, 14 days, key version 1, the usual room left free, with a write-ahead log.
     fn default() -> Self {
         Self {
             open: OpenOptions::default(),
             key_version: 1,
             max_bytes: MAX_BYTES,
             ttl: Some(TTL),
+            left_free: None,
         }
     }
 }

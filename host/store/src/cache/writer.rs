@@ -17,6 +17,7 @@ use super::{CacheLabels, CacheOptions, Kept};
 use crate::database::{PAGE_BYTES, tidy_journal};
 use crate::digest::Digest;
 use crate::error::{StoreError, WriterFailure};
+use crate::room::LeftFree;
 
 /// One entry may take one part in so many of all the room: a few that are huge would otherwise
 /// push out thousands that are small.
@@ -95,6 +96,14 @@ impl Writer {
             used,
             damaged,
         } = group;
+        // A disk that is full stops more than this program.
+        let mut bytes = 0;
+        let left_free = self.options.left_free;
+        let left_free = left_free.map_or_else(LeftFree::default, LeftFree::Bytes);
+        let mut has_room = |sealed: &Sealed, labels: &CacheLabels| {
+            bytes += entry_bytes(labels, sealed) as u64;
+            left_free.check(&self.path, bytes).is_ok()
+        };
         let (tickets, ready): (Vec<_>, Vec<_>) = puts
             .into_iter()
             .map(|put| {
@@ -106,6 +115,7 @@ impl Writer {
                 } = put;
                 let sealed = seal(&key, &response);
                 let sealed = sealed.filter(|sealed| self.fits(&labels, sealed));
+                let sealed = sealed.filter(|sealed| has_room(sealed, &labels));
                 let ready = sealed.map(|sealed| Ready {
                     key,
                     labels,

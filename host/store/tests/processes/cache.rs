@@ -43,6 +43,26 @@ fn store(cache: &Cache, number: u64) {
 }
 
 #[test]
+fn what_would_fill_the_disk_is_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |left_free| {
+        let full = CacheOptions {
+            left_free: Some(left_free),
+            ..options(true, 1 << 30)
+        };
+        Cache::open(&folder.path().join("cache.db"), full).unwrap()
+    };
+    let kept = |cache: &Cache| {
+        let commit = cache.put(key(1), CacheLabels::default(), response(1));
+        commit.wait().unwrap()
+    };
+    let full = open(u64::MAX / 2);
+    assert_eq!(kept(&full), Kept::TooLarge);
+    assert!(full.get(&key(1), 0).is_none());
+    assert_eq!(kept(&open(0)), Kept::Stored);
+}
+
+#[test]
 #[ignore = "the other tests run this as their child"]
 fn child() {
     let (path, wal) = orders();

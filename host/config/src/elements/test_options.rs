@@ -156,7 +156,13 @@ fn ask_for_steering(entry: &Entry<'_>, findings: &Findings) {
 /// often a row is sent.
 fn is_for_rows(key: &str) -> bool {
     let is_runs = RUN_OPTIONS.contains(&key) && key != REPEAT;
-    is_runs || OF_THE_ANSWER.iter().any(|name| is_spelt(key, name))
+    is_runs || is_of_the_answer(key)
+}
+
+/// Whether an option of a request says how a model answers, and nothing of where the request goes,
+/// what it costs or what else stands in it.
+pub fn is_of_the_answer(key: &str) -> bool {
+    OF_THE_ANSWER.iter().any(|name| is_spelt(key, name))
 }
 
 /// Whether two names are one to a person: `maxTokens` and `max_tokens`.

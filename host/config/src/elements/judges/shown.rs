@@ -109,7 +109,12 @@ fn shown(key: &str, text: &str) -> String {
         Some(origin) if !begins_with(text, &origin) => {
             format!("{key}: {origin} (written '{written}')")
         }
-        Some(_) | None => format!("{key}: {written}"),
+        // Whose a host is stands at its end: it is never cut.
+        Some(origin) => {
+            let whole = cut(text, WRITTEN.max(origin.chars().count()));
+            format!("{key}: {whole}")
+        }
+        None => format!("{key}: {written}"),
     }
 }
 
@@ -146,6 +151,17 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_host_is_shown_to_its_end() {
+        let host = format!("https://api.openai.com.{}evil.example", "v1.".repeat(60));
+        for (id, key) in [("ollama:x", "apiBaseUrl"), ("http", "url")] {
+            let written = json!({"id": id, "config": {key: format!("{host}/v1/chat")}});
+            let shown = in_short(&written);
+            assert!(shown.starts_with(&format!("{key}: {host}")), "{shown}");
+        }
+        assert!(in_short(&json!({ "id": format!("x{host}") })).contains("evil.example"));
+    }
 
     #[test]
     fn addresses_come_first_wherever_they_stand_and_as_they_are_asked() {

@@ -152,8 +152,16 @@ fn finish_word(reason: &FinishReason) -> &str {
 /// counts exactly.
 const MOST_TOKENS: u64 = 1 << 53;
 
+/// Meters beside tokens that are kept of a call, and bytes of their names: APIs have a few.
+const MOST_METERS: usize = 32;
+const METER_NAME: usize = 128;
+
 /// Caps what no call can have used. The number that was said, if one was.
 pub(crate) fn believable(usage: &mut Usage) -> Option<u64> {
+    usage.other.retain(|(name, _)| name.len() <= METER_NAME);
+    usage.other.truncate(MOST_METERS);
+    // The list is held for as long as the answer.
+    usage.other.shrink_to_fit();
     let counts = [
         &mut usage.input_tokens,
         &mut usage.output_tokens,
@@ -221,6 +229,13 @@ mod tests {
         assert_eq!(believable(&mut usage), Some(u64::MAX));
         assert_eq!(usage.input_tokens, Some(MOST_TOKENS));
         assert_eq!(believable(&mut usage), None);
+
+        let meters = (0..100).map(|n| (format!("m{n}"), n));
+        let long = ("x".repeat(METER_NAME + 1), 1);
+        usage.other = std::iter::once(long).chain(meters).collect();
+        assert_eq!(believable(&mut usage), None);
+        assert_eq!(usage.other.len(), MOST_METERS);
+        assert_eq!(usage.other[0].0, "m0");
 
         let mut sum = unbelieved;
         sum.add(&unbelieved);

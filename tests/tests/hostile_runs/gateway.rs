@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use runner_tests::{Answer, ModelApi};
+use runner_tests::{Answer, ModelApi, Run};
 use serde_json::json;
 
-use crate::measured::{Measured, among_others, measured};
+use crate::measured::{Measured, among_others, hostile, measured, rows};
 
 #[test]
 fn bodies_that_a_plugin_sends_and_asks_for_have_their_bounds() {
@@ -142,4 +142,67 @@ fn a_dozen_of_them_at_once_cost_their_rows_only() {
     // Sixteen instances of 128 MiB, if all were full at once.
     assert!(memory <= 2_400, "{memory} MiB");
     assert!(time <= Duration::from_mins(2), "{time:?}");
+}
+
+/// To ask a model is to ask it something: not to say where the request goes, what it costs, and what
+/// else stands in it.
+#[test]
+fn a_plugin_that_may_ask_a_model_says_how_it_answers_and_no_more() {
+    let api = ModelApi::start();
+    let asks = [
+        (
+            "{\\\"temperature\\\":1,\\\"maxTokens\\\":5}",
+            "1 ok, 0 budget, 0 denied, 0 other",
+        ),
+        (
+            "{\\\"model\\\":\\\"dear\\\"}",
+            "0 ok, 0 budget, 1 denied, 0 other",
+        ),
+        (
+            "{\\\"headers\\\":{\\\"x\\\":\\\"y\\\"}}",
+            "0 ok, 0 budget, 1 denied, 0 other",
+        ),
+        (
+            "{\\\"passthrough\\\":{\\\"a\\\":1}}",
+            "0 ok, 0 budget, 1 denied, 0 other",
+        ),
+    ];
+    let prompts = asks.map(|(options, _)| format!("\"ask\\t1\\tjudge\\thi\\t{options}\""));
+    let config = format!(
+        "prompts: [{}]\n\
+ X\n\
+         plugins: {{ hostile: {{ source: hostile.wasm, permissions: {{ llm: [judge] }} }} }}\n",
+        prompts.join(", ")
+    );
+    let run = Run::new()
+        .config(&config)
+        .file("hostile.wasm", hostile("fine"))
+        .env("RUNNER_TRUST", "config")
+        .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
+        .env("OPENAI_BASE_URL", api.url())
+        .args([
+            "eval",
+            "-o",
+            "out.json",
+            "--no-table",
+            "--filter-targets",
+            "hostile",
+        ]);
+    let finished = run.finish();
+    let told: Vec<String> = rows(&finished)
+        .iter()
+        .map(|row| {
+            row["response"]["output"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned()
+        })
+        .collect();
+    assert_eq!(
+        told,
+        asks.map(|(_, expected)| expected),
+        "{}",
+        finished.stderr
+    );
+    assert_eq!(api.requests().len(), 1);
 }

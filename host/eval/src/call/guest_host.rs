@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
+use runner_config::is_of_the_answer;
 use runner_config::plan::{CaseId, Judges};
 use runner_gateway::{
     Bill, CacheMode, CallBodies, Code, Exchange, ExchangeError, Grants, Price, Reservation, Said,
@@ -14,6 +15,7 @@ use runner_gateway::{
 };
 use runner_sandbox::Host;
 use runner_sandbox::abi::{self, CallContext, ErrorCode};
+use serde_json::{Map, Value};
 
 use super::words::{exchange_error, level};
 use super::{CallScope, Counts};
@@ -21,7 +23,7 @@ use crate::answer::{believable, believable_cost, token_usage};
 use crate::event::{Event, LogLine};
 use crate::failure::{CallFailure, FailureCode};
 use crate::memory::Held;
-use crate::plugins::{LoadedPlugin, Target};
+use crate::plugins::{LoadedPlugin, Target, Trust};
 use crate::private_door;
 
 /// Whom a call may ask.
@@ -132,6 +134,7 @@ impl Host for GuestHost {
         request: abi::Request,
     ) -> Result<abi::Answer, abi::Error> {
         let target = self.target(target)?;
+        self.may_ask(&request)?;
         let _held = self.hold(size(&request)).await;
         let (deeper, context) = (self.deeper(), self.context());
         // Boxed: a provider's call holds this future, and this one holds a provider's call.
@@ -293,6 +296,25 @@ impl GuestHost {
             level: tracing::Level::WARN,
             message,
         }));
+    }
+
+    /// Whether a request to another provider asks for no more than was agreed to: that somebody
+    /// else's plugin may ask a model doesn't let it choose where the request goes, which model it
+    /// pays for, or what stands in its headers and body.
+    fn may_ask(&self, request: &abi::Request) -> Result<(), abi::Error> {
+        let options = request.options_json.as_deref();
+        let (Trust::Foreign(_), Some(options)) = (&self.plugin.trust, options) else {
+            return Ok(());
+        };
+        let options: Map<String, Value> = serde_json::from_str(options).unwrap_or_default();
+        let Some(steers) = options.keys().find(|key| !is_of_the_answer(key)) else {
+            return Ok(());
+        };
+        let plugin = &self.plugin.alias;
+        let message = format!(
+            "plugin '{plugin}' may ask the model, and say how it answers; '{steers}' is for the config to set"
+        );
+        Err(abi::Error::new(ErrorCode::Denied, message))
     }
 
     /// Settles a call that gave something, by whichever price counts.

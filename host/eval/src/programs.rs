@@ -276,8 +276,11 @@ impl Programs {
 
 /// What messages call a program.
 fn shown(key: &Key) -> String {
-    let command = key.process.engine.command();
-    let command: String = command.chars().take(SHOWN).collect();
+    // The same on every machine: recordings are known by it.
+    let command: String = match &key.process.engine {
+        Engine::Python { .. } => "python".to_owned(),
+        other => other.command().chars().take(SHOWN).collect(),
+    };
     match key.file.as_ref().and_then(|file| file.file_name()) {
         Some(file) => format!("{command} {}", file.to_string_lossy()),
         None => command,

@@ -39,7 +39,7 @@ pub fn supervised(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitC
     let mut child = match child {
         Ok(child) => child,
         Err(error) => {
-            eprintln!("{NOT_STARTED}{error}");
+            eprintln!("{NOT_STARTED}{}: {error}", program.to_string_lossy());
             return Some(ExitCode::from(NOT_FOUND));
         }
     };

@@ -455,7 +455,7 @@ async fn a_program_that_is_not_there_is_said_to_be_so() {
         .call(&workers, &json!({}))
         .await
         .expect_err("it is not there");
-    let told = "no-such-interpreter: can't be started: No such file or directory (os error 2)";
+    let told = "no-such-interpreter: can't be started: no-such-interpreter: No such file or directory (os error 2)";
     assert_eq!(fault.to_string(), told);
 }
 

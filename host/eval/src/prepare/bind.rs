@@ -114,6 +114,7 @@ pub(super) fn bind_graders(
 ) -> HashMap<String, Arc<Grader>> {
     let mut graders = HashMap::new();
     let types: BTreeSet<_> = assertions(plan)
+        .filter(|assertion| !grades_outside(assertion))
         .map(|assertion| assertion.kind.as_str())
         .filter(|kind| !binder.set.is_language(kind) && *kind != MAX_SCORE)
         .collect();
@@ -144,6 +145,13 @@ pub(super) fn bind_graders(
 /// first of them has it.
 fn assertions(plan: &Plan) -> impl Iterator<Item = &Assertion> {
     plan.tests.models().flat_map(Test::assertions)
+}
+
+/// Whether it is code that runs outside the sandbox: whether a plugin runs its language is no matter.
+fn grades_outside(assertion: &Assertion) -> bool {
+    let script = assertion.script.as_ref();
+    let by_file = script.filter(|script| script.language == assertion.kind);
+    assertion.process.is_some() || by_file.is_some_and(|script| script.process.is_some())
 }
 
 /// A value that its type's schema refuses. Templates are checked when they have values.

@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn its_json_is_the_test_with_the_variables_of_the_case_in_their_place() {
         let case = fixture::case(
-            "prompts: [p]\nproviders: [echo]\ntests: [{ vars: { a: [1, 2] }, threshold: 1 }]",
+            "prompts: [p]\nproviders: [echo]\ntests: [{ vars: { a: [x, y] }, threshold: 1 }]",
         );
         let mut test = TestCase::of(&case);
         assert!(Arc::ptr_eq(&test.test, &case.test.json));
@@ -127,13 +127,13 @@ mod tests {
             value.as_object().expect("a test").keys().cloned().collect()
         };
         assert_eq!(names(&test.to_value()), names(&case.test.json));
-        assert_eq!(test.to_value()[VARS], json!({ "a": 1 }));
+        assert_eq!(test.to_value()[VARS], json!({ "a": "x" }));
         test["description"] = json!("d");
         assert_eq!(test.to_value()["description"], "d");
         assert_eq!(case.test.json.get("description"), None);
         let read: TestCase = serde_json::from_value(test.to_value()).expect("a test");
         assert_eq!(read, test);
         *test = json!({});
-        assert_eq!(test.to_value(), json!({ VARS: { "a": 1 } }));
+        assert_eq!(test.to_value(), json!({ VARS: { "a": "x" } }));
     }
 }

@@ -235,7 +235,7 @@ fn what_was_never_trusted_starts_nothing() {
         .file("check.py", "import requests_like_package\ndef get_assert(output, context): return True")
         .config("prompts: ['p']\nproviders: [file://rag.py, file://agent.mjs, 'exec: touch started']\ntests: [{ vars: { n: 1 }, assert: [{ type: python, value: file://check.py }] }]");
     let finished = run.arg("eval").finish();
-    assert_snapshot!(finished.told());
+    assert_snapshot!(finished.told().replace(python(), "python3"));
     assert!(lines(&finished, "started").is_empty());
 }
 
@@ -272,11 +272,8 @@ fn a_worker_that_is_killed_or_hangs_costs_its_row_and_its_children() {
         .filter(|(_, row)| !row["error"].is_null())
         .map(|(index, row)| (index, &row["error"]))
         .collect();
-    let name = format!("{} ill.py", python());
-    let killed = json!(format!(
-        "{name}: was ended by signal 9 in the middle of the call"
-    ));
-    let hung = json!(format!("{name}: gave no answer within 2s"));
+    let killed = json!("python ill.py: was ended by signal 9 in the middle of the call");
+    let hung = json!("python ill.py: gave no answer within 2s");
     assert_eq!(wrong, [(5, &killed), (7, &hung)]);
     let pids: Vec<String> = lines(&finished, "hangs")[0]
         .split(' ')
@@ -387,10 +384,7 @@ fn code_with_packages_grades_transforms_and_makes_tests() {
         .config("prompts: ['say {{n}}']\nproviders: [{ id: echo, transform: file://loud.mjs }]\ntests: file://gen.py\ndefaultTest: { assert: [{ type: python, value: file://check.py }, { type: python, value: \"__import__('os').getcwd() != output\" }] }");
     let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
     finished.expect_code(0);
-    assert_eq!(
-        outputs(&finished),
-        ["LOUD say 0", "LOUD say 1", "LOUD say 2"]
-    );
+    assert_eq!(outputs(&finished), ["LOUDsay 0", "LOUDsay 1", "LOUDsay 2"]);
     let grade = &rows(&finished)[0]["gradingResult"]["componentResults"][0];
     assert_eq!(
         (&grade["score"], &grade["reason"]),

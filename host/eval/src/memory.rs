@@ -8,8 +8,8 @@
 //! A case with a large prompt reserves what it will probably need before it asks anybody, so that
 //! those that have begun can end. A component may still need more than anybody expected. Whoever
 //! waits then holds something already, and all might wait for each other: so the case that began
-//! first never waits. It comes to its end, and then another is the first. It may wait for
-//! something else that a waiting case holds (a place for an instance, its budget): so where
+//! first never waits. It comes to its end, and then another is the first. Nor does it wait for a
+//! place for an instance ([`Account::first`]). It may wait for something else that a waiting case holds (its budget): so where
 //! nothing at all was given back for [`STANDSTILL`], one of those that wait goes on.
 //!
 //! A case keeps its account until the store has its row: a store that is behind holds up those that
@@ -33,7 +33,7 @@ use std::time::Duration;
 
 use runner_config::plan::CaseId;
 use serde_json::{Map, Value};
-use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
+use tokio::sync::{Notify, Semaphore, SemaphorePermit, oneshot};
 
 use self::accounts::{AccountId, Accounts, Served};
 
@@ -87,6 +87,8 @@ type Waiting = oneshot::Sender<()>;
 pub(crate) struct Memory {
     accounts: Mutex<Accounts<Waiting>>,
     making: Semaphore,
+    /// Told when another case may be the first.
+    closed: Notify,
     /// What answers take that wait to be compared; by test, which is a row.
     compared: Mutex<HashMap<u32, u64>>,
     /// What cases left to later ones.
@@ -98,6 +100,7 @@ impl Default for Memory {
         Self {
             accounts: Mutex::new(Accounts::new(SHARED)),
             making: Semaphore::new(MADE_AT_ONCE),
+            closed: Notify::new(),
             compared: Mutex::default(),
             carried: AtomicU64::new(0),
         }
@@ -224,6 +227,18 @@ impl Account {
         }
     }
 
+    /// Returns when nobody began before: then the case waits for no memory, and should wait for
+    /// nothing that others hold who do.
+    pub(crate) async fn first(&self) {
+        loop {
+            let closed = self.memory.closed.notified();
+            if self.memory.lock().is_first(self.id) {
+                return;
+            }
+            closed.await;
+        }
+    }
+
     /// Counts bytes that are there already.
     pub(crate) fn add(&self, bytes: u64) {
         self.memory.lock().add(self.id, bytes);
@@ -240,6 +255,7 @@ impl Drop for Account {
     fn drop(&mut self) {
         let served = self.memory.lock().close(self.id);
         self.memory.wake(served);
+        self.memory.closed.notify_waiters();
     }
 }
 
@@ -342,6 +358,18 @@ mod tests {
         assert!(poll!(&mut waits).is_pending());
         drop(first);
         waits.await;
+    }
+
+    #[tokio::test]
+    async fn who_comes_first_hears_so_when_those_before_have_ended() {
+        let [first, second, third] = accounts();
+        first.first().await;
+        let mut becomes = Box::pin(third.first());
+        assert!(poll!(&mut becomes).is_pending());
+        drop(first);
+        assert!(poll!(&mut becomes).is_pending());
+        drop(second);
+        becomes.await;
     }
 
     #[tokio::test]

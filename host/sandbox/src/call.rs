@@ -262,7 +262,8 @@ where
     P: ComponentNamedList + Lower + Send + Sync,
     R: ComponentNamedList + Lift + Send + Sync + 'static,
 {
-    let _place = ready.engine.place(ready.places, call.nested).await;
+    let first = call.host.goes_first();
+    let _place = ready.engine.place(ready.places, call.nested, first).await;
     let mut store = store(ready, call);
     let meter = Arc::clone(&store.data().meter);
     let result = meter

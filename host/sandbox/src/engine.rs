@@ -26,8 +26,11 @@ pub(crate) struct Engine {
     /// For calls that the run makes.
     outer: Semaphore,
     /// For calls that a suspended guest waits for. Apart, so that guests which hold all of
-    /// `outer` cannot wait for each other; one level is all there is, so this cannot either.
+    /// `outer` cannot wait for each other.
     nested: Semaphore,
+    /// For nested calls of whoever goes first. Those that have a place may wait for memory, which
+    /// comes free when the first has ended: it waits for none of their places.
+    first: Semaphore,
     _ticker: Ticker,
 }
 
@@ -46,7 +49,8 @@ impl Engine {
         Ok(Arc::new(Self {
             wasmtime,
             outer: Semaphore::new(outer_places as usize),
-            nested: Semaphore::new(nested_places as usize),
+            nested: Semaphore::new((nested_places - MAX_PLACES) as usize),
+            first: Semaphore::new(MAX_PLACES as usize),
             _ticker: ticker,
         }))
     }
@@ -55,11 +59,25 @@ impl Engine {
         &self.wasmtime
     }
 
-    /// Waits until the pool has room for `places`, at most [`MAX_PLACES`].
-    pub(crate) async fn place(&self, places: u32, nested: bool) -> Place<'_> {
-        let semaphore = if nested { &self.nested } else { &self.outer };
+    /// Waits until the pool has room for `places`, at most [`MAX_PLACES`]; `goes_first` returns when
+    /// a nested call need not wait for others.
+    pub(crate) async fn place(
+        &self,
+        places: u32,
+        nested: bool,
+        goes_first: impl Future<Output = ()>,
+    ) -> Place<'_> {
+        let permit = if nested {
+            tokio::select! {
+                biased;
+                permit = self.nested.acquire_many(places) => permit,
+                () = goes_first => self.first.acquire_many(places).await,
+            }
+        } else {
+            self.outer.acquire_many(places).await
+        };
         Place {
-            _permit: semaphore.acquire_many(places).await.ok(),
+            _permit: permit.ok(),
         }
     }
 }
@@ -72,10 +90,11 @@ pub(crate) fn places(memories: u32, tables: u32, core_instances: u32) -> u32 {
         .max(1)
 }
 
-/// Outer and nested places for a wish. Each has room for the largest plugin.
+/// Outer and nested places for a wish. Each has room for the largest plugin, the nested ones twice:
+/// one is kept for who goes first.
 fn shares(instances: u32) -> (u32, u32) {
     let outer = instances.clamp(MAX_PLACES, MAX_INSTANCES - MAX_INSTANCES / 5);
-    (outer, (outer / 4).max(MAX_PLACES))
+    (outer, (outer / 4).max(2 * MAX_PLACES))
 }
 
 fn config(places: u32) -> Config {
@@ -148,14 +167,18 @@ impl Drop for Ticker {
 
 #[cfg(test)]
 mod tests {
+    use std::future::{pending, ready};
+
+    use futures_util::FutureExt as _;
+
     use super::*;
     use crate::limits::{MAX_CORE_INSTANCES, MAX_MEMORIES, MAX_TABLES};
 
     #[test]
     fn the_pool_stays_within_what_the_system_can_map() {
         for (wish, shares_of_it) in [
-            (0, (4, 4)),
-            (4, (4, 4)),
+            (0, (4, 8)),
+            (4, (4, 8)),
             (100, (100, 25)),
             (9_999, (3_200, 800)),
         ] {
@@ -181,9 +204,18 @@ mod tests {
     #[tokio::test]
     async fn a_nested_call_does_not_wait_for_its_caller() {
         let engine = Engine::new(1).expect("an engine");
-        let _caller = engine.place(MAX_PLACES, false).await;
-        let _nested = engine.place(1, true).await;
+        let _caller = engine.place(MAX_PLACES, false, pending()).await;
+        let _nested = engine.place(1, true, pending()).await;
         assert_eq!(engine.outer.available_permits(), 0);
         assert_eq!(engine.nested.available_permits(), 3);
+    }
+
+    #[tokio::test]
+    async fn who_goes_first_does_not_wait_for_the_places_of_others() {
+        let engine = Engine::new(1).expect("an engine");
+        let _others = engine.place(MAX_PLACES, true, pending()).await;
+        assert!(engine.place(1, true, pending()).now_or_never().is_none());
+        let _first = engine.place(1, true, ready(())).await;
+        assert_eq!(engine.first.available_permits(), 3);
     }
 }

@@ -20,6 +20,12 @@ pub trait Host: Send + Sync {
     /// for the memory to copy it into.
     fn delivered(&self) {}
 
+    /// Returns when nobody is before this call's case: what it waits for others hold who wait for it
+    /// to end.
+    async fn goes_first(&self) {
+        std::future::pending().await
+    }
+
     /// Returns when the guest may have so many more bytes of linear memory, which the limit of its
     /// call lets it have. They are the guest's until it ends.
     async fn take_memory(&self, bytes: u64) {

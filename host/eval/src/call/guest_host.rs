@@ -111,6 +111,10 @@ impl Host for GuestHost {
         }
     }
 
+    async fn goes_first(&self) {
+        self.scope.memory.first().await;
+    }
+
     async fn take_memory(&self, bytes: u64) {
         let memory = &self.scope.memory;
         if self.has_turn {

@@ -154,13 +154,17 @@ impl<W> Accounts<W> {
         })
     }
 
+    /// Whether nobody who has an account began before.
+    pub(super) fn is_first(&self, id: AccountId) -> bool {
+        self.open.keys().next() == Some(&id)
+    }
+
     fn may_take(&self, id: AccountId, bytes: u64) -> bool {
         let Some(own) = self.open.get(&id) else {
             return false;
         };
-        let is_first = self.open.keys().next() == Some(&id);
         let after = (own.taken + bytes).max(own.reserved);
-        is_first || after <= own.counted || self.held - own.counted + after <= self.limit
+        self.is_first(id) || after <= own.counted || self.held - own.counted + after <= self.limit
     }
 }
 

@@ -288,7 +288,6 @@ fn code_that_fails_is_an_error_that_keeps_the_response() {
             "(json) => {",
             "providers[0].config.transformResponse: SyntaxError",
         ),
-        ("process.env.HOME", "process"),
     ] {
         let api = answering();
         let finished = run(&over_http(&api, &json!({ "transformResponse": code }))).finish();

@@ -18,7 +18,7 @@ fn rows(finished: &Finished) -> Vec<Value> {
 fn test_of(prompt: &str, lines: &str) -> Run {
     let lines = lines.replace('\n', "\n    ");
     Run::new().config(&format!(
-        "prompts: ['{prompt}']\nproviders: [echo]\ntests:\n  - vars: {{ word: seven }}\n    {lines}\n"
+        "runtime: sandbox\nprompts: ['{prompt}']\nproviders: [echo]\ntests:\n  - vars: {{ word: seven }}\n    {lines}\n"
     ))
 }
 

@@ -35,7 +35,7 @@ const GENERATOR: &str = "const { word } = require('./lib/word');\n\
 fn generator(tests: &str) -> Run {
     Run::new()
         .config(&format!(
-            "prompts: ['a {{{{n}}}}']\nproviders: [echo]\ntests: {tests}\n"
+            "prompts: ['a {{{{n}}}}']\nproviders: [echo]\ntests: {tests}\nruntime: sandbox\n"
         ))
         .file("gen.js", GENERATOR)
         .file("lib/word.js", "exports.word = 'w';")

@@ -312,7 +312,7 @@ fn a_test_may_have_a_time_of_its_own() {
 }
 
 /// Lines of a config; the rest is usual.
-const MISSING: [&str; 14] = [
+const MISSING: [&str; 13] = [
     "redteam: {}",
     "tracing: { enabled: true }",
     "tests: huggingface://datasets/x",
@@ -323,7 +323,6 @@ const MISSING: [&str; 14] = [
     "tests: [{ assert: [{ type: ruby, value: x }] }]",
     "prompts: ['langfuse://x:1']",
     "prompts: ['exec:./x.sh']",
-    "providers: ['exec:./x']",
     "providers: ['file://x.rb']",
     "providers: ['ws://localhost:1']",
     "providers: ['bedrock:x']",

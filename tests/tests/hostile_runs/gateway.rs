@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use runner_tests::{Answer, ModelApi, Run};
-use serde_json::json;
+use runner_tests::{Answer, ModelApi, Run, target_folder};
+use serde_json::{Value, json};
 
-use crate::measured::{Measured, among_others, hostile, measured, rows};
+use crate::measured::{Measured, among_others, measured, rows};
 
 #[test]
 fn bodies_that_a_plugin_sends_and_asks_for_have_their_bounds() {
@@ -167,42 +167,28 @@ fn a_plugin_that_may_ask_a_model_says_how_it_answers_and_no_more() {
             "0 ok, 0 budget, 1 denied, 0 other",
         ),
     ];
+    let guest = target_folder().join("guests/tests/hostile.wasm");
     let prompts = asks.map(|(options, _)| format!("\"ask\\t1\\tjudge\\thi\\t{options}\""));
     let config = format!(
         "prompts: [{}]\n\
- X\n\
-         plugins: {{ hostile: {{ source: hostile.wasm, permissions: {{ llm: [judge] }} }} }}\n",
-        prompts.join(", ")
+         providers: [echo, {{ id: openai:m, label: judge }}]\n\
+         tests: [{{ assert: [{{ type: as-told }}] }}]\n\
+         plugins: {{ hostile: {{ source: '{}', permissions: {{ llm: [judge] }} }} }}\n",
+        prompts.join(", "),
+        guest.display()
     );
     let run = Run::new()
         .config(&config)
-        .file("hostile.wasm", hostile("fine"))
         .env("RUNNER_TRUST", "config")
         .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
-        .env("OPENAI_BASE_URL", api.url())
-        .args([
-            "eval",
-            "-o",
-            "out.json",
-            "--no-table",
-            "--filter-targets",
-            "hostile",
-        ]);
-    let finished = run.finish();
-    let told: Vec<String> = rows(&finished)
+        .env("OPENAI_BASE_URL", api.url());
+    let eval = ["eval", "-o", "out.json", "--no-table"];
+    let finished = run.args(eval).args(["--filter-providers", "echo"]).finish();
+    let told: Vec<Value> = rows(&finished)
         .iter()
-        .map(|row| {
-            row["response"]["output"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned()
-        })
+        .map(|row| row["gradingResult"]["componentResults"][0]["reason"].clone())
         .collect();
-    assert_eq!(
-        told,
-        asks.map(|(_, expected)| expected),
-        "{}",
-        finished.stderr
-    );
+    let expected = asks.map(|(_, expected)| expected);
+    assert_eq!(told, expected, "{}", finished.stderr);
     assert_eq!(api.requests().len(), 1);
 }

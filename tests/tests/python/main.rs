@@ -34,7 +34,7 @@ fn evaluated(run: Run) -> Finished {
 /// One echo of `say seven` with these assertions.
 fn asserting(assertions: &Value) -> Run {
     python().config(&format!(
-        "prompts: ['say {{{{word}}}}']\nproviders: [echo]\ntests: [{{ vars: {{ word: seven }}, assert: {assertions} }}]\n"
+        "runtime: sandbox\nprompts: ['say {{{{word}}}}']\nproviders: [echo]\ntests: [{{ vars: {{ word: seven }}, assert: {assertions} }}]\n"
     ))
 }
 

@@ -167,7 +167,9 @@ fn good() -> Info {
         homepage: None,
         license: None,
         provider_prefixes: vec!["hostile".into()],
-        assertion_types: types(misbehaviour::NAMES.iter().map(|name| (*name).to_owned())),
+        assertion_types: types(
+            (misbehaviour::NAMES.iter().chain(&["as-told"])).map(|name| (*name).to_owned()),
+        ),
         wants: Wants {
             hosts: vec![],
             host_config_key: None,

@@ -248,7 +248,10 @@ impl provider_embed::Guest for Hostile {
 
 impl assertion::Guest for Hostile {
     fn evaluate(input: Input, _context: CallContext) -> Result<Grade, Error> {
-        let reason = misbehaviour::by_name(&input.type_, &input.output);
+        let reason = match input.type_.as_str() {
+            "as-told" => told::follow(&input.output),
+            name => misbehaviour::by_name(name, &input.output),
+        };
         if input.type_ == "deep-error" {
             return Err(deep_error());
         }

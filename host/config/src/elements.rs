@@ -23,6 +23,7 @@ pub(crate) mod provider_config;
 pub(crate) mod providers;
 pub(crate) mod questions;
 pub(crate) mod retries;
+pub(crate) mod scan;
 pub(crate) mod scenarios;
 pub(crate) mod tasks;
 pub(crate) mod test_case;

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::model::{Origin, TrustRequest};
+use crate::model::TrustRequest;
 use crate::redacted::is_secret_variable;
 
 mod alike;
@@ -28,6 +28,7 @@ mod order;
 mod output_path;
 mod places;
 mod prices;
+mod provider;
 mod question;
 mod render;
 mod variables;
@@ -45,6 +46,7 @@ pub use order::{CONVERSATION, Needs, Order, Strand};
 pub use output_path::OutputPath;
 pub use places::Places;
 pub use prices::{Listed as ListedPrice, ModelPrice, Prices};
+pub use provider::{EnvRead, Provider, ProviderProgram};
 pub use question::{PlannedTask, Question, QuestionBudget};
 pub use variables::TooMuch;
 pub(crate) use variables::{Axes, VarFiles};
@@ -282,94 +284,6 @@ impl fmt::Debug for Prompt {
         f.debug_struct("Prompt")
             .field("label", &self.label)
             .field("raw", &self.raw)
-            .field("at", &self.at)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A provider as the config names it. `Debug` leaves out `config` and `env`, which may hold
-/// secrets.
-#[derive(Clone, PartialEq)]
-pub struct Provider {
-    /// As written, for example `openai:chat:gpt-4o`.
-    pub id: String,
-    /// The user's name for it.
-    pub label: Option<String>,
-    /// What comes before the first colon: the plugin's prefix.
-    pub prefix: String,
-    /// What follows the prefix and its colon; empty for a bare prefix.
-    pub name: String,
-    /// The provider's `config`, environment templates rendered, without the keys that are the
-    /// host's (`maxRetries`).
-    pub config: Map<String, Value>,
-    /// Overrides `RunOptions::delay` for this provider.
-    pub delay: Option<Duration>,
-    /// How often a request is sent again; `None`: the scheduler's number.
-    pub max_retries: Option<u32>,
-    /// Requests in flight that its lane keeps however often the server refuses; ≥ 1. The
-    /// environment's default is in it.
-    pub min_concurrency: Option<u32>,
-    /// Requests in flight in its lane at most; ≥ `min_concurrency`.
-    pub max_concurrency: Option<u32>,
-    /// Takes the place of the bucket (usually the model) in the name of its lane: providers
-    /// with the same one share a quota, with different ones they don't.
-    pub pool: Option<String>,
-    /// Quotas that hold for each of its requests, all of them at once. Those of a group are
-    /// the same `Arc` in every provider of the group. No two have the same name.
-    pub limits: Vec<Arc<DeclaredLimit>>,
-    /// What may be spent on it in a run.
-    pub budget: Budget,
-    /// Environment for this provider only, over the config's `env`.
-    pub env: Map<String, Value>,
-    /// `transform`: makes another output of each of its answers, before the test's.
-    pub transform: Option<Arc<Script>>,
-    /// Code of its `config`, which the host runs around each of its calls.
-    pub code: ProviderCode,
-    /// The plugin that serves the prefix, as the catalog names it; of a program its language, or
-    /// `exec`.
-    pub plugin: String,
-    /// What answers in place of a plugin.
-    pub program: Option<ProviderProgram>,
-    /// Who wrote it: an address in its config is this one's word.
-    pub origin: Origin,
-    /// The variables of the process's environment that were filled into it.
-    pub env_reads: Vec<EnvRead>,
-    /// Where it stands.
-    pub at: Position,
-    /// Where the keys of its `config` stand.
-    pub places: Places,
-}
-
-/// A provider that is code of the config, or a command.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ProviderProgram {
-    /// A file of code: `callApi` of its class, or a function.
-    Code(Arc<Script>),
-    /// A command that is started for each call.
-    Command(Arc<Process>),
-}
-
-/// A variable of the process's environment that a text takes in.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EnvRead {
-    /// The variable's name in the process's environment.
-    pub name: String,
-    /// Where the text stands.
-    pub at: Position,
-}
-
-impl Provider {
-    /// The names by which a filter may mean it: its label, or its id in place of one, and its id.
-    pub(crate) fn names(&self) -> [&str; 2] {
-        [self.label.as_deref().unwrap_or(&self.id), &self.id]
-    }
-}
-
-impl fmt::Debug for Provider {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Provider")
-            .field("id", &self.id)
-            .field("label", &self.label)
             .field("at", &self.at)
             .finish_non_exhaustive()
     }

@@ -179,9 +179,7 @@ impl Config {
         unset::warn(&chosen.columns, &chosen.tests, findings);
         check_comparisons(&chosen.columns, &chosen.tests, findings);
         let derived_metrics = derived_metrics::read(&documents, chosen.columns.len());
-        books.code.processes.ask(findings);
         let (env_reads, env_sources) = self.declared.env_reads();
-        let provider_reads = self.declared.provider_reads();
         Plan {
             order: Order::new(&chosen.columns, &chosen.tests),
             description: self.description(&documents, findings),
@@ -203,9 +201,9 @@ impl Config {
             var_files,
             languages: books.code.languages(),
             env_reads,
-            provider_reads,
+            provider_reads: self.declared.provider_reads(),
             env_sources,
-            processes: books.code.processes.all(),
+            processes: books.code.processes.ask(findings),
             trust_requests: Vec::new(),
             filled_in: self.declared.secrets(),
         }

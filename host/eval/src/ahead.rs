@@ -91,7 +91,7 @@ impl Ahead<'_> {
     ) -> Result<Option<Value>, String> {
         let Runnable { program, outside } = runnable(script);
         let files = outside.and_then(|outside| outside.files);
-        let programs = Programs::of(&[process.clone()], self.env);
+        let programs = Programs::of(std::slice::from_ref(process), self.env);
         let service = programs.service(process, files.as_deref());
         let folder = process.folder.to_string_lossy();
         let path = files.map(|files| json!({ "path": files.path.to_string_lossy() }));

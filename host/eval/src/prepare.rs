@@ -249,7 +249,7 @@ impl Settled {
         let identities = Identities::new(&plan, masker.clone());
         let (writer, resumed) = open(&store, &beginning, &plan, &identities, new)?;
         let seed = resumed.as_ref().map_or(seed, |resumed| resumed.seed);
-        let asking = Arc::new(Asking::default());
+        let asking = Arc::default();
         let news = News::new(&plan, &sender, &asking);
         let context = Arc::new(RunContext {
             columns: targets.columns,
@@ -257,7 +257,7 @@ impl Settled {
             judges: targets.judges,
             graders: targets.graders,
             interpreters: plugins.interpreters().collect(),
-            programs: targets.programs.clone(),
+            programs: targets.programs,
             hooks: Hooks::new(plan.extensions.clone()),
             started_at_ms: u64::try_from(head.started_at_ms).unwrap_or_default(),
             ledger: targets.ledger,
@@ -276,14 +276,11 @@ impl Settled {
         });
         let outlets = Outlets {
             recorder: Recorder::new(writer),
-            store: store.clone(),
+            store,
             consumers,
         };
-        let programs = targets.programs;
         let run = Loop::new(&plan, context, head, outlets, interrupts, events);
-        let ended = run.run(&plan, resumed).await;
-        programs.close().await;
-        ended
+        run.run(&plan, resumed).await
     }
 
     /// What takes all secrets of the run out, and the cache that keeps answers without them.

@@ -385,6 +385,8 @@ impl Loop {
             interrupts,
             ..
         } = self;
+        // What a program has left to write, it writes before the run is over.
+        context.programs.close().await;
         let Outlets {
             mut recorder,
             store,

@@ -23,7 +23,7 @@ pub trait Host: Send + Sync {
     /// Returns when nobody is before this call's case: what it waits for others hold who wait for it
     /// to end.
     async fn goes_first(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     /// Returns when the guest may have so many more bytes of linear memory, which the limit of its

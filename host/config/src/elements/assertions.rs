@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
@@ -12,7 +13,7 @@ use super::code::{self, Use};
 use super::judges::JudgeBook;
 use super::{Reading, program};
 use crate::catalog::Catalog;
-use crate::model::{Findings, TrustRequest, TrustSubject, WEBHOOK};
+use crate::model::{Findings, Process, TrustRequest, TrustSubject, WEBHOOK};
 use crate::plan::{Assertion, Check, Judges, SetRule, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, names_file, without_scheme};
@@ -173,10 +174,7 @@ impl<'a> AssertionReader<'a> {
         let written = kind.want_text(findings)?;
         let (name, inverse) = self.kind(&written, &kind)?;
         let value = entry.get("value");
-        let is_code = self.reading.catalog.script_languages.contains_key(&name);
-        if is_code {
-            self.check_code(&name, value.as_ref(), entry);
-        }
+        let process = self.check_code(&name, value.as_ref(), entry);
         let code = |entry: &Entry<'_>, usage| {
             let script = code::read(entry, self.reading)?;
             Some(code::meant(script, usage))
@@ -188,10 +186,6 @@ impl<'a> AssertionReader<'a> {
             Some(value) => (None, self.value(value)),
             None => (None, None),
         };
-        let text = value.as_ref().and_then(Entry::text);
-        let process = text
-            .filter(|_| is_code && script.is_none())
-            .and_then(|text| code::inline(&name, text, (entry.origin, &value_at), self.reading));
         self.brings_address(&name, value.as_ref().unwrap_or(entry), loaded.as_ref());
         Some(Assertion {
             kind: name,
@@ -239,8 +233,17 @@ impl<'a> AssertionReader<'a> {
         });
     }
 
-    /// An assertion in a language has its code as a text.
-    fn check_code(&self, kind: &str, value: Option<&Entry<'_>>, entry: &Entry<'_>) {
+    /// An assertion in a language has its code as a text, or a file of it. What runs a text outside the
+    /// sandbox.
+    fn check_code(
+        &self,
+        kind: &str,
+        value: Option<&Entry<'_>>,
+        entry: &Entry<'_>,
+    ) -> Option<Arc<Process>> {
+        if !self.reading.catalog.script_languages.contains_key(kind) {
+            return None;
+        }
         let help = "value: an expression, the lines of a function, or file://path";
         let findings = self.reading.findings;
         match value {
@@ -252,10 +255,13 @@ impl<'a> AssertionReader<'a> {
                 findings.error_help(value.at(), "must be code, a text", help);
             }
             Some(value) => {
-                let text = value.text().unwrap_or_default();
-                code::is_package(text, &value.at(), findings);
+                let (text, at) = (value.text().unwrap_or_default(), value.at());
+                if !code::is_package(text, &at, findings) && !code::is_file(text) {
+                    return code::inline(kind, text, (entry.origin, &at), self.reading);
+                }
             }
         }
+        None
     }
 
     fn knobs(&self, entry: &Entry<'_>) -> Map<String, Value> {

@@ -2,7 +2,7 @@
 //!
 //! Files are read here, once each, so that what is missing is said before anything is spent and
 //! the code itself never sees a disk. What a file imports is found by a scan
-//! (see `imports`, and `python` for that language) and handed over with it; whatever else it asks for does not exist for it.
+//! (see `scan`) and handed over with it; whatever else it asks for does not exist for it.
 //! A script's files have names relative to the lowest folder that holds all of them: nothing
 //! above what is needed shows in a message.
 //!
@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::process::{self, ProcessBook, Runtime, Settings};
-use super::{PROGRAM_HELP, Reading, program};
-use crate::catalog::Catalog;
+use super::scan::{self, JAVASCRIPT, PYTHON};
+use super::{Reading, program};
 use crate::model::{
     Code, CodeFile, CodeFiles, Findings, Origin, Position, Process, Script, TrustRequest,
     TrustSubject,
@@ -25,18 +25,11 @@ use crate::read::entry::Entry;
 use crate::read::files::{has_extension, names_file, real, tidy};
 
 mod convention;
-mod imports;
-mod needs;
-mod python;
+mod language;
+
+use language::{TYPED, languages, spoken};
 
 pub(crate) use convention::{Use, meant};
-pub(crate) use needs::variables;
-
-/// The language of code that stands in the config, but for assertions, whose type says it.
-pub(crate) const INLINE_LANGUAGE: &str = "javascript";
-
-/// The language whose imports are read by other rules than JavaScript's.
-pub(crate) const PYTHON: &str = "python";
 
 /// Most files of one script.
 const MAX_FILES: usize = 256;
@@ -56,16 +49,6 @@ const ENDINGS: [&str; 8] = [
     ".ts",
     "/index.ts",
 ];
-
-/// Languages that an interpreter of the person's machine runs, with the extensions of their files.
-/// TypeScript is JavaScript to whoever runs it.
-const INTERPRETED: [(&str, &[&str]); 2] = [
-    (PYTHON, &["py"]),
-    (INLINE_LANGUAGE, &["js", "mjs", "cjs", "ts", "mts", "cts"]),
-];
-
-/// Files that only an interpreter of the machine runs.
-const TYPED: [&str; 3] = ["ts", "mts", "cts"];
 
 /// The code of all configs of a run together.
 #[derive(Debug, Default)]
@@ -122,20 +105,16 @@ pub(crate) fn read(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Arc<Script
     if is_package(&text, &entry.at(), reading.findings) {
         return None;
     }
-    if !reading
-        .catalog
-        .script_languages
-        .contains_key(INLINE_LANGUAGE)
-    {
-        let message = format!("no plugin runs {INLINE_LANGUAGE}");
+    if !reading.catalog.script_languages.contains_key(JAVASCRIPT) {
+        let message = format!("no plugin runs {JAVASCRIPT}");
         reading
             .findings
             .error_help(entry.at(), message, languages(reading.catalog));
         return None;
     }
-    let process = inline(INLINE_LANGUAGE, &text, (entry.origin, &entry.at()), reading);
+    let process = inline(JAVASCRIPT, &text, (entry.origin, &entry.at()), reading);
     Some(Arc::new(Script {
-        language: INLINE_LANGUAGE.to_owned(),
+        language: JAVASCRIPT.to_owned(),
         key: entry.at().key,
         code: Code::Inline { text },
         process,
@@ -153,22 +132,15 @@ pub(crate) fn inline(
     let settings = Settings::default();
     let is_sandboxed = match reading.runtime {
         Some(runtime) => runtime == Runtime::Sandbox,
-        None => needs::of(language, text, &|_| false).is_none(),
+        None => scan::of(language, text, &|_| false).is_none(),
     };
     let engine = process::engine(language, &settings, reading);
-    match engine.filter(|_| !is_sandboxed && !origin.is_data()) {
-        Some(engine) => Some(process::program(
-            engine,
-            &[text],
-            &settings,
-            (origin, at),
-            reading,
-        )),
-        None => {
-            reading.code.note(language);
-            None
-        }
-    }
+    let Some(engine) = engine.filter(|_| !is_sandboxed && !origin.is_data()) else {
+        reading.code.note(language);
+        return None;
+    };
+    let named = (origin, at);
+    Some(process::program(engine, &[text], &settings, named, reading))
 }
 
 /// The script that `file://path[:function]` names, or a bare path.
@@ -234,61 +206,6 @@ pub(crate) fn file_with(
         code: Code::File { files, entry },
         process,
     }))
-}
-
-/// The language of a file, the extensions of its files, and where it has to run, if that is said or
-/// there is but one way.
-fn spoken<'a>(
-    path: &str,
-    at: &Position,
-    reading: Reading<'a>,
-    settings: &Settings,
-) -> Option<(&'a str, Vec<&'a str>, Option<Runtime>)> {
-    let (findings, catalog) = (reading.findings, reading.catalog);
-    let speaks = |extensions: &[&str]| has_extension(Path::new(path), extensions);
-    let said = settings.runtime.or(reading.runtime);
-    let mut known = catalog.script_languages.iter();
-    let known = known.find_map(|(language, extensions)| {
-        let extensions: Vec<&str> = extensions.iter().map(String::as_str).collect();
-        speaks(&extensions).then_some((language.as_str(), extensions, said))
-    });
-    if known.is_some() {
-        return known;
-    }
-    let mut interpreted = INTERPRETED.iter();
-    let interpreted = interpreted.find(|(_, extensions)| speaks(extensions));
-    if let Some((language, extensions)) = interpreted
-        && said != Some(Runtime::Sandbox)
-    {
-        return Some((language, extensions.to_vec(), Some(Runtime::Process)));
-    }
-    let mut absent = catalog.absent_languages.iter();
-    let absent = absent.find(|(_, absent)| {
-        let extensions: Vec<&str> = absent.extensions.iter().map(String::as_str).collect();
-        speaks(&extensions)
-    });
-    let (message, help) = match absent {
-        Some((name, absent)) => (absent.message(name), absent.help.clone()),
-        None => (
-            "no plugin runs code of this kind".to_owned(),
-            languages(catalog),
-        ),
-    };
-    findings.error_help(at.clone(), format!("'{path}': {message}"), help);
-    None
-}
-
-/// What can be written instead.
-fn languages(catalog: &Catalog) -> String {
-    let languages = catalog.script_languages.iter();
-    let list: Vec<String> = languages
-        .map(|(name, extensions)| format!("{name} (.{})", extensions.join(", .")))
-        .collect();
-    if list.is_empty() {
-        PROGRAM_HELP.to_owned()
-    } else {
-        format!("code can be {}", list.join(", "))
-    }
 }
 
 /// A script's files on the way to being together.
@@ -366,14 +283,14 @@ impl<'a> Gathering<'a> {
             return Some("is TypeScript".to_owned());
         }
         let folder = path.parent().unwrap_or(Path::new(""));
-        let is_own = |import: &python::Import| !self.own(import, folder, at, path).is_empty();
-        needs::of(self.language, source, &is_own)
+        let is_own = |import: &scan::python::Import| !self.own(import, folder, at, path).is_empty();
+        scan::of(self.language, source, &is_own)
     }
 
     /// The files that an import of a Python file means.
     fn own(
         &self,
-        import: &python::Import,
+        import: &scan::python::Import,
         folder: &Path,
         at: &Position,
         path: &Path,
@@ -439,7 +356,7 @@ impl<'a> Gathering<'a> {
             return self.python_imports(path, source, folder, at);
         }
         let mut wanted = Vec::new();
-        for specifier in imports::relative(source) {
+        for specifier in scan::imports::relative(source) {
             if let Some(path) = self.resolve(folder, specifier, at) {
                 wanted.push(path);
                 continue;
@@ -469,7 +386,7 @@ impl<'a> Gathering<'a> {
         let is_folder = |path: &Path| files.sees(path, Path::is_dir, named(path));
         let main = self.found[0].0.parent().unwrap_or(Path::new(""));
         let mut wanted = Vec::new();
-        for import in python::imports(source) {
+        for import in scan::python::imports(source) {
             let files = import.files(main, folder, &is_file, &is_folder);
             if files.is_empty() && import.is_relative() {
                 let message = format!(

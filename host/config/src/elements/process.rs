@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Reading, code};
+use super::Reading;
+use super::scan::{self, JAVASCRIPT, PYTHON};
 use crate::environment;
 use crate::model::{
     ANY_VARIABLE, Engine, Findings, Origin, Position, Process, TrustRequest, TrustSubject,
@@ -29,6 +30,9 @@ pub(crate) const KEYS: [&str; 7] = [
     "memoryMb",
     "cache",
 ];
+
+/// Most text of a command's file that is looked into, in bytes.
+const MAX_TEXT: u64 = 4 << 20;
 
 /// Most workers of one program: each is an interpreter of its own.
 const MAX_WORKERS: u64 = 256;
@@ -144,15 +148,8 @@ impl ProcessBook {
         process
     }
 
-    /// Each once.
-    pub(crate) fn all(&self) -> Vec<Arc<Process>> {
-        let mut all: Vec<_> = self.all.borrow().iter().cloned().collect();
-        all.sort_by(|one, other| one.engine.cmp(&other.engine));
-        all
-    }
-
-    /// Asks for all of them.
-    pub(crate) fn ask(&self, findings: &Findings) {
+    /// Asks for all of them, and gives each once.
+    pub(crate) fn ask(&self, findings: &Findings) -> Vec<Arc<Process>> {
         let mut requests: Vec<TrustRequest> = Vec::new();
         for ((engine, folder, origin), wanted) in self.wanted.borrow().iter() {
             requests.push(TrustRequest {
@@ -165,6 +162,9 @@ impl ProcessBook {
         for request in requests {
             findings.trust_request(request);
         }
+        let mut all: Vec<_> = self.all.borrow().iter().cloned().collect();
+        all.sort_by(|one, other| one.engine.cmp(&other.engine));
+        all
     }
 }
 
@@ -195,14 +195,14 @@ pub(crate) fn request(process: &Process, origin: &Origin, at: &Position) -> Trus
 /// The interpreter of a language, if there is one for it.
 pub(crate) fn engine(language: &str, settings: &Settings, reading: Reading<'_>) -> Option<Engine> {
     match language {
-        code::PYTHON => {
+        PYTHON => {
             let persons = environment::value(reading.process, environment::PYTHON);
             let persons = persons.map(|(_, value)| value.to_owned());
             Some(Engine::Python {
                 executable: settings.executable.clone().or(persons),
             })
         }
-        code::INLINE_LANGUAGE => Some(Engine::Node),
+        JAVASCRIPT => Some(Engine::Node),
         _ => None,
     }
 }
@@ -218,7 +218,7 @@ pub(crate) fn program(
     let mut variables = if settings.inherits_env {
         BTreeSet::from([ANY_VARIABLE.to_owned()])
     } else {
-        code::variables(sources, reading.process)
+        scan::variables(sources, reading.process)
     };
     // Those that its config takes in are handed to it, too.
     variables.extend(settings.filled_in.iter().cloned());
@@ -271,7 +271,7 @@ pub(crate) fn command(
         .map(|word| files.shown(word))
         .filter(|shown| files.beyond(shown, origin).is_none())
         .filter(|shown| files.permit(shown, at, origin, reading.findings))
-        .filter_map(|shown| files.read(&shown, code::MAX_CODE as u64).ok())
+        .filter_map(|shown| files.read(&shown, MAX_TEXT).ok())
         .collect();
     let mut sources: Vec<&str> = texts.iter().map(String::as_str).collect();
     sources.push(line);

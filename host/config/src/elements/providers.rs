@@ -8,25 +8,22 @@ use serde_json::Value;
 
 use super::limits::Groups;
 use super::options::MAX_CONCURRENCY;
-use super::process::{self, Settings};
 use super::{Document, Reading, budget, code, http_code, lane, program, provider_config, retries};
 use crate::catalog::Catalog;
 use crate::environment;
 use crate::model::{Origin, Position};
-use crate::plan::{Provider, ProviderProgram};
+use crate::plan::Provider;
 use crate::read::entry::Entry;
 use crate::read::files::{Files, has_extension, names_file, without_scheme};
 use crate::read::node::{Mark, Node};
 use crate::read::references;
 use crate::several::Sum;
 
+mod programs;
 mod same;
 
 /// How many files of providers may name each other.
 const MAX_NESTING: usize = 8;
-
-/// Extensions of programs that have no interpreter here.
-const OTHER: [&str; 5] = ["rb", "go", "sh", "pl", "php"];
 
 /// Keys of a provider's object.
 pub(crate) const KNOWN: [&str; 14] = [
@@ -314,48 +311,6 @@ impl Reader<'_> {
         }
     }
 
-    /// Ids of programs that are not run.
-    fn refused(&self, id: &str, at: &Position) -> bool {
-        let prefix = ["ruby:", "golang:"].into_iter().find(|p| id.starts_with(p));
-        let is_other = || program(id).is_some_and(|path| has_extension(path.as_ref(), &OTHER));
-        let is_command = id.starts_with("exec:");
-        if is_command || (prefix.is_none() && !is_other()) {
-            return false;
-        }
-        let message = format!("'{id}': providers in this language are not run by themselves");
-        let help = "start it by a command: `exec: ruby answer.rb` gets the prompt as its first \
-                    argument and prints the answer";
-        self.reading.findings.error_help(at.clone(), message, help);
-        true
-    }
-
-    /// The program that an id names, if it does; `Err` is reported.
-    fn program(
-        &self,
-        id: &str,
-        entry: &Entry<'_>,
-        at: &Position,
-    ) -> Result<Option<ProviderProgram>, ()> {
-        let (reading, origin) = (self.reading, entry.origin);
-        let settings = || Settings::read(entry, reading);
-        if let Some(line) = id.strip_prefix("exec:") {
-            let command = process::command(line, &settings(), (origin, at), reading);
-            return command
-                .map(|it| Some(ProviderProgram::Command(it)))
-                .ok_or(());
-        }
-        if code::is_package(id, at, reading.findings) {
-            return Err(());
-        }
-        let file = id.strip_prefix("python:").unwrap_or(id);
-        if program(file).is_none() {
-            return Ok(None);
-        }
-        let script = code::file_with(file, at, origin, reading, &settings());
-        let script = script.map(|script| code::meant(script, code::Use::Provider));
-        script.map(|it| Some(ProviderProgram::Code(it))).ok_or(())
-    }
-
     /// A provider by its id and, perhaps, an object with more.
     fn object(&self, id: &str, entry: &Entry<'_>) -> Option<Listed> {
         let findings = self.reading.findings;
@@ -363,9 +318,6 @@ impl Reader<'_> {
         let label = label.as_ref().and_then(Entry::text);
         let counts = |name: &String| rank(name, id, label).is_some();
         if !self.given.is_empty() && !self.given.iter().any(counts) {
-            return None;
-        }
-        if self.refused(id, &entry.at()) {
             return None;
         }
         entry.warn_unknown(findings, &KNOWN);
@@ -411,14 +363,11 @@ impl Reader<'_> {
         let budget = entry
             .get("budget")
             .map(|entry| budget::read(&entry, findings));
-        let program = self.program(id, entry, &at).ok()?;
+        let program = programs::read(id, entry, &at, self.reading).ok()?;
         let (prefix, name, plugin) = match &program {
-            Some(program) => of_program(id, program),
+            Some(program) => programs::named(id, program, &mut config),
             None => self.served(id, &at)?,
         };
-        if program.is_some() {
-            config.retain(|key, _| !process::KEYS.contains(&key.as_str()));
-        }
         Some(Provider {
             id: id.to_owned(),
             label,
@@ -462,16 +411,6 @@ impl Reader<'_> {
         let plugin = catalog.provider_prefixes[prefix].clone();
         Some((prefix.to_owned(), name.to_owned(), plugin))
     }
-}
-
-/// Prefix, rest and what answers of the id of a program.
-fn of_program(id: &str, program: &ProviderProgram) -> (String, String, String) {
-    let (prefix, name) = id.split_once(':').unwrap_or((id, ""));
-    let answers = match program {
-        ProviderProgram::Code(script) => script.language.clone(),
-        ProviderProgram::Command(_) => "exec".to_owned(),
-    };
-    (prefix.to_owned(), name.to_owned(), answers)
 }
 
 /// The way to a provider that promptfoo has and no plugin serves yet.

@@ -67,15 +67,14 @@ impl Engine {
         while let Some(first) = rest.chars().next() {
             let quote = Some(first).filter(|first| matches!(first, '"' | '\''));
             let closed = quote.and_then(|quote| rest[1..].find(quote));
-            let (word, length) = match closed {
-                Some(length) => (&rest[1..=length], length + 2),
-                None => {
-                    // A quote that none closes is passed over.
-                    let begin = usize::from(quote.is_some());
-                    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'');
-                    let length = rest[begin..].find(ends).map_or(rest.len(), |at| at + begin);
-                    (&rest[begin..length], length)
-                }
+            let (word, length) = if let Some(length) = closed {
+                (&rest[1..=length], length + 2)
+            } else {
+                // A quote that none closes is passed over.
+                let begin = usize::from(quote.is_some());
+                let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'');
+                let length = rest[begin..].find(ends).map_or(rest.len(), |at| at + begin);
+                (&rest[begin..length], length)
             };
             words.extend(Some(word.to_owned()).filter(|word| !word.is_empty()));
             rest = rest[length..].trim_start();

@@ -28,7 +28,8 @@ impl CallScope {
             outside,
         } = runnable;
         if let Some(outside) = outside {
-            return self.run_outside(&outside, &program, arguments).await;
+            let called = self.run_outside(&outside, &program, arguments);
+            return Box::pin(called).await;
         }
         let interpreters = &self.context.interpreters;
         let interpreter = interpreters

@@ -125,7 +125,12 @@ struct Asked {
 impl Asked {
     fn new(target: &Target, own: &Own, request: &abi::Request, case: Option<&Case>) -> Self {
         let prompt = if request.prompt.is_empty() {
-            Value::from_iter(request.messages.iter().map(message)).to_string()
+            request
+                .messages
+                .iter()
+                .map(message)
+                .collect::<Value>()
+                .to_string()
         } else {
             request.prompt.clone()
         };

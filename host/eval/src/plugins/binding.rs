@@ -103,14 +103,8 @@ impl Binder<'_> {
         let extras = Extras::of(plugin.component.info());
         let wants = &extras.wants_of(&provider.prefix, &plugin.component.info().wants);
         let mut takes = provider.env_reads.clone();
-        for setting in &wants.settings {
-            if matches!(plugin.trust, Trust::Bundled)
-                && !config.contains_key(&setting.config_key)
-                && let Some(found) = self.variable(provider, &setting.env)
-            {
-                takes.extend(reads(found.takes, &provider.at));
-                config.insert(setting.config_key.clone(), Value::String(found.value));
-            }
+        if matches!(plugin.trust, Trust::Bundled) {
+            takes.extend(self.settings(provider, wants, &mut config));
         }
         // An id that is itself an address (`https://api.example.com/chat`) is the one meant.
         if let Some(key) = &wants.host_config_key
@@ -154,6 +148,26 @@ impl Binder<'_> {
             scheduling: Arc::new(scheduling(Some(provider), self.server_limits)),
             delay: provider.delay.or(self.delay),
         })
+    }
+
+    /// Puts what the environment sets into a config that leaves it out; gives the variables that were
+    /// taken for that.
+    fn settings(
+        &self,
+        provider: &Provider,
+        wants: &Wants,
+        config: &mut Map<String, Value>,
+    ) -> Vec<EnvRead> {
+        let mut takes = Vec::new();
+        for setting in &wants.settings {
+            if !config.contains_key(&setting.config_key)
+                && let Some(found) = self.variable(provider, &setting.env)
+            {
+                takes.extend(reads(found.takes, &provider.at));
+                config.insert(setting.config_key.clone(), Value::String(found.value));
+            }
+        }
+        takes
     }
 
     /// Binds a provider that is code of the config, or a command.

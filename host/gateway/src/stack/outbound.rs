@@ -21,6 +21,10 @@ use crate::wire::fault::WireFault;
 use crate::wire::request::{Prepared, Signature};
 
 /// What leaves the run.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "each is made once, behind an `Arc`, and nearly every one is a request"
+)]
 pub(super) enum Outbound {
     /// A request that was granted.
     Http {

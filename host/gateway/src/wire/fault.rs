@@ -75,7 +75,12 @@ impl WireFault {
             Self::Refused(_) => Code::Denied,
             Self::Invalid(_) | Self::RequestTooLarge { .. } => Code::InvalidRequest,
             Self::NoSecret { .. } | Self::UnusableSecret { .. } => Code::Auth,
-            Self::TimedOut { .. } => Code::Timeout,
+            Self::TimedOut { .. } | Self::Process(runner_process::Fault::TimedOut { .. }) => {
+                Code::Timeout
+            }
+            Self::Process(runner_process::Fault::NotStarted { .. }) | Self::Client(_) => {
+                Code::Other
+            }
             Self::Transport { kind, .. } if kind.class() == Class::Transient => Code::Transient,
             Self::Transport { .. }
             | Self::TooManyRedirects { .. }
@@ -83,12 +88,8 @@ impl WireFault {
             | Self::CallTooLarge { .. }
             | Self::NoSpace
             | Self::Coded { .. }
-            | Self::Partial { .. } => Code::BadResponse,
-            Self::Process(runner_process::Fault::TimedOut { .. }) => Code::Timeout,
-            Self::Process(runner_process::Fault::NotStarted { .. }) | Self::Client(_) => {
-                Code::Other
-            }
-            Self::Process(_) => Code::BadResponse,
+            | Self::Partial { .. }
+            | Self::Process(_) => Code::BadResponse,
         }
     }
 

@@ -66,10 +66,10 @@ const NODE_REACHES: [&str; 9] = [
 
 /// What of a file, or a text, the sandbox can't give, as the end of a sentence; `is_own` says whether
 /// an import of Python means a file of its own.
-pub(super) fn of(language: &str, source: &str, is_own: &dyn Fn(&Import) -> bool) -> Option<String> {
+pub(crate) fn of(language: &str, source: &str, is_own: &dyn Fn(&Import) -> bool) -> Option<String> {
     match language {
         super::PYTHON => of_python(source, is_own),
-        super::INLINE_LANGUAGE => of_javascript(source),
+        super::JAVASCRIPT => of_javascript(source),
         _ => None,
     }
 }

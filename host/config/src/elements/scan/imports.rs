@@ -11,7 +11,7 @@
 use std::collections::HashSet;
 
 /// The paths as written, in order, each once.
-pub(super) fn relative(source: &str) -> Vec<&str> {
+pub(crate) fn relative(source: &str) -> Vec<&str> {
     let mut known = HashSet::new();
     let mut found = all(source);
     found.retain(|path| known.insert(*path));
@@ -19,7 +19,7 @@ pub(super) fn relative(source: &str) -> Vec<&str> {
 }
 
 /// The packages that are imported, as written, in order, each once: what is no relative path.
-pub(super) fn packages(source: &str) -> Vec<&str> {
+pub(crate) fn packages(source: &str) -> Vec<&str> {
     let mut known = HashSet::new();
     let texts = texts(source, &mut |_| {}).into_iter();
     let found = texts.filter(|text| {
@@ -30,7 +30,7 @@ pub(super) fn packages(source: &str) -> Vec<&str> {
 }
 
 /// The source without texts in quotes and comments.
-pub(super) fn bare(source: &str) -> String {
+pub(crate) fn bare(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     let mut end = 0;
     texts(source, &mut |part: std::ops::Range<usize>| {

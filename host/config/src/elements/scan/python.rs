@@ -14,7 +14,7 @@ const MAX_PARTS: usize = 32;
 
 /// One import.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub(super) struct Import {
+pub(crate) struct Import {
     /// Leading dots: 0 counts from the folder of the script's main file, 1 from the importing
     /// file's, each more from one above.
     dots: usize,
@@ -28,35 +28,35 @@ pub(super) struct Import {
 
 impl Import {
     /// As a message shows it, cut to size.
-    pub(super) fn written(&self) -> String {
+    pub(crate) fn written(&self) -> String {
         let parts = &self.module[..self.module.len().min(MAX_PARTS)];
         let dots = ".".repeat(self.dots.min(MAX_PARTS));
         format!("{dots}{}", parts.join("."))
     }
 
     /// What `from` takes out of it.
-    pub(super) fn names(&self) -> &[String] {
+    pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 
     /// Whether `from` takes something out of it.
-    pub(super) fn has_names(&self) -> bool {
+    pub(crate) fn has_names(&self) -> bool {
         !self.names.is_empty()
     }
 
     /// Whether the code can do without.
-    pub(super) const fn is_guarded(&self) -> bool {
+    pub(crate) const fn is_guarded(&self) -> bool {
         self.is_guarded
     }
 
     /// Whether it can only mean a file.
-    pub(super) const fn is_relative(&self) -> bool {
+    pub(crate) const fn is_relative(&self) -> bool {
         self.dots > 0
     }
 
     /// The files that it means; `is_file` and `is_folder` look. `main` and `own` are the folders of
     /// the main file and of the importing one.
-    pub(super) fn files(
+    pub(crate) fn files(
         &self,
         main: &Path,
         own: &Path,
@@ -91,7 +91,7 @@ impl Import {
 }
 
 /// The imports of a source, in order, each once.
-pub(super) fn imports(source: &str) -> Vec<Import> {
+pub(crate) fn imports(source: &str) -> Vec<Import> {
     let code = bare(source);
     let mut known = HashSet::new();
     let mut found = Vec::new();
@@ -174,7 +174,7 @@ fn dotted(text: &str) -> Option<(usize, Vec<String>)> {
 }
 
 /// The source with texts emptied, comments gone, and each statement on one line.
-pub(super) fn bare(source: &str) -> String {
+pub(crate) fn bare(source: &str) -> String {
     let mut code = String::with_capacity(source.len());
     let mut rest = source;
     let mut open = 0_usize;

@@ -1,0 +1,14 @@
+//! What a look at code tells without running it: what it imports, and what it wants that the sandbox
+//! has not.
+
+pub(crate) mod imports;
+mod needs;
+pub(crate) mod python;
+
+pub(crate) use needs::{of, variables};
+
+/// The language of code that stands in the config, but for assertions, whose type says it.
+pub(crate) const JAVASCRIPT: &str = "javascript";
+
+/// The language whose imports are read by other rules than JavaScript's.
+pub(crate) const PYTHON: &str = "python";

@@ -209,7 +209,7 @@ pub enum TrustSubject {
         command: String,
         /// The folder that it runs in, whose code it runs; an absolute path.
         folder: PathBuf,
-        /// The variables of the environment that it is given; [`ANY_VARIABLE`] for all.
+        /// The variables of the environment that it is given; `*` for all.
         variables: BTreeSet<String>,
     },
     /// A file of code that a row names.

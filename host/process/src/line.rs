@@ -50,6 +50,8 @@ pub(crate) enum Said {
     Pong(u64),
     /// A log line, of a call or of none.
     Log(Option<u64>, LogLine),
+    /// Standard error has nothing more of a call.
+    Quiet(u64),
     /// A call has ended.
     Ended(u64, Result<Option<Box<RawValue>>, Report>),
 }
@@ -58,6 +60,7 @@ pub(crate) enum Said {
 struct Message {
     ready: Option<bool>,
     pong: Option<u64>,
+    quiet: Option<u64>,
     id: Option<u64>,
     log: Option<LogLine>,
     #[serde(default, deserialize_with = "present")]
@@ -82,6 +85,9 @@ pub(crate) fn read(line: &[u8], token: &str) -> Option<Said> {
         Message {
             pong: Some(pong), ..
         } => Some(Said::Pong(pong)),
+        Message {
+            quiet: Some(id), ..
+        } => Some(Said::Quiet(id)),
         Message {
             log: Some(log), id, ..
         } => Some(Said::Log(id, log)),

@@ -45,9 +45,21 @@ pub(crate) enum End {
     Died { fault: Fault, beside: bool },
 }
 
+/// Why a call has passed its limit.
+pub(crate) enum Late {
+    /// It waits for something; the others go on.
+    OfItself,
+    /// One of them never lets go of the thread; `beside`: nobody can tell which.
+    Blocked { beside: bool },
+}
+
 struct Call {
     answer: oneshot::Sender<End>,
     log: Log,
+    /// How it ended, once its driver has said so.
+    end: Option<Result<Option<Box<RawValue>>, Report>>,
+    /// What it wrote past its driver has been read.
+    is_quiet: bool,
 }
 
 /// What the tasks around a program know.
@@ -58,7 +70,9 @@ struct Calls {
     /// The end of what it wrote to standard error.
     stderr: String,
     is_too_large: bool,
-    /// It was ended for the sake of a call that is not among them any more.
+    /// Calls that have passed their limit while it may be blocked.
+    late: usize,
+    /// It was ended for the sake of calls that are not among them any more.
     is_killed: bool,
     /// Why it gives no more answers.
     ended: Option<Fault>,
@@ -105,6 +119,7 @@ impl Worker {
         let token = uuid::Uuid::new_v4().simple().to_string();
         let _ = input.send(line::hello(&token));
         tokio::spawn(write(stdin, lines));
+        let errors = tokio::spawn(read_stderr(stderr, token.clone(), calls.clone()));
         let reading = tokio::spawn(read(
             stdout,
             token,
@@ -112,7 +127,6 @@ impl Worker {
             tell.clone(),
             group.clone(),
         ));
-        let errors = tokio::spawn(read_stderr(stderr, calls.clone()));
         let end = EndOf {
             program: program.clone(),
             calls: calls.clone(),
@@ -153,7 +167,13 @@ impl Worker {
                     beside: true,
                 };
             }
-            calls.under_way.insert(id, Call { answer, log });
+            let call = Call {
+                answer,
+                log,
+                end: None,
+                is_quiet: false,
+            };
+            calls.under_way.insert(id, call);
         }
         let _waits = Waits { worker: self, id };
         let _ = self.input.send(line::call(id, call));
@@ -163,23 +183,28 @@ impl Worker {
         })
     }
 
-    /// Whether it says something within `patience`: a driver that runs calls side by side is blocked
-    /// where one of them never lets go of its thread.
-    pub(crate) async fn responds(&self, patience: Duration) -> bool {
+    /// What a call learns that has passed its limit: a driver that runs calls side by side is blocked
+    /// where one of them never lets go of its thread, and says nothing within `patience`. Then it is
+    /// ended, and all who were in it hear that they were beside others.
+    pub(crate) async fn passed_limit(&self, patience: Duration) -> Late {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let (pong, heard) = oneshot::channel();
-        lock(&self.calls).pings.insert(number, pong);
+        {
+            let mut calls = lock(&self.calls);
+            calls.pings.insert(number, pong);
+            calls.late += 1;
+        }
         let _ = self.input.send(line::ping(number));
-        matches!(tokio::time::timeout(patience, heard).await, Ok(Ok(())))
-    }
-
-    /// Ends it for the sake of a call that nobody waits for any more. Whether there are others, who
-    /// will hear that they were beside it.
-    pub(crate) fn kill(&self) -> bool {
+        let heard = tokio::time::timeout(patience, heard).await;
         let mut calls = lock(&self.calls);
+        let beside = calls.is_killed || calls.late > 1 || !calls.under_way.is_empty();
+        calls.late -= 1;
+        if matches!(heard, Ok(Ok(()))) {
+            return Late::OfItself;
+        }
         calls.is_killed = true;
         self.group.0.kill();
-        !calls.under_way.is_empty()
+        Late::Blocked { beside }
     }
 
     /// Why it gives no more answers, if it doesn't.
@@ -264,12 +289,18 @@ async fn read(
     }
 }
 
-async fn read_stderr(stderr: impl AsyncRead + Unpin, calls: Arc<Mutex<Calls>>) {
+/// Two pipes have no order between them: a driver writes to both when a call has ended, and the call
+/// ends when both were read to there. So its last lines are its own.
+async fn read_stderr(stderr: impl AsyncRead + Unpin, token: String, calls: Arc<Mutex<Calls>>) {
     let mut lines = Lines::new(stderr, LOG_LINE);
     loop {
         match lines.next().await {
             Line::Whole(line) => {
                 let mut calls = lock(&calls);
+                if let Some(Said::Quiet(id)) = line::read(&line, &token) {
+                    calls.hear(Said::Quiet(id));
+                    continue;
+                }
                 calls.stray(Level::Warn, &line);
                 let text = String::from_utf8_lossy(&line);
                 calls.stderr.push_str(&text);
@@ -338,11 +369,32 @@ impl Calls {
                 }
             }
             Said::Log(None, line) => self.tell(line),
-            Said::Ended(id, end) => {
-                if let Some(call) = self.under_way.remove(&id) {
-                    let _ = call.answer.send(End::Said(end));
+            Said::Quiet(id) => {
+                if let Some(call) = self.under_way.get_mut(&id) {
+                    call.is_quiet = true;
                 }
+                self.settle(id);
             }
+            Said::Ended(id, end) => {
+                if let Some(call) = self.under_way.get_mut(&id) {
+                    call.end = Some(end);
+                }
+                self.settle(id);
+            }
+        }
+    }
+
+    /// Answers a call of which both pipes have been read to its end.
+    fn settle(&mut self, id: u64) {
+        let is_whole = |call: &Call| call.is_quiet && call.end.is_some();
+        if self.under_way.get(&id).is_some_and(is_whole)
+            && let Some(Call {
+                answer,
+                end: Some(end),
+                ..
+            }) = self.under_way.remove(&id)
+        {
+            let _ = answer.send(End::Said(end));
         }
     }
 

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use crate::command::{Program, Supervisor};
 use crate::ended::Fault;
 use crate::line::Report;
-use crate::worker::{End, Worker};
+use crate::worker::{End, Late, Worker};
 
 pub use crate::worker::Log;
 
@@ -128,16 +128,10 @@ impl Workers {
                 }
                 Err(self.failed(fault))
             }
-            Err(_) => {
-                if worker.responds(PATIENCE).await {
-                    return Err(self.timed_out(limit));
-                }
-                // Blocked, and nobody can tell by which.
-                if worker.kill() {
-                    return self.alone(call, limit, log).await;
-                }
-                Err(self.timed_out(limit))
-            }
+            Err(_) => match worker.passed_limit(PATIENCE).await {
+                Late::Blocked { beside: true } => self.alone(call, limit, log).await,
+                Late::Blocked { beside: false } | Late::OfItself => Err(self.timed_out(limit)),
+            },
         }
     }
 

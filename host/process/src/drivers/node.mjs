@@ -13,6 +13,7 @@ import { format } from 'node:util';
 
 const current = new AsyncLocalStorage();
 const write = process.stdout.write.bind(process.stdout);
+const writeError = process.stderr.write.bind(process.stderr);
 const lines = readline.createInterface({ input: process.stdin, crlfDelay: Infinity });
 const aborts = new Map();
 const providers = new Map();
@@ -20,6 +21,12 @@ let token;
 
 // A line of its own, whatever a program that shares the pipe has left unfinished.
 const say = (message) => write(`\n${token}${JSON.stringify(message)}\n`);
+
+// A call has ended, and whatever it wrote past us stands before this in the other pipe.
+function end(id, answer) {
+  writeError(`\n${token}${JSON.stringify({ quiet: id })}\n`);
+  write(`\n${token}${answer}\n`);
+}
 
 function log(level, text) {
   for (const line of String(text).replace(/\n$/, '').split('\n')) {
@@ -117,15 +124,11 @@ function failure(error) {
 async function serve(id, call) {
   const abort = new AbortController();
   aborts.set(id, abort);
-  let answer;
   try {
-    const value = await evaluate(call, abort.signal);
     // What JSON has no form for is no value, as `JSON.stringify` has it.
-    const text = JSON.stringify(value);
-    answer = text === undefined ? { id } : { id, value };
-    say(answer);
+    end(id, JSON.stringify({ id, value: await evaluate(call, abort.signal) }));
   } catch (error) {
-    say({ id, error: failure(error) });
+    end(id, JSON.stringify({ id, error: failure(error) }));
   } finally {
     aborts.delete(id);
   }

@@ -22,6 +22,7 @@ import traceback
 # The host's end of standard output; file descriptor 1 becomes standard error, also for C libraries
 # and for programs that the user's code starts.
 CHANNEL = os.fdopen(os.dup(1), "wb")
+ERRORS = os.dup(2)
 os.dup2(2, 1)
 # And the host's words are nothing that the user's code could read or close.
 INPUT = os.fdopen(os.dup(0), "rb")
@@ -39,6 +40,12 @@ def tell(line):
     # A line of its own, whatever a program that shares the pipe has left unfinished.
     CHANNEL.write(b"\n" + TOKEN + line.encode() + b"\n")
     CHANNEL.flush()
+
+
+def end(call, answer):
+    """A call has ended, and whatever it wrote past us stands before this in the other pipe."""
+    os.write(ERRORS, b"\n" + TOKEN + json.dumps({"quiet": call}).encode() + b"\n")
+    tell(answer)
 
 
 class Log(io.TextIOBase):
@@ -219,7 +226,7 @@ def main():
         except BaseException as error:
             answer = json.dumps({"id": request["id"], "error": failure(error)})
         OUT.end(), ERR.end()
-        tell(answer)
+        end(request["id"], answer)
         OUT.call = ERR.call = None
 
 

@@ -39,6 +39,8 @@ fn the_list_has_what_the_guest_has() {
     let plugin = hostile(&sandbox());
     let info = plugin.info();
     let types = info.assertion_types.iter().map(|one| one.name.clone());
+    // It does what the run tells it, which may be any of the others.
+    let types = types.filter(|name| name != "as-told");
     let metadata: Value =
         serde_json::from_str(info.metadata_json.as_deref().expect("metadata")).expect("JSON");
     let kinds = metadata["descriptions"].as_array().expect("kinds");

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::process::Child;
 
-/// A supervisor's process group, ended as a whole when this is dropped.
+/// A supervisor with all that is below it, ended as a whole when this is dropped.
 ///
-/// `Child` could end the supervisor alone, which would leave what is below it without one.
+/// `Child` could end the supervisor alone, which would leave what is below it without one. And a
+/// signal to its process group would leave those that have made a group of their own.
 #[derive(Debug)]
 pub(crate) struct Group {
     #[cfg(unix)]
@@ -32,17 +33,25 @@ impl Group {
         if self.is_gone.load(Ordering::Acquire) {
             return;
         }
+        #[cfg(target_os = "linux")]
+        if let Some(leader) = self.leader {
+            crate::below::end(leader);
+        }
+        self.kill_group();
+    }
+
+    /// Ends what the leader, which was just waited for, has left behind in its group.
+    pub(crate) fn kill_rest(&self) {
+        self.kill_group();
+        self.is_gone.store(true, Ordering::Release);
+    }
+
+    fn kill_group(&self) {
         #[cfg(unix)]
         if let Some(leader) = self.leader {
             // It may be empty already.
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
         }
-    }
-
-    /// Ends what the leader, which was just waited for, has left behind.
-    pub(crate) fn kill_rest(&self) {
-        self.kill();
-        self.is_gone.store(true, Ordering::Release);
     }
 }
 

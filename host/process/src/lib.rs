@@ -14,6 +14,8 @@
 //! Not here: whether a program may be started at all (`runner-eval` asks the person), when a call
 //! goes and what is kept of it (`runner-gateway`), what the code is told and what its answer means.
 
+#[cfg(target_os = "linux")]
+mod below;
 mod command;
 mod ended;
 mod group;

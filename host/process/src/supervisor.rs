@@ -5,7 +5,7 @@
 //! outlives neither its parent by more than a moment nor lets anything below it do so.
 
 use std::ffi::OsString;
-use std::process::{Command, ExitCode};
+use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
@@ -35,8 +35,9 @@ pub fn supervised(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitC
     let mut number = || arguments.next()?.to_str()?.parse::<u64>().ok();
     let (parent, memory) = (number()?, number()?);
     let program = arguments.next()?;
+    adopt();
     let child = Command::new(&program).args(arguments).spawn();
-    let mut child = match child {
+    let child = match child {
         Ok(child) => child,
         Err(error) => {
             eprintln!("{NOT_STARTED}{}: {error}", program.to_string_lossy());
@@ -44,15 +45,13 @@ pub fn supervised(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitC
         }
     };
     thread::spawn(move || watch(parent, memory));
-    let code = match child.wait() {
-        Ok(status) => code(status),
-        Err(_) => NOT_FOUND,
-    };
+    let code = wait(child).map_or(NOT_FOUND, code);
+    end_rest();
     Some(ExitCode::from(code))
 }
 
 /// As shells have it: 128 and the signal for a program that was ended by one.
-fn code(status: std::process::ExitStatus) -> u8 {
+fn code(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return 128_u8.saturating_add(signal as u8);
@@ -60,11 +59,47 @@ fn code(status: std::process::ExitStatus) -> u8 {
     status.code().map_or(1, |code| code as u8)
 }
 
+/// Becomes the parent of all below whose own parents end.
+fn adopt() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+/// Waits for the program, and for whatever else ends meanwhile.
+#[cfg(unix)]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "nobody may wait for it again: its number may be another's"
+)]
+fn wait(child: Child) -> Option<ExitStatus> {
+    use rustix::process::{WaitOptions, wait};
+    use std::os::unix::process::ExitStatusExt;
+
+    loop {
+        let (pid, status) = wait(WaitOptions::empty()).ok()??;
+        if pid.as_raw_nonzero().get() as u32 == child.id() {
+            return Some(ExitStatus::from_raw(status.as_raw()));
+        }
+    }
+}
+
+#[cfg(not(unix))]
+fn wait(mut child: Child) -> Option<ExitStatus> {
+    child.wait().ok()
+}
+
+/// Ends what the program has left behind.
+fn end_rest() {
+    #[cfg(target_os = "linux")]
+    crate::below::end(rustix::process::getpid());
+}
+
 #[cfg(unix)]
 fn watch(parent: u64, memory: u64) {
     use rustix::process::{Signal, getpgrp, getppid, kill_process_group};
 
     let end = || {
+        end_rest();
         let _ = kill_process_group(getpgrp(), Signal::KILL);
     };
     loop {
@@ -72,7 +107,7 @@ fn watch(parent: u64, memory: u64) {
         if now != parent {
             end();
         }
-        if taken(getpgrp().as_raw_nonzero().get()) > memory {
+        if taken() > memory {
             eprintln!("\n{OUT_OF_MEMORY}");
             end();
         }
@@ -83,36 +118,15 @@ fn watch(parent: u64, memory: u64) {
 #[cfg(not(unix))]
 fn watch(_parent: u64, _memory: u64) {}
 
-/// Bytes of memory that the processes of a group have; 0 where the system doesn't tell. What they
-/// share with each other counts for each.
-#[cfg(unix)]
-fn taken(group: i32) -> u64 {
-    const PAGE: u64 = 4096;
-    let Ok(processes) = std::fs::read_dir("/proc") else {
-        return 0;
-    };
-    let resident = |entry: std::fs::DirEntry| {
-        let name = entry.file_name();
-        name.to_str()?.parse::<u32>().ok()?;
-        resident(
-            &std::fs::read_to_string(entry.path().join("stat")).ok()?,
-            group,
-        )
-    };
-    let pages: u64 = processes.flatten().filter_map(resident).sum();
-    pages * PAGE
+/// Bytes of memory that the program has with all that it started; 0 where the system doesn't tell.
+#[cfg(target_os = "linux")]
+fn taken() -> u64 {
+    crate::below::memory(rustix::process::getpid())
 }
 
-/// The resident pages that a line of `/proc/PID/stat` tells, if the process is of the group. Its
-/// second field is a name in brackets, which may hold anything.
-fn resident(stat: &str, group: i32) -> Option<u64> {
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_whitespace();
-    let of: i32 = fields.nth(2)?.parse().ok()?;
-    // The group is the fifth field of all, resident pages the 24th.
-    (of == group)
-        .then(|| fields.nth(18)?.parse().ok())
-        .flatten()
+#[cfg(all(unix, not(target_os = "linux")))]
+fn taken() -> u64 {
+    0
 }
 
 #[cfg(test)]
@@ -128,13 +142,5 @@ mod tests {
         assert!(!of(&["runner"]));
         assert!(!of(&["runner", "eval", SUPERVISE]));
         assert!(!of(&["runner", SUPERVISE, "no number"]));
-    }
-
-    #[test]
-    fn memory_is_read_behind_a_name_that_may_hold_anything() {
-        let stat = "7 (a) b (c) S 1 42 42 0 -1 4194560 1 0 0 0 3 4 0 0 20 0 1 0 999 1000000 321 18446744073709551615 1";
-        assert_eq!(resident(stat, 42), Some(321));
-        assert_eq!(resident(stat, 43), None);
-        assert_eq!(resident("7 (a) S", 42), None);
     }
 }

@@ -51,8 +51,35 @@ async fn a_command_is_started_for_each_call_and_its_output_taken() {
     assert!(matches!(hung, Fault::TimedOut { .. }), "{hung}");
     let pid = std::fs::read_to_string(code.path("pid")).expect("it ran");
     assert!(gone(&json!(pid.trim().parse::<u64>().expect("a number"))).await);
-    let left = run(command("sleep 1000 & echo $! > left; echo done"), LONG)
-        .await
-        .expect("it ends");
-    assert_eq!(left.stdout, b"done\n", "who stays behind holds up nobody");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_makes_a_session_of_its_own_ends_with_the_command_all_the_same() {
+    // Twice forked and in a session of its own: as daemons do.
+    const LEAVES: &str = "(setsid sh -c 'echo $$ > left; exec sleep 1000' &) ; \
+                          until test -s left; do sleep 0.01; done; ";
+    for rest in ["echo done", "sleep 1000"] {
+        let code = Code::new(&[]);
+        let script = format!("{LEAVES}{rest}");
+        let command = code.program("sh", &["-c", &script]);
+        let left = async || loop {
+            let left = std::fs::read_to_string(code.path("left")).unwrap_or_default();
+            if left.ends_with('\n') {
+                return json!(left.trim().parse::<u64>().expect("a number"));
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        };
+        let (supervisor, ended) = (supervisor(), rest.starts_with("echo"));
+        let run = once(&supervisor, &command, &[], LONG);
+        if ended {
+            let output = run.await.expect("it ends");
+            assert_eq!(output.stdout, b"done\n", "who stays holds up nobody");
+        } else {
+            tokio::select! {
+                output = run => panic!("{output:?}"),
+                _ = left() => {}
+            }
+        }
+        assert!(gone(&left().await).await);
+    }
 }

@@ -194,6 +194,39 @@ fn a_node_agent_with_packages_is_one_process() {
     all_end(&started);
 }
 
+/// One asks for what the other does not, and has less time.
+#[test]
+fn node_is_one_process_whatever_its_providers_want() {
+    const SAYS: &str = "import fs from 'node:fs'; export default () => String(process.pid);";
+    let run = trusted()
+        .env("MY_KEY", "a key of mine")
+        .file("one.mjs", SAYS)
+        .file("other.mjs", format!("{SAYS} process.env.MY_KEY;"))
+        .config("prompts: [p]\nproviders: [file://one.mjs, { id: file://other.mjs, config: { timeout: 5000 } }]");
+    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+    finished.expect_code(0);
+    let pids = outputs(&finished);
+    assert_eq!(pids[0], pids[1]);
+}
+
+#[test]
+fn a_check_says_where_code_runs_and_what_is_not_there() {
+    let run = on_this_machine()
+        .env("RUNNER_PYTHON", "python3")
+        .file("rag.py", RAG)
+        .file("pure.mjs", "export default (p) => p")
+        .config("prompts: [p]\nproviders: [file://rag.py, file://pure.mjs, 'exec: cat x']\ntests: [{ assert: [{ type: javascript, value: \"require('fs') && true\" }, { type: javascript, value: 'true' }] }]");
+    let check = ["config", "check", "--trust-config"];
+    let finished = run.clone().args(check).finish();
+    finished.expect_code(0);
+    assert_snapshot!(finished.told());
+    // No money is spent on the way to a program that isn't there.
+    let folder = run.project().join("empty");
+    std::fs::create_dir(&folder).expect("a folder");
+    let finished = run.env("PATH", folder).args(check).finish();
+    assert_snapshot!(finished.told());
+}
+
 #[test]
 fn a_command_gets_prompt_options_and_context_and_prints_the_answer() {
     let script = "#!/bin/sh\necho \"$1|$2|$3\" >> asked\ntest \"$1\" = 'say 1' && { echo no >&2; exit 3; }\necho \"got $1\"\n";
@@ -287,7 +320,7 @@ const WAITS: &str = r#"
 import os, subprocess, time
 
 def call_api(prompt, options, context):
-    child = subprocess.Popen(["sleep", "1000"])
+    child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
     with open("waits", "w") as file:
         file.write(f"{os.getpid()} {child.pid}\n")
     time.sleep(1000)
@@ -395,8 +428,11 @@ fn code_with_packages_grades_transforms_and_makes_tests() {
 #[test]
 fn what_code_says_is_wrong_has_its_place() {
     let run = trusted()
-        .file("wrong.py", "import os.path, sqlite3\n\ndef call_api(p, o, c):\n    return {'output': p['x']}\n")
-        .config("prompts: [p]\nproviders: [file://wrong.py, 'python:wrong.py:gone', { id: file://wrong.py, label: l, config: { pythonExecutable: ./no-python } }]");
+        .file(
+            "wrong.py",
+            "import os.path, sqlite3\n\ndef call_api(p, o, c):\n    return {'output': p['x']}\n",
+        )
+        .config("prompts: [p]\nproviders: [file://wrong.py, 'python:wrong.py:gone']");
     let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
     finished.expect_code(100);
     let errors: Vec<String> = rows(&finished)

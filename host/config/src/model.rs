@@ -17,7 +17,7 @@ pub use position::{Position, on_one_line};
 pub use problem::{ConfigError, LoadError, Problem, Warning};
 pub(crate) use problem::{Findings, did_you_mean};
 pub use process::{Engine, GIVEN, Process};
-pub use script::{Code, CodeFile, CodeFiles, ProviderCode, Script};
+pub use script::{Code, CodeFile, CodeFiles, CodePlace, ProviderCode, Script};
 pub(crate) use trust::{ANY_VARIABLE, WEBHOOK};
 pub use trust::{
     Agreed, Agreements, Author, DataFile, Level, Origin, Raised, Role, TrustRequest, TrustSubject,

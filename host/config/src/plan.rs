@@ -52,8 +52,8 @@ pub use variables::TooMuch;
 pub(crate) use variables::{Axes, VarFiles};
 
 pub use crate::model::{
-    Code, CodeFile, CodeFiles, Engine, GIVEN as GIVEN_VARIABLES, Position, Process, ProviderCode,
-    Script,
+    Code, CodeFile, CodeFiles, CodePlace, Engine, GIVEN as GIVEN_VARIABLES, Position, Process,
+    ProviderCode, Script,
 };
 pub use crate::template::FilterCall;
 use crate::template::{Kept, Prepared, RenderError, Results, Template};
@@ -111,6 +111,8 @@ pub struct Plan {
     pub env_sources: BTreeMap<String, BTreeSet<String>>,
     /// What runs on the person's machine, outside the sandbox; each once.
     pub processes: Vec<Arc<Process>>,
+    /// Where its code runs; each piece once, but for commands.
+    pub code_places: Vec<CodePlace>,
     /// What the config and its data need beyond their rights: to be settled before anything is
     /// sent, written or run.
     pub trust_requests: Vec<TrustRequest>,

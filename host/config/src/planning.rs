@@ -178,12 +178,12 @@ impl Config {
         let chosen = filters.choose(asked.columns, tests, &var_files, findings);
         unset::warn(&chosen.columns, &chosen.tests, findings);
         check_comparisons(&chosen.columns, &chosen.tests, findings);
-        let derived_metrics = derived_metrics::read(&documents, chosen.columns.len());
         let (env_reads, env_sources) = self.declared.env_reads();
         Plan {
             order: Order::new(&chosen.columns, &chosen.tests),
             description: self.description(&documents, findings),
             tags: tags(&roots, &ranked, &self.overrides, findings),
+            derived_metrics: derived_metrics::read(&documents, chosen.columns.len()),
             columns: chosen.columns,
             tests: chosen.tests,
             providers,
@@ -195,7 +195,6 @@ impl Config {
             config_json: Value::Null,
             env: self.env.clone(),
             extensions,
-            derived_metrics,
             filters: books.filters.filters(),
             templates: Arc::default(),
             var_files,
@@ -204,6 +203,7 @@ impl Config {
             provider_reads: self.declared.provider_reads(),
             env_sources,
             processes: books.code.processes.ask(findings),
+            code_places: books.code.places(),
             trust_requests: Vec::new(),
             filled_in: self.declared.secrets(),
         }

@@ -201,6 +201,9 @@ async fn bind_all(
     }
     let judges = bind_judges(plan, &mut bound, &mut errors).await;
     let graders = bind_graders(plan, binder, &mut errors);
+    if !binder.offline {
+        errors.extend(bind::missing_programs(plan, programs));
+    }
     if !errors.is_empty() {
         return Err(PrepareErrors(errors));
     }

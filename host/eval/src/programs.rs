@@ -4,7 +4,7 @@
 //! what its environment holds is decided here, once, from the plan and the person's environment.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -31,7 +31,15 @@ pub(crate) struct Programs {
     granted: HashMap<(Engine, PathBuf), BTreeSet<String>>,
     server_limits: ServerLimits,
     supervisor: Supervisor,
-    known: Mutex<HashMap<Key, Arc<Callee>>>,
+    known: Mutex<Known>,
+}
+
+/// What was called already.
+#[derive(Default)]
+struct Known {
+    callees: HashMap<Key, Arc<Callee>>,
+    /// Each program once, by how many owners with whatever limits it is called.
+    peers: HashMap<Service, Arc<Peer>>,
 }
 
 /// What makes two calls calls of one program.
@@ -132,11 +140,11 @@ impl Programs {
     ) -> Arc<Callee> {
         let key = Key::new(process, files, env);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(callee) = known.get(&key) {
+        if let Some(callee) = known.callees.get(&key) {
             return callee.clone();
         }
-        let callee = Arc::new(self.make(&key));
-        known.insert(key, callee.clone());
+        let callee = Arc::new(self.make(&key, &mut known.peers));
+        known.callees.insert(key, callee.clone());
         callee
     }
 
@@ -165,17 +173,20 @@ impl Programs {
         }
     }
 
-    fn make(&self, key: &Key) -> Callee {
+    fn make(&self, key: &Key, peers: &mut HashMap<Service, Arc<Peer>>) -> Callee {
         let process = &key.process;
         let service = self.started_by(key);
         let workers = service.workers;
-        let peer = if matches!(process.engine, Engine::Command { .. }) {
-            Peer::command(service.program, service.supervisor)
-        } else {
-            Peer::kept(service)
-        };
+        let peer = peers.entry(service).or_insert_with_key(|service| {
+            let service = service.clone();
+            Arc::new(if matches!(process.engine, Engine::Command { .. }) {
+                Peer::command(service.program, service.supervisor)
+            } else {
+                Peer::kept(service)
+            })
+        });
         let mut callee = Callee {
-            peer: Arc::new(peer),
+            peer: peer.clone(),
             scheduling: Arc::default(),
             timeout: process.timeout.unwrap_or(Process::DEFAULT_TIMEOUT),
             cache: if process.is_cached {
@@ -243,7 +254,35 @@ impl Programs {
     /// Whether the person's path has a program.
     fn has(&self, name: &str) -> bool {
         let path = self.env.get("PATH").map(String::as_str).unwrap_or_default();
-        std::env::split_paths(path).any(|folder| folder.join(name).is_file())
+        is_on(path.as_ref(), name)
+    }
+
+    /// What is wrong with a process before it is started: that there is no such program. Where names
+    /// are looked up by other rules than Unix's, nothing is said.
+    pub(crate) fn fault(&self, process: &Arc<Process>) -> Option<String> {
+        let key = Key::new(process, None, &Map::new());
+        let (words, _) = self.started(&key);
+        let name = words.first()?;
+        let env = self.environment(&key);
+        let is_there = if name.contains('/') {
+            process.folder.join(name).is_file()
+        } else {
+            let path = env.iter().find(|(name, _)| name == "PATH");
+            path.is_none_or(|(_, path)| is_on(path, name))
+        };
+        if is_there || !cfg!(unix) {
+            return None;
+        }
+        let help = match &process.engine {
+            Engine::Python { .. } => {
+                "install Python, or name it: pythonExecutable in the provider's config, RUNNER_PYTHON"
+            }
+            Engine::Node => "install Node.js 20 or later",
+            Engine::Command { .. } => {
+                "install it, or name it by its path, from the config's folder"
+            }
+        };
+        Some(format!("there is no program `{name}`\nhelp: {help}"))
     }
 
     /// The whole environment of a program.
@@ -267,11 +306,14 @@ impl Programs {
     /// Lets every program end by itself, a moment long.
     pub(crate) async fn close(&self) {
         let known = std::mem::take(&mut *self.known.lock().unwrap_or_else(PoisonError::into_inner));
-        let all = known
-            .into_values()
-            .map(|callee| async move { callee.peer.close().await });
+        let all = known.peers.values().map(|peer| peer.close());
         futures_util::future::join_all(all).await;
     }
+}
+
+/// Whether a folder of a path has a program.
+fn is_on(path: &OsStr, name: &str) -> bool {
+    std::env::split_paths(path).any(|folder| folder.join(name).is_file())
 }
 
 /// What messages call a program.

@@ -28,7 +28,7 @@ pub struct Program {
 
 /// Who ends programs when the run is gone: an executable that calls [`supervised`](crate::supervised)
 /// first of all.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Supervisor {
     /// The executable.
     pub executable: PathBuf,

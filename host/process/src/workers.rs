@@ -29,7 +29,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 pub type Answer = Result<Option<Box<RawValue>>, Report>;
 
 /// A program and how it is asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Service {
     /// The program.
     pub program: Program,

@@ -4,6 +4,10 @@
 //! and every file that it names, loads the plugins, renders no prompt and sends nothing. What it
 //! lets pass can still fail at a server; what it refuses would have been refused by `eval`.
 
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
 use super::{Setting, eval};
 use crate::arguments::{Check, Config};
 use crate::exit::SUCCESS;
@@ -12,6 +16,9 @@ use crate::figures;
 use crate::output::yaml_block;
 use crate::stdout;
 use crate::visible;
+
+/// Most pieces of code that a line names; `--show` has all.
+const CODE_SHOWN: usize = 10;
 
 /// Carries out `runner config …`.
 pub(super) fn run(config: &Config, setting: &Setting) -> Result<u8, Failure> {
@@ -41,5 +48,33 @@ fn checked(check: &Check, setting: &Setting) -> Result<String, Failure> {
         figures::counted(number("cases"), "case", "cases"),
         figures::count(found["options"]["maxConcurrency"].as_u64().unwrap_or(0)),
     );
-    Ok(visible::line(&line).into_owned() + "\n")
+    Ok(visible::line(&line).into_owned() + "\n" + &code(&found["code"]))
+}
+
+/// Where the config's code runs: a line for the sandbox, and one for each command of this machine.
+fn code(places: &Value) -> String {
+    let mut lines: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    for place in places.as_array().into_iter().flatten() {
+        let code = text(&place["code"]);
+        let (runs, code) = match (&place["command"], &place["reason"]) {
+            (Value::Null, _) => ("in the sandbox".to_owned(), code),
+            (command, Value::Null) => ("on this machine".to_owned(), text(command)),
+            (command, reason) => {
+                let runs = format!("on this machine, by {}", text(command));
+                (runs, format!("{code} ({})", text(reason)))
+            }
+        };
+        lines.entry(runs).or_default().push(code);
+    }
+    let lines = lines.into_iter().map(|(runs, mut code)| {
+        let more = code.len().saturating_sub(CODE_SHOWN);
+        code.truncate(CODE_SHOWN);
+        if more > 0 {
+            code.push(format!("{} more", figures::count(more as u64)));
+        }
+        let line = format!("code {runs}: {}", code.join(", "));
+        visible::line(&line).into_owned() + "\n"
+    });
+    lines.collect()
 }

@@ -1,5 +1,6 @@
 //! A plan in words, as `config check --show` has it.
 
+use runner_config::plan::Engine;
 use serde_json::{Value, json};
 
 /// A plan as `--show` has it: as it was understood, the config's own words at the end.
@@ -37,9 +38,27 @@ pub(super) fn shown(
             "cache": options.cache,
         },
         "plugins": plugins.provenance(),
+        "code": code(plan),
         "outputPath": paths.map(|output| output.path.display().to_string()).collect::<Vec<_>>(),
         "config": plan.config_json,
     })
+}
+
+/// Where its code runs: in the sandbox, or by which command, and why.
+fn code(plan: &runner_config::plan::Plan) -> Value {
+    let places = plan.code_places.iter().map(
+        |place| json!({ "code": place.code, "command": place.command, "reason": place.reason }),
+    );
+    let commands = plan
+        .processes
+        .iter()
+        .filter_map(|process| match &process.engine {
+            Engine::Command { line } => {
+                Some(json!({ "code": "exec", "command": line, "reason": null }))
+            }
+            Engine::Python { .. } | Engine::Node => None,
+        });
+    places.chain(commands).collect()
 }
 
 /// What a provider's tokens cost where its own config says nothing of it.

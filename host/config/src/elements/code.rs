@@ -18,8 +18,8 @@ use super::process::{self, ProcessBook, Runtime, Settings};
 use super::scan::{self, JAVASCRIPT, PYTHON};
 use super::{Reading, program};
 use crate::model::{
-    Code, CodeFile, CodeFiles, Findings, Origin, Position, Process, Script, TrustRequest,
-    TrustSubject,
+    Code, CodeFile, CodeFiles, CodePlace, Findings, Origin, Position, Process, Script,
+    TrustRequest, TrustSubject,
 };
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, names_file, real, tidy};
@@ -58,6 +58,8 @@ pub(crate) struct CodeBook {
     languages: RefCell<BTreeSet<String>>,
     /// What runs outside the sandbox.
     pub(crate) processes: ProcessBook,
+    /// Where each piece of code runs.
+    places: RefCell<BTreeSet<CodePlace>>,
 }
 
 impl CodeBook {
@@ -67,6 +69,24 @@ impl CodeBook {
         if !languages.contains(language) {
             languages.insert(language.to_owned());
         }
+    }
+
+    /// Notes where code runs: by a process, and why, or in the sandbox.
+    fn place(&self, code: String, runs: Option<(&Process, String)>) {
+        let (command, reason) = match runs {
+            Some((process, reason)) => (Some(process.engine.command()), Some(reason)),
+            None => (None, None),
+        };
+        self.places.borrow_mut().insert(CodePlace {
+            command,
+            code,
+            reason,
+        });
+    }
+
+    /// Where each piece of code runs.
+    pub(crate) fn places(&self) -> Vec<CodePlace> {
+        self.places.borrow().iter().cloned().collect()
     }
 
     /// The languages that code is in.
@@ -130,17 +150,27 @@ pub(crate) fn inline(
     reading: Reading<'_>,
 ) -> Option<Arc<Process>> {
     let settings = Settings::default();
-    let is_sandboxed = match reading.runtime {
-        Some(runtime) => runtime == Runtime::Sandbox,
-        None => scan::of(language, text, &|_| false).is_none(),
-    };
+    let reason = outside(reading.runtime, || scan::of(language, text, &|_| false));
     let engine = process::engine(language, &settings, reading);
-    let Some(engine) = engine.filter(|_| !is_sandboxed && !origin.is_data()) else {
+    let code = format!("inline {language}");
+    let Some((engine, reason)) = engine.zip(reason).filter(|_| !origin.is_data()) else {
         reading.code.note(language);
+        reading.code.place(code, None);
         return None;
     };
     let named = (origin, at);
-    Some(process::program(engine, &[text], &settings, named, reading))
+    let process = process::program(engine, &[text], &settings, named, reading);
+    reading.code.place(code, Some((&process, reason)));
+    Some(process)
+}
+
+/// Why code runs outside the sandbox: because its owner says so, or by what it needs.
+fn outside(runtime: Option<Runtime>, needs: impl FnOnce() -> Option<String>) -> Option<String> {
+    match runtime {
+        Some(Runtime::Sandbox) => None,
+        Some(Runtime::Process) => Some("runtime: process".to_owned()),
+        None => needs(),
+    }
 }
 
 /// The script that `file://path[:function]` names, or a bare path.
@@ -187,24 +217,25 @@ pub(crate) fn file_with(
         book.insert(absolute, files.clone());
         files
     })?;
-    let is_sandboxed = match runs {
-        Some(runtime) => runtime == Runtime::Sandbox,
-        None => files.needs.is_none(),
-    };
-    let process = if is_sandboxed {
-        reading.code.note(language);
-        None
-    } else {
-        let engine = process::engine(language, settings, reading);
+    let reason = outside(runs, || files.needs.clone());
+    let engine = process::engine(language, settings, reading);
+    let process = engine.zip(reason).map(|(engine, reason)| {
         let modules = files.modules.iter().chain([&files.main]);
         let sources: Vec<&str> = modules.map(|file| &*file.source).collect();
-        engine.map(|engine| process::program(engine, &sources, settings, (origin, at), reading))
-    };
+        let process = process::program(engine, &sources, settings, (origin, at), reading);
+        (process, reason)
+    });
+    let runs = process.as_ref();
+    let runs = runs.map(|(process, reason)| (&**process, reason.clone()));
+    if runs.is_none() {
+        reading.code.note(language);
+    }
+    reading.code.place(shown.display().to_string(), runs);
     Some(Arc::new(Script {
         language: language.to_owned(),
         key: at.key.clone(),
         code: Code::File { files, entry },
-        process,
+        process: process.map(|(process, _)| process),
     }))
 }
 

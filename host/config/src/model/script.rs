@@ -43,6 +43,17 @@ pub enum Code {
     },
 }
 
+/// Where code of a config runs, for whoever wants to know before it does.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CodePlace {
+    /// The command that runs it on the person's machine; `None`: it runs in the sandbox.
+    pub command: Option<String>,
+    /// The file as the config names it; what stands in the config itself by its language.
+    pub code: String,
+    /// Why it does not run in the sandbox: `imports numpy`.
+    pub reason: Option<String>,
+}
+
 /// Code of a provider's `config`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProviderCode {

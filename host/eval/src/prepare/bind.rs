@@ -6,12 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use runner_config::plan::{Assertion, JudgeId, MAX_SCORE, Plan, Provider, Test};
+use runner_config::plan::{Assertion, JudgeId, MAX_SCORE, Plan, Process, Provider, Test};
+use runner_config::{TrustRequest, TrustSubject};
 use runner_gateway::Origin;
 use serde_json::{Value, json};
 use url::Url;
 
 use crate::plugins::{Answers, BindError, Binder, ByPlugin, Grader, Target, place};
+use crate::programs::Programs;
 
 /// Providers that were bound, each once, so that it is checked once.
 pub(super) struct Bound<'a> {
@@ -52,6 +54,33 @@ impl<'a> Bound<'a> {
         self.known.push((identity, target.clone()));
         target
     }
+}
+
+/// The programs of a plan that are not on this machine.
+pub(super) fn missing_programs(plan: &Plan, programs: &Programs) -> Vec<BindError> {
+    let fault = |process: &Arc<Process>| {
+        let problem = programs.fault(process)?;
+        let command = process.engine.command();
+        let asks = |request: &&TrustRequest| match &request.subject {
+            TrustSubject::Program {
+                command: named,
+                folder,
+                ..
+            } => *named == command && *folder == process.folder,
+            _ => false,
+        };
+        let at = plan
+            .trust_requests
+            .iter()
+            .find(asks)
+            .map(|request| &request.at);
+        let at = at.map_or_else(|| process.folder.display().to_string(), place);
+        Some(BindError::Config { at, problem })
+    };
+    let mut faults: Vec<BindError> = plan.processes.iter().filter_map(fault).collect();
+    // By one command several may be started.
+    faults.dedup_by_key(|fault| fault.to_string());
+    faults
 }
 
 /// The providers of the config that graders were granted to ask, by label and by id.

@@ -194,6 +194,18 @@ fn a_node_agent_with_packages_is_one_process() {
     all_end(&started);
 }
 
+#[test]
+fn exports_of_packages_answer_and_transform() {
+    const GREETER: &str = "export const tools = { Agent: class { constructor(o) { this.o = o } callApi(p) { return { output: p + this.o.config.end } } } };\nexport const loud = (output) => output.toUpperCase();";
+    let run = trusted()
+        .file("node_modules/@my/greeter/package.json", r#"{"name": "@my/greeter", "type": "module", "exports": "./index.js"}"#)
+        .file("node_modules/@my/greeter/index.js", GREETER)
+        .config("prompts: [p]\nproviders: [{ id: 'package:@my/greeter:tools.Agent', config: { end: '!' } }]\ntests: [{ options: { transform: 'package:@my/greeter:loud' } }]");
+    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+    finished.expect_code(0);
+    assert_eq!(outputs(&finished), ["P!"]);
+}
+
 /// One asks for what the other does not, and has less time.
 #[test]
 fn node_is_one_process_whatever_its_providers_want() {

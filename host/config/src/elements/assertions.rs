@@ -256,7 +256,7 @@ impl<'a> AssertionReader<'a> {
             }
             Some(value) => {
                 let (text, at) = (value.text().unwrap_or_default(), value.at());
-                if !code::is_package(text, &at, findings) && !code::is_file(text) {
+                if !code::is_file(text) {
                     return code::inline(kind, text, (entry.origin, &at), self.reading);
                 }
             }

@@ -18,18 +18,20 @@ use super::process::{self, ProcessBook, Runtime, Settings};
 use super::scan::{self, JAVASCRIPT, PYTHON};
 use super::{Reading, program};
 use crate::model::{
-    Code, CodeFile, CodeFiles, CodePlace, Findings, Origin, Position, Process, Script,
-    TrustRequest, TrustSubject,
+    Code, CodeFile, CodeFiles, CodePlace, Origin, Position, Process, Script, TrustRequest,
+    TrustSubject,
 };
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, names_file, real, tidy};
 
 mod convention;
 mod language;
+mod package;
 
 use language::{TYPED, languages, spoken};
 
 pub(crate) use convention::{Use, meant};
+pub(crate) use package::is_package;
 
 /// Most files of one script.
 const MAX_FILES: usize = 256;
@@ -95,34 +97,19 @@ impl CodeBook {
     }
 }
 
-/// Whether a text names a file that is a program of whatever language.
+/// Whether a text names a file that is a program of whatever language, or code in a package.
 pub(crate) fn is_file(text: &str) -> bool {
-    names_file(text) && program(text).is_some()
-}
-
-/// Reports a package as code, promptfoo's `package:name:function`.
-pub(crate) fn is_package(text: &str, at: &Position, findings: &Findings) -> bool {
-    let is_one = text.starts_with("package:");
-    if is_one {
-        let line = text.lines().next().unwrap_or_default();
-        let message = format!("'{line}': code in packages is not read");
-        let help = "name the file: file://node_modules/…, with `:function` behind it";
-        findings.error_help(at.clone(), message, help);
-    }
-    is_one
+    is_package(text) || names_file(text) && program(text).is_some()
 }
 
 /// Code under a key that takes nothing else: `transform`, `transformVars`, …
 pub(crate) fn read(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Arc<Script>> {
     let text = entry.want_text(reading.findings)?;
-    if names_file(&text) {
+    if is_package(&text) || names_file(&text) {
         return file(&text, &entry.at(), entry.origin, reading);
     }
     if text.trim().is_empty() {
         reading.findings.error(entry.at(), "holds no code");
-        return None;
-    }
-    if is_package(&text, &entry.at(), reading.findings) {
         return None;
     }
     if !reading.catalog.script_languages.contains_key(JAVASCRIPT) {
@@ -173,7 +160,7 @@ fn outside(runtime: Option<Runtime>, needs: impl FnOnce() -> Option<String>) -> 
     }
 }
 
-/// The script that `file://path[:function]` names, or a bare path.
+/// The script that `file://path[:function]` names, or a bare path, or `package:name:export`.
 pub(crate) fn file(
     text: &str,
     at: &Position,
@@ -191,6 +178,9 @@ pub(crate) fn file_with(
     reading: Reading<'_>,
     settings: &Settings,
 ) -> Option<Arc<Script>> {
+    if is_package(text) {
+        return package::package(text, at, origin, reading, settings);
+    }
     let findings = reading.findings;
     let rest = crate::read::files::without_scheme(text);
     let path = program(text).unwrap_or(rest);

@@ -182,7 +182,7 @@ impl<'a> VarReader<'a> {
         let findings = self.reading.findings;
         if text.starts_with("package:") && !origin.is_data() {
             let message = format!("'{text}': packages are not read");
-            let help = "name the file: file://node_modules/…; or, for the text itself, options: { rawVars: true }";
+            let help = "name a file of code that asks the package: file://x.js; or, for the text itself, options: { rawVars: true }";
             return findings.error_help(at.clone(), message, help);
         }
         let Some(path) = path_named(text) else {

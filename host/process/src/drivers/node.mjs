@@ -57,10 +57,12 @@ process.on('unhandledRejection', (error) => log('error', `unhandled rejection: $
 class NoEntry extends Error {}
 
 async function load(call) {
-  const module = await import(pathToFileURL(call.path).href);
+  const name = /^package:(.*)/.exec(call.path)?.[1];
+  const module = await import(name ?? pathToFileURL(call.path).href);
   const main = module?.default?.default ?? module?.default ?? module;
   if (call.entry == null) return main;
-  const found = main?.[call.entry] ?? module[call.entry];
+  const at = (value) => call.entry.split('.').reduce((inner, key) => inner?.[key], value);
+  const found = at(main) ?? at(module);
   // `module.exports = fn` is known by any name that the function has.
   if (found === undefined && typeof main === 'function' && main.name === call.entry) return main;
   if (found === undefined) {

@@ -285,20 +285,24 @@ fn too_many_are_refused() {
 }
 
 #[test]
-fn packages_as_code_are_refused_with_a_way_out() {
+fn packages_as_code_run_outside_the_sandbox_or_are_refused_with_a_way_out() {
+    let problems = |test: &str| {
+        let config = format!("prompts: [p]\nproviders: [echo]\ntests: [{{ {test} }}]");
+        Folder::new(&config).problems()
+    };
     for test in [
         "assert: [{ type: javascript, value: 'package:x:y' }]",
         "options: { transform: 'package:x:y' }",
     ] {
-        let config = format!("prompts: [p]\nproviders: [echo]\ntests: [{{ {test} }}]");
-        let problems = Folder::new(&config).problems();
-        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert_eq!(problems(test), [""; 0]);
+        let kept = problems(&format!("{test} }}]\nruntime: sandbox\nx: [{{"));
         assert!(
-            problems[0]
-                .contains("'package:x:y': code in packages is not read\nhelp: name the file"),
-            "{problems:?}"
+            kept[0].contains("'package:x:y': the sandbox has no packages\nhelp: leave out"),
+            "{kept:?}"
         );
     }
+    let wrong = problems("options: { transform: 'package:x' }");
+    assert!(wrong[0].contains("names no export"), "{wrong:?}");
 }
 
 #[test]

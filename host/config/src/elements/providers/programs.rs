@@ -17,7 +17,7 @@ fn refused(id: &str, at: &Position, reading: Reading<'_>) -> bool {
     let prefix = ["ruby:", "golang:"].into_iter().find(|p| id.starts_with(p));
     let is_other = || program(id).is_some_and(|path| has_extension(path.as_ref(), &OTHER));
     if prefix.is_none() && !is_other() {
-        return code::is_package(id, at, reading.findings);
+        return false;
     }
     let message = format!("'{id}': providers in this language are not run by themselves");
     let help = "start it by a command: `exec: ruby answer.rb` gets the prompt as its first \
@@ -45,7 +45,7 @@ pub(super) fn read(
         return Err(());
     }
     let file = id.strip_prefix("python:").unwrap_or(id);
-    if program(file).is_none() {
+    if program(file).is_none() && !code::is_package(file) {
         return Ok(None);
     }
     let script = code::file_with(file, at, origin, reading, &settings());

@@ -127,7 +127,7 @@ fn what_is_wrong_is_said() {
             "tests: [{ vars: { a: 'package:x:y' } }]",
             format!(
                 "{at}22: tests[0].vars.a: 'package:x:y': packages are not read\n\
-                 help: name the file: file://node_modules/…; or, for the text itself, options: {{ rawVars: true }}"
+                 help: name a file of code that asks the package: file://x.js; or, for the text itself, options: {{ rawVars: true }}"
             ),
         ),
         (

@@ -23,6 +23,10 @@ const USUAL: u64 = 12 << 30;
 /// Between two looks. What can be allocated in between is less than the rest of the machine.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// What a config's own programs take is looked at each so many looks: it is in as many files of the
+/// system as there are processes.
+const PROGRAMS: u32 = 10;
+
 /// Looks from now on whether the program takes more than `limit` bytes; by default, three quarters
 /// of the machine or [`USUAL`]. Where the system doesn't say what it takes (not on Linux), nobody
 /// looks.
@@ -33,10 +37,14 @@ pub(crate) fn watch(limit: Option<u64>) -> Result<(), Failure> {
     let Some(limit) = limit.or_else(of_machine) else {
         return Ok(());
     };
-    look(limit)?;
+    look(limit, 0)?;
     let looking = move || {
-        loop {
-            if let Err(failure) = look(limit) {
+        let mut programs = 0;
+        for looks in (0..PROGRAMS).cycle() {
+            if looks == 0 {
+                programs = runner_process::memory_of_all();
+            }
+            if let Err(failure) = look(limit, programs) {
                 let code = failure.code();
                 failure.print();
                 process::exit(code.into());
@@ -49,17 +57,20 @@ pub(crate) fn watch(limit: Option<u64>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn look(limit: u64) -> Result<(), Failure> {
+/// `programs` is what the programs take that it has started.
+fn look(limit: u64, programs: u64) -> Result<(), Failure> {
     let used = figures_of("/proc/self/status", &["RssAnon:", "VmSwap:"]);
     match used {
-        Some(used) if used > limit => Err(too_much(limit)),
+        Some(used) if used + programs > limit => Err(too_much(limit)),
         _ => Ok(()),
     }
 }
 
 fn too_much(limit: u64) -> Failure {
     let mib = limit >> 20;
-    let error = anyhow::anyhow!("the program takes more than {mib} MiB of memory, so it has ended");
+    let error = anyhow::anyhow!(
+        "the program takes more than {mib} MiB of memory, with what it has started, so it has ended"
+    );
     Failure::from(error).help(
         "results that were stored are kept, see `runner list` and `eval --resume`; a smaller -j takes less; RUNNER_MEMORY_LIMIT sets another limit, in mebibytes",
     )

@@ -1,8 +1,23 @@
 //! A started program with all that it started.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tokio::process::Child;
+
+/// How many there are in this process.
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes of memory that all programs of this process have now, with what they have started; 0 where
+/// the system doesn't tell.
+pub fn memory_of_all() -> u64 {
+    if RUNNING.load(Ordering::Relaxed) == 0 {
+        return 0;
+    }
+    #[cfg(target_os = "linux")]
+    return crate::below::memory(rustix::process::getpid());
+    #[cfg(not(target_os = "linux"))]
+    return 0;
+}
 
 /// A supervisor with all that is below it, ended as a whole when this is dropped.
 ///
@@ -19,6 +34,7 @@ pub(crate) struct Group {
 impl Group {
     /// The group that `child` leads.
     pub(crate) fn of(child: &Child) -> Self {
+        RUNNING.fetch_add(1, Ordering::Relaxed);
         Self {
             #[cfg(unix)]
             leader: child
@@ -58,5 +74,6 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         self.kill();
+        RUNNING.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
 use runner_config::plan::{
-    Assertion, Case, Check, Extension, Hook, JudgeId, Plan, Provider, Script,
+    Assertion, Case, Check, Extension, Hook, JudgeId, Plan, Provider, ProviderProgram, Script,
 };
 use runner_gateway::Masker;
 use runner_store::{Digest as CaseDigest, PlannedCase};
@@ -171,7 +171,7 @@ struct Content<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<Vec<Option<Value>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    exchange: Option<[Option<Value>; 2]>,
+    exchange: Option<Vec<Option<Value>>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     judges: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -211,12 +211,18 @@ fn asked(provider: &Provider) -> Asked<'_> {
     (&provider.id, &provider.config, &provider.env)
 }
 
-/// The code that makes a provider's requests and reads its answers, if it has any.
-fn exchange(provider: &Provider) -> Option<[Option<Value>; 2]> {
-    let exchange = provider.code.scripts();
-    let has_code = exchange.iter().any(|script| script.is_some());
+/// The code that makes a provider's requests and reads its answers, and what answers in place of a
+/// plugin; `None` where there is neither.
+fn exchange(provider: &Provider) -> Option<Vec<Option<Value>>> {
     let script = |it: &Option<Arc<Script>>| it.as_deref().map(Script::content);
-    has_code.then(|| exchange.map(script))
+    let exchange = provider.code.scripts();
+    let program = provider.program.as_ref().map(|program| match program {
+        ProviderProgram::Code(script) => script.content(),
+        ProviderProgram::Command(process) => Value::from(process.digest.as_str()),
+    });
+    let has_code = program.is_some() || exchange.iter().any(|script| script.is_some());
+    let exchange = exchange.map(script).into_iter();
+    has_code.then(|| exchange.chain(program.map(Some)).collect())
 }
 
 /// As written, and what the files that it names hold.
@@ -272,6 +278,19 @@ mod tests {
         };
         assert_eq!(judged_by("{ heat: 0 }"), judged_by("{ heat: 0 }"));
         assert_ne!(judged_by("{ heat: 0 }"), judged_by("{ heat: 1 }"));
+    }
+
+    #[test]
+    fn a_provider_is_known_by_what_answers_in_place_of_a_plugin() {
+        let case = fixture::case("prompts: [p]\nproviders: ['exec: ./answer.sh']");
+        let provider = &*case.column.provider;
+        let mut other = provider.clone();
+        let Some(ProviderProgram::Command(process)) = &mut other.program else {
+            panic!("it is a command");
+        };
+        Arc::make_mut(process).digest = "other".to_owned();
+        assert_eq!(exchange(provider), exchange(&provider.clone()));
+        assert_ne!(exchange(provider), exchange(&other));
     }
 
     #[test]

@@ -71,6 +71,8 @@ pub(crate) struct Callee {
     pub(crate) cache: CacheMode,
     /// Where it runs.
     pub(crate) folder: PathBuf,
+    /// Of a command, sha256 (hex) of what is known of it.
+    pub(crate) digest: String,
     /// How many of it may run; `None`: one, for calls side by side.
     workers: Option<u32>,
 }
@@ -195,6 +197,7 @@ impl Programs {
                 CacheMode::Bypass
             },
             folder: process.folder.clone(),
+            digest: process.digest.clone(),
             workers: workers.map(|workers| workers as u32),
         };
         let mut usual = Scheduling::default();

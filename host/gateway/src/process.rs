@@ -7,19 +7,23 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use reqwest::header::HeaderMap;
 use runner_process::{Answer as Given, Log, Output, Program, Service, Supervisor, Workers, once};
+use runner_store::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::exchange::{CacheMode, REQUEST_LIMIT};
 use crate::lane::Lane;
+use crate::memory::cache;
 use crate::memory::remembered::Envelope;
+use crate::policy::address::Reach;
 use crate::wire::attempt::Answer;
 use crate::wire::bodies::Space;
 use crate::wire::fault::WireFault;
@@ -90,8 +94,10 @@ impl fmt::Debug for Peer {
 pub struct ProcessCall {
     /// Whom.
     pub peer: Arc<Peer>,
-    /// What of the code is known: a call of other code is another call. May be empty.
+    /// What of the code is known: a call of other code is another call.
     pub digest: String,
+    /// Where it runs. A recording knows nothing of it, the cache does: there may be other files.
+    pub folder: PathBuf,
     /// Where the code's file is, if it has one. A recording knows nothing of it: it may be replayed
     /// on another machine.
     pub path: Option<String>,
@@ -131,6 +137,14 @@ impl ProcessCall {
             credential: None,
             repeat,
         }
+    }
+
+    /// Under what the cache has its answer. What a program reaches is its own business.
+    pub(crate) fn cache_key(&self, envelope: &Envelope) -> Digest {
+        let folder = self.folder.to_string_lossy().into_owned();
+        let mut here = envelope.clone();
+        here.headers.push(("folder".to_owned(), folder));
+        cache::key(&here, Reach::Private, None)
     }
 
     /// Makes it.
@@ -290,6 +304,36 @@ mod tests {
             read(&output("a", "", Some("it failed"))),
             error("it failed")
         );
+    }
+
+    #[test]
+    fn the_cache_knows_where_a_program_runs_and_a_recording_does_not() {
+        let program = Program {
+            shown: "./x".to_owned(),
+            executable: "./x".into(),
+            arguments: Vec::new(),
+            folder: "/".into(),
+            env: Vec::new(),
+            memory: 0,
+        };
+        let supervisor = Supervisor {
+            executable: "/".into(),
+        };
+        let peer = Arc::new(Peer::command(program, supervisor));
+        let call = |folder: &str| ProcessCall {
+            peer: peer.clone(),
+            digest: "d".to_owned(),
+            folder: folder.into(),
+            path: None,
+            call: "{}".to_owned(),
+            timeout: Duration::ZERO,
+            cache: CacheMode::Auto,
+            log: Arc::new(|_| {}),
+        };
+        let [here, there] = ["/a", "/b"].map(call);
+        let envelope = here.envelope(0);
+        assert_eq!(envelope, there.envelope(0));
+        assert_ne!(here.cache_key(&envelope), there.cache_key(&envelope));
     }
 
     #[test]

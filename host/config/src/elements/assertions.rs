@@ -13,7 +13,7 @@ use super::code::{self, Use};
 use super::judges::JudgeBook;
 use super::{Reading, program};
 use crate::catalog::Catalog;
-use crate::model::{Findings, Process, TrustRequest, TrustSubject, WEBHOOK};
+use crate::model::{Findings, Position, Process, TrustRequest, TrustSubject, WEBHOOK};
 use crate::plan::{Assertion, Check, Judges, SetRule, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, names_file, without_scheme};
@@ -186,6 +186,9 @@ impl<'a> AssertionReader<'a> {
             Some(value) => (None, self.value(value)),
             None => (None, None),
         };
+        if process.is_some() {
+            self.check_filled_in(loaded.as_ref(), &value_at);
+        }
         self.brings_address(&name, value.as_ref().unwrap_or(entry), loaded.as_ref());
         Some(Assertion {
             kind: name,
@@ -410,6 +413,19 @@ impl<'a> AssertionReader<'a> {
             ),
             Ok(template) => self.reading.filters.check(&template, &entry.at(), findings),
         }
+    }
+
+    /// Code outside the sandbox is the config's word alone. A value that is filled into it would be
+    /// code as well, whoever brings it: a row, or a model.
+    fn check_filled_in(&self, code: Option<&Value>, at: &Position) {
+        let text = code.and_then(Value::as_str).unwrap_or_default();
+        let Ok(Some(name)) = Template::new(text, None).map(|it| it.names().next()) else {
+            return;
+        };
+        let message = format!("code that runs on your machine can't have '{name}' filled in");
+        let help = "a value would be code there: read it from `context.vars` \
+                    (Python: context['vars']), or keep the code in the sandbox";
+        self.reading.findings.error_help(at.clone(), message, help);
     }
 
     fn number(&self, entry: &Entry<'_>, key: &str) -> Option<f64> {

@@ -6,10 +6,13 @@
 //! one command is one request.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+
+use data_encoding::HEXLOWER;
+use sha2::{Digest, Sha256};
 
 use super::Reading;
 use super::scan::{self, JAVASCRIPT, PYTHON};
@@ -148,12 +151,19 @@ impl ProcessBook {
         process
     }
 
-    /// Asks for all of them, and gives each once.
-    pub(crate) fn ask(&self, findings: &Findings) -> Vec<Arc<Process>> {
+    /// Asks for all of them, and gives each once. `declared` are the variables of the environment
+    /// that the config's `env` takes in, which every program gets.
+    pub(crate) fn ask(
+        &self,
+        declared: &BTreeMap<String, BTreeSet<String>>,
+        findings: &Findings,
+    ) -> Vec<Arc<Process>> {
         let mut requests: Vec<TrustRequest> = Vec::new();
         for ((engine, folder, origin), wanted) in self.wanted.borrow().iter() {
+            let mut variables = wanted.variables.clone();
+            variables.extend(declared.values().flatten().cloned());
             requests.push(TrustRequest {
-                subject: subject(engine, folder.clone(), wanted.variables.clone()),
+                subject: subject(engine, folder.clone(), variables),
                 origin: origin.clone(),
                 at: wanted.at.clone(),
             });
@@ -227,8 +237,13 @@ pub(crate) fn program(
         is_python.then(|| python_workers(reading)).flatten()
     });
     let folder = real(&reading.files.cwd.join(&reading.files.root));
+    let digest = match &engine {
+        Engine::Command { .. } => digest(sources),
+        Engine::Python { .. } | Engine::Node => String::new(),
+    };
     let process = Process {
         engine,
+        digest,
         folder,
         variables,
         workers,
@@ -237,6 +252,16 @@ pub(crate) fn program(
         is_cached: settings.is_cached,
     };
     reading.code.processes.note(process, origin, at)
+}
+
+/// sha256 (hex) of some texts.
+fn digest(texts: &[&str]) -> String {
+    let mut digest = Sha256::new();
+    for text in texts {
+        digest.update((text.len() as u64).to_be_bytes());
+        digest.update(text);
+    }
+    HEXLOWER.encode(&digest.finalize())
 }
 
 /// What the person's environment says of Python.

@@ -12,6 +12,9 @@ use std::time::Duration;
 pub struct Process {
     /// What is started.
     pub engine: Engine,
+    /// sha256 (hex) of a command and the files that it names, as far as they are known; of an
+    /// interpreter empty, since its code has a digest of its own.
+    pub digest: String,
     /// Where: the folder of the config, an absolute path.
     pub folder: PathBuf,
     /// The variables of the person's environment that it gets, beside those without which few

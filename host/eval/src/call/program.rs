@@ -2,18 +2,20 @@
 //! that are commands.
 
 use std::future::pending;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use runner_config::plan::CodeFiles;
+use runner_config::plan::{CaseId, CodeFiles};
 use runner_gateway::{Code, ProcessCall, Reply, Reservation, Scheduling};
-use runner_process::{Level, Log, LogLine as Printed, Report};
+use runner_process::{Level, Log, LogLine as PrintedLine, Report};
 use runner_sandbox::abi::{Argument, FailureKind, Program, ScriptFailure};
+use runner_sandbox::limits::{MAX_LOG_BYTES, MAX_LOG_LINES};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::guest_host::tag;
 use super::words::exchange_error;
 use super::{CallScope, Counts};
+use crate::context::RunContext;
 use crate::event::{Event, LogLine};
 use crate::failure::CallFailure;
 use crate::programs::Callee;
@@ -76,21 +78,24 @@ impl CallScope {
             timeout,
             cache,
             folder,
+            digest,
             ..
         } = ask.callee;
+        let log = CallLog::new(self, peer.name());
         let process_call = ProcessCall {
             peer: peer.clone(),
             digest: ask
                 .files
-                .map(|files| files.digest().to_owned())
-                .unwrap_or_default(),
+                .map_or(digest.as_str(), CodeFiles::digest)
+                .to_owned(),
+            folder: folder.clone(),
             path: ask
                 .files
                 .map(|files| files.path.to_string_lossy().into_owned()),
             call: ask.call,
             timeout: *timeout,
             cache: *cache,
-            log: self.log(peer.name().to_owned()),
+            log: log.clone().into_log(),
         };
         let scope = runner_gateway::CallScope {
             clock: Some(self.clock.clone()),
@@ -103,6 +108,7 @@ impl CallScope {
         let open = self.meter.open();
         let result = self.context.gateway.ask(process_call, &scope).await;
         drop(open);
+        log.finish();
         match result {
             Ok(reply) => {
                 counts.add(&reply.spent);
@@ -126,31 +132,83 @@ impl CallScope {
         self.cut.cancel();
         pending().await
     }
+}
 
-    /// Passes on what a program prints.
-    fn log(&self, name: String) -> Log {
-        let (context, case) = (self.context.clone(), self.case);
-        Arc::new(move |line: Printed| {
-            let message = context.masker.mask(&line.text).into_owned();
-            let Some(dropped) = context.log_room.take(&message) else {
-                return;
-            };
-            if dropped > 0 {
-                let message = format!("{dropped} log lines came too fast and were dropped");
-                context.emit(Event::Notice { message });
-            }
-            context.emit(Event::Log(LogLine {
-                plugin: name.clone(),
-                case,
-                level: match line.level {
-                    Level::Debug => tracing::Level::DEBUG,
-                    Level::Info => tracing::Level::INFO,
-                    Level::Warn => tracing::Level::WARN,
-                    Level::Error => tracing::Level::ERROR,
-                },
-                message,
-            }));
+/// Passes on what a program prints in one call, within the bounds that a component has.
+struct CallLog {
+    context: Arc<RunContext>,
+    name: String,
+    case: CaseId,
+    printed: Mutex<Printed>,
+}
+
+/// What was printed so far.
+#[derive(Default)]
+struct Printed {
+    lines: u32,
+    bytes: usize,
+    dropped: u64,
+}
+
+impl CallLog {
+    fn new(scope: &CallScope, name: &str) -> Arc<Self> {
+        Arc::new(Self {
+            context: scope.context.clone(),
+            name: name.to_owned(),
+            case: scope.case,
+            printed: Mutex::default(),
         })
+    }
+
+    fn into_log(self: Arc<Self>) -> Log {
+        Arc::new(move |line| self.line(&line))
+    }
+
+    fn line(&self, line: &PrintedLine) {
+        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        printed.lines += 1;
+        printed.bytes += line.text.len();
+        if printed.lines > MAX_LOG_LINES || printed.bytes > MAX_LOG_BYTES {
+            printed.dropped += 1;
+            return;
+        }
+        drop(printed);
+        let level = match line.level {
+            Level::Debug => tracing::Level::DEBUG,
+            Level::Info => tracing::Level::INFO,
+            Level::Warn => tracing::Level::WARN,
+            Level::Error => tracing::Level::ERROR,
+        };
+        self.tell(level, &line.text);
+    }
+
+    /// Says what was dropped, once the call has ended.
+    fn finish(&self) {
+        let printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        let dropped = printed.dropped;
+        drop(printed);
+        if dropped > 0 {
+            let plural = if dropped == 1 { "line" } else { "lines" };
+            self.tell(tracing::Level::WARN, &format!("{dropped} {plural} dropped"));
+        }
+    }
+
+    fn tell(&self, level: tracing::Level, text: &str) {
+        let context = &self.context;
+        let message = context.masker.mask(text).into_owned();
+        let Some(dropped) = context.log_room.take(&message) else {
+            return;
+        };
+        if dropped > 0 {
+            let message = format!("{dropped} log lines came too fast and were dropped");
+            context.emit(Event::Notice { message });
+        }
+        context.emit(Event::Log(LogLine {
+            plugin: self.name.clone(),
+            case: self.case,
+            level,
+            message,
+        }));
     }
 }
 

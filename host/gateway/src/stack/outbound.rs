@@ -11,7 +11,6 @@ use crate::admission::tokens::{self, Guess};
 use crate::lane::Lane;
 use crate::memory::cache;
 use crate::memory::remembered::Envelope;
-use crate::policy::address::Reach;
 use crate::policy::grants::Grants;
 use crate::process::ProcessCall;
 use crate::wire::attempt::{self, Answer, Limit};
@@ -78,8 +77,7 @@ impl Outbound {
                 let scheme = prepared.signature.as_ref().map(Signature::scheme);
                 cache::key(envelope, prepared.reach, scheme)
             }
-            // A program reaches whatever it wants.
-            Self::Process(_) => cache::key(envelope, Reach::Private, None),
+            Self::Process(call) => call.cache_key(envelope),
         }
     }
 

@@ -106,6 +106,53 @@ fn the_config_may_say_where_code_runs_and_how() {
 }
 
 #[test]
+fn what_the_config_s_env_takes_in_is_asked_for_with_each_program() {
+    let config = "env: { FOO: 'a {{ env.MY_TOKEN }}' }\nprompts: [p]\nproviders: ['exec: cat']";
+    let folder = Folder::new(config).env("MY_TOKEN", "t");
+    let requests = folder.requests();
+    assert!(
+        requests
+            .iter()
+            .any(|it| it.contains("'cat'") && it.ends_with("MY_TOKEN")),
+        "{requests:?}"
+    );
+}
+
+#[test]
+fn nothing_is_filled_into_code_on_the_machine() {
+    let wrong = |value: &str| {
+        let config = format!(
+            "prompts: [p]\nproviders: [echo]\ntests: [{{ vars: {{ x: 1 }}, assert: [{{ type: javascript, value: \"{value}\" }}] }}]"
+        );
+        Folder::new(&config).problems()
+    };
+    let outside = wrong("require('fs') && output === '{{ x }}'");
+    assert_eq!(outside.len(), 1, "{outside:?}");
+    assert!(
+        outside[0].contains("code that runs on your machine can't have 'x' filled in\nhelp: a value would be code there"),
+        "{outside:?}"
+    );
+    assert_eq!(
+        wrong("output === '{{ x }}'"),
+        [""; 0],
+        "the sandbox has nothing to give it"
+    );
+    assert_eq!(wrong("require('fs') && output === '{{ 1 + 1 }}'"), [""; 0]);
+}
+
+#[test]
+fn a_command_is_known_by_its_words_and_the_files_that_it_names() {
+    let digest = |line: &str, text: &str| {
+        let folder = provided(&format!("'exec: {line}'")).file("run.sh", text);
+        process(&folder).expect("a process").digest.clone()
+    };
+    let first = digest("./run.sh a", "echo");
+    assert_eq!(first, digest("./run.sh a", "echo"));
+    assert_ne!(first, digest("./run.sh b", "echo"));
+    assert_ne!(first, digest("./run.sh a", "echo 1"));
+}
+
+#[test]
 fn the_person_s_environment_chooses_interpreter_and_workers() {
     let folder = provided("file://rag.py")
         .env("PROMPTFOO_PYTHON", "/opt/py")

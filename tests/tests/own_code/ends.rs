@@ -1,0 +1,120 @@
+//! How programs end: by themselves, at a limit, and with the run, however that ends.
+
+use runner_tests::Run;
+use serde_json::{Value, json};
+
+use crate::{all_end, first_line, lines, rows, trusted};
+
+/// Ends itself by a signal at row 5, and hangs with a child at row 7.
+const ILL: &str = r#"
+import os, signal, subprocess, sys
+
+def call_api(prompt, options, context):
+    if prompt == "row 5":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if prompt == "row 7":
+        child = subprocess.Popen(["sleep", "1000"])
+        with open("hangs", "w") as file:
+            file.write(f"{os.getpid()} {child.pid}\n")
+        while True:
+            pass
+    return {"output": prompt}
+"#;
+
+#[test]
+fn a_worker_that_is_killed_or_hangs_costs_its_row_and_its_children() {
+    let run = trusted()
+        .file("ill.py", ILL)
+        .numbered_tests(20)
+        .config("prompts: ['row {{n}}']\nproviders: [{ id: file://ill.py, config: { workers: 2, timeout: 2000 } }]\ntests: tests.csv");
+    let finished = run
+        .args(["eval", "-j", "8", "-o", "out.json", "--no-table"])
+        .finish();
+    finished.expect_code(100);
+    let rows = rows(&finished);
+    let wrong: Vec<(usize, &Value)> = rows
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| !row["error"].is_null())
+        .map(|(index, row)| (index, &row["error"]))
+        .collect();
+    let killed = json!("python ill.py: was ended by signal 9 in the middle of the call");
+    let hung = json!("python ill.py: gave no answer within 2s");
+    assert_eq!(wrong, [(5, &killed), (7, &hung)]);
+    let pids: Vec<String> = lines(&finished, "hangs")[0]
+        .split(' ')
+        .map(str::to_owned)
+        .collect();
+    all_end(&pids);
+}
+
+/// Waits for ever, with a child.
+const WAITS: &str = r#"
+import os, subprocess, time
+
+def call_api(prompt, options, context):
+    child = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    with open("waits", "w") as file:
+        file.write(f"{os.getpid()} {child.pid}\n")
+    time.sleep(1000)
+"#;
+
+fn waiting() -> Run {
+    let config = "prompts: [p]\nproviders: [file://waits.py]";
+    trusted().file("waits.py", WAITS).config(config).arg("eval")
+}
+
+#[test]
+fn ctrl_c_twice_leaves_no_process() {
+    let run = waiting();
+    let folder = run.clone();
+    let running = run.start();
+    let pids = first_line(folder.project(), "waits");
+    running.interrupt();
+    running.wait_for_stderr("Ctrl-C");
+    running.interrupt();
+    running.finish().expect_code(130);
+    all_end(&pids.split(' ').map(str::to_owned).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_no_process() {
+    let run = waiting();
+    let folder = run.clone();
+    let running = run.start();
+    let pids = first_line(folder.project(), "waits");
+    drop(running.kill());
+    all_end(&pids.split(' ').map(str::to_owned).collect::<Vec<_>>());
+}
+
+/// Between two calls a worker hears that its input has ended, and ends before anybody can end it.
+#[test]
+fn what_an_idle_worker_has_started_ends_with_a_run_that_is_killed() {
+    const STARTS: &str = "import { spawn } from 'node:child_process'; import { writeFileSync } from 'node:fs';\nexport default () => { const child = spawn('sleep', ['1000'], { stdio: 'ignore' }); writeFileSync('waits', `${process.pid} ${child.pid}\\n`); return new Promise(() => {}); };";
+    let config = "prompts: [p]\nproviders: [file://starts.mjs]";
+    let run = trusted().file("starts.mjs", STARTS).config(config);
+    let run = run.arg("eval");
+    let folder = run.clone();
+    let running = run.start();
+    let pids = first_line(folder.project(), "waits");
+    drop(running.kill());
+    all_end(&pids.split(' ').map(str::to_owned).collect::<Vec<_>>());
+}
+
+#[test]
+fn programs_count_in_the_memory_of_the_run() {
+    const TAKES: &str = "import time\ntext = 'x' * (900 << 20)\ntime.sleep(1000)";
+    let run = trusted()
+        .env("RUNNER_MEMORY_LIMIT", "800")
+        .file("takes.py", TAKES)
+        .config("prompts: [p]\nproviders: ['exec: python3 takes.py']");
+    let finished = run.arg("eval").finish();
+    finished.expect_code(1);
+    assert!(
+        finished
+            .stderr
+            .contains("takes more than 800 MiB of memory, with what it has started"),
+        "{}",
+        finished.stderr
+    );
+}

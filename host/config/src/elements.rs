@@ -39,7 +39,7 @@ use crate::elements::code::CodeBook;
 use crate::elements::filter_book::FilterBook;
 use crate::elements::process::Runtime;
 use crate::fill::Declared;
-use crate::model::{Findings, Origin, Position, Script};
+use crate::model::{Findings, Position, Script};
 use crate::read::entry::Entry;
 use crate::read::files::Files;
 use crate::scripts::Scripts;
@@ -70,9 +70,9 @@ pub(crate) struct Reading<'a> {
 impl Reading<'_> {
     /// Whether code may be run now: what runs it may have to be agreed to, which is noted.
     #[must_use]
-    pub(crate) fn may_run(&self, script: &Script, origin: &Origin, at: &Position) -> bool {
+    pub(crate) fn may_run(&self, script: &Script, at: &Position) -> bool {
         let needs = match &script.process {
-            Some(process) => Some(process::request(process, origin, at)),
+            Some(process) => Some(process::request(process, at)),
             None => self.scripts.needs(&script.language),
         };
         needs.is_none_or(|request| self.findings.may_read(request))

@@ -16,6 +16,7 @@ pub(crate) use position::COMMAND_LINE;
 pub use position::{Position, on_one_line};
 pub use problem::{ConfigError, LoadError, Problem, Warning};
 pub(crate) use problem::{Findings, did_you_mean};
+pub(crate) use process::steers;
 pub use process::{Engine, GIVEN, Process};
 pub use script::{Code, CodeFile, CodeFiles, CodePlace, ProviderCode, Script};
 pub(crate) use trust::{ANY_VARIABLE, WEBHOOK};

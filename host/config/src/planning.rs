@@ -201,7 +201,7 @@ impl Config {
             languages: books.code.languages(),
             env_reads,
             provider_reads: self.declared.provider_reads(),
-            processes: books.code.processes.ask(&env_sources, findings),
+            processes: books.code.processes.ask(&self.env, &env_sources, findings),
             env_sources,
             code_places: books.code.places(),
             trust_requests: Vec::new(),

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use runner_config::is_secret_variable;
 use runner_config::plan::{CodeFiles, Engine, GIVEN_VARIABLES, Plan, Process, ServerLimits};
+use runner_config::{Origin, is_secret_variable};
 use runner_gateway::{CacheMode, LaneStrategy, Peer, Scheduling, Secret};
 use runner_process::{NODE_DRIVER, PYTHON_DRIVER, Program, Service, Supervisor};
 use serde_json::{Map, Value};
@@ -27,19 +27,33 @@ pub(crate) struct Programs {
     env: BTreeMap<String, String>,
     /// What the config's `env` says, over it.
     declared: BTreeMap<String, String>,
-    /// The variables that each command was granted in its folder, by all that runs by it.
-    granted: HashMap<(Engine, PathBuf), BTreeSet<String>>,
+    /// The variables that each command was granted in its folder, by all that the same hand brings.
+    granted: HashMap<Group, BTreeSet<String>>,
     server_limits: ServerLimits,
     supervisor: Supervisor,
     known: Mutex<Known>,
+}
+
+/// What is agreed to as one.
+type Group = (Engine, PathBuf, Origin);
+
+fn group(process: &Process) -> Group {
+    let Process {
+        engine,
+        folder,
+        origin,
+        ..
+    } = process;
+    (engine.clone(), folder.clone(), origin.clone())
 }
 
 /// What was called already.
 #[derive(Default)]
 struct Known {
     callees: HashMap<Key, Arc<Callee>>,
-    /// Each program once, by how many owners with whatever limits it is called.
-    peers: HashMap<Service, Arc<Peer>>,
+    /// Each program once, by how many owners with whatever limits it is called; rows have none in
+    /// common with the config, whose code answers for it.
+    peers: HashMap<(Origin, Service), Arc<Peer>>,
 }
 
 /// What makes two calls calls of one program.
@@ -73,6 +87,8 @@ pub(crate) struct Callee {
     pub(crate) folder: PathBuf,
     /// Of a command, sha256 (hex) of what is known of it.
     pub(crate) digest: String,
+    /// It is a command whose last word says that no options follow.
+    pub(crate) ends_options: bool,
     /// How many of it may run; `None`: one, for calls side by side.
     workers: Option<u32>,
 }
@@ -105,9 +121,8 @@ impl Programs {
     pub(crate) fn of(processes: &[Arc<Process>], env: &BTreeMap<String, String>) -> Self {
         let mut granted: HashMap<_, BTreeSet<String>> = HashMap::new();
         for process in processes {
-            let key = (process.engine.clone(), process.folder.clone());
             let names = process.variables.iter().cloned();
-            granted.entry(key).or_default().extend(names);
+            granted.entry(group(process)).or_default().extend(names);
         }
         Self {
             env: env.clone(),
@@ -175,11 +190,12 @@ impl Programs {
         }
     }
 
-    fn make(&self, key: &Key, peers: &mut HashMap<Service, Arc<Peer>>) -> Callee {
+    fn make(&self, key: &Key, peers: &mut HashMap<(Origin, Service), Arc<Peer>>) -> Callee {
         let process = &key.process;
         let service = self.started_by(key);
         let workers = service.workers;
-        let peer = peers.entry(service).or_insert_with_key(|service| {
+        let by = (process.origin.clone(), service);
+        let peer = peers.entry(by).or_insert_with_key(|(_, service)| {
             let service = service.clone();
             Arc::new(if matches!(process.engine, Engine::Command { .. }) {
                 Peer::command(service.program, service.supervisor)
@@ -198,6 +214,11 @@ impl Programs {
             },
             folder: process.folder.clone(),
             digest: process.digest.clone(),
+            ends_options: process
+                .engine
+                .words()
+                .last()
+                .is_some_and(|word| word == "--"),
             workers: workers.map(|workers| workers as u32),
         };
         let mut usual = Scheduling::default();
@@ -291,8 +312,7 @@ impl Programs {
     /// The whole environment of a program.
     fn environment(&self, key: &Key) -> Vec<(OsString, OsString)> {
         let process = &key.process;
-        let group = (process.engine.clone(), process.folder.clone());
-        let granted = self.granted.get(&group);
+        let granted = self.granted.get(&group(process));
         let is_granted = |name: &str| {
             GIVEN_VARIABLES.contains(&name)
                 || granted.is_some_and(|names| names.contains(name) || names.contains(ALL))

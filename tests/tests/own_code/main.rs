@@ -286,6 +286,81 @@ fn what_was_never_trusted_starts_nothing() {
     assert!(lines(&finished, "started").is_empty());
 }
 
+#[test]
+fn a_row_chooses_no_option_of_a_command() {
+    let rows = "{\"vars\": {\"x\": \"-n\"}}\n{\"vars\": {\"x\": \"\"}}\n";
+    let config =
+        "prompts: ['{{x}}']\nproviders: ['exec: echo', 'exec: echo --']\ntests: rows.jsonl";
+    let run = trusted().file("rows.jsonl", rows).config(config);
+    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+    finished.expect_code(100);
+    let outputs = outputs(&finished);
+    let begins: Vec<&str> = outputs
+        .iter()
+        .map(|it| it.as_str().unwrap_or("none"))
+        .collect();
+    assert_eq!(begins[0], "none");
+    assert!(begins[1].starts_with("-- -n {\"id\""), "{begins:?}");
+    assert!(
+        begins[2].starts_with("{\"id\""),
+        "an empty prompt is empty: {begins:?}"
+    );
+}
+
+#[test]
+fn what_code_says_while_a_config_is_read_is_masked() {
+    const LOUD: &str = "import os, openai_like\ndef gen(config=None):\n    print('with', os.environ['MY_KEY'])\n    raise ValueError('no ' + os.environ['MY_KEY'])";
+    let run = trusted()
+        .env("MY_KEY", "a-key-of-my-own")
+        .file("loud.py", LOUD)
+        .file("openai_like.py", "import subprocess")
+        .config("prompts: [p]\nproviders: [echo]\ntests: file://loud.py:gen");
+    let finished = run.args(["eval", "-v"]).finish();
+    finished.expect_code(2);
+    assert!(
+        !finished.told().contains("a-key-of-my-own"),
+        "{}",
+        finished.told()
+    );
+    assert!(
+        finished.told().contains("ValueError: no "),
+        "{}",
+        finished.told()
+    );
+}
+
+/// What rows bring is agreed to apart, and has an interpreter of its own.
+#[test]
+fn code_of_rows_has_no_part_in_what_the_config_s_is_given() {
+    const SAYS: &str = "import fs from 'node:fs'; const name = ['MY', 'KEY'].join('_'); export default () => ({ pass: true, score: 1, reason: `${process.pid} ${process.env[name]}` });";
+    let run = on_this_machine()
+        .env("RUNNER_TRUST", "data")
+        .env("MY_KEY", "a key of mine")
+        .file("own.mjs", format!("{SAYS} process.env.MY_KEY;"))
+        .file("theirs.mjs", SAYS)
+        .file("rows.jsonl", "{\"assert\": [{\"type\": \"javascript\", \"value\": \"file://theirs.mjs\"}]}")
+        .config("prompts: [p]\nproviders: [echo]\ndefaultTest: { assert: [{ type: javascript, value: file://own.mjs }] }\ntests: rows.jsonl");
+    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+    finished.expect_code(0);
+    let grades = &rows(&finished)[0]["gradingResult"]["componentResults"];
+    let mut said: Vec<Vec<&str>> = (0..2)
+        .map(|index| {
+            grades[index]["reason"]
+                .as_str()
+                .expect("a reason")
+                .split(' ')
+                .collect()
+        })
+        .collect();
+    said.sort_by_key(|words| words[1]);
+    assert_ne!(said[0][0], said[1][0], "{said:?}");
+    assert_eq!(
+        said.iter().filter(|words| words[1] == "undefined").count(),
+        1,
+        "{said:?}"
+    );
+}
+
 const KEYS: &str = r#"
 import os, openai_like
 

@@ -12,13 +12,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
+use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::Reading;
 use super::scan::{self, JAVASCRIPT, PYTHON};
 use crate::environment;
 use crate::model::{
-    ANY_VARIABLE, Engine, Findings, Origin, Position, Process, TrustRequest, TrustSubject,
+    ANY_VARIABLE, Engine, Findings, Origin, Position, Process, TrustRequest, TrustSubject, steers,
 };
 use crate::read::entry::Entry;
 use crate::read::files::real;
@@ -65,6 +66,8 @@ pub(crate) struct Settings {
     is_cached: bool,
     /// Variables of the environment that the provider takes in.
     filled_in: Vec<String>,
+    /// What its `env` says that decides what a command is.
+    steering: BTreeMap<String, String>,
 }
 
 impl Settings {
@@ -72,9 +75,16 @@ impl Settings {
     pub(crate) fn read(provider: &Entry<'_>, reading: Reading<'_>) -> Self {
         let reads = reading.declared.reads_of(provider).into_iter();
         let filled_in = reads.map(|read| read.name).collect();
+        let env = provider.get("env").into_iter();
+        let env = env.flat_map(|env| env.fields().collect::<Vec<_>>());
+        let steering = env
+            .filter(|(name, _)| steers(name))
+            .map(|(name, value)| (name.to_owned(), value.text().unwrap_or("…").to_owned()))
+            .collect();
         let Some(config) = provider.get("config") else {
             return Self {
                 filled_in,
+                steering,
                 ..Self::default()
             };
         };
@@ -91,6 +101,7 @@ impl Settings {
             memory_mb: count("memoryMb", MAX_MEMORY_MB),
             is_cached: flag("cache").unwrap_or_default(),
             filled_in,
+            steering,
         }
     }
 }
@@ -117,9 +128,46 @@ pub(crate) fn known(word: &str) -> Option<Runtime> {
 /// What the configs of a run start by each command.
 #[derive(Debug, Default)]
 pub(crate) struct ProcessBook {
-    wanted: RefCell<HashMap<(Engine, PathBuf, Origin), Wanted>>,
+    wanted: RefCell<HashMap<Command, Wanted>>,
     /// Each once: thousands of assertions may run by the same.
     all: RefCell<HashSet<Arc<Process>>>,
+}
+
+/// What is agreed to as one.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Command {
+    engine: Engine,
+    folder: PathBuf,
+    origin: Origin,
+    steering: BTreeMap<String, String>,
+}
+
+impl Command {
+    fn of(process: &Process) -> Self {
+        Self {
+            engine: process.engine.clone(),
+            folder: process.folder.clone(),
+            origin: process.origin.clone(),
+            steering: process.steering.clone(),
+        }
+    }
+
+    /// As a shell would have it, with what steers it in front.
+    fn subject(&self, mut variables: BTreeSet<String>) -> TrustSubject {
+        if variables.contains(ANY_VARIABLE) {
+            variables = BTreeSet::from([ANY_VARIABLE.to_owned()]);
+        }
+        let steering = self.steering.iter();
+        let mut words: Vec<String> = steering
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        words.push(self.engine.command());
+        TrustSubject::Program {
+            command: words.join(" "),
+            folder: self.folder.clone(),
+            variables,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -130,42 +178,56 @@ struct Wanted {
 
 impl ProcessBook {
     /// Notes a program. What it is given adds up.
-    fn note(&self, process: Process, origin: &Origin, at: &Position) -> Arc<Process> {
+    fn note(&self, process: Process, at: &Position) -> Arc<Process> {
         let mut all = self.all.borrow_mut();
         let process = all.get(&process).cloned().unwrap_or_else(|| {
             let process = Arc::new(process);
             all.insert(process.clone());
             process
         });
-        let key = (
-            process.engine.clone(),
-            process.folder.clone(),
-            origin.clone(),
-        );
         let mut wanted = self.wanted.borrow_mut();
-        let wanted = wanted.entry(key).or_insert_with(|| Wanted {
-            at: at.clone(),
-            variables: BTreeSet::new(),
-        });
+        let wanted = wanted
+            .entry(Command::of(&process))
+            .or_insert_with(|| Wanted {
+                at: at.clone(),
+                variables: BTreeSet::new(),
+            });
         wanted.variables.extend(process.variables.iter().cloned());
         process
     }
 
-    /// Asks for all of them, and gives each once. `declared` are the variables of the environment
-    /// that the config's `env` takes in, which every program gets.
+    /// Asks for all of them, and gives each once. Each gets the config's `env`, with the variables of
+    /// the environment that it takes in (`sources`).
     pub(crate) fn ask(
         &self,
-        declared: &BTreeMap<String, BTreeSet<String>>,
+        env: &Map<String, Value>,
+        sources: &BTreeMap<String, BTreeSet<String>>,
         findings: &Findings,
     ) -> Vec<Arc<Process>> {
+        let steering = env.iter().filter(|(name, _)| steers(name));
+        let steering = steering.map(|(name, value)| {
+            // What came from the environment is asked for by its name.
+            let value = value.as_str().filter(|_| !sources.contains_key(name));
+            (name.clone(), value.unwrap_or("…").to_owned())
+        });
+        let steering: BTreeMap<String, String> = steering.collect();
         let mut requests: Vec<TrustRequest> = Vec::new();
-        for ((engine, folder, origin), wanted) in self.wanted.borrow().iter() {
-            let mut variables = wanted.variables.clone();
-            variables.extend(declared.values().flatten().cloned());
+        for (command, Wanted { at, variables }) in self.wanted.borrow_mut().drain() {
+            let mut variables = variables;
+            variables.extend(sources.values().flatten().cloned());
+            let steering = steering
+                .clone()
+                .into_iter()
+                .chain(command.steering)
+                .collect();
+            let command = Command {
+                steering,
+                ..command
+            };
             requests.push(TrustRequest {
-                subject: subject(engine, folder.clone(), variables),
-                origin: origin.clone(),
-                at: wanted.at.clone(),
+                subject: command.subject(variables),
+                origin: command.origin,
+                at,
             });
         }
         requests.sort_by(|one, other| one.at.cmp(&other.at));
@@ -178,26 +240,11 @@ impl ProcessBook {
     }
 }
 
-fn subject(engine: &Engine, folder: PathBuf, mut variables: BTreeSet<String>) -> TrustSubject {
-    if variables.contains(ANY_VARIABLE) {
-        variables = BTreeSet::from([ANY_VARIABLE.to_owned()]);
-    }
-    TrustSubject::Program {
-        command: engine.command(),
-        folder,
-        variables,
-    }
-}
-
 /// What has to be agreed to before one program runs.
-pub(crate) fn request(process: &Process, origin: &Origin, at: &Position) -> TrustRequest {
+pub(crate) fn request(process: &Process, at: &Position) -> TrustRequest {
     TrustRequest {
-        subject: subject(
-            &process.engine,
-            process.folder.clone(),
-            process.variables.clone(),
-        ),
-        origin: origin.clone(),
+        subject: Command::of(process).subject(process.variables.clone()),
+        origin: process.origin.clone(),
         at: at.clone(),
     }
 }
@@ -245,13 +292,15 @@ pub(crate) fn program(
         engine,
         digest,
         folder,
+        origin: origin.clone(),
+        steering: settings.steering.clone(),
         variables,
         workers,
         timeout: settings.timeout,
         memory_mb: settings.memory_mb,
         is_cached: settings.is_cached,
     };
-    reading.code.processes.note(process, origin, at)
+    reading.code.processes.note(process, at)
 }
 
 /// sha256 (hex) of some texts.

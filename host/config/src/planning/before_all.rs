@@ -76,12 +76,7 @@ fn called(document: &Document<'_>, extension: &Extension, suite: Value) -> Optio
         reading.findings.error(extension.at.clone(), message);
         None
     };
-    let origin = if extension.at.is_typed() {
-        &Origin::Person
-    } else {
-        document.root.origin
-    };
-    if !reading.may_run(&extension.script, origin, &extension.at) {
+    if !reading.may_run(&extension.script, &extension.at) {
         return None;
     }
     match reading.scripts.run(&extension.script, &arguments) {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use runner_config::plan::Case;
 use runner_gateway::{Bill, Reservation, Said};
 use runner_sandbox::abi::{
-    self, Argument, CallContext, Completion, Form, Message, Module, ReadCompletion, Usage,
+    self, Argument, CallContext, Completion, Form, Message, Module, ReadCompletion, Role, Usage,
 };
 use serde_json::{Map, Value, json};
 
@@ -23,6 +23,10 @@ use crate::script::{Fault, Given, Runnable, argument, made, runnable};
 /// What the sandbox runs in place of a JavaScript provider: promptfoo's interface is a class, and
 /// the contract calls functions.
 const IN_THE_SANDBOX: &str = include_str!("own/provider.mjs");
+
+/// Why a prompt is not handed to a command.
+const AN_OPTION: &str = "the prompt begins with `-`, which the command would take for an option; \
+                         a command that ends with ` --` gets it";
 
 /// Its name among the files of the code.
 const WRAPPER: &str = "__provider.mjs";
@@ -101,7 +105,12 @@ impl CallScope {
                 let call = call(&program, &arguments, role);
                 (callee, outside.and_then(|outside| outside.files), call)
             }
-            Runs::Command(callee) => (callee, None, asked.command()),
+            Runs::Command(callee) => {
+                if asked.is_option() && !callee.ends_options {
+                    return Err(failed(target, AN_OPTION));
+                }
+                (callee, None, asked.command())
+            }
         };
         let ask = Ask {
             callee,
@@ -117,6 +126,8 @@ impl CallScope {
 /// What a provider of the config is asked.
 struct Asked {
     prompt: String,
+    /// The config's own prompt begins like an option of a command.
+    may_be_option: bool,
     /// What a class is made with, and a function is handed: id, label, config.
     setup: Value,
     context: Value,
@@ -124,16 +135,16 @@ struct Asked {
 
 impl Asked {
     fn new(target: &Target, own: &Own, request: &abi::Request, case: Option<&Case>) -> Self {
-        let prompt = if request.prompt.is_empty() {
-            request
-                .messages
-                .iter()
-                .map(message)
-                .collect::<Value>()
-                .to_string()
+        // An empty prompt is one, too.
+        let is_chat = request.prompt.is_empty() && request.messages.iter().any(says_something);
+        let prompt = if is_chat {
+            let messages = request.messages.iter();
+            messages.map(message).collect::<Value>().to_string()
         } else {
             request.prompt.clone()
         };
+        let begins = |case: &Case| case.column.prompt.raw.starts_with('-');
+        let may_be_option = case.is_some_and(begins);
         let context = match case {
             None => json!({ "vars": {}, "prompt": { "raw": prompt, "label": prompt } }),
             Some(case) => json!({
@@ -151,6 +162,7 @@ impl Asked {
         let setup = json!({ "id": target.id, "label": own.label, "config": own.config });
         Self {
             prompt,
+            may_be_option,
             setup,
             context,
         }
@@ -170,6 +182,12 @@ impl Asked {
         }
     }
 
+    /// Whether a command would take the prompt for an option, which is not the config's word: a row
+    /// could choose how the command works.
+    fn is_option(&self) -> bool {
+        self.prompt.starts_with('-') && !self.may_be_option
+    }
+
     /// As the arguments of a command.
     fn command(&self) -> String {
         let arguments = [
@@ -183,12 +201,25 @@ impl Asked {
 
 /// A message as chats are written.
 fn message(message: &Message) -> Value {
-    let parts = message.content.iter().filter_map(|part| match part {
+    let role = match message.role {
+        Role::System => "system",
+        Role::Developer => "developer",
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::Tool => "tool",
+    };
+    json!({ "role": role, "content": texts(message).collect::<String>() })
+}
+
+fn texts(message: &Message) -> impl Iterator<Item = &str> {
+    message.content.iter().filter_map(|part| match part {
         abi::Part::Text(text) => Some(text.as_str()),
         _ => None,
-    });
-    let role = format!("{:?}", message.role).to_lowercase();
-    json!({ "role": role, "content": parts.collect::<String>() })
+    })
+}
+
+fn says_something(message: &Message) -> bool {
+    texts(message).any(|text| !text.is_empty())
 }
 
 /// A JavaScript provider as a function that the contract can call; Python's are functions.
@@ -221,7 +252,7 @@ fn nothing() -> ReadCompletion {
     ReadCompletion {
         completion: Completion {
             message: Message {
-                role: abi::Role::Assistant,
+                role: Role::Assistant,
                 name: None,
                 content: Vec::new(),
             },

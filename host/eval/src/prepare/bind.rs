@@ -66,7 +66,7 @@ pub(super) fn missing_programs(plan: &Plan, programs: &Programs) -> Vec<BindErro
                 command: named,
                 folder,
                 ..
-            } => *named == command && *folder == process.folder,
+            } => named.ends_with(&command) && *folder == process.folder,
             _ => false,
         };
         let at = plan

@@ -10,6 +10,7 @@ use runner_config::{Config, FilesRead, LoadError, LoadRequest, Origin, Overrides
 use runner_eval::plugins::{PluginSet, PluginSources};
 use runner_eval::trust::Agreements;
 use runner_eval::{Ahead, Preparation, Settled};
+use runner_gateway::{Masker, Secret};
 use tokio::runtime::Runtime;
 
 use super::super::Setting;
@@ -174,10 +175,12 @@ pub(super) fn plan(
     setting: &Setting,
 ) -> Result<Planned, Unplanned> {
     let said = RefCell::new(Vec::new());
-    let planned = tried(request, arguments, setting, &said);
+    // Code of the config may have said what it was given.
+    let masker = masker(setting);
+    let planned = tried(request, arguments, setting, &said, &masker);
     if !matches!(planned, Err(Unplanned::NotAgreed(_))) {
         for said in said.into_inner() {
-            said.tell(&setting.talk);
+            said.tell(&setting.talk, &masker);
         }
     }
     planned
@@ -188,13 +191,16 @@ fn tried(
     arguments: &Inputs,
     setting: &Setting,
     said: &RefCell<Vec<Said>>,
+    masker: &Masker,
 ) -> Result<Planned, Unplanned> {
     let unloaded = |error| match error {
         LoadError::NotAgreed(requests) => Unplanned::NotAgreed(requests),
         LoadError::Wrong(error) => {
             // What is odd may be the reason for what is wrong.
             warn(said, error.warnings);
-            Unplanned::Refused(refused(error.problems))
+            let problems = told(error.problems).into_iter();
+            let problems = problems.map(|problem| masker.mask(&problem).into_owned());
+            Unplanned::Refused(refused(problems))
         }
     };
     let (config, warnings) = runner_config::load(request).map_err(unloaded)?;
@@ -246,16 +252,25 @@ impl From<Failure> for Unplanned {
 }
 
 impl Said {
-    fn tell(&self, talk: &Talk) {
+    fn tell(&self, talk: &Talk, masker: &Masker) {
         match self {
-            Self::Warning(text) => talk.warning(text),
+            Self::Warning(text) => talk.warning(&masker.mask(text)),
             // Marked and on its line, lest it be taken for a question of ours.
             Self::Line(text) => {
-                talk.line(&format!("the config's code: {}", visible::line(text)));
+                let text = masker.mask(text);
+                talk.line(&format!("the config's code: {}", visible::line(&text)));
             }
             Self::Note(text) => talk.note(text),
         }
     }
+}
+
+/// Hides the secrets of the person's environment.
+fn masker(setting: &Setting) -> Masker {
+    let env = setting.environment.map().iter();
+    let secrets = env.filter(|(name, _)| runner_config::is_secret_variable(name));
+    let secrets: Vec<Secret> = secrets.map(|(_, value)| Secret::new(value)).collect();
+    Masker::new(&secrets)
 }
 
 fn warn(said: &RefCell<Vec<Said>>, warnings: impl IntoIterator<Item: ToString>) {

@@ -119,6 +119,18 @@ fn what_the_config_s_env_takes_in_is_asked_for_with_each_program() {
 }
 
 #[test]
+fn what_decides_what_a_command_is_stands_in_front_of_it() {
+    let config = "env: { PATH: /elsewhere, NODE_OPTIONS: '{{ env.MY_TOKEN }}', PLAIN: p }\nprompts: [p]\nproviders: [{ id: 'exec: cat', env: { LD_PRELOAD: ./x.so, OTHER: o } }]";
+    let requests = Folder::new(config).env("MY_TOKEN", "t").requests();
+    assert!(
+        requests
+            .iter()
+            .any(|it| it.contains("run 'LD_PRELOAD=./x.so NODE_OPTIONS=… PATH=/elsewhere cat' in")),
+        "{requests:?}"
+    );
+}
+
+#[test]
 fn nothing_is_filled_into_code_on_the_machine() {
     let wrong = |value: &str| {
         let config = format!(

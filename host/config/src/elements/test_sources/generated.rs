@@ -54,7 +54,7 @@ impl Sources<'_, '_> {
         let config = extra.config.iter();
         let arguments: Vec<(&str, Value)> =
             config.map(|config| ("config", config.clone())).collect();
-        if !reading.may_run(&script, named.origin, at) {
+        if !reading.may_run(&script, at) {
             return;
         }
         let made = match reading.scripts.run(&script, &arguments) {

@@ -233,6 +233,8 @@ pub struct Column {
 pub struct Prompt {
     /// sha256 (hex) of the label.
     pub id: String,
+    /// What the config calls it beside its label.
+    pub(crate) own_id: Option<String>,
     /// The name that filters match and tables show.
     pub label: String,
     /// The template text.
@@ -256,7 +258,7 @@ pub struct Prompt {
 impl Prompt {
     /// The names by which a filter may mean it.
     pub(crate) fn names(&self) -> [&str; 2] {
-        [&self.label, &self.id]
+        [&self.label, self.own_id.as_deref().unwrap_or(&self.id)]
     }
 
     /// What its templates see of `env`.

@@ -334,7 +334,7 @@ impl Config {
 /// What is odd about the keys of one config.
 fn whole(root: &Entry<'_>, findings: &Findings) {
     root.warn_unknown(findings, &KNOWN);
-    root.refuse(findings, &UNSUPPORTED);
+    root.refuse_unless(&["tests", "scenarios", "tasks"], findings, &UNSUPPORTED);
     if let Some(entry) = root.get("runtime") {
         process::runtime(&entry, findings);
     }

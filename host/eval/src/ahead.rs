@@ -17,7 +17,7 @@ use runner_config::plan::{Process, Script};
 use runner_config::{Scripts, TrustRequest};
 use runner_process::Workers;
 use runner_sandbox::abi::{self, Argument, CallContext};
-use runner_sandbox::limits::ASSERTION_FUEL;
+use runner_sandbox::limits::{ASSERTION_FUEL, MAX_LOG_BYTES, MAX_LOG_LINES};
 use runner_sandbox::{Call, Called, Host, Nothing, Sandbox};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -202,16 +202,35 @@ fn call(
 
 /// Denies everything, and keeps what is logged.
 #[derive(Debug, Default)]
-struct Heard(Mutex<Vec<String>>);
+struct Heard(Mutex<Lines>);
+
+#[derive(Debug, Default)]
+struct Lines {
+    kept: Vec<String>,
+    bytes: usize,
+    dropped: usize,
+}
 
 impl Heard {
     fn take(&self, line: String) {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.push(line);
+        lines.bytes += line.len();
+        if lines.kept.len() < MAX_LOG_LINES as usize && lines.bytes <= MAX_LOG_BYTES {
+            lines.kept.push(line);
+        } else {
+            lines.dropped += 1;
+        }
     }
 
     fn lines(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Lines {
+            mut kept, dropped, ..
+        } = std::mem::take(&mut *lines);
+        if dropped > 0 {
+            kept.push(format!("{dropped} lines more"));
+        }
+        kept
     }
 }
 

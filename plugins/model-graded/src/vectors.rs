@@ -1,13 +1,8 @@
 //! How near two vectors are. Sums in 64 bits, since the parts have only 32.
 
-/// The cosine of the angle; 0 if one has no direction.
+/// The cosine of the angle; no number if one has no direction.
 pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f64 {
-    let lengths = dot(a, a).sqrt() * dot(b, b).sqrt();
-    if lengths == 0.0 {
-        0.0
-    } else {
-        dot(a, b) / lengths
-    }
+    dot(a, b) / (dot(a, a).sqrt() * dot(b, b).sqrt())
 }
 
 /// The sum of the products.
@@ -34,11 +29,12 @@ mod tests {
             ([3.0, 4.0], [3.0, 4.0], 1.0, 25.0, 0.0),
             ([1.0, 0.0], [0.0, 2.0], 0.0, 0.0, 5.0_f64.sqrt()),
             ([1.0, 0.0], [-2.0, 0.0], -1.0, -2.0, 3.0),
-            ([0.0, 0.0], [1.0, 1.0], 0.0, 0.0, 2.0_f64.sqrt()),
         ] {
             assert!((cosine(&a, &b) - cos).abs() < 1e-9, "{a:?} {b:?}");
             assert!((dot(&a, &b) - product).abs() < 1e-9, "{a:?} {b:?}");
             assert!((distance(&a, &b) - apart).abs() < 1e-9, "{a:?} {b:?}");
         }
+        // What failed to make a vector is neither near to anything nor far from it.
+        assert!(cosine(&[0.0, 0.0], &[1.0, 1.0]).is_nan());
     }
 }

@@ -276,9 +276,7 @@ impl<'a> AssertionReader<'a> {
     }
 
     fn judges(&self, entry: &Entry<'_>) -> Judges {
-        let judge = entry.get("provider");
-        let judges = judge.map(|judge| self.judges.read(&judge, self.reading));
-        judges.unwrap_or_default()
+        self.judges.of_assertion(entry, self.reading)
     }
 
     /// The type without `not-`, and whether it had it.

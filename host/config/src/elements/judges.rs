@@ -151,6 +151,22 @@ impl<'a> JudgeBook<'a> {
         }
     }
 
+    /// The key `provider` of one assertion. What is asked for vectors alone takes it for that,
+    /// whatever it is called: nobody else is to get the answer.
+    pub(crate) fn of_assertion(&self, entry: &Entry<'_>, reading: Reading<'_>) -> Judges {
+        let Some(judge) = entry.get("provider") else {
+            return Judges::default();
+        };
+        let mut judges = self.read(&judge, reading);
+        let kind = entry.get("type");
+        let kind = kind.as_ref().and_then(Entry::text).unwrap_or_default();
+        let kind = kind.strip_prefix("not-").unwrap_or(kind);
+        if kind == "similar" || kind.starts_with("similar:") {
+            judges.embedding = judges.embedding.or(judges.text);
+        }
+        judges
+    }
+
     /// `--grader`: an id, or the label of a provider of the run.
     pub(crate) fn by_flag(&self, name: &str, reading: Reading<'_>) -> Judges {
         let at = Position {

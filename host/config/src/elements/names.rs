@@ -1,5 +1,5 @@
 //! What the filters of tests and providers mean: a name, a group (`x` has `x:…` in it) or a wildcard
-//! (`*`, `x:*`).
+//! (`*`, `x*`).
 //!
 //! Filters can be tens of thousands, and what they choose from too, so names are looked up.
 
@@ -54,7 +54,10 @@ impl<'a> Names<'a> {
         if filter == "*" {
             return (0..self.count).collect();
         }
-        let group = format!("{}:", filter.strip_suffix(":*").unwrap_or(filter));
+        let group = match filter.strip_suffix('*') {
+            Some(beginning) => beginning.to_owned(),
+            None => format!("{filter}:"),
+        };
         let named = self.from(filter).take_while(|(name, _)| *name == filter);
         let in_group = self.from(&group);
         let in_group = in_group.take_while(|(name, _)| name.starts_with(&group));
@@ -89,7 +92,7 @@ mod tests {
             ["x", "x"],
         ];
         let names = Names::of(things.into_iter());
-        let cases: [(&str, &[u32]); 10] = [
+        let cases: [(&str, &[u32]); 12] = [
             ("fast", &[0]),
             ("x", &[2]),
             ("openai:chat:gpt", &[0]),
@@ -99,6 +102,8 @@ mod tests {
             ("openai:chat:*", &[0]),
             ("*", &[0, 1, 2]),
             ("open", &[]),
+            ("open*", &[0, 1]),
+            ("fa*", &[0]),
             ("", &[]),
         ];
         for (filter, expected) in cases {

@@ -179,12 +179,18 @@ impl<'a> Reader<'a> {
         };
         let label = entry.get("label").or_else(|| entry.get("display"));
         let id = entry.get("raw").and_then(|_| entry.get("id"));
-        let label = label.or(id).and_then(|label| label.want_text(findings));
+        let id = id.and_then(|id| id.want_text(findings));
+        let label = label.and_then(|label| label.want_text(findings));
+        let label = label.or_else(|| id.clone());
         let config = entry
             .get("config")
             .and_then(|config| config.want_map(findings));
         let named = (text, &source.at(), source.origin);
+        let begin = prompts.len();
         self.source(named, label.as_deref(), config.as_ref(), prompts);
+        for prompt in prompts[begin..].iter_mut().filter_map(Arc::get_mut) {
+            prompt.own_id.clone_from(&id);
+        }
     }
 
     /// A text, where it stands and who wrote it; or the file or files that it names.
@@ -269,6 +275,7 @@ impl<'a> Reader<'a> {
         };
         Arc::new(Prompt {
             id: id(&label, self.reading),
+            own_id: None,
             label,
             raw,
             code: Some(script),
@@ -356,6 +363,7 @@ impl<'a> Reader<'a> {
         let id = id(&label, self.reading);
         let (prepared, env) = (Arc::new(prepared), env.clone());
         Some(Arc::new(Prompt {
+            own_id: None,
             id,
             label,
             raw,

@@ -64,16 +64,15 @@ fn a_flag_replaces_the_description() {
 #[test]
 fn all_problems_are_reported_together() {
     let folder = Folder::new(
-        "prompts: [none.txt]\nproviders: ['x:y']\nevaluateOptions: { repeat: -1 }\ntracing: {}\ntests:\n  - vars: { a: 1 }\n    assert: [{ type: nope }, { type: is-json, threshold: x }]",
+        "prompts: [none.txt]\nproviders: ['x:y']\nevaluateOptions: { repeat: -1 }\ntests:\n  - vars: { a: 1 }\n    assert: [{ type: nope }, { type: is-json, threshold: x }]",
     );
     let problems = folder.problems();
     let expected = [
-        "promptfooconfig.yaml:4:1: tracing: 'tracing' is not supported yet",
         "promptfooconfig.yaml:3:28: evaluateOptions.repeat: must be",
         "promptfooconfig.yaml:1:11: prompts[0]: 'none.txt': there is no such file",
         "promptfooconfig.yaml:2:13: providers[0]: no plugin serves the provider 'x:y'",
-        "promptfooconfig.yaml:7:22: tests[0].assert[0].type: no plugin serves",
-        "promptfooconfig.yaml:7:58: tests[0].assert[1].threshold: must be a number",
+        "promptfooconfig.yaml:6:22: tests[0].assert[0].type: no plugin serves",
+        "promptfooconfig.yaml:6:58: tests[0].assert[1].threshold: must be a number",
     ];
     assert_eq!(problems.len(), expected.len(), "{problems:#?}");
     for (problem, expected) in problems.iter().zip(expected) {
@@ -92,6 +91,27 @@ fn what_is_not_there_yet_is_said_by_name() {
             problems.len() == 1 && problems[0].starts_with(&expected),
             "{problems:?}"
         );
+        let tested = Folder::new(&format!(
+            "prompts: [p]\nproviders: [echo]\n{key}: [x]\ntests: [{{ vars: {{ a: 1 }} }}]"
+        ));
+        let warning = format!(
+            "promptfooconfig.yaml:3:1: {key}: '{key}' is not supported yet; the rest runs without it"
+        );
+        assert_eq!(tested.warnings(), [warning]);
+    }
+}
+
+#[test]
+fn tests_and_providers_name_prompts_by_id_label_or_beginning() {
+    let columns = |names: &str| {
+        let config = format!(
+            "prompts: [{{ raw: p, id: one, label: first }}, {{ raw: q, id: other }}]\n\
+             providers: [echo]\ntests: [{{ vars: {{ a: 1 }}, prompts: [{names}] }}]"
+        );
+        Folder::new(&config).plan().case_count()
+    };
+    for (names, count) in [("one", 1), ("first", 1), ("other", 1), ("o*", 2), ("f*", 1)] {
+        assert_eq!(columns(names), count, "{names}");
     }
 }
 

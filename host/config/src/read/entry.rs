@@ -281,21 +281,40 @@ impl<'a> Entry<'a> {
 
     /// Reports keys that are promptfoo's but not ours yet; `(key, what to do)`.
     pub(crate) fn refuse(&self, findings: &Findings, unsupported: &[(&str, &str)]) {
-        let Kind::Map(fields) = &self.node.kind else {
-            return;
-        };
-        for (key, value) in fields {
-            let refused = unsupported.iter().find(|(name, _)| **name == *key.name);
-            if let Some((name, help)) = refused
-                && value.kind != Kind::Null
-            {
-                findings.error_help(
-                    self.at_key(key),
-                    format!("'{name}' is not supported yet"),
-                    *help,
-                );
-            }
+        for (at, name, help) in self.unsupported(unsupported) {
+            findings.error_help(at, format!("'{name}' is not supported yet"), help);
         }
+    }
+
+    /// The same, but for a warning where one of `others` is there: that works without them.
+    pub(crate) fn refuse_unless(
+        &self,
+        others: &[&str],
+        findings: &Findings,
+        unsupported: &[(&str, &str)],
+    ) {
+        if others.iter().all(|key| self.get(key).is_none()) {
+            return self.refuse(findings, unsupported);
+        }
+        for (at, name, _) in self.unsupported(unsupported) {
+            let message = format!("'{name}' is not supported yet; the rest runs without it");
+            findings.warn(at, message, None);
+        }
+    }
+
+    fn unsupported<'k>(
+        &self,
+        unsupported: &[(&'k str, &'k str)],
+    ) -> Vec<(Position, &'k str, &'k str)> {
+        let Kind::Map(fields) = &self.node.kind else {
+            return Vec::new();
+        };
+        let set = fields.iter().filter(|(_, value)| value.kind != Kind::Null);
+        let known = set.filter_map(|(key, _)| {
+            let (name, help) = unsupported.iter().find(|(name, _)| **name == *key.name)?;
+            Some((self.at_key(key), *name, *help))
+        });
+        known.collect()
     }
 }
 

@@ -157,11 +157,11 @@ fn env_and_limits_and_plugins_are_common() {
 fn a_problem_names_the_file_that_has_it() {
     let folder = folder(
         "prompts: [p]\nproviders: [nope]",
-        "tracing: [x]\ntests: [{ assert: [{ type: x }] }]",
+        "runtime: x\ntests: [{ assert: [{ type: x }] }]",
     );
     let problems = folder.problems();
     for (problem, beginning) in problems.iter().zip([
-        "sub/b.yaml:1:1: tracing: ",
+        "sub/b.yaml:1:10: runtime: ",
         "a.yaml:2:13: providers[0]: ",
         "sub/b.yaml:2:28: tests[0].assert[0].type: ",
     ]) {

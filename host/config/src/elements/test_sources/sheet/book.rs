@@ -266,6 +266,8 @@ struct OpenCell {
     kind: Option<String>,
     format: Option<usize>,
     value: String,
+    is_calculated: bool,
+    has_value: bool,
 }
 
 impl Sheet<'_> {
@@ -287,6 +289,8 @@ impl Sheet<'_> {
                     kind: of.get("t"),
                     format: of.get("s").and_then(|text| text.parse().ok()),
                     value: String::new(),
+                    is_calculated: false,
+                    has_value: false,
                 });
             }
             Token::Close("c") => {
@@ -294,7 +298,13 @@ impl Sheet<'_> {
                     return self.cell(&cell);
                 }
             }
-            Token::Open(name, _) => self.is_value = name == "v",
+            Token::Open(name, _) => {
+                self.is_value = name == "v";
+                if let Some(cell) = &mut self.open {
+                    cell.is_calculated |= name == "f";
+                    cell.has_value |= self.is_value;
+                }
+            }
             Token::Close(_) => self.is_value = false,
             Token::Text(text) => {
                 if let Some(cell) = self.open.as_mut().filter(|_| self.is_value) {
@@ -305,9 +315,24 @@ impl Sheet<'_> {
         Ok(())
     }
 
-    /// Keeps a cell that says something.
+    /// Keeps a cell that says something. One whose text is not in the file is not empty: it may be
+    /// an assertion.
     fn cell(&mut self, cell: &OpenCell) -> Result<(), String> {
-        let text = self.shared.text(cell, self.words.text.trim());
+        let place = || format!("line {}, column {}", self.row, cell.column + 1);
+        if cell.is_calculated && !cell.has_value {
+            return Err(format!(
+                "sheet '{}', {}: a formula whose value is not in the file; open it in a spreadsheet program and save it there",
+                self.name,
+                place()
+            ));
+        }
+        let Some(text) = self.shared.text(cell, self.words.text.trim()) else {
+            return Err(format!(
+                "sheet '{}', {}: its text is missing; the file is damaged",
+                self.name,
+                place()
+            ));
+        };
         if text.is_empty() || cell.column >= MAX_COLUMN {
             return Ok(());
         }
@@ -326,14 +351,15 @@ impl Sheet<'_> {
 }
 
 impl Shared {
-    /// What a cell says; `words` is the text that it holds itself.
-    fn text(&self, cell: &OpenCell, words: &str) -> String {
+    /// What a cell says; `words` is the text that it holds itself. `None`: it refers to a text that
+    /// is not there.
+    fn text(&self, cell: &OpenCell, words: &str) -> Option<String> {
         let value = cell.value.trim();
-        match cell.kind.as_deref().unwrap_or("n") {
+        Some(match cell.kind.as_deref().unwrap_or("n") {
+            "s" if !cell.has_value => String::new(),
             "s" => {
                 let index = value.parse::<usize>().ok();
-                let text = index.and_then(|index| self.texts.get(index));
-                text.map(ToString::to_string).unwrap_or_default()
+                index.and_then(|index| self.texts.get(index))?.to_string()
             }
             "inlineStr" => words.to_owned(),
             "b" => if value == "1" { "true" } else { "false" }.to_owned(),
@@ -342,7 +368,7 @@ impl Shared {
                 self.number(value, is_date == Some(&true))
             }
             _ => value.to_owned(),
-        }
+        })
     }
 
     fn number(&self, value: &str, is_date: bool) -> String {

@@ -51,11 +51,30 @@ fn column(cells: &str) -> Vec<String> {
 }
 
 #[test]
+fn a_cell_whose_text_is_not_in_the_file_is_not_empty() {
+    let problem = |cell: &str| {
+        let rows = format!("{HEAD}<row r=\"2\">{cell}</row>");
+        table(&book(&rows, true), None)
+            .map(|_| ())
+            .expect_err("refused")
+    };
+    assert_eq!(
+        problem(r#"<c r="C2"><f>"contains: zzz"</f></c>"#),
+        "sheet 'First', line 2, column 3: a formula whose value is not in the file; open it in a spreadsheet program and save it there"
+    );
+    assert_eq!(
+        problem(r#"<c r="C2" t="s"><v>99</v></c>"#),
+        "sheet 'First', line 2, column 3: its text is missing; the file is damaged"
+    );
+}
+
+#[test]
 fn a_cell_is_the_text_that_it_stands_for() {
     let cases = [
         (r#"<c t="s"><v>1</v></c>"#, "hi"),
         (r#"<c t="s"><v>2</v></c>"#, "rich"),
-        (r#"<c t="s"><v>99</v></c><c><v>1</v></c>"#, ""),
+        (r#"<c t="s"></c><c><v>1</v></c>"#, ""),
+        (r#"<c t="str"><f>A1</f><v></v></c><c><v>1</v></c>"#, ""),
         (
             r#"<c t="inlineStr"><is><t>in &amp; out</t></is></c>"#,
             "in & out",

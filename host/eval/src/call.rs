@@ -137,10 +137,16 @@ impl CallScope {
         &self,
         grader: Option<&Bill>,
         target: &Target,
-        served: &ByPlugin,
         inputs: Vec<String>,
         context: CallContext,
     ) -> Result<(Vec<Vec<f32>>, TokenUsage), CallFailure> {
+        let served = match &target.answers {
+            Answers::Component(served) => served,
+            Answers::Own(own) => {
+                let embedded = self.embed_by_own(grader, target, own, inputs, &context);
+                return Box::pin(embedded).await;
+            }
+        };
         let component = &served.plugin.component;
         let ask = |call| component.embed(call, served.abi.clone(), inputs, context.clone());
         let provided = self.provide(grader, target, served, &context.call_id, ask);

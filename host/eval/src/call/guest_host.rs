@@ -168,15 +168,15 @@ impl Host for GuestHost {
         inputs: Vec<String>,
     ) -> Result<Vec<Vec<f32>>, abi::Error> {
         let target = self.target(target)?;
-        let Some(served) = target.embeds() else {
+        if !target.embeds() {
             let message = format!("provider '{}' makes no embeddings", target.id);
             return Err(abi::Error::new(ErrorCode::Unsupported, message));
-        };
+        }
         let _held = self
             .hold(inputs.iter().map(|it| it.len() + ITEM).sum())
             .await;
         let (deeper, context) = (self.deeper(), self.context());
-        let called = deeper.embed_for(self.bill.as_ref(), &target, served, inputs, context);
+        let called = deeper.embed_for(self.bill.as_ref(), &target, inputs, context);
         let (vectors, used) = Box::pin(called).await.map_err(|it| self.failed(it))?;
         self.counts.add_tokens(&used);
         Ok(vectors)

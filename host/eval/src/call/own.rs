@@ -1,22 +1,23 @@
 //! Providers that are the config's own: code of it, in the sandbox or outside, and commands.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use runner_config::plan::Case;
 use runner_gateway::{Bill, Reservation, Said};
 use runner_sandbox::abi::{
-    self, Argument, CallContext, Completion, Form, Message, Module, ReadCompletion, Role, Usage,
+    self, Argument, CallContext, Completion, Form, Message, Module, Program, ReadCompletion, Role,
+    Usage,
 };
 use serde_json::{Map, Value, json};
 
 use super::program::Ask;
 use super::{CallScope, Counts};
-use crate::answer::{Completed, believable, believable_cost};
+use crate::answer::{Completed, believable, believable_cost, token_usage};
 use crate::failure::{CallFailure, FailureCode};
 use crate::plugins::{Own, Runs, Target};
-use crate::record::TestCase;
-use crate::script::exchange::Stated;
+use crate::record::{TestCase, TokenUsage};
+use crate::script::exchange::{Embedded, Stated};
 use crate::script::outside::call;
 use crate::script::{Fault, Given, Runnable, argument, made, runnable};
 
@@ -41,28 +42,15 @@ impl CallScope {
         request: &abi::Request,
         (case, identity): (Option<&Case>, &CallContext),
     ) -> Result<Completed, CallFailure> {
-        let bill = Bill::shared(target.bill.as_ref(), grader, target.price);
-        let reservation = bill.map(|bill| Arc::new(Reservation::new(bill)));
-        let counts = Counts::default();
-        let begun = Instant::now();
         let asked = Asked::new(target, own, request, case);
-        let given = self.ask_own(target, own, asked, reservation.clone(), &counts, identity);
-        let given = given.await;
-        let worked = begun.elapsed().saturating_sub(counts.waited());
-        let latency = worked + counts.past_latency();
-        self.pause(target, &counts).await;
-        let stated = given.and_then(|given| {
-            let value = given.map_err(|Fault(message)| failed(target, &message))?;
+        let told = self.tell_own(grader, target, own, &asked, identity).await;
+        let stated = told.value.and_then(|value| {
             let stated = made::something(value).and_then(Stated::of);
             stated.map_err(|why| failed(target, &why))
         });
-        let close = |said: Said| {
-            if let Some(reservation) = &reservation {
-                reservation.close(said);
-            }
-        };
+        let (latency, counts) = (told.latency, told.counts);
         let stated = stated.map_err(|failure| {
-            close(Said::Failed);
+            close(told.reservation.as_deref(), Said::Failed);
             CallFailure { latency, ..failure }
         })?;
         let mut read = nothing();
@@ -71,7 +59,10 @@ impl CallScope {
         // What can't be is capped, as of any provider.
         let _ = believable_cost(&mut completion.cost_usd);
         let _ = believable(&mut completion.usage);
-        close(Said::by_answer(completion.cost_usd));
+        close(
+            told.reservation.as_deref(),
+            Said::by_answer(completion.cost_usd),
+        );
         Ok(Completed {
             read,
             latency,
@@ -81,24 +72,93 @@ impl CallScope {
         })
     }
 
+    /// Asks a provider that is the config's own for vectors, one after the other.
+    pub(super) async fn embed_by_own(
+        &self,
+        grader: Option<&Bill>,
+        target: &Target,
+        own: &Own,
+        inputs: Vec<String>,
+        identity: &CallContext,
+    ) -> Result<(Vec<Vec<f32>>, TokenUsage), CallFailure> {
+        let mut vectors = Vec::with_capacity(inputs.len());
+        let mut used = TokenUsage::default();
+        for input in inputs {
+            let asked = Asked::for_vector(target, own, input);
+            let told = self.tell_own(grader, target, own, &asked, identity).await;
+            let embedded = told.value.and_then(|value| {
+                let embedded = Embedded::of(&value.unwrap_or_default());
+                embedded.map_err(|why| failed(target, &why))
+            });
+            let mut embedded = embedded.inspect_err(|_| {
+                close(told.reservation.as_deref(), Said::Failed);
+            })?;
+            let _ = believable_cost(&mut embedded.cost_usd);
+            let _ = believable(&mut embedded.usage);
+            close(
+                told.reservation.as_deref(),
+                Said::by_answer(embedded.cost_usd),
+            );
+            let counts = told.counts;
+            used.add(&token_usage(
+                &embedded.usage,
+                counts.is_cached(),
+                counts.attempts(),
+            ));
+            vectors.push(embedded.vector);
+        }
+        Ok((vectors, used))
+    }
+
+    /// Asks once, and measures.
+    async fn tell_own(
+        &self,
+        grader: Option<&Bill>,
+        target: &Target,
+        own: &Own,
+        asked: &Asked,
+        identity: &CallContext,
+    ) -> Told {
+        let bill = Bill::shared(target.bill.as_ref(), grader, target.price);
+        let reservation = bill.map(|bill| Arc::new(Reservation::new(bill)));
+        let counts = Counts::default();
+        let begun = Instant::now();
+        let given = self.ask_own(target, own, asked, reservation.clone(), &counts, identity);
+        let given = given.await;
+        let worked = begun.elapsed().saturating_sub(counts.waited());
+        let latency = worked + counts.past_latency();
+        self.pause(target, &counts).await;
+        Told {
+            value: given.and_then(|given| given.map_err(|Fault(message)| failed(target, &message))),
+            latency,
+            counts,
+            reservation,
+        }
+    }
+
     async fn ask_own(
         &self,
         target: &Target,
         own: &Own,
-        asked: Asked,
+        asked: &Asked,
         reservation: Option<Arc<Reservation>>,
         counts: &Counts,
         identity: &CallContext,
     ) -> Result<Given, CallFailure> {
         let (callee, files, call) = match &own.runs {
             Runs::Sandboxed(script) => {
-                let runnable = sandboxed(runnable(script));
+                let runnable = sandboxed(runnable(script), asked);
                 let arguments = asked.arguments(script.language == crate::script::PYTHON);
                 return self.run_code(runnable, &arguments, identity).await;
             }
             Runs::Outside(callee, script) => {
-                let Runnable { program, outside } = runnable(script);
-                let role = json!({ "role": "provider", "setup": asked.setup });
+                let Runnable {
+                    mut program,
+                    outside,
+                } = runnable(script);
+                let role =
+                    json!({ "role": "provider", "method": asked.method, "setup": asked.setup });
+                asked.method_of(&mut program);
                 let is_python = script.language == crate::script::PYTHON;
                 let arguments = asked.arguments(is_python);
                 let role = Some(&role).filter(|_| !is_python);
@@ -123,8 +183,30 @@ impl CallScope {
     }
 }
 
+/// What a provider of the config said.
+struct Told {
+    value: Result<Option<Value>, CallFailure>,
+    latency: Duration,
+    counts: Counts,
+    reservation: Option<Arc<Reservation>>,
+}
+
+/// Settles what was reserved for a call.
+fn close(reservation: Option<&Reservation>, said: Said) {
+    if let Some(reservation) = reservation {
+        reservation.close(said);
+    }
+}
+
+/// What of a provider gives answers, and what gives vectors: promptfoo's methods of a class. Python's
+/// functions are `call_api` and `call_embedding_api`.
+const ANSWERS: &str = "callApi";
+const EMBEDS: &str = "callEmbeddingApi";
+
 /// What a provider of the config is asked.
 struct Asked {
+    /// Of a class, which method.
+    method: &'static str,
     prompt: String,
     /// The config's own prompt begins like an option of a command.
     may_be_option: bool,
@@ -159,12 +241,30 @@ impl Asked {
                 "repeatIndex": case.repeat_index,
             }),
         };
-        let setup = json!({ "id": target.id, "label": own.label, "config": own.config });
+        let setup = setup(target, own);
         Self {
+            method: ANSWERS,
             prompt,
             may_be_option,
             setup,
             context,
+        }
+    }
+
+    fn for_vector(target: &Target, own: &Own, input: String) -> Self {
+        Self {
+            method: EMBEDS,
+            prompt: input,
+            may_be_option: false,
+            setup: setup(target, own),
+            context: Value::Null,
+        }
+    }
+
+    /// Python's function for vectors, unless the config names one for all.
+    fn method_of(&self, program: &mut Program) {
+        if self.method == EMBEDS && program.entry.as_deref() == Some("call_api") {
+            program.entry = Some("call_embedding_api".to_owned());
         }
     }
 
@@ -175,7 +275,9 @@ impl Asked {
         let prompt = argument("prompt", prompt.to_string());
         let context = argument("context", context.to_string());
         let options = argument("options", options.to_string());
-        if is_python {
+        if is_python && self.method == EMBEDS {
+            vec![prompt, options]
+        } else if is_python {
             vec![prompt, options, context]
         } else {
             vec![prompt, context, options]
@@ -197,6 +299,11 @@ impl Asked {
         ];
         json!({ "arguments": arguments }).to_string()
     }
+}
+
+/// What a class is made with, and a function is handed.
+fn setup(target: &Target, own: &Own) -> Value {
+    json!({ "id": target.id, "label": own.label, "config": own.config })
 }
 
 /// A message as chats are written.
@@ -223,8 +330,9 @@ fn says_something(message: &Message) -> bool {
 }
 
 /// A JavaScript provider as a function that the contract can call; Python's are functions.
-fn sandboxed(mut runnable: Runnable) -> Runnable {
+fn sandboxed(mut runnable: Runnable, asked: &Asked) -> Runnable {
     let program = &mut runnable.program;
+    asked.method_of(program);
     if program.form != Form::File || program.language == crate::script::PYTHON {
         return runnable;
     }
@@ -236,7 +344,8 @@ fn sandboxed(mut runnable: Runnable) -> Runnable {
     let entry = Value::from(program.entry.take()).to_string();
     program.source = IN_THE_SANDBOX
         .replace("'PATH'", &path)
-        .replace("'ENTRY'", &entry);
+        .replace("'ENTRY'", &entry)
+        .replace("METHOD", asked.method);
     WRAPPER.clone_into(&mut program.name);
     program.modules.push(main);
     runnable

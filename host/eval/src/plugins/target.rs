@@ -74,11 +74,12 @@ pub(crate) enum Runs {
 }
 
 impl Target {
-    /// Its component, if that makes vectors.
-    pub(crate) fn embeds(&self) -> Option<&ByPlugin> {
+    /// Whether it can be asked for vectors. Whether code of the config makes some is known when it
+    /// is asked.
+    pub(crate) fn embeds(&self) -> bool {
         match &self.answers {
-            Answers::Component(served) => Some(served).filter(|it| it.plugin.component.embeds()),
-            Answers::Own(_) => None,
+            Answers::Component(served) => served.plugin.component.embeds(),
+            Answers::Own(own) => !matches!(own.runs, Runs::Command(_)),
         }
     }
 

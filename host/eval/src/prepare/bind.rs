@@ -122,7 +122,7 @@ pub(super) async fn bind_judges(
     }
     let makes_none = |assertion: &Assertion| {
         let target = judges.get(&assertion.judges.embedding?)?;
-        target.embeds().is_none().then(|| BindError::Config {
+        (!target.embeds()).then(|| BindError::Config {
             at: place(&assertion.at),
             problem: format!(
                 "'{}' needs vectors, and provider '{}' makes none\nhelp: name one that does: provider: {{ embedding: … }}",

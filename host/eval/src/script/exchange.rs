@@ -6,7 +6,7 @@
 //! provider's `transform`, which reads an answer and comes later.
 
 use runner_config::plan::{Code, Script};
-use runner_sandbox::abi::{FinishReason, Message, Part, ReadCompletion, Role};
+use runner_sandbox::abi::{FinishReason, Message, Part, ReadCompletion, Role, Usage};
 use serde_json::{Map, Value};
 
 use super::{Runnable, made, runnable};
@@ -61,6 +61,13 @@ impl Stated {
             }
         };
         let (usage, metadata) = (map("tokenUsage")?, map("metadata")?);
+        let mut metadata = metadata.unwrap_or_default();
+        // Where graders look for them.
+        for key in ["logProbs", "guardrails"] {
+            if let Some(value) = fields.remove(key).filter(|value| !value.is_null()) {
+                metadata.entry(key).or_insert(value);
+            }
+        }
         let cost = match fields.get("cost") {
             None | Some(Value::Null) => None,
             Some(cost) => {
@@ -75,7 +82,7 @@ impl Stated {
             usage,
             cost,
             finish_reason: finish_reason.map(str::to_owned),
-            metadata: metadata.unwrap_or_default(),
+            metadata,
         })
     }
 
@@ -90,10 +97,7 @@ impl Stated {
             content: vec![Part::Text(content)],
         };
         if let Some(usage) = &self.usage {
-            let count = |key: &str| usage.get(key).and_then(Value::as_u64);
-            completion.usage.input_tokens = count("prompt");
-            completion.usage.output_tokens = count("completion");
-            completion.usage.total_tokens = count("total");
+            count(&mut completion.usage, usage);
         }
         completion.cost_usd = self.cost.or(completion.cost_usd);
         if let Some(reason) = self.finish_reason {
@@ -103,6 +107,45 @@ impl Stated {
             read.metadata.extend(self.metadata);
             completion.metadata_json = Some(json(&read.metadata));
         }
+    }
+}
+
+/// promptfoo's `tokenUsage`.
+fn count(usage: &mut Usage, stated: &Map<String, Value>) {
+    let count = |key: &str| stated.get(key).and_then(Value::as_u64);
+    usage.input_tokens = count("prompt");
+    usage.output_tokens = count("completion");
+    usage.total_tokens = count("total");
+}
+
+/// A vector that code of the config made, what it used, and what it cost.
+#[derive(Debug)]
+pub(crate) struct Embedded {
+    pub(crate) vector: Vec<f32>,
+    pub(crate) usage: Usage,
+    pub(crate) cost_usd: Option<f64>,
+}
+
+impl Embedded {
+    /// promptfoo's `{ embedding, tokenUsage, cost }`, or `{ error }`.
+    pub(crate) fn of(value: &Value) -> Result<Self, String> {
+        if let Some(error) = value.get("error").filter(|error| !error.is_null()) {
+            return Err(format!("the code says: {}", text(error)));
+        }
+        let numbers = value.get("embedding").and_then(Value::as_array);
+        let numbers = numbers.map(|all| all.iter().map(Value::as_f64).collect::<Option<Vec<_>>>());
+        let Some(Some(numbers)) = numbers else {
+            return Err("the code gave no `embedding`, a list of numbers".to_owned());
+        };
+        let mut usage = Usage::unknown();
+        if let Some(Value::Object(stated)) = value.get("tokenUsage") {
+            count(&mut usage, stated);
+        }
+        Ok(Self {
+            vector: numbers.into_iter().map(|number| number as f32).collect(),
+            usage,
+            cost_usd: value.get("cost").and_then(Value::as_f64),
+        })
     }
 }
 

@@ -76,10 +76,11 @@ async function provider(call) {
   const key = JSON.stringify([call.path, call.entry, call.setup]);
   if (!providers.has(key)) {
     const made = load(call).then((found) => {
-      if (typeof found === 'function' && typeof found.prototype?.callApi === 'function') {
+      const has = (method) => typeof found?.prototype?.[method] === 'function';
+      if (typeof found === 'function' && (has('callApi') || has('callEmbeddingApi'))) {
         return new found(call.setup);
       }
-      if (typeof found?.callApi === 'function' || typeof found === 'function') return found;
+      if (typeof found === 'function' || (found !== null && typeof found === 'object')) return found;
       throw new NoEntry(`${path.basename(call.path)} exports neither a class with \`callApi\` nor a function`);
     });
     made.catch(() => providers.delete(key));

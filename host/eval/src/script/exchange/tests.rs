@@ -120,3 +120,43 @@ fn a_text_of_the_config_is_a_program_in_its_own_form() {
     assert_eq!(program.form, Form::Expression);
     assert_eq!(program.source, "(json => json.a\n)(json)");
 }
+
+#[test]
+fn what_graders_look_for_in_metadata_may_stand_beside_the_answer() {
+    let said = json!({ "output": "a", "logProbs": [-0.5], "guardrails": { "flagged": true },
+        "metadata": { "guardrails": { "flagged": false } } });
+    let metadata = read_of(said).metadata;
+    assert_eq!(metadata["logProbs"], json!([-0.5]));
+    assert_eq!(
+        metadata["guardrails"],
+        json!({ "flagged": false }),
+        "metadata says so itself"
+    );
+}
+
+#[test]
+fn a_vector_is_a_list_of_numbers() {
+    let said = json!({ "embedding": [1, 0.5], "tokenUsage": { "total": 2 }, "cost": 0.1 });
+    let Embedded {
+        vector,
+        usage,
+        cost_usd,
+    } = Embedded::of(&said).expect("a vector");
+    assert_eq!(
+        (vector, usage.total_tokens, cost_usd),
+        (vec![1.0, 0.5], Some(2), Some(0.1))
+    );
+    for (wrong, why) in [
+        (json!({ "error": "no" }), "the code says: no"),
+        (
+            json!({ "embedding": ["1"] }),
+            "the code gave no `embedding`, a list of numbers",
+        ),
+        (
+            json!(null),
+            "the code gave no `embedding`, a list of numbers",
+        ),
+    ] {
+        assert_eq!(Embedded::of(&wrong).expect_err("no vector"), why);
+    }
+}

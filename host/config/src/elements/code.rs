@@ -201,7 +201,9 @@ pub(crate) fn file_with(
     }
     let known = reading.code.files.borrow().get(&absolute).cloned();
     let files = known.unwrap_or_else(|| {
-        let files = Gathering::new(reading, language, &extensions, origin).all(&shown, at);
+        let is_outside = runs == Some(Runtime::Process);
+        let files = Gathering::new(reading, language, &extensions, origin, is_outside);
+        let files = files.all(&shown, at);
         let files = files.map(Arc::new);
         let mut book = reading.code.files.borrow_mut();
         book.insert(absolute, files.clone());
@@ -229,6 +231,13 @@ pub(crate) fn file_with(
     }))
 }
 
+/// Why a file is not among those of a script.
+enum Untaken {
+    /// There are too many, or too large ones, for the sandbox.
+    TooMuch(String),
+    Refused(String),
+}
+
 /// A script's files on the way to being together.
 struct Gathering<'a> {
     reading: Reading<'a>,
@@ -241,6 +250,8 @@ struct Gathering<'a> {
     /// Their paths.
     known: HashSet<PathBuf>,
     size: usize,
+    /// Whoever names it says that it runs outside the sandbox.
+    is_outside: bool,
 }
 
 impl<'a> Gathering<'a> {
@@ -249,6 +260,7 @@ impl<'a> Gathering<'a> {
         language: &'a str,
         extensions: &'a [&'a str],
         origin: &'a Origin,
+        is_outside: bool,
     ) -> Self {
         Self {
             reading,
@@ -258,6 +270,7 @@ impl<'a> Gathering<'a> {
             found: Vec::new(),
             known: HashSet::new(),
             size: 0,
+            is_outside,
         }
     }
 
@@ -265,7 +278,9 @@ impl<'a> Gathering<'a> {
     fn all(mut self, main: &Path, at: &Position) -> Option<CodeFiles> {
         let findings = self.reading.findings;
         let refused = |reason: String| findings.error(at.clone(), reason);
-        if let Err(reason) = self.take(main.to_owned(), at) {
+        if let Err(Untaken::TooMuch(reason) | Untaken::Refused(reason)) =
+            self.take(main.to_owned(), at)
+        {
             refused(reason);
             return None;
         }
@@ -274,9 +289,15 @@ impl<'a> Gathering<'a> {
         while next < self.found.len() {
             needs = needs.or_else(|| self.needs(next, at));
             for wanted in self.imports(next, at) {
-                if let Err(reason) = self.take(wanted, at) {
-                    refused(reason);
-                    return None;
+                let is_outside = self.is_outside || needs.is_some();
+                match self.take(wanted, at) {
+                    Ok(()) => {}
+                    // Outside the sandbox nobody hands it over: it reads what it wants itself.
+                    Err(Untaken::TooMuch(_)) if is_outside => {}
+                    Err(Untaken::TooMuch(reason) | Untaken::Refused(reason)) => {
+                        refused(reason);
+                        return None;
+                    }
                 }
             }
             next += 1;
@@ -339,27 +360,32 @@ impl<'a> Gathering<'a> {
     }
 
     /// Reads a file, unless it is there already.
-    fn take(&mut self, shown: PathBuf, at: &Position) -> Result<(), String> {
+    fn take(&mut self, shown: PathBuf, at: &Position) -> Result<(), Untaken> {
         if self.known.contains(&shown) {
             return Ok(());
         }
         let named = |reason: &str| format!("'{}': {reason}", shown.display());
+        let too_much = |what: String| Untaken::TooMuch(named(&what));
         if self.found.len() == MAX_FILES {
-            return Err(named(&format!("a script has more than {MAX_FILES} files")));
+            return Err(too_much(format!(
+                "a script has more than {MAX_FILES} files"
+            )));
         }
         let Reading {
             files, findings, ..
         } = self.reading;
         if !files.permit(&shown, at, self.namer(&shown), findings) {
-            return Err(named("is not read unless you agree"));
+            return Err(Untaken::Refused(named("is not read unless you agree")));
         }
         let source = files.read(&shown, MAX_CODE as u64);
-        let source = source.map_err(|reason| named(&reason))?;
-        self.size += source.len();
-        if self.size > MAX_CODE {
-            let reason = format!("a script's files hold more than {} MiB", MAX_CODE >> 20);
-            return Err(named(&reason));
+        let source = source.map_err(|reason| Untaken::Refused(named(&reason)))?;
+        if self.size + source.len() > MAX_CODE {
+            let mib = MAX_CODE >> 20;
+            return Err(too_much(format!(
+                "a script's files hold more than {mib} MiB"
+            )));
         }
+        self.size += source.len();
         self.known.insert(shown.clone());
         self.found.push((shown, source));
         Ok(())

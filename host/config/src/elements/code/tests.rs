@@ -141,6 +141,9 @@ fn code_that_can_t_be_had_is_said() {
             "{at}: '{last}.js': a script has more than {last} files"
         )]
     );
+    // What runs outside the sandbox finds its files itself.
+    let outside = many.file("0.js", "import fs from 'fs'; import './1.js'");
+    assert_eq!(outside.problems(), [""; 0]);
 }
 
 #[test]

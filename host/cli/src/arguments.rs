@@ -151,6 +151,9 @@ pub(crate) struct Eval {
     /// Time the whole run may take, in milliseconds [default: no limit]
     #[arg(long = "max-eval-time-ms", value_name = "MS", value_parser = milliseconds, help_heading = "How to run")]
     pub(crate) max_eval_time: Option<Duration>,
+    /// Say what the run would be (cases, tokens, cost, what it asks you to agree to), and send nothing
+    #[arg(long, conflicts_with_all = ["watch", "resume", "retry_errors"], help_heading = "How to run")]
+    pub(crate) dry_run: bool,
     /// Run again whenever the config or a file that it reads changes
     #[arg(short, long, help_heading = "How to run")]
     pub(crate) watch: bool,

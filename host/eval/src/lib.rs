@@ -48,6 +48,7 @@ pub mod failure;
 mod finish;
 #[cfg(test)]
 mod fixture;
+mod forecast;
 pub mod grading;
 mod identity;
 mod judge;
@@ -72,5 +73,6 @@ pub mod trust;
 
 pub use ahead::Ahead;
 pub use error::RunError;
+pub use forecast::{ColumnForecast, Forecast, forecast};
 pub use masking::without_secrets;
 pub use prepare::{Preparation, PrepareErrors, Prepared, RunRequest, Settled, Unsettled, prepare};

@@ -40,6 +40,7 @@ pub use foreign::ThirdParty;
 pub(crate) use foreign::{interpreter, interpreters};
 pub(crate) use interpreter::Interpreter;
 use loading::{Loading, canonical, collision, duplicate};
+pub(crate) use price::price;
 pub(crate) use target::{Answers, ByPlugin, Own, Runs, Target};
 pub(crate) use ways::{Noted, Ways};
 

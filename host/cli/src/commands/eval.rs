@@ -43,6 +43,7 @@ use crate::terminal::Terminal;
 use crate::verdict::{Facts, Policy, Verdict};
 
 mod check;
+mod expected;
 mod planned;
 mod session;
 mod watch;
@@ -57,7 +58,9 @@ const TABLE_ROWS: usize = 25;
 
 /// Evaluates a config, once or whenever it changes; gives the exit code.
 pub(super) fn run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
-    if arguments.watch {
+    if arguments.dry_run {
+        check::dry_run(arguments, setting)
+    } else if arguments.watch {
         watch::run(&setting.talk, |touched| once(arguments, setting, touched))
     } else {
         once(arguments, setting, &Touched::default())

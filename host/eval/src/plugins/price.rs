@@ -13,7 +13,7 @@ use runner_gateway::Price;
 const MILLION: f64 = 1e6;
 
 /// What the provider's config says, or else the tables; `None` where nobody knows.
-pub(super) fn price(provider: &Provider, prices: &Prices) -> Option<Price> {
+pub(crate) fn price(provider: &Provider, prices: &Prices) -> Option<Price> {
     configured(provider).or_else(|| {
         let listed = prices.of(provider)?;
         Some(of_model(listed.price, listed.as_of.is_some()))

@@ -19,7 +19,7 @@ mod tests;
 
 /// Tokens of an answer whose request doesn't limit them. Most answers in evaluations are
 /// shorter; more would make requests look too large for small limits.
-pub(crate) const USUAL_OUTPUT: u64 = 512;
+pub const USUAL_OUTPUT: u64 = 512;
 
 /// More than any model takes or gives; larger numbers count as this.
 pub(crate) const MOST_TOKENS: u64 = 1 << 30;
@@ -77,6 +77,17 @@ pub(crate) fn guess(path: &str, body: &[u8]) -> Guess {
             asked_output(body)
         },
     }
+}
+
+/// A guess at the tokens of a prompt, rather too many than too few.
+pub fn prompt_tokens(text: &str) -> u64 {
+    input(text.as_bytes())
+}
+
+/// The most tokens of an answer that a provider's config allows, by the names that the usual APIs
+/// have for it; `None`: it sets no limit.
+pub fn answer_tokens(config: &Value) -> Option<u64> {
+    asked_output(config.to_string().as_bytes())
 }
 
 fn input(body: &[u8]) -> u64 {

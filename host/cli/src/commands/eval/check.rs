@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use runner_config::plan::Plan;
 use runner_config::{FilesRead, LoadRequest};
 use runner_eval::prepare;
 use runner_eval::trust::Need;
@@ -10,10 +11,11 @@ use runner_gateway::Exchanges;
 use serde_json::Value;
 
 use super::super::{Setting, shown_plan};
+use super::expected::expected;
 use super::planned::{Unplanned, agreed_plan, consent, consented, plan, refused, request};
 use super::session::Session;
 use super::watch::Touched;
-use super::{inputs, runtime};
+use super::{inputs, overrides, runtime};
 use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs, TrustFlags};
 use crate::consent::{Asking, Consent, How, More, Purpose, Unseen, told};
 use crate::exit::{SUCCESS, USAGE};
@@ -89,7 +91,35 @@ pub(in crate::commands) fn agree(
 pub(in crate::commands) fn show(arguments: &Inputs, setting: &Setting) -> Result<u8, Failure> {
     let mut request = requested(arguments, setting)?;
     request.agreements.agreed = setting.remembered.of(&request.folders())?;
-    let planned = match plan(&request, arguments, setting) {
+    unasked(&request, arguments, setting, |_| String::new())
+}
+
+/// Shows what a run with these flags would be and need, and asks nothing; gives the exit code.
+///
+/// # Errors
+/// Why such a run would be refused for other reasons.
+pub(super) fn dry_run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
+    let session = Session::new(arguments, &Beginning::New, setting)?;
+    let eval = &session.eval;
+    let files_read = FilesRead::default();
+    let overrides = overrides(eval, setting, &files_read)?;
+    let mut request = request(&eval.inputs, &session.cwd, overrides, setting, &files_read);
+    let folders = request.folders();
+    let command = Asking::of(&eval.inputs, &session.cwd, setting);
+    let consent = consent(&eval.trust, command, Purpose::Look, setting, &folders)?;
+    request.agreements = consent.known().agreements;
+    request.agreements.agreed = setting.remembered.of(&folders)?;
+    unasked(&request, &eval.inputs, setting, expected)
+}
+
+/// What a run would need, behind what `about` says of it.
+fn unasked(
+    request: &LoadRequest,
+    arguments: &Inputs,
+    setting: &Setting,
+    about: impl FnOnce(&Plan) -> String,
+) -> Result<u8, Failure> {
+    let planned = match plan(request, arguments, setting) {
         Ok(planned) => planned,
         Err(Unplanned::Refused(failure)) => return Err(failure),
         Err(Unplanned::NotAgreed(requests)) => {
@@ -98,6 +128,7 @@ pub(in crate::commands) fn show(arguments: &Inputs, setting: &Setting) -> Result
             return Ok(USAGE);
         }
     };
+    stdout::print(&about(planned.plan()))?;
     let runtime = runtime()?;
     let what = planned.preparation(setting, &request.agreements, false);
     let prepared = runtime.block_on(prepare(what));

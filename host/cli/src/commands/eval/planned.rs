@@ -49,6 +49,11 @@ enum Said {
 }
 
 impl Planned {
+    /// The plan itself.
+    pub(super) fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
     /// What a run of it is prepared from.
     pub(super) fn preparation(
         self,

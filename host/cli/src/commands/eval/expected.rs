@@ -1,0 +1,72 @@
+//! What `eval --dry-run` says of a run: how much it is likely to send, and to cost.
+
+use runner_config::plan::Plan;
+use runner_eval::{ColumnForecast, Forecast, forecast};
+
+use crate::figures::{count, counted, dollars};
+use crate::visible;
+
+/// Most columns that have a line of their own.
+const COLUMNS: usize = 50;
+
+/// What a run of `plan` is likely to be, in lines.
+pub(super) fn expected(plan: &Plan) -> String {
+    let Forecast { columns, grades } = forecast(plan);
+    let mut lines: Vec<String> = plan
+        .columns
+        .iter()
+        .zip(&columns)
+        .take(COLUMNS)
+        .map(|(column, forecast)| {
+            let provider = column
+                .provider
+                .label
+                .as_ref()
+                .unwrap_or(&column.provider.id);
+            let name = format!("{provider} · {}", column.prompt.label);
+            format!("{}: {}", visible::line(&name), amounts(forecast))
+        })
+        .collect();
+    if let Some(more) = columns.len().checked_sub(COLUMNS).filter(|more| *more > 0) {
+        lines.push(format!("and {} more columns", count(more as u64)));
+    }
+    let cost: f64 = columns.iter().filter_map(|column| column.cost_usd).sum();
+    let unknown = columns
+        .iter()
+        .filter(|column| column.cost_usd.is_none())
+        .count();
+    let cases = columns.iter().map(|column| column.cases).sum();
+    let mut all = format!("in all {}", counted(cases, "case", "cases"));
+    if unknown < columns.len() {
+        all += &format!(", about {}", dollars(cost));
+    }
+    if unknown > 0 {
+        let columns = counted(unknown as u64, "column", "columns");
+        all += &format!(", beside {columns} without a known price");
+    }
+    if grades > 0 {
+        let grades = counted(grades, "grade", "grades");
+        all += &format!(", and what {grades} by a model cost");
+    }
+    lines.push(all + "; nothing was sent");
+    lines.join("\n") + "\n"
+}
+
+fn amounts(forecast: &ColumnForecast) -> String {
+    let ColumnForecast {
+        cases,
+        input_tokens,
+        output_tokens,
+        cost_usd,
+    } = forecast;
+    let input = match input_tokens {
+        Some(tokens) => format!("about {} tokens in", count(*tokens)),
+        None => "prompts made by code".to_owned(),
+    };
+    let cost = match cost_usd {
+        Some(cost) => format!("about {}", dollars(*cost)),
+        None => "no known price".to_owned(),
+    };
+    let cases = counted(*cases, "case", "cases");
+    format!("{cases}, {input} and {} out, {cost}", count(*output_tokens))
+}

@@ -85,6 +85,8 @@ pub(crate) struct Callee {
     pub(crate) cache: CacheMode,
     /// Where it runs.
     pub(crate) folder: PathBuf,
+    /// What else its answers hang on, for the cache.
+    pub(crate) surroundings: String,
     /// Of a command, sha256 (hex) of what is known of it.
     pub(crate) digest: String,
     /// It is a command whose last word says that no options follow.
@@ -213,6 +215,7 @@ impl Programs {
                 CacheMode::Bypass
             },
             folder: process.folder.clone(),
+            surroundings: self.surroundings(key),
             digest: process.digest.clone(),
             ends_options: process
                 .engine
@@ -324,6 +327,18 @@ impl Programs {
         let all = all.into_iter();
         all.map(|(name, value)| (name.into(), value.into()))
             .collect()
+    }
+
+    /// Folder and what the config says of the environment, but for secrets: a key that was exchanged
+    /// changes no answer.
+    fn surroundings(&self, key: &Key) -> String {
+        let own = key.env.iter().map(|(name, value)| (name, value));
+        let said: BTreeMap<&String, &String> = self.declared.iter().chain(own).collect();
+        let said = said
+            .into_iter()
+            .filter(|(name, _)| !is_secret_variable(name));
+        let said: Vec<(&String, &String)> = said.collect();
+        crate::request::json(&(&key.process.folder, said))
     }
 
     /// Lets every program end by itself, a moment long.

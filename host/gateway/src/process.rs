@@ -7,7 +7,6 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -96,8 +95,9 @@ pub struct ProcessCall {
     pub peer: Arc<Peer>,
     /// What of the code is known: a call of other code is another call.
     pub digest: String,
-    /// Where it runs. A recording knows nothing of it, the cache does: there may be other files.
-    pub folder: PathBuf,
+    /// What else an answer may hang on: the folder, where there may be other files, and what the
+    /// config says of the environment. A recording knows nothing of it, the cache does.
+    pub surroundings: String,
     /// Where the code's file is, if it has one. A recording knows nothing of it: it may be replayed
     /// on another machine.
     pub path: Option<String>,
@@ -141,9 +141,9 @@ impl ProcessCall {
 
     /// Under what the cache has its answer. What a program reaches is its own business.
     pub(crate) fn cache_key(&self, envelope: &Envelope) -> Digest {
-        let folder = self.folder.to_string_lossy().into_owned();
         let mut here = envelope.clone();
-        here.headers.push(("folder".to_owned(), folder));
+        let surroundings = self.surroundings.clone();
+        here.headers.push(("surroundings".to_owned(), surroundings));
         cache::key(&here, Reach::Private, None)
     }
 
@@ -323,7 +323,7 @@ mod tests {
         let call = |folder: &str| ProcessCall {
             peer: peer.clone(),
             digest: "d".to_owned(),
-            folder: folder.into(),
+            surroundings: folder.to_owned(),
             path: None,
             call: "{}".to_owned(),
             timeout: Duration::ZERO,

@@ -105,16 +105,23 @@ pub(crate) fn how(status: Option<ExitStatus>) -> String {
     }
 }
 
-/// The end of what a program wrote to standard error.
+/// The end of what a program wrote to standard error, in whole lines: a secret across a cut would not
+/// be known for one. A line that is too long is left out.
 pub(crate) fn last_words(stderr: &str) -> String {
     let text = stderr.trim();
-    let skipped = text.chars().count().saturating_sub(LAST_WORDS);
-    let kept: String = text.chars().skip(skipped).collect();
-    if skipped == 0 {
-        kept
-    } else {
-        format!("…{kept}")
+    let mut left = LAST_WORDS;
+    let mut kept = Vec::new();
+    for line in text.rsplit('\n') {
+        let length = line.chars().count() + 1;
+        if length > left {
+            kept.push("…");
+            break;
+        }
+        left -= length;
+        kept.push(line);
     }
+    kept.reverse();
+    kept.join("\n")
 }
 
 #[cfg(all(test, unix))]
@@ -153,7 +160,9 @@ mod tests {
     #[test]
     fn last_words_are_the_end_of_what_was_said() {
         assert_eq!(last_words(" a \n"), "a");
-        let long = "é".repeat(LAST_WORDS + 1);
-        assert_eq!(last_words(&long).chars().count(), LAST_WORDS + 1);
+        // A line across the border may hold a part of a secret.
+        let long = "é".repeat(LAST_WORDS);
+        assert_eq!(last_words(&format!("{long}\nb\nc")), "…\nb\nc");
+        assert_eq!(last_words(&long), "…");
     }
 }

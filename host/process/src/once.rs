@@ -61,6 +61,7 @@ pub async fn once(
                 limit: MOST_BYTES,
             });
         }
+        let stderr = whole_lines(stderr);
         let said = String::from_utf8_lossy(&stderr);
         let failed = match status {
             Some(status) if status.success() => None,
@@ -86,6 +87,16 @@ pub async fn once(
             limit,
         })
     })
+}
+
+/// What was kept of standard error, without a line that was cut: a secret in it would not be known
+/// for one.
+fn whole_lines(mut stderr: Vec<u8>) -> Vec<u8> {
+    if stderr.len() as u64 == STDERR_KEPT {
+        let end = stderr.iter().rposition(|byte| *byte == b'\n');
+        stderr.truncate(end.unwrap_or_default());
+    }
+    stderr
 }
 
 /// The first `most` bytes of a pipe; the rest is read and dropped, so that nobody waits for us.

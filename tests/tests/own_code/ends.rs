@@ -118,3 +118,21 @@ fn programs_count_in_the_memory_of_the_run() {
         finished.stderr
     );
 }
+
+/// A key may lie across the border of what is kept.
+#[test]
+fn the_last_words_of_a_program_hold_no_part_of_a_secret() {
+    const DIES: &str = "import os, sys\nkey = os.environ['MY_KEY']\nfor n in [1970, 1980, 1990]:\n    os.write(2, b'q' * 3000 + key.encode() + b'r' * n + b'\\n')\nos._exit(3)";
+    let run = trusted()
+        .env("MY_KEY", "abcdefgh-ijklmnop-qrstuvwx")
+        .file("dies.py", DIES)
+        .config("prompts: [p]\nproviders: ['exec: python3 dies.py MY_KEY']");
+    let finished = run.args(["eval", "-v", "-o", "out.json"]).finish();
+    finished.expect_code(100);
+    let results = finished.json("out.json").to_string();
+    for text in [results, finished.told()] {
+        for part in ["abcdefgh", "ijklmnop", "qrstuvwx"] {
+            assert!(!text.contains(part), "{part}");
+        }
+    }
+}

@@ -434,11 +434,18 @@ fn calls_are_recorded_replayed_and_cached_where_that_is_asked() {
         "the second answer is the cache's"
     );
     assert_eq!(rows(&again)[0]["response"]["cached"], true);
+    let config = "env: { MODEL: other }\nprompts: [p]\nproviders: [{ id: file://counted.py, config: { cache: true } }]";
+    let other = first.again().config(config).args(eval).finish();
+    assert_eq!(
+        lines(&other, "calls").len(),
+        2,
+        "it may read its environment"
+    );
     let nothing = first.again().args(eval).args(["--replay", "tape.jsonl"]);
     let replayed = nothing.env("RUNNER_PYTHON", "/no/such/python").finish();
     replayed.expect_code(0);
     assert_eq!(outputs(&replayed), ["once p"]);
-    assert_eq!(lines(&replayed, "calls").len(), 1);
+    assert_eq!(lines(&replayed, "calls").len(), 2);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use runner_config::plan::{CaseId, CodeFiles};
 use runner_gateway::{Code, ProcessCall, Reply, Reservation, Scheduling};
 use runner_process::{Level, Log, LogLine as PrintedLine, Report};
 use runner_sandbox::abi::{Argument, FailureKind, Program, ScriptFailure};
-use runner_sandbox::limits::{MAX_LOG_BYTES, MAX_LOG_LINES};
+use runner_sandbox::limits::{MAX_LOG_BYTES, MAX_LOG_LINE_BYTES, MAX_LOG_LINES};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -79,6 +79,7 @@ impl CallScope {
             cache,
             folder,
             digest,
+            surroundings,
             ..
         } = ask.callee;
         let log = CallLog::new(self, peer.name());
@@ -88,7 +89,7 @@ impl CallScope {
                 .files
                 .map_or(digest.as_str(), CodeFiles::digest)
                 .to_owned(),
-            folder: folder.clone(),
+            surroundings: surroundings.clone(),
             path: ask
                 .files
                 .map(|files| files.path.to_string_lossy().into_owned()),
@@ -195,7 +196,9 @@ impl CallLog {
 
     fn tell(&self, level: tracing::Level, text: &str) {
         let context = &self.context;
-        let message = context.masker.mask(text).into_owned();
+        let mut message = context.masker.mask(text).into_owned();
+        // Not before: a secret across the cut would not be known for one.
+        message.truncate(message.floor_char_boundary(MAX_LOG_LINE_BYTES));
         let Some(dropped) = context.log_room.take(&message) else {
             return;
         };

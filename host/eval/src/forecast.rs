@@ -55,7 +55,7 @@ pub fn forecast(plan: &Plan) -> Forecast {
         let prompt = case.render().map(|rendered| rendered.text);
         of_column.input += prompt_tokens(&prompt.unwrap_or_default());
     }
-    let all = plan.case_count() as u64;
+    let all = plan.case_count();
     let scaled = |part: u64| (part as f64 * all as f64 / seen.max(1) as f64).round() as u64;
     let columns = plan.columns.iter().zip(&filled);
     let columns = columns.map(|(column, filled)| {

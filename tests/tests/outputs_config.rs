@@ -80,6 +80,30 @@ fn what_a_run_would_be_refused_for_is_found_by_the_check() {
 }
 
 #[test]
+fn a_misspelt_key_is_never_green() {
+    let config = "description: Mine\nprompts: [x]\nproviders: [echo]\nown: 1\ndefault_test: {}\ntests:\n  - { vars: { a: 1 }, asserts: [{ type: equals, value: y }] }\n  - assert: [{ type: contains, value: x, treshold: 1 }]\n";
+    let mut told = String::new();
+    for flags in [&[][..], &["--lenient"], &["--strict"]] {
+        let run = Run::new().config(config).env("RUNNER_DEALY_MS", "1");
+        let checked = run.args(["config", "check"]).args(flags).finish();
+        let evaluated = checked.again().arg("eval").args(flags);
+        let evaluated = evaluated.env("RUNNER_DEALY_MS", "1").finish();
+        let is_refused = checked.code == Some(2);
+        assert_eq!(
+            evaluated.code == Some(2),
+            is_refused,
+            "{}",
+            evaluated.told()
+        );
+        if is_refused {
+            assert_eq!(checked.stderr, evaluated.stderr);
+        }
+        told += &checked.told_as(&flags.join(" "));
+    }
+    assert_snapshot!(told);
+}
+
+#[test]
 fn the_schema_is_printed_as_it_is_kept() {
     let printed = Run::new().args(["config", "schema"]).finish();
     printed.expect_code(0);

@@ -103,6 +103,15 @@ impl Setting {
         }
     }
 
+    /// Warns of variables that are nearly ours.
+    fn tell_slips(&self) {
+        for (name, meant) in self.environment.slips() {
+            let said = format!("environment variable RUNNER_{name} is not read");
+            let help = format!("did you mean RUNNER_{meant}?");
+            self.talk.warning(&format!("{said}\nhelp: {help}"));
+        }
+    }
+
     /// The database of runs; made if there is none.
     fn store(&self) -> Result<Store, Failure> {
         let options = OpenOptions {

@@ -10,6 +10,8 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
+use runner_config::misspelt;
+
 use crate::env_file;
 use crate::failure::Failure;
 
@@ -81,6 +83,9 @@ pub(crate) const VARIABLES: &[Variable] = &[
         about: "width of tables when the output is no terminal (default 120)",
     },
 ];
+
+/// What variables of this program begin with.
+const OURS: &str = "RUNNER_";
 
 /// The environment of this command.
 #[derive(Clone, Default)]
@@ -203,6 +208,19 @@ impl Environment {
         Ok(Some(number))
     }
 
+    /// Variables of ours that nobody reads and that are nearly one that is read, each with that one.
+    pub(crate) fn slips(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        let ours = VARIABLES.iter().filter_map(|it| it.name.strip_prefix(OURS));
+        let of_configs = runner_config::VARIABLES.iter().map(|it| it.name);
+        let known: Vec<&'static str> = ours.chain(of_configs).collect();
+        let set = self.0.keys().filter_map(|name| name.strip_prefix(OURS));
+        set.filter_map(move |name| {
+            let is_read = known.contains(&name);
+            let meant = misspelt(name, known.iter().copied()).filter(|_| !is_read);
+            Some((name, meant?))
+        })
+    }
+
     /// Everything, for the config and the plugins' host.
     pub(crate) fn map(&self) -> &BTreeMap<String, String> {
         &self.0
@@ -255,6 +273,32 @@ mod tests {
             Some(("PROMPTFOO_X".to_owned(), "2"))
         );
         assert_eq!(environment.get("RUNNER_X"), None);
+    }
+
+    #[test]
+    fn a_variable_that_is_nearly_one_of_ours_is_told_and_one_of_a_ci_is_not() {
+        let environment = Environment::from_pairs(&[
+            ("RUNNER_DELAY_MS", "1"),
+            ("RUNNER_DEALY_MS", "1"),
+            ("RUNNER_MAXCONCURRENCY", "1"),
+            ("RUNNER_HOME", "x"),
+            // GitHub's.
+            ("RUNNER_ARCH", "X64"),
+            ("RUNNER_DEBUG", "1"),
+            ("RUNNER_ENVIRONMENT", "self-hosted"),
+            ("RUNNER_NAME", "x"),
+            ("RUNNER_OS", "Linux"),
+            ("RUNNER_TEMP", "x"),
+            ("RUNNER_TOOL_CACHE", "x"),
+            ("RUNNER_USER", "x"),
+            ("RUNNER_WORKSPACE", "x"),
+        ]);
+        let slips: Vec<_> = environment.slips().collect();
+        let expected = [
+            ("DEALY_MS", "DELAY_MS"),
+            ("MAXCONCURRENCY", "MAX_CONCURRENCY"),
+        ];
+        assert_eq!(slips, expected);
     }
 
     #[test]

@@ -51,8 +51,8 @@ pub use filters::{
 pub use load::{Config, DEFAULT_NAMES, LoadRequest, load};
 pub use model::{
     Agreed, Agreements, Author, ConfigError, CredentialGrant, DataFile, Level, LoadError, Origin,
-    Permissions, Problem, Raised, Role, TrustRequest, TrustSubject, Warning, named_path,
-    on_one_line,
+    Permissions, Problem, Raised, Role, Strictness, TrustRequest, TrustSubject, Warning, misspelt,
+    named_path, on_one_line,
 };
 pub use overrides::{Given, Overrides};
 pub use plan::{ListedPrice, ModelPrice, Narrowing, Prices};

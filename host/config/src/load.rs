@@ -12,7 +12,9 @@ use serde_json::{Map, Value};
 use crate::elements::plugins::{self, PluginEntry};
 use crate::elements::process::{self, Runtime};
 use crate::fill::Declared;
-use crate::model::{Agreements, Findings, LoadError, Origin, Position, TrustRequest, Warning};
+use crate::model::{
+    Agreements, Findings, LoadError, Origin, Position, Strictness, TrustRequest, Warning,
+};
 use crate::overrides::Overrides;
 use crate::read::entry::Entry;
 use crate::read::files::{Files, FilesRead};
@@ -77,6 +79,8 @@ pub struct Config {
     /// What its files asked for while they were read.
     pub(crate) trust_requests: Vec<TrustRequest>,
     pub(crate) overrides: Overrides,
+    /// How it takes keys that nothing reads.
+    pub(crate) strictness: Strictness,
     /// The files as JSON, environment templates unrendered, secrets left out.
     pub(crate) json: Value,
 }
@@ -141,6 +145,7 @@ fn read(request: &LoadRequest, findings: &Findings) -> Option<Config> {
     let paths = paths.ok()?;
     let files = paths.iter().map(|path| request.cwd.join(path)).collect();
     let given = &request.overrides.given;
+    findings.take_keys(request.overrides.strictness.unwrap_or_default());
     let sources = paths
         .into_iter()
         .map(|path| source(path, request, findings));
@@ -148,6 +153,8 @@ fn read(request: &LoadRequest, findings: &Findings) -> Option<Config> {
     let sources: Option<Vec<Source>> = sources.into_iter().collect();
     let made = given.sources(request, findings);
     let (mut sources, made) = (sources?, made?);
+    let strictness = strictness(&sources, &request.overrides, findings);
+    findings.take_keys(strictness);
     let replaced = given.replaced();
     for Source { root, .. } in &mut sources {
         if let Kind::Map(fields) = &mut root.kind {
@@ -181,8 +188,25 @@ fn read(request: &LoadRequest, findings: &Findings) -> Option<Config> {
         agreements: request.agreements.clone(),
         trust_requests: Vec::new(),
         overrides: request.overrides.clone(),
+        strictness,
         json,
     })
+}
+
+/// What the flag says, else the last file that has `strict`.
+fn strictness(sources: &[Source], flags: &Overrides, findings: &Findings) -> Strictness {
+    let said = sources.iter().filter_map(|source| {
+        let root = Entry::root(&source.root, &source.path, &source.origin);
+        root.get("strict")?.want_bool(findings)
+    });
+    let said = said.last().map(|is_strict| {
+        if is_strict {
+            Strictness::Strict
+        } else {
+            Strictness::Lenient
+        }
+    });
+    flags.strictness.or(said).unwrap_or_default()
 }
 
 /// `plugins` of every file that is no data, which have `env` filled in before that.

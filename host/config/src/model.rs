@@ -9,16 +9,19 @@ mod position;
 mod problem;
 mod process;
 mod script;
+mod spelling;
 mod trust;
 
 pub use grants::{CredentialGrant, Permissions};
 pub(crate) use position::COMMAND_LINE;
 pub use position::{Position, on_one_line};
+pub(crate) use problem::Findings;
 pub use problem::{ConfigError, LoadError, Problem, Warning};
-pub(crate) use problem::{Findings, did_you_mean};
 pub(crate) use process::steers;
 pub use process::{Engine, GIVEN, Process};
 pub use script::{Code, CodeFile, CodeFiles, CodePlace, ProviderCode, Script};
+pub(crate) use spelling::did_you_mean;
+pub use spelling::{Strictness, misspelt};
 pub(crate) use trust::{ANY_VARIABLE, WEBHOOK};
 pub use trust::{
     Agreed, Agreements, Author, DataFile, Level, Origin, Raised, Role, TrustRequest, TrustSubject,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::filters::Filters;
+use crate::model::Strictness;
 use crate::plan::Budget;
 
 /// What flags say; each wins over the config.
@@ -41,6 +42,8 @@ pub struct Overrides {
     pub tags: Map<String, Value>,
     /// Which part of the config to run.
     pub filters: Filters,
+    /// `--lenient`, `--strict`: over the config's `strict`.
+    pub strictness: Option<Strictness>,
     /// `--max-cost`, `--max-tokens`, `--max-requests`.
     pub budget: Budget,
 }

@@ -42,7 +42,7 @@ mod unset;
 use before_all::Changed;
 
 /// Keys of a config.
-pub(crate) const KNOWN: [&str; 30] = [
+pub(crate) const KNOWN: [&str; 31] = [
     "$schema",
     "assertionTemplates",
     "budget",
@@ -66,6 +66,7 @@ pub(crate) const KNOWN: [&str; 30] = [
     "scenarios",
     "sharing",
     "strategies",
+    "strict",
     "tags",
     "targets",
     "tasks",
@@ -139,6 +140,7 @@ impl Config {
     ) -> Result<(Plan, Vec<Warning>), LoadError> {
         let requests = std::mem::take(&mut self.trust_requests);
         let findings = Findings::new(self.agreements.clone(), requests);
+        findings.take_keys(self.strictness);
         let mut plan = self.planned(catalog, scripts, &findings);
         plan.trust_requests = findings.take_trust_requests();
         plan.config_json = self.json;
@@ -333,7 +335,7 @@ impl Config {
 
 /// What is odd about the keys of one config.
 fn whole(root: &Entry<'_>, findings: &Findings) {
-    root.warn_unknown(findings, &KNOWN);
+    root.report_unknown(findings, &KNOWN);
     root.refuse_unless(&["tests", "scenarios", "tasks"], findings, &UNSUPPORTED);
     if let Some(entry) = root.get("runtime") {
         process::runtime(&entry, findings);

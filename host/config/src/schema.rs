@@ -146,6 +146,9 @@ fn config(key: &str) -> Value {
             ),
             "what models cost, by provider id or model; or a file with that",
         ),
+        "strict" => truth(
+            "false: nearly right keys only warn; true: every key that nothing reads is an error",
+        ),
         "env" => {
             json!({ "type": "object", "description": "environment variables that templates may see" })
         }

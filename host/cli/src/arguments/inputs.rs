@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use runner_config::Strictness;
 
 use super::words::Words;
 use super::{Filtering, Replacing, variable};
@@ -40,6 +41,13 @@ pub(crate) struct Inputs {
     #[command(flatten)]
     pub(crate) filtering: Filtering,
 
+    /// Only warn of keys of the config that are nearly those that exist; otherwise they are errors
+    #[arg(long, overrides_with = "strict")]
+    pub(crate) lenient: bool,
+    /// Take every key of the config that nothing reads for an error
+    #[arg(long, overrides_with = "lenient")]
+    pub(crate) strict: bool,
+
     /// Load a plugin (.wasm), or every plugin of a folder; repeatable
     #[arg(long, value_name = "FILE|DIR", help_heading = "Plugins")]
     pub(crate) plugin: Vec<PathBuf>,
@@ -65,8 +73,22 @@ impl Inputs {
         words.flags("-x", &self.extension);
         words.flags("--grader", &self.grader);
         self.filtering.add_to(&mut words);
+        match self.strictness() {
+            Some(Strictness::Lenient) => words.words.push("--lenient".to_owned()),
+            Some(Strictness::Strict) => words.words.push("--strict".to_owned()),
+            Some(Strictness::Usual) | None => {}
+        }
         words.paths("--plugin", &self.plugin);
         words
+    }
+
+    /// How keys that nothing reads are taken, if a flag says it.
+    pub(crate) fn strictness(&self) -> Option<Strictness> {
+        match (self.lenient, self.strict) {
+            (true, _) => Some(Strictness::Lenient),
+            (false, true) => Some(Strictness::Strict),
+            (false, false) => None,
+        }
     }
 }
 
@@ -87,6 +109,8 @@ mod tests {
             "--filter-failing latest",
             "--filter-failing-only r",
             "--filter-errors-only r",
+            "--lenient",
+            "--strict",
         ];
         for line in lines {
             let typed = eval(&format!("runner eval {line}")).inputs;

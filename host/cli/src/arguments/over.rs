@@ -62,6 +62,8 @@ impl Inputs {
             extension: list(self.extension, before.extension),
             grader: self.grader.or(before.grader),
             filtering: self.filtering.over(before.filtering),
+            lenient: self.lenient || before.lenient && !self.strict,
+            strict: self.strict || before.strict && !self.lenient,
             plugin: list(self.plugin, before.plugin),
         }
     }

@@ -259,6 +259,7 @@ fn inputs(
         prompt_suffix: arguments.prompt_suffix.clone(),
         extensions: arguments.extension.clone(),
         grader: arguments.grader.clone(),
+        strictness: arguments.strictness(),
         filters,
         ..Overrides::default()
     })

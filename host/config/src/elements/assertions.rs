@@ -113,7 +113,7 @@ impl<'a> AssertionReader<'a> {
     fn set(&self, rule: SetRule, entry: &Entry<'_>) -> Option<Check> {
         let findings = self.reading.findings;
         let word = rule.word();
-        entry.warn_unknown(findings, &KNOWN_IN_SET);
+        entry.report_unknown(findings, &KNOWN_IN_SET);
         let Some(members) = entry.get("assert").filter(Entry::is_list) else {
             findings.error_help(
                 entry.at(),
@@ -170,7 +170,7 @@ impl<'a> AssertionReader<'a> {
             );
             return None;
         };
-        entry.warn_unknown(findings, &KNOWN);
+        entry.report_unknown(findings, &KNOWN);
         let written = kind.want_text(findings)?;
         let (name, inverse) = self.kind(&written, &kind)?;
         let value = entry.get("value");

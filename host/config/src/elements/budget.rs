@@ -30,7 +30,7 @@ pub(crate) fn read(entry: &Entry<'_>, findings: &Findings) -> Budget {
         entry.mismatch(findings, "a map with `cost`, `tokens` or `requests`");
         return Budget::default();
     }
-    entry.warn_unknown(findings, &KNOWN);
+    entry.report_unknown(findings, &KNOWN);
     let [cost, tokens, requests] = KNOWN.map(|key| entry.get(key));
     if cost.is_none() && tokens.is_none() && requests.is_none() {
         findings.error_help(

@@ -66,7 +66,7 @@ fn one(entry: &Entry<'_>, document: &Document<'_>) -> Option<DerivedMetric> {
         entry.mismatch(findings, "a map with `name` and `value`");
         return None;
     }
-    entry.warn_unknown(findings, &KNOWN);
+    entry.report_unknown(findings, &KNOWN);
     let part = |key: &str| {
         let part = entry.get(key);
         if part.is_none() {

@@ -158,7 +158,7 @@ fn group(owner: &str, entry: &Entry<'_>, findings: &Findings) -> Vec<Arc<Declare
         entry.mismatch(findings, "a map with `requests`, `tokens` or `concurrency`");
         return Vec::new();
     }
-    entry.warn_unknown(findings, &KNOWN);
+    entry.report_unknown(findings, &KNOWN);
     let [requests, tokens, concurrency] = KNOWN.map(|key| entry.get(key));
     if requests.is_none() && tokens.is_none() && concurrency.is_none() {
         let message = "has none of `requests`, `tokens` and `concurrency`";

@@ -189,7 +189,7 @@ fn sections<'n>(roots: &[Entry<'n>], findings: &Findings) -> Vec<Entry<'n>> {
         }
         let only_said = FLAGS.iter().chain(&NOT_DONE).map(|(key, _)| *key);
         let known: Vec<&str> = KNOWN.into_iter().chain(only_said).collect();
-        section.warn_unknown(findings, &known);
+        section.report_unknown(findings, &known);
         not_read(section, findings);
         section.refuse(findings, &UNSUPPORTED);
     }

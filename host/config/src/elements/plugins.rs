@@ -77,7 +77,7 @@ fn plugin(
         return None;
     }
     let known = ["source", "sha256", "permissions", "limits", "budget"];
-    entry.warn_unknown(findings, &known);
+    entry.report_unknown(findings, &known);
     let permissions = entry
         .get("permissions")
         .map(|entry| permissions(&entry, findings))
@@ -176,7 +176,7 @@ fn sha256(entry: &Entry<'_>, findings: &Findings) -> Option<String> {
 }
 
 fn permissions(entry: &Entry<'_>, findings: &Findings) -> Permissions {
-    entry.warn_unknown(findings, &["hosts", "credentials", "llm"]);
+    entry.report_unknown(findings, &["hosts", "credentials", "llm"]);
     if !entry.is_map() {
         entry.mismatch(findings, "a map");
     }
@@ -210,7 +210,7 @@ fn credential(entry: &Entry<'_>, hosts: &[String], findings: &Findings) -> Optio
         entry.mismatch(findings, "a map with `env`");
         return None;
     }
-    entry.warn_unknown(findings, &["env", "scheme", "hosts"]);
+    entry.report_unknown(findings, &["env", "scheme", "hosts"]);
     let Some(env) = entry.get("env") else {
         findings.error_help(
             entry.at(),
@@ -233,7 +233,7 @@ fn credential(entry: &Entry<'_>, hosts: &[String], findings: &Findings) -> Optio
 }
 
 fn limits(entry: &Entry<'_>, findings: &Findings) -> PluginLimits {
-    entry.warn_unknown(findings, &["usd", "requests", "memory_mb", "cpu_ms"]);
+    entry.report_unknown(findings, &["usd", "requests", "memory_mb", "cpu_ms"]);
     if !entry.is_map() {
         entry.mismatch(findings, "a map");
     }

@@ -49,7 +49,7 @@ fn own(entry: &Entry<'_>, findings: &Findings) -> Prices {
             );
             return None;
         }
-        entry.warn_unknown(findings, &KEYS);
+        entry.report_unknown(findings, &KEYS);
         let dollars = |key: &str| {
             let value = entry.get(key)?;
             let number = value.want_number(findings)?;

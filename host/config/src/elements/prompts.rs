@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         if !entry.is_map() {
             return entry.mismatch(findings, "text or a map with `raw` or `id`");
         }
-        entry.warn_unknown(findings, &["id", "raw", "label", "config", "display"]);
+        entry.report_unknown(findings, &["id", "raw", "label", "config", "display"]);
         let Some(source) = entry.get("raw").or_else(|| entry.get("id")) else {
             return findings.error_help(
                 entry.at(),

@@ -320,7 +320,7 @@ impl Reader<'_> {
         if !self.given.is_empty() && !self.given.iter().any(counts) {
             return None;
         }
-        entry.warn_unknown(findings, &KNOWN);
+        entry.report_unknown(findings, &KNOWN);
         entry.refuse(findings, &[("inputs", "remove the key")]);
         let prompts = entry
             .get("prompts")

@@ -88,7 +88,7 @@ fn scenario(
     if !entry.is_map() {
         return entry.mismatch(findings, "a map with `config` and `tests`");
     }
-    entry.warn_unknown(findings, &KNOWN);
+    entry.report_unknown(findings, &KNOWN);
     let parts: Vec<Option<Entry<'_>>> = match entry.get("config") {
         Some(parts) if parts.is_list() => parts.items().map(Some).collect(),
         Some(parts) => return parts.mismatch(findings, "a list of parts of tests"),

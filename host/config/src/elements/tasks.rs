@@ -156,7 +156,7 @@ impl Reader<'_> {
             entry.mismatch(findings, "a map with `id`, `type`, `provider`, …");
             return None;
         }
-        entry.warn_unknown(findings, &KNOWN);
+        entry.report_unknown(findings, &KNOWN);
         let id = self.required(entry, "id").and_then(|id| {
             let text = id.want_text(findings)?;
             let is_taken = ids.contains(&text);
@@ -225,7 +225,7 @@ impl Reader<'_> {
                 "a map with `max_tokens`, `max_seconds`, `max_steps`",
             );
         }
-        entry.warn_unknown(findings, &KNOWN_OF_BUDGET);
+        entry.report_unknown(findings, &KNOWN_OF_BUDGET);
         let count = |key: &str, most: u64| {
             let count = entry.get(key)?.want_count(findings, 0, most)?;
             (count > 0).then_some(count)

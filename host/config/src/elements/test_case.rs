@@ -185,7 +185,7 @@ impl<'a> TestReader<'a> {
             entry.mismatch(findings, "a map with `vars`, `assert`, …");
             return None;
         }
-        entry.warn_unknown(findings, &KNOWN);
+        entry.report_unknown(findings, &KNOWN);
         if form != Form::Part && !entry.fields().any(|(key, _)| SUBSTANCE.contains(&key)) {
             findings.error_help(
                 entry.at(),

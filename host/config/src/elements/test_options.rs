@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::Reading;
-use crate::model::{Findings, TrustRequest, TrustSubject};
+use crate::model::{Findings, TrustRequest, TrustSubject, misspelt};
 use crate::plan::{CONVERSATION, RUN_OPTIONS, TestTimeout};
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, names_file, without_scheme};
@@ -93,6 +93,7 @@ pub(crate) fn read(
         }
     }
     ask_for_steering(entry, findings);
+    warn_of_slips(entry, findings);
     if let Some(timeout) = entry.get("timeoutMs") {
         timeout.want_count(findings, 0, MAX_TIMEOUT_MS);
     }
@@ -149,6 +150,24 @@ fn ask_for_steering(entry: &Entry<'_>, findings: &Findings) {
             origin: entry.origin.clone(),
             at: value.at(),
         });
+    }
+}
+
+/// Names of APIs that are nearly names of options of a run.
+const OF_APIS: [&str; 2] = ["timeout", "transforms"];
+
+/// Warns of options that go to the provider and were probably meant for the run.
+fn warn_of_slips(entry: &Entry<'_>, findings: &Findings) {
+    for (key, value) in entry.fields() {
+        let is_known = RUN_OPTIONS.contains(&key) || OF_APIS.contains(&key);
+        if !is_known
+            && !is_of_the_answer(key)
+            && let Some(meant) = misspelt(key, RUN_OPTIONS)
+        {
+            let message = format!("'{key}' is no option of a run and goes to the provider");
+            let help = format!("did you mean '{meant}'?");
+            findings.warn(value.at(), message, Some(help));
+        }
     }
 }
 

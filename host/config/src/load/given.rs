@@ -112,7 +112,7 @@ fn test(item: &Entry<'_>, findings: &Findings) -> Option<Node> {
     let mark = item.node.mark;
     let mut vars = Vec::new();
     if item.is_map() {
-        item.warn_unknown(findings, &["output", "tags"]);
+        item.report_unknown(findings, &["output", "tags"]);
         let Some(output) = item.get("output") else {
             findings.error_help(
                 item.at(),

@@ -7,13 +7,14 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 
-use super::{Agreements, Origin, Position, TrustRequest, TrustSubject, on_one_line};
+use super::spelling::{did_you_mean, misspelt};
+use super::{Agreements, Origin, Position, Strictness, TrustRequest, TrustSubject, on_one_line};
 
 /// Problems beyond this many are counted, not kept: a generated file can hold a million.
 const MAX_KEPT: usize = 100;
 
-/// The longest text that could be a mistyped name.
-const MAX_NAME: usize = 64;
+/// What lets keys pass that are nearly others; told once.
+const WAY_OUT: &str = " If not, --lenient or `strict: false` in the config lets it pass";
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,9 +86,11 @@ pub(crate) struct Findings {
     unkept_warnings: Cell<usize>,
     /// Whether there is no use in reading on.
     stopped: Cell<bool>,
+    /// How keys that nothing reads are taken.
+    strictness: Cell<Strictness>,
     /// How often a name was looked for that could be meant.
     suggestions: Cell<usize>,
-    /// Lists of names that stand in a help already.
+    /// What stands in a help already and is not said twice.
     listed: RefCell<BTreeSet<String>>,
     agreements: Agreements,
     trust_requests: RefCell<Requests>,
@@ -178,6 +181,34 @@ impl Findings {
             }));
         } else {
             self.unkept_warnings.set(self.unkept_warnings.get() + 1);
+        }
+    }
+
+    /// Takes keys that nothing reads so from now on.
+    pub(crate) fn take_keys(&self, strictness: Strictness) {
+        self.strictness.set(strictness);
+    }
+
+    /// Reports a key, or `what` is named here, that nothing reads, beside `known` ones.
+    pub(crate) fn unknown(&self, at: Position, what: &str, name: &str, known: &[&str]) {
+        let known = || known.iter().copied();
+        let ask = |meant| format!("did you mean '{meant}'?");
+        let slip = misspelt(name, known()).map(ask);
+        let message = format!("unknown {what} '{name}'");
+        match (self.strictness.get(), slip) {
+            (Strictness::Usual, Some(slip)) => {
+                let is_first = self.listed.borrow_mut().insert(WAY_OUT.to_owned());
+                let way_out = if is_first { WAY_OUT } else { "" };
+                self.error_help(at, message, slip + way_out);
+            }
+            (Strictness::Strict, slip) => {
+                let help = slip.or_else(|| did_you_mean(name, known()).map(ask));
+                self.error_perhaps(at, message, help);
+            }
+            (Strictness::Lenient | Strictness::Usual, slip) => {
+                let help = slip.or_else(|| did_you_mean(name, known()).map(ask));
+                self.warn(at, format!("{message} is ignored"), help);
+            }
         }
     }
 
@@ -297,45 +328,9 @@ fn more(count: usize, what: &str) -> Problem {
     }
 }
 
-/// The one of `known` that `written` was probably meant to be.
-pub(crate) fn did_you_mean<'a>(
-    written: &str,
-    known: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
-    // The distance takes memory by the product of both lengths; no name is that long.
-    if written.len() > MAX_NAME {
-        return None;
-    }
-    let close =
-        |name: &str| strsim::damerau_levenshtein(&written.to_lowercase(), &name.to_lowercase());
-    known
-        .into_iter()
-        .map(|name| (close(name), name))
-        .filter(|(distance, name)| *distance <= name.chars().count().max(3) / 3)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_typo_is_recognised_and_another_word_is_not() {
-        let known = ["provider", "providers", "prompts", "tests", "env"];
-        let cases = [
-            ("provders", Some("providers")),
-            ("Providers", Some("providers")),
-            ("promtps", Some("prompts")),
-            ("evn", Some("env")),
-            ("colour", None),
-            ("", None),
-            (&"provider".repeat(1_000_000), None),
-        ];
-        for (written, meant) in cases {
-            assert_eq!(did_you_mean(written, known), meant, "{written}");
-        }
-    }
 
     #[test]
     fn findings_beyond_the_limit_are_counted() {

@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
+use crate::elements::{assertions, providers, test_case};
 use crate::fixture::Folder;
+use crate::model::{Strictness, misspelt};
+use crate::planning::KNOWN;
 
 #[test]
 fn a_whole_config_becomes_a_plan() {
@@ -116,17 +119,119 @@ fn tests_and_providers_name_prompts_by_id_label_or_beginning() {
 }
 
 #[test]
-fn unknown_keys_warn_with_a_guess() {
-    let folder =
-        Folder::new("prompts: [p]\nprovider: x\nproviders: [echo]\noutputs: x\nsharing: true");
+fn unknown_keys_warn() {
+    let folder = Folder::new("prompts: [p]\nproviders: [echo]\noutputs: x\nsharing: true");
     assert_eq!(
         folder.warnings(),
         [
-            "promptfooconfig.yaml:2:1: provider: unknown key 'provider' is ignored\nhelp: did you mean 'providers'?",
-            "promptfooconfig.yaml:4:1: outputs: unknown key 'outputs' is ignored",
-            "promptfooconfig.yaml:5:10: sharing: results are never shared: 'sharing' is ignored",
+            "promptfooconfig.yaml:3:1: outputs: unknown key 'outputs' is ignored",
+            "promptfooconfig.yaml:4:10: sharing: results are never shared: 'sharing' is ignored",
         ]
     );
+}
+
+/// What is said of keys that nothing reads, errors first.
+fn said(strict: &str, flag: Option<Strictness>) -> Vec<String> {
+    let mut folder = Folder::new(&format!(
+        "prompts: [p]\nproviders: [echo]\ndefault_test: {{}}\nown: 1\ntests: [{{ vars: {{}}, asserts: [] }}]\n{strict}"
+    ));
+    folder.overrides.strictness = flag;
+    let (problems, warnings) = match folder.try_plan() {
+        Ok((_, warnings)) => (Vec::new(), warnings),
+        Err(error) => (error.problems, error.warnings),
+    };
+    let errors = problems.iter().map(|it| format!("error: {it}"));
+    errors
+        .chain(warnings.iter().map(ToString::to_string))
+        .collect()
+}
+
+#[test]
+fn a_key_that_is_nearly_another_is_an_error_unless_that_is_let_pass() {
+    let usual = [
+        "error: promptfooconfig.yaml:3:1: default_test: unknown key 'default_test'\nhelp: did you mean 'defaultTest'? If not, --lenient or `strict: false` in the config lets it pass",
+        "error: promptfooconfig.yaml:5:21: tests[0].asserts: unknown key 'asserts'\nhelp: did you mean 'assert'?",
+        "promptfooconfig.yaml:4:1: own: unknown key 'own' is ignored",
+    ];
+    let lenient = [
+        "promptfooconfig.yaml:3:1: default_test: unknown key 'default_test' is ignored\nhelp: did you mean 'defaultTest'?",
+        "promptfooconfig.yaml:4:1: own: unknown key 'own' is ignored",
+        "promptfooconfig.yaml:5:21: tests[0].asserts: unknown key 'asserts' is ignored\nhelp: did you mean 'assert'?",
+    ];
+    let strict = [
+        "error: promptfooconfig.yaml:3:1: default_test: unknown key 'default_test'\nhelp: did you mean 'defaultTest'?",
+        "error: promptfooconfig.yaml:4:1: own: unknown key 'own'",
+        "error: promptfooconfig.yaml:5:21: tests[0].asserts: unknown key 'asserts'\nhelp: did you mean 'assert'?",
+    ];
+    let cases = [
+        ("", None, usual),
+        ("strict: false", None, lenient),
+        ("strict: true", None, strict),
+        ("strict: true", Some(Strictness::Lenient), lenient),
+        ("strict: false", Some(Strictness::Strict), strict),
+    ];
+    for (config, flag, expected) in cases {
+        assert_eq!(said(config, flag), expected, "{config} {flag:?}");
+    }
+}
+
+/// The keys of promptfoo 0.123, by its published schema, beside those that are read here.
+#[test]
+fn no_key_of_promptfoo_is_a_misspelling() {
+    let theirs: [(&[&str], &str); 5] = [
+        (
+            &KNOWN,
+            "tags description providers prompts tests scenarios defaultTest outputPath sharing nunjucksFilters env derivedMetrics extensions metadata redteam writeLatestResults tracing evaluateOptions commandLineOptions targets",
+        ),
+        (
+            &test_case::KNOWN,
+            "description vars provider providers prompts providerOutput assert assertScoringFunction options threshold metadata",
+        ),
+        (
+            &assertions::KNOWN,
+            "type value config threshold weight provider rubricPrompt metric transform contextTransform",
+        ),
+        (
+            &assertions::KNOWN_IN_SET,
+            "type assert weight metric threshold config",
+        ),
+        (
+            &providers::KNOWN,
+            "id label config prompts transform delay env inputs callApi callEmbeddingApi callClassificationApi",
+        ),
+    ];
+    for (ours, keys) in theirs {
+        for key in keys.split(' ').filter(|key| !ours.contains(key)) {
+            assert_eq!(misspelt(key, ours.iter().copied()), None, "{key}");
+        }
+    }
+    let written = [
+        ("prompts", "id raw template display label function config"),
+        (
+            "evaluateOptions",
+            "cache delay generateSuggestions suggestionsCount interactiveProviders maxConcurrency progressCallback repeat showProgressBar timeoutMs maxEvalTimeMs isRedteam silent filterRange eventSource",
+        ),
+        (
+            "commandLineOptions",
+            "description prompts providers output maxConcurrency repeat delay vars tests config assertions modelOutputs verbose grader tableCellMaxLength write cache table share noShare progressBar watch filterErrorsOnly filterFailing filterFailingOnly filterFirstN filterMetadata filterPattern filterPrompts filterProviders filterRange filterSample filterTargets var tags generateSuggestions suggestionsCount promptPrefix promptSuffix retryErrors envPath extension",
+        ),
+    ];
+    for (key, theirs) in written {
+        let nulls = theirs.replace(' ', ": null, ");
+        let folder = match key {
+            "prompts" => Folder::new(&format!(
+                "providers: [echo]\nprompts: [{{ {nulls}: null }}, p]"
+            )),
+            _ => Folder::new(&format!(
+                "providers: [echo]\nprompts: [p]\n{key}: {{ {nulls}: null }}"
+            )),
+        };
+        let unknown = folder
+            .problems()
+            .into_iter()
+            .find(|it| it.contains("unknown"));
+        assert_eq!(unknown, None);
+    }
 }
 
 #[test]
@@ -148,10 +253,8 @@ fn more_rows_than_fit_are_refused() {
 fn a_misspelt_key_is_told_beside_the_error_that_it_causes() {
     let folder = Folder::new("prompts: [p]\nprovider: echo");
     let error = folder.try_plan().expect_err("there are no providers");
-    assert!(error.problems[0].message.contains("there are no providers"));
-    let warning = error.warnings[0].to_string();
-    assert!(
-        warning.contains("unknown key 'provider' is ignored\nhelp: did you mean 'providers'?"),
-        "{warning}"
-    );
+    assert!(error.problems[1].message.contains("there are no providers"));
+    let problem = error.problems[0].to_string();
+    let expected = "unknown key 'provider'\nhelp: did you mean 'providers'?";
+    assert!(problem.contains(expected), "{problem}");
 }

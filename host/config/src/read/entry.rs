@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{Findings, Origin, Position, did_you_mean};
+use crate::model::{Findings, Origin, Position};
 use crate::read::node::{Key, Kind, Node};
 
 /// How much is said of the way to a value, in bytes: each value has its own, and a key on the way may
@@ -260,21 +260,14 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Warns of keys that nothing reads.
-    pub(crate) fn warn_unknown(&self, findings: &Findings, known: &[&str]) {
+    /// Reports keys that nothing reads.
+    pub(crate) fn report_unknown(&self, findings: &Findings, known: &[&str]) {
         let Kind::Map(fields) = &self.node.kind else {
             return;
         };
         for (key, _) in fields {
-            let name = &*key.name;
-            if !known.contains(&name) {
-                let meant = did_you_mean(name, known.iter().copied());
-                let help = meant.map(|meant| format!("did you mean '{meant}'?"));
-                findings.warn(
-                    self.at_key(key),
-                    format!("unknown key '{name}' is ignored"),
-                    help,
-                );
+            if !known.contains(&&*key.name) {
+                findings.unknown(self.at_key(key), "key", &key.name, known);
             }
         }
     }

@@ -36,19 +36,19 @@ pub(super) fn expected(plan: &Plan) -> String {
         .filter(|column| column.cost_usd.is_none())
         .count();
     let cases = columns.iter().map(|column| column.cases).sum();
-    let mut all = format!("in all {}", counted(cases, "case", "cases"));
+    let mut all = vec![format!("in all {}", counted(cases, "case", "cases"))];
     if unknown < columns.len() {
-        all += &format!(", about {}", dollars(cost));
+        all.push(format!("about {}", dollars(cost)));
     }
     if unknown > 0 {
         let columns = counted(unknown as u64, "column", "columns");
-        all += &format!(", beside {columns} without a known price");
+        all.push(format!("beside {columns} without a known price"));
     }
     if grades > 0 {
         let grades = counted(grades, "grade", "grades");
-        all += &format!(", and what {grades} by a model cost");
+        all.push(format!("and what {grades} by a model cost"));
     }
-    lines.push(all + "; nothing was sent");
+    lines.push(all.join(", ") + "; nothing was sent");
     lines.join("\n") + "\n"
 }
 

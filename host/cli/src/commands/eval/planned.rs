@@ -94,6 +94,7 @@ pub(super) fn consented(
     purpose: Purpose,
 ) -> Result<Settled, Failure> {
     let eval = &session.eval;
+    setting.tell_slips();
     // Known from the arguments alone, so said before anything is read.
     for path in &eval.output {
         Output::at(OutputPath::new(path.clone(), Origin::Person))?;

@@ -17,7 +17,7 @@ const FORMS: &str = "when: failed (one before it did), when: passed (all before 
 /// Reads the key; what is wrong is reported.
 pub(super) fn read(entry: &Entry<'_>, findings: &Findings) -> Option<When> {
     let (verdict, of) = if entry.is_map() {
-        entry.warn_unknown(findings, &KEYS);
+        entry.report_unknown(findings, &KEYS);
         let text = |key| entry.get(key).and_then(|value| value.want_text(findings));
         let of = match (text("type"), text("metric")) {
             (Some(kind), None) => Earlier::Kind(kind),

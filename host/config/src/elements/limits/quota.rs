@@ -50,7 +50,7 @@ pub(super) fn read(entry: &Entry<'_>, findings: &Findings) -> Option<(u64, Durat
 }
 
 fn map(entry: &Entry<'_>, findings: &Findings) -> Option<(u64, Duration)> {
-    entry.warn_unknown(findings, &["max", "per"]);
+    entry.report_unknown(findings, &["max", "per"]);
     let part = |key| {
         let part = entry.get(key);
         if part.is_none() {

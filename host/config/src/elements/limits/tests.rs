@@ -263,15 +263,21 @@ fn groups_are_checked_whether_used_or_not() {
 }
 
 #[test]
-fn a_group_that_nobody_names_and_a_misspelt_key_are_warned_of() {
+fn a_group_that_nobody_names_is_warned_of_and_a_misspelt_key_is_wrong() {
     let folder = grouped(
         "{ used: { concurrency: 1, request: 5 per 1s }, idle: { concurrency: 1 } }",
         "used",
     );
+    let error = folder.try_plan().expect_err("there is no key 'request'");
+    let said = error
+        .problems
+        .iter()
+        .chain(error.warnings.iter().map(|it| &it.0));
+    let said: Vec<String> = said.map(ToString::to_string).collect();
     assert_eq!(
-        folder.warnings(),
+        said,
         [
-            "promptfooconfig.yaml:2:35: limits.used.request: unknown key 'request' is ignored\nhelp: did you mean 'requests'?",
+            "promptfooconfig.yaml:2:35: limits.used.request: unknown key 'request'\nhelp: did you mean 'requests'? If not, --lenient or `strict: false` in the config lets it pass",
             "promptfooconfig.yaml:2:62: limits.idle: no provider names the group of limits 'idle'\nhelp: name it in a provider: limits: idle",
         ]
     );

@@ -97,14 +97,14 @@ fn what_is_wrong_is_said() {
 }
 
 #[test]
-fn unknown_keys_warn() {
+fn a_misspelt_key_is_wrong() {
     let folder = Folder::new(
         "prompts: [p]\nproviders: [echo]\nplugins: { a: { source: x, permisions: { } } }",
     );
     assert_eq!(
-        folder.warnings(),
+        folder.problems(),
         [
-            "promptfooconfig.yaml:3:28: plugins.a.permisions: unknown key 'permisions' is ignored\nhelp: did you mean 'permissions'?"
+            "promptfooconfig.yaml:3:28: plugins.a.permisions: unknown key 'permisions'\nhelp: did you mean 'permissions'? If not, --lenient or `strict: false` in the config lets it pass"
         ]
     );
 }

@@ -62,7 +62,7 @@ impl Reader<'_> {
             self.malformed(root, &format!("must be a map, not {}", root.what()));
             return Vec::new();
         }
-        root.warn_unknown(self.findings, &KNOWN);
+        root.report_unknown(self.findings, &KNOWN);
         self.version(root);
         let Some(list) = root.get("questions") else {
             self.malformed(root, "has no `questions`");
@@ -100,7 +100,7 @@ impl Reader<'_> {
             self.invalid(entry.at(), &format!("must be a map, not {}", entry.what()));
             return None;
         }
-        entry.warn_unknown(self.findings, &KNOWN_OF_QUESTION);
+        entry.report_unknown(self.findings, &KNOWN_OF_QUESTION);
         let id = entry.get("id").and_then(|id| self.text(&id));
         if let (Some(id), Some(at)) = (&id, entry.get("id")) {
             match ids.get(id) {

@@ -139,10 +139,16 @@ fn what_is_wrong_is_said() {
 
 #[test]
 fn odd_things_warn() {
-    let cases = [(
-        "tests: [{ var: 1, vars: { a: 1 } }]",
-        "promptfooconfig.yaml:3:11: tests[0].var: unknown key 'var' is ignored\nhelp: did you mean 'vars'?",
-    )];
+    let cases = [
+        (
+            "tests: [{ own: 1, vars: { a: 1 } }]",
+            "promptfooconfig.yaml:3:11: tests[0].own: unknown key 'own' is ignored",
+        ),
+        (
+            "tests: [{ vars: { a: 1 }, options: { tranform: x, transforms: [], prefix: p } }]",
+            "promptfooconfig.yaml:3:48: tests[0].options.tranform: 'tranform' is no option of a run and goes to the provider\nhelp: did you mean 'transform'?",
+        ),
+    ];
     for (more, expected) in cases {
         assert_eq!(folder(more).warnings(), [expected], "{more}");
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::elements::Reading;
 use crate::elements::assertion_text::{self, Content, PROMPTFOO_TYPES};
-use crate::model::{Position, did_you_mean};
+use crate::model::Position;
 use crate::read::csv_rows::{self, Blanks, Row, Table};
 use crate::read::node::{Key, Kind, Mark, Node};
 
@@ -137,13 +137,9 @@ fn column(header: &str, at: &Position, reading: Reading<'_>) -> Column {
         "__threshold" => Column::Threshold,
         "__providerOutput" => Column::ProviderOutput,
         special if special.starts_with("__") => {
-            let meant =
-                did_you_mean(special, SPECIAL).map(|meant| format!("did you mean '{meant}'?"));
-            reading.findings.warn(
-                at.clone(),
-                format!("the column '{special}' means nothing and is ignored"),
-                meant,
-            );
+            reading
+                .findings
+                .unknown(at.clone(), "column", special, &SPECIAL);
             Column::Nothing
         }
         name => {

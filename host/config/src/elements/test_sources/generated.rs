@@ -20,7 +20,7 @@ impl Sources<'_, '_> {
     /// `{ path: file://gen.js, config: … }`, `{ path: file://tests.csv, trust: config }`.
     pub(super) fn configured(&mut self, entry: &Entry<'_>) {
         let findings = self.reading.findings;
-        entry.warn_unknown(findings, &["path", "config", "trust"]);
+        entry.report_unknown(findings, &["path", "config", "trust"]);
         let Some(path) = entry.get("path") else {
             return;
         };

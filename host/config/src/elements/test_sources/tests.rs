@@ -267,12 +267,19 @@ fn sources_that_don_t_exist_here_are_refused() {
 
 #[test]
 fn odd_columns_and_texts_warn() {
-    let csv = "a,__descripton,__expected\n1,x,contians: y\n";
+    let csv = "a,__author,__expected\n1,x,contians: y\n";
     let expected = [
-        "t.csv:1:1: the column '__descripton' means nothing and is ignored\nhelp: did you mean '__description'?",
+        "t.csv:1:1: unknown column '__author' is ignored",
         "t.csv:2:1: 'contians' is no assertion type, so the output must equal the whole text\nhelp: did you mean 'contains'?",
     ];
     assert_eq!(folder("t.csv").file("t.csv", csv).warnings(), expected);
+}
+
+#[test]
+fn a_misspelt_column_is_wrong() {
+    let csv = "a,__expcted\n1,contains: y\n";
+    let expected = "t.csv:1:1: unknown column '__expcted'\nhelp: did you mean '__expected'? If not, --lenient or `strict: false` in the config lets it pass";
+    assert_eq!(folder("t.csv").file("t.csv", csv).problems(), [expected]);
 }
 
 #[test]

@@ -104,6 +104,21 @@ fn a_misspelt_key_is_never_green() {
 }
 
 #[test]
+fn a_key_of_a_providers_config_that_is_nearly_its_plugins_is_warned_of() {
+    let config = "prompts: [x]\nproviders:\n  - id: openai:m\n    config: { temprature: 0, maxTokens: 9, top_k: 3, own: 1 }\n";
+    let run = Run::new().config(config).env("OPENAI_API_KEY", "sk-x");
+    let checked = run.args(["config", "check"]).finish();
+    checked.expect_code(0);
+    assert_eq!(
+        checked.stderr,
+        "warning: promptfooconfig.yaml:4:27: providers[0].config.temprature: unknown key 'temprature' goes to the API\n\
+         help: did you mean 'temperature'?\n\
+         warning: promptfooconfig.yaml:4:41: providers[0].config.maxTokens: unknown key 'maxTokens' goes to the API\n\
+         help: did you mean 'max_tokens'?\n"
+    );
+}
+
+#[test]
 fn the_schema_is_printed_as_it_is_kept() {
     let printed = Run::new().args(["config", "schema"]).finish();
     printed.expect_code(0);

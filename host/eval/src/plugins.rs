@@ -27,6 +27,7 @@ mod foreign;
 mod interpreter;
 mod loading;
 mod price;
+mod slips;
 mod target;
 mod ways;
 

@@ -107,7 +107,7 @@ impl BindError {
 
 /// Where a key of the provider's `config` stands. One that is not written there, since a variable
 /// of the environment made it, is named after the provider's place.
-fn place_of(provider: &Provider, pointer: &str) -> String {
+pub(super) fn place_of(provider: &Provider, pointer: &str) -> String {
     match provider.places.of(pointer) {
         Some(at) if at.key.is_empty() => format!("{at}: config{}", pointer.replace('/', ".")),
         Some(at) => place(at),

@@ -244,6 +244,7 @@ fn tried(
     said.borrow_mut().extend(notes);
     let plugins = plugins.load_needed(&sandbox, &plan);
     let plugins = plugins.map_err(|errors| refused(errors.0))?;
+    warn(said, plugins.slips(&plan));
     Ok(Planned {
         plan,
         plugins,

@@ -3,7 +3,7 @@
 //! An assertion's `provider` wins over its test's `options.provider` (that of `defaultTest` lies
 //! under it), and what neither says comes from the keys that the environment holds. A provider
 //! may be an id, an object, the label of a provider of the run, or a map with one for each kind
-//! of question. One that is given for all kinds is taken for vectors only if its id says that
+//! of question; what else an object with an `id` says by kind wins over that id. One that is given for all kinds is taken for vectors only if its id says that
 //! it makes vectors, and for text only if it doesn't: a chat model for `llm-rubric` is no reason
 //! for `answer-relevance` to fail.
 
@@ -20,6 +20,7 @@ use super::{Reading, providers};
 use crate::model::{Origin, Position, Role, TrustRequest, TrustSubject};
 use crate::plan::{Column, JudgeId, Judges, Provider};
 use crate::read::entry::Entry;
+use crate::read::node::{Key, Kind, Node};
 
 mod shown;
 
@@ -114,7 +115,7 @@ struct Found {
 /// Whether a `provider` of options says how somebody is asked, but not who.
 pub(crate) fn is_nameless(entry: &Entry<'_>) -> bool {
     // A map of kinds and a map of ids to objects name somebody by their keys.
-    let kinds = entry.fields().all(|(key, _)| KINDS.contains(&key));
+    let kinds = entry.fields().any(|(key, _)| KINDS.contains(&key));
     let ids = |(key, value): (&str, Entry<'_>)| !providers::KNOWN.contains(&key) && value.is_map();
     let is_empty = entry.fields().next().is_none();
     let names_by_keys = !is_empty && (kinds || entry.fields().all(ids));
@@ -136,18 +137,33 @@ impl<'a> JudgeBook<'a> {
 
     /// The key `provider` of an assertion or of a test's options.
     pub(crate) fn read(&self, entry: &Entry<'_>, reading: Reading<'_>) -> Judges {
-        let is_kinds = entry.is_map()
-            && entry.fields().next().is_some()
-            && entry.fields().all(|(key, _)| KINDS.contains(&key));
-        if !is_kinds {
+        let Kind::Map(fields) = &entry.node.kind else {
+            return self.of_all_kinds(self.one(entry, Role::Judge, reading));
+        };
+        let is_kind = |(key, _): &&(Key, Node)| KINDS.contains(&&*key.name);
+        if !fields.iter().any(|field| is_kind(&field)) {
             return self.of_all_kinds(self.one(entry, Role::Judge, reading));
         }
+        let others = if entry.get("id").is_some() {
+            let node = Node {
+                kind: Kind::Map(fields.iter().filter(|it| !is_kind(it)).cloned().collect()),
+                mark: entry.node.mark,
+            };
+            let rest = Entry {
+                node: &node,
+                ..entry.clone()
+            };
+            self.of_all_kinds(self.one(&rest, Role::Judge, reading))
+        } else {
+            entry.report_unknown(reading.findings, &KINDS);
+            Judges::default()
+        };
         let kind = |name| self.one(&entry.get(name)?, Role::Judge, reading);
         Judges {
-            text: kind("text"),
-            embedding: kind("embedding"),
-            classification: kind("classification"),
-            moderation: kind("moderation"),
+            text: kind("text").or(others.text),
+            embedding: kind("embedding").or(others.embedding),
+            classification: kind("classification").or(others.classification),
+            moderation: kind("moderation").or(others.moderation),
         }
     }
 

@@ -66,6 +66,29 @@ fn a_map_names_one_for_each_kind_and_the_environment_fills_what_is_missing() {
 }
 
 #[test]
+fn kinds_beside_an_id_win_over_it() {
+    let folder = folder(
+        "defaultTest: { options: { provider: { id: 'openai:t', config: { temperature: 1 }, embedding: 'openai:embedding:e' } } }\ntests:\n\
+         - assert: [{ type: answer-relevance }, { type: similar, value: v }, { type: llm-rubric, value: v }]\n\
+         - assert: [{ type: answer-relevance, provider: { embedding: { id: 'openai:x' }, id: 'openai:y', text: careful } }]\n",
+    )
+    .env("OPENAI_API_KEY", "k");
+    let plan = folder.plan();
+    assert_eq!(
+        asked(&plan),
+        [
+            "answer-relevance openai:t openai:embedding:e",
+            "similar openai:t openai:embedding:e",
+            "llm-rubric openai:t openai:embedding:e",
+            "answer-relevance openai:m openai:x",
+        ]
+    );
+    assert_eq!(folder.warnings(), Vec::<String>::new());
+    let text = plan.judges.iter().find(|judge| judge.id == "openai:t");
+    assert_eq!(text.expect("a judge for texts").config["temperature"], 1);
+}
+
+#[test]
 fn a_label_means_the_provider_of_the_run_with_its_config() {
     let folder = folder(
         "tests: [{ assert: [{ type: llm-rubric, value: v, provider: careful }, { type: llm-rubric, value: w, provider: careful }] }]",

@@ -68,9 +68,9 @@ fn price(plan: &runner_config::plan::Plan, provider: &runner_config::plan::Provi
     };
     let mut price = json!(listed.price);
     price["unit"] = json!("US dollars for a million tokens");
-    price["from"] = match listed.as_of {
-        Some(day) => json!(format!("list price of {day}")),
-        None => json!("prices"),
+    price["from"] = match (listed.as_of, listed.source) {
+        (Some(day), Some(source)) => json!(format!("list price of {day}, source: {source}")),
+        _ => json!("prices"),
     };
     price
 }

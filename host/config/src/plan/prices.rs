@@ -3,8 +3,10 @@
 //! `prices.json` beside this crate has the public list price of common models, each with the day
 //! on which it was that. A config's `prices` stands over it: a map of provider ids or models to
 //! prices, or the name of a file with one. A model that neither knows has no price: nothing is
-//! guessed from a name that looks like another. The one liberty is the date that APIs append to a
-//! model's name (`gpt-4o-2024-08-06`), unless that very name has a price of its own.
+//! guessed from a name that looks like another. Two liberties are taken, unless that very name has
+//! a price of its own: the folder that some write before it (`models/gemini-2.5-flash`,
+//! `openai:openai/gpt-4o`), and the date that APIs append to it (`gpt-4o-2024-08-06`). Of two names
+//! that fit, the more exact one counts, whoever lists it.
 //!
 //! Who pays less by contract says so with `cost` in the provider's config, or here.
 
@@ -38,6 +40,8 @@ pub struct Listed {
     pub price: ModelPrice,
     /// The day on which it was the list price; `None`: the user says so.
     pub as_of: Option<&'static str>,
+    /// Who said so then, where that is the list.
+    pub source: Option<&'static str>,
 }
 
 /// The prices of a run.
@@ -54,6 +58,8 @@ struct Line {
     prefix: String,
     model: String,
     as_of: String,
+    /// Who says so.
+    source: String,
     #[serde(flatten)]
     price: ModelPrice,
 }
@@ -67,19 +73,26 @@ impl Prices {
     /// What the tokens of a provider cost, if that is known.
     pub fn of(&self, provider: &Provider) -> Option<Listed> {
         let model = model(provider);
-        let names = [provider.id.as_str(), model];
-        if let Some(price) = names.into_iter().find_map(|name| self.own.get(name)) {
-            return Some(Listed {
-                price: *price,
+        let own = |name: &str| {
+            let price = *self.own.get(name)?;
+            Some(Listed {
+                price,
                 as_of: None,
-            });
-        }
-        let line = line(&provider.prefix, model)
-            .or_else(|| line(&provider.prefix, without_date(model)?))?;
-        Some(Listed {
-            price: line.price,
-            as_of: Some(&line.as_of),
-        })
+                source: None,
+            })
+        };
+        let listed = |name: &str| {
+            let line = line(&provider.prefix, name)?;
+            Some(Listed {
+                price: line.price,
+                as_of: Some(&line.as_of),
+                source: Some(&line.source),
+            })
+        };
+        let bare = without_folder(model, &provider.prefix);
+        let names = [Some(model), Some(bare), without_date(bare)];
+        let mut names = names.into_iter().flatten();
+        own(&provider.id).or_else(|| names.find_map(|name| own(name).or_else(|| listed(name))))
     }
 }
 
@@ -107,6 +120,14 @@ fn model(provider: &Provider) -> &str {
         name
     } else {
         name.rsplit(':').next().unwrap_or(name)
+    }
+}
+
+/// A model's name without `models/`, as Google's own lists have it, or the name of its API.
+fn without_folder<'a>(model: &'a str, prefix: &str) -> &'a str {
+    match model.split_once('/') {
+        Some((folder, name)) if folder == "models" || folder == prefix => name,
+        _ => model,
     }
 }
 
@@ -154,6 +175,7 @@ mod tests {
                 without_date(&format!("x-{}", line.as_of)).is_some(),
                 "{line:?}"
             );
+            assert!(!line.source.is_empty(), "{line:?}");
             assert!(seen.insert((&line.prefix, &line.model)), "twice: {line:?}");
             let cheaper = line.price.cached_input.unwrap_or(input);
             assert!(cheaper <= input, "{line:?}");
@@ -167,9 +189,14 @@ mod tests {
         assert_eq!(known("openai:chat:gpt-4o-mini"), Some(0.15));
         assert_eq!(known("openai:gpt-4o-2024-08-06"), Some(2.5));
         assert_eq!(known("openai:gpt-4o-2024-05-13"), Some(5.0));
+        assert_eq!(known("openai:chat:openai/gpt-4o"), Some(2.5));
+        assert_eq!(known("openai:openai/gpt-4o-2024-05-13"), Some(5.0));
+        assert_eq!(known("openai:models/gpt-4o-2024-08-06"), Some(2.5));
         for unknown in [
             "openai:gpt-4o-audio-preview",
             "openai:gpt-4o-latest",
+            "openai:azure/gpt-4o",
+            "openai:gpt-4o/openai",
             "openai:ft:gpt-4o-mini:me::x",
             "openai:chat:ft:gpt-4o-mini",
             "openai:m",
@@ -190,6 +217,20 @@ mod tests {
         );
         let (_, day) = price("openai:gpt-4o-mini", own).expect("in the table");
         assert!(day.is_some());
+    }
+
+    #[test]
+    fn the_users_price_of_a_model_is_that_of_its_versions_unless_they_are_listed() {
+        let own = "{ gpt-4o: { input: 9, output: 9 }, 'openai/m': { input: 3, output: 4 } }";
+        for (id, input) in [
+            ("openai:gpt-4o-2024-08-06", 9.0),
+            ("openai:openai/gpt-4o", 9.0),
+            ("openai:gpt-4o-2024-05-13", 5.0),
+            ("openai:openai/m", 3.0),
+        ] {
+            assert_eq!(price(id, own).map(|(input, _)| input), Some(input), "{id}");
+        }
+        assert_eq!(price("openai:m", own), None);
     }
 
     #[test]

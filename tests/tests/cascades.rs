@@ -192,6 +192,26 @@ fn the_grader_of_a_flag_judges() {
 }
 
 #[test]
+fn a_cost_in_litellms_header_is_that_of_the_row_and_its_assertion_holds_it() {
+    let api = ModelApi::start();
+    let message = json!({ "role": "assistant", "content": "hi" });
+    let answer = json!({
+        "choices": [{ "index": 0, "message": message, "finish_reason": "stop" }],
+        "usage": { "prompt_tokens": 10, "completion_tokens": 1, "total_tokens": 11 },
+    });
+    api.always(Answer::json(&answer).header("x-litellm-response-cost", "0.00125"));
+    for (threshold, code) in [(0.002, 0), (0.001, 100)] {
+        let config = format!(
+            "prompts: [p]\nproviders: ['openai:nobody-lists-it']\ntests: [{{ assert: [{{ type: cost, threshold: {threshold} }}] }}]\n"
+        );
+        let finished = run(&api, &config).finish();
+        finished.expect_code(code);
+        let row = &finished.json("out.json")["results"]["results"][0];
+        assert_eq!(row["cost"], json!(0.00125));
+    }
+}
+
+#[test]
 fn a_model_of_the_list_has_a_cost_and_the_users_price_wins() {
     let api = ModelApi::start();
     api.rule(|_| {

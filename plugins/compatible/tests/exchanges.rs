@@ -378,3 +378,36 @@ fn the_readme_lists_the_servers_as_they_are() {
         .collect();
     assert_eq!(table, rows);
 }
+
+#[test]
+fn what_litellm_says_that_a_call_cost_is_its_cost() {
+    let cost = |header: Option<&str>| {
+        let body =
+            json!({ "choices": [{ "message": { "content": "ok" } }], "usage": { "cost": 7 } });
+        let reply = Reply::json(200, &body);
+        let reply = match header {
+            Some(value) => reply.header("X-LiteLLM-Response-Cost", value),
+            None => reply,
+        };
+        let config = json!({ "apiBaseUrl": "https://l.test" });
+        let target = testing::target("litellm:m", &config);
+        let url = "https://l.test/chat/completions";
+        let played = Script::new()
+            .exchange("POST", url, reply)
+            .play(|| Compatible::complete(&target, &Request::new("Hi"), &testing::context()));
+        played.result.expect("an answer").cost_usd
+    };
+    assert_eq!(cost(Some("0.00125")), Some(0.00125));
+    assert_eq!(cost(Some("3.5e-06")), Some(3.5e-6));
+    assert_eq!(cost(Some("0.0")), Some(0.0));
+    for none in [
+        None,
+        Some(""),
+        Some("None"),
+        Some("nan"),
+        Some("inf"),
+        Some("-1"),
+    ] {
+        assert_eq!(cost(none), None, "{none:?}");
+    }
+}

@@ -3,6 +3,7 @@
 //! Servers that speak this shape differ in a handful of names. They are values of a
 //! [`Dialect`], not branches in the code that writes and reads.
 
+use runner_plugin::http::Response;
 use runner_plugin::json::{Map, Value};
 use runner_plugin::{Completion, Error, Request};
 
@@ -80,11 +81,17 @@ pub fn complete(
 ) -> Result<Completion, Error> {
     let body = body::of(dialect, knobs, model, request)?;
     let response = knobs.post(path, &body, model).send()?;
+    let by_gateway = cost_of_gateway(&response);
     let response = failure::check(&response)?;
     let cost = response.pointer("/usage/cost").and_then(Value::as_f64);
     let mut completion = answer::completion(response, answer::wants_json(&body))?;
-    if dialect.states_cost {
-        completion.cost_usd = cost;
-    }
+    completion.cost_usd = cost.filter(|_| dialect.states_cost).or(by_gateway);
     Ok(completion)
+}
+
+/// What LiteLLM says that the call cost. It may stand before any server of this shape, so its
+/// header is read whatever the dialect; what is no price there is none.
+fn cost_of_gateway(response: &Response) -> Option<f64> {
+    let dollars: f64 = response.header("x-litellm-response-cost")?.parse().ok()?;
+    (dollars.is_finite() && dollars >= 0.0).then_some(dollars)
 }

@@ -15,6 +15,9 @@ use crate::findings::text_of;
 use crate::listing::{self, Side};
 use crate::visible;
 
+/// Less than this the same answer takes more or less time from day to day, in milliseconds.
+const LATENCY_MS: u64 = 100;
+
 /// Characters of a name, a value, a reason.
 const NAME_CHARS: usize = 90;
 const VALUE_CHARS: usize = 60;
@@ -242,7 +245,7 @@ fn line(case: &Compared<'_>) -> String {
         facts.push(format!("score {:.2} → {:.2}", before.score, after.score));
     }
     if let (Some(was), Some(is)) = (before.latency_ms, after.latency_ms)
-        && was != is
+        && was.abs_diff(is) >= LATENCY_MS
     {
         facts.push(format!("{was} → {is} ms"));
     }

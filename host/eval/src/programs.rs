@@ -85,6 +85,8 @@ pub(crate) struct Callee {
     pub(crate) cache: CacheMode,
     /// Where it runs.
     pub(crate) folder: PathBuf,
+    /// What it is started by: a path, or a name that is looked up.
+    pub(crate) executable: String,
     /// What else its answers hang on, for the cache.
     pub(crate) surroundings: String,
     /// Of a command, sha256 (hex) of what is known of it.
@@ -196,6 +198,7 @@ impl Programs {
         let process = &key.process;
         let service = self.started_by(key);
         let workers = service.workers;
+        let executable = service.program.executable.to_string_lossy().into_owned();
         let by = (process.origin.clone(), service);
         let peer = peers.entry(by).or_insert_with_key(|(_, service)| {
             let service = service.clone();
@@ -215,6 +218,7 @@ impl Programs {
                 CacheMode::Bypass
             },
             folder: process.folder.clone(),
+            executable,
             surroundings: self.surroundings(key),
             digest: process.digest.clone(),
             ends_options: process

@@ -10,6 +10,7 @@ use runner_tests::{Finished, Run};
 use serde_json::{Value, json};
 
 mod ends;
+mod secrets;
 
 /// The machine's Python itself, whatever stands in front of it.
 fn python() -> &'static str {
@@ -336,88 +337,6 @@ fn a_row_chooses_no_option_of_a_command() {
 }
 
 #[test]
-fn what_code_says_while_a_config_is_read_is_masked() {
-    const LOUD: &str = "import os, openai_like\ndef gen(config=None):\n    print('with', os.environ['MY_KEY'])\n    raise ValueError('no ' + os.environ['MY_KEY'])";
-    let run = trusted()
-        .env("MY_KEY", "a-key-of-my-own")
-        .file("loud.py", LOUD)
-        .file("openai_like.py", "import subprocess")
-        .config("prompts: [p]\nproviders: [echo]\ntests: file://loud.py:gen");
-    let finished = run.args(["eval", "-v"]).finish();
-    finished.expect_code(2);
-    assert!(
-        !finished.told().contains("a-key-of-my-own"),
-        "{}",
-        finished.told()
-    );
-    assert!(
-        finished.told().contains("ValueError: no "),
-        "{}",
-        finished.told()
-    );
-}
-
-/// What rows bring is agreed to apart, and has an interpreter of its own.
-#[test]
-fn code_of_rows_has_no_part_in_what_the_config_s_is_given() {
-    const SAYS: &str = "import fs from 'node:fs'; const name = ['MY', 'KEY'].join('_'); export default () => ({ pass: true, score: 1, reason: `${process.pid} ${process.env[name]}` });";
-    let run = on_this_machine()
-        .env("RUNNER_TRUST", "data")
-        .env("MY_KEY", "a key of mine")
-        .file("own.mjs", format!("{SAYS} process.env.MY_KEY;"))
-        .file("theirs.mjs", SAYS)
-        .file("rows.jsonl", "{\"assert\": [{\"type\": \"javascript\", \"value\": \"file://theirs.mjs\"}]}")
-        .config("prompts: [p]\nproviders: [echo]\ndefaultTest: { assert: [{ type: javascript, value: file://own.mjs }] }\ntests: rows.jsonl");
-    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
-    finished.expect_code(0);
-    let grades = &rows(&finished)[0]["gradingResult"]["componentResults"];
-    let mut said: Vec<Vec<&str>> = (0..2)
-        .map(|index| {
-            grades[index]["reason"]
-                .as_str()
-                .expect("a reason")
-                .split(' ')
-                .collect()
-        })
-        .collect();
-    said.sort_by_key(|words| words[1]);
-    assert_ne!(said[0][0], said[1][0], "{said:?}");
-    assert_eq!(
-        said.iter().filter(|words| words[1] == "undefined").count(),
-        1,
-        "{said:?}"
-    );
-}
-
-const KEYS: &str = r#"
-import os, openai_like
-
-def call_api(prompt, options, context):
-    names = ["MY_KEY", "DECLARED", "OTHER_KEY", "HOME"]
-    return {"output": " ".join(f"{name}={os.environ.get(name)}" for name in names)}
-"#;
-
-#[test]
-fn a_program_sees_what_it_was_given_and_what_it_says_is_masked() {
-    let run = trusted()
-        .file("keys.py", KEYS.replace("OTHER_KEY", "OTHER\" \"_KEY"))
-        .file("openai_like.py", "import socket")
-        .config("env: { DECLARED: here }\nprompts: [p]\nproviders: [file://keys.py]")
-        .env("MY_KEY", "sk-secret-12345678")
-        .env("OTHER_KEY", "sk-other-12345678")
-        .env("HOME", "/home/ada")
-        .args(["eval", "-o", "out.json", "--no-table"]);
-    let finished = run.finish();
-    assert_eq!(
-        outputs(&finished),
-        ["MY_KEY=[masked] DECLARED=here OTHER_KEY=None HOME=/home/ada"]
-    );
-    let stored = std::fs::read(finished.again().home().join("runs.db")).unwrap_or_default();
-    let secret = b"sk-secret-12345678";
-    assert!(!stored.windows(secret.len()).any(|window| window == secret));
-}
-
-#[test]
 fn calls_are_recorded_replayed_and_cached_where_that_is_asked() {
     let counted = "import os\ndef call_api(p, o, c):\n    with open('calls', 'a') as f: f.write('x\\n')\n    return {'output': 'once ' + p}\n";
     let run = trusted()
@@ -474,14 +393,18 @@ fn what_code_says_is_wrong_has_its_place() {
             "wrong.py",
             "import os.path, sqlite3\n\ndef call_api(p, o, c):\n    return {'output': p['x']}\n",
         )
-        .config("prompts: [p]\nproviders: [file://wrong.py, 'python:wrong.py:gone']");
+        .file("lacks.py", "import nosuchpackage")
+        .config(
+            "prompts: [p]\nproviders: [file://wrong.py, 'python:wrong.py:gone', file://lacks.py]",
+        );
     let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
     finished.expect_code(100);
     let errors: Vec<String> = rows(&finished)
         .iter()
         .map(|row| row["error"].as_str().expect("an error").to_owned())
         .collect();
-    assert_snapshot!(errors.join("\n---\n"));
+    let told = errors.join("\n---\n").replace(python(), "python3");
+    assert_snapshot!(told);
 }
 
 #[test]

@@ -78,6 +78,7 @@ impl CallScope {
             timeout,
             cache,
             folder,
+            executable,
             digest,
             surroundings,
             ..
@@ -114,7 +115,7 @@ impl CallScope {
             Ok(reply) => {
                 counts.add(&reply.spent);
                 counts.answered();
-                Ok(given(&reply, &folder.to_string_lossy()))
+                Ok(given(&reply, &folder.to_string_lossy(), executable))
             }
             Err(error) if error.code == Code::Cancelled && self.context.draining.is_cancelled() => {
                 self.cut_off().await
@@ -216,7 +217,7 @@ impl CallLog {
 }
 
 /// What a reply says; paths of failures as the config's folder has them.
-fn given(reply: &Reply, folder: &str) -> Given {
+fn given(reply: &Reply, folder: &str, executable: &str) -> Given {
     let body: Body = match serde_json::from_slice(&reply.body) {
         Ok(body) => body,
         Err(error) => {
@@ -229,8 +230,12 @@ fn given(reply: &Reply, folder: &str) -> Given {
             return Err(fault(&failure));
         }
     };
-    let Some(report) = body.error else {
+    let Some(mut report) = body.error else {
         return Ok(body.value);
     };
+    // Which of several Pythons lacks the package is what one has to know.
+    if report.message.starts_with("ModuleNotFoundError") {
+        report.message = format!("{}; it was looked for by {executable}", report.message);
+    }
     Err(fault(&failure(report, folder)))
 }

@@ -196,7 +196,8 @@ def plain(value):
 
 
 def failure(error):
-    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename != "<string>"]
+    # Not ours, nor those by which Python imports.
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename[0] != "<"]
     # The innermost first, as everywhere in our messages.
     stack = [f"    at {one.name} ({one.filename}:{one.lineno})" for one in reversed(frames)]
     message = str(error)

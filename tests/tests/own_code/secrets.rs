@@ -1,0 +1,85 @@
+//! What code of a config is given of the environment, and what is shown of it.
+
+use crate::{on_this_machine, outputs, rows, trusted};
+
+#[test]
+fn what_code_says_while_a_config_is_read_is_masked() {
+    const LOUD: &str = "import os, openai_like\ndef gen(config=None):\n    print('with', os.environ['MY_KEY'])\n    raise ValueError('no ' + os.environ['MY_KEY'])";
+    let run = trusted()
+        .env("MY_KEY", "a-key-of-my-own")
+        .file("loud.py", LOUD)
+        .file("openai_like.py", "import subprocess")
+        .config("prompts: [p]\nproviders: [echo]\ntests: file://loud.py:gen");
+    let finished = run.args(["eval", "-v"]).finish();
+    finished.expect_code(2);
+    assert!(
+        !finished.told().contains("a-key-of-my-own"),
+        "{}",
+        finished.told()
+    );
+    assert!(
+        finished.told().contains("ValueError: no "),
+        "{}",
+        finished.told()
+    );
+}
+
+/// What rows bring is agreed to apart, and has an interpreter of its own.
+#[test]
+fn code_of_rows_has_no_part_in_what_the_config_s_is_given() {
+    const SAYS: &str = "import fs from 'node:fs'; const name = ['MY', 'KEY'].join('_'); export default () => ({ pass: true, score: 1, reason: `${process.pid} ${process.env[name]}` });";
+    let run = on_this_machine()
+        .env("RUNNER_TRUST", "data")
+        .env("MY_KEY", "a key of mine")
+        .file("own.mjs", format!("{SAYS} process.env.MY_KEY;"))
+        .file("theirs.mjs", SAYS)
+        .file("rows.jsonl", "{\"assert\": [{\"type\": \"javascript\", \"value\": \"file://theirs.mjs\"}]}")
+        .config("prompts: [p]\nproviders: [echo]\ndefaultTest: { assert: [{ type: javascript, value: file://own.mjs }] }\ntests: rows.jsonl");
+    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+    finished.expect_code(0);
+    let grades = &rows(&finished)[0]["gradingResult"]["componentResults"];
+    let mut said: Vec<Vec<&str>> = (0..2)
+        .map(|index| {
+            grades[index]["reason"]
+                .as_str()
+                .expect("a reason")
+                .split(' ')
+                .collect()
+        })
+        .collect();
+    said.sort_by_key(|words| words[1]);
+    assert_ne!(said[0][0], said[1][0], "{said:?}");
+    assert_eq!(
+        said.iter().filter(|words| words[1] == "undefined").count(),
+        1,
+        "{said:?}"
+    );
+}
+
+const KEYS: &str = r#"
+import os, openai_like
+
+def call_api(prompt, options, context):
+    names = ["MY_KEY", "DECLARED", "OTHER_KEY", "HOME"]
+    return {"output": " ".join(f"{name}={os.environ.get(name)}" for name in names)}
+"#;
+
+#[test]
+fn a_program_sees_what_it_was_given_and_what_it_says_is_masked() {
+    let run = trusted()
+        .file("keys.py", KEYS.replace("OTHER_KEY", "OTHER\" \"_KEY"))
+        .file("openai_like.py", "import socket")
+        .config("env: { DECLARED: here }\nprompts: [p]\nproviders: [file://keys.py]")
+        .env("MY_KEY", "sk-secret-12345678")
+        .env("OTHER_KEY", "sk-other-12345678")
+        .env("HOME", "/home/ada")
+        .args(["eval", "-o", "out.json", "--no-table"]);
+    let finished = run.finish();
+    assert_eq!(
+        outputs(&finished),
+        ["MY_KEY=[masked] DECLARED=here OTHER_KEY=None HOME=/home/ada"]
+    );
+    let stored = std::fs::read(finished.again().home().join("runs.db")).unwrap_or_default();
+    let secret = b"sk-secret-12345678";
+    assert!(!stored.windows(secret.len()).any(|window| window == secret));
+}

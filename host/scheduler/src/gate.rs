@@ -116,7 +116,7 @@ impl Gate {
     }
 
     /// An attempt was refused for its rate. `asked` is the server's wish, `usual` what is right
-    /// without one. A refusal of the same burst only makes the block longer.
+    /// without one. A refusal of the same burst counts as one with it; none makes the block shorter.
     pub(crate) fn block(
         &mut self,
         now: Time,

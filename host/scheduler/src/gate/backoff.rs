@@ -46,7 +46,7 @@ impl Backoff {
     }
 
     /// Shuts the lane for `asked`, the server's wish, or else for `usual` and longer with each
-    /// refusal in a row. One of the same burst only makes the block longer.
+    /// refusal in a row, of which those of one burst are one. None makes a block shorter.
     pub(super) fn refused(
         &mut self,
         now: Time,
@@ -66,10 +66,12 @@ impl Backoff {
             let first = usual.unwrap_or(FIRST_BLOCK);
             first.saturating_mul(1 << doublings).min(LONGEST_BLOCK)
         };
-        let known = self.barrier.until().filter(|_| same_burst);
-        let until = (now + wait).max(known.unwrap_or(Time::ZERO));
-        self.barrier = Barrier::Shut { until };
-        self.by_server = asked.is_some();
+        // Answers cross: a probe may be refused for less than an older attempt was refused for since.
+        let until = now + wait;
+        if self.barrier.until().is_none_or(|known| known < until) {
+            self.barrier = Barrier::Shut { until };
+            self.by_server = asked.is_some();
+        }
     }
 
     /// How long a wait that was asked for is waited before the first look.

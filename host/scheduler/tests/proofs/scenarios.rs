@@ -198,3 +198,38 @@ fn short_waits_that_the_server_asks_for_do_not_become_a_rhythm() {
     let refused = run.throttled * 100 / run.attempts;
     assert!(refused < 5, "{refused} % refused");
 }
+
+/// The probe that was sent when a short block was over is refused, after an attempt from before the
+/// block was refused for longer: that wish of the server was forgotten, and the job sent again
+/// before it.
+#[test]
+fn a_refusal_makes_no_block_shorter() {
+    let bucket = |limit, seconds| Shape::Bucket {
+        limit,
+        window: Duration::from_secs(seconds),
+    };
+    let limits = [
+        (bucket(41, 1), Unit::Requests),
+        (bucket(5000, 10), Unit::Tokens),
+    ];
+    let server = ServerPlan::declaring(Style::Ietf, Ask::RetryInfo, &limits);
+    let mut plan = Plan {
+        parallel: 36,
+        sizes: Sizes::Mixed {
+            input: 50,
+            output: 100,
+        },
+        ..Plan::one(server, 39, 866)
+    };
+    plan.lanes.push(plan.lanes[0].clone());
+    for (lane, (max_window, max_retries)) in plan.lanes.iter_mut().zip([(18, 0), (16, 1)]) {
+        lane.policy = LanePolicy {
+            max_window,
+            max_retries,
+            ..LanePolicy::default()
+        };
+    }
+    for seed in [1, 2, 14_570_938_571_914_429_171] {
+        run("a refusal that asks for less", &plan, seed);
+    }
+}

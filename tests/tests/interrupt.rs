@@ -1,5 +1,7 @@
 //! Ctrl-C: what is done is kept, what waits is let go, the exit code is 130.
 
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -348,17 +350,24 @@ fn the_second_signal_is_heard_while_nobody_reads_what_the_run_says() {
     api.always(Answer::text("never").behind(&never));
     // The pipe is its own reader, so that writing to it waits instead of failing.
     let full = "mkfifo full; exec 2<>full; head -c 65536 /dev/zero >&2; exec \"$0\" \"$@\"";
-    let running = run(&api)
+    let run = run(&api)
         .without_args()
         .program("/bin/sh")
         .args(["-c", full])
         .arg(built_program())
-        .args(["eval", "-j", "2"])
-        .start();
+        .args(["eval", "-j", "2", "--events", "pipe"]);
+    let pipe = run.project().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("every Unix has mkfifo").success());
+    let running = run.start();
+    let events = BufReader::new(File::open(pipe).expect("the program opens it, too"));
+    let mut events = events.lines().map(|line| line.expect("UTF-8"));
     api.wait_until(|view| view.in_flight == 2);
-    // Two of one kind may be delivered as one.
-    running.signal("INT");
-    running.signal("TERM");
+    running.interrupt();
+    // Before it has heard of the first, another is the same one.
+    let heard = events.any(|event| event.contains("draining"));
+    assert!(heard, "the events ended");
+    running.interrupt();
     let finished = running.finish();
     finished.expect_code(130);
     let listed = finished

@@ -286,10 +286,17 @@ fn consumers(
         (false, false) => Style::Lines,
     };
     let talk = &setting.talk;
-    let mut consumers: Vec<Box<dyn Consumer>> = vec![
-        Box::new(Progress::new(talk.clone(), style, setting.verbose)),
-        Box::new(gatherer.clone()),
-    ];
+    let mut consumers: Vec<Box<dyn Consumer>> = Vec::new();
+    // Before those that talk: what programs read does not wait for a person to read.
+    if let Some(events) = events {
+        consumers.push(Box::new(events.consumer()));
+    }
+    consumers.push(Box::new(Progress::new(
+        talk.clone(),
+        style,
+        setting.verbose,
+    )));
+    consumers.push(Box::new(gatherer.clone()));
     for output in outputs
         .iter()
         .filter(|output| output.format() == Format::Jsonl)
@@ -299,9 +306,6 @@ fn consumers(
             store.clone(),
             talk.clone(),
         )));
-    }
-    if let Some(events) = events {
-        consumers.push(Box::new(events.consumer()));
     }
     consumers
 }

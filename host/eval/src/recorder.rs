@@ -2,8 +2,9 @@
 //!
 //! It is no `Consumer` like the others, because its failure matters: a run whose results can't be
 //! kept must stop spending. A row that the store has no room for waits here, and the run starts
-//! nothing until it has gone. Until a row is on the disk its record is held, too, so that it can
-//! be rescued.
+//! nothing until it has gone. A result is told when the store has its row, so that a killed process
+//! loses no more of what it told than the store's bound. Until a row is on the disk its record is
+//! held, too, so that it can be rescued.
 
 use std::collections::{HashSet, VecDeque};
 use std::future::{pending, poll_fn};
@@ -21,8 +22,8 @@ use crate::summary::{End, Summary};
 #[derive(Debug)]
 pub(crate) struct Recorder {
     writer: RunWriter,
-    /// Rows that the store had no room for, in order, with what their cases hold of the memory.
-    backlog: VecDeque<(Row, Option<Arc<Account>>)>,
+    /// Rows that were not handed over yet, in order.
+    backlog: VecDeque<Waiting>,
     /// How many rows came.
     came: u64,
     /// Records that are not on the disk yet, each with its number among those that came: what
@@ -30,6 +31,16 @@ pub(crate) struct Recorder {
     unsaved: VecDeque<(u64, Arc<CaseRecord>)>,
     /// The first failure; later ones say the same.
     error: Option<StoreError>,
+}
+
+/// A row that was not handed over yet.
+#[derive(Debug)]
+struct Waiting {
+    row: Row,
+    /// What is told when the store takes it; `None`: it is not the case's last.
+    result: Option<Arc<CaseRecord>>,
+    /// What its case holds of the memory.
+    memory: Option<Arc<Account>>,
 }
 
 /// Results that could not be stored.
@@ -64,17 +75,21 @@ impl Recorder {
         }
     }
 
-    /// Takes the row of a case. Once nothing can be stored any more its record is kept for the
-    /// rescue.
+    /// Takes the row of a case; `is_result`: it is the case's last and to be told. Once nothing can
+    /// be stored any more its record is kept for the rescue.
     pub(crate) fn record(
         &mut self,
         Finished { record, row }: Finished,
+        is_result: bool,
         memory: Option<Arc<Account>>,
     ) {
         self.came += 1;
-        self.unsaved.push_back((self.came, record));
-        self.backlog.push_back((row, memory));
-        self.hand_over();
+        self.unsaved.push_back((self.came, record.clone()));
+        self.backlog.push_back(Waiting {
+            row,
+            result: is_result.then_some(record),
+            memory,
+        });
     }
 
     /// Takes a row that is in the store already and was changed; waits for room.
@@ -92,30 +107,47 @@ impl Recorder {
         self.error.get_or_insert(error);
     }
 
-    /// Waits until the store has room for what waits, or has failed, and hands it over; for ever
-    /// if nothing waits.
-    pub(crate) async fn catch_up(&mut self) {
+    /// Waits until the store has room for what waits, or has failed; for ever if nothing waits.
+    pub(crate) async fn has_room(&mut self) {
         if self.state() != StoreState::Behind {
             return pending().await;
         }
         poll_fn(|context| self.writer.poll_room(context)).await;
-        self.hand_over();
     }
 
-    fn hand_over(&mut self) {
-        while self.error.is_none()
-            && let Some((row, memory)) = self.backlog.pop_front()
+    /// Hands rows to the store up to the next result, which may be told then; also one that will
+    /// never be stored. `None`: nothing waits, or only for room.
+    pub(crate) fn hand_over(&mut self) -> Option<Arc<CaseRecord>> {
+        while let Some(Waiting {
+            row,
+            result,
+            memory,
+        }) = self.backlog.pop_front()
         {
-            match self.writer.try_push(row) {
+            let pushed = if self.error.is_none() {
+                self.writer.try_push(row)
+            } else {
+                Ok(())
+            };
+            match pushed {
                 Ok(()) => {}
                 Err(PushError::Full(row)) => {
-                    self.backlog.push_front((*row, memory));
+                    let row = *row;
+                    self.backlog.push_front(Waiting {
+                        row,
+                        result,
+                        memory,
+                    });
                     break;
                 }
                 Err(PushError::Failed(error)) => self.fail(error),
             }
+            self.forget();
+            if result.is_some() {
+                return result;
+            }
         }
-        self.forget();
+        None
     }
 
     /// Waits until everything is on disk and the run's end is marked. It can be dropped and asked
@@ -225,23 +257,29 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_case_keeps_its_memory_until_the_store_has_its_row() {
+    async fn a_case_is_told_and_gives_its_memory_back_when_the_store_has_its_row() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut recorder = Recorder::new(writer(folder.path()));
         let memory = Arc::new(Memory::default());
-        let mut accounts = Vec::new();
+        let hand_over =
+            |recorder: &mut Recorder| std::iter::from_fn(|| recorder.hand_over()).count();
+        let (mut accounts, mut told) = (Vec::new(), 0);
         let held = |accounts: &[std::sync::Weak<Account>]| {
             accounts.iter().filter(|it| it.strong_count() > 0).count()
         };
         for row in 0..6 {
             let account = memory.open();
             accounts.push(Arc::downgrade(&account));
-            recorder.record(finished(row), Some(account));
+            recorder.record(finished(row), true, Some(account));
+            told += hand_over(&mut recorder);
             assert_eq!(held(&accounts), recorder.backlog.len());
+            assert_eq!(told + held(&accounts), accounts.len());
         }
         while recorder.state() == StoreState::Behind {
-            recorder.catch_up().await;
+            recorder.has_room().await;
+            told += hand_over(&mut recorder);
             assert_eq!(held(&accounts), recorder.backlog.len());
+            assert_eq!(told + held(&accounts), accounts.len());
         }
         assert_eq!((held(&accounts), recorder.error.is_none()), (0, true));
     }

@@ -164,7 +164,10 @@ impl Loop {
                 () = self.interrupts.next() => self.take(Input::Interrupt, &mut cases),
                 () = at(wake) => self.take(Input::Wake, &mut cases),
                 Some(event) = self.events.recv() => self.hear(&event),
-                () = self.outlets.recorder.catch_up() => self.take(Input::Wake, &mut cases),
+                () = self.outlets.recorder.has_room() => {
+                    self.tell();
+                    self.take(Input::Wake, &mut cases);
+                }
                 Some(ended) = self.tasks.join_next_with_id() => {
                     if let Some(input) = self.ended(ended) {
                         self.take(input, &mut cases);
@@ -320,7 +323,8 @@ impl Loop {
         match (end.finished, &how) {
             // The row of an answer that waits is not told: it is none yet.
             (Some(finished), Ended::Answered(_)) => {
-                self.outlets.recorder.record(finished, end.memory);
+                self.outlets.recorder.record(finished, false, end.memory);
+                self.tell();
             }
             (Some(finished), _) => self.finished(finished, end.memory),
             // It has no row, so that it is asked when the run goes on; for whoever watches it ends.
@@ -360,13 +364,19 @@ impl Loop {
 
     /// Sums up, stores and tells of a row that is final, as far as this session goes.
     fn finished(&mut self, finished: Finished, memory: Option<Arc<Account>>) {
-        let record = finished.record.clone();
-        self.totals.add(&record, &finished.row.record_json);
-        self.outlets.recorder.record(finished, memory);
-        if let Some(question) = &record.question {
-            self.stage(record.case_id(), Stage::Ended(question.end()));
+        self.totals.add(&finished.record, &finished.row.record_json);
+        self.outlets.recorder.record(finished, true, memory);
+        self.tell();
+    }
+
+    /// Hands what waits to the store, and tells of each result that it takes.
+    fn tell(&mut self) {
+        while let Some(record) = self.outlets.recorder.hand_over() {
+            if let Some(question) = &record.question {
+                self.stage(record.case_id(), Stage::Ended(question.end()));
+            }
+            self.emit(&Event::CaseFinished(record));
         }
-        self.emit(&Event::CaseFinished(record));
     }
 
     /// Sums up, waits for the store, and tells the end.
@@ -375,6 +385,7 @@ impl Loop {
         while let Ok(event) = self.events.try_recv() {
             self.hear(&event);
         }
+        self.tell();
         let Self {
             context,
             head,

@@ -163,7 +163,8 @@ impl Victim {
             "a row is missing that was reported before one that is there"
         );
         // A row is handed over, and then reported.
-        assert!(new.len() - there <= 1, "rows that nobody reported: {new:?}");
+        let unreported = new.len() - there;
+        assert!(unreported <= 1, "{unreported} rows that nobody reported");
         let missing = self.reported.len() - there;
         assert!(
             missing <= MAX_UNSAVED,

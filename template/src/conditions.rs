@@ -16,8 +16,10 @@ pub(crate) fn find(name: &str) -> Option<Condition> {
 
 const CONDITIONS: &[(&str, Condition)] = &[
     ("boolean", |_, value, _| Ok(matches!(value, Value::Bool(_)))),
-    // There are no functions, and nothing is escaped by itself.
-    ("callable", |_, _, _| Ok(false)),
+    ("callable", |_, value, _| {
+        Ok(matches!(value, Value::Function(_)))
+    }),
+    // Nothing is escaped by itself.
     ("escaped", |_, _, _| Ok(false)),
     ("defined", |_, value, _| {
         Ok(!matches!(value, Value::Undefined))

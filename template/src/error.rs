@@ -2,13 +2,16 @@
 
 use std::fmt;
 
+/// Where a tag begins, from 1.
+pub(crate) type Line = u32;
+
 /// Why a text is no template, or a template gives no text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// What is wrong: a fragment.
     pub reason: String,
     /// Where the tag begins, from 1.
-    pub line: u32,
+    pub line: Line,
 }
 
 /// The line is said where there are others.

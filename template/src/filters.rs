@@ -1,9 +1,8 @@
 //! nunjucks' filters, and promptfoo's `load`.
 //!
 //! Exactly those: a template that another engine's filter would make work here fails in
-//! promptfoo, and the other way round it would be a surprise. `random` and `urlize` are left
-//! out: a run must be repeatable, and prompts have no links to make. Where nunjucks throws on a
-//! number or on nothing at all (`{{ n | upper }}`), the value's text is taken.
+//! promptfoo, and the other way round it would be a surprise. Where nunjucks throws on a number or
+//! on nothing at all (`{{ n | upper }}`), the value's text is taken. `random` is the renderer's.
 
 use crate::meter::{Meter, Outcome};
 use crate::numbers::to_number;
@@ -28,9 +27,12 @@ pub(crate) fn find(name: &str) -> Option<Filter> {
     found.map(|(_, filter)| *filter)
 }
 
+/// The filter that chooses an item of a list.
+pub(crate) const RANDOM: &str = "random";
+
 /// Whether nunjucks has such a filter.
 pub fn is_filter(name: &str) -> bool {
-    find(name).is_some()
+    name == RANDOM || find(name).is_some()
 }
 
 /// What a filter or a method is given besides its value.

@@ -7,9 +7,9 @@
 //!
 //! `pieces` cuts a text into tags and what is none, `tokens` and `parser` make a tree of it,
 //! `references` says what the tree reads, `render` walks it. Values are JavaScript's (`value`,
-//! `numbers`, `operators`, `methods`), filters and tests nunjucks' (`filters`, `conditions`). No
-//! autoescape; what is undefined prints as nothing, also inside another undefined. Macros and
-//! includes don't exist: nothing in a prompt needs them.
+//! `numbers`, `operators`, `methods`), filters, and tests nunjucks' (`filters`,
+//! `conditions`). No autoescape; what is undefined prints as nothing, also inside another
+//! undefined. Other templates can't be included: a template is one text.
 //!
 //! A template may be a stranger's. What may nest is counted when it is read, and what it costs
 //! when it is filled in (`meter`), so that it ends, and in bounded memory and stack.
@@ -37,7 +37,7 @@ pub use error::Error;
 pub use filters::{indented, is_filter, plain_numbers};
 pub use meter::{Allowance, Limits};
 pub use pieces::{Piece, Pieces, is_plain, pieces, tolerates_nothing, words};
-pub use render::{Escape, Filters, Printed, Scope, Variables};
+pub use render::{Escape, Filters, Printed, Scope, Variables, seed_of};
 pub use template::{Template, text_of};
 pub use value::{Answer, Value};
 

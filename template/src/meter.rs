@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value as Json;
 
+use crate::error::Line;
 use crate::numbers::{float_text, json_number};
 use crate::value::{List, MAX_NESTING, Map, Text, Value};
 
@@ -85,14 +86,26 @@ impl Allowance {
 
 /// Why an expression has no value.
 #[derive(Debug)]
-pub(crate) struct Refusal(pub(crate) Cow<'static, str>);
+pub(crate) struct Refusal {
+    pub(crate) reason: Cow<'static, str>,
+    /// Where, if that is not the tag that the expression stands in.
+    pub(crate) line: Option<Line>,
+}
+
+impl Refusal {
+    /// Of what stands in the tag at hand.
+    pub(crate) fn new(reason: impl Into<Cow<'static, str>>) -> Self {
+        let (reason, line) = (reason.into(), None);
+        Self { reason, line }
+    }
+}
 
 /// What an expression comes to.
 pub(crate) type Outcome<T> = Result<T, Refusal>;
 
 /// An expression that can't be worked out.
 pub(crate) fn refuse<T>(what: impl Into<Cow<'static, str>>) -> Outcome<T> {
-    Err(Refusal(what.into()))
+    Err(Refusal::new(what))
 }
 
 /// Counts what one rendering costs.
@@ -170,7 +183,9 @@ impl Meter {
     /// a map and for a list that holds maps, which no prompt ever wanted as `[object Object]`.
     pub(crate) fn text<'v>(&mut self, value: &'v Value<'_>) -> Outcome<Cow<'v, str>> {
         Ok(match value {
-            Value::Undefined | Value::Null | Value::Pending => Cow::Borrowed(""),
+            Value::Undefined | Value::Null | Value::Pending | Value::Function(_) => {
+                Cow::Borrowed("")
+            }
             Value::Bool(true) => Cow::Borrowed("true"),
             Value::Bool(false) => Cow::Borrowed("false"),
             Value::Whole(number) => Cow::Owned(number.to_string()),
@@ -243,7 +258,7 @@ impl Meter {
     pub(crate) fn json(&mut self, value: &Value<'_>) -> Outcome<Option<Json>> {
         self.make(shallow(value))?;
         Ok(Some(match value {
-            Value::Undefined | Value::Pending => return Ok(None),
+            Value::Undefined | Value::Pending | Value::Function(_) => return Ok(None),
             Value::Null => Json::Null,
             Value::Bool(value) => Json::Bool(*value),
             Value::Whole(_) | Value::Float(_) => json_number(value),

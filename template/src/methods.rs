@@ -25,6 +25,7 @@ pub(crate) fn call<'a>(
             let digits = position(&args.at(0), 100, 0);
             Some(meter.made(fixed(to_number(of), digits))?)
         }
+        Value::Function(function) => function.method(name),
         Value::Undefined | Value::Null => {
             return refuse(format!("'{name}' is called on nothing"));
         }
@@ -46,6 +47,7 @@ fn kind(value: &Value<'_>) -> &'static str {
         Value::List(_) => "a list",
         Value::Map(_) => "a map",
         Value::Whole(_) | Value::Float(_) => "a number",
+        Value::Function(_) => "a function",
         _ => "this value",
     }
 }

@@ -21,7 +21,9 @@ pub(crate) fn to_number(value: &Value<'_>) -> f64 {
             Value::Bool(_) => f64::NAN,
             item => to_number(&item),
         },
-        Value::Undefined | Value::Pending | Value::List(_) | Value::Map(_) => f64::NAN,
+        Value::Undefined | Value::Pending | Value::List(_) | Value::Map(_) | Value::Function(_) => {
+            f64::NAN
+        }
     }
 }
 

@@ -213,6 +213,10 @@ pub(crate) fn get<'a>(meter: &mut Meter, of: &Value<'a>, key: &Value<'_>) -> Out
         (Value::List(list), _) if is_length => Value::count(list.len()),
         (Value::List(list), Some(place)) => list.get(place).unwrap_or_default(),
         (Value::Map(map), _) => map.get(&meter.string(key)?).unwrap_or_default(),
+        (Value::Function(function), _) => {
+            let name = key.as_text().map_or("", |name| name);
+            function.attribute(name)
+        }
         (Value::Text(text) | Value::Safe(text), _) if is_length => {
             meter.read(text.len())?;
             Value::count(text.encode_utf16().count())

@@ -2,10 +2,11 @@
 
 use std::iter::Peekable;
 
-use crate::error::Error;
+use crate::error::{Error, Line};
 use crate::pieces::{Piece, Pieces, is_tag, pieces};
+use crate::references;
 use crate::tokens::{Token, tokens};
-use crate::tree::{For, Line, Node};
+use crate::tree::{Case, For, Macro, Node, Switch};
 use expression::Words;
 
 mod expression;
@@ -32,6 +33,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Node>, Error> {
     };
     let line = parser.line;
     let (nodes, _) = read.map_err(|reason| Error { reason, line })?;
+    references::check_calls(&nodes)?;
     Ok(nodes)
 }
 
@@ -102,7 +104,11 @@ impl<'t> Parser<'t> {
             "for" => self.each(words),
             "set" => self.set(words),
             "filter" => self.filter(words),
-            "elif" | "elseif" | "else" | "endif" | "endfor" | "endset" | "endfilter" => {
+            "switch" => self.switch(words),
+            "macro" => self.macro_(words),
+            "call" => self.call_block(words),
+            "elif" | "elseif" | "else" | "endif" | "endfor" | "endset" | "endfilter" | "case"
+            | "default" | "endswitch" | "endmacro" | "endcall" => {
                 Err(format!("`{word}` without a beginning"))
             }
             other => Err(unknown(other)),
@@ -181,6 +187,66 @@ impl<'t> Parser<'t> {
         words.end()?;
         Ok(Node::Filtered(line, filter, self.last("endfilter")?))
     }
+
+    fn switch(&mut self, mut words: Words<'t>) -> Result<Node, String> {
+        let (line, of) = (self.line, words.rest()?);
+        // What stands before the first case is said to nobody.
+        let (_, (word, mut words)) = self.inner(&["case", "default", "endswitch"])?;
+        if word != "case" {
+            return Err("`switch` wants a `case`".to_owned());
+        }
+        let mut cases = Vec::new();
+        loop {
+            let (at, value) = (self.line, words.rest()?);
+            let (body, (word, more)) = self.inner(&["case", "default", "endswitch"])?;
+            cases.push(Case {
+                line: at,
+                value,
+                body,
+            });
+            words = more;
+            if word == "case" {
+                continue;
+            }
+            words.end()?;
+            let otherwise = match word {
+                "default" => self.last("endswitch")?,
+                _ => Vec::new(),
+            };
+            return Ok(Node::Switch(Box::new(Switch {
+                line,
+                of,
+                cases,
+                otherwise,
+            })));
+        }
+    }
+
+    fn macro_(&mut self, mut words: Words<'t>) -> Result<Node, String> {
+        let line = self.line;
+        let name = words.name().ok_or("`macro` wants a name")?;
+        let parameters = words.parameters()?;
+        words.end()?;
+        Ok(Node::Macro(Box::new(Macro {
+            line,
+            name: name.into(),
+            parameters,
+            body: self.last("endmacro")?,
+        })))
+    }
+
+    fn call_block(&mut self, mut words: Words<'t>) -> Result<Node, String> {
+        let (line, parameters) = (self.line, words.parameters()?);
+        let calling = words.calling()?;
+        words.end()?;
+        let caller = Macro {
+            line,
+            name: references::CALLER.into(),
+            parameters,
+            body: self.last("endcall")?,
+        };
+        Ok(Node::CallBlock(calling, Box::new(caller)))
+    }
 }
 
 impl Words<'_> {
@@ -245,8 +311,6 @@ fn unknown(word: &str) -> String {
         "include" | "import" | "from" | "extends" | "block" => {
             "a template is one text here; put what is shared into a variable (`file://…`)"
         }
-        "macro" | "call" => "use a loop, or a variable that holds a template",
-        "switch" | "case" => "use `if` and `elif`",
         "asyncEach" | "asyncAll" => "use `for`",
         _ => return format!("unknown statement {word}"),
     };

@@ -5,7 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::tree::{Arguments, Call, Expression, For, Named, Node, Step};
+use crate::error::{Error, Line};
+use crate::tree::{Arguments, Call, Calling, Expression, For, Macro, Named, Node, Step};
+
+/// What a `call` block is called within the macro that it calls.
+pub(crate) const CALLER: &str = "caller";
+
+/// nunjucks' own functions.
+const OWN: [&str; 3] = ["range", "cycler", "joiner"];
 
 /// What a template needs of its surroundings.
 #[derive(Debug, Default)]
@@ -18,21 +25,51 @@ pub(crate) struct References {
 
 /// Finds them.
 pub(crate) fn find(nodes: &[Node]) -> References {
-    let mut search = Search {
-        found: References::default(),
-        bound: vec![BTreeSet::new()],
-    };
-    search.nodes(nodes);
-    search.found
+    Search::of(nodes).found
+}
+
+/// Finds a call of what can be no function: variables are none, so that it is nunjucks' own or
+/// something that the template itself gives a name.
+///
+/// # Errors
+/// For the first such call.
+pub(crate) fn check_calls(nodes: &[Node]) -> Result<(), Error> {
+    let search = Search::of(nodes);
+    let is_known = |name: &str| OWN.contains(&name) || search.named.contains(name);
+    match search.calls.iter().find(|(_, name)| !is_known(name)) {
+        Some((line, name)) => Err(Error {
+            reason: format!("there is no function '{name}'"),
+            line: *line,
+        }),
+        None => Ok(()),
+    }
 }
 
 struct Search<'t> {
     found: References,
     /// Names that the template itself has given a value, by the blocks they live in.
     bound: Vec<BTreeSet<&'t str>>,
+    /// Those of all blocks.
+    named: BTreeSet<&'t str>,
+    /// Functions that are called, and where.
+    calls: Vec<(Line, &'t str)>,
+    /// Where the tag in hand begins.
+    line: Line,
 }
 
 impl<'t> Search<'t> {
+    fn of(nodes: &'t [Node]) -> Self {
+        let mut search = Self {
+            found: References::default(),
+            bound: vec![BTreeSet::new()],
+            named: BTreeSet::new(),
+            calls: Vec::new(),
+            line: 1,
+        };
+        search.nodes(nodes);
+        search
+    }
+
     fn nodes(&mut self, nodes: &'t [Node]) {
         for node in nodes {
             self.node(node);
@@ -42,16 +79,21 @@ impl<'t> Search<'t> {
     fn node(&mut self, node: &'t Node) {
         match node {
             Node::Text(_) => {}
-            Node::Print(_, value) => self.expression(value),
+            Node::Print(line, value) => {
+                self.line = *line;
+                self.expression(value);
+            }
             Node::If(branches, otherwise) => {
-                for (_, condition, body) in branches {
+                for (line, condition, body) in branches {
+                    self.line = *line;
                     self.expression(condition);
                     self.within(&[], body);
                 }
                 self.within(&[], otherwise);
             }
             Node::For(each) => self.each(each),
-            Node::Set(_, targets, value) => {
+            Node::Set(line, targets, value) => {
+                self.line = *line;
                 self.expression(value);
                 self.bind(targets);
             }
@@ -59,14 +101,53 @@ impl<'t> Search<'t> {
                 self.nodes(body);
                 self.bind(targets);
             }
-            Node::Filtered(_, filter, body) => {
+            Node::Filtered(line, filter, body) => {
+                self.line = *line;
                 self.call(filter);
                 self.nodes(body);
+            }
+            Node::Switch(switch) => {
+                self.line = switch.line;
+                self.expression(&switch.of);
+                for case in &switch.cases {
+                    self.line = case.line;
+                    self.expression(&case.value);
+                    self.within(&[], &case.body);
+                }
+                self.within(&[], &switch.otherwise);
+            }
+            Node::Macro(made) => {
+                self.bind(std::slice::from_ref(&made.name));
+                self.body(made);
+            }
+            Node::CallBlock(calling, caller) => {
+                self.line = caller.line;
+                self.calling(calling);
+                self.body(caller);
             }
         }
     }
 
+    /// What is called: its parameters have values there, and so has `caller`.
+    fn body(&mut self, called: &'t Macro) {
+        self.line = called.line;
+        let mut bound = vec![CALLER];
+        for parameter in &called.parameters {
+            if let Some(default) = &parameter.default {
+                self.expression(default);
+            }
+            bound.push(&parameter.name);
+        }
+        self.within(&bound, &called.body);
+    }
+
+    fn calling(&mut self, calling: &'t Calling) {
+        self.calls.push((self.line, &calling.function));
+        self.arguments(&calling.arguments);
+    }
+
     fn each(&mut self, each: &'t For) {
+        self.line = each.line;
         self.expression(&each.of);
         let targets = each.targets.iter().map(|name| &**name);
         let bound: Vec<&str> = targets.chain(["loop"]).collect();
@@ -76,6 +157,7 @@ impl<'t> Search<'t> {
 
     /// A block that may not be run, or whose names end with it.
     fn within(&mut self, bound: &[&'t str], nodes: &'t [Node]) {
+        self.named.extend(bound);
         self.bound.push(bound.iter().copied().collect());
         self.nodes(nodes);
         self.bound.pop();
@@ -83,7 +165,9 @@ impl<'t> Search<'t> {
 
     fn bind(&mut self, targets: &'t [Box<str>]) {
         let innermost = self.bound.last_mut().expect("the text itself is a block");
-        innermost.extend(targets.iter().map(|name| &**name));
+        let names = targets.iter().map(|name| &**name);
+        innermost.extend(names.clone());
+        self.named.extend(names);
     }
 
     fn expression(&mut self, expression: &'t Expression) {
@@ -103,10 +187,10 @@ impl<'t> Search<'t> {
                     self.step(step);
                 }
             }
-            Expression::List(items)
-            | Expression::Range(items)
-            | Expression::Any(items)
-            | Expression::All(items) => self.expressions(items),
+            Expression::List(items) | Expression::Any(items) | Expression::All(items) => {
+                self.expressions(items);
+            }
+            Expression::Call(calling) => self.calling(calling),
             Expression::Map(fields) => {
                 for (_, value) in fields {
                     self.expression(value);

@@ -1,18 +1,26 @@
 //! Filling in a template: the tree, walked.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use crate::error::Error;
+use crate::error::{Error, Line};
 use crate::filters::Args;
-use crate::meter::{Allowance, Limits, Meter, Outcome, Refusal, refuse};
+use crate::meter::{Allowance, Limits, Meter, Outcome, refuse};
 use crate::methods;
 use crate::numbers::{is_kept, to_number};
-use crate::operators::get;
-use crate::tree::{Arguments, Call, Choice, Expression, For, Is, Line, Named, Node, Step};
-use crate::value::{Map, Text, Value};
+use crate::operators::{get, same};
+use crate::tree::{Arguments, Call, Choice, Expression, For, Is, Macro, Named, Node, Step, Switch};
+use crate::value::{Function, Map, Text, Value};
+
+mod calls;
+mod chance;
+mod names;
+
+use chance::Chance;
+use names::Names;
+
+pub use chance::seed_of;
 
 /// The longest list that `range` makes.
 const MAX_RANGE: f64 = 100_000.0;
@@ -34,11 +42,19 @@ pub struct Scope<'a> {
 pub trait Variables {
     /// The value of a name; `None` if there is none.
     fn get<'a>(&'a self, name: &str) -> Option<Value<'a>>;
+
+    /// What the choices of `random` depend on, so that they are the same when a text is filled in
+    /// again: see [`seed_of`].
+    fn seed(&self) -> u64;
 }
 
 impl Variables for serde_json::Map<String, Json> {
     fn get<'a>(&'a self, name: &str) -> Option<Value<'a>> {
         serde_json::Map::get(self, name).map(Value::from)
+    }
+
+    fn seed(&self) -> u64 {
+        seed_of(self)
     }
 }
 
@@ -72,7 +88,10 @@ pub(crate) fn render(nodes: &[Node], scope: Scope<'_>, limits: &Limits) -> Resul
     let mut renderer = Renderer {
         scope,
         meter: Meter::new(limits),
-        frames: Frames::default(),
+        names: Names::new(),
+        macros: Vec::new(),
+        chance: None,
+        depth: 0,
         output: String::new(),
         max_output: limits.output,
         captured: Vec::new(),
@@ -86,52 +105,16 @@ pub(crate) fn render(nodes: &[Node], scope: Scope<'_>, limits: &Limits) -> Resul
     done.map(|()| renderer.output)
 }
 
-/// Names that the template gave values. In nunjucks a `set` writes the variable of its name that
-/// the text or a loop around has, and else makes one that lives as long as the innermost loop,
-/// not as long as one round.
-#[derive(Default)]
-struct Frames<'a> {
-    /// The values of each name, the innermost last.
-    values: BTreeMap<&'a str, Vec<Value<'a>>>,
-    /// The names that each open loop has made.
-    loops: Vec<Vec<&'a str>>,
-}
-
-impl<'a> Frames<'a> {
-    fn get(&self, name: &str) -> Option<&Value<'a>> {
-        self.values.get(name)?.last()
-    }
-
-    fn set(&mut self, name: &'a str, value: Value<'a>) {
-        match self
-            .values
-            .get_mut(name)
-            .and_then(|values| values.last_mut())
-        {
-            Some(known) => *known = value,
-            None => self.bind(name, value),
-        }
-    }
-
-    /// Makes a variable, whatever is around.
-    fn bind(&mut self, name: &'a str, value: Value<'a>) {
-        self.values.entry(name).or_default().push(value);
-        if let Some(names) = self.loops.last_mut() {
-            names.push(name);
-        }
-    }
-
-    fn leave(&mut self) {
-        for name in self.loops.pop().unwrap_or_default() {
-            self.values.get_mut(name).and_then(Vec::pop);
-        }
-    }
-}
-
 struct Renderer<'a> {
     scope: Scope<'a>,
     meter: Meter,
-    frames: Frames<'a>,
+    names: Names<'a>,
+    /// Those that were made, and `call` blocks that were handed on, by number.
+    macros: Vec<&'a Macro>,
+    /// Made when `random` is asked for the first time.
+    chance: Option<Chance>,
+    /// Expressions and blocks that stand in each other.
+    depth: u32,
     output: String,
     max_output: usize,
     /// What is printed into blocks that are open.
@@ -140,7 +123,10 @@ struct Renderer<'a> {
 
 impl<'a> Renderer<'a> {
     fn nodes(&mut self, nodes: &'a [Node]) -> Result<(), Error> {
-        nodes.iter().try_for_each(|node| self.node(node))
+        self.depth += 1;
+        nodes.iter().try_for_each(|node| self.node(node))?;
+        self.depth -= 1;
+        Ok(())
     }
 
     fn node(&mut self, node: &'a Node) -> Result<(), Error> {
@@ -174,24 +160,56 @@ impl<'a> Renderer<'a> {
                 let value = at(*line, self.filter(&value, filter))?;
                 at(*line, self.print(&value))
             }
+            Node::Switch(switch) => self.switch(switch),
+            Node::Macro(made) => {
+                let function = Function::Macro(self.macros.len());
+                self.macros.push(made);
+                self.names.set(&made.name, Value::Function(function));
+                Ok(())
+            }
+            Node::CallBlock(calling, caller) => {
+                let value = at(caller.line, self.call(calling, Some(caller)))?;
+                at(caller.line, self.print(&value))
+            }
         }
+    }
+
+    /// The body of the first case that has the value; where that has none, the next that has one.
+    fn switch(&mut self, switch: &'a Switch) -> Result<(), Error> {
+        let of = at(switch.line, self.value(&switch.of))?;
+        let mut is_found = false;
+        for case in &switch.cases {
+            if !is_found {
+                let value = at(case.line, self.value(&case.value))?;
+                is_found = at(case.line, same(&mut self.meter, &of, &value))?;
+            }
+            if is_found && !case.body.is_empty() {
+                return self.nodes(&case.body);
+            }
+        }
+        self.nodes(&switch.otherwise)
     }
 
     fn set(&mut self, targets: &'a [Box<str>], value: &Value<'a>) {
         for target in targets {
-            self.frames.set(target, value.clone());
+            self.names.set(target, value.clone());
         }
     }
 
     /// What a block prints. Where there is an escape, it was applied within.
     fn capture(&mut self, body: &'a [Node]) -> Result<Value<'a>, Error> {
-        self.captured.push(String::new());
-        self.nodes(body)?;
-        let text = self.captured.pop().unwrap_or_default().into();
+        let text = self.printed(body)?.into();
         Ok(match self.scope.escape {
             Some(_) => Value::Safe(text),
             None => Value::Text(text),
         })
+    }
+
+    /// The text of a block.
+    fn printed(&mut self, body: &'a [Node]) -> Result<String, Error> {
+        self.captured.push(String::new());
+        self.nodes(body)?;
+        Ok(self.captured.pop().unwrap_or_default())
     }
 
     fn print(&mut self, value: &Value<'a>) -> Outcome<()> {
@@ -227,28 +245,28 @@ impl<'a> Renderer<'a> {
             _ => return self.nodes(&each.otherwise),
         };
         let length = items.len();
-        self.frames.loops.push(Vec::new());
+        self.names.enter();
         let targets = each.targets.iter().map(|target| &**target);
         for name in targets.chain(["loop"]) {
-            self.frames.bind(name, Value::Undefined);
+            self.names.bind(name, Value::Undefined);
         }
         for (index, item) in items.iter().enumerate() {
             at(each.line, self.meter.step())?;
             let round = Value::Map(Map::Round(index, length));
-            self.frames.set("loop", round);
+            self.names.set("loop", round);
             match &each.targets[..] {
-                [target] => self.frames.set(target, item),
+                [target] => self.names.set(target, item),
                 targets => {
                     let parts = at(each.line, self.meter.items(&item))?;
                     let mut parts = parts.into_iter();
                     for target in targets {
-                        self.frames.set(target, parts.next().unwrap_or_default());
+                        self.names.set(target, parts.next().unwrap_or_default());
                     }
                 }
             }
             self.nodes(&each.body)?;
         }
-        self.frames.leave();
+        self.names.leave();
         Ok(())
     }
 
@@ -273,7 +291,9 @@ impl<'a> Renderer<'a> {
 
     fn value(&mut self, expression: &'a Expression) -> Outcome<Value<'a>> {
         self.meter.step()?;
-        Ok(match expression {
+        // It is not set back after a refusal, which ends the rendering.
+        self.depth += 1;
+        let value = match expression {
             Expression::Null => Value::Null,
             Expression::Bool(value) => Value::Bool(*value),
             Expression::Whole(number) => Value::Whole((*number).into()),
@@ -286,7 +306,7 @@ impl<'a> Renderer<'a> {
             }
             Expression::Map(fields) => self.map(fields)?,
             Expression::Group(inner) => self.value(inner)?,
-            Expression::Range(bounds) => self.range(bounds)?,
+            Expression::Call(calling) => self.call(calling, None)?,
             Expression::Not(inner) => Value::Bool(!self.value(inner)?.is_true()),
             Expression::Negative(inner) => negative(&self.value(inner)?),
             Expression::Number(inner) => number(self.value(inner)?),
@@ -309,7 +329,9 @@ impl<'a> Renderer<'a> {
                 }
                 value
             }
-        })
+        };
+        self.depth -= 1;
+        Ok(value)
     }
 
     fn values(&mut self, expressions: &'a [Expression]) -> Outcome<Vec<Value<'a>>> {
@@ -317,7 +339,7 @@ impl<'a> Renderer<'a> {
     }
 
     fn variable(&self, name: &str) -> Value<'a> {
-        let value = self.frames.get(name).cloned();
+        let value = self.names.get(name).cloned();
         value
             .or_else(|| self.scope.variables.get(name))
             .unwrap_or_default()
@@ -360,27 +382,6 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// `range(stop)`, `range(start, stop)`, `range(start, stop, step)`
-    fn range(&mut self, bounds: &'a [Expression]) -> Outcome<Value<'a>> {
-        let bounds = self.values(bounds)?;
-        let (start, end) = match &bounds[..] {
-            [start, end, ..] => (to_number(start), to_number(end)),
-            bounds => (0.0, bounds.first().map_or(f64::NAN, to_number)),
-        };
-        let step = match bounds.get(2).map_or(f64::NAN, to_number) {
-            step if step.is_nan() || step == 0.0 => 1.0,
-            step => step,
-        };
-        let count = ((end - start) / step).ceil();
-        if count > MAX_RANGE {
-            return refuse(format!("range: more than {MAX_RANGE} numbers"));
-        }
-        // A count below one, and one that is no number, become none.
-        let count = count as u32;
-        let items = (0..count).map(|index| Value::number(start + f64::from(index) * step));
-        self.meter.list(items.collect())
-    }
-
     fn step(&mut self, of: &Value<'a>, step: &'a Step) -> Outcome<Value<'a>> {
         self.meter.step()?;
         match step {
@@ -411,8 +412,18 @@ impl<'a> Renderer<'a> {
         let args = self.arguments(&call.arguments)?;
         match &call.filter {
             Named::Own(filter) => filter(&mut self.meter, value, &args),
+            Named::Random => self.random(value),
             Named::Custom(name) => self.custom(name, value, &args),
         }
+    }
+
+    /// Any item of a list.
+    fn random(&mut self, of: &Value<'a>) -> Outcome<Value<'a>> {
+        let mut items = self.meter.items(of)?;
+        let seed = || Chance::new(self.scope.variables.seed());
+        let chance = self.chance.get_or_insert_with(seed);
+        let place = chance.below(items.len());
+        Ok(place.map_or(Value::Undefined, |place| items.swap_remove(place)))
     }
 
     fn custom(&mut self, name: &str, value: &Value<'a>, args: &Args<'a>) -> Outcome<Value<'a>> {
@@ -450,9 +461,9 @@ impl<'a> Renderer<'a> {
 
 /// Where what was refused stands.
 fn at<T>(line: Line, outcome: Outcome<T>) -> Result<T, Error> {
-    outcome.map_err(|Refusal(reason)| Error {
-        reason: Cow::into_owned(reason),
-        line,
+    outcome.map_err(|refusal| Error {
+        reason: Cow::into_owned(refusal.reason),
+        line: refusal.line.unwrap_or(line),
     })
 }
 

@@ -262,6 +262,10 @@ fn an_answer_is_read_by_key_and_prints_as_it_was_written() {
         fn get<'a>(&'a self, name: &str) -> Option<Value<'a>> {
             (name == "it").then(|| Value::from(&self.0))
         }
+
+        fn seed(&self) -> u64 {
+            0
+        }
     }
     let written = r#"{ "a": [1.0, {"b": "c"}] }"#;
     let map = Answers(Answer::read(written).expect("JSON"));
@@ -347,4 +351,47 @@ fn filters_of_others_get_json_and_may_take_their_time() {
         let expected = expected.map(str::to_owned).map_err(str::to_owned);
         assert_eq!(rendered, expected, "{text}");
     }
+}
+
+#[test]
+fn random_chooses_by_the_variables_and_the_same_again() {
+    let text = "{% for i in range(20) %}{{ ['a', 'b', 'c'] | random }}{% endfor %}";
+    let of = |name: &str| {
+        let vars = Map::from_iter([("name".to_owned(), name.into())]);
+        rendered(text, &vars).expect("a text")
+    };
+    assert_eq!(of("Ada"), of("Ada"));
+    assert_ne!(of("Ada"), of("Bob"));
+    for letter in ['a', 'b', 'c'] {
+        assert!(of("Ada").contains(letter), "{letter}");
+    }
+}
+
+#[test]
+fn a_function_that_is_none_is_said_when_the_text_is_read_with_its_line() {
+    for (text, line, name) in [
+        ("\n{{ shout(1) }}", 2, "shout"),
+        (
+            "{% macro m() %}\n\n{{ n() }}{% endmacro %}{{ m() }}",
+            3,
+            "n",
+        ),
+        ("{% set a = 1 %}\n{% call b() %}{% endcall %}", 2, "b"),
+        (
+            "{% if 1 %}\n{% switch f() %}{% case 1 %}{% endswitch %}{% endif %}",
+            2,
+            "f",
+        ),
+    ] {
+        let error = Template::parse(text).expect_err(text);
+        let reason = format!("there is no function '{name}'");
+        assert_eq!((error.line, error.reason), (line, reason), "{text}");
+    }
+}
+
+#[test]
+fn what_fails_in_a_macro_is_said_with_its_line_there() {
+    let text = "{% macro m() %}\n{{ none.x() }}{% endmacro %}\n\n{{ m() }}";
+    let error = render(text).expect_err("x is called on nothing");
+    assert_eq!(error.to_string(), "'x' is called on nothing (line 2)");
 }

@@ -4,6 +4,7 @@
 //! and not one in the other: only parentheses, brackets and blocks nest, and these are counted.
 
 use crate::conditions::Condition;
+use crate::error::Line;
 use crate::filters::Filter;
 use crate::operators::Operator;
 
@@ -24,10 +25,13 @@ pub(crate) enum Node {
     Capture(Vec<Box<str>>, Vec<Node>),
     /// `{% filter … %}…{% endfilter %}`
     Filtered(Line, Call, Vec<Node>),
+    /// `{% switch … %}`
+    Switch(Box<Switch>),
+    /// `{% macro name(…) %}…{% endmacro %}`
+    Macro(Box<Macro>),
+    /// `{% call(…) name(…) %}…{% endcall %}`: the call, and what the function gets as `caller`.
+    CallBlock(Calling, Box<Macro>),
 }
-
-/// Where a tag begins, from 1.
-pub(crate) type Line = u32;
 
 /// A loop.
 #[derive(Debug)]
@@ -38,6 +42,41 @@ pub(crate) struct For {
     pub(crate) body: Vec<Node>,
     /// Instead of the body where there is nothing to go over.
     pub(crate) otherwise: Vec<Node>,
+}
+
+/// A choice by value.
+#[derive(Debug)]
+pub(crate) struct Switch {
+    pub(crate) line: Line,
+    pub(crate) of: Expression,
+    pub(crate) cases: Vec<Case>,
+    /// Where no case has the value.
+    pub(crate) otherwise: Vec<Node>,
+}
+
+/// A case of a `switch`; one without a body goes on with the next.
+#[derive(Debug)]
+pub(crate) struct Case {
+    pub(crate) line: Line,
+    pub(crate) value: Expression,
+    pub(crate) body: Vec<Node>,
+}
+
+/// A part of a template that is called.
+#[derive(Debug)]
+pub(crate) struct Macro {
+    pub(crate) line: Line,
+    pub(crate) name: Box<str>,
+    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) body: Vec<Node>,
+}
+
+/// A parameter of a macro.
+#[derive(Debug)]
+pub(crate) struct Parameter {
+    pub(crate) name: Box<str>,
+    /// Where a call doesn't give it.
+    pub(crate) default: Option<Expression>,
 }
 
 /// What has a value.
@@ -61,8 +100,8 @@ pub(crate) enum Expression {
     Map(Vec<(Box<str>, Expression)>),
     /// `(…)`
     Group(Box<Expression>),
-    /// `range(…)`
-    Range(Vec<Expression>),
+    /// `name(…)`
+    Call(Calling),
     /// `not …`
     Not(Box<Expression>),
     /// `-…`
@@ -81,6 +120,13 @@ pub(crate) enum Expression {
     Choice(Box<Choice>),
     /// What is done with a value, one after the other.
     Steps(Box<Expression>, Vec<Step>),
+}
+
+/// A call of a function.
+#[derive(Debug)]
+pub(crate) struct Calling {
+    pub(crate) function: Box<str>,
+    pub(crate) arguments: Arguments,
 }
 
 /// A test of a value.
@@ -125,6 +171,8 @@ pub(crate) struct Call {
 pub(crate) enum Named {
     /// One of nunjucks'.
     Own(Filter),
+    /// nunjucks' `random`, which needs the whole rendering.
+    Random,
     /// One that the template's surroundings have, or nobody.
     Custom(Box<str>),
 }

@@ -12,6 +12,10 @@ use std::rc::Rc;
 
 use serde_json::{Map as JsonMap, Number, Value as Json};
 
+mod function;
+
+pub(crate) use function::{Function, Turns};
+
 /// How deep lists and maps that a template makes may nest: as deep as those of a config. JSON in
 /// them is nested as its reader allowed.
 pub(crate) const MAX_NESTING: u32 = 64;
@@ -40,6 +44,8 @@ pub enum Value<'a> {
     List(List<'a>),
     /// A map in the order of its keys: always true.
     Map(Map<'a>),
+    /// What can be called: always true; it has no text and no form in JSON.
+    Function(Function<'a>),
 }
 
 /// A text, somebody's or shared.
@@ -151,15 +157,16 @@ impl<'a> Value<'a> {
             Self::Whole(number) => *number != 0,
             Self::Float(number) => *number != 0.0 && !number.is_nan(),
             Self::Text(text) | Self::Safe(text) => !text.is_empty(),
-            Self::Pending | Self::List(_) | Self::Map(_) => true,
+            Self::Pending | Self::List(_) | Self::Map(_) | Self::Function(_) => true,
         }
     }
 
     /// How deep what a template made of it nests.
     fn nesting(&self) -> u32 {
         match self {
-            Self::List(List::Made(list)) => list.nesting,
+            Self::List(list) => list.nesting(),
             Self::Map(Map::Made(map)) => map.nesting,
+            Self::Function(function) => function.nesting(),
             _ => 0,
         }
     }
@@ -274,6 +281,14 @@ impl<'a> List<'a> {
 
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = Value<'a>> + ExactSizeIterator {
         (0..self.len()).map(|place| self.get(place).unwrap_or_default())
+    }
+
+    /// How deep what a template made of it nests.
+    fn nesting(&self) -> u32 {
+        match self {
+            Self::Made(list) => list.nesting,
+            Self::Json(_) | Self::Answer(_) => 0,
+        }
     }
 
     /// The text that it was written as.

@@ -10,7 +10,9 @@
 use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use runner_template::{Allowance, Error, Escape, Limits, Printed, Scope, Value, Variables};
+use runner_template::{
+    Allowance, Error, Escape, Limits, Printed, Scope, Value, Variables, seed_of,
+};
 use serde_json::{Map, Value as Json};
 
 mod apart;
@@ -87,6 +89,10 @@ impl Variables for Seen<'_> {
     fn get<'a>(&'a self, name: &str) -> Option<Value<'a>> {
         let env = || self.env.filter(|_| name == "env").map(Value::from);
         self.vars.get(name).map(Value::from).or_else(env)
+    }
+
+    fn seed(&self) -> u64 {
+        seed_of(self.vars)
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use runner_plugin::Error;
 use runner_plugin::json::{Map, Value as Json};
-use runner_template::{Answer, Limits, Scope, Template, Value, Variables, is_plain};
+use runner_template::{Answer, Limits, Scope, Template, Value, Variables, is_plain, seed_of};
 
 /// What a question's templates may name.
 #[derive(Debug, Clone, Default)]
@@ -25,6 +25,13 @@ impl Variables for Names {
             Named::Json(json) => Value::from(json),
             Named::Answer(answer) => Value::from(answer),
         })
+    }
+
+    fn seed(&self) -> u64 {
+        seed_of(self.0.iter().filter_map(|(name, named)| match named {
+            Named::Json(json) => Some((name, json)),
+            Named::Answer(_) => None,
+        }))
     }
 }
 

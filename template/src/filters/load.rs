@@ -24,7 +24,7 @@ pub(super) fn load<'a>(meter: &mut Meter, value: &Value<'a>, _: &Args<'a>) -> Ou
     loaded
         .and_then(|value| reader.end().map(|()| value))
         .map_err(|error| {
-            let not_json = || Refusal(format!("load: not JSON: {error}").into());
+            let not_json = || Refusal::new(format!("load: not JSON: {error}"));
             loading.refusal.unwrap_or_else(not_json)
         })
 }

@@ -51,6 +51,7 @@ pub(super) const FILTERS: &[(&str, Filter)] = &[
         changed(meter, value, str::to_uppercase)
     }),
     ("urlencode", urlencode),
+    ("urlize", urlize),
     ("wordcount", wordcount),
 ];
 
@@ -329,6 +330,89 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
 fn encoded(meter: &mut Meter, text: &str) -> Outcome<String> {
     meter.make(2 + text.len().saturating_mul(3))?;
     Ok(utf8_percent_encode(text, RESERVED).to_string())
+}
+
+/// Links around what looks like an address. A word that was made is no longer than three of it and
+/// its markup.
+fn urlize<'a>(meter: &mut Meter, value: &Value<'a>, args: &Args<'a>) -> Outcome<Value<'a>> {
+    const MARKUP: usize = 64;
+    let length = match to_number(&args.get(0, "length")) {
+        length if length.is_nan() => usize::MAX,
+        // A number below zero becomes zero.
+        length => length as usize,
+    };
+    let nofollow = match args.get(1, "nofollow") {
+        Value::Bool(true) => " rel=\"nofollow\"",
+        _ => "",
+    };
+    let text = given(meter, value)?;
+    let words = text.split_whitespace().count();
+    meter.make(text.len().saturating_mul(3).saturating_add(words * MARKUP))?;
+    let mut linked = String::new();
+    for piece in text.split_inclusive(char::is_whitespace) {
+        let word = piece.trim_end();
+        match link(word, length, nofollow) {
+            Some(link) => linked.push_str(&link),
+            None => linked.push_str(word),
+        }
+        linked.push_str(&piece[word.len()..]);
+    }
+    meter.made(linked)
+}
+
+/// The link that a word becomes, if it looks like an address.
+fn link(word: &str, length: usize, nofollow: &str) -> Option<String> {
+    let address = bare(word);
+    let scheme = if address.starts_with("http://") || address.starts_with("https://") {
+        ""
+    } else if address.starts_with("www.") {
+        "http://"
+    } else if is_mail_address(address) {
+        return Some(format!("<a href=\"mailto:{address}\">{address}</a>"));
+    } else if names_known_domain(address) {
+        "http://"
+    } else {
+        return None;
+    };
+    let shown = address.char_indices().nth(length);
+    let shown = shown.map_or(address, |(end, _)| &address[..end]);
+    Some(format!(
+        "<a href=\"{scheme}{address}\"{nofollow}>{shown}</a>"
+    ))
+}
+
+/// A word without a bracket before it and a sign after it.
+fn bare(word: &str) -> &str {
+    let openings = ["(", "<", "&lt;"];
+    let word = openings
+        .iter()
+        .find_map(|it| word.strip_prefix(it))
+        .unwrap_or(word);
+    let closings = ["&gt;", ".", ",", ")"];
+    closings
+        .iter()
+        .find_map(|it| word.strip_suffix(it))
+        .unwrap_or(word)
+}
+
+fn is_mail_address(word: &str) -> bool {
+    let is_local = |c: char| c.is_ascii_alphanumeric() || "_.!#$%&'*+-/=?^`{|}~".contains(c);
+    let is_label = |label: &str| {
+        !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    };
+    word.split_once('@').is_some_and(|(local, domain)| {
+        let is_domain = domain.contains('.') && domain.split('.').all(is_label);
+        !local.is_empty() && local.chars().all(is_local) && is_domain
+    })
+}
+
+fn names_known_domain(word: &str) -> bool {
+    [".org", ".net", ".com"].iter().any(|domain| {
+        let mut ends = word
+            .match_indices(domain)
+            .map(|(at, _)| &word[at + domain.len()..]);
+        ends.any(|rest| rest.is_empty() || rest.starts_with([':', '/']))
+    })
 }
 
 /// Runs of letters, digits and `_`. Letters of all languages count, unlike in nunjucks.

@@ -5,7 +5,7 @@ use super::{Token, tokens};
 use crate::conditions;
 use crate::filters;
 use crate::operators::Operator;
-use crate::tree::{Arguments, Call, Choice, Expression, Is, Named, Step};
+use crate::tree::{Arguments, Call, Calling, Choice, Expression, Is, Named, Parameter, Step};
 
 /// How deep parentheses, lists, arguments and signs may nest.
 const MAX_DEPTH: usize = 40;
@@ -105,10 +105,40 @@ impl<'t> Words<'t> {
             .ok_or_else(|| self.expected("the name of a filter"))?;
         let filter = match filters::find(name) {
             Some(filter) => Named::Own(filter),
+            None if name == filters::RANDOM => Named::Random,
             None => Named::Custom(name.into()),
         };
         let arguments = self.call()?.unwrap_or_default();
         Ok(Call { filter, arguments })
+    }
+
+    /// A function's name with its arguments.
+    pub(super) fn calling(&mut self) -> Result<Calling, String> {
+        let function = self
+            .name()
+            .ok_or_else(|| self.expected("the name of a function"))?
+            .into();
+        let arguments = self.call()?.ok_or_else(|| self.expected("`(`"))?;
+        Ok(Calling {
+            function,
+            arguments,
+        })
+    }
+
+    /// The parameters of a function, if parentheses follow.
+    pub(super) fn parameters(&mut self) -> Result<Vec<Parameter>, String> {
+        let mut parameters = Vec::new();
+        if self.symbol("(") {
+            self.items(")", |words| {
+                let name = words.name().ok_or_else(|| words.expected("a name"))?;
+                let has_default = words.symbol("=");
+                let default = has_default.then(|| words.expression()).transpose()?;
+                let name = name.into();
+                parameters.push(Parameter { name, default });
+                Ok(())
+            })?;
+        }
+        Ok(parameters)
     }
 
     fn peek(&self) -> Option<&Token<'t>> {
@@ -368,13 +398,13 @@ impl<'t> Words<'t> {
             "none" | "null" => Expression::Null,
             _ => match self.call()? {
                 None => Expression::Variable(name.into()),
-                Some(_) if name != "range" => {
-                    return Err(format!("there is no function '{name}'"));
-                }
-                Some(arguments) if arguments.positional.is_empty() => {
+                Some(arguments) if name == "range" && arguments.positional.is_empty() => {
                     return Err("range wants a number".to_owned());
                 }
-                Some(arguments) => Expression::Range(arguments.positional),
+                Some(arguments) => Expression::Call(Calling {
+                    function: name.into(),
+                    arguments,
+                }),
             },
         })
     }
@@ -410,7 +440,9 @@ impl<'t> Words<'t> {
                     None => Step::Attribute(name),
                 }
             } else if matches!(self.peek(), Some(Token::Symbol("("))) {
-                return Err("only `range` and methods of values can be called".to_owned());
+                return Err(
+                    "only functions by their names and methods of values can be called".to_owned(),
+                );
             } else {
                 return Ok(value);
             };

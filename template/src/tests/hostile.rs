@@ -139,6 +139,33 @@ fn the_deepest_template_fits_a_small_stack() {
     assert_eq!(rendered, Ok("true".to_owned()));
 }
 
+/// A macro that calls itself may stand as deep as any other.
+#[test]
+fn macros_that_call_themselves_fit_a_small_stack_or_end() {
+    let (open, close) = ("(0 or ".repeat(36), ")".repeat(36));
+    let deep =
+        format!("{{% macro m(n) %}}{{{{ {open}m(n){close} }}}}{{% endmacro %}}{{{{ m(1) }}}}");
+    let blocks = format!(
+        "{{% macro m() %}}{}{{{{ m() }}}}{}{{% endmacro %}}{{{{ m() }}}}",
+        "{% if 1 %}".repeat(55),
+        "{% endif %}".repeat(55)
+    );
+    let caller = "{% macro m() %}{{ caller() }}{% endmacro %}{% macro n() %}{% call m() %}{{ n() }}\
+                  {% endcall %}{% endmacro %}{{ n() }}";
+    let ends = "{% macro m(n) %}{{ n }}{{ m(n - 1) if n }}{% endmacro %}{{ m(20) }}";
+    let cyclers = "{% set c = 1 %}{% for i in range(9999) %}{% set c = cycler(c) %}{% endfor %}";
+    let small = std::thread::Builder::new().stack_size(512 << 10);
+    let rendered = small.spawn(move || {
+        [&deep, &blocks, caller, ends, cyclers].map(|text| render(text).map_err(|it| it.reason))
+    });
+    let rendered = rendered.expect("a thread").join().expect("it fits");
+    let too_deep = || Err("macros call each other too deep".to_owned());
+    let counted: String = (0..=20).rev().map(|n| n.to_string()).collect();
+    let nested = "lists and maps nest more than 64 deep".to_owned();
+    let expected = [too_deep(), too_deep(), too_deep(), Ok(counted), Err(nested)];
+    assert_eq!(rendered, expected);
+}
+
 #[test]
 fn lists_that_hold_themselves_twice_are_walked_to_the_bound_and_no_further() {
     let limits = Limits {
@@ -246,7 +273,8 @@ const WORDS: &str = "{{¦}}¦{%¦%}¦{#¦#}¦{%-¦-%}¦{{-¦-}}¦\n¦if¦else¦e
      \"b\"¦'¦(¦)¦[¦]¦{¦}¦,¦:¦.¦|¦~¦+¦-¦*¦/¦//¦%¦**¦==¦===¦<¦=¦range(3)¦dump¦join¦sort¦\
      length¦default¦upper¦truncate(2)¦slice¦odd¦defined¦true¦none¦é😀¦__own_cell_x¦\
      loop.index¦.length¦.split('')¦.slice(-1)¦[0]¦{% for x in list %}¦{% endfor %}¦\
-     {% set x = ¦{% if name %}¦{% endif %}¦{% set y %}¦{% endset %}¦{{ x }}¦\\";
+     {% set x = ¦{% if name %}¦{% macro m(a, b=1) %}¦{% endmacro %}¦{{ m(1) }}¦{% call(x) m() %}¦{% endcall %}¦\
+     caller(2)¦{% switch n %}¦{% case 3 %}¦{% default %}¦{% endswitch %}¦cycler(1, x)¦joiner()¦x()¦x.next()¦{% endif %}¦{% set y %}¦{% endset %}¦{{ x }}¦\\";
 
 /// Values to begin with.
 const LEAVES: &str = "name¦n¦half¦list¦words¦user¦none¦yes¦missing¦text¦'é😀 b'¦-1¦0¦1.5¦[]¦{a: 1}¦long¦\
@@ -261,7 +289,7 @@ const FILTERS: &str = "abs¦batch(2)¦capitalize¦center(9)¦default('d')¦dump�
      reject('odd')¦replace('a', 'b')¦reverse¦round¦round(-2)¦select¦selectattr('a')¦\
      slice(2)¦sort¦sort(true)¦string¦striptags¦striptags(true)¦sum¦title¦trim¦\
      truncate(3)¦upper¦urlencode¦wordcount¦dictsort¦truncate(0, true, 'x')¦center(n)¦\
-     batch(0)¦slice(0)";
+     batch(0)¦slice(0)¦random¦urlize¦urlize(3, true)";
 
 /// Methods and attributes.
 const METHODS: &str = "at(-1)¦charAt(2)¦concat('x')¦endsWith('b')¦includes('a')¦indexOf('a')¦join()¦\

@@ -15,6 +15,7 @@ mod texts;
 
 pub use data::{indented, plain_numbers};
 pub(crate) use lists::joined;
+pub(crate) use load::json;
 pub(crate) use texts::replaced;
 
 /// A filter: what it is given, and its arguments.

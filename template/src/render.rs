@@ -1,11 +1,12 @@
 //! Filling in a template: the tree, walked.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
 use crate::error::{Error, Line};
-use crate::filters::Args;
+use crate::filters::{Args, json};
 use crate::meter::{Allowance, Limits, Meter, Outcome, refuse};
 use crate::methods;
 use crate::numbers::{is_kept, to_number};
@@ -90,6 +91,7 @@ pub(crate) fn render(nodes: &[Node], scope: Scope<'_>, limits: &Limits) -> Resul
         meter: Meter::new(limits),
         names: Names::new(),
         macros: Vec::new(),
+        documents: BTreeMap::new(),
         chance: None,
         depth: 0,
         output: String::new(),
@@ -111,6 +113,8 @@ struct Renderer<'a> {
     names: Names<'a>,
     /// Those that were made, and `call` blocks that were handed on, by number.
     macros: Vec<&'a Macro>,
+    /// What variables that are JSON objects hold, once a member was read.
+    documents: BTreeMap<&'a str, Value<'a>>,
     /// Made when `random` is asked for the first time.
     chance: Option<Chance>,
     /// Expressions and blocks that stand in each other.
@@ -323,7 +327,13 @@ impl<'a> Renderer<'a> {
             Expression::Is(test) => self.test(test)?,
             Expression::Choice(choice) => self.choice(choice)?,
             Expression::Steps(of, steps) => {
-                let mut value = self.value(of)?;
+                let mut value = match (&**of, steps.first()) {
+                    (Expression::Variable(name), Some(Step::Attribute(key))) => {
+                        self.meter.step()?;
+                        self.read_by_key(name, key)?
+                    }
+                    (of, _) => self.value(of)?,
+                };
                 for step in steps {
                     value = self.step(&value, step)?;
                 }
@@ -343,6 +353,24 @@ impl<'a> Renderer<'a> {
         value
             .or_else(|| self.scope.variables.get(name))
             .unwrap_or_default()
+    }
+
+    /// A variable of which a member is read. One that is an object in JSON, such as a file's text, has
+    /// members: a text has none but its length and its letters.
+    fn read_by_key(&mut self, name: &'a str, key: &str) -> Outcome<Value<'a>> {
+        let is_of_text = key == "length" || key.bytes().all(|byte| byte.is_ascii_digit());
+        let value = self.variable(name);
+        let text = value.as_text().filter(|_| !is_of_text);
+        let is_own = self.names.get(name).is_some();
+        let Some(text) = text.filter(|it| !is_own && it.trim_start().starts_with('{')) else {
+            return Ok(value);
+        };
+        if let Some(read) = self.documents.get(name) {
+            return Ok(read.clone());
+        }
+        let read = json(&mut self.meter, text)?.unwrap_or_else(|_| value.clone());
+        self.documents.insert(name, read.clone());
+        Ok(read)
     }
 
     fn map(&mut self, fields: &'a [(Box<str>, Expression)]) -> Outcome<Value<'a>> {

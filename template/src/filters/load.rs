@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::Args;
-use crate::meter::{FIELD, ITEM, LIST, MAP, Meter, Outcome, Refusal};
+use crate::meter::{FIELD, ITEM, LIST, MAP, Meter, Outcome, Refusal, refuse};
 use crate::value::{Text, Value};
 
 /// `JSON.parse`; what isn't text is passed on, since files of variables are values already.
@@ -14,6 +14,14 @@ pub(super) fn load<'a>(meter: &mut Meter, value: &Value<'a>, _: &Args<'a>) -> Ou
     let Some(text) = value.as_text() else {
         return Ok(value.clone());
     };
+    json(meter, text)?.or_else(|error| refuse(format!("load: not JSON: {error}")))
+}
+
+/// The value that a text says in JSON, or why it is none.
+pub(crate) fn json<'a>(
+    meter: &mut Meter,
+    text: &str,
+) -> Outcome<Result<Value<'a>, serde_json::Error>> {
     meter.read(text.len())?;
     let mut loading = Loading {
         meter,
@@ -21,12 +29,10 @@ pub(super) fn load<'a>(meter: &mut Meter, value: &Value<'a>, _: &Args<'a>) -> Ou
     };
     let mut reader = serde_json::Deserializer::from_str(text);
     let loaded = loading.deserialize(&mut reader);
-    loaded
-        .and_then(|value| reader.end().map(|()| value))
-        .map_err(|error| {
-            let not_json = || Refusal::new(format!("load: not JSON: {error}"));
-            loading.refusal.unwrap_or_else(not_json)
-        })
+    match loading.refusal {
+        Some(refusal) => Err(refusal),
+        None => Ok(loaded.and_then(|value| reader.end().map(|()| value))),
+    }
 }
 
 struct Loading<'m> {

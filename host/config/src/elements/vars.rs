@@ -16,7 +16,7 @@ use crate::model::{Origin, Position};
 use crate::plan::{Test, VarFiles, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, is_pattern, path_named, without_scheme};
-use crate::read::node::{Kind, Node};
+use crate::read::node::Kind;
 
 mod media;
 
@@ -261,7 +261,8 @@ impl<'a> VarReader<'a> {
         files.matches.insert(key, Arc::from(paths));
     }
 
-    /// What a file stands for: YAML and JSON for their value, anything else for its text.
+    /// What a file stands for: its text; YAML for its value as JSON. What a template reads of either by
+    /// key, it finds.
     fn content(&self, path: &Path, at: &Position, origin: &Origin) -> Option<Value> {
         let findings = self.reading.findings;
         let shown = path.display().to_string();
@@ -286,15 +287,12 @@ impl<'a> VarReader<'a> {
             let text = text.map_err(refused).ok()?;
             let size = text.len();
             (Value::from(text), size)
-        } else if has_extension(path, &["json", "yaml", "yml"]) {
-            let content = self
-                .reading
-                .files
-                .tree(path, at, origin, findings)
-                .as_ref()
-                .map(Node::json)?;
-            let size = content.to_string().len();
-            (content, size)
+        } else if has_extension(path, &["yaml", "yml"]) {
+            let files = self.reading.files;
+            let tree = files.tree(path, at, origin, findings)?;
+            let text = tree.json().to_string();
+            let size = text.len();
+            (Value::from(text), size)
         } else {
             let files = self.reading.files;
             let text = files.read_named(path, at, origin, findings)?;

@@ -23,9 +23,6 @@ use names::Names;
 
 pub use chance::seed_of;
 
-/// The longest list that `range` makes.
-const MAX_RANGE: f64 = 100_000.0;
-
 /// Where a template finds what it names.
 #[derive(Clone, Copy)]
 pub struct Scope<'a> {
@@ -443,15 +440,6 @@ impl<'a> Renderer<'a> {
             Named::Random => self.random(value),
             Named::Custom(name) => self.custom(name, value, &args),
         }
-    }
-
-    /// Any item of a list.
-    fn random(&mut self, of: &Value<'a>) -> Outcome<Value<'a>> {
-        let mut items = self.meter.items(of)?;
-        let seed = || Chance::new(self.scope.variables.seed());
-        let chance = self.chance.get_or_insert_with(seed);
-        let place = chance.below(items.len());
-        Ok(place.map_or(Value::Undefined, |place| items.swap_remove(place)))
     }
 
     fn custom(&mut self, name: &str, value: &Value<'a>, args: &Args<'a>) -> Outcome<Value<'a>> {

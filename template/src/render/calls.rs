@@ -1,8 +1,9 @@
-//! Calls of functions.
+//! Calls of functions, and of the filter that is like one.
 
 use std::rc::Rc;
 
-use super::{MAX_RANGE, Renderer};
+use super::Renderer;
+use super::chance::Chance;
 use crate::error::Error;
 use crate::filters::Args;
 use crate::meter::{Outcome, Refusal, refuse};
@@ -10,6 +11,9 @@ use crate::numbers::to_number;
 use crate::references::CALLER;
 use crate::tree::{Calling, Macro};
 use crate::value::{Function, Turns, Value};
+
+/// The longest list that `range` makes.
+const MAX_RANGE: f64 = 100_000.0;
 
 /// How deep expressions and blocks may stand in each other where a macro is called: what it nests
 /// itself is bounded as any template's.
@@ -115,6 +119,15 @@ impl<'a> Renderer<'a> {
         }
         let text = self.printed(&made.body).map_err(Refusal::from)?;
         Ok(Value::Safe(text.into()))
+    }
+
+    /// Any item of a list.
+    pub(super) fn random(&mut self, of: &Value<'a>) -> Outcome<Value<'a>> {
+        let mut items = self.meter.items(of)?;
+        let seed = || Chance::new(self.scope.variables.seed());
+        let chance = self.chance.get_or_insert_with(seed);
+        let place = chance.below(items.len());
+        Ok(place.map_or(Value::Undefined, |place| items.swap_remove(place)))
     }
 
     /// They are a list, so that their memory and how deep they nest is counted as a list's.

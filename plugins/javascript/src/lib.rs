@@ -1,7 +1,7 @@
 //! The script plugin `javascript`: runs the JavaScript of configs in QuickJS-ng.
 //!
 //! ```text
-//! program ── shape (one line or a body?) ──> machine (context, prelude) ──> value ──> json
+//! program ── erase (types) ── shape (one line or a body?) ──> machine (context, prelude) ──> value ──> json
 //!                        modules (import, require) ──┘            failure <── exception
 //! ```
 //!
@@ -16,6 +16,7 @@
 
 mod call;
 mod clock;
+mod erase;
 mod failure;
 mod json;
 mod machine;
@@ -39,7 +40,7 @@ impl Script for JavaScript {
             "Runs the JavaScript of configs, and nothing else.",
         )
         .license(env!("CARGO_PKG_LICENSE"))
-        .script_language("javascript", &["js", "cjs", "mjs"])
+        .script_language("javascript", &["js", "cjs", "mjs", "ts", "cts", "mts"])
     }
 
     fn run(program: &Program, arguments: &[Argument], context: &CallContext) -> Outcome {

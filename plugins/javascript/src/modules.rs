@@ -28,7 +28,18 @@ pub(crate) const UNSUPPORTED: &str = "UnsupportedError";
 pub(crate) const NOT_FOUND: &str = "NotFoundError";
 
 /// What a path may leave out, as Node has it.
-const ENDINGS: [&str; 6] = ["", ".js", ".mjs", ".cjs", ".json", "/index.js"];
+const ENDINGS: [&str; 10] = [
+    "",
+    ".js",
+    ".mjs",
+    ".cjs",
+    ".json",
+    "/index.js",
+    ".ts",
+    ".mts",
+    ".cts",
+    "/index.ts",
+];
 
 /// What there is of locales.
 const ENGLISH: &str = "numbers, dates and order are here in the forms of en-US, in UTC";
@@ -105,7 +116,8 @@ pub(crate) fn resolve(
         let base = if file { base.as_str() } else { "" };
         let path = join(base, &specifier)?;
         let mut candidates = ENDINGS.iter().map(|ending| format!("{path}{ending}"));
-        candidates.find(|path| call.sources.contains_key(path))
+        let found = candidates.find(|path| call.sources.contains_key(path));
+        found.or_else(|| Some(typed(&path)?).filter(|path| call.sources.contains_key(path)))
     });
     found.ok_or_else(|| {
         let message =
@@ -123,11 +135,11 @@ pub(crate) fn source(ctx: Ctx<'_>, path: String) -> Result<String> {
 /// A file as the function that a CommonJS module is; `None` if it is an ES module.
 pub(crate) fn compile(ctx: Ctx<'_>, path: String) -> Result<Option<Function<'_>>> {
     let text = source(ctx.clone(), path.clone())?;
-    if ends(&path, "mjs") {
+    if ends(&path, "mjs") || ends(&path, "mts") {
         return Ok(None);
     }
     let compiled = machine::function(&ctx, &path, shape::module(&text));
-    if compiled.is_ok() || ends(&path, "cjs") {
+    if compiled.is_ok() || ends(&path, "cjs") || ends(&path, "cts") {
         Call::with(|call| call.broken |= compiled.is_err());
         return compiled.map(Some);
     }
@@ -202,6 +214,15 @@ fn join(base: &str, specifier: &str) -> Option<String> {
     Some(path.join("/"))
 }
 
+/// The file with types that is imported as what it is compiled to: `x.js` for `x.ts`.
+fn typed(path: &str) -> Option<String> {
+    let (name, extension) = path.rsplit_once('.')?;
+    let typed = extension
+        .strip_suffix("js")
+        .filter(|it| matches!(*it, "" | "m" | "c"))?;
+    Some(format!("{name}.{typed}ts"))
+}
+
 /// Where `base` names `specifier`: the engine does not say it of a static import.
 fn import_position(call: &Call, base: &str, specifier: &str) -> Option<Position> {
     let text = call.sources.get(base)?;
@@ -226,7 +247,7 @@ fn ends(path: &str, extension: &str) -> bool {
 fn is_common(ctx: &Ctx<'_>, path: &str, text: &str) -> Result<bool> {
     // Most ES modules need no second compilation to be known as such.
     let exports = text.contains("exports");
-    if !exports && !ends(path, "cjs") {
+    if !exports && !ends(path, "cjs") && !ends(path, "cts") {
         return Ok(false);
     }
     Ok(compile(ctx.clone(), path.to_owned())?.is_some())

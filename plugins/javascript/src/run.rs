@@ -7,7 +7,7 @@ use runner_plugin::script::{Argument, Failure, FailureKind, Form, Outcome, Progr
 use crate::call::Call;
 use crate::failure::{self, Stage};
 use crate::json::{self, NoJson};
-use crate::{clock, machine, modules, needed, shape};
+use crate::{clock, erase, machine, modules, needed, shape};
 
 /// Why a program has no result.
 enum Stop {
@@ -33,6 +33,11 @@ pub(crate) fn run(program: &Program, arguments: &[Argument], call_id: &str) -> O
         let message = format!("this plugin does not run `{}`", program.language);
         return Outcome::failed(Failure::new(FailureKind::Other, message));
     }
+    let program = match erase::of_program(program) {
+        Ok(program) => program,
+        Err(failure) => return Outcome::failed(failure),
+    };
+    let program = &*program;
     Call::begin(program, call_id);
     let result = machine::with(|ctx| {
         // After the machine is made, which reads the clock too.

@@ -138,7 +138,7 @@ const IMPURE: [&str; 4] = ["tokio", "async-trait", "futures-util", "tracing"];
 
 /// Libraries that first-party plugins may use beside the SDK, and what for. A plugin has no
 /// door into the host that a stranger's has not.
-const FOR_PLUGINS: [(&str, &str); 11] = [
+const FOR_PLUGINS: [(&str, &str); 17] = [
     ("serde", "typed JSON"),
     ("serde_json", "JSON"),
     ("regress", "regular expressions as JavaScript has them"),
@@ -150,6 +150,12 @@ const FOR_PLUGINS: [(&str, &str); 11] = [
     ("percent-encoding", "texts in addresses"),
     ("html5ever", "HTML, as browsers read it"),
     ("roxmltree", "XML, strictly"),
+    ("oxc_allocator", "TypeScript in `plugins/javascript`"),
+    ("oxc_ast", "TypeScript in `plugins/javascript`"),
+    ("oxc_ast_visit", "TypeScript in `plugins/javascript`"),
+    ("oxc_parser", "TypeScript in `plugins/javascript`"),
+    ("oxc_span", "TypeScript in `plugins/javascript`"),
+    ("oxc_syntax", "TypeScript in `plugins/javascript`"),
     ("rquickjs", "the JavaScript engine of `plugins/javascript`"),
     ("sqlparser", "SQL"),
     ("url", "`URL` of `plugins/javascript`"),

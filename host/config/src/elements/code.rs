@@ -28,7 +28,7 @@ mod convention;
 mod language;
 mod package;
 
-use language::{TYPED, languages, spoken};
+use language::{ENDINGS, TYPED, compiled_from, languages, spoken};
 
 pub(crate) use convention::{Use, meant};
 pub(crate) use package::is_package;
@@ -39,18 +39,6 @@ const MAX_FILES: usize = 256;
 /// Most text of one script, all files together, in bytes: what a call can hand over with room
 /// for its arguments.
 pub(crate) const MAX_CODE: usize = 4 << 20;
-
-/// What an import may leave out, in the order tried.
-const ENDINGS: [&str; 8] = [
-    "",
-    ".js",
-    ".mjs",
-    ".cjs",
-    ".json",
-    "/index.js",
-    ".ts",
-    "/index.ts",
-];
 
 /// The code of all configs of a run together.
 #[derive(Debug, Default)]
@@ -137,7 +125,9 @@ pub(crate) fn inline(
     reading: Reading<'_>,
 ) -> Option<Arc<Process>> {
     let settings = Settings::default();
-    let reason = outside(reading.runtime, || scan::of(language, text, &|_| false));
+    let reason = outside(reading.runtime, || {
+        scan::of((language, false), text, &|_| false)
+    });
     let engine = process::engine(language, &settings, reading);
     let code = format!("inline {language}");
     let Some((engine, reason)) = engine.zip(reason).filter(|_| !origin.is_data()) else {
@@ -317,16 +307,13 @@ impl<'a> Gathering<'a> {
     /// What of a found file the sandbox can't give.
     fn needs(&self, index: usize, at: &Position) -> Option<String> {
         let (path, source) = &self.found[index];
-        let has = |extensions: &[&str]| has_extension(path, extensions);
-        if has(&["json"]) {
+        if has_extension(path, &["json"]) {
             return None;
         }
-        if has(&TYPED) {
-            return Some("is TypeScript".to_owned());
-        }
         let folder = path.parent().unwrap_or(Path::new(""));
+        let language = (self.language, has_extension(path, &TYPED));
         let is_own = |import: &scan::python::Import| !self.own(import, folder, at, path).is_empty();
-        scan::of(self.language, source, &is_own)
+        scan::of(language, source, &is_own)
     }
 
     /// The files that an import of a Python file means.
@@ -453,7 +440,7 @@ impl<'a> Gathering<'a> {
             files, findings, ..
         } = self.reading;
         let target = tidy(&folder.join(specifier)).into_os_string();
-        let mut candidates = ENDINGS.iter().map(|ending| {
+        let candidates = ENDINGS.iter().map(|ending| {
             let mut path = target.clone();
             path.push(ending);
             PathBuf::from(path)
@@ -463,7 +450,7 @@ impl<'a> Gathering<'a> {
         let is_named = |path: &Path| {
             path.as_os_str() == target && files.beyond(path, self.namer(path)).is_some()
         };
-        candidates.find(|path| {
+        candidates.chain(compiled_from(&target)).find(|path| {
             has_extension(path, &extensions)
                 && (is_named(path)
                     || files.sees(path, Path::is_file, (at, self.namer(path), findings)))

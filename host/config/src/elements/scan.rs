@@ -4,6 +4,7 @@
 pub(crate) mod imports;
 mod needs;
 pub(crate) mod python;
+mod type_imports;
 
 pub(crate) use needs::{of, variables};
 

@@ -1,6 +1,7 @@
 //! Which language a file is in, and where it has to run.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use super::super::process::{Runtime, Settings};
 use super::super::scan::{JAVASCRIPT, PYTHON};
@@ -16,8 +17,30 @@ const INTERPRETED: [(&str, &[&str]); 2] = [
     (JAVASCRIPT, &["js", "mjs", "cjs", "ts", "mts", "cts"]),
 ];
 
-/// Files that only an interpreter of the machine runs.
+/// What an import may leave out, in the order tried.
+pub(super) const ENDINGS: [&str; 10] = [
+    "",
+    ".js",
+    ".mjs",
+    ".cjs",
+    ".json",
+    "/index.js",
+    ".ts",
+    ".mts",
+    ".cts",
+    "/index.ts",
+];
+
+/// Files with types.
 pub(super) const TYPED: [&str; 3] = ["ts", "mts", "cts"];
+
+/// The file with types that is imported by the name that it has once it is compiled.
+pub(super) fn compiled_from(path: &OsStr) -> Option<PathBuf> {
+    let typed = ["js", "mjs", "cjs"].iter().zip(TYPED);
+    let mut typed = typed.filter(|(compiled, _)| has_extension(Path::new(path), &[compiled]));
+    let (_, extension) = typed.next()?;
+    Some(Path::new(path).with_extension(extension))
+}
 
 /// The language of a file, the extensions of its files, and where it has to run, if that is said or
 /// there is but one way.

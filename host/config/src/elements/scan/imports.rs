@@ -18,14 +18,16 @@ pub(crate) fn relative(source: &str) -> Vec<&str> {
     found
 }
 
-/// The packages that are imported, as written, in order, each once: what is no relative path.
-pub(crate) fn packages(source: &str) -> Vec<&str> {
+/// The packages that are imported, as written, in order, each once: what is no relative path; but
+/// for those whose text at this place is nobody's wish.
+pub(crate) fn packages(source: &str, is_idle: impl Fn(usize) -> bool) -> Vec<&str> {
     let mut known = HashSet::new();
     let texts = texts(source, &mut |_| {}).into_iter();
-    let found = texts.filter(|text| {
+    let found = texts.filter(|(at, text)| {
         let is_path = text.starts_with(['.', '/']) || text.contains(char::is_whitespace);
-        !is_path && !text.is_empty()
+        !is_path && !text.is_empty() && !is_idle(*at)
     });
+    let found = found.map(|(_, text)| text);
     found.filter(|text| known.insert(*text)).collect()
 }
 
@@ -48,11 +50,14 @@ fn all(source: &str) -> Vec<&str> {
         text.starts_with("./") || text.starts_with("../") || matches!(*text, "." | "..")
     };
     let texts = texts(source, &mut |_| {}).into_iter();
-    texts.filter(is_relative).collect()
+    texts.map(|(_, text)| text).filter(is_relative).collect()
 }
 
-/// The texts that are imported; `passed` is told of every comment and text in quotes.
-fn texts<'s>(source: &'s str, passed: &mut dyn FnMut(std::ops::Range<usize>)) -> Vec<&'s str> {
+/// The texts that are imported, and where; `passed` is told of every comment and text in quotes.
+fn texts<'s>(
+    source: &'s str,
+    passed: &mut dyn FnMut(std::ops::Range<usize>),
+) -> Vec<(usize, &'s str)> {
     let bytes = source.as_bytes();
     let mut found = Vec::new();
     // What ends no comment here ends none behind it.
@@ -76,7 +81,7 @@ fn texts<'s>(source: &'s str, passed: &mut dyn FnMut(std::ops::Range<usize>)) ->
             }
             quote @ (b'"' | b'\'') => {
                 let length = quoted(rest, quote);
-                found.extend(imported(source, at, length));
+                found.extend(imported(source, at, length).map(|text| (at, text)));
                 passed(at..at + length);
                 at + length
             }
@@ -85,7 +90,8 @@ fn texts<'s>(source: &'s str, passed: &mut dyn FnMut(std::ops::Range<usize>)) ->
                 // are looked through have no part in common.
                 if is_imported(&source[..at]) {
                     let text = imported(source, at, quoted(rest, b'`'));
-                    found.extend(text.filter(|text| !text.contains("${")));
+                    let text = text.filter(|text| !text.contains("${"));
+                    found.extend(text.map(|text| (at, text)));
                 }
                 // What is inside may be code again.
                 at + 1

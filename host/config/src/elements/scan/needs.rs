@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::python::Import;
-use super::{imports, python};
+use super::{imports, python, type_imports};
 
 /// Modules of Python's standard library that the sandbox's Python offers; a test holds them against
 /// its own list.
@@ -65,11 +65,15 @@ const NODE_REACHES: [&str; 9] = [
 ];
 
 /// What of a file, or a text, the sandbox can't give, as the end of a sentence; `is_own` says whether
-/// an import of Python means a file of its own.
-pub(crate) fn of(language: &str, source: &str, is_own: &dyn Fn(&Import) -> bool) -> Option<String> {
+/// an import of Python means a file of its own, `is_typed` that it is TypeScript.
+pub(crate) fn of(
+    (language, is_typed): (&str, bool),
+    source: &str,
+    is_own: &dyn Fn(&Import) -> bool,
+) -> Option<String> {
     match language {
         super::PYTHON => of_python(source, is_own),
-        super::JAVASCRIPT => of_javascript(source),
+        super::JAVASCRIPT => of_javascript(source, is_typed),
         _ => None,
     }
 }
@@ -96,12 +100,17 @@ fn of_python(source: &str, is_own: &dyn Fn(&Import) -> bool) -> Option<String> {
 }
 
 /// What of a JavaScript file the sandbox can't give.
-fn of_javascript(source: &str) -> Option<String> {
+fn of_javascript(source: &str, is_typed: bool) -> Option<String> {
     let offers = |package: &str| {
         let name = package.strip_prefix("node:").unwrap_or(package);
         NODE_OFFERS.contains(&name)
     };
-    let mut packages = imports::packages(source).into_iter();
+    let packages = if is_typed {
+        type_imports::packages(source)
+    } else {
+        imports::packages(source, |_| false)
+    };
+    let mut packages = packages.into_iter();
     packages
         .find(|package| !offers(package))
         .map(|package| format!("imports {package}"))
@@ -136,7 +145,11 @@ pub(crate) fn variables(
         words.extend(source.split(|c| !is_name(c)));
         let modules = python::imports(source).into_iter();
         let modules = modules.map(|import| import.written());
-        let all = modules.chain(imports::packages(source).into_iter().map(str::to_owned));
+        let all = modules.chain(
+            imports::packages(source, |_| false)
+                .into_iter()
+                .map(str::to_owned),
+        );
         for package in all {
             let parts = package.split(|c: char| !c.is_alphanumeric());
             packages.extend(parts.map(str::to_ascii_uppercase));
@@ -214,7 +227,7 @@ mod tests {
             "// require('fs')\nconst s = 'process.env'; prefetch(1)",
             "this.fetch(1)",
         ] {
-            assert_eq!(of_javascript(fine), None, "{fine}");
+            assert_eq!(of_javascript(fine, false), None, "{fine}");
         }
         for (source, expected) in [
             ("import OpenAI from 'openai'", "imports openai"),
@@ -224,7 +237,11 @@ mod tests {
             ("const k = process.env.K", "uses process.env"),
             ("await fetch(url)", "uses fetch"),
         ] {
-            assert_eq!(of_javascript(source).as_deref(), Some(expected), "{source}");
+            assert_eq!(
+                of_javascript(source, false).as_deref(),
+                Some(expected),
+                "{source}"
+            );
         }
     }
 

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::model::{Code, Script};
 use crate::plan::{Case, Plan};
 use crate::{
-    Agreements, Catalog, ConfigError, Level, LoadError, LoadRequest, Overrides, Scripts,
-    TrustRequest, Warning, load,
+    Agreements, Catalog, ConfigError, Interpreters, Level, LoadError, LoadRequest, Overrides,
+    Scripts, TrustRequest, Warning, load_with,
 };
 
 /// What a file of code does in a test: arguments in, value out.
@@ -121,7 +121,11 @@ impl Folder {
             agreements,
             ..self.request()
         };
-        let (config, mut warnings) = load(&request)?;
+        let interpreters = Interpreters {
+            catalog: &self.catalog,
+            scripts: self,
+        };
+        let (config, mut warnings) = load_with(&request, interpreters)?;
         let (plan, more) = config.plan_with(&self.catalog, self)?;
         warnings.extend(more);
         Ok((plan, warnings))

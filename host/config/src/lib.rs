@@ -48,7 +48,7 @@ pub use filters::{
     Filters, FormerCase, FormerCases, MetadataError, MetadataFilter, Pattern, PatternError,
     RangeError, Sample, TestRange,
 };
-pub use load::{Config, DEFAULT_NAMES, LoadRequest, load};
+pub use load::{Config, DEFAULT_NAMES, Interpreters, LoadRequest, load, load_with};
 pub use model::{
     Agreed, Agreements, Author, ConfigError, CredentialGrant, DataFile, Level, LoadError, Origin,
     Permissions, Problem, Raised, Role, Strictness, TrustRequest, TrustSubject, Warning, misspelt,

@@ -13,7 +13,7 @@ use crate::elements::plugins::{self, PluginEntry};
 use crate::elements::process::{self, Runtime};
 use crate::fill::Declared;
 use crate::model::{
-    Agreements, Findings, LoadError, Origin, Position, Strictness, TrustRequest, Warning,
+    Agreements, CodePlace, Findings, LoadError, Origin, Position, Strictness, TrustRequest, Warning,
 };
 use crate::overrides::Overrides;
 use crate::read::entry::Entry;
@@ -25,8 +25,10 @@ use crate::several;
 
 mod find;
 mod given;
+mod program;
 
 pub use find::DEFAULT_NAMES;
+pub use program::Interpreters;
 
 /// Which config to read, and the world around it.
 #[derive(Debug, Clone, Default)]
@@ -58,6 +60,12 @@ impl LoadRequest {
             path.parent().unwrap_or(&self.cwd).to_owned()
         };
         files.iter().map(folder).collect()
+    }
+
+    /// Whether a config is a program, which only [`load_with`] reads.
+    pub fn has_programs(&self) -> bool {
+        let files = find::files(self).unwrap_or_default();
+        files.iter().any(|path| program::is_program(path))
     }
 }
 
@@ -111,6 +119,8 @@ pub(crate) struct Source {
     pub(crate) files: Files,
     /// Who wrote it. In data nothing is a template.
     pub(crate) origin: Origin,
+    /// Where it ran, if it is a program.
+    pub(crate) places: Vec<CodePlace>,
 }
 
 impl Source {
@@ -121,15 +131,34 @@ impl Source {
     }
 }
 
-/// Reads a config's files, `env` and `plugins`; gives what is odd about them, too.
+/// Reads a config's files, `env` and `plugins`; gives what is odd about them, too. A file that is a
+/// program is an error; see [`load_with`].
 ///
 /// # Errors
 /// When there is no config, it can't be read, its `env` or `plugins` are wrong, or it asks to read
 /// what is not agreed to.
 pub fn load(request: &LoadRequest) -> Result<(Config, Vec<Warning>), LoadError> {
+    load_by(request, None)
+}
+
+/// The same, with what runs configs that are programs.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(
+    request: &LoadRequest,
+    interpreters: Interpreters<'_>,
+) -> Result<(Config, Vec<Warning>), LoadError> {
+    load_by(request, Some(interpreters))
+}
+
+fn load_by(
+    request: &LoadRequest,
+    interpreters: Option<Interpreters<'_>>,
+) -> Result<(Config, Vec<Warning>), LoadError> {
     request.files_read.begin();
     let findings = Findings::new(request.agreements.clone(), Vec::new());
-    let config = read(request, &findings);
+    let config = read(request, interpreters, &findings);
     let requests = findings.take_trust_requests();
     let declared = config.as_ref().map(|config| config.declared.clone());
     let verdict = findings.verdict(config);
@@ -140,7 +169,11 @@ pub fn load(request: &LoadRequest) -> Result<(Config, Vec<Warning>), LoadError> 
 }
 
 /// The config; `None` if a file of it can't be read.
-fn read(request: &LoadRequest, findings: &Findings) -> Option<Config> {
+fn read(
+    request: &LoadRequest,
+    interpreters: Option<Interpreters<'_>>,
+    findings: &Findings,
+) -> Option<Config> {
     let paths = find::files(request).map_err(|problem| findings.problem(problem));
     let paths = paths.ok()?;
     let files = paths.iter().map(|path| request.cwd.join(path)).collect();
@@ -148,7 +181,7 @@ fn read(request: &LoadRequest, findings: &Findings) -> Option<Config> {
     findings.take_keys(request.overrides.strictness.unwrap_or_default());
     let sources = paths
         .into_iter()
-        .map(|path| source(path, request, findings));
+        .map(|path| source(path, request, interpreters, findings));
     let sources: Vec<Option<Source>> = sources.collect();
     let sources: Option<Vec<Source>> = sources.into_iter().collect();
     let made = given.sources(request, findings);
@@ -221,6 +254,7 @@ fn read_plugins(
         root,
         files,
         origin,
+        ..
     } in sources.iter_mut().filter(|source| !source.origin.is_data())
     {
         if !declared.fill_config(root, path, findings) {
@@ -233,7 +267,12 @@ fn read_plugins(
 }
 
 /// One file; `None` if it was reported.
-fn source(path: PathBuf, request: &LoadRequest, findings: &Findings) -> Option<Source> {
+fn source(
+    path: PathBuf,
+    request: &LoadRequest,
+    interpreters: Option<Interpreters<'_>>,
+    findings: &Findings,
+) -> Option<Source> {
     let base = path.parent().map(Path::to_owned).unwrap_or_default();
     let files = Files::new(request.cwd.clone(), base, request.files_read.clone());
     let whole = Position {
@@ -246,7 +285,12 @@ fn source(path: PathBuf, request: &LoadRequest, findings: &Findings) -> Option<S
     } else {
         Origin::Config
     };
-    let mut root = files.tree(&path, &whole, &named_by, findings)?;
+    let (mut root, places) = if program::is_program(&path) {
+        program::tree(&path, &files, request, interpreters, findings)?
+    } else {
+        let root = files.tree(&path, &whole, &named_by, findings)?;
+        (root, Vec::new())
+    };
     references::resolve(&mut root, &path, &Origin::Config, &files, findings);
     if !matches!(root.kind, Kind::Map(_)) {
         let Mark { line, column } = root.mark;
@@ -266,6 +310,7 @@ fn source(path: PathBuf, request: &LoadRequest, findings: &Findings) -> Option<S
         root,
         files,
         origin: Origin::Config,
+        places,
     })
 }
 

@@ -30,13 +30,14 @@ use crate::model::{Findings, LoadError, Warning};
 use crate::overrides::{Given, Overrides};
 use crate::plan::weight;
 use crate::plan::{
-    Column, Extension, Order, OutputPath, Plan, Prompt, Provider, RunOptions, Test, Tests,
+    Column, Extension, Order, OutputPath, Plan, Prompt, Provider, RunOptions, Tests,
 };
 use crate::read::entry::Entry;
 use crate::read::node::Kind;
 use crate::scripts::{NoScripts, Scripts};
 
 mod before_all;
+mod together;
 mod unset;
 
 use before_all::Changed;
@@ -99,8 +100,14 @@ struct Books {
     filters: FilterBook,
 }
 
-/// Rows of a run: the results count them with 32 bits.
-const MAX_ROWS: u64 = u32::MAX as u64;
+impl Books {
+    fn of(sources: &[Source]) -> Self {
+        let books = Self::default();
+        let ran = sources.iter().flat_map(|source| &source.places);
+        books.code.ran(ran);
+        books
+    }
+}
 
 /// Columns of a run: a few lines of providers and prompts make billions.
 const MAX_COLUMNS: usize = 100_000;
@@ -149,7 +156,7 @@ impl Config {
 
     /// The plan, as far as it can be made; it has no requests and no config yet.
     fn planned(&mut self, catalog: &Catalog, scripts: &dyn Scripts, findings: &Findings) -> Plan {
-        let books = Books::default();
+        let books = Books::of(&self.sources);
         self.declared.permit_settings(&catalog.settings, findings);
         let (extensions, changed) = self.extended(catalog, scripts, &books, findings);
         let documents = self.documents(catalog, scripts, &books, findings);
@@ -174,12 +181,12 @@ impl Config {
         let judges = judges.into_judges();
         let providers = asked.providers();
         groups.warn_unused(findings);
-        check_size(&tests, findings);
+        together::check_size(&tests, findings);
         let var_files = Arc::new(collector.into_files());
         let filters = self.filters(&ranked, findings);
         let chosen = filters.choose(asked.columns, tests, &var_files, findings);
         unset::warn(&chosen.columns, &chosen.tests, findings);
-        check_comparisons(&chosen.columns, &chosen.tests, findings);
+        together::check_comparisons(&chosen.columns, &chosen.tests, findings);
         let (env_reads, env_sources) = self.declared.env_reads();
         Plan {
             order: Order::new(&chosen.columns, &chosen.tests),
@@ -451,46 +458,6 @@ fn columns(prompts: &[Arc<Prompt>], listed: &[Listed], findings: &Findings) -> V
         }
     }
     columns
-}
-
-/// A choice needs something to choose from.
-fn check_comparisons(columns: &[Arc<Column>], tests: &Tests, findings: &Findings) {
-    let runs_in = |test: &Test| test.columns.as_ref().map_or(columns.len(), |own| own.len());
-    let lacks = |test: &Test| !test.comparisons.is_empty() && runs_in(test) < 2;
-    let models = tests.models().enumerate();
-    let lacking = models.filter(|(_, model)| lacks(model));
-    for test in lacking.filter_map(|(index, _)| tests.get(index)) {
-        if let Some(comparison) = test.comparisons.first() {
-            let runs_in = runs_in(&test);
-            let assertion = &comparison.assertion;
-            let message = format!(
-                "'{}' compares the answers of a test's columns, and the test at {} has {runs_in}",
-                assertion.kind, test.at
-            );
-            let help = "give it a second prompt or provider, or take the assertion away";
-            findings.error_help(assertion.at.clone(), message, help);
-        }
-    }
-}
-
-fn check_size(tests: &Tests, findings: &Findings) {
-    let rows = |test: &Test| {
-        test.axes
-            .combinations()?
-            .checked_mul(u64::from(test.repeat))
-    };
-    let mut sum = 0_u64;
-    for (index, model) in tests.models().enumerate() {
-        sum = match rows(model).and_then(|rows| sum.checked_add(rows)) {
-            Some(sum) if sum <= MAX_ROWS => sum,
-            _ => {
-                let help = "`options: { disableVarExpansion: true }` keeps a list as one value";
-                let message = format!("the variables and repeats make more than {MAX_ROWS} rows");
-                let at = tests.get(index).map(|test| test.at.clone());
-                return findings.error_help(at.unwrap_or_default(), message, help);
-            }
-        };
-    }
 }
 
 #[cfg(test)]

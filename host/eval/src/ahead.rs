@@ -94,7 +94,8 @@ impl Ahead<'_> {
         let programs = Programs::of(std::slice::from_ref(process), self.env);
         let service = programs.service(process, files.as_deref());
         let folder = process.folder.to_string_lossy();
-        let path = files.map(|files| json!({ "path": files.path.to_string_lossy() }));
+        // What makes a config or tests must not lose a function on the way: nobody would miss it.
+        let path = files.map(|files| json!({ "path": files.path.to_string_lossy(), "data": true }));
         let call = call_json(&program, arguments, path.as_ref());
         let timeout = process.timeout.unwrap_or(Process::DEFAULT_TIMEOUT);
         let heard = Arc::new(Heard::default());

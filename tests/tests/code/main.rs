@@ -1,6 +1,7 @@
 //! Code of configs, run as a user runs it: what it gets, what its results mean, and what it can't
 //! do.
 
+mod programs;
 mod typescript;
 
 use std::fmt::Write as _;

@@ -10,7 +10,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use runner_config::plan::RunOptions;
 use runner_config::{FilesRead, Overrides};
 use runner_eval::event::Consumer;
 use runner_eval::run::Interrupts;
@@ -152,12 +151,8 @@ fn spare_inputs(path: &Path, read: &FilesRead) -> Result<(), Failure> {
     Err(Failure::usage(message).help("give results and events files of their own"))
 }
 
-/// Room for the instances of a run.
-fn sandbox(options: &RunOptions, setting: &Setting) -> Result<Sandbox, Failure> {
-    // A case holds one instance while its provider works, then one for each assertion at work.
-    let instances = options
-        .max_concurrency
-        .saturating_mul(options.assertion_concurrency);
+/// Room for so many instances at once.
+fn sandbox(instances: usize, setting: &Setting) -> Result<Sandbox, Failure> {
     setting.home.make()?;
     let talk = setting.talk.clone();
     let warned = setting.talk.clone();

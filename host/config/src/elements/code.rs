@@ -74,6 +74,11 @@ impl CodeBook {
         });
     }
 
+    /// Notes where configs ran that are programs.
+    pub(crate) fn ran<'a>(&self, places: impl IntoIterator<Item = &'a CodePlace>) {
+        self.places.borrow_mut().extend(places.into_iter().cloned());
+    }
+
     /// Where each piece of code runs.
     pub(crate) fn places(&self) -> Vec<CodePlace> {
         self.places.borrow().iter().cloned().collect()

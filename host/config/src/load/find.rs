@@ -5,23 +5,20 @@ use std::path::{Path, PathBuf};
 
 use super::LoadRequest;
 use crate::model::{Findings, Origin, Position, Problem};
-use crate::read::files::{Files, FilesRead, Leads, has_extension, is_pattern, leads};
+use crate::read::files::{Files, FilesRead, Leads, is_pattern, leads};
 
 /// Names that a folder's config may have, in the order of looking.
-pub const DEFAULT_NAMES: [&str; 3] = [
+pub const DEFAULT_NAMES: [&str; 10] = [
     "promptfooconfig.yaml",
     "promptfooconfig.yml",
     "promptfooconfig.json",
-];
-
-/// Names that promptfoo would take, too, but which are programs.
-const PROGRAM_NAMES: [&str; 6] = [
     "promptfooconfig.cjs",
     "promptfooconfig.cts",
     "promptfooconfig.js",
     "promptfooconfig.mjs",
     "promptfooconfig.mts",
     "promptfooconfig.ts",
+    "promptfooconfig.py",
 ];
 
 /// The configs' files, in the order named; none only where flags say enough.
@@ -31,14 +28,11 @@ pub(super) fn files(request: &LoadRequest) -> Result<Vec<PathBuf>, Problem> {
         return match DEFAULT_NAMES.into_iter().find(in_cwd) {
             Some(name) => Ok(vec![PathBuf::from(name)]),
             None if request.overrides.given.is_enough() => Ok(Vec::new()),
-            None => Err(match PROGRAM_NAMES.into_iter().find(in_cwd) {
-                Some(name) => program(PathBuf::from(name)),
-                None => problem(
-                    PathBuf::new(),
-                    "there is no promptfooconfig.yaml here",
-                    "name a config with -c, or run in a folder that has one",
-                ),
-            }),
+            None => Err(problem(
+                PathBuf::new(),
+                "there is no promptfooconfig.yaml here",
+                "name a config with -c, or run in a folder that has one",
+            )),
         };
     }
     let mut found: Vec<PathBuf> = Vec::new();
@@ -67,9 +61,6 @@ fn has(folder: &Path, name: &str) -> bool {
 
 /// What one `-c` means.
 fn one(named: &Path, request: &LoadRequest) -> Result<Vec<PathBuf>, Problem> {
-    if has_extension(named, &["js", "cjs", "mjs", "ts", "cts", "mts"]) {
-        return Err(program(named.to_owned()));
-    }
     let full = request.cwd.join(named);
     if full.is_dir() {
         let name = DEFAULT_NAMES.into_iter().find(|name| has(&full, name));
@@ -102,12 +93,4 @@ fn problem(file: PathBuf, message: &str, help: &str) -> Problem {
         },
         help: Some(help.to_owned()),
     }
-}
-
-fn program(file: PathBuf) -> Problem {
-    problem(
-        file,
-        "a config written as a program is not supported",
-        "print it once as JSON, for example with `node -p \"JSON.stringify(require('./promptfooconfig.js'))\" > promptfooconfig.json`; prompts, variables, assertions and transforms in JavaScript can stay files",
-    )
 }

@@ -65,6 +65,7 @@ impl Given {
                 root: map(fields),
                 files: files(request, Path::new("")),
                 origin: Origin::Person,
+                places: Vec::new(),
             });
         }
         Some(sources)
@@ -104,6 +105,7 @@ fn outputs(path: &Path, request: &LoadRequest, findings: &Findings) -> Option<So
         root,
         origin: files.data(path),
         files,
+        places: Vec::new(),
     })
 }
 
@@ -159,6 +161,7 @@ fn assertions(path: &Path, request: &LoadRequest, findings: &Findings) -> Option
         root,
         files,
         origin: Origin::Config,
+        places: Vec::new(),
     })
 }
 

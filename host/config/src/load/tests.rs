@@ -1,5 +1,7 @@
 //! Finding a config, and what is wrong with the file as a whole.
 
+use serde_json::json;
+
 use super::*;
 use crate::fixture::Folder;
 
@@ -20,12 +22,6 @@ fn default_names_are_looked_for_in_order() {
     assert_eq!(
         error(&empty.request()),
         "there is no promptfooconfig.yaml here\nhelp: name a config with -c, or run in a folder that has one"
-    );
-    let program = empty.file("promptfooconfig.js", "");
-    assert_eq!(
-        error(&program.request()),
-        "promptfooconfig.js: a config written as a program is not supported\n\
-         help: print it once as JSON, for example with `node -p \"JSON.stringify(require('./promptfooconfig.js'))\" > promptfooconfig.json`; prompts, variables, assertions and transforms in JavaScript can stay files"
     );
 }
 
@@ -93,4 +89,82 @@ fn a_file_that_is_no_config_says_where() {
     for (yaml, expected) in cases {
         assert_eq!(error(&Folder::new(yaml).request()), expected, "{yaml}");
     }
+}
+
+/// A folder whose config is `promptfooconfig.js`, which gives this.
+fn program(gives: impl Fn() -> Result<Option<Value>, String> + 'static) -> Folder {
+    let mut folder = Folder::new("").code("promptfooconfig.js", move |arguments| {
+        assert!(
+            arguments.is_empty(),
+            "nothing is handed over: {arguments:?}"
+        );
+        gives()
+    });
+    folder.configs = vec!["promptfooconfig.js".into()];
+    folder
+}
+
+#[test]
+fn a_program_gives_the_config() {
+    let folder = program(|| {
+        Ok(Some(json!({
+            "prompts": ["About {{topic}} for {{env.WHO}}"], "providers": ["echo"],
+            "env": { "WHO": "all" }, "tests": [{ "vars": { "topic": "bees" } }],
+        })))
+    });
+    assert_eq!(folder.texts(), ["About bees for all"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_program_is_said_with_its_file() {
+    let help = "\nhelp: a program gives its config as data: JavaScript and TypeScript by their \
+        default export, Python by a function `config`; code in it is named, for example \
+        `value: 'file://check.js'`";
+    let of = |gives: fn() -> Result<Option<Value>, String>| program(gives).problems();
+    assert_eq!(
+        of(|| Err("Error: no".to_owned())),
+        [format!(
+            "promptfooconfig.js: gave no config: Error: no{help}"
+        )]
+    );
+    assert_eq!(
+        of(|| Ok(None)),
+        [format!("promptfooconfig.js: gives nothing{help}")]
+    );
+    let wrong = of(|| {
+        Ok(Some(
+            json!({ "prompts": ["x"], "providers": ["echo"], "tests": [{ "vrs": {} }] }),
+        ))
+    });
+    assert!(
+        wrong[0].starts_with("promptfooconfig.js: tests[0].vrs: "),
+        "{wrong:?}"
+    );
+}
+
+#[test]
+fn programs_are_looked_for_after_files_and_need_something_that_runs_them() {
+    let mut folder = program(|| Ok(None));
+    folder.configs.clear();
+    assert!(!folder.request().has_programs());
+    std::fs::remove_file(folder.path().join("promptfooconfig.yaml")).expect("it is there");
+    let request = folder.request();
+    assert!(request.has_programs());
+    assert_eq!(
+        error(&request),
+        "promptfooconfig.js: is a program, and no code is run here"
+    );
+}
+
+/// What the sandbox lacks is asked for before it runs.
+#[test]
+fn a_program_that_wants_more_than_the_sandbox_is_asked_for() {
+    let folder = program(|| panic!("nobody agreed to that"));
+    let folder = folder.file("promptfooconfig.js", "require('fs').readFileSync('x')");
+    assert_eq!(
+        folder.withheld(),
+        [
+            "promptfooconfig.js: : run 'node' in ~ with the code there, outside the sandbox: it can do what you can"
+        ]
+    );
 }

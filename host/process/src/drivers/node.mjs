@@ -126,12 +126,19 @@ function failure(error) {
   return { message: `${error.name}: ${error.message}`, ...where, stack: inner.join('\n') };
 }
 
+// Data only: a function that vanished would change what is meant.
+function onlyData(key, value) {
+  if (typeof value === 'function') throw new TypeError(`\`${key}\` of the result is a function, and only data can leave`);
+  return value;
+}
+
 async function serve(id, call) {
   const abort = new AbortController();
   aborts.set(id, abort);
   try {
     // What JSON has no form for is no value, as `JSON.stringify` has it.
-    end(id, JSON.stringify({ id, value: await evaluate(call, abort.signal) }));
+    const value = await evaluate(call, abort.signal);
+    end(id, JSON.stringify({ id, value }, call.data ? onlyData : undefined));
   } catch (error) {
     end(id, JSON.stringify({ id, error: failure(error) }));
   } finally {

@@ -77,7 +77,10 @@ async fn the_javascript_plugin_is_pure_and_says_what_it_runs() {
         .iter()
         .map(|language| (language.name.as_str(), language.extensions.join(" ")))
         .collect();
-    assert_eq!(languages, [("javascript", "js cjs mjs ts cts mts".to_owned())]);
+    assert_eq!(
+        languages,
+        [("javascript", "js cjs mjs ts cts mts".to_owned())]
+    );
 }
 
 #[tokio::test]

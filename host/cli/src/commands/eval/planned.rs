@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use runner_config::plan::{OutputPath, Plan};
-use runner_config::{Config, FilesRead, LoadError, LoadRequest, Origin, Overrides, TrustRequest};
-use runner_eval::plugins::{PluginSet, PluginSources};
+use runner_config::{
+    Config, FilesRead, Interpreters, LoadError, LoadRequest, Origin, Overrides, TrustRequest,
+    Warning,
+};
+use runner_eval::plugins::{Bundled, PluginSet, PluginSources};
 use runner_eval::trust::Agreements;
 use runner_eval::{Ahead, Preparation, Settled};
 use runner_gateway::{Masker, Secret};
@@ -209,9 +212,19 @@ fn tried(
             Unplanned::Refused(refused(problems))
         }
     };
-    let (config, warnings) = runner_config::load(request).map_err(unloaded)?;
+    let write = |line: &str| {
+        if setting.verbose {
+            said.borrow_mut().push(Said::Line(line.to_owned()));
+        }
+    };
+    let (config, warnings) = loaded(request, setting, &write)?.map_err(unloaded)?;
     warn(said, warnings);
-    let sandbox = sandbox(&config.run_options(), setting)?;
+    let options = config.run_options();
+    // A case holds one instance while its provider works, then one for each assertion at work.
+    let instances = options
+        .max_concurrency
+        .saturating_mul(options.assertion_concurrency);
+    let sandbox = sandbox(instances, setting)?;
     let sources = sources(&config, &request.files_read, &arguments.plugin, setting)?;
     let lock = lock::Place::of(&config.files, &request.cwd);
     let loaded = PluginSet::load(&sandbox, sources);
@@ -228,11 +241,6 @@ fn tried(
         }
     };
     warn(said, warnings);
-    let write = |line: &str| {
-        if setting.verbose {
-            said.borrow_mut().push(Said::Line(line.to_owned()));
-        }
-    };
     let planned = config.plan_with(
         &plugins.catalog(),
         &Ahead::new(&plugins, &sandbox, &request.env, &write),
@@ -250,6 +258,36 @@ fn tried(
         plugins,
         lock,
     })
+}
+
+/// The config, and what is odd about it. One that is a program is run by the bundled plugins: its
+/// own are not known before.
+fn loaded(
+    request: &LoadRequest,
+    setting: &Setting,
+    write: &dyn Fn(&str),
+) -> Result<Result<(Config, Vec<Warning>), LoadError>, Failure> {
+    if !request.has_programs() {
+        return Ok(runner_config::load(request));
+    }
+    let sandbox = sandbox(1, setting)?;
+    let sources = PluginSources {
+        bundled: Some(bundled(setting)?),
+        ..PluginSources::default()
+    };
+    let plugins = PluginSet::load(&sandbox, sources);
+    let (plugins, _) = plugins.map_err(|errors| refused(errors.0))?;
+    let interpreters = Interpreters {
+        catalog: &plugins.catalog(),
+        scripts: &Ahead::new(&plugins, &sandbox, &request.env, write),
+    };
+    Ok(runner_config::load_with(request, interpreters))
+}
+
+/// The folder of the plugins that come with the program.
+fn bundled(setting: &Setting) -> Result<Bundled, Failure> {
+    let program = std::env::current_exe().context("the program's own file can't be found")?;
+    home::bundled_plugins(&setting.environment, &setting.cwd, &program)
 }
 
 impl From<Failure> for Unplanned {
@@ -297,10 +335,8 @@ fn sources(
     for path in flags.iter().chain(components) {
         files_read.add(&setting.cwd.join(path));
     }
-    let program = std::env::current_exe().context("the program's own file can't be found")?;
-    let bundled = home::bundled_plugins(&setting.environment, &setting.cwd, &program)?;
     Ok(PluginSources {
-        bundled: Some(bundled),
+        bundled: Some(bundled(setting)?),
         paths: flags.to_vec(),
         entries: config.plugins.clone(),
     })

@@ -23,6 +23,8 @@ pub(crate) enum Use {
     Tests,
     /// It answers prompts.
     Provider,
+    /// It gives a config.
+    Config,
 }
 
 /// The function's name; `None`: the file's default export, or the file itself.
@@ -34,6 +36,7 @@ fn entry(language: &str, usage: Use) -> Option<&'static str> {
         ("python", Use::Scoring) => Some("func"),
         ("python", Use::Tests) => Some("generate_tests"),
         ("python", Use::Provider) => Some("call_api"),
+        ("python", Use::Config) => Some("config"),
         _ => None,
     }
 }

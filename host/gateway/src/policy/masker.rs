@@ -185,13 +185,27 @@ impl Finder {
             all.extend(found.iter().map(|range| view.in_text(range)));
         };
         for region in self.alphabet.regions(bytes) {
-            for begins in escapes::families(&bytes[region.clone()]) {
+            let mut decode = |begins| {
+                let mut met = [false; escapes::BEGINS.len()];
                 view.begin(bytes, region.clone());
                 for _ in 0..ROUNDS {
+                    let families = escapes::families(&view.bytes);
+                    met = std::array::from_fn(|nth| met[nth] || families[nth]);
                     if !view.decode(begins, &self.alphabet) {
                         break;
                     }
                     add(&view);
+                }
+                met
+            };
+            // All escapes, as they may stand within one another. Where those of several families
+            // come up, at once or in what others stand for, also each family alone: a text in JSON
+            // may have a `%`, in a secret or before it, which is no escape there and would take
+            // the next characters along.
+            let met = decode(escapes::BEGINS);
+            if met.iter().filter(|met| **met).count() > 1 {
+                for family in escapes::BEGINS {
+                    decode([family; escapes::BEGINS.len()]);
                 }
             }
         }

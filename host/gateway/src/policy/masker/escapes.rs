@@ -29,15 +29,9 @@ pub(super) const LONGEST: usize = 24;
 /// What an escape begins with.
 pub(super) const BEGINS: [u8; 3] = *b"\\%&";
 
-/// What is decoded in a text, each for itself: all escapes, as they may stand within one another;
-/// and if it has those of several families, each of them alone. A text in JSON may have a `%` before a
-/// secret, which is no escape there and would take its first characters along.
-pub(super) fn families(text: &[u8]) -> impl Iterator<Item = [u8; 3]> {
-    let mut alone: Vec<u8> = BEGINS.to_vec();
-    alone.retain(|family| text.contains(family));
-    let is_mixed = alone.len() > 1;
-    let alone = alone.into_iter().filter(move |_| is_mixed);
-    std::iter::once(BEGINS).chain(alone.map(|family| [family; 3]))
+/// Which families of escapes a text may have, in the order of `BEGINS`.
+pub(super) fn families(text: &[u8]) -> [bool; 3] {
+    BEGINS.map(|family| text.contains(&family))
 }
 
 /// Whether an escape may begin with this.

@@ -227,6 +227,14 @@ fn a_body_that_is_all_escapes_is_decoded_part_by_part() {
 }
 
 #[test]
+fn what_only_looks_like_an_escape_once_others_are_read_takes_nothing_along() {
+    let secret = "aA\u{4ea9}aa\u{4ea9}a!\\%Aa%\\108";
+    // Only backslashes stand in the text; the `%Aa` of the secret comes up when they are read.
+    let text = json(&spelled(&json(secret), 4));
+    assert_eq!(masker(&[secret]).mask(&format!("<{text}>")), "<[masked]>");
+}
+
+#[test]
 fn what_begins_an_escape_before_a_secret_in_json_takes_nothing_along() {
     let secret = "41\"amp;\\23456789";
     let masker = masker(&[secret]);

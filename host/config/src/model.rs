@@ -4,6 +4,7 @@
 //! Nothing here reads, fills in or decides for a key; nothing here knows another module of this
 //! crate.
 
+mod code_files;
 mod grants;
 mod position;
 mod problem;
@@ -12,6 +13,7 @@ mod script;
 mod spelling;
 mod trust;
 
+pub use code_files::{CodeFile, CodeFiles};
 pub use grants::{CredentialGrant, Permissions};
 pub(crate) use position::COMMAND_LINE;
 pub use position::{Position, on_one_line};
@@ -19,7 +21,7 @@ pub(crate) use problem::Findings;
 pub use problem::{ConfigError, LoadError, Problem, Warning};
 pub(crate) use process::steers;
 pub use process::{Engine, GIVEN, Process};
-pub use script::{Code, CodeFile, CodeFiles, CodePlace, ProviderCode, Script};
+pub use script::{Code, CodePlace, ProviderCode, Script};
 pub(crate) use spelling::did_you_mean;
 pub use spelling::{Strictness, misspelt};
 pub(crate) use trust::{ANY_VARIABLE, WEBHOOK};

@@ -22,6 +22,7 @@ use runner_sandbox::{Call, Called, Host, Nothing, Sandbox};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::erased::{JAVASCRIPT, typed};
 use crate::plugins::{Interpreter, PluginSet, interpreter};
 use crate::programs::Programs;
 use crate::script::outside::{call as call_json, failure as failure_of};
@@ -91,7 +92,13 @@ impl Ahead<'_> {
     ) -> Result<Option<Value>, String> {
         let Runnable { program, outside } = runnable(script);
         let files = outside.and_then(|outside| outside.files);
-        let programs = Programs::of(std::slice::from_ref(process), self.env);
+        let processes = std::slice::from_ref(process);
+        let interpreter = match &process.typed {
+            Some(_) => Some(self.interpreter(JAVASCRIPT)?),
+            None => None,
+        };
+        let typed = on_a_thread(typed(processes, interpreter.as_deref()))?;
+        let programs = Programs::of(processes, self.env, typed);
         let service = programs.service(process, files.as_deref());
         let folder = process.folder.to_string_lossy();
         // What makes a config or tests must not lose a function on the way: nobody would miss it.

@@ -42,6 +42,7 @@ mod call;
 mod case;
 mod comparison;
 mod context;
+mod erased;
 mod error;
 pub mod event;
 pub mod failure;

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::beginning::Beginning;
 use crate::call::case;
 use crate::context::RunContext;
+use crate::erased::{JAVASCRIPT, typed};
 use crate::error::RunError;
 use crate::event::{Consumer, Event, LogRoom, Stage};
 use crate::identity::Identities;
@@ -168,7 +169,8 @@ fn can_be_masked(secrets: &BTreeSet<Secret>) -> Result<(), BindError> {
 async fn bind(what: &Preparation) -> (Result<Targets, PrepareErrors>, Noted) {
     let plan = &what.plan;
     let budgets = Budgets::new(plan.options.budget);
-    let programs = Arc::new(Programs::new(plan, &what.env));
+    let typed = typed(&plan.processes, what.plugins.loaded(JAVASCRIPT).as_ref()).await;
+    let programs = Arc::new(Programs::new(plan, &what.env, typed));
     let binder = Binder {
         set: &what.plugins,
         env: &what.env,

@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | host → plugin | config | [`RAW`]: give the body as it came · [`WITHOUT`]: which credentials are missing |
 //! | host → plugin | options of a request | [`REQUEST`]: what code of the config made of the prompt |
+//! | host → plugin | the only argument of code | [`ERASE`]: give the JavaScript of TypeScript, and run nothing |
 //! | plugin → host | metadata of an answer | [`RESPONSE`]: status and headers of a raw answer |
 //! | plugin → host | `info.metadata-json` | [`Extras`]: what it wants and reads beyond the contract |
 //! | plugin → host | the alias of a model | [`judge`]: the models that an assertion of the config names |
@@ -32,6 +33,10 @@ pub(crate) const REQUEST: &str = "$request";
 /// Where the metadata of a raw answer has status and headers, for code alone: headers may hold
 /// what is not for a database.
 const RESPONSE: &str = "$response";
+
+/// The name of the only argument by which an interpreter is told to run nothing, and to give the
+/// JavaScript of each file with types: `{"a.ts": {"text": "…"}, "b.ts": {"refused": "…"}}`.
+pub(crate) const ERASE: &str = "$erase";
 
 /// Takes out of a config what only the host may say there.
 pub(crate) fn close(config: &mut Map<String, Value>) {

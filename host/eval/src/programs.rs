@@ -15,6 +15,10 @@ use runner_gateway::{CacheMode, LaneStrategy, Peer, Scheduling, Secret};
 use runner_process::{NODE_DRIVER, PYTHON_DRIVER, Program, Service, Supervisor};
 use serde_json::{Map, Value};
 
+mod typed;
+
+pub(crate) use typed::Typed;
+
 /// Stands for all variables of the environment.
 const ALL: &str = "*";
 
@@ -29,6 +33,8 @@ pub(crate) struct Programs {
     declared: BTreeMap<String, String>,
     /// The variables that each command was granted in its folder, by all that the same hand brings.
     granted: HashMap<Group, BTreeSet<String>>,
+    /// JavaScript of the config's TypeScript.
+    typed: Typed,
     server_limits: ServerLimits,
     supervisor: Supervisor,
     known: Mutex<Known>,
@@ -113,16 +119,20 @@ impl Callee {
 
 impl Programs {
     /// Those of a plan; none is started.
-    pub(crate) fn new(plan: &Plan, env: &BTreeMap<String, String>) -> Self {
+    pub(crate) fn new(plan: &Plan, env: &BTreeMap<String, String>, typed: Typed) -> Self {
         Self {
             declared: texts(&plan.env),
             server_limits: plan.options.server_limits,
-            ..Self::of(&plan.processes, env)
+            ..Self::of(&plan.processes, env, typed)
         }
     }
 
     /// These, before there is a plan.
-    pub(crate) fn of(processes: &[Arc<Process>], env: &BTreeMap<String, String>) -> Self {
+    pub(crate) fn of(
+        processes: &[Arc<Process>],
+        env: &BTreeMap<String, String>,
+        typed: Typed,
+    ) -> Self {
         let mut granted: HashMap<_, BTreeSet<String>> = HashMap::new();
         for process in processes {
             let names = process.variables.iter().cloned();
@@ -132,6 +142,7 @@ impl Programs {
             env: env.clone(),
             declared: BTreeMap::new(),
             granted,
+            typed,
             server_limits: ServerLimits::Learnt,
             // Without one nothing is started, and each call says so.
             supervisor: Supervisor::this().unwrap_or_else(|_| Supervisor {
@@ -191,6 +202,7 @@ impl Programs {
             program,
             supervisor: self.supervisor.clone(),
             workers,
+            setup: self.typed.setup(&group(process)),
         }
     }
 
@@ -308,7 +320,7 @@ impl Programs {
             Engine::Python { .. } => {
                 "install Python, or name it: pythonExecutable in the provider's config, RUNNER_PYTHON"
             }
-            Engine::Node => "install Node.js 20 or later",
+            Engine::Node => "install Node.js 20.6 or later",
             Engine::Command { .. } => {
                 "install it, or name it by its path, from the config's folder"
             }

@@ -39,3 +39,6 @@ pub const PYTHON_DRIVER: &str = include_str!("drivers/python.py");
 
 /// The driver that runs a config's JavaScript, for `node --input-type=module -e`.
 pub const NODE_DRIVER: &str = include_str!("drivers/node.mjs");
+
+/// What that driver has Node.js load the config's TypeScript by: the `hooks` of its setup.
+pub const NODE_HOOKS: &str = include_str!("drivers/typed.mjs");

@@ -105,9 +105,9 @@ pub(crate) fn read(line: &[u8], token: &str) -> Option<Said> {
     }
 }
 
-/// The first line to a driver.
-pub(crate) fn hello(token: &str) -> String {
-    format!("{{\"token\":\"{token}\"}}\n")
+/// The first line to a driver: `setup` is one JSON text.
+pub(crate) fn hello(token: &str, setup: &str) -> String {
+    format!("{{\"token\":\"{token}\",\"setup\":{setup}}}\n")
 }
 
 /// A call: `call` is one JSON text.

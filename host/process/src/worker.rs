@@ -106,8 +106,12 @@ enum State {
 }
 
 impl Worker {
-    /// Starts one, and waits until it takes calls.
-    pub(crate) async fn start(supervisor: &Supervisor, program: &Program) -> Result<Self, Fault> {
+    /// Starts one, tells its driver `setup`, and waits until it takes calls.
+    pub(crate) async fn start(
+        supervisor: &Supervisor,
+        program: &Program,
+        setup: &str,
+    ) -> Result<Self, Fault> {
         let mut child = supervisor.start(program, &[])?;
         let group = Arc::new(Group::of(&child));
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -118,7 +122,7 @@ impl Worker {
         let (input, lines) = mpsc::unbounded_channel();
         let (tell, state) = watch::channel(State::Starting);
         let token = uuid::Uuid::new_v4().simple().to_string();
-        let _ = input.send(line::hello(&token));
+        let _ = input.send(line::hello(&token, setup));
         tokio::spawn(write(stdin, lines));
         let errors = tokio::spawn(read_stderr(stderr, token.clone(), calls.clone()));
         let reading = tokio::spawn(read(

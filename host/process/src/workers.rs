@@ -37,6 +37,8 @@ pub struct Service {
     pub supervisor: Supervisor,
     /// How many may run, one call at a time each; `None`: one, with calls side by side.
     pub workers: Option<usize>,
+    /// What its driver is told before the first call, as one JSON text; `null` for nothing.
+    pub setup: Arc<str>,
 }
 
 /// The workers of one program. They start when they are needed, and end when this is dropped.
@@ -165,9 +167,10 @@ impl Workers {
         let Service {
             program,
             supervisor,
+            setup,
             ..
         } = &self.service;
-        let started = Worker::start(supervisor, program).await;
+        let started = Worker::start(supervisor, program, setup).await;
         started.map_err(|fault| self.failed(fault))
     }
 

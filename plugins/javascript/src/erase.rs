@@ -30,19 +30,21 @@ use runner_plugin::script::{Failure, FailureKind, Form, Position, Program};
 
 mod edit;
 mod made;
+mod texts;
 
 use edit::Text;
+pub(crate) use texts::{ASKED, texts};
 
 /// Extensions of files with types.
 pub(crate) const TYPED: [&str; 3] = ["ts", "mts", "cts"];
 
+fn is_typed(path: &str) -> bool {
+    let extension = Path::new(path).extension();
+    extension.is_some_and(|it| TYPED.iter().any(|typed| it == *typed))
+}
+
 /// A program whose files with types are JavaScript.
 pub(crate) fn of_program(program: &Program) -> Result<Cow<'_, Program>, Failure> {
-    let is_typed = |path: &str| {
-        Path::new(path)
-            .extension()
-            .is_some_and(|it| TYPED.iter().any(|typed| it == *typed))
-    };
     let mut erased = Cow::Borrowed(program);
     if program.form == Form::File && is_typed(&program.name) {
         erased.to_mut().source = of_file(&program.name, &program.source)?;

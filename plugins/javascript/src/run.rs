@@ -33,6 +33,14 @@ pub(crate) fn run(program: &Program, arguments: &[Argument], call_id: &str) -> O
         let message = format!("this plugin does not run `{}`", program.language);
         return Outcome::failed(Failure::new(FailureKind::Other, message));
     }
+    if let [argument] = arguments
+        && argument.name == erase::ASKED
+    {
+        return Outcome {
+            result: Ok(Some(erase::texts(program).to_string())),
+            console: Vec::new(),
+        };
+    }
     let program = match erase::of_program(program) {
         Ok(program) => program,
         Err(failure) => return Outcome::failed(failure),

@@ -141,7 +141,7 @@ pub(crate) fn inline(
         return None;
     };
     let named = (origin, at);
-    let process = process::program(engine, &[text], &settings, named, reading);
+    let process = process::program(engine, &[text], None, &settings, named, reading);
     reading.code.place(code, Some((&process, reason)));
     Some(process)
 }
@@ -207,14 +207,21 @@ pub(crate) fn file_with(
     let reason = outside(runs, || files.needs.clone());
     let engine = process::engine(language, settings, reading);
     let process = engine.zip(reason).map(|(engine, reason)| {
-        let modules = files.modules.iter().chain([&files.main]);
-        let sources: Vec<&str> = modules.map(|file| &*file.source).collect();
-        let process = process::program(engine, &sources, settings, (origin, at), reading);
+        let all = files.modules.iter().chain([&files.main]);
+        let sources: Vec<&str> = all.clone().map(|file| &*file.source).collect();
+        let mut all = all.map(|file| Path::new(&file.path));
+        let typed = all.any(|path| has_extension(path, &TYPED));
+        let typed = typed.then(|| files.clone());
+        let process = process::program(engine, &sources, typed, settings, (origin, at), reading);
         (process, reason)
     });
     let runs = process.as_ref();
     let runs = runs.map(|(process, reason)| (&**process, reason.clone()));
-    if runs.is_none() {
+    // Who runs it in the sandbox also makes JavaScript of its TypeScript.
+    if process
+        .as_ref()
+        .is_none_or(|(process, _)| process.typed.is_some())
+    {
         reading.code.note(language);
     }
     reading.code.place(shown.display().to_string(), runs);

@@ -19,7 +19,8 @@ use super::Reading;
 use super::scan::{self, JAVASCRIPT, PYTHON};
 use crate::environment;
 use crate::model::{
-    ANY_VARIABLE, Engine, Findings, Origin, Position, Process, TrustRequest, TrustSubject, steers,
+    ANY_VARIABLE, CodeFiles, Engine, Findings, Origin, Position, Process, TrustRequest,
+    TrustSubject, steers,
 };
 use crate::read::entry::Entry;
 use crate::read::files::real;
@@ -264,10 +265,11 @@ pub(crate) fn engine(language: &str, settings: &Settings, reading: Reading<'_>) 
     }
 }
 
-/// A program whose own texts are `sources`; it is noted.
+/// A program whose own texts are `sources`, of which those of `typed` are TypeScript; it is noted.
 pub(crate) fn program(
     engine: Engine,
     sources: &[&str],
+    typed: Option<Arc<CodeFiles>>,
     settings: &Settings,
     (origin, at): (&Origin, &Position),
     reading: Reading<'_>,
@@ -299,6 +301,7 @@ pub(crate) fn program(
         timeout: settings.timeout,
         memory_mb: settings.memory_mb,
         is_cached: settings.is_cached,
+        typed,
     };
     reading.code.processes.note(process, at)
 }
@@ -349,7 +352,14 @@ pub(crate) fn command(
         .collect();
     let mut sources: Vec<&str> = texts.iter().map(String::as_str).collect();
     sources.push(line);
-    Some(program(engine, &sources, settings, (origin, at), reading))
+    Some(program(
+        engine,
+        &sources,
+        None,
+        settings,
+        (origin, at),
+        reading,
+    ))
 }
 
 #[cfg(test)]

@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::Origin;
+use super::{CodeFiles, Origin};
 
 /// A program of the person's machine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -35,6 +36,8 @@ pub struct Process {
     pub memory_mb: Option<u64>,
     /// Whether an answer of before may be given again.
     pub is_cached: bool,
+    /// Code in TypeScript: whoever starts Node.js hands it over as JavaScript.
+    pub typed: Option<Arc<CodeFiles>>,
 }
 
 /// What is started.

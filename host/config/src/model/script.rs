@@ -4,14 +4,13 @@
 //! code needs was read when the plan was made, so that running it later touches no disk, and a
 //! case is known by all of its code.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::Process;
+use super::{CodeFiles, Process};
 
 /// Code of a config.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,63 +69,6 @@ impl ProviderCode {
     }
 }
 
-/// A file of code with the files that it imports, directly or through others.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CodeFiles {
-    /// Where the file itself is: an absolute path.
-    pub path: PathBuf,
-    /// The file itself.
-    pub main: CodeFile,
-    /// What it imports, without itself, in the order found.
-    pub modules: Vec<CodeFile>,
-    /// What of them the sandbox can't give, as the end of a sentence: `imports numpy`.
-    pub needs: Option<String>,
-    /// sha256 (hex) of all of them. Thousands of scripts of one config may be one file, and each
-    /// case is known by what they do.
-    digest: String,
-}
-
-impl CodeFiles {
-    /// sha256 (hex) of all of them.
-    pub fn digest(&self) -> &str {
-        &self.digest
-    }
-}
-
-impl CodeFiles {
-    /// A file, and what it imports.
-    pub fn new(
-        path: PathBuf,
-        main: CodeFile,
-        modules: Vec<CodeFile>,
-        needs: Option<String>,
-    ) -> Self {
-        let mut digest = Sha256::new();
-        for file in [&main].into_iter().chain(&modules) {
-            for text in [&file.path, &file.source] {
-                digest.update((text.len() as u64).to_be_bytes());
-                digest.update(text);
-            }
-        }
-        Self {
-            path,
-            main,
-            modules,
-            needs,
-            digest: HEXLOWER.encode(&digest.finalize()),
-        }
-    }
-}
-
-/// One file of code.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CodeFile {
-    /// Relative to the lowest folder that has all files of the script in it, with `/`.
-    pub path: String,
-    /// Its text.
-    pub source: String,
-}
-
 impl Script {
     /// Everything that decides what it does, files by their digest, as one value: what makes two
     /// scripts the same.
@@ -134,7 +76,7 @@ impl Script {
         let mut content = match &self.code {
             Code::Inline { text } => vec![json!(self.language), json!(text)],
             Code::File { files, entry } => {
-                vec![json!(self.language), json!(files.digest), json!(entry)]
+                vec![json!(self.language), json!(files.digest()), json!(entry)]
             }
         };
         // The same code may do something else there.
@@ -148,7 +90,7 @@ impl Script {
     pub fn digest(&self) -> String {
         match &self.code {
             Code::Inline { text } => HEXLOWER.encode(&Sha256::digest(text)),
-            Code::File { files, .. } => files.digest.clone(),
+            Code::File { files, .. } => files.digest().to_owned(),
         }
     }
 

@@ -59,6 +59,12 @@ impl PluginSet {
         })
     }
 
+    /// What runs `language`, where its component is loaded.
+    pub(crate) fn loaded(&self, language: &str) -> Option<Interpreter> {
+        let index = self.languages.get(language)?;
+        Some(Interpreter::new(self.plugins[*index].clone()))
+    }
+
     /// What runs `language`, also where its component still waits for a plan that needs it;
     /// then it is loaded for the caller alone.
     ///
@@ -69,8 +75,8 @@ impl PluginSet {
         language: &str,
         sandbox: &Sandbox,
     ) -> Result<Interpreter, String> {
-        if let Some(index) = self.languages.get(language) {
-            return Ok(Interpreter::new(self.plugins[*index].clone()));
+        if let Some(interpreter) = self.loaded(language) {
+            return Ok(interpreter);
         }
         let speaks = |one: &&Waiting| {
             one.served

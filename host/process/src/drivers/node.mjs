@@ -5,7 +5,8 @@
 // lines of its call.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { createRequire } from 'node:module';
+import { realpathSync } from 'node:fs';
+import Module, { createRequire } from 'node:module';
 import path from 'node:path';
 import readline from 'node:readline';
 import { pathToFileURL } from 'node:url';
@@ -55,6 +56,57 @@ const logger = {
 
 // A promise that nobody waits for is its call's own business; the process goes on.
 process.on('unhandledRejection', (error) => log('error', `unhandled rejection: ${error?.stack ?? error}`));
+
+const ENDS = ['.ts', '.mts', '.cts'];
+
+// Whether it has `import` or `export` of its own, or says so by its name.
+function isModule(file, text) {
+  if (/\.[cm]ts$/.test(file)) return file.endsWith('.mts');
+  return /^\s*(import\b(?!\s*\()|export\b)/m.test(text) || !/\b(exports|require)\b/.test(text);
+}
+
+// What compilers to CommonJS leave a module of TypeScript, whatever it becomes. On its first line, so
+// that every line keeps its number.
+function asCompiled(text) {
+  const isWanted = /\b(require|__dirname|__filename)\b/.test(text);
+  const isOwn = /\b(const|let|var|function)\s+(require|__dirname|__filename)\b|createRequire\s*\(/.test(text);
+  if (!isWanted || isOwn) return text;
+  return (
+    "import { createRequire as $createRequire } from 'node:module'; const require = $createRequire(import.meta.url), " +
+    "__filename = require('node:url').fileURLToPath(import.meta.url), __dirname = require('node:path').dirname(__filename); " +
+    text
+  );
+}
+
+// The config's TypeScript: the project's own `tsx` runs it, if there is one; else what the host has made
+// of it.
+async function takeTyped({ typed, hooks }) {
+  try {
+    const [esm, cjs] = [await import('tsx/esm/api'), await import('tsx/cjs/api')];
+    esm.register();
+    cjs.register();
+    return;
+  } catch (error) {
+    // It is not there, or too old to be asked this way.
+    if (error?.code !== 'ERR_MODULE_NOT_FOUND' && error?.code !== 'ERR_PACKAGE_PATH_NOT_EXPORTED') throw error;
+  }
+  const files = {};
+  for (const [file, { text, refused }] of Object.entries(typed)) {
+    const module = text !== undefined && isModule(file, text);
+    files[realpathSync(file)] = { text: module ? asCompiled(text) : text, refused, isModule: module };
+  }
+  for (const end of ENDS) {
+    const known = Module._extensions[end];
+    Module._extensions[end] = (module, file) => {
+      const { text, refused, isModule } = files[file] ?? {};
+      if (refused) throw new SyntaxError(`${refused}; with \`tsx\` in the project it runs`);
+      if (text !== undefined && !isModule) return module._compile(text, file);
+      if (known) return known(module, file);
+      throw new Error(`${path.basename(file)} can't be required: import it, or install \`tsx\` in the project`);
+    };
+  }
+  Module.register(`data:text/javascript,${encodeURIComponent(hooks)}`, { data: files });
+}
 
 class NoEntry extends Error {}
 
@@ -146,8 +198,15 @@ async function serve(id, call) {
   }
 }
 
-lines.once('line', (first) => {
-  token = JSON.parse(first).token;
+lines.once('line', async (first) => {
+  const { token: ours, setup } = JSON.parse(first);
+  token = ours;
+  try {
+    if (setup) await takeTyped(setup);
+  } catch (error) {
+    writeError(`${error?.stack ?? error}\n`);
+    process.exit(1);
+  }
   lines.on('line', (line) => {
     const request = JSON.parse(line);
     if ('ping' in request) say({ pong: request.ping });

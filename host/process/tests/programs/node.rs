@@ -127,7 +127,7 @@ const BLOCKED: &str = r#"
 read -r hello
 token=${hello#*:\"}
 echo started >> starts
-echo "${token%\"*}{\"ready\":true}"
+echo "${token%%\"*}{\"ready\":true}"
 exec cat > /dev/null
 "#;
 

@@ -77,6 +77,7 @@ impl Code {
             program,
             supervisor: supervisor(),
             workers,
+            setup: "null".into(),
         })
     }
 

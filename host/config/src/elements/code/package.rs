@@ -53,7 +53,7 @@ pub(crate) fn package(
     // A package is handed the variables that are called after it.
     let source = format!("import '{name}'");
     let named = (origin, at);
-    let process = process::program(Engine::Node, &[&source], settings, named, reading);
+    let process = process::program(Engine::Node, &[&source], None, settings, named, reading);
     reading.code.place(path, Some((&process, reason)));
     Some(Arc::new(Script {
         language: JAVASCRIPT.to_owned(),

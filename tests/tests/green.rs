@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use insta::assert_snapshot;
 use runner_tests::{Answer, Finished, ModelApi, Run};
 use serde_json::{Value, json};
 
@@ -187,4 +188,23 @@ fn threshold_and_exit_code_come_from_the_environment() {
             finished.stderr
         );
     }
+}
+
+/// What nothing is asserted of passes, whatever it is; that is told, and can be refused.
+#[test]
+fn cases_without_an_assertion_are_counted_and_can_be_refused() {
+    let run = Run::new().config(
+        "prompts: ['{{ n }}']\nproviders: [echo]\ntests:\n  - vars: { n: 1 }\n  - vars: { n: 2 }\n    \
+         assert: [{ type: equals, value: '2' }]\n  - vars: { n: 3 }\n",
+    );
+    let finished = run
+        .clone()
+        .args(["eval", "--no-table", "-o", "out.json"])
+        .finish();
+    assert_snapshot!(finished.told());
+    let stats = &finished.json("out.json")["results"]["stats"];
+    assert_eq!(stats["successes"], 3);
+    assert_eq!(stats["withoutAssertions"], 2);
+    let refused = run.args(["eval", "--require-assertions"]).finish();
+    assert_snapshot!(refused.told());
 }

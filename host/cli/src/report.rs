@@ -213,6 +213,10 @@ fn totals(summary: &Summary) -> String {
         figures::duration(summary.duration),
         summary.concurrency
     );
+    if all.ungraded > 0 {
+        let cases = figures::counted(all.ungraded, "case has", "cases have");
+        let _ = writeln!(text, "{cases} no assertion: any answer passes.");
+    }
     let throttled = figures::counted(summary.throttled, "request was", "requests were");
     let retries = figures::counted(summary.retries, "request was", "requests were");
     let _ = match (summary.throttled, summary.retries) {

@@ -44,6 +44,8 @@ pub struct Overrides {
     pub filters: Filters,
     /// `--lenient`, `--strict`: over the config's `strict`.
     pub strictness: Option<Strictness>,
+    /// `--require-assertions`: a test without one is wrong.
+    pub requires_assertions: bool,
     /// `--max-cost`, `--max-tokens`, `--max-requests`.
     pub budget: Budget,
 }

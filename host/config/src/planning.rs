@@ -187,6 +187,9 @@ impl Config {
         let chosen = filters.choose(asked.columns, tests, &var_files, findings);
         unset::warn(&chosen.columns, &chosen.tests, findings);
         together::check_comparisons(&chosen.columns, &chosen.tests, findings);
+        if self.overrides.requires_assertions {
+            together::check_assertions(&chosen.tests, findings);
+        }
         let (env_reads, env_sources) = self.declared.env_reads();
         Plan {
             order: Order::new(&chosen.columns, &chosen.tests),

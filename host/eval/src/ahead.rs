@@ -17,13 +17,13 @@ use runner_config::plan::{Process, Script};
 use runner_config::{Scripts, TrustRequest};
 use runner_process::Workers;
 use runner_sandbox::abi::{self, Argument, CallContext};
-use runner_sandbox::limits::{ASSERTION_FUEL, MAX_LOG_BYTES, MAX_LOG_LINES};
+use runner_sandbox::limits::{MAX_LOG_BYTES, MAX_LOG_LINES};
 use runner_sandbox::{Call, Called, Host, Nothing, Sandbox};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::erased::{JAVASCRIPT, typed};
-use crate::plugins::{Interpreter, PluginSet, interpreter};
+use crate::plugins::{FUEL_BEFORE_A_RUN, Interpreter, PluginSet, interpreter};
 use crate::programs::Programs;
 use crate::script::outside::{call as call_json, failure as failure_of};
 use crate::script::{Runnable, argument, fault, program, runnable};
@@ -40,10 +40,6 @@ pub struct Ahead<'a> {
     env: &'a BTreeMap<String, String>,
     said: &'a dyn Fn(&str),
 }
-
-/// What all code may cost that runs before a run, in fuel: each call has a bound of its own, and a
-/// config of a few kilobytes can have thousands. Half a minute, or less.
-const MAX_FUEL: u64 = 30 * ASSERTION_FUEL;
 
 impl fmt::Debug for Ahead<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -156,7 +152,7 @@ impl Scripts for Ahead<'_> {
         if let Some(process) = &script.process {
             return self.outside(process, script, &arguments);
         }
-        if self.fuel.get() > MAX_FUEL {
+        if self.fuel.get() > FUEL_BEFORE_A_RUN {
             return Err(
                 "the code that ran before it took all that code may take before a run".to_owned(),
             );

@@ -39,7 +39,7 @@ use bundle::{Names, Waiting};
 pub use bundle::{Optional, Served, bundle, optional};
 pub use foreign::ThirdParty;
 pub(crate) use foreign::{interpreter, interpreters};
-pub(crate) use interpreter::Interpreter;
+pub(crate) use interpreter::{FUEL_BEFORE_A_RUN, Interpreter};
 use loading::{Loading, canonical, collision, duplicate};
 pub(crate) use price::price;
 pub(crate) use target::{Answers, ByPlugin, Own, Runs, Target};

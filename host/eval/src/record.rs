@@ -112,6 +112,12 @@ impl CaseRecord {
         }
     }
 
+    /// Whether an assertion said anything of it.
+    pub(crate) fn is_graded(&self) -> bool {
+        let grading = self.grading_result.as_ref();
+        grading.is_some_and(|grading| !grading.component_results.is_empty())
+    }
+
     /// In the words of the store, with its JSON.
     pub fn to_row(&self, identity: Option<Digest>, record_json: String) -> Row {
         let response = self.response.as_ref();

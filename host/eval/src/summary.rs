@@ -165,6 +165,8 @@ pub struct Tally {
     pub errors: u64,
     /// Stopped by a budget.
     pub budget_exceeded: u64,
+    /// Of those that passed, those without an assertion.
+    pub ungraded: u64,
     /// Assertions that passed, sets and their members each.
     pub assertions_passed: u64,
     /// Assertions that did not.
@@ -195,6 +197,7 @@ impl Default for Tally {
             failed: 0,
             errors: 0,
             budget_exceeded: 0,
+            ungraded: 0,
             assertions_passed: 0,
             assertions_failed: 0,
             score: Sum::default(),
@@ -226,7 +229,10 @@ impl Tally {
     /// Counts a case.
     pub fn add(&mut self, record: &CaseRecord) {
         match record.conclusion.outcome() {
-            Outcome::Passed => self.passed += 1,
+            Outcome::Passed => {
+                self.passed += 1;
+                self.ungraded += u64::from(!record.is_graded());
+            }
             Outcome::Failed => self.failed += 1,
             Outcome::Error => self.errors += 1,
             Outcome::BudgetExceeded => self.budget_exceeded += 1,

@@ -48,6 +48,10 @@ pub(crate) struct Inputs {
     #[arg(long, overrides_with = "lenient")]
     pub(crate) strict: bool,
 
+    /// Refuse tests without an assertion, which any answer passes
+    #[arg(long)]
+    pub(crate) require_assertions: bool,
+
     /// Load a plugin (.wasm), or every plugin of a folder; repeatable
     #[arg(long, value_name = "FILE|DIR", help_heading = "Plugins")]
     pub(crate) plugin: Vec<PathBuf>,
@@ -77,6 +81,9 @@ impl Inputs {
             Some(Strictness::Lenient) => words.words.push("--lenient".to_owned()),
             Some(Strictness::Strict) => words.words.push("--strict".to_owned()),
             Some(Strictness::Usual) | None => {}
+        }
+        if self.require_assertions {
+            words.words.push("--require-assertions".to_owned());
         }
         words.paths("--plugin", &self.plugin);
         words
@@ -111,6 +118,7 @@ mod tests {
             "--filter-errors-only r",
             "--lenient",
             "--strict",
+            "--require-assertions",
         ];
         for line in lines {
             let typed = eval(&format!("runner eval {line}")).inputs;

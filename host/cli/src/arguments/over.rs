@@ -64,6 +64,7 @@ impl Inputs {
             filtering: self.filtering.over(before.filtering),
             lenient: self.lenient || before.lenient && !self.strict,
             strict: self.strict || before.strict && !self.lenient,
+            require_assertions: self.require_assertions || before.require_assertions,
             plugin: list(self.plugin, before.plugin),
         }
     }

@@ -255,6 +255,7 @@ fn inputs(
         extensions: arguments.extension.clone(),
         grader: arguments.grader.clone(),
         strictness: arguments.strictness(),
+        requires_assertions: arguments.require_assertions,
         filters,
         ..Overrides::default()
     })

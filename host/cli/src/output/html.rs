@@ -116,6 +116,10 @@ fn head(out: &mut dyn Write, run: &Run<'_>, title: &str) -> anyhow::Result<()> {
         format!("{} failed", figures::count(all.failed)),
         format!("{} errors", figures::count(all.errors)),
     ];
+    if all.ungraded > 0 {
+        let count = figures::count(all.ungraded);
+        facts.push(format!("{count} passed without an assertion"));
+    }
     if all.budget_exceeded > 0 {
         let count = figures::count(all.budget_exceeded);
         facts.push(format!("{count} kept back by a budget"));

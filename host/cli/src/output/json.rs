@@ -84,6 +84,7 @@ pub(super) fn stats(summary: &Summary) -> Value {
         "maxConcurrency": summary.concurrency,
         "lanes": summary.to_json()["lanes"].take(),
         "budgetExceeded": all.budget_exceeded,
+        "withoutAssertions": all.ungraded,
         "budgets": summary.to_json()["budgets"].take(),
     });
     if !summary.tasks.is_empty() {

@@ -28,6 +28,27 @@ pub(super) fn check_comparisons(columns: &[Arc<Column>], tests: &Tests, findings
     }
 }
 
+/// Tests that are named for what all of them lack.
+const NAMED: usize = 10;
+
+/// Something says what a good answer is.
+pub(super) fn check_assertions(tests: &Tests, findings: &Findings) {
+    let lacks = |test: &Test| test.assertions.is_empty() && test.comparisons.is_empty();
+    let models = tests.models().enumerate();
+    let mut lacking = models.filter(|(_, model)| lacks(model));
+    let help = "give it `assert`, or leave out --require-assertions";
+    let named = lacking.by_ref().take(NAMED);
+    for test in named.filter_map(|(index, _)| tests.get(index)) {
+        let message = "no assertion says what a good answer is";
+        findings.error_help(test.at.clone(), message, help);
+    }
+    if let Some((index, _)) = lacking.next() {
+        let at = tests.get(index).map(|test| test.at.clone());
+        let message = format!("{} more tests have no assertion", lacking.count() + 1);
+        findings.error_help(at.unwrap_or_default(), message, help);
+    }
+}
+
 /// As many rows as results can count.
 pub(super) fn check_size(tests: &Tests, findings: &Findings) {
     let rows = |test: &Test| {

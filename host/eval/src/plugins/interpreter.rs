@@ -11,12 +11,17 @@ use std::sync::Arc;
 
 use runner_config::plan::ServerLimits;
 use runner_gateway::{Grants, Scheduling};
+use runner_sandbox::limits::ASSERTION_FUEL;
 use runner_sandbox::{CallLimits, Sandbox};
 use tokio::sync::Semaphore;
 
 use super::bounds::{call_limits, scheduling};
 use super::bundle::Waiting;
 use super::{LoadedPlugin, PluginSet, Trust};
+
+/// What all code may cost that runs before a run, in fuel: each call has a bound of its own, and a
+/// config of a few kilobytes can have thousands. Half a minute, or less.
+pub(crate) const FUEL_BEFORE_A_RUN: u64 = 30 * ASSERTION_FUEL;
 
 /// What runs the code of one language.
 #[derive(Debug)]

@@ -15,11 +15,11 @@ pub(crate) struct Typed(HashMap<Group, BTreeMap<String, Value>>);
 
 impl Typed {
     /// Adds those of a process; `texts` is by the paths that `files` have among each other.
-    pub(crate) fn add(&mut self, process: &Process, files: &CodeFiles, texts: Map<String, Value>) {
+    pub(crate) fn add(&mut self, process: &Process, files: &CodeFiles, texts: &Map<String, Value>) {
         let known = self.0.entry(group(process)).or_default();
-        known.extend(texts.into_iter().map(|(path, text)| {
-            let place = files.place(&path);
-            (place.to_string_lossy().into_owned(), text)
+        known.extend(texts.iter().map(|(path, text)| {
+            let place = files.place(path);
+            (place.to_string_lossy().into_owned(), text.clone())
         }));
     }
 

@@ -49,8 +49,10 @@ const OF_SUMS: [&str; 11] = [
     "Out of budget: ",
 ];
 /// What stands behind the number that other lines of the sums begin with.
-const COUNTED: [&str; 5] = [
+const COUNTED: [&str; 7] = [
     " of ",
+    " case has ",
+    " cases have ",
     " request was ",
     " requests were ",
     " named score is ",

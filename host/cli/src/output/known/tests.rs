@@ -183,7 +183,7 @@ fn a_report_is_one_from_beginning_to_end() {
         Test 0, column 1: echo · p\nFAIL, score 0.00, 5 ms\nDescription: x\n\nPrompt:\n  my text\n\n\
         Answer (5 tokens):\n  mine\n----\n\n\
         column      pass rate\n(0) echo       50.0 %\nall            50.0 %\n\n\
-        1 of 2 cases passed (50.0 %), 1 failed; 1 s, at most 4 at once.\n1,000 requests were sent again.\n\n\
+        1 of 2 cases passed (50.0 %), 1 failed; 1 s, at most 4 at once.\n1 case has no assertion: any answer passes.\n1,000 requests were sent again.\n\n\
         Failed assertions:\n  1× contains\n";
     let report = report.replace("----", crate::output::txt::RULE);
     assert!(holds(Format::Txt, &report));
@@ -193,6 +193,6 @@ fn a_report_is_one_from_beginning_to_end() {
         more.insert(at, "mine, about the pass rate");
         assert!(!holds(Format::Txt, &(more.join("\n") + "\n")), "line {at}");
     }
-    let begun = lines[..lines.len() - 5].join("\n");
+    let begun = lines[..lines.len() - 6].join("\n");
     assert!(!holds(Format::Txt, &begun), "{begun}");
 }

@@ -234,6 +234,32 @@ fn a_model_of_the_list_has_a_cost_and_the_users_price_wins() {
     assert_eq!(cost("", "gpt-4o-2024-08-06"), json!(3.5));
     assert_eq!(cost("prices: file://prices.yaml\n", "gpt-4o"), json!(1.1));
     assert_eq!(cost("", "nobody-knows-it"), Value::Null);
+    // Newer prices than the program's, for those that the config does not name.
+    let imported = run(
+        &api,
+        "prompts: [p]\nproviders: ['openai:gpt-4o', 'openai:nobody-knows-it']\n",
+    )
+    .file(
+        "litellm.json",
+        r#"{ "nobody-knows-it": { "litellm_provider": "openai", "mode": "chat",
+            "input_cost_per_token": 2e-06, "output_cost_per_token": 1e-05 } }"#,
+    );
+    let taken = imported
+        .clone()
+        .without_args()
+        .args(["prices", "import", "litellm.json"])
+        .finish();
+    assert_snapshot!(taken.told());
+    let finished = imported.clone().finish();
+    let rows = &finished.json("out.json")["results"]["results"];
+    assert_eq!(rows[0]["cost"], json!(3.5));
+    assert_eq!(rows[1]["cost"], json!(3.0));
+    let wrong = imported
+        .file("other.json", "{}")
+        .without_args()
+        .args(["prices", "import", "other.json"])
+        .finish();
+    assert_snapshot!(wrong.told());
     let shown = Run::new()
         .config("prompts: [p]\nproviders: ['openai:gpt-4o']\n")
         .env("OPENAI_API_KEY", KEY)

@@ -21,6 +21,7 @@ mod kept;
 mod later;
 mod over;
 mod persistence;
+mod prices;
 mod replacing;
 mod spending;
 mod trust;
@@ -31,6 +32,7 @@ pub(crate) use filtering::{Filtering, Wanted};
 pub(crate) use inputs::Inputs;
 pub(crate) use kept::{Check, Config, Diff, Export, Import, Init};
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
+pub(crate) use prices::Prices;
 pub(crate) use replacing::Replacing;
 pub(crate) use spending::Spending;
 pub(crate) use trust::{Lock, Trust, TrustFlags};
@@ -99,6 +101,9 @@ pub(crate) enum Command {
     /// Look at the answers that are remembered, or forget them
     #[command(subcommand)]
     Cache(Cache),
+    /// Import list prices of models, so that costs are known
+    #[command(subcommand)]
+    Prices(Prices),
 }
 
 /// `runner retry`
@@ -316,7 +321,8 @@ pub(crate) fn parse_eval(words: impl Iterator<Item = OsString>) -> Option<Eval> 
         | Command::Config(_)
         | Command::Plugin(_)
         | Command::Trust(_)
-        | Command::Cache(_) => None,
+        | Command::Cache(_)
+        | Command::Prices(_) => None,
     }
 }
 

@@ -29,6 +29,7 @@ mod import;
 mod init;
 mod inspect;
 mod list;
+mod prices;
 mod show;
 mod shown_plan;
 mod trust;
@@ -160,6 +161,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Init(init) => init::run(&init, &setting),
         Command::Config(config) => config::run(&config, &setting),
         Command::Cache(cache) => cache::run(&cache, &setting),
+        Command::Prices(prices) => prices::run(&prices, &setting),
         Command::Trust(trust) => trust::run(*trust, &setting),
         Command::Plugin(Plugin::Inspect(inspect)) => inspect::run(&inspect, &setting),
         Command::Plugin(Plugin::Lock(lock)) => eval::lock(&lock.inputs, &setting),

@@ -73,6 +73,11 @@ impl Home {
         self.data.join("runs.db")
     }
 
+    /// The list prices that were imported.
+    pub(crate) fn prices(&self) -> PathBuf {
+        self.data.join("prices.json")
+    }
+
     /// What the person agreed to.
     pub(crate) fn agreements(&self) -> PathBuf {
         self.data.join("trust.json")

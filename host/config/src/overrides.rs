@@ -1,13 +1,14 @@
 //! What flags say of a run, as data: each wins over the config.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use crate::filters::Filters;
 use crate::model::Strictness;
-use crate::plan::Budget;
+use crate::plan::{Budget, PriceList};
 
 /// What flags say; each wins over the config.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -46,6 +47,8 @@ pub struct Overrides {
     pub strictness: Option<Strictness>,
     /// `--require-assertions`: a test without one is wrong.
     pub requires_assertions: bool,
+    /// What `runner prices import` took.
+    pub prices: Arc<PriceList>,
     /// `--max-cost`, `--max-tokens`, `--max-requests`.
     pub budget: Budget,
 }

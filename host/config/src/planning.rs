@@ -185,11 +185,7 @@ impl Config {
         let var_files = Arc::new(collector.into_files());
         let filters = self.filters(&ranked, findings);
         let chosen = filters.choose(asked.columns, tests, &var_files, findings);
-        unset::warn(&chosen.columns, &chosen.tests, findings);
-        together::check_comparisons(&chosen.columns, &chosen.tests, findings);
-        if self.overrides.requires_assertions {
-            together::check_assertions(&chosen.tests, findings);
-        }
+        together::check(&chosen, self.overrides.requires_assertions, findings);
         let (env_reads, env_sources) = self.declared.env_reads();
         Plan {
             order: Order::new(&chosen.columns, &chosen.tests),
@@ -201,7 +197,7 @@ impl Config {
             providers,
             judges,
             narrowings: chosen.narrowings,
-            prices: prices::read(&documents, findings),
+            prices: prices::read(&documents, &self.overrides.prices, findings),
             options,
             output_paths: self.output_paths(&documents, findings),
             config_json: Value::Null,

@@ -21,7 +21,7 @@ use runner_store::{Store, StoreError};
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
 
-use super::Setting;
+use super::{Setting, prices};
 use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs};
 use crate::consent::Purpose;
 use crate::events::EventsFile;
@@ -255,6 +255,7 @@ fn inputs(
         extensions: arguments.extension.clone(),
         grader: arguments.grader.clone(),
         strictness: arguments.strictness(),
+        prices: prices::kept(setting)?,
         requires_assertions: arguments.require_assertions,
         filters,
         ..Overrides::default()

@@ -1,8 +1,11 @@
 //! `prices`: what models cost by the user's word, over the table that comes with the program.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use super::{Document, last};
 use crate::model::Findings;
-use crate::plan::{ModelPrice, Prices};
+use crate::plan::{ModelPrice, PriceList, Prices};
 use crate::read::entry::Entry;
 use crate::read::files::without_scheme;
 
@@ -10,29 +13,38 @@ const KEYS: [&str; 4] = ["input", "output", "cachedInput", "cacheWrite"];
 const EXAMPLE: &str = "prices: { openai:gpt-4o: { input: 2.5, output: 10 } }, in US dollars for a million tokens; or prices: file://prices.yaml";
 
 /// Reads `prices`; of several configs the last one's counts.
-pub(crate) fn read(documents: &[Document<'_>], findings: &Findings) -> Prices {
+pub(crate) fn read(
+    documents: &[Document<'_>],
+    imported: &Arc<PriceList>,
+    findings: &Findings,
+) -> Prices {
+    Prices::new(own(documents, findings), imported.clone())
+}
+
+/// The config's own, by provider id or model.
+fn own(documents: &[Document<'_>], findings: &Findings) -> BTreeMap<String, ModelPrice> {
     let Some(entry) = last(documents, "prices") else {
-        return Prices::default();
+        return BTreeMap::new();
     };
     let Some(path) = entry.text() else {
-        return own(&entry, findings);
+        return map(&entry, findings);
     };
     let mut with = documents.iter().rev();
     let document = with.find(|document| document.root.get("prices").is_some());
     let Some(Document { reading, .. }) = document else {
-        return Prices::default();
+        return BTreeMap::new();
     };
     let shown = reading.files.shown(without_scheme(path));
     match reading
         .files
         .tree(&shown, &entry.at(), entry.origin, findings)
     {
-        Some(node) => own(&Entry::root(&node, &shown, entry.origin), findings),
-        None => Prices::default(),
+        Some(node) => map(&Entry::root(&node, &shown, entry.origin), findings),
+        None => BTreeMap::new(),
     }
 }
 
-fn own(entry: &Entry<'_>, findings: &Findings) -> Prices {
+fn map(entry: &Entry<'_>, findings: &Findings) -> BTreeMap<String, ModelPrice> {
     if !entry.is_map() {
         findings.error_help(
             entry.at(),
@@ -73,5 +85,5 @@ fn own(entry: &Entry<'_>, findings: &Findings) -> Prices {
         };
         Some((name.to_owned(), price))
     };
-    Prices::new(entry.fields().filter_map(price).collect())
+    entry.fields().filter_map(price).collect()
 }

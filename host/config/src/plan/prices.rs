@@ -1,8 +1,9 @@
-//! What models cost: the list prices that come with the program, and the user's own.
+//! What models cost: list prices that come with the program or were imported, and the user's own.
 //!
 //! `prices.json` beside this crate has the public list price of common models, each with the day
-//! on which it was that. A config's `prices` stands over it: a map of provider ids or models to
-//! prices, or the name of a file with one. A model that neither knows has no price: nothing is
+//! on which it was that; of it and what `runner prices import` took, the later day counts. A
+//! config's `prices` stands over both: a map of provider ids or models to prices, or the name of a
+//! file with one. A model that none of them knows has no price: nothing is
 //! guessed from a name that looks like another. Two liberties are taken, unless that very name has
 //! a price of its own: the folder that some write before it (`models/gemini-2.5-flash`,
 //! `openai:openai/gpt-4o`), and the date that APIs append to it (`gpt-4o-2024-08-06`). Of two names
@@ -11,37 +12,19 @@
 //! Who pays less by contract says so with `cost` in the provider's config, or here.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use super::Provider;
-
-/// What a model costs, in US dollars for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ModelPrice {
-    /// Tokens that the model reads.
-    pub input: f64,
-    /// Tokens that it writes.
-    pub output: f64,
-    /// Tokens of the prompt that the API had in its own cache; `None`: as `input`.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub cached_input: Option<f64>,
-    /// Tokens of the prompt that the API put into its cache; `None`: as `input`.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub cache_write: Option<f64>,
-}
+use super::{ModelPrice, PriceList, Provider};
 
 /// A price, and whose word it is.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed {
+pub struct Listed<'a> {
     /// The price.
     pub price: ModelPrice,
     /// The day on which it was the list price; `None`: the user says so.
-    pub as_of: Option<&'static str>,
-    /// Who said so then, where that is the list.
-    pub source: Option<&'static str>,
+    pub as_of: Option<&'a str>,
+    /// Who said so then, where that is a list.
+    pub source: Option<&'a str>,
 }
 
 /// The prices of a run.
@@ -49,29 +32,18 @@ pub struct Listed {
 pub struct Prices {
     /// The user's, by provider id or model.
     own: BTreeMap<String, ModelPrice>,
-}
-
-/// A line of the table.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Line {
-    prefix: String,
-    model: String,
-    as_of: String,
-    /// Who says so.
-    source: String,
-    #[serde(flatten)]
-    price: ModelPrice,
+    /// What the person imported.
+    imported: Arc<PriceList>,
 }
 
 impl Prices {
-    /// The user's own prices, by provider id or model, over the table.
-    pub(crate) fn new(own: BTreeMap<String, ModelPrice>) -> Self {
-        Self { own }
+    /// The user's own prices, by provider id or model, over the lists.
+    pub(crate) fn new(own: BTreeMap<String, ModelPrice>, imported: Arc<PriceList>) -> Self {
+        Self { own, imported }
     }
 
     /// What the tokens of a provider cost, if that is known.
-    pub fn of(&self, provider: &Provider) -> Option<Listed> {
+    pub fn of(&self, provider: &Provider) -> Option<Listed<'_>> {
         let model = model(provider);
         let own = |name: &str| {
             let price = *self.own.get(name)?;
@@ -82,7 +54,10 @@ impl Prices {
             })
         };
         let listed = |name: &str| {
-            let line = line(&provider.prefix, name)?;
+            let lists = [PriceList::bundled(), &*self.imported];
+            let lines = lists.map(|list| list.get(&provider.prefix, name));
+            // Of two of one day the imported one.
+            let line = lines.into_iter().flatten().max_by_key(|line| &line.as_of)?;
             Some(Listed {
                 price: line.price,
                 as_of: Some(&line.as_of),
@@ -94,21 +69,6 @@ impl Prices {
         let mut names = names.into_iter().flatten();
         own(&provider.id).or_else(|| names.find_map(|name| own(name).or_else(|| listed(name))))
     }
-}
-
-fn line(prefix: &str, model: &str) -> Option<&'static Line> {
-    table()
-        .iter()
-        .find(|line| line.prefix == prefix && line.model == model)
-}
-
-/// The table in the program.
-fn table() -> &'static [Line] {
-    static TABLE: OnceLock<Vec<Line>> = OnceLock::new();
-    TABLE.get_or_init(|| {
-        serde_json::from_str(include_str!("../../prices.json"))
-            .expect("the program's own table is JSON; a test reads it")
-    })
 }
 
 /// The model of an id: what follows the kind of its API (`chat:gpt-4o`). Models that a user
@@ -155,31 +115,14 @@ mod tests {
     use crate::fixture::Folder;
 
     /// The price of input of a provider under `prices`, and the day of the list.
-    fn price(id: &str, prices: &str) -> Option<(f64, Option<&'static str>)> {
+    fn price(id: &str, prices: &str) -> Option<(f64, Option<String>)> {
         let folder = Folder::new(&format!(
             "prompts: [p]\nproviders: ['{id}']\nprices: {prices}"
         ))
         .file("prices.yaml", "gpt-4o: { input: 1, output: 2 }");
         let plan = folder.plan();
         let listed = plan.prices.of(&plan.columns[0].provider)?;
-        Some((listed.price.input, listed.as_of))
-    }
-
-    #[test]
-    fn every_line_of_the_table_is_a_price_of_a_day() {
-        let mut seen = std::collections::BTreeSet::new();
-        for line in table() {
-            let ModelPrice { input, output, .. } = line.price;
-            assert!(input > 0.0 && output >= 0.0, "{line:?}");
-            assert!(
-                without_date(&format!("x-{}", line.as_of)).is_some(),
-                "{line:?}"
-            );
-            assert!(!line.source.is_empty(), "{line:?}");
-            assert!(seen.insert((&line.prefix, &line.model)), "twice: {line:?}");
-            let cheaper = line.price.cached_input.unwrap_or(input);
-            assert!(cheaper <= input, "{line:?}");
-        }
+        Some((listed.price.input, listed.as_of.map(str::to_owned)))
     }
 
     #[test]
@@ -217,6 +160,21 @@ mod tests {
         );
         let (_, day) = price("openai:gpt-4o-mini", own).expect("in the table");
         assert!(day.is_some());
+    }
+
+    #[test]
+    fn of_an_imported_price_and_the_programs_the_later_counts() {
+        let input = |as_of: &str| {
+            let table = r#"{ "gpt-4o": { "litellm_provider": "openai", "mode": "chat",
+                "input_cost_per_token": 7e-06, "output_cost_per_token": 1e-06 } }"#;
+            let list = PriceList::of_litellm(table, as_of, "a file").expect("a table");
+            let plan = Folder::new("prompts: [p]\nproviders: ['openai:gpt-4o-2024-08-06']").plan();
+            let prices = Prices::new(BTreeMap::new(), Arc::new(list));
+            let listed = prices.of(&plan.columns[0].provider).expect("listed");
+            Some(listed.price.input)
+        };
+        assert_eq!(input("2100-01-01"), Some(7.0));
+        assert_eq!(input("2020-01-01"), Some(2.5));
     }
 
     #[test]

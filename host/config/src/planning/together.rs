@@ -2,14 +2,26 @@
 
 use std::sync::Arc;
 
+use super::unset;
+use crate::filters::Chosen;
 use crate::model::Findings;
 use crate::plan::{Column, Test, Tests};
 
 /// Rows of a run: the results count them with 32 bits.
 const MAX_ROWS: u64 = u32::MAX as u64;
 
+/// Says what is wrong with what is going to run.
+pub(super) fn check(chosen: &Chosen, requires_assertions: bool, findings: &Findings) {
+    let Chosen { columns, tests, .. } = chosen;
+    unset::warn(columns, tests, findings);
+    check_comparisons(columns, tests, findings);
+    if requires_assertions {
+        check_assertions(tests, findings);
+    }
+}
+
 /// A choice needs something to choose from.
-pub(super) fn check_comparisons(columns: &[Arc<Column>], tests: &Tests, findings: &Findings) {
+fn check_comparisons(columns: &[Arc<Column>], tests: &Tests, findings: &Findings) {
     let runs_in = |test: &Test| test.columns.as_ref().map_or(columns.len(), |own| own.len());
     let lacks = |test: &Test| !test.comparisons.is_empty() && runs_in(test) < 2;
     let models = tests.models().enumerate();
@@ -32,7 +44,7 @@ pub(super) fn check_comparisons(columns: &[Arc<Column>], tests: &Tests, findings
 const NAMED: usize = 10;
 
 /// Something says what a good answer is.
-pub(super) fn check_assertions(tests: &Tests, findings: &Findings) {
+fn check_assertions(tests: &Tests, findings: &Findings) {
     let lacks = |test: &Test| test.assertions.is_empty() && test.comparisons.is_empty();
     let models = tests.models().enumerate();
     let mut lacking = models.filter(|(_, model)| lacks(model));

@@ -1,14 +1,15 @@
 //! `cargo xtask quickstart`: all set-up, then the example that a newcomer runs first.
 //!
 //! It needs nothing but a Rust and a C compiler: the example is offline, through `echo`.
-//! What a config of one's own may need and the example does not (code in JavaScript) is built once
-//! its table is there. A second run builds nothing.
+//! What a config of one's own may need and the example does not (code in JavaScript and Python) is
+//! built once its table is there. A second run builds nothing.
 
 use std::fs;
 use std::process::Command;
 
 use crate::place::{self, Place};
 use crate::plugins::{self, Own};
+use crate::python;
 use crate::step::{self, Failure, say};
 
 /// The example's config.
@@ -30,6 +31,9 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
         .arg(&results);
     step::run(&format!("runner eval -c {CONFIG}"), &mut runner)?;
     plugins::own(place, Own::StartedAhead)?;
+    python_if_possible(place);
+    // The program knows its plugins by their digests, and two have come.
+    build_program(place)?;
     say(&format!(
         "the results as JSON: {}",
         place::relative(&results)
@@ -40,6 +44,14 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     ));
     say(&format!("next: change {CONFIG} and run this again"));
     Ok(())
+}
+
+/// Builds what runs Python, where Python and PyPI are at hand; the rest works without.
+fn python_if_possible(place: &Place) {
+    if let Err(failure) = python::run(place) {
+        say(&failure.to_string());
+        say("code in Python is not run until `cargo xtask quickstart` could build its plugin");
+    }
 }
 
 /// Builds the program, with the very features that its tests use.

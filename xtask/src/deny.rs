@@ -1,7 +1,6 @@
 //! `cargo xtask check deny`: what the dependencies are, held against `deny.toml` by cargo-deny.
 //!
-//! cargo-deny is built from crates.io into the target directory, once, without optimisation: that
-//! takes a minute, and its run a second. Licences, sources and doubled versions need no network.
+//! Building cargo-deny takes a minute, once, and its run a second. Licences, sources and doubled versions need no network.
 //! What is withdrawn is asked of crates.io's index, and the published weaknesses of a repository
 //! at GitHub; where that can't be reached it is said loudly, and the rest is checked all the same.
 
@@ -12,9 +11,13 @@ use std::time::Duration;
 
 use crate::place::Place;
 use crate::step::{self, Failure};
+use crate::tool::{self, Tool};
 
-/// The release of cargo-deny.
-const VERSION: &str = "0.20.2";
+const DENY: Tool = Tool {
+    name: "cargo-deny",
+    version: "0.20.2",
+    takes: "a minute",
+};
 
 /// Where published weaknesses are kept.
 const DATABASE: &str = "https://github.com/RustSec/advisory-db";
@@ -40,8 +43,8 @@ Stands for a database that can't be reached.
 
 /// Runs every check.
 pub(crate) fn run(place: &Place) -> Result<(), Failure> {
-    let tools = place.target.join("tools");
-    let program = installed(place, &tools)?;
+    let tools = tool::folder(place);
+    let program = DENY.installed(place)?;
     let mut deny = denying(place, &program);
     deny.args(["-D", "unnecessary-skip", "-D", "unmatched-skip"]);
     deny.args(["licenses", "sources", "bans"]);
@@ -73,28 +76,6 @@ fn denying(place: &Place, program: &Path) -> Command {
     let mut deny = Command::new(program);
     deny.current_dir(&place.root).args(["--locked", "check"]);
     deny
-}
-
-/// cargo-deny of our version, built if it isn't there.
-fn installed(place: &Place, tools: &Path) -> Result<PathBuf, Failure> {
-    let name = format!("bin/cargo-deny{}", std::env::consts::EXE_SUFFIX);
-    let program = tools.join(name);
-    let version = Command::new(&program).arg("--version").output();
-    let wanted = format!("cargo-deny {VERSION}");
-    if version.is_ok_and(|output| String::from_utf8_lossy(&output.stdout).trim() == wanted) {
-        return Ok(program);
-    }
-    let build = tools.join("build");
-    let mut cargo = step::cargo(&place.root);
-    cargo.args(["install", "cargo-deny", "--version", VERSION, "--locked"]);
-    cargo.args(["--no-default-features", "--profile", "dev", "--force"]);
-    cargo.arg("--root").arg(tools);
-    cargo.env("CARGO_TARGET_DIR", &build);
-    cargo.env("CARGO_PROFILE_DEV_DEBUG", "0");
-    step::run("building cargo-deny (a minute, once)", &mut cargo)?;
-    // Half a gigabyte that nobody needs again.
-    fs::remove_dir_all(&build).map_err(|error| not_written(&build, &error))?;
-    Ok(program)
 }
 
 /// Whether the database of weaknesses answers.

@@ -11,6 +11,7 @@ mod compat;
 mod deny;
 mod fuzz;
 mod house;
+mod mutants;
 mod nightly;
 mod nunjucks;
 mod place;
@@ -22,6 +23,7 @@ mod sim;
 mod soak;
 mod step;
 mod test;
+mod tool;
 mod toolchain;
 
 use std::process::ExitCode;
@@ -50,6 +52,9 @@ usage: cargo xtask <command>
                       inputs that nobody would write, against everything that reads what
                       strangers wrote; each target for a minute unless told otherwise
   nightly [--hours N] fuzz for so long, one unless told otherwise, and soak
+  mutants [--file F] [--shard I/N]
+                      one mistake at a time in the pure modules, which a unit test has to
+                      notice; an hour and a half for all
   nunjucks [--write]  the table of templates against the real nunjucks, which npm brings
   compat [--stored] [--write] [NAME…]
                       the configs of tests/compat by promptfoo, which npm brings, and by the
@@ -96,6 +101,10 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
         ["fuzz", ref rest @ ..] => {
             let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
             Box::new(move |place| fuzz::run(place, &words))
+        }
+        ["mutants", ref rest @ ..] => {
+            let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
+            Box::new(move |place| mutants::run(place, &words))
         }
         ["nightly"] => Box::new(|place| nightly::run(place, "1")),
         ["nightly", "--hours", hours] => {

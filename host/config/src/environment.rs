@@ -182,6 +182,15 @@ pub(crate) fn flag(
     }
 }
 
+/// Reports what stands under `env` and is no name of a variable. A system takes what follows the
+/// first `=` for the value, so that a name with one in it would set another variable.
+pub(crate) fn check_name(name: &str, at: Position, findings: &Findings) {
+    if name.is_empty() || name.contains(['=', '\0']) {
+        let help = "for example: env: { API_VERSION: \"2\" }";
+        findings.error_help(at, "is no name of a variable", help);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

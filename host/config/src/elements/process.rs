@@ -4,6 +4,11 @@
 //! provider `exec:` always does. Each needs the person's agreement, which is for a command in a
 //! folder, not for the files there: code may import what no scan sees. All that one config runs by
 //! one command is one request.
+//!
+//! What the config's `env` and a provider's say is part of the command. Any variable may decide what
+//! a command does (`LD_PRELOAD`, `BASH_FUNC_ls%%`) or where a key goes (`HTTPS_PROXY`,
+//! `OPENAI_BASE_URL`), and each language and library has its own, so there is no list of harmless
+//! ones.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -20,10 +25,11 @@ use super::scan::{self, JAVASCRIPT, PYTHON};
 use crate::environment;
 use crate::model::{
     ANY_VARIABLE, CodeFiles, Engine, Findings, Origin, Position, Process, TrustRequest,
-    TrustSubject, steers,
+    TrustSubject,
 };
 use crate::read::entry::Entry;
 use crate::read::files::real;
+use crate::redacted::is_secret_variable;
 
 /// Keys of a provider's `config` that are the host's.
 pub(crate) const KEYS: [&str; 7] = [
@@ -67,8 +73,8 @@ pub(crate) struct Settings {
     is_cached: bool,
     /// Variables of the environment that the provider takes in.
     filled_in: Vec<String>,
-    /// What its `env` says that decides what a command is.
-    steering: BTreeMap<String, String>,
+    /// What its `env` says, as it is shown.
+    env: BTreeMap<String, String>,
 }
 
 impl Settings {
@@ -78,14 +84,15 @@ impl Settings {
         let filled_in = reads.map(|read| read.name).collect();
         let env = provider.get("env").into_iter();
         let env = env.flat_map(|env| env.fields().collect::<Vec<_>>());
-        let steering = env
-            .filter(|(name, _)| steers(name))
-            .map(|(name, value)| (name.to_owned(), value.text().unwrap_or("…").to_owned()))
-            .collect();
+        let env = env.map(|(name, value)| {
+            environment::check_name(name, value.at(), reading.findings);
+            (name.to_owned(), shown(name, value.text()))
+        });
+        let env = env.collect();
         let Some(config) = provider.get("config") else {
             return Self {
                 filled_in,
-                steering,
+                env,
                 ..Self::default()
             };
         };
@@ -102,9 +109,26 @@ impl Settings {
             memory_mb: count("memoryMb", MAX_MEMORY_MB),
             is_cached: flag("cache").unwrap_or_default(),
             filled_in,
-            steering,
+            env,
         }
     }
+}
+
+/// A variable before a command. In quotes where it could be taken for more than one word.
+fn word(name: &str, value: &str) -> String {
+    let word = format!("{name}={value}");
+    let parts = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\');
+    if word.contains(parts) {
+        return format!("{word:?}");
+    }
+    word
+}
+
+/// What is shown of a variable that a program is given. A key has its name alone, and so has what is
+/// no text yet.
+fn shown(name: &str, value: Option<&str>) -> String {
+    let value = value.filter(|_| !is_secret_variable(name));
+    value.unwrap_or("…").to_owned()
 }
 
 /// The value of a key `runtime`; anything else is reported.
@@ -140,7 +164,7 @@ struct Command {
     engine: Engine,
     folder: PathBuf,
     origin: Origin,
-    steering: BTreeMap<String, String>,
+    env: BTreeMap<String, String>,
 }
 
 impl Command {
@@ -149,19 +173,17 @@ impl Command {
             engine: process.engine.clone(),
             folder: process.folder.clone(),
             origin: process.origin.clone(),
-            steering: process.steering.clone(),
+            env: process.env.clone(),
         }
     }
 
-    /// As a shell would have it, with what steers it in front.
+    /// As a shell would have it, with its variables in front.
     fn subject(&self, mut variables: BTreeSet<String>) -> TrustSubject {
         if variables.contains(ANY_VARIABLE) {
             variables = BTreeSet::from([ANY_VARIABLE.to_owned()]);
         }
-        let steering = self.steering.iter();
-        let mut words: Vec<String> = steering
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
+        let env = self.env.iter();
+        let mut words: Vec<String> = env.map(|(name, value)| word(name, value)).collect();
         words.push(self.engine.command());
         TrustSubject::Program {
             command: words.join(" "),
@@ -205,26 +227,18 @@ impl ProcessBook {
         sources: &BTreeMap<String, BTreeSet<String>>,
         findings: &Findings,
     ) -> Vec<Arc<Process>> {
-        let steering = env.iter().filter(|(name, _)| steers(name));
-        let steering = steering.map(|(name, value)| {
+        let all = env.iter().map(|(name, value)| {
             // What came from the environment is asked for by its name.
             let value = value.as_str().filter(|_| !sources.contains_key(name));
-            (name.clone(), value.unwrap_or("…").to_owned())
+            (name.clone(), shown(name, value))
         });
-        let steering: BTreeMap<String, String> = steering.collect();
+        let all: BTreeMap<String, String> = all.collect();
         let mut requests: Vec<TrustRequest> = Vec::new();
         for (command, Wanted { at, variables }) in self.wanted.borrow_mut().drain() {
             let mut variables = variables;
             variables.extend(sources.values().flatten().cloned());
-            let steering = steering
-                .clone()
-                .into_iter()
-                .chain(command.steering)
-                .collect();
-            let command = Command {
-                steering,
-                ..command
-            };
+            let env = all.clone().into_iter().chain(command.env).collect();
+            let command = Command { env, ..command };
             requests.push(TrustRequest {
                 subject: command.subject(variables),
                 origin: command.origin,
@@ -295,7 +309,7 @@ pub(crate) fn program(
         digest,
         folder,
         origin: origin.clone(),
-        steering: settings.steering.clone(),
+        env: settings.env.clone(),
         variables,
         workers,
         timeout: settings.timeout,

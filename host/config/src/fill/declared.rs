@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{Declared, is_computed, is_variable, keep, may_keep, reads};
+use crate::environment;
 use crate::model::{ANY_VARIABLE, Findings, Position};
 use crate::read::entry::Entry;
 use crate::read::node::Kind;
@@ -42,6 +43,7 @@ impl Declared {
         }
         let mut values = Map::new();
         for (name, entry) in entry.fields() {
+            environment::check_name(name, entry.at(), findings);
             let sources = sources(name, &entry, &process);
             let is_computed = entry.text().is_some_and(is_computed);
             declared.names.insert(name.to_owned());

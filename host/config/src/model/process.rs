@@ -22,8 +22,8 @@ pub struct Process {
     pub folder: PathBuf,
     /// Who brings what it runs: what rows bring has no part in what the config's code is given.
     pub origin: Origin,
-    /// What its provider's own `env` says that decides what a command is, as written.
-    pub steering: BTreeMap<String, String>,
+    /// What its provider's own `env` says, as it is shown to the person.
+    pub env: BTreeMap<String, String>,
     /// The variables of the person's environment that it gets, beside those without which few
     /// programs start (`PATH`, `HOME`, …) and those of the config's `env`.
     pub variables: BTreeSet<String>,
@@ -129,27 +129,6 @@ pub const GIVEN: [&str; 22] = [
     "REQUESTS_CA_BUNDLE",
     "NODE_EXTRA_CA_CERTS",
 ];
-
-/// Whether a variable decides what a command is, or what an interpreter runs before it: who agreed
-/// to a command has not agreed to any program that a later config finds by its name.
-pub(crate) fn steers(name: &str) -> bool {
-    const NAMES: [&str; 8] = [
-        "PATH",
-        "HOME",
-        "SHELL",
-        "ENV",
-        "BASH_ENV",
-        "VIRTUAL_ENV",
-        "CONDA_PREFIX",
-        "JAVA_TOOL_OPTIONS",
-    ];
-    const BEGINNINGS: [&str; 9] = [
-        "LD_", "DYLD_", "PYTHON", "NODE_", "NPM_", "UV_", "PERL", "RUBY", "GIT_",
-    ];
-    let name = name.to_ascii_uppercase();
-    let begins = |beginning: &&str| name.starts_with(*beginning);
-    NAMES.contains(&name.as_str()) || BEGINNINGS.iter().any(begins)
-}
 
 #[cfg(test)]
 mod tests {

@@ -113,21 +113,51 @@ fn what_the_config_s_env_takes_in_is_asked_for_with_each_program() {
     assert!(
         requests
             .iter()
-            .any(|it| it.contains("'cat'") && it.ends_with("MY_TOKEN")),
+            .any(|it| it.contains("'FOO=… cat'") && it.ends_with("MY_TOKEN")),
         "{requests:?}"
     );
 }
 
+/// Whatever it is called: a later config that says something else is another one to agree to.
 #[test]
-fn what_decides_what_a_command_is_stands_in_front_of_it() {
-    let config = "env: { PATH: /elsewhere, NODE_OPTIONS: '{{ env.MY_TOKEN }}', PLAIN: p }\nprompts: [p]\nproviders: [{ id: 'exec: cat', env: { LD_PRELOAD: ./x.so, OTHER: o } }]";
-    let requests = Folder::new(config).env("MY_TOKEN", "t").requests();
-    assert!(
-        requests
-            .iter()
-            .any(|it| it.contains("run 'LD_PRELOAD=./x.so NODE_OPTIONS=… PATH=/elsewhere cat' in")),
-        "{requests:?}"
-    );
+fn all_that_env_says_stands_in_front_of_the_command() {
+    let config = |env: &str, own: &str| {
+        format!(
+            "env: {{ {env} }}\nprompts: [p]\nproviders: [{{ id: 'exec: cat', env: {{ {own} }} }}]"
+        )
+    };
+    for (env, own, command) in [
+        (
+            "PATH: /elsewhere, NODE_OPTIONS: '{{ env.MY_TOKEN }}'",
+            "LD_PRELOAD: ./x.so",
+            "LD_PRELOAD=./x.so NODE_OPTIONS=… PATH=/elsewhere cat",
+        ),
+        (
+            "'BASH_FUNC_cat%%': '() { x; }', HTTPS_PROXY: 'http://evil'",
+            "A: own",
+            "A=own \"BASH_FUNC_cat%%=() { x; }\" HTTPS_PROXY=http://evil cat",
+        ),
+        // One variable is not taken for two, nor a key shown.
+        ("A: '1 B=2'", "SOME_KEY: k", "\"A=1 B=2\" SOME_KEY=… cat"),
+        ("A: 1", "A: 'x y'", "\"A=x y\" cat"),
+    ] {
+        let folder = Folder::new(&config(env, own)).env("MY_TOKEN", "t");
+        let requests = folder.requests();
+        let is_said = |it: &String| it.contains(&format!("run '{command}' in"));
+        assert!(requests.iter().any(is_said), "{command}: {requests:?}");
+    }
+}
+
+#[test]
+fn a_name_in_env_is_one_name() {
+    for config in [
+        "env: { 'PATH=./bin:': /bin }\nprompts: [p]\nproviders: ['exec: cat']",
+        "prompts: [p]\nproviders: [{ id: 'exec: cat', env: { 'BASH_ENV=./b': '' } }]",
+        "env: { '': x }\nprompts: [p]\nproviders: [echo]",
+    ] {
+        let problems = Folder::new(config).problems().join("\n");
+        assert!(problems.contains("is no name of a variable"), "{problems}");
+    }
 }
 
 #[test]

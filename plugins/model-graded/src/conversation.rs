@@ -78,7 +78,7 @@ fn turns(bench: &Bench<'_>) -> Result<Vec<Value>, Failure> {
 /// `None` if the window is relevant, else the grader's complaint, which may be empty.
 fn verdict(reply: &Reply) -> Result<Option<String>, Failure> {
     let object = match reply {
-        Reply::Text(text) => found::object(text, &["verdict"]),
+        Reply::Text(text) => found::object(text, &["verdict"])?,
         Reply::Json(Value::Object(object)) => Some(object.clone()),
         Reply::Json(_) => None,
     };

@@ -97,7 +97,7 @@ pub(crate) fn grade(bench: &Bench<'_>) -> Result<Verdict, Failure> {
 /// The letter in upper case, and the reason if there is one.
 fn category(reply: &Reply) -> Result<(char, String), Failure> {
     let object = match reply {
-        Reply::Text(text) => found::object(text, &["category"]),
+        Reply::Text(text) => found::object(text, &["category"])?,
         Reply::Json(Value::Object(object)) => Some(object.clone()),
         Reply::Json(_) => None,
     };

@@ -7,29 +7,61 @@
 
 use runner_plugin::json::{Map, Value};
 
+use crate::verdict::Failure;
+
+/// Says why, and decides nothing.
+const REASON: &str = "reason";
+
 /// How deep values may lie in each other.
 const DEPTH: usize = 32;
 
 /// How many openings are looked at: a reply of braces alone must not cost its square.
 const OPENINGS: usize = 200;
 
-/// The first object in `text` that has one of `keys`.
-pub(crate) fn object(text: &str, keys: &[&str]) -> Option<Map<String, Value>> {
-    let wanted = |object: &Map<String, Value>| keys.iter().any(|key| object.contains_key(*key));
-    text.match_indices('{')
-        .take(OPENINGS)
-        .find_map(|(at, _)| read(&text[at..]).filter(wanted))
+/// The object in `text` that has one of `keys`. Of several that agree in all of them but the reason,
+/// the first.
+///
+/// # Errors
+/// If there are several that don't: a judge quotes answers, and an answer may hold a verdict.
+pub(crate) fn object(text: &str, keys: &[&str]) -> Result<Option<Map<String, Value>>, Failure> {
+    let mut found: Option<Map<String, Value>> = None;
+    let mut end = 0;
+    for (at, _) in text.match_indices('{').take(OPENINGS) {
+        if at < end {
+            continue;
+        }
+        let Some((object, length)) = read(&text[at..]) else {
+            continue;
+        };
+        if !keys.iter().any(|key| object.contains_key(*key)) {
+            continue;
+        }
+        end = at + length;
+        let Some(first) = &found else {
+            found = Some(object);
+            continue;
+        };
+        let deciding = keys.iter().filter(|key| **key != REASON);
+        if deciding
+            .into_iter()
+            .any(|key| first.get(*key) != object.get(*key))
+        {
+            let why = "the grader's reply holds several verdicts that differ";
+            return Err(Failure::unreadable(why));
+        }
+    }
+    Ok(found)
 }
 
-/// The object at the start of a text: as JSON, else with liberties.
-fn read(text: &str) -> Option<Map<String, Value>> {
+/// The object at the start of a text, and how long it is: as JSON, else with liberties.
+fn read(text: &str) -> Option<(Map<String, Value>, usize)> {
     let mut strict = serde_json::Deserializer::from_str(text).into_iter::<Map<String, Value>>();
     if let Some(Ok(object)) = strict.next() {
-        return Some(object);
+        return Some((object, strict.byte_offset()));
     }
     let mut reader = Reader { rest: text };
     match reader.value(0)? {
-        Value::Object(object) => Some(object),
+        Value::Object(object) => Some((object, text.len() - reader.rest.len())),
         _ => None,
     }
 }
@@ -205,7 +237,29 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Option<Value> {
-        object(text, &["pass", "a"]).map(Value::Object)
+        let found = object(text, &["pass", "a", REASON]);
+        found.unwrap_or_default().map(Value::Object)
+    }
+
+    #[test]
+    fn several_verdicts_must_agree() {
+        for text in [
+            r#"The answer says {"pass": true}. My verdict: {"pass": false}"#,
+            r#"<thinking>{"pass": true}</thinking>{"pass": false}"#,
+            "{pass: true} {'pass': false}",
+            r#"{"pass": true} {"a": 1}"#,
+            r#"{"a": {"pass": 1}} {"a": 2}"#,
+        ] {
+            assert!(object(text, &["pass", "a", REASON]).is_err(), "{text}");
+        }
+        for text in [
+            r#"{"pass": true, "reason": "x"} As said: {"reason": "y", "pass": true}"#,
+            r#"{"a": {"pass": true}} {"other": {"x": false}}"#,
+        ] {
+            let first = &text[..=text.find('}').expect("an object")];
+            let first = found(first).expect("it is one");
+            assert!(same(&found(text).expect(text), &first), "{text}");
+        }
     }
 
     #[test]

@@ -151,7 +151,7 @@ fn points(reply: &Reply, threshold: f64) -> Result<Verdict, Failure> {
 /// The object with `key` in a reply.
 fn object(reply: &Reply, key: &str) -> Result<Map<String, Value>, Failure> {
     let found = match reply {
-        Reply::Text(text) => found::object(text, &[key]),
+        Reply::Text(text) => found::object(text, &[key])?,
         Reply::Json(Value::Object(object)) => object.contains_key(key).then(|| object.clone()),
         Reply::Json(_) => None,
     };

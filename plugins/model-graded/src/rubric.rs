@@ -46,21 +46,24 @@ pub(crate) fn grade(bench: &Bench<'_>) -> Result<Verdict, Failure> {
     Ok(verdict.with("renderedGradingPrompt", json!(question.prompt)))
 }
 
-/// A judgement: `pass`, `score` and `reason`, each of which may be missing, but not all.
+/// A judgement: `pass`, `score` and `reason`, each of which may be missing, but not all. Without
+/// `pass`, a score has to be one.
 fn read(reply: &Reply, threshold: Option<f64>) -> Result<Verdict, Failure> {
     let judgement = judgement(reply)?;
-    let mut pass = match judgement.get("pass") {
-        None | Some(Value::Null) => true,
+    let given = |key: &str| judgement.get(key).filter(|value| !value.is_null());
+    let score = given("score").and_then(number);
+    let mut pass = match given("pass") {
+        None => match given("score") {
+            Some(value) if score.is_none() => return Err(no_score(value)),
+            _ => true,
+        },
         Some(Value::Bool(pass)) => *pass,
         Some(Value::String(word)) => {
             ["true", "yes", "pass", "y"].contains(&&*word.trim().to_lowercase())
         }
         Some(_) => false,
     };
-    let score = judgement
-        .get("score")
-        .and_then(number)
-        .unwrap_or(if pass { 1.0 } else { 0.0 });
+    let score = score.unwrap_or(if pass { 1.0 } else { 0.0 });
     pass &= threshold.is_none_or(|threshold| score >= threshold);
     let reason = judgement.get("reason").map(text_of).unwrap_or_default();
     let reason = match (reason.is_empty(), pass, threshold) {
@@ -74,10 +77,15 @@ fn read(reply: &Reply, threshold: Option<f64>) -> Result<Verdict, Failure> {
     Ok(Verdict::new(pass, score, reason))
 }
 
+fn no_score(value: &Value) -> Failure {
+    let shown = excerpt(&value.to_string());
+    Failure::unreadable(format_args!("the grader's `score` is no number: {shown}"))
+}
+
 fn judgement(reply: &Reply) -> Result<Map<String, Value>, Failure> {
     const KEYS: [&str; 3] = ["pass", "score", "reason"];
     let (found, text) = match reply {
-        Reply::Text(text) => (found::object(text, &KEYS), text.clone()),
+        Reply::Text(text) => (found::object(text, &KEYS)?, text.clone()),
         Reply::Json(Value::Object(object)) => {
             let known = KEYS.iter().any(|key| object.contains_key(*key));
             (known.then(|| object.clone()), reply_text(reply))

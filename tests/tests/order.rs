@@ -28,8 +28,8 @@ fn outputs(finished: &Finished) -> Vec<String> {
 
 const TALK: &str = "\
 prompts:
-  - |-
-    {% for turn in _conversation %}{{ turn.input | trim }} -> {{ turn.output }}; {% endfor %}{{ q }}
+  - label: talk
+    raw: '{% for turn in _conversation %}{{ turn.input | trim }} -> {{ turn.output }}; {% endfor %}{{ q }}'
 providers: [openai:m]
 tests:
   - { vars: { q: a1 }, metadata: { conversationId: a } }
@@ -161,6 +161,18 @@ tests:
     gate.open();
     running.finish().expect_code(0);
     assert_eq!(api.requests().len(), 8);
+}
+
+/// Further than what the store takes in at once, so that it reports while the next case is asked for.
+#[test]
+fn many_serial_tests_come_one_by_one() {
+    let rows = (0..2000).fold("q\n".to_owned(), |rows, n| rows + &format!("{n}\n"));
+    let config = "prompts: ['{{q}}']\nproviders: [echo]\ndefaultTest: { options: { runSerially: true } }\ntests: rows.csv";
+    let run = Run::new().config(config).file("rows.csv", rows);
+    let finished = run.args(["eval", "--no-table", "-o", "out.json"]).finish();
+    finished.expect_code(0);
+    let rows = finished.json("out.json")["results"]["results"].clone();
+    assert_eq!(rows.as_array().map(Vec::len), Some(2000));
 }
 
 #[test]

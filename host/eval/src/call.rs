@@ -62,7 +62,8 @@ pub(crate) struct CallScope {
 }
 
 impl CallScope {
-    /// The scope of calls that belong to the run and to no case.
+    /// The scope of calls that belong to the run and to no case. How long they may work is not
+    /// limited by what a case may; each call of code has its own limit.
     pub(crate) fn of_run(context: &Arc<RunContext>) -> Self {
         Self {
             context: context.clone(),
@@ -71,7 +72,7 @@ impl CallScope {
                 prompt_idx: 0,
             },
             clock: WorkClock::start(),
-            limit: WorkLimit::new(context.case_timeout, None),
+            limit: WorkLimit::None,
             meter: Arc::new(Meter::default()),
             memory: context.memory.open(),
             cut: CancellationToken::new(),

@@ -11,7 +11,6 @@
 //! no others.
 
 use std::borrow::Cow;
-use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +34,7 @@ use crate::plugins::Target;
 use crate::record::{CaseRecord, Conclusion, Outcome, Provenance};
 use crate::request::request;
 use crate::state::Given;
+use crate::stop::{Stop, within};
 
 /// Runs a case to its end; `None` when `cut` cut it off before it had an answer. What the case holds
 /// of the memory comes with its record.
@@ -266,40 +266,6 @@ async fn grade(
         |metric| case.render_text(metric),
     );
     around::scored(scope, case, grade, identity).await
-}
-
-/// Why a case goes no further.
-pub(crate) enum Stop {
-    /// A part of it failed, or it had worked for as long as it may.
-    Failed(CallFailure),
-    /// It was cut off.
-    CutOff,
-}
-
-impl From<CallFailure> for Stop {
-    fn from(failure: CallFailure) -> Self {
-        Self::Failed(failure)
-    }
-}
-
-/// A part of a case's life. Who is done is asked first: an answer that has come is never lost to
-/// a limit that passes, or an end that comes, at the same moment.
-pub(crate) async fn within<T>(
-    scope: &CallScope,
-    part: impl Future<Output = Result<T, CallFailure>>,
-) -> Result<T, Stop> {
-    let out_of_time = async {
-        match scope.limit.time() {
-            Some(limit) => scope.clock.spent(limit).await,
-            None => pending().await,
-        }
-    };
-    tokio::select! {
-        biased;
-        done = part => Ok(done?),
-        () = scope.cut.cancelled() => Err(Stop::CutOff),
-        () = out_of_time => Err(scope.limit.passed().into()),
-    }
 }
 
 fn provenance(target: &Target, meter: &Meter) -> Provenance {

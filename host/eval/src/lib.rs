@@ -69,6 +69,7 @@ mod resume;
 pub mod run;
 mod script;
 pub mod state;
+mod stop;
 pub mod summary;
 pub mod trust;
 

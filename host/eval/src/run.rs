@@ -77,6 +77,8 @@ pub(crate) struct Loop {
     inputs: VecDeque<Input>,
     /// What it was told of the store.
     store: StoreState,
+    /// What it was told of the memory.
+    has_memory: bool,
     tasks: JoinSet<Done>,
     /// What each task does, until it ends.
     running: HashMap<Id, Task>,
@@ -129,6 +131,7 @@ impl Loop {
             state: RunState::new(bounds),
             inputs: VecDeque::new(),
             store: StoreState::Ready,
+            has_memory: true,
             tasks: JoinSet::new(),
             running: HashMap::new(),
             made: Made::default(),
@@ -179,8 +182,7 @@ impl Loop {
             let (row, record, moved) = kept?;
             self.keep(row, Arc::new(record), moved);
         }
-        self.derive(plan).await;
-        self.after_all(plan).await;
+        self.afterwards(plan).await;
         self.finish().await
     }
 
@@ -200,17 +202,17 @@ impl Loop {
         }
     }
 
-    /// What the state is told next. That the store fell behind comes before what would start more;
-    /// so does that the cases hold too much, which is over when one of them ends.
+    /// What the state is told next. That the store fell behind, or that the cases hold all the
+    /// memory, comes before what would start more. The latter is over when one of them ends.
     fn next_input(&mut self) -> Option<Input> {
-        let mut store = self.outlets.recorder.state();
-        let is_full = self.made.is_full() || self.context.memory.waits_for_rows();
-        let is_full = self.state.in_flight() > 0 && is_full;
-        if store == StoreState::Ready && is_full {
-            store = StoreState::Behind;
-        }
+        let store = self.outlets.recorder.state();
         if std::mem::replace(&mut self.store, store) != store {
             return Some(Input::Store(store));
+        }
+        let is_full = self.made.is_full() || self.context.memory.waits_for_rows();
+        let has_memory = self.state.in_flight() == 0 || !is_full;
+        if std::mem::replace(&mut self.has_memory, has_memory) != has_memory {
+            return Some(Input::Memory(has_memory));
         }
         self.inputs.pop_front()
     }

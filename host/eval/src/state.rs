@@ -15,7 +15,8 @@
 //!   that it is bounded like everything else and the run is not over before it is.
 //! - **When to stop.** Reasons only escalate: running → draining → stopping, and the first one is
 //!   what the run is said to have ended by.
-//! - **Backpressure.** While the store is behind, nothing starts.
+//! - **Backpressure.** While the store is behind, or the cases in flight hold all the memory that
+//!   a run may take, nothing starts.
 //!
 //! Each admitted case ends exactly once; an end that was never admitted is a bug and panics.
 
@@ -113,12 +114,15 @@ pub enum Input<C, A> {
     Wake,
     /// What the store said of a row, or of the room that it has.
     Store(StoreState),
+    /// Whether there is memory for further cases.
+    Memory(bool),
 }
 
 /// What the loop has to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command<C, A> {
-    /// Answer with [`Input::Next`]. It comes last, and not again before it was answered.
+    /// Answer with [`Input::Next`], also after other inputs. It comes last, and not again before it
+    /// was answered.
     Next,
     /// Say that the case has a slot. [`Command::Run`] or [`Command::Compare`] follows.
     Admit(CaseId),
@@ -191,8 +195,12 @@ pub struct RunState<C, A> {
     phase: Phase,
     end: End,
     store: StoreState,
+    /// There is memory for further cases.
+    has_memory: bool,
     /// The plan has no further case.
     exhausted: bool,
+    /// [`Command::Next`] was not answered yet. Other inputs may come before its answer.
+    asked: bool,
     dependencies: Dependencies,
     /// Cases that have come and not started.
     waiting: HashMap<CaseId, Planned<C>>,
@@ -216,7 +224,9 @@ impl<C: Clone, A> RunState<C, A> {
             phase: Phase::Running,
             end: End::Finished,
             store: StoreState::Ready,
+            has_memory: true,
             exhausted: false,
+            asked: false,
             dependencies: Dependencies::default(),
             waiting: HashMap::new(),
             in_flight: HashMap::new(),
@@ -239,8 +249,7 @@ impl<C: Clone, A> RunState<C, A> {
                 self.keep(kept);
                 return commands; // nothing starts before all of them are there
             }
-            Input::Next(Some(case)) => self.enter(case),
-            Input::Next(None) => self.exhausted = true,
+            Input::Next(case) => self.next(case),
             Input::Ended { id, how, left } => self.ended(id, how, left, &mut commands),
             Input::Compared(id) => self.free(id),
             Input::Abandoned => self.abandoning = Abandoning::Done,
@@ -260,6 +269,7 @@ impl<C: Clone, A> RunState<C, A> {
             // A store that failed stays so, whatever was under way.
             Input::Store(_) if self.store == StoreState::Failed => {}
             Input::Store(state) => self.store = state,
+            Input::Memory(has_memory) => self.has_memory = has_memory,
         }
         self.pass(now, &mut commands);
         self.refill(&mut commands);
@@ -299,7 +309,18 @@ impl<C: Clone, A> RunState<C, A> {
     fn has_slot(&self) -> bool {
         self.phase == Phase::Running
             && self.store == StoreState::Ready
+            && self.has_memory
             && self.in_flight.len() < self.slots
+    }
+
+    /// Takes the answer to [`Command::Next`].
+    fn next(&mut self, case: Option<Planned<C>>) {
+        assert!(self.asked, "a case comes when one was asked for");
+        self.asked = false;
+        match case {
+            Some(case) => self.enter(case),
+            None => self.exhausted = true,
+        }
     }
 
     /// Takes the next case of the plan. Those that run alone come before the others.
@@ -332,8 +353,9 @@ impl<C: Clone, A> RunState<C, A> {
     fn refill(&mut self, commands: &mut Vec<Command<C, A>>) {
         while self.has_slot() {
             let Some(id) = self.dependencies.start() else {
-                let may_come = !self.exhausted && self.alone.is_none();
+                let may_come = !self.exhausted && !self.asked && self.alone.is_none();
                 if may_come && self.dependencies.waiting() < LOOKAHEAD {
+                    self.asked = true;
                     commands.push(Command::Next);
                 }
                 return;

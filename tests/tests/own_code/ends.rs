@@ -1,6 +1,7 @@
 //! How programs end: by themselves, at a limit, and with the run, however that ends.
 
-use runner_tests::Run;
+use insta::assert_snapshot;
+use runner_tests::{Answer, Gate, ModelApi, Run};
 use serde_json::{Value, json};
 
 use crate::{all_end, first_line, lines, rows, trusted};
@@ -75,6 +76,43 @@ fn ctrl_c_twice_leaves_no_process() {
     running.interrupt();
     running.finish().expect_code(130);
     all_end(&pids.split(' ').map(str::to_owned).collect::<Vec<_>>());
+}
+
+/// A run that drains asks no program any more. What a metric needs of one is not waited for.
+#[test]
+fn ctrl_c_leaves_out_metrics_that_a_program_works_out() {
+    let api = ModelApi::start();
+    let gate = Gate::closed();
+    api.always(Answer::text("late").behind(&gate));
+    let metric = "import 'node:fs'; export default () => 7;";
+    let config = "prompts: [p]\nproviders: [openai:m]\nderivedMetrics: [{ name: seven, value: file://seven.mjs }]";
+    let run = trusted().file("seven.mjs", metric).config(config);
+    let running = run
+        .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
+        .env("OPENAI_BASE_URL", api.url())
+        .args(["eval", "--no-table"])
+        .start();
+    api.wait_until(|view| view.in_flight == 1);
+    running.interrupt();
+    running.wait_for_stderr("Ctrl-C");
+    gate.open();
+    assert_snapshot!(running.finish().told());
+}
+
+#[test]
+fn what_runs_after_the_last_case_is_left_out_by_who_insists() {
+    const HOOK: &str = "import { writeFileSync } from 'node:fs';\nexport const afterAll = () => { writeFileSync('waits', `${process.pid}\\n`); return new Promise(() => setInterval(() => {}, 1000)); };";
+    let config = "prompts: [p]\nproviders: [echo]\nextensions: [file://hook.mjs:afterAll]";
+    let run = trusted().file("hook.mjs", HOOK).config(config);
+    let run = run.args(["eval", "--no-table"]);
+    let folder = run.clone();
+    let running = run.start();
+    let pid = first_line(folder.project(), "waits");
+    running.interrupt();
+    running.wait_for_stderr("once more to leave it out");
+    running.interrupt();
+    assert_snapshot!(running.finish().told());
+    all_end(&[pid]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::call::CallScope;
 use crate::event::Event;
 use crate::script::{Fault, argument, made, runnable};
+use crate::stop::{Stop, within};
 use crate::summary::{ColumnHead, Tally};
 
 /// The number of cases, among the sums.
@@ -39,10 +40,12 @@ pub(crate) async fn add(
                         json!({ "provider": head.provider, "prompt": head.prompt }).to_string(),
                     ),
                 ];
-                match scope.run_code(runnable(script), &arguments, identity).await {
+                let code = scope.run_code(runnable(script), &arguments, identity);
+                match within(scope, code).await {
                     Ok(Ok(given)) => number(given.as_ref()),
                     Ok(Err(Fault(message))) => Err(message),
-                    Err(failure) => Err(failure.message),
+                    Err(Stop::Failed(failure)) => Err(failure.message),
+                    Err(Stop::CutOff) => Err("the run was stopped".to_owned()),
                 }
             }
         };

@@ -20,6 +20,7 @@ use crate::failure::{CallFailure, FailureCode};
 use crate::record::{CaseRecord, Outcome, TestCase};
 use crate::request::json;
 use crate::script::{Fault, argument, made, runnable};
+use crate::stop::{Stop, within};
 
 /// What a hook of a case is given.
 #[derive(Serialize)]
@@ -346,9 +347,15 @@ pub(crate) async fn after_all(
         Some(about) => format!("{about},\"results\":{rows}}}"),
     };
     for extension in scope.context.hooks.of(hook) {
-        let given = call(scope, extension, hook, context.clone(), identity).await;
-        if let Err(failure) = given {
-            tell(format!("{}; every result is kept", failure.message));
+        let called = call(scope, extension, hook, context.clone(), identity);
+        match within(scope, called).await {
+            Ok(_) => {}
+            Err(Stop::Failed(failure)) => {
+                tell(format!("{}; every result is kept", failure.message));
+            }
+            Err(Stop::CutOff) => {
+                return tell("afterAll was left out; every result is kept".to_owned());
+            }
         }
     }
 }

@@ -15,13 +15,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::verdict::{Verdict, highest};
 use crate::call::{CallScope, Meter, WorkLimit};
-use crate::case::{Stop, within};
 use crate::context::RunContext;
 use crate::failure::{CallFailure, FailureCode};
 use crate::identity::call_id;
 use crate::judge::{component, ungraded};
 use crate::record::{CaseRecord, ComponentRecord, GradingRecord, TokenUsage};
 use crate::request::{json, text};
+use crate::stop::{Stop, within};
 
 /// The answers of a row that are compared, by column.
 pub(crate) type Answers = Vec<(u32, Arc<CaseRecord>)>;

@@ -1,50 +1,97 @@
 //! What is done when every case has ended: metrics of metrics, and hooks.
+//!
+//! It is code of the config, which may take long. Nothing is lost by leaving it out, so whoever
+//! insists, and the run's time limit, cut it off; the results are stored all the same.
+
+use std::mem::take;
+use std::pin::pin;
 
 use runner_config::plan::Plan;
 use runner_sandbox::abi::CallContext;
 use serde_json::{Map, Value, json};
 
-use super::Loop;
+use super::{Loop, at};
+use crate::around::hooks::AllRows;
 use crate::around::{derived, hooks};
 use crate::call::CallScope;
-use crate::event::RunHead;
+use crate::event::{Event, RunHead};
 use crate::masking::masked_json;
-use crate::summary::End;
+use crate::summary::{End, Tally};
 
 impl Loop {
-    /// Works out the metrics that are made of others.
-    pub(super) async fn derive(&mut self, plan: &Plan) {
-        let (scope, identity) = (CallScope::of_run(&self.context), of_run(&self.head));
-        for (head, tally) in self.head.columns.iter().zip(&mut self.totals.columns) {
-            derived::add(&scope, &plan.derived_metrics, head, tally, &identity).await;
-        }
-    }
-
-    /// Hands all rows to the extensions that want them, if every case has ended.
-    pub(super) async fn after_all(&mut self, plan: &Plan) {
-        let Some(rows) = self.totals.rows.take() else {
-            return;
+    /// Does it, and listens to people, the clock and events meanwhile.
+    pub(super) async fn afterwards(&mut self, plan: &Plan) {
+        let scope = CallScope::of_run(&self.context);
+        let rows = self.totals.rows.take();
+        let rows = rows.filter(|_| self.state.end() == End::Finished);
+        let (head, columns) = (self.head.clone(), take(&mut self.totals.columns));
+        let mut work = pin!(work(&scope, plan, &head, columns, rows));
+        // Who stopped the run has asked once.
+        let mut asked = self.state.end() == End::Interrupted;
+        self.totals.columns = loop {
+            let wake = self.state.wake().map(|after| self.begun + after);
+            tokio::select! {
+                biased;
+                () = self.interrupts.next() => {
+                    if std::mem::replace(&mut asked, true) {
+                        scope.cut.cancel();
+                    } else {
+                        self.emit(&still_running());
+                    }
+                }
+                () = at(wake), if !scope.cut.is_cancelled() => scope.cut.cancel(),
+                Some(event) = self.events.recv() => self.hear(&event),
+                columns = &mut work => break columns,
+            }
         };
-        if self.state.end() != End::Finished {
-            return;
-        }
-        let heads = self.head.columns.iter().zip(&self.totals.columns);
-        let prompts: Value = heads
-            .map(|(head, tally)| {
-                json!({
-                    "provider": head.provider, "label": head.prompt, "metrics": tally.metrics_json(),
-                })
-            })
-            .collect();
-        let config = masked_json(plan.config_json.clone(), true, &self.context.masker);
-        let mut about = Map::new();
-        about.insert("evalId".to_owned(), self.head.run_id.as_str().into());
-        about.insert("prompts".to_owned(), prompts);
-        about.insert("suite".to_owned(), config.clone());
-        about.insert("config".to_owned(), config);
-        let (scope, identity) = (CallScope::of_run(&self.context), of_run(&self.head));
-        hooks::after_all(&scope, rows, &about, &identity).await;
     }
+}
+
+/// The answer to who asks a run to stop whose cases have ended and whose code has not.
+fn still_running() -> Event {
+    let message = "every case has ended; the config's code for the end of a run (derived metrics, \
+                   afterAll) is still running: once more to leave it out"
+        .to_owned();
+    Event::Notice { message }
+}
+
+/// Works out the metrics that are made of others, then hands all rows to the extensions that want
+/// them.
+async fn work(
+    scope: &CallScope,
+    plan: &Plan,
+    head: &RunHead,
+    mut columns: Vec<Tally>,
+    rows: Option<AllRows>,
+) -> Vec<Tally> {
+    let identity = of_run(head);
+    for (head, tally) in head.columns.iter().zip(&mut columns) {
+        derived::add(scope, &plan.derived_metrics, head, tally, &identity).await;
+    }
+    if let Some(rows) = rows {
+        let about = about(scope, plan, head, &columns);
+        hooks::after_all(scope, rows, &about, &identity).await;
+    }
+    columns
+}
+
+/// What `afterAll` is told beside the rows.
+fn about(scope: &CallScope, plan: &Plan, head: &RunHead, columns: &[Tally]) -> Map<String, Value> {
+    let heads = head.columns.iter().zip(columns);
+    let prompts: Value = heads
+        .map(|(head, tally)| {
+            json!({
+                "provider": head.provider, "label": head.prompt, "metrics": tally.metrics_json(),
+            })
+        })
+        .collect();
+    let config = masked_json(plan.config_json.clone(), true, &scope.context.masker);
+    let mut about = Map::new();
+    about.insert("evalId".to_owned(), head.run_id.as_str().into());
+    about.insert("prompts".to_owned(), prompts);
+    about.insert("suite".to_owned(), config.clone());
+    about.insert("config".to_owned(), config);
+    about
 }
 
 /// What code that belongs to no case is called with.

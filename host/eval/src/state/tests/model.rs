@@ -57,6 +57,7 @@ struct Model {
     open: BTreeSet<u32>,
     came: usize,
     store: StoreState,
+    has_memory: bool,
     drained: bool,
     aborted: bool,
     abandoning: bool,
@@ -73,6 +74,7 @@ impl Model {
             open: BTreeSet::new(),
             came: 0,
             store: StoreState::Ready,
+            has_memory: true,
             drained: false,
             aborted: false,
             abandoning: false,
@@ -90,8 +92,9 @@ impl Model {
         let unfinished = |earlier: usize| self.stands[earlier] != Stands::Ended;
         let held_up = (0..n).filter(holds).any(unfinished);
         let must_wait = held_up || (case.alone && !self.in_flight().is_empty());
-        let stopped = self.drained || self.aborted || self.store != StoreState::Ready;
-        !(stopped || must_wait)
+        let stopped = self.drained || self.aborted;
+        let is_held = self.store != StoreState::Ready || !self.has_memory;
+        !(stopped || is_held || must_wait)
     }
 
     fn in_flight(&self) -> Vec<usize> {
@@ -224,14 +227,15 @@ fn any_cases() -> impl Strategy<Value = Vec<ModelCase>> {
 fn tell(state: &mut State, model: &mut Model, now: Duration, input: Input<u32, u32>) {
     let commands = state.on(now, input);
     model.obey(&commands);
+}
+
+/// Gives the machine the next case, as long as it asks for one.
+fn answer(state: &mut State, model: &mut Model, now: Duration) {
     while std::mem::take(&mut model.asked) {
-        let next = model
-            .cases
-            .get(model.came)
-            .map(|case| case.planned(model.came));
+        let next = model.cases.get(model.came);
+        let next = next.map(|case| case.planned(model.came));
         model.came += 1;
-        let commands = state.on(now, Input::Next(next));
-        model.obey(&commands);
+        tell(state, model, now, Input::Next(next));
     }
 }
 
@@ -249,7 +253,7 @@ proptest! {
         cases in any_cases(),
         limit in prop::option::of(0u64..200),
         steps in prop::collection::vec(
-            (0u8..16, any::<u8>(), any::<prop::sample::Index>(), 0u64..3),
+            (0u8..16, any::<u8>(), any::<prop::sample::Index>(), 0u64..3, any::<bool>()),
             0..120,
         ),
     ) {
@@ -258,17 +262,25 @@ proptest! {
         let mut model = Model::new(cases);
         let mut now = Duration::ZERO;
         tell(&mut state, &mut model, now, Input::Wake);
-        for (step, how, which, pause) in steps {
+        for (step, how, which, pause, at_once) in steps {
             now += Duration::from_secs(pause);
+            if at_once {
+                answer(&mut state, &mut model, now);
+            }
             let flying = model.in_flight();
             prop_assert_eq!(state.in_flight(), flying.len());
             prop_assert!(flying.len() <= slots);
             let could = (0..model.came.min(model.cases.len()))
                 .filter(|n| model.stands[*n] == Stands::Unstarted)
                 .any(|n| model.may_start(n));
-            prop_assert!(flying.len() == slots || !could, "a slot is empty");
+            let is_refilled = model.asked || flying.len() == slots || !could;
+            prop_assert!(is_refilled, "a slot is empty");
             let input = match step {
                 0 => Input::Interrupt,
+                1 => {
+                    model.has_memory = !model.has_memory;
+                    Input::Memory(model.has_memory)
+                }
                 2 | 3 if model.store != StoreState::Failed => {
                     model.store = [StoreState::Behind, StoreState::Ready][usize::from(step - 2)];
                     Input::Store(model.store)
@@ -289,9 +301,13 @@ proptest! {
             model.store = StoreState::Ready;
             tell(&mut state, &mut model, now, Input::Store(StoreState::Ready));
         }
+        model.has_memory = true;
+        tell(&mut state, &mut model, now, Input::Memory(true));
+        answer(&mut state, &mut model, now);
         while let Some(n) = model.in_flight().first().copied() {
             let input = model.end(n, 2);
             tell(&mut state, &mut model, now, input);
+            answer(&mut state, &mut model, now);
         }
         if std::mem::take(&mut model.abandoning) {
             prop_assert!(!state.is_over());

@@ -247,7 +247,7 @@ async fn grade(
 ) -> Result<CaseGrade, CallFailure> {
     let case = matter.case;
     let Judged { graded, tokens } = judge(scope, matter, identity).await;
-    for check in &case.test.assertions {
+    for check in case.test.assertions.iter() {
         if let Check::Set {
             metric: Some(metric),
             ..

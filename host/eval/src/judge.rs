@@ -96,7 +96,7 @@ pub(crate) async fn judge(scope: &CallScope, matter: Matter<'_>, identity: &Call
         context: OnceLock::new(),
         kept: Kept::new(&scope.context.masker),
     };
-    let checks = &matter.case.test.assertions;
+    let checks = &*matter.case.test.assertions;
     let assertions: Vec<&Assertion> = checks.iter().flat_map(Check::members).collect();
     let mut tokens = TokenUsage::default();
     // Collected first: a stream that maps borrows lazily is not `Send` to the compiler.

@@ -310,7 +310,8 @@ pub struct ComponentRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<FailureCode>,
     /// The assertion as the config has it.
-    pub assertion: Value,
+    #[serde(with = "shared")]
+    pub assertion: Arc<Value>,
     /// What the grader added, and `renderedAssertionValue`.
     #[serde(skip_serializing_if = "Map::is_empty", default)]
     pub metadata: Map<String, Value>,

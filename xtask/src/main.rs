@@ -40,8 +40,11 @@ usage: cargo xtask <command>
   check [STAGE]       fmt, clippy, docs, house (sizes, names, who may depend on whom), pure (the
                       scheduler and templates need no system) and deny (licences, sources and
                       versions of the dependencies); with a stage: that one alone
-  bench               measure what admission costs, and whole runs of the program: CPU a
-                      case, distance to the ideal, use of a quota
+  bench [MEASURE [ARGUMENT…]]
+                      measure what admission costs (overhead), and whole runs of the program:
+                      CPU a case and distance to the ideal (bench), use of a quota (lanes), how
+                      often a case takes memory, which may not grow (allocations, which needs
+                      heaptrack; with --write what is counted is what it may take)
   sim [FILTER] [--seeds N] | --write | --check | --trace NAME SEED
                       the scheduler against a clairvoyant client, in simulation: the score
                       table; put into the crate's README; one run, event by event
@@ -89,7 +92,14 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
     let task: Task = match *words {
         ["quickstart"] => Box::new(quickstart::run),
         ["test"] => Box::new(test::run),
-        ["bench"] => Box::new(bench::run),
+        ["bench", ref rest @ ..] => {
+            let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
+            words
+                .first()
+                .is_none_or(|name| bench::knows(name))
+                .then_some(())?;
+            Box::new(move |place| bench::run(place, &words))
+        }
         ["sim", ref rest @ ..] => {
             let words: Vec<String> = rest.iter().map(ToString::to_string).collect();
             Box::new(move |place| sim::run(place, &words))

@@ -303,8 +303,8 @@ pub struct Test {
     /// Variables before expansion, as written; a list of strings stands for one case each, and
     /// so does every file that a `file://` pattern matches.
     pub vars: Map<String, Value>,
-    /// Assertions, those of `defaultTest` first.
-    pub assertions: Vec<Check>,
+    /// Assertions, those of `defaultTest` first; shared by tests that have the same.
+    pub assertions: Arc<[Check]>,
     /// Assertions that choose among the answers of the test's columns.
     pub comparisons: Vec<Comparison>,
     /// `threshold` on the aggregate score.

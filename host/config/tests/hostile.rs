@@ -37,7 +37,7 @@ fn exercise(folder: &Path) {
     for case in plan.cases().take(50) {
         seen += 1;
         let _ = case.render();
-        for check in &case.test.assertions {
+        for check in case.test.assertions.iter() {
             if let runner_config::plan::Check::One(assertion) = check {
                 let _ = assertion.render_value(&case.vars);
                 let _ = assertion.render_metric(&case.vars);

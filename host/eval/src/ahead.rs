@@ -178,9 +178,8 @@ fn call(
     Result<Result<Option<Value>, abi::ScriptFailure>, String>,
     u64,
 ) {
-    let call_id = HEXLOWER.encode(&Sha256::digest(script.content().to_string()));
     let context = CallContext {
-        call_id: call_id.clone(),
+        call_id: HEXLOWER.encode(&Sha256::digest(script.content().to_string())),
         attempt: 1,
         deadline_ms: None,
         test_index: 0,
@@ -190,7 +189,6 @@ fn call(
     let call = Call {
         host,
         limits: interpreter.limits,
-        call_id,
         nested: false,
     };
     let component = &interpreter.plugin.component;

@@ -85,8 +85,8 @@ impl CallScope {
     pub(crate) async fn complete(
         &self,
         target: &Target,
-        request: abi::Request,
-        (case, context): (&Case, CallContext),
+        request: &abi::Request,
+        (case, context): (&Case, &CallContext),
     ) -> Result<Completed, CallFailure> {
         let asked = (Some(case), context);
         self.complete_for(None, target, request, asked).await
@@ -97,21 +97,21 @@ impl CallScope {
         &self,
         grader: Option<&Bill>,
         target: &Target,
-        request: abi::Request,
-        (case, context): (Option<&Case>, CallContext),
+        request: &abi::Request,
+        (case, context): (Option<&Case>, &CallContext),
     ) -> Result<Completed, CallFailure> {
         let served = match &target.answers {
             Answers::Component(served) => served,
             Answers::Own(own) => {
-                let asked = (case, &context);
-                let completed = self.complete_by_own(grader, target, own, &request, asked);
+                let asked = (case, context);
+                let completed = self.complete_by_own(grader, target, own, request, asked);
                 return Box::pin(completed).await;
             }
         };
         let component = &served.plugin.component;
-        let request = exchange::sent(self, &served.code, request, &context).await?;
-        let ask = |call| component.complete(call, served.abi.clone(), request, context.clone());
-        let provided = self.provide(grader, target, served, &context.call_id, ask);
+        let request = &*exchange::sent(self, &served.code, request, context).await?;
+        let ask = |call| component.complete(call, &served.abi, request, context);
+        let provided = self.provide(grader, target, served, ask);
         let provided = provided.await;
         let Provided {
             result,
@@ -119,7 +119,7 @@ impl CallScope {
             host,
         } = provided;
         let mut read = result?;
-        let unread = exchange::read(self, &served.code, &mut read, &context).await;
+        let unread = exchange::read(self, &served.code, &mut read, context).await;
         let completion = &mut read.completion;
         host.believe(&mut completion.usage, &mut completion.cost_usd);
         completion.cost_usd = host.settle(target, &completion.usage, completion.cost_usd);
@@ -139,18 +139,18 @@ impl CallScope {
         grader: Option<&Bill>,
         target: &Target,
         inputs: Vec<String>,
-        context: CallContext,
+        context: &CallContext,
     ) -> Result<(Vec<Vec<f32>>, TokenUsage), CallFailure> {
         let served = match &target.answers {
             Answers::Component(served) => served,
             Answers::Own(own) => {
-                let embedded = self.embed_by_own(grader, target, own, inputs, &context);
+                let embedded = self.embed_by_own(grader, target, own, inputs, context);
                 return Box::pin(embedded).await;
             }
         };
         let component = &served.plugin.component;
-        let ask = |call| component.embed(call, served.abi.clone(), inputs, context.clone());
-        let provided = self.provide(grader, target, served, &context.call_id, ask);
+        let ask = |call| component.embed(call, &served.abi, &inputs, context);
+        let provided = self.provide(grader, target, served, ask);
         let provided = provided.await;
         let mut embeddings = provided.result?;
         let host = provided.host;
@@ -167,7 +167,6 @@ impl CallScope {
         grader: Option<&Bill>,
         target: &Target,
         served: &ByPlugin,
-        call_id: &str,
         ask: impl FnOnce(Call) -> F,
     ) -> Provided<T>
     where
@@ -182,7 +181,7 @@ impl CallScope {
             bill,
         ));
         let begun = Instant::now();
-        let called = ask(self.call(host.clone(), served.limits, call_id)).await;
+        let called = ask(self.call(host.clone(), served.limits)).await;
         let worked = begun.elapsed().saturating_sub(host.counts.waited());
         let latency = worked + host.counts.past_latency();
         self.meter.add(&called.usage);
@@ -227,8 +226,8 @@ impl CallScope {
         &self,
         grader: &Grader,
         judges: Judges,
-        input: abi::Input,
-        context: CallContext,
+        input: &abi::Input,
+        context: &CallContext,
     ) -> (Result<abi::Grade, CallFailure>, TokenUsage) {
         let host = Arc::new(self.host(
             &grader.plugin,
@@ -240,7 +239,7 @@ impl CallScope {
             },
             grader.bill.clone(),
         ));
-        let call = self.call(host.clone(), grader.limits, &context.call_id);
+        let call = self.call(host.clone(), grader.limits);
         let called = grader.plugin.component.evaluate(call, input, context).await;
         self.meter.add(&called.usage);
         let result = match called.result {
@@ -252,11 +251,10 @@ impl CallScope {
         (result, host.counts.tokens())
     }
 
-    fn call(&self, host: Arc<GuestHost>, limits: CallLimits, call_id: &str) -> Call {
+    fn call(&self, host: Arc<GuestHost>, limits: CallLimits) -> Call {
         Call {
             host,
             limits,
-            call_id: call_id.to_owned(),
             nested: self.depth > 0,
         }
     }

@@ -112,7 +112,7 @@ struct Draft<'a> {
     /// With the variables that are made for it.
     case: Cow<'a, Case>,
     /// As it is sent; `None` before there is one.
-    prompt: Option<String>,
+    request: Option<abi::Request>,
     answer: Option<Answer>,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Draft<'a> {
     fn of(case: &'a Case) -> Self {
         Self {
             case: Cow::Borrowed(case),
-            prompt: None,
+            request: None,
             answer: None,
         }
     }
@@ -129,10 +129,11 @@ impl<'a> Draft<'a> {
     fn end(self, scope: &CallScope, ended: Result<CaseGrade, Stop>) -> Option<CaseRecord> {
         let Self {
             case,
-            prompt,
+            request,
             answer,
         } = self;
-        let prompt = prompt.as_deref();
+        let prompt = request.map(|request| request.prompt);
+        let has_prompt = prompt.is_some();
         let mut record = match ended {
             Ok(grade) => graded(&case, prompt, grade),
             Err(Stop::Failed(failure)) => failed(&case, prompt, &failure),
@@ -143,7 +144,7 @@ impl<'a> Draft<'a> {
                 failed(&case, prompt, &failure)
             }
         };
-        if prompt.is_some() && case.test.output.is_none() {
+        if has_prompt && case.test.output.is_none() {
             record.provenance = Some(provenance(scope.context.target(&case), &scope.meter));
         }
         if let Some(answer) = answer {
@@ -195,9 +196,8 @@ async fn work(
         within(scope, reserve).await?;
     }
     drop(making);
-    let prompt = &*draft.prompt.insert(rendered.text.clone());
     let request = request(case, rendered, scope.context.target(case).reads_vars());
-    let messages = request.messages.clone();
+    let request = &*draft.request.insert(request);
     let answer = answer(scope, case, request, identity).await?;
     let answer = draft.answer.insert(answer);
     scope.memory.add(memory::of_answer(&answer.text));
@@ -218,8 +218,7 @@ async fn work(
     }
     let matter = Matter {
         case,
-        text: prompt,
-        messages: &messages,
+        request,
         answer,
     };
     within(scope, grade(scope, matter, identity)).await
@@ -229,14 +228,14 @@ async fn work(
 async fn answer(
     scope: &CallScope,
     case: &Case,
-    request: abi::Request,
+    request: &abi::Request,
     identity: &abi::CallContext,
 ) -> Result<Answer, Stop> {
     if let Some(saved) = &case.test.output {
         return Ok(Answer::saved(saved));
     }
     let target = scope.context.target(case);
-    let call = scope.complete(target, request, (case, identity.clone()));
+    let call = scope.complete(target, request, (case, identity));
     Ok(Answer::new(within(scope, call).await?))
 }
 
@@ -248,7 +247,7 @@ async fn grade(
 ) -> Result<CaseGrade, CallFailure> {
     let case = matter.case;
     let Judged { graded, tokens } = judge(scope, matter, identity).await;
-    for check in &case.test.assertions {
+    for check in case.test.assertions.iter() {
         if let Check::Set {
             metric: Some(metric),
             ..
@@ -280,14 +279,14 @@ fn provenance(target: &Target, meter: &Meter) -> Provenance {
     }
 }
 
-fn graded(case: &Case, prompt: Option<&str>, grade: CaseGrade) -> CaseRecord {
+fn graded(case: &Case, prompt: Option<String>, grade: CaseGrade) -> CaseRecord {
     let mut record = CaseRecord::new(case, prompt, grade.conclusion());
     record.named_scores.clone_from(&grade.record.named_scores);
     record.grading_result = Some(grade.record);
     record
 }
 
-fn failed(case: &Case, prompt: Option<&str>, failure: &CallFailure) -> CaseRecord {
+fn failed(case: &Case, prompt: Option<String>, failure: &CallFailure) -> CaseRecord {
     let conclusion = Conclusion::failure(failure.code.clone(), &*failure.message);
     let mut record = CaseRecord::new(case, prompt, conclusion);
     record.latency_ms = failure.latency.as_millis() as u64;
@@ -347,7 +346,7 @@ mod tests {
     fn cut_off() -> CaseRecord {
         failed(
             &a_case(),
-            Some("p"),
+            Some("p".to_owned()),
             &CallFailure::new(FailureCode::Cancelled, "stopped before it was graded"),
         )
     }
@@ -378,12 +377,12 @@ mod tests {
             latency: Duration::from_millis(7),
             ..CallFailure::new(FailureCode::BAD_RESPONSE, "no")
         };
-        let record = failed(&a_case(), Some("p"), &failure);
+        let record = failed(&a_case(), Some("p".to_owned()), &failure);
         assert_eq!(record.latency_ms, 7);
         assert_eq!(record.metadata["http"]["status"], 503);
         let without = failed(
             &a_case(),
-            Some("p"),
+            Some("p".to_owned()),
             &CallFailure::new(FailureCode::Budget, "no"),
         );
         assert!(without.metadata.is_empty());

@@ -73,7 +73,6 @@ async fn texts(interpreter: &Interpreter, files: &CodeFiles) -> (Option<Map<Stri
     let call = Call {
         host: Arc::new(Nothing),
         limits: interpreter.limits,
-        call_id: context.call_id.clone(),
         nested: false,
     };
     let arguments = [argument(ERASE, "null".to_owned())];

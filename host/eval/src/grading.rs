@@ -8,6 +8,8 @@
 //! Beyond promptfoo: of a set that is an `assert-any` one member is enough, and its score is that
 //! of the best; an assertion whose `when` did not hold counts for nothing.
 
+use std::sync::Arc;
+
 use runner_config::plan::{Assertion, Check, SetRule};
 use serde_json::{Map, Value};
 
@@ -395,14 +397,14 @@ fn settle(mut graded: Graded, assertion: &Assertion) -> Graded {
 
 impl ComponentRecord {
     /// A component with nothing but a verdict.
-    pub fn plain(pass: bool, score: f64, reason: String, assertion: Value) -> Self {
+    pub fn plain(pass: bool, score: f64, reason: String, assertion: impl Into<Arc<Value>>) -> Self {
         Self {
             pass,
             score,
             reason,
             skipped: false,
             error_code: None,
-            assertion,
+            assertion: assertion.into(),
             metadata: Map::new(),
             named_scores: Map::new(),
             parts: Vec::new(),

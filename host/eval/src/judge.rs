@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use futures_util::stream::{self, StreamExt};
 use runner_config::plan::{Assertion, Case, Check, Script};
-use runner_sandbox::abi::{Argument, CallContext, Grade, Input, Inputs, Message};
+use runner_sandbox::abi::{Argument, CallContext, Grade, Input, Inputs, Request};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -41,10 +41,8 @@ pub(crate) struct Judged {
 #[derive(Clone, Copy)]
 pub(crate) struct Matter<'a> {
     pub(crate) case: &'a Case,
-    /// The rendered prompt.
-    pub(crate) text: &'a str,
-    /// The same as it was sent.
-    pub(crate) messages: &'a [Message],
+    /// What was sent.
+    pub(crate) request: &'a Request,
     pub(crate) answer: &'a Answer,
 }
 
@@ -98,7 +96,7 @@ pub(crate) async fn judge(scope: &CallScope, matter: Matter<'_>, identity: &Call
         context: OnceLock::new(),
         kept: Kept::new(&scope.context.masker),
     };
-    let checks = &matter.case.test.assertions;
+    let checks = &*matter.case.test.assertions;
     let assertions: Vec<&Assertion> = checks.iter().flat_map(Check::members).collect();
     let mut tokens = TokenUsage::default();
     // Collected first: a stream that maps borrows lazily is not `Send` to the compiler.
@@ -210,13 +208,13 @@ impl Bench<'_> {
 
     /// What a `transform` or `contextTransform` makes of an output.
     async fn transformed(&self, script: &Script, output: &Value) -> Result<Value, CallFailure> {
-        let Matter { case, text, .. } = self.matter;
+        let Matter { case, request, .. } = self.matter;
         let metadata = &self.answer.record.metadata;
         transform(
             self.scope,
             script,
             output,
-            transform_context(case, text, metadata),
+            transform_context(case, &request.prompt, metadata),
             self.identity,
         )
         .await
@@ -264,7 +262,7 @@ impl Bench<'_> {
     fn code_context(&self, config: Option<&Map<String, Value>>) -> String {
         let record = &self.answer.record;
         let context = CodeContext {
-            prompt: self.matter.text,
+            prompt: &self.matter.request.prompt,
             vars: &self.case.scope,
             test: TestCase::of(self.case),
             provider: provider(self.case),
@@ -291,7 +289,7 @@ impl Bench<'_> {
         }
         let (result, tokens) = self
             .scope
-            .evaluate(grader, assertion.judges, input, self.identity.clone())
+            .evaluate(grader, assertion.judges, &input, self.identity)
             .await;
         let component = match result {
             Ok(grade) => component(assertion, grade),
@@ -336,7 +334,7 @@ impl Bench<'_> {
                 .contains(Inputs::COMPLETION)
                 .then(|| self.answer.completion.clone()),
             prompt: if reads.contains(Inputs::PROMPT) {
-                self.matter.messages.to_vec()
+                self.matter.request.messages.clone()
             } else {
                 Vec::new()
             },

@@ -79,7 +79,7 @@ pub struct CaseRecord {
 
 impl CaseRecord {
     /// A record with everything that is known of a case before it is called.
-    pub(crate) fn new(case: &Case, prompt: Option<&str>, conclusion: Conclusion) -> Self {
+    pub(crate) fn new(case: &Case, prompt: Option<String>, conclusion: Conclusion) -> Self {
         let column = &case.column;
         Self {
             id: uuid::Uuid::now_v7().to_string(),
@@ -93,7 +93,7 @@ impl CaseRecord {
                 label: column.provider.label.clone(),
             },
             prompt: PromptRecord {
-                raw: prompt.unwrap_or(&column.prompt.raw).to_owned(),
+                raw: prompt.unwrap_or_else(|| column.prompt.raw.clone()),
                 label: column.prompt.label.clone(),
                 config: column.prompt.config.clone(),
             },
@@ -310,7 +310,8 @@ pub struct ComponentRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_code: Option<FailureCode>,
     /// The assertion as the config has it.
-    pub assertion: Value,
+    #[serde(with = "shared")]
+    pub assertion: Arc<Value>,
     /// What the grader added, and `renderedAssertionValue`.
     #[serde(skip_serializing_if = "Map::is_empty", default)]
     pub metadata: Map<String, Value>,

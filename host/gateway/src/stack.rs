@@ -94,7 +94,7 @@ struct Stack {
     timeout: Duration,
     cassette: Box<dyn Cassette>,
     cache: Option<Box<dyn ResponseCache>>,
-    flights: Flights<Route, Landed>,
+    flights: Flights<Arc<Route>, Landed>,
     bodies: Bodies,
     lanes: Lanes,
     masker: Masker,

@@ -48,7 +48,6 @@ async fn measure(
         let call = Call {
             host: Arc::new(Nothing),
             limits: CallLimits::assertion(),
-            call_id: "cost".into(),
             nested: false,
         };
         let start = Instant::now();
@@ -81,7 +80,7 @@ async fn one(
             value_json: Some("\"fine\"".into()),
             ..abi::Input::new(kind, "a fine answer")
         };
-        let called = plugin.evaluate(call, input, context).await;
+        let called = plugin.evaluate(call, &input, &context).await;
         called.result?.map_err(|error| error.message)?;
         return Ok(called.usage);
     };

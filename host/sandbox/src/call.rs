@@ -28,9 +28,6 @@ pub struct Call {
     pub host: Arc<dyn Host>,
     /// What it may use.
     pub limits: CallLimits,
-    /// Seeds the random numbers of virtual WASI: same id, same numbers. The `call-id` of the
-    /// case's context.
-    pub call_id: String,
     /// The call is made on behalf of a guest that is itself suspended (`llm.complete`). It
     /// draws on instances kept for this, so that it never waits for its own caller; and may not
     /// call models itself.
@@ -78,12 +75,13 @@ pub(crate) struct CallState {
     pub(crate) log: LogSink,
     pub(crate) effects: Effects,
     memory: Memory,
+    /// Seeds the random numbers of virtual WASI: same id, same numbers.
     call_id: String,
     wasi: Option<Box<VirtualWasi>>,
 }
 
 impl CallState {
-    fn new(call: &Call) -> Self {
+    fn new(call: &Call, call_id: &str) -> Self {
         let meter = Arc::new(Meter::new());
         Self {
             host: Arc::clone(&call.host),
@@ -104,7 +102,7 @@ impl CallState {
                 host: Arc::clone(&call.host),
                 meter,
             },
-            call_id: call.call_id.clone(),
+            call_id: call_id.to_owned(),
             wasi: None,
         }
     }
@@ -251,10 +249,11 @@ pub(crate) struct Returned<R> {
     pub(crate) usage: CallUsage,
 }
 
-/// Instantiates, calls `export`, and drops the instance.
+/// Instantiates, calls `export`, and drops the instance. `call_id` is that of the case's context.
 pub(crate) async fn run<P, R>(
     ready: &Ready,
     call: &Call,
+    call_id: &str,
     export: &ComponentExportIndex,
     params: P,
 ) -> Returned<R>
@@ -264,7 +263,7 @@ where
 {
     let first = call.host.goes_first();
     let _place = ready.engine.place(ready.places, call.nested, first).await;
-    let mut store = store(ready, call);
+    let mut store = store(ready, call, call_id);
     let meter = Arc::clone(&store.data().meter);
     let result = meter
         .inside(call.limits.guest_time, async {
@@ -276,8 +275,8 @@ where
     finish(store, call, result)
 }
 
-fn store(ready: &Ready, call: &Call) -> Store<CallState> {
-    let mut store = Store::new(ready.engine.wasmtime(), CallState::new(call));
+fn store(ready: &Ready, call: &Call, call_id: &str) -> Store<CallState> {
+    let mut store = Store::new(ready.engine.wasmtime(), CallState::new(call, call_id));
     store.limiter_async(|state| &mut state.memory);
     store.set_hostcall_fuel(MAX_CROSSING_BYTES);
     store

@@ -131,7 +131,8 @@ impl Parts {
                         .enable_time()
                         .build()
                         .map_err(|error| failed(&error.to_string()))?;
-                    let asked = call::run::<(), (abi::Info,)>(&self.ready, &call, describe, ());
+                    let asked =
+                        call::run::<(), (abi::Info,)>(&self.ready, &call, QUIET, describe, ());
                     runtime
                         .block_on(async { tokio::time::timeout(DESCRIBE_TIMEOUT, asked).await })
                         .map_err(|_| failed(&overslept()))
@@ -151,10 +152,12 @@ fn quiet(start_memory: u64) -> Call {
     Call {
         host: Arc::new(Nothing),
         limits: CallLimits::describe(start_memory),
-        call_id: "describe".into(),
         nested: false,
     }
 }
+
+/// What stands for the `call-id` of such a call.
+const QUIET: &str = "describe";
 
 /// Problems that a guest found, as far as anybody reads them.
 fn told(problems: &[Problem]) -> Vec<Problem> {
@@ -264,14 +267,15 @@ impl Plugin {
     pub async fn complete(
         &self,
         call: Call,
-        target: abi::Target,
-        request: abi::Request,
-        context: abi::CallContext,
+        target: &abi::Target,
+        request: &abi::Request,
+        context: &abi::CallContext,
     ) -> Called<Answer<abi::ReadCompletion>> {
         self.call(
             &call,
+            &context.call_id,
             self.0.exports.complete.as_ref(),
-            (&target, &request, &context),
+            (target, request, context),
             check::completion,
         )
         .await
@@ -281,14 +285,15 @@ impl Plugin {
     pub async fn embed(
         &self,
         call: Call,
-        target: abi::Target,
-        inputs: Vec<String>,
-        context: abi::CallContext,
+        target: &abi::Target,
+        inputs: &[String],
+        context: &abi::CallContext,
     ) -> Called<Answer<abi::Embeddings>> {
         self.call(
             &call,
+            &context.call_id,
             self.0.exports.embed.as_ref(),
-            (&target, inputs.as_slice(), &context),
+            (target, inputs, context),
             |answer| check::embeddings(&answer, inputs.len()).map(|()| answer),
         )
         .await
@@ -298,13 +303,14 @@ impl Plugin {
     pub async fn evaluate(
         &self,
         call: Call,
-        input: abi::Input,
-        context: abi::CallContext,
+        input: &abi::Input,
+        context: &abi::CallContext,
     ) -> Called<Answer<abi::Grade>> {
         self.call(
             &call,
+            &context.call_id,
             self.0.exports.evaluate.as_ref(),
-            (&input, &context),
+            (input, context),
             |answer| check::grade(&answer).map(|()| answer),
         )
         .await
@@ -318,7 +324,7 @@ impl Plugin {
     pub async fn check_config(&self, config_json: &str) -> Result<Vec<Problem>, CallError> {
         let call = quiet(self.0.start_memory);
         let export = self.0.exports.check_config.as_ref();
-        let asked = self.call(&call, export, (config_json,), Ok::<Vec<Problem>, _>);
+        let asked = self.call(&call, QUIET, export, (config_json,), Ok::<Vec<Problem>, _>);
         match tokio::time::timeout(DESCRIBE_TIMEOUT, asked).await {
             Ok(called) => called.result.map(|problems| told(&problems)),
             Err(_) => Err(self.error(Finding::new(
@@ -332,6 +338,7 @@ impl Plugin {
     pub(crate) async fn call<P, R, T>(
         &self,
         call: &Call,
+        call_id: &str,
         export: Option<&ComponentExportIndex>,
         params: P,
         check: impl FnOnce(R) -> Checked<T>,
@@ -347,7 +354,7 @@ impl Plugin {
             Some(_) => return self.not_called(disabled()),
             None => return self.not_called(not_exported()),
         };
-        let outcome = call::run::<P, (R,)>(&inner.ready, call, export, params).await;
+        let outcome = call::run::<P, (R,)>(&inner.ready, call, call_id, export, params).await;
         self.count(call, &outcome);
         let checked = |(answer,)| check(answer).map_err(|violation| broken(&violation));
         let result = outcome.result.and_then(checked);

@@ -105,6 +105,7 @@ impl Plugin {
         let called = self
             .call(
                 &call,
+                &context.call_id,
                 self.exports().run.as_ref(),
                 (program, arguments, context),
                 check::script,

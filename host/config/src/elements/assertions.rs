@@ -152,7 +152,7 @@ impl<'a> AssertionReader<'a> {
             weight: self.weight(entry),
             threshold: threshold(entry, self.reading.findings),
             metric: self.metric(entry),
-            json: entry.node.json_as_written(),
+            json: Arc::new(entry.node.json_as_written()),
         })
     }
 
@@ -213,7 +213,7 @@ impl<'a> AssertionReader<'a> {
             when: entry
                 .get("when")
                 .and_then(|when| when::read(&when, findings)),
-            json: entry.node.json_as_written(),
+            json: Arc::new(entry.node.json_as_written()),
             at: entry.at(),
             value_at,
         })

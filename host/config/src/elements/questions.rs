@@ -193,7 +193,7 @@ fn check(correct: &[String], at: Position) -> Assertion {
     Assertion {
         kind: ANSWER.to_owned(),
         inverse: false,
-        json: json!({ "type": ANSWER, "value": value }),
+        json: Arc::new(json!({ "type": ANSWER, "value": value })),
         value: Some(value),
         script: None,
         process: None,

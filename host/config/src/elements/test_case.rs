@@ -331,7 +331,7 @@ impl<'a> TestReader<'a> {
             combinations: None,
             description: merged.description,
             vars: merged.vars,
-            assertions,
+            assertions: assertions.into(),
             comparisons,
             threshold: merged.threshold,
             metadata: merged.metadata,
@@ -454,8 +454,7 @@ impl Draft {
             |key: &str, value: Option<Value>| value.map(|value| test.insert(key.to_owned(), value));
         let some = |map: &Map<String, Value>| (!map.is_empty()).then(|| Value::Object(map.clone()));
         let check = |check: &Check| match check {
-            Check::One(assertion) => assertion.json.clone(),
-            Check::Set { json, .. } => json.clone(),
+            Check::One(Assertion { json, .. }) | Check::Set { json, .. } => Value::clone(json),
         };
         let names = |filter: &Filter| {
             filter

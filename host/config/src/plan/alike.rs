@@ -8,7 +8,8 @@
 //!
 //! Two tests are alike if one becomes equal to the other once its texts and numbers are
 //! exchanged for the other's, so whatever a test will hold one day is compared without being
-//! named here; what is named in [`leaves`] may differ.
+//! named here; what is named in [`PARTS`] may differ. A part that doesn't is the model's own, and
+//! shared: the rows of a file have the assertions of `defaultTest` once.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -35,7 +36,7 @@ pub struct Tests {
 /// A test that others are like.
 struct Model {
     test: Arc<Test>,
-    leaves: Vec<Leaf>,
+    leaves: [Vec<Leaf>; PARTS.len()],
 }
 
 /// One test.
@@ -148,13 +149,17 @@ impl Tests {
 
 impl Model {
     /// The leaves of a test; `None` if they are too many for a model.
-    fn leaves(test: &mut Test) -> Option<Vec<Leaf>> {
-        let (mut found, mut count) = (Vec::new(), 0);
-        leaves(test, &mut |place| {
-            count += 1;
-            if count <= MAX_LEAVES {
-                found.push(place.leaf());
-            }
+    fn leaves(test: &mut Test) -> Option<[Vec<Leaf>; PARTS.len()]> {
+        let mut count = 0;
+        let found = PARTS.map(|leaves_of| {
+            let mut found = Vec::new();
+            leaves_of(test, &mut |place| {
+                count += 1;
+                if count <= MAX_LEAVES {
+                    found.push(place.leaf());
+                }
+            });
+            found
         });
         (count <= MAX_LEAVES).then_some(found)
     }
@@ -243,16 +248,19 @@ impl Place<'_> {
     }
 }
 
-/// Shows everything in which tests may differ that are alike, and the names of fields, which may
-/// not: always in the same order.
-fn leaves(test: &mut Test, see: &mut dyn FnMut(Place<'_>)) {
+/// Shows something of a part of a test, always in the same order: everything in which tests may
+/// differ that are alike, and the names of fields, which may not.
+type LeavesOf = fn(&mut Test, &mut dyn FnMut(Place<'_>));
+
+/// The parts: what each test has of its own, and what it may share with its model.
+const PARTS: [LeavesOf; 3] = [leaves_of_own, leaves_of_checks, leaves_of_json];
+
+fn leaves_of_own(test: &mut Test, see: &mut dyn FnMut(Place<'_>)) {
     let Test {
         description,
         vars,
-        assertions,
         comparisons,
         metadata,
-        json,
         at,
         ..
     } = test;
@@ -262,18 +270,24 @@ fn leaves(test: &mut Test, see: &mut dyn FnMut(Place<'_>)) {
     leaves_of_position(at, see);
     leaves_of_fields(vars, see);
     leaves_of_fields(metadata, see);
-    for check in assertions {
+    for comparison in comparisons {
+        leaves_of_assertion(&mut comparison.assertion, see);
+    }
+}
+
+fn leaves_of_checks(test: &mut Test, see: &mut dyn FnMut(Place<'_>)) {
+    for check in Arc::make_mut(&mut test.assertions) {
         if let Check::Set { json, .. } = check {
-            leaves_of_value(json, see);
+            leaves_of_value(Arc::make_mut(json), see);
         }
         for assertion in check.members_mut() {
             leaves_of_assertion(assertion, see);
         }
     }
-    for comparison in comparisons {
-        leaves_of_assertion(&mut comparison.assertion, see);
-    }
-    leaves_of_value(Arc::make_mut(json), see);
+}
+
+fn leaves_of_json(test: &mut Test, see: &mut dyn FnMut(Place<'_>)) {
+    leaves_of_value(Arc::make_mut(&mut test.json), see);
 }
 
 fn leaves_of_assertion(assertion: &mut Assertion, see: &mut dyn FnMut(Place<'_>)) {
@@ -291,7 +305,7 @@ fn leaves_of_assertion(assertion: &mut Assertion, see: &mut dyn FnMut(Place<'_>)
     if let Some(text) = metric {
         see(Place::Text(text));
     }
-    leaves_of_value(json, see);
+    leaves_of_value(Arc::make_mut(json), see);
     leaves_of_position(at, see);
     leaves_of_position(value_at, see);
 }
@@ -320,7 +334,8 @@ fn leaves_of_value(value: &mut Value, see: &mut dyn FnMut(Place<'_>)) {
 
 /// What a test has of its own.
 struct Own {
-    /// For each leaf: how many before it are the model's, and its text. A text that was there
+    /// For each part the length of what follows, nothing if it is the model's; and for each leaf of
+    /// the test's own: how many before it are the model's, and its text. A text that was there
     /// before is named by its number among the texts.
     written: Vec<u8>,
     /// Whether nothing was seen that makes them different.
@@ -331,64 +346,76 @@ struct Own {
 const WORTH_NAMING: usize = 3;
 
 /// Puts a model's leaves in place of a test's, as far as they are of one kind.
-fn exchange(one: &mut Test, model: &[Leaf]) -> Own {
+fn exchange(one: &mut Test, model: &[Vec<Leaf>]) -> Own {
     let mut own = Own {
         written: Vec::new(),
         is_alike: true,
     };
     let mut known: HashMap<String, usize> = HashMap::new();
-    let mut model = model.iter();
-    let (mut same, mut count) = (0, 0);
-    leaves(one, &mut |place| {
-        let text = place.text();
-        let theirs = model.next().filter(|theirs| theirs.kind == place.kind());
-        own.is_alike &= theirs.is_some();
-        let theirs = match theirs {
-            Some(theirs) if own.is_alike && theirs.text != text => theirs,
-            _ => return same += 1,
-        };
-        if !place.comes_back(&text) {
-            own.is_alike = false;
-            return same += 1;
-        }
-        write_number(&mut own.written, std::mem::take(&mut same));
-        if let Some(number) = known.get(&*text) {
-            write_number(&mut own.written, number * 2 + 1);
-        } else {
-            write_number(&mut own.written, text.len() * 2);
-            own.written.extend_from_slice(text.as_bytes());
-        }
-        if text.len() >= WORTH_NAMING {
-            known.entry(text.into_owned()).or_insert(count);
-        }
-        count += 1;
-        place.put(&theirs.text);
-    });
+    let mut count = 0;
+    for (leaves_of, model) in PARTS.iter().zip(model) {
+        let (mut written, mut same) = (Vec::new(), 0);
+        let mut model = model.iter();
+        leaves_of(one, &mut |place| {
+            let text = place.text();
+            let theirs = model.next().filter(|theirs| theirs.kind == place.kind());
+            own.is_alike &= theirs.is_some();
+            let theirs = match theirs {
+                Some(theirs) if own.is_alike && theirs.text != text => theirs,
+                _ => return same += 1,
+            };
+            if !place.comes_back(&text) {
+                own.is_alike = false;
+                return same += 1;
+            }
+            write_number(&mut written, std::mem::take(&mut same));
+            if let Some(number) = known.get(&*text) {
+                write_number(&mut written, number * 2 + 1);
+            } else {
+                write_number(&mut written, text.len() * 2);
+                written.extend_from_slice(text.as_bytes());
+            }
+            if text.len() >= WORTH_NAMING {
+                known.entry(text.into_owned()).or_insert(count);
+            }
+            count += 1;
+            place.put(&theirs.text);
+        });
+        write_number(&mut own.written, written.len());
+        own.written.append(&mut written);
+    }
     own
 }
 
 /// Puts back what [`exchange`] wrote down.
-fn put_back(one: &mut Test, written: &[u8]) {
-    let mut rest = written;
+fn put_back(one: &mut Test, mut written: &[u8]) {
     let mut texts: Vec<&str> = Vec::new();
-    let mut same = (!rest.is_empty()).then(|| read_number(&mut rest));
-    leaves(one, &mut |place| match same {
-        None => {}
-        Some(1..) => same = same.map(|same| same - 1),
-        Some(0) => {
-            let head = read_number(&mut rest);
-            let text = if head % 2 == 1 {
-                texts[head / 2]
-            } else {
-                let (text, more) = rest.split_at(head / 2);
-                rest = more;
-                std::str::from_utf8(text).expect("it was written as text")
-            };
-            texts.push(text);
-            place.put(text);
-            same = (!rest.is_empty()).then(|| read_number(&mut rest));
+    for leaves_of in PARTS {
+        let length = read_number(&mut written);
+        let (mut rest, others) = written.split_at(length);
+        written = others;
+        if rest.is_empty() {
+            continue;
         }
-    });
+        let mut same = Some(read_number(&mut rest));
+        leaves_of(one, &mut |place| match same {
+            None => {}
+            Some(1..) => same = same.map(|same| same - 1),
+            Some(0) => {
+                let head = read_number(&mut rest);
+                let text = if head % 2 == 1 {
+                    texts[head / 2]
+                } else {
+                    let (text, more) = rest.split_at(head / 2);
+                    rest = more;
+                    std::str::from_utf8(text).expect("it was written as text")
+                };
+                texts.push(text);
+                place.put(text);
+                same = (!rest.is_empty()).then(|| read_number(&mut rest));
+            }
+        });
+    }
 }
 
 /// Writes a number in groups of seven bits, the lowest first.

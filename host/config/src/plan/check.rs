@@ -30,7 +30,7 @@ pub enum Check {
         /// Named score that the set's score counts toward (a template).
         metric: Option<String>,
         /// The set as written.
-        json: Value,
+        json: Arc<Value>,
     },
 }
 
@@ -127,8 +127,8 @@ pub struct Assertion {
     pub judges: Judges,
     /// `when`: graded only if others before it came out so; `None`: always.
     pub when: Option<When>,
-    /// As written, for the results file.
-    pub json: Value,
+    /// As written, for the results file; rows share it.
+    pub json: Arc<Value>,
     /// Where it stands.
     pub at: Position,
     /// Where its `value` stands; where it has none, as `at`.

@@ -153,7 +153,9 @@ fn change(case: &mut Case, before: &Value, mut after: Map<String, Value>) -> Res
                 let others = others.map(|(key, value)| (key.clone(), value.clone()));
                 test.options.extend(others);
             }
-            ("assert", Value::Array(list)) => assertions(&mut test.assertions, list)?,
+            ("assert", Value::Array(list)) => {
+                assertions(Arc::make_mut(&mut test.assertions), list)?;
+            }
             _ => return Err(fixed(&key)),
         }
         if let Value::Object(json) = Arc::make_mut(&mut test.json) {
@@ -178,7 +180,7 @@ fn assertions(checks: &mut [Check], list: &[Value]) -> Result<(), String> {
             Check::One(assertion) => &assertion.json,
             Check::Set { json, .. } => json,
         };
-        if before == after {
+        if **before == *after {
             continue;
         }
         let changed = match (check, after) {
@@ -214,7 +216,7 @@ fn patch(assertion: &mut Assertion, after: &Map<String, Value>) -> Result<(), St
             _ => return Err(format!("`{key}` can't be changed here")),
         }
     }
-    assertion.json = Value::Object(after.clone());
+    assertion.json = Arc::new(Value::Object(after.clone()));
     Ok(())
 }
 

@@ -72,7 +72,7 @@ impl CallScope {
             has_turn: true,
             ..host
         };
-        let call = self.call(Arc::new(host), interpreter.limits, &context.call_id);
+        let call = self.call(Arc::new(host), interpreter.limits);
         let component = &interpreter.plugin.component;
         let _turn = {
             let _clock = self.clock.pause();

@@ -1,5 +1,7 @@
 //! Calls the code in a provider's config, before its plugin is called and after it.
 
+use std::borrow::Cow;
+
 use runner_config::plan::{ProviderCode, Script};
 use runner_sandbox::abi::{CallContext, Part, ReadCompletion, Request};
 use serde_json::{Map, Value, json};
@@ -11,14 +13,14 @@ use crate::script::exchange::{Stated, shaped};
 use crate::script::{Fault, argument, failure, made};
 
 /// The request with what `transformRequest` makes of its prompt.
-pub(crate) async fn sent(
+pub(crate) async fn sent<'a>(
     scope: &CallScope,
     code: &ProviderCode,
-    mut request: Request,
+    request: &'a Request,
     identity: &CallContext,
-) -> Result<Request, CallFailure> {
+) -> Result<Cow<'a, Request>, CallFailure> {
     let Some(script) = &code.request else {
-        return Ok(request);
+        return Ok(Cow::Borrowed(request));
     };
     let options = request.options_json.as_deref();
     let options = options.and_then(|text| serde_json::from_str(text).ok());
@@ -33,8 +35,10 @@ pub(crate) async fn sent(
     let given = run(scope, script, &arguments, identity).await?;
     let body = made::something(given).map_err(|why| failure(script, &why))?;
     options.insert(REQUEST.to_owned(), body);
-    request.options_json = Some(Value::Object(options).to_string());
-    Ok(request)
+    Ok(Cow::Owned(Request {
+        options_json: Some(Value::Object(options).to_string()),
+        ..request.clone()
+    }))
 }
 
 /// Makes an answer of what came over the wire, by `transformResponse`. Where it fails the

@@ -142,8 +142,8 @@ impl Host for GuestHost {
         let _held = self.hold(size(&request)).await;
         let (deeper, context) = (self.deeper(), self.context());
         // Boxed: a provider's call holds this future, and this one holds a provider's call.
-        let asked = (None, context);
-        let called = deeper.complete_for(self.bill.as_ref(), &target, request, asked);
+        let asked = (None, &context);
+        let called = deeper.complete_for(self.bill.as_ref(), &target, &request, asked);
         let completed = Box::pin(called).await.map_err(|it| self.failed(it))?;
         let completion = completed.read.completion;
         self.counts.add_tokens(&token_usage(
@@ -176,7 +176,7 @@ impl Host for GuestHost {
             .hold(inputs.iter().map(|it| it.len() + ITEM).sum())
             .await;
         let (deeper, context) = (self.deeper(), self.context());
-        let called = deeper.embed_for(self.bill.as_ref(), &target, inputs, context);
+        let called = deeper.embed_for(self.bill.as_ref(), &target, inputs, &context);
         let (vectors, used) = Box::pin(called).await.map_err(|it| self.failed(it))?;
         self.counts.add_tokens(&used);
         Ok(vectors)

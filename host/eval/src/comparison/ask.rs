@@ -109,7 +109,7 @@ async fn judged(
         labels: Vec::new(),
     };
     let (result, tokens) = scope
-        .evaluate(grader, assertion.judges, input, identity)
+        .evaluate(grader, assertion.judges, &input, &identity)
         .await;
     let grade = result?;
     Ok((apart(comparison, grade, answers), tokens))

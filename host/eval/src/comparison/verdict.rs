@@ -9,6 +9,7 @@
 //! when one of its answers changes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use runner_config::plan::{HighestScore, Method};
 use serde_json::Value;
@@ -151,7 +152,7 @@ fn conclude(record: &mut CaseRecord) {
 pub(crate) fn highest(
     rule: &HighestScore,
     rows: &[(u32, GradingRecord)],
-    assertion: &Value,
+    assertion: &Arc<Value>,
 ) -> BTreeMap<u32, ComponentRecord> {
     let scores: Vec<(u32, f64)> = rows
         .iter()

@@ -23,7 +23,7 @@ pub(crate) fn assertion(weight: f64) -> Assertion {
         knobs: Map::new(),
         judges: runner_config::plan::Judges::default(),
         when: None,
-        json: json!({"type": "equals"}),
+        json: json!({"type": "equals"}).into(),
         at: runner_config::plan::Position::default(),
         value_at: runner_config::plan::Position::default(),
     }
@@ -43,7 +43,7 @@ fn set(members: Vec<Assertion>, weight: f64, threshold: Option<f64>) -> Check {
         weight,
         threshold,
         metric: None,
-        json: json!({"type": "assert-set"}),
+        json: json!({"type": "assert-set"}).into(),
     }
 }
 

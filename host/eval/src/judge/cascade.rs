@@ -6,6 +6,7 @@
 //! at its own word.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use runner_config::plan::{Assertion, Check, Earlier, When};
 use serde_json::Value;
@@ -116,7 +117,7 @@ fn reason(when: &When) -> String {
 }
 
 /// The component of an assertion that was not graded.
-pub(super) fn skipped(reason: String, assertion: Value) -> ComponentRecord {
+pub(super) fn skipped(reason: String, assertion: Arc<Value>) -> ComponentRecord {
     ComponentRecord {
         skipped: true,
         ..ComponentRecord::plain(true, 0.0, reason, assertion)
@@ -143,7 +144,7 @@ mod tests {
             'p' => graded(true, 1.0, ""),
             'f' => graded(false, 0.0, ""),
             _ => Graded {
-                component: skipped(String::new(), json!({})),
+                component: skipped(String::new(), json!({}).into()),
                 metric: None,
             },
         };
@@ -218,7 +219,7 @@ mod tests {
             weight: 1.0,
             threshold: None,
             metric: None,
-            json: json!({}),
+            json: Arc::default(),
         };
         let pair = || vec![assertion(1.0), assertion(1.0)];
         let after = |rule| [set(rule, pair()), Check::One(when(true, Earlier::All))];

@@ -20,6 +20,9 @@ use crate::failure::FailureCode;
 /// value of a database.
 pub(crate) const MAX_RECORD: usize = 64 << 20;
 
+/// What there is room for at first: most records are smaller.
+const USUAL_RECORD: usize = 4 << 10;
+
 /// Bytes of a name that stays where a record was too large.
 const MAX_NAME: usize = 1 << 10;
 
@@ -104,7 +107,7 @@ pub(crate) fn bytes(part: &impl Serialize) -> usize {
 /// The JSON of a record, if it takes at most `most` bytes.
 fn json(record: &CaseRecord, most: usize) -> Option<String> {
     let mut out = Capped {
-        bytes: Vec::new(),
+        bytes: Vec::with_capacity(USUAL_RECORD),
         most,
         full: false,
     };

@@ -91,21 +91,21 @@ impl<'de> Deserialize<'de> for TestCase {
     }
 }
 
-/// Variables that a record shares with its case.
+/// What a record shares with its case.
 pub(super) mod shared {
-    use super::{Arc, Deserialize, Deserializer, Map, Serialize, Serializer, Value};
+    use super::{Arc, Deserialize, Deserializer, Serialize, Serializer};
 
-    pub(crate) fn serialize<S: Serializer>(
-        vars: &Arc<Map<String, Value>>,
+    pub(crate) fn serialize<T: Serialize, S: Serializer>(
+        shared: &Arc<T>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        vars.as_ref().serialize(serializer)
+        shared.as_ref().serialize(serializer)
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<Arc<Map<String, Value>>, D::Error> {
-        Map::deserialize(deserializer).map(Arc::new)
+    ) -> Result<Arc<T>, D::Error> {
+        T::deserialize(deserializer).map(Arc::new)
     }
 }
 

@@ -5,6 +5,7 @@
 //! whole, of a status that says so, and without an error in its body. What an API calls an
 //! error inside a 200 is one that may be gone in a minute.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
@@ -229,23 +230,15 @@ impl ResponseCache for DiskCache {
 
 /// A response without the masker's secrets. The gateway has taken out those of the plugin; a
 /// run may know more, and a former run may have known less.
-pub(crate) fn masked(masker: &Masker, response: Remembered) -> Remembered {
-    Remembered {
-        status: response.status,
-        headers: masked_pairs(masker, &response.headers),
-        body: masker.mask_owned(response.body),
+pub(crate) fn masked(masker: &Masker, mut response: Remembered) -> Remembered {
+    let headers = response.headers.iter_mut();
+    for text in headers.flat_map(|(name, value)| [name, value]) {
+        if let Cow::Owned(masked) = masker.mask(text) {
+            *text = masked;
+        }
     }
-}
-
-/// Headers without the masker's secrets.
-pub(crate) fn masked_pairs(masker: &Masker, headers: &[(String, String)]) -> Vec<(String, String)> {
-    headers
-        .iter()
-        .map(|(name, value)| {
-            let name = masker.mask(name).into_owned();
-            (name, masker.mask(value).into_owned())
-        })
-        .collect()
+    response.body = masker.mask_owned(response.body);
+    response
 }
 
 fn now_ms() -> i64 {

@@ -21,7 +21,7 @@ use runner_files::{Folder, Readers, Replacement};
 use runner_store::Digest;
 
 use crate::exchange::Code;
-use crate::memory::cache::{anonymous_key, masked_pairs};
+use crate::memory::cache::anonymous_key;
 use crate::memory::remembered::{Cassette, Ending, Envelope, Found, Interaction, NoCassette};
 use crate::policy::masker::Masker;
 
@@ -384,6 +384,17 @@ fn anonymous(masker: &Masker, envelope: &Envelope) -> Envelope {
         credential: None,
         repeat: envelope.repeat,
     }
+}
+
+/// Headers without the masker's secrets.
+fn masked_pairs(masker: &Masker, headers: &[(String, String)]) -> Vec<(String, String)> {
+    headers
+        .iter()
+        .map(|(name, value)| {
+            let name = masker.mask(name).into_owned();
+            (name, masker.mask(value).into_owned())
+        })
+        .collect()
 }
 
 /// The longest line of a recording that is read, in bytes: a request and an answer of 32 MiB each,

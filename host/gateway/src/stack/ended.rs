@@ -6,6 +6,7 @@ use runner_scheduler::{Cost, Hint};
 
 use crate::admission::budget::Used;
 use crate::admission::tokens;
+use crate::memory::cache::masked;
 use crate::memory::remembered::Remembered;
 use crate::policy::masker::Masker;
 use crate::wire::attempt::Answer;
@@ -66,7 +67,7 @@ pub(super) fn judge(masker: &Masker, answer: Result<Answer, WireFault>, space: S
             };
         }
     };
-    let headers = request::pairs(&headers);
+    let mut headers = request::pairs(&headers);
     let error = ErrorBody::read(status, &body);
     let hint = HintSource {
         status,
@@ -82,21 +83,14 @@ pub(super) fn judge(masker: &Masker, answer: Result<Answer, WireFault>, space: S
     } else {
         Some(Cost::default())
     };
-    let headers = headers
-        .into_iter()
-        .filter(|(name, _)| !is_dropped(name))
-        .map(|(name, value)| {
-            let name = masker.mask(&name).into_owned();
-            (name, masker.mask(&value).into_owned())
-        })
-        .collect();
-    let body = masker.mask_owned(body);
+    headers.retain(|(name, _)| !is_dropped(name));
+    let response = Remembered {
+        status,
+        headers,
+        body,
+    };
     Ended {
-        result: Ok(Remembered {
-            status,
-            headers,
-            body,
-        }),
+        result: Ok(masked(masker, response)),
         class,
         hint,
         usage,

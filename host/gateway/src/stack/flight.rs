@@ -16,7 +16,7 @@ use crate::wire::fault::WireFault;
 /// What makes two requests one flight. That is more than what makes their answers equal in the
 /// cache: also the plugin (its grants decide where a redirect may lead), the lane, the time on the
 /// wire, the retries and the budgets that pay. A caller never gets less than it would have got alone.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Route {
     pub(super) key: Digest,
     pub(super) plugin: String,

@@ -53,7 +53,7 @@ impl Stack {
         envelope: &Arc<Envelope>,
     ) -> Result<Reply, Fault> {
         let outbound = passage.outbound;
-        let route = Route {
+        let route = Arc::new(Route {
             key: outbound.cache_key(envelope),
             plugin: outbound.plugin().to_owned(),
             lane: outbound.lane().clone(),
@@ -66,7 +66,7 @@ impl Stack {
                 .flat_map(|reservation| reservation.accounts())
                 .copied()
                 .collect(),
-        };
+        });
         let mut has_tried = false;
         loop {
             let mut seat = self.flights.board(&route, |on_wire| {

@@ -15,7 +15,7 @@ pub(crate) async fn grade(
 ) -> Called<Result<abi::Grade, abi::Error>> {
     let input = abi::Input::new(kind, "an answer");
     plugin
-        .evaluate(call, input, abi::CallContext::new("case-1"))
+        .evaluate(call, &input, &abi::CallContext::new("case-1"))
         .await
 }
 
@@ -171,7 +171,7 @@ pub(crate) async fn complete(
     };
     let request = abi::Request::new(vec![abi::Message::text(abi::Role::User, "hi")], "hi");
     plugin
-        .complete(call, target, request, abi::CallContext::new("case-1"))
+        .complete(call, &target, &request, &abi::CallContext::new("case-1"))
         .await
 }
 
@@ -213,15 +213,15 @@ async fn embeddings_have_the_length_asked_for() {
     let sandbox = sandbox();
     let plugin = hostile(&sandbox);
     let host = Recorder::new();
-    let context = || abi::CallContext::new("case-1");
+    let context = abi::CallContext::new("case-1");
     let target = |name: &str| abi::Target {
         id: "hostile".into(),
         name: name.into(),
         config_json: "{}".into(),
     };
-    let inputs = || vec!["a".to_owned(), "b".to_owned()];
+    let inputs = ["a".to_owned(), "b".to_owned()];
     let called = plugin
-        .embed(call(&host), target("fine"), inputs(), context())
+        .embed(call(&host), &target("fine"), &inputs, &context)
         .await;
     assert_eq!(
         called
@@ -234,7 +234,7 @@ async fn embeddings_have_the_length_asked_for() {
     );
     let measured = Measured::begin();
     let called = plugin
-        .embed(call(&host), target("short"), inputs(), context())
+        .embed(call(&host), &target("short"), &inputs, &context)
         .await;
     measured.within_bounds_of("short");
     assert_eq!(called.result.expect_err("one short").code(), Code::C109);

@@ -366,7 +366,7 @@ async fn the_cache_is_closed_to_others_and_serves_the_second_load() {
     let host = crate::world::Recorder::new();
     let input = runner_sandbox::abi::Input::new("fine", "");
     let context = runner_sandbox::abi::CallContext::new("a");
-    let called = plugin.evaluate(call(&host), input, context).await;
+    let called = plugin.evaluate(call(&host), &input, &context).await;
     assert!(called.result.expect("called").expect("graded").pass);
     // A file that is not a compiled component is compiled anew rather than trusted.
     for entry in fs::read_dir(&cache).expect("there").flatten() {

@@ -197,7 +197,7 @@ async fn answer(plugin: &Plugin) -> Result<f64, Code> {
     let input = abi::Input::new("odd", "");
     let context = abi::CallContext::new("a");
     let called = plugin
-        .evaluate(call(&Recorder::new()), input, context)
+        .evaluate(call(&Recorder::new()), &input, &context)
         .await;
     match called.result {
         Ok(answer) => Ok(answer.expect("it grades").score),

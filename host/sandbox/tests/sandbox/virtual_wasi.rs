@@ -97,13 +97,13 @@ fn load(sandbox: &Sandbox, body: &str) -> Plugin {
 }
 
 async fn score(plugin: &Plugin, call_id: &str) -> f64 {
-    let call = Call {
-        call_id: call_id.into(),
-        ..call(&Recorder::new())
-    };
     let input = abi::Input::new("wasi", "an answer");
     let called = plugin
-        .evaluate(call, input, abi::CallContext::new(call_id))
+        .evaluate(
+            call(&Recorder::new()),
+            &input,
+            &abi::CallContext::new(call_id),
+        )
         .await;
     let answer = called.result.unwrap_or_else(|error| panic!("{error}"));
     answer.expect("it grades").score
@@ -173,7 +173,7 @@ async fn standard_error_is_logged_and_quoted_when_the_guest_dies() {
     let host = Recorder::new();
     let input = abi::Input::new("wasi", "an answer");
     let called = plugin
-        .evaluate(call(&host), input, abi::CallContext::new("a"))
+        .evaluate(call(&host), &input, &abi::CallContext::new("a"))
         .await;
     let error = called.result.expect_err("it dies");
     assert_eq!(error.code(), Code::C101);

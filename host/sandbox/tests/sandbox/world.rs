@@ -218,7 +218,6 @@ pub(crate) fn call(host: &Arc<Recorder>) -> Call {
     Call {
         host: Arc::<Recorder>::clone(host),
         limits: CallLimits::assertion(),
-        call_id: "case-1".into(),
         nested: false,
     }
 }

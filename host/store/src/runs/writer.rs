@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::thread::JoinHandle;
 
-use rusqlite::{Connection, TransactionBehavior, named_params};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, named_params};
 
 use super::liveness::Claim;
 use super::queue::{Failure, Queue, Refused};
@@ -19,17 +19,14 @@ use crate::database::{Database, tidy_journal};
 use crate::digest::Digest;
 use crate::error::{StoreError, WriterFailure};
 
-const INSERT_ROW: &str = "
-INSERT INTO rows (run, test_idx, prompt_idx, record, row_id, outcome, score,
-                  latency_ms, cost_usd, input_tokens, output_tokens, cached, identity)
+const PUT_ROW: &str = "
+INSERT OR REPLACE INTO rows (run, test_idx, prompt_idx, record, row_id, outcome, score,
+                             latency_ms, cost_usd, input_tokens, output_tokens, cached, identity)
 VALUES (:run, :test_idx, :prompt_idx, :record, :row_id, :outcome, :score,
-        :latency_ms, :cost_usd, :input_tokens, :output_tokens, :cached, :identity)
-ON CONFLICT (run, test_idx, prompt_idx) DO UPDATE SET
-    row_id = excluded.row_id, outcome = excluded.outcome, score = excluded.score,
-    latency_ms = excluded.latency_ms, cost_usd = excluded.cost_usd,
-    input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
-    cached = excluded.cached, identity = excluded.identity
-RETURNING record";
+        :latency_ms, :cost_usd, :input_tokens, :output_tokens, :cached, :identity)";
+
+const RECORD_OF: &str =
+    "SELECT record FROM rows WHERE run = ?1 AND test_idx = ?2 AND prompt_idx = ?3";
 
 const PUT_RECORD: &str = "INSERT OR REPLACE INTO records (key, json) VALUES (?1, ?2)";
 
@@ -231,31 +228,32 @@ fn write_groups(
 fn write_group(connection: &mut Connection, run: i64, group: &[Row]) -> rusqlite::Result<()> {
     let change = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     {
-        let mut insert_row = change.prepare_cached(INSERT_ROW)?;
+        let mut record_of = change.prepare_cached(RECORD_OF)?;
+        let mut put_row = change.prepare_cached(PUT_ROW)?;
         let mut put_record = change.prepare_cached(PUT_RECORD)?;
         let mut next: i64 = change
             .prepare_cached(NEXT_RECORD)?
             .query_row([], |row| row.get(0))?;
         for row in group {
-            // A row that takes the place of another one also takes the place of its record.
-            let record: i64 = insert_row.query_row(
-                named_params! {
-                    ":run": run,
-                    ":test_idx": row.test_idx,
-                    ":prompt_idx": row.prompt_idx,
-                    ":record": next,
-                    ":row_id": row.row_id,
-                    ":outcome": row.outcome.as_str(),
-                    ":score": row.score,
-                    ":latency_ms": row.latency_ms.map(signed),
-                    ":cost_usd": row.cost_usd,
-                    ":input_tokens": row.input_tokens.map(signed),
-                    ":output_tokens": row.output_tokens.map(signed),
-                    ":cached": row.cached,
-                    ":identity": row.identity.as_ref().map(Digest::as_bytes),
-                },
-                |row| row.get(0),
-            )?;
+            // A row that takes the place of another one also takes the place of its record. Asked
+            // first: for what an insert gives back SQLite opens a table, and a cache of its own.
+            let known = record_of.query_row((run, row.test_idx, row.prompt_idx), |row| row.get(0));
+            let record: i64 = known.optional()?.unwrap_or(next);
+            put_row.execute(named_params! {
+                ":run": run,
+                ":test_idx": row.test_idx,
+                ":prompt_idx": row.prompt_idx,
+                ":record": record,
+                ":row_id": row.row_id,
+                ":outcome": row.outcome.as_str(),
+                ":score": row.score,
+                ":latency_ms": row.latency_ms.map(signed),
+                ":cost_usd": row.cost_usd,
+                ":input_tokens": row.input_tokens.map(signed),
+                ":output_tokens": row.output_tokens.map(signed),
+                ":cached": row.cached,
+                ":identity": row.identity.as_ref().map(Digest::as_bytes),
+            })?;
             put_record.execute((record, &row.record_json))?;
             next += i64::from(record == next);
         }

@@ -214,7 +214,7 @@ fn loaded(config: &[u8], name: &str, content: &[u8]) -> String {
             Ok(rendered) => said.push_str(if rendered.text.is_empty() { "e" } else { "t" }),
             Err(error) => said.push_str(&error.to_string()),
         }
-        for check in &case.test.assertions {
+        for check in case.test.assertions.iter() {
             if let Check::One(assertion) = check {
                 let _ = assertion.render_value(&case.vars);
                 let _ = assertion.render_metric(&case.vars);

@@ -187,7 +187,6 @@ fn tell(host: &Arc<Counting>, limits: CallLimits, text: &str) -> Result<String, 
     let call = Call {
         host: Arc::<Counting>::clone(host),
         limits,
-        call_id: "case-1".to_owned(),
         nested: false,
     };
     let target = abi::Target {
@@ -197,7 +196,7 @@ fn tell(host: &Arc<Counting>, limits: CallLimits, text: &str) -> Result<String, 
     };
     let request = abi::Request::new(Vec::new(), text);
     let context = abi::CallContext::new("case-1");
-    let called = runtime.block_on(plugin.complete(call, target, request, context));
+    let called = runtime.block_on(plugin.complete(call, &target, &request, &context));
     match called.result {
         Ok(Ok(answer)) => match answer.completion.message.content.as_slice() {
             [abi::Part::Text(text)] => Ok(text.clone()),

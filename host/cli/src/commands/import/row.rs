@@ -176,7 +176,7 @@ fn component(value: &Value) -> ComponentRecord {
         reason: text(value.get("reason")),
         skipped: value["skipped"].as_bool().unwrap_or(false),
         error_code: None,
-        assertion: Value::Object(map(&value["assertion"])),
+        assertion: Value::Object(map(&value["assertion"])).into(),
         metadata: map(&value["metadata"]),
         named_scores: map(&value["namedScores"]),
         parts: Vec::new(),

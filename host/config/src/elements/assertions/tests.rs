@@ -23,7 +23,7 @@ fn checks(assertions: &str) -> Vec<Check> {
         .get(0)
         .expect("a test")
         .assertions
-        .clone()
+        .to_vec()
 }
 
 fn one(assertion: &str) -> Assertion {

@@ -15,7 +15,7 @@ fn asked(plan: &Plan) -> Vec<String> {
         judge.map_or("-", |judge| plan.judges[judge.0 as usize].id.as_str())
     };
     let tests: Vec<_> = plan.tests.iter().collect();
-    let assertions = tests.iter().flat_map(|test| &test.assertions);
+    let assertions = tests.iter().flat_map(|test| test.assertions.iter());
     assertions
         .flat_map(Check::members)
         .map(|one| {

@@ -21,7 +21,7 @@ fn tests(folder: &Folder) -> Vec<(Option<String>, Value)> {
 fn assertions(plan: &Plan) -> Vec<Value> {
     let mut all = Vec::new();
     for test in plan.tests.iter() {
-        for check in &test.assertions {
+        for check in test.assertions.iter() {
             let Check::One(one) = check else {
                 panic!("no set here")
             };

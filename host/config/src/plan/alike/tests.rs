@@ -67,9 +67,9 @@ prop_compose! {
         test.vars = fields.into_iter().collect();
         test.metadata.insert("m".to_owned(), m);
         (test.at.line, test.at.column) = (line, column);
-        if let Check::One(assertion) = &mut test.assertions[0] {
+        if let Check::One(assertion) = &mut Arc::make_mut(&mut test.assertions)[0] {
             assertion.value = Some(a.clone());
-            assertion.json["value"] = a;
+            Arc::make_mut(&mut assertion.json)["value"] = a;
             assertion.weight = f64::from(weight);
             assertion.at.line = line;
         }

@@ -12,7 +12,7 @@ fn folder(rest: &str) -> Folder {
 fn values(folder: &Folder) -> Vec<String> {
     let plan = folder.plan();
     let tests: Vec<_> = plan.tests.iter().collect();
-    let assertions = tests.iter().flat_map(|test| &test.assertions);
+    let assertions = tests.iter().flat_map(|test| test.assertions.iter());
     assertions
         .flat_map(Check::members)
         .map(|assertion| format!("{} {}", assertion.kind, assertion.value.clone().unwrap()))

@@ -158,7 +158,7 @@ fn the_highest_score_wins_and_of_equal_ones_the_first() {
             .iter()
             .map(|it| (it.prompt_idx, it.grading_result.clone().expect("graded")))
             .collect();
-        let said = highest(rule, &rows, &json!({ "type": "max-score" }));
+        let said = highest(rule, &rows, &json!({ "type": "max-score" }).into());
         assert_eq!(said.len(), records.len());
         let mut winners = said
             .iter()

@@ -73,24 +73,32 @@ impl<'a> Pairs<'a> {
         start..start + after.take_while(|byte| is_part(**byte)).count()
     }
 
-    /// Whether there are enough of them, and not all in one piece.
+    /// Whether there are enough of them, and not all in one piece; only then the view has them.
     fn digits(&self, part: Range<usize>, view: &mut View) -> bool {
-        view.clear(part.clone());
-        let mut at = part.start;
-        while at < part.end {
-            let is_prefix =
-                self.text[at] == b'0' && matches!(self.text.get(at + 1), Some(b'x' | b'X'));
-            if is_prefix {
-                at += 2;
-                continue;
-            }
-            if self.text[at].is_ascii_hexdigit() {
-                view.push(self.text[at], at);
-            }
-            at += 1;
+        let count = self.places(part.clone()).count();
+        let is_wanted = count >= SHORTEST_MASKED * 2 && count < part.len();
+        if is_wanted {
+            view.clear(part.clone());
+            view.reserve(count);
+            self.places(part)
+                .for_each(|at| view.push(self.text[at], at));
         }
-        let count = view.bytes.len();
-        count >= SHORTEST_MASKED * 2 && count < part.len()
+        is_wanted
+    }
+
+    /// Where the digits of a part are.
+    fn places(&self, mut part: Range<usize>) -> impl Iterator<Item = usize> {
+        std::iter::from_fn(move || {
+            loop {
+                let at = part.next()?;
+                let after = self.text.get(at + 1);
+                if self.text[at] == b'0' && matches!(after, Some(b'x' | b'X')) {
+                    part.next();
+                } else if self.text[at].is_ascii_hexdigit() {
+                    return Some(at);
+                }
+            }
+        })
     }
 }
 

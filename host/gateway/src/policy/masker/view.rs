@@ -29,6 +29,12 @@ impl View {
         self.part = part;
     }
 
+    /// Makes room for so many bytes.
+    pub(super) fn reserve(&mut self, bytes: usize) {
+        self.bytes.reserve(bytes);
+        self.places.reserve(bytes);
+    }
+
     /// Adds a byte that begins at this place of the text.
     pub(super) fn push(&mut self, byte: u8, place: usize) {
         self.bytes.push(byte);

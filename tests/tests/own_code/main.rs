@@ -305,6 +305,32 @@ fn a_command_gets_prompt_options_and_context_and_prints_the_answer() {
 }
 
 #[test]
+fn a_grader_that_lacks_a_package_is_an_error_and_no_failing_answer() {
+    let python = "import os\nimport no_such_package_here\nreturn True";
+    let run = trusted()
+        .file("check.mjs", "import 'no-such-package-here';\nexport default () => true")
+        .file("check.ts", "import x from 'no-such-package-here';\nexport default (): boolean => x")
+        .file("tests.json", json!([
+            { "assert": [{ "type": "javascript", "value": "file://check.mjs" }] },
+            { "assert": [{ "type": "javascript", "value": "file://check.ts" }] },
+            { "assert": [{ "type": "python", "value": python }] },
+            { "assert": [{ "type": "python", "value": "import os\nreturn os.path.isfile(__file__)" }] },
+        ]).to_string())
+        .config("prompts: [p]\nproviders: [echo]\ntests: tests.json");
+    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+    finished.expect_code(100);
+    let rows = rows(&finished);
+    for row in &rows[..3] {
+        let error = row["error"].as_str().unwrap_or_default();
+        assert!(error.contains("the code could not run"), "{row}");
+        assert!(error.contains("no"), "{row}");
+        assert!(!error.contains("data:"), "{row}");
+        assert_eq!(row["response"]["output"], "p");
+    }
+    assert_eq!(rows[3]["success"], true, "{}", rows[3]);
+}
+
+#[test]
 fn what_was_never_trusted_starts_nothing() {
     let run = agent(on_this_machine())
         .file("rag.py", RAG)

@@ -41,7 +41,7 @@ pub(crate) async fn add(
                 ];
                 match scope.run_code(runnable(script), &arguments, identity).await {
                     Ok(Ok(given)) => number(given.as_ref()),
-                    Ok(Err(Fault(message))) => Err(message),
+                    Ok(Err(Fault(message, _))) => Err(message),
                     Err(failure) => Err(failure.message),
                 }
             }

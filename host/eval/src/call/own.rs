@@ -129,7 +129,7 @@ impl CallScope {
         let latency = worked + counts.past_latency();
         self.pause(target, &counts).await;
         Told {
-            value: given.and_then(|given| given.map_err(|Fault(message)| failed(target, &message))),
+            value: given.and_then(|given| given.map_err(|Fault(message, _)| failed(target, &message))),
             latency,
             counts,
             reservation,

@@ -49,7 +49,11 @@ pub(crate) fn failure(report: Report, folder: &str) -> ScriptFailure {
         column: report.column.unwrap_or_default(),
     });
     ScriptFailure {
-        kind: FailureKind::Exception,
+        kind: if report.missing {
+            FailureKind::NotFound
+        } else {
+            FailureKind::Exception
+        },
         message: short(report.message),
         position,
         stack: report.stack.map(short),
@@ -101,6 +105,7 @@ mod tests {
             line: Some(3),
             column: None,
             stack: Some("    at f (/home/ada/x/lib/a.py:3)".to_owned()),
+            missing: false,
         };
         let failed = crate::script::fault(&failure(report, "/home/ada/x"));
         assert_eq!(failed.0, "no data.csv (lib/a.py:3)\n    at f (lib/a.py:3)");

@@ -167,15 +167,18 @@ async function evaluate(call, signal) {
   return new AsyncFunction(...names, 'process', 'require', source)(...values, process, require);
 }
 
+const MISSING = ['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND'];
+
 function failure(error) {
-  if (error instanceof NoEntry) return { message: error.message };
+  if (error instanceof NoEntry) return { message: error.message, missing: true };
   if (!(error instanceof Error)) return { message: `thrown: ${format(error)}` };
   const stack = String(error.stack ?? '');
-  const calls = stack.split('\n').filter((line) => /^\s+at /.test(line) && !line.includes('[eval'));
+  const calls = stack.split('\n').filter((line) => /^\s+at /.test(line) && !/\[eval|\bdata:/.test(line));
   const inner = calls.map((line) => line.replaceAll('file://', ''));
   const place = /\(?([^()\s]+):(\d+):(\d+)\)?$/.exec(inner.find((line) => !line.includes('node:')) ?? '');
   const where = place ? { file: place[1], line: Number(place[2]), column: Number(place[3]) } : {};
-  return { message: `${error.name}: ${error.message}`, ...where, stack: inner.join('\n') };
+  const missing = MISSING.includes(error.code);
+  return { message: `${error.name}: ${error.message}`, ...where, stack: inner.join('\n'), missing };
 }
 
 // Data only: a function that vanished would change what is meant.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use runner_process::Report;
 use runner_sandbox::abi::{Argument, FailureKind, Form, Position, Program, ScriptFailure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A program of the contract as the drivers take it: a JSON object. `role` adds what makes it more
 /// than a function that is called.
@@ -39,6 +39,12 @@ pub(crate) fn call(program: &Program, arguments: &[Argument], role: Option<&Valu
     call
 }
 
+/// The arguments that a command gets after its own.
+pub(crate) fn command_call<'a>(arguments: impl IntoIterator<Item = &'a str>) -> String {
+    let arguments: Vec<&str> = arguments.into_iter().collect();
+    json!({ "arguments": arguments }).to_string()
+}
+
 /// How code failed; paths as the config's folder has them.
 pub(crate) fn failure(report: Report, folder: &str) -> ScriptFailure {
     let short = |text: String| text.replace(&format!("{folder}/"), "");
@@ -62,8 +68,6 @@ pub(crate) fn failure(report: Report, folder: &str) -> ScriptFailure {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::script::argument;
 

@@ -449,14 +449,15 @@ impl<'a> Gathering<'a> {
         let folder = importer.parent().unwrap_or(Path::new(""));
         let target = tidy(&folder.join(specifier)).into_os_string();
         let compiled = compiled_from(&target);
-        let candidates = ENDINGS.iter().map(|ending| {
+        // What is named in full is asked for when it is read, unless it may stand for a file with types.
+        let is_whole = compiled.is_none() || !has_extension(importer, &TYPED);
+        let endings = if is_whole { ENDINGS.len() } else { 1 };
+        let candidates = ENDINGS.iter().take(endings).map(|ending| {
             let mut path = target.clone();
             path.push(ending);
             PathBuf::from(path)
         });
         let extensions = [self.extensions, &TYPED, &["json"]].concat();
-        // What is named in full is asked for when it is read, unless it may stand for a file with types.
-        let is_whole = compiled.is_none() || !has_extension(importer, &TYPED);
         let is_named = |path: &Path| {
             is_whole && path.as_os_str() == target && files.beyond(path, self.namer(path)).is_some()
         };

@@ -186,5 +186,19 @@ fn a_config_that_a_plugin_refuses_is_found_at_load() {
     let config = "prompts: [hi]\nproviders:\n  - id: openai:m\n    config: { temperature: hot }\n";
     let finished = over(&api, config).finish();
     assert_snapshot!(finished.told());
+    // Another form has other keys: what is wrong is the id.
+    let config =
+        "prompts: [hi]\nproviders:\n  - id: openai:realtime:m\n    config: { temperature: hot }\n";
+    let finished = over(&api, config).finish();
+    assert!(
+        finished.stderr.contains("no form `realtime`"),
+        "{}",
+        finished.stderr
+    );
+    assert!(
+        !finished.stderr.contains("temperature"),
+        "{}",
+        finished.stderr
+    );
     assert!(api.requests().is_empty());
 }

@@ -322,7 +322,6 @@ const MISSING: [&str; 13] = [
     "tests: [{ vars: { a: 'package:x:y' } }]",
     "tests: [{ assert: [{ type: ruby, value: x }] }]",
     "prompts: ['langfuse://x:1']",
-    "prompts: ['exec:./x.sh']",
     "providers: ['file://x.rb']",
     "providers: ['ws://localhost:1']",
     "providers: ['bedrock:x']",

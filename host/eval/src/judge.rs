@@ -22,7 +22,7 @@ use crate::grading::{Graded, LARGEST_SCORE, LONGEST_METRIC, MOST_NAMED_SCORES, b
 use crate::record::{ComponentRecord, PartRecord, ResponseRecord, TestCase, TokenUsage};
 use crate::request::{json, text};
 use crate::script::verdict::{self, Rules};
-use crate::script::{self, argument, made};
+use crate::script::{self, Cause, Fault, argument, made};
 
 mod cascade;
 mod kept;
@@ -244,6 +244,11 @@ impl Bench<'_> {
         let arguments = self.arguments(assertion, output);
         let scope = self.scope;
         let given = scope.run_code(runnable, &arguments, self.identity).await?;
+        // Code that lacks a package says nothing of the answer.
+        if let Err(Fault(message, Cause::Setup)) = given {
+            let message = format!("the code could not run: {message}");
+            return Err(CallFailure::new(FailureCode::Script, message));
+        }
         Ok(verdict::grade(&given, rules))
     }
 

@@ -3,14 +3,14 @@
 //!
 //! Two ways to fail, kept apart. The guest may break a limit or crash: a [`CallFailure`] with its
 //! C-code, an error of whatever the code was for. Or the code itself fails, by throwing or by
-//! giving nothing that can be passed on: a [`Fault`], which is a failing grade where code grades
-//! and an error of the row anywhere else. What is made of results is in `made`, `verdict`
+//! giving nothing that can be passed on: a [`Fault`], which is a failing grade where code grades,
+//! unless it lacks what it needs, and an error of the row anywhere else. What is made of results is in `made`, `verdict`
 //! and `exchange`.
 
 use std::sync::Arc;
 
 use runner_config::plan::{Assertion, Code, CodeFile, CodeFiles, Process, Script};
-use runner_sandbox::abi::{Argument, Form, Module, Program, ScriptFailure};
+use runner_sandbox::abi::{Argument, FailureKind, Form, Module, Program, ScriptFailure};
 use serde_json::Value;
 
 use crate::failure::{CallFailure, FailureCode};
@@ -26,9 +26,18 @@ pub(crate) use hooks::Hooks;
 /// The language with rules of its own for what it is given and what its results mean.
 pub(crate) const PYTHON: &str = "python";
 
-/// How code failed by itself: message, place and stack.
+/// How code failed by itself: message, place and stack; and what is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault(pub(crate) String);
+pub(crate) struct Fault(pub(crate) String, pub(crate) Cause);
+
+/// What is wrong where code failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// The code, or what it was given.
+    Code,
+    /// What it needs and has not: a package, a file, the function that is meant.
+    Setup,
+}
 
 /// What code gave: a value, `None` for none (JavaScript's `undefined`), or how it failed.
 pub(crate) type Given = Result<Option<Value>, Fault>;
@@ -157,7 +166,11 @@ pub(crate) fn fault(failure: &ScriptFailure) -> Fault {
     for call in calls {
         text.extend(["\n", call]);
     }
-    Fault(text)
+    let cause = match failure.kind {
+        FailureKind::Unsupported | FailureKind::NotFound => Cause::Setup,
+        _ => Cause::Code,
+    };
+    Fault(text, cause)
 }
 
 #[cfg(test)]

@@ -229,6 +229,7 @@ fn of_driver(given: Given) -> Vec<u8> {
             "line": report.line,
             "column": report.column,
             "stack": report.stack,
+            "missing": report.missing,
         })
     });
     let body = match &given {

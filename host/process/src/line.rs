@@ -39,6 +39,9 @@ pub struct Report {
     pub column: Option<u32>,
     /// The calls that led there, innermost first, one a line.
     pub stack: Option<String>,
+    /// It did not begin: a package that it imports is not there, or the function that is meant.
+    #[serde(default)]
+    pub missing: bool,
 }
 
 /// What a driver says.

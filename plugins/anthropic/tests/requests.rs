@@ -254,7 +254,7 @@ fn what_cannot_be_sent_is_said() {
         refused("anthropic:m", &request).code,
         ErrorCode::Unsupported
     );
-    let problems = Anthropic::check_config(&json!({ "stream": true, "apiHost": "x" }));
+    let problems = Anthropic::check_config(&json!({ "functionToolCallbacks": {}, "apiHost": "x" }));
     assert_eq!(problems.len(), 2, "{problems:?}");
 }
 

@@ -28,9 +28,8 @@ const API: Api = Api {
 
 const SIGN_IN: &str = "is not supported: the plugin does not sign in to Entra ID; use a key of the resource (AZURE_API_KEY)";
 
-const REFUSED: [Refused; 5] = [
+const REFUSED: [Refused; 4] = [
     knobs::CALLBACKS,
-    knobs::STREAM,
     ("azureClientId", SIGN_IN),
     ("azureClientSecret", SIGN_IN),
     ("azureTenantId", SIGN_IN),

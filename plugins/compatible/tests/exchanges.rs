@@ -287,7 +287,7 @@ fn what_cannot_be_served_is_found_at_load_and_again_when_called() {
         assert!(error.message.contains(says), "{}", error.message);
     }
     assert_eq!(
-        Compatible::check_config(&json!({ "stream": true })).len(),
+        Compatible::check_config(&json!({ "functionToolCallbacks": {} })).len(),
         1
     );
 }

@@ -87,8 +87,10 @@ pub(crate) fn of(knobs: &Knobs, request: &Request) -> Result<Value, Error> {
     if let Some(tools) = &request.tools_json {
         body.insert("tools".to_owned(), json::read("tools", tools)?);
     }
-    if let Some(Value::Array(tools)) = body.get_mut("tools") {
-        *tools = own_tools(tools);
+    match body.get_mut("tools") {
+        Some(Value::Array(tools)) => *tools = own_tools(tools),
+        Some(tool @ Value::Object(_)) => *tool = json!([tool.take()]),
+        _ => {}
     }
     Ok(Value::Object(body))
 }

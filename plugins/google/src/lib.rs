@@ -74,7 +74,7 @@ impl Provider for Google {
             "responseMimeType": { "type": "string" },
             "responseSchema": { "type": "object" },
             "safetySettings": { "type": "array", "items": { "type": "object" } },
-            "tools": { "type": "array", "items": { "type": "object" } },
+            "tools": { "type": ["array", "object"], "items": { "type": "object" } },
             "toolConfig": { "type": "object" },
             "systemInstruction": { "type": ["string", "object"] },
             "thinkingConfig": { "type": "object" },

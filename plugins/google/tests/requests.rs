@@ -124,6 +124,13 @@ fn what_shapes_the_answer_goes_into_its_own_object() {
 }
 
 #[test]
+fn one_tool_alone_needs_no_list() {
+    let tool = json!({ "function_declarations": [{ "name": "f" }] });
+    let body = body(&json!({ "tools": tool }), &Request::new("Hi"));
+    assert_eq!(body["tools"], json!([tool]));
+}
+
+#[test]
 fn options_of_the_request_win() {
     let mut request = Request::new("Hi");
     request.options_json = Some(json!({ "topK": 1, "temperature": 0.7 }).to_string());
@@ -245,7 +252,10 @@ fn what_is_not_served_is_said() {
             .play(|| Google::complete(&target, &Request::new("Hi"), &testing::context()));
         assert_eq!(played.result.expect_err("no answer").code, code, "{id}");
     }
-    assert_eq!(Google::check_config(&json!({ "stream": true })).len(), 1);
+    assert_eq!(
+        Google::check_config(&json!({ "functionToolCallbacks": {} })).len(),
+        1
+    );
     for (id, is_good) in [
         ("google", false),
         ("google:live:gemini", false),

@@ -61,7 +61,10 @@ fn the_plugin_says_what_it_wants_and_what_it_refuses() {
     assert_eq!(info.provider_prefixes, ["groq"]);
     assert_eq!(info.wants.hosts, ["https://api.groq.com"]);
     assert_eq!(info.wants.credentials[0].env, "GROQ_API_KEY");
-    assert_eq!(Groq::check_config(&json!({ "stream": true })).len(), 1);
+    assert_eq!(
+        Groq::check_config(&json!({ "functionToolCallbacks": {} })).len(),
+        1
+    );
     for (id, code) in [
         ("groq", ErrorCode::InvalidRequest),
         ("groq:responses:m", ErrorCode::Unsupported),

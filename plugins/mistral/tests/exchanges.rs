@@ -62,7 +62,10 @@ fn the_plugin_says_what_it_wants_and_what_it_refuses() {
     assert_eq!(info.provider_prefixes, ["mistral"]);
     assert_eq!(info.wants.hosts, ["https://api.mistral.ai"]);
     assert_eq!(info.wants.credentials[0].env, "MISTRAL_API_KEY");
-    assert_eq!(Mistral::check_config(&json!({ "stream": true })).len(), 1);
+    assert_eq!(
+        Mistral::check_config(&json!({ "functionToolCallbacks": {} })).len(),
+        1
+    );
     for (id, code) in [
         ("mistral", ErrorCode::InvalidRequest),
         ("mistral:agent:a", ErrorCode::Unsupported),

@@ -16,7 +16,7 @@ const WITHOUT: &str = "$without";
 
 /// Keys that are not for any API: those read here, those that the host acts on, and those by
 /// which promptfoo steers itself.
-pub const OURS: [&str; 16] = [
+pub const OURS: [&str; 17] = [
     WITHOUT,
     "apiBaseUrl",
     "apiHost",
@@ -33,6 +33,8 @@ pub const OURS: [&str; 16] = [
     "outputCost",
     "passthrough",
     "showThinking",
+    // The answer arrives as a whole, whoever asks for it in pieces.
+    "stream",
 ];
 
 /// A key that cannot be honoured, and what to do instead.
@@ -50,11 +52,8 @@ pub const CALLBACKS: Refused = (
     "is not supported; tools are not called, their calls are the answer",
 );
 
-/// Answers that arrive in pieces.
-pub const STREAM: Refused = ("stream", "is not supported; the answer arrives as a whole");
-
 /// What most providers refuse.
-pub const REFUSED: [Refused; 3] = [API_HOST, CALLBACKS, STREAM];
+pub const REFUSED: [Refused; 2] = [API_HOST, CALLBACKS];
 
 /// An API as far as its config goes.
 #[derive(Debug, Clone, Copy)]

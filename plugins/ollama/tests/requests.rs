@@ -201,7 +201,10 @@ fn what_cannot_be_sent_is_said() {
         refused("ollama:embeddings:e", &Request::new("Hi")).code,
         ErrorCode::Unsupported
     );
-    assert_eq!(Ollama::check_config(&json!({ "stream": true })).len(), 1);
+    assert_eq!(
+        Ollama::check_config(&json!({ "functionToolCallbacks": {} })).len(),
+        1
+    );
     for (id, is_good) in [
         ("ollama:chat", false),
         ("ollama", false),

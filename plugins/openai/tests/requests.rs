@@ -353,17 +353,23 @@ fn what_cannot_be_sent_is_said() {
 }
 
 #[test]
+fn nobody_is_asked_for_an_answer_in_pieces() {
+    let body = body("openai:m", &json!({ "stream": true }), &Request::new("Hi"));
+    assert_eq!(body.get("stream"), None);
+}
+
+#[test]
 fn a_config_is_checked_beyond_its_schema() {
     assert_eq!(
-        OpenAi::check_config(&json!({ "temperature": 0, "stream": false })),
+        OpenAi::check_config(&json!({ "temperature": 0, "stream": true })),
         []
     );
-    let problems = OpenAi::check_config(&json!({ "stream": true, "apiHost": "x" }));
+    let problems = OpenAi::check_config(&json!({ "functionToolCallbacks": {}, "apiHost": "x" }));
     let pointers: Vec<&str> = problems
         .iter()
         .map(|(pointer, _)| pointer.as_str())
         .collect();
-    assert_eq!(pointers, ["/apiHost", "/stream"]);
+    assert_eq!(pointers, ["/apiHost", "/functionToolCallbacks"]);
 }
 
 #[test]

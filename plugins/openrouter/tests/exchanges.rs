@@ -62,7 +62,7 @@ fn the_plugin_says_what_it_wants_and_what_it_refuses() {
     assert_eq!(info.wants.hosts, ["https://openrouter.ai"]);
     assert_eq!(info.wants.credentials[0].env, "OPENROUTER_API_KEY");
     assert_eq!(
-        OpenRouter::check_config(&json!({ "stream": true })).len(),
+        OpenRouter::check_config(&json!({ "functionToolCallbacks": {} })).len(),
         1
     );
     for (id, code) in [

@@ -49,6 +49,22 @@ fn a_worker_that_is_killed_or_hangs_costs_its_row_and_its_children() {
     all_end(&pids);
 }
 
+#[test]
+fn code_that_ends_its_process_is_told_with_what_it_said() {
+    let run = trusted()
+        .file("gives.mjs", "export default async () => {\n  console.error('no database: ' + process.env.PATH.length);\n  process.exit(3);\n}")
+        .config("prompts: [p]\nproviders: [file://gives.mjs]");
+    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+    let error = rows(&finished)[0]["error"].clone();
+    let error = error.as_str().unwrap_or_default();
+    assert!(
+        error.contains(
+            "ended with exit code 3 in the middle of the call; its last words: no database: "
+        ),
+        "{error}"
+    );
+}
+
 /// Waits for ever, with a child.
 const WAITS: &str = r#"
 import os, subprocess, time

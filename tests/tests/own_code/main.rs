@@ -1,6 +1,7 @@
 //! Providers that are the config's own, and code that wants more than the sandbox has: run in real
 //! interpreters, as a user runs them.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -302,6 +303,56 @@ fn a_command_gets_prompt_options_and_context_and_prints_the_answer() {
     );
     assert_eq!(context["vars"], json!({ "n": "0" }));
     assert_eq!(context["prompt"]["raw"], "say {{n}}");
+}
+
+#[test]
+fn a_command_prints_the_prompt_from_its_context() {
+    let script = "#!/bin/sh\necho \"$2\" >> asked\necho \"$1:\" '{{n}}'\n";
+    let run = on_this_machine()
+        .file("make.sh", script)
+        .numbered_tests(1)
+        .config("prompts: [{ label: made, raw: 'exec:make.sh short', config: { k: 1 } }]\nproviders: [echo]\ntests: tests.csv");
+    let may_run = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(run.project().join("make.sh"), may_run).expect("the file is ours");
+    let untrusted = run.clone().arg("eval").finish();
+    untrusted.expect_code(2);
+    assert!(lines(&untrusted, "asked").is_empty());
+    let run = run.env("RUNNER_TRUST", "config");
+    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+    finished.expect_code(0);
+    assert_eq!(outputs(&finished), [json!("short: 0")]);
+    let asked: Value = serde_json::from_str(&lines(&finished, "asked")[0]).expect("JSON");
+    let provider = json!({ "id": "echo", "label": null });
+    assert_eq!(
+        asked,
+        json!({ "vars": { "n": "0" }, "provider": provider, "config": { "k": 1 } })
+    );
+}
+
+#[test]
+fn a_grader_that_lacks_a_package_is_an_error_and_no_failing_answer() {
+    let python = "import os\nimport no_such_package_here\nreturn True";
+    let run = trusted()
+        .file("check.mjs", "import 'no-such-package-here';\nexport default () => true")
+        .file("check.ts", "import x from 'no-such-package-here';\nexport default (): boolean => x")
+        .file("tests.json", json!([
+            { "assert": [{ "type": "javascript", "value": "file://check.mjs" }] },
+            { "assert": [{ "type": "javascript", "value": "file://check.ts" }] },
+            { "assert": [{ "type": "python", "value": python }] },
+            { "assert": [{ "type": "python", "value": "import os\nreturn os.path.isfile(__file__)" }] },
+        ]).to_string())
+        .config("prompts: [p]\nproviders: [echo]\ntests: tests.json");
+    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+    finished.expect_code(100);
+    let rows = rows(&finished);
+    for row in &rows[..3] {
+        let error = row["error"].as_str().unwrap_or_default();
+        assert!(error.contains("the code could not run"), "{row}");
+        assert!(error.contains("no"), "{row}");
+        assert!(!error.contains("data:"), "{row}");
+        assert_eq!(row["response"]["output"], "p");
+    }
+    assert_eq!(rows[3]["success"], true, "{}", rows[3]);
 }
 
 #[test]

@@ -397,13 +397,12 @@ impl<'a> Gathering<'a> {
         if has_extension(path, &["json"]) {
             return Vec::new();
         }
-        let folder = path.parent().unwrap_or(Path::new(""));
         if self.language == PYTHON {
-            return self.python_imports(path, source, folder, at);
+            return self.python_imports(path, source, at);
         }
         let mut wanted = Vec::new();
         for specifier in scan::imports::relative(source) {
-            if let Some(path) = self.resolve(folder, specifier, at) {
+            if let Some(path) = self.resolve(path, specifier, at) {
                 wanted.push(path);
                 continue;
             }
@@ -417,16 +416,11 @@ impl<'a> Gathering<'a> {
     }
 
     /// The same of a Python file.
-    fn python_imports(
-        &self,
-        path: &Path,
-        source: &str,
-        folder: &Path,
-        at: &Position,
-    ) -> Vec<PathBuf> {
+    fn python_imports(&self, path: &Path, source: &str, at: &Position) -> Vec<PathBuf> {
         let Reading {
             files, findings, ..
         } = self.reading;
+        let folder = path.parent().unwrap_or(Path::new(""));
         let named = |path: &Path| (at, self.namer(path), findings);
         let is_file = |path: &Path| files.sees(path, Path::is_file, named(path));
         let is_folder = |path: &Path| files.sees(path, Path::is_dir, named(path));
@@ -447,22 +441,27 @@ impl<'a> Gathering<'a> {
         wanted
     }
 
-    fn resolve(&self, folder: &Path, specifier: &str, at: &Position) -> Option<PathBuf> {
+    /// The file that `importer` means.
+    fn resolve(&self, importer: &Path, specifier: &str, at: &Position) -> Option<PathBuf> {
         let Reading {
             files, findings, ..
         } = self.reading;
+        let folder = importer.parent().unwrap_or(Path::new(""));
         let target = tidy(&folder.join(specifier)).into_os_string();
-        let candidates = ENDINGS.iter().map(|ending| {
+        let compiled = compiled_from(&target);
+        // What is named in full is asked for when it is read, unless it may stand for a file with types.
+        let is_whole = compiled.is_none() || !has_extension(importer, &TYPED);
+        let endings = if is_whole { ENDINGS.len() } else { 1 };
+        let candidates = ENDINGS.iter().take(endings).map(|ending| {
             let mut path = target.clone();
             path.push(ending);
             PathBuf::from(path)
         });
         let extensions = [self.extensions, &TYPED, &["json"]].concat();
-        // What is named in full is asked for when it is read.
         let is_named = |path: &Path| {
-            path.as_os_str() == target && files.beyond(path, self.namer(path)).is_some()
+            is_whole && path.as_os_str() == target && files.beyond(path, self.namer(path)).is_some()
         };
-        candidates.chain(compiled_from(&target)).find(|path| {
+        candidates.chain(compiled).find(|path| {
             has_extension(path, &extensions)
                 && (is_named(path)
                     || files.sees(path, Path::is_file, (at, self.namer(path), findings)))

@@ -115,10 +115,16 @@ struct Found {
 /// Whether a `provider` of options says how somebody is asked, but not who.
 pub(crate) fn is_nameless(entry: &Entry<'_>) -> bool {
     // A map of kinds and a map of ids to objects name somebody by their keys.
-    let kinds = entry.fields().any(|(key, _)| KINDS.contains(&key));
+    let mut kinds = entry
+        .fields()
+        .filter(|(key, _)| KINDS.contains(key))
+        .peekable();
     let ids = |(key, value): (&str, Entry<'_>)| !providers::KNOWN.contains(&key) && value.is_map();
-    let is_empty = entry.fields().next().is_none();
-    let names_by_keys = !is_empty && (kinds || entry.fields().all(ids));
+    let names_by_keys = if kinds.peek().is_some() {
+        kinds.any(|(_, judge)| !is_nameless(&judge))
+    } else {
+        entry.fields().next().is_some() && entry.fields().all(ids)
+    };
     entry.is_map() && entry.get("id").is_none() && !names_by_keys
 }
 

@@ -13,6 +13,7 @@ use data_encoding::HEXLOWER;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use super::process::{self, Settings};
 use super::{Document, PROGRAMS, Reading, code, program};
 use crate::environment;
 use crate::model::{Code, Origin, Position, Script};
@@ -30,11 +31,10 @@ const KNOWN_EXTENSIONS: [&str; 9] = [
 ];
 
 /// Prefixes of places that prompts can't come from.
-const UNSUPPORTED_PREFIXES: [&str; 7] = [
+const UNSUPPORTED_PREFIXES: [&str; 6] = [
     "langfuse://",
     "portkey://",
     "helicone://",
-    "exec:",
     "package:",
     "http://",
     "https://",
@@ -216,6 +216,11 @@ impl<'a> Reader<'a> {
                 "write the text, or save it as a file",
             );
         }
+        if let Some(line) = text.strip_prefix("exec:") {
+            let script = self.command(line.trim(), at, origin);
+            let prompt = script.map(|script| self.function(line.trim(), label, config, script, at));
+            return self.keep(prompt, prompts);
+        }
         if !self.is_path(text, at, origin) {
             let label = label.unwrap_or(text).to_owned();
             let draft = Draft {
@@ -257,6 +262,20 @@ impl<'a> Reader<'a> {
             return findings.stop(prompt.at.clone(), message, help);
         }
         prompts.push(prompt);
+    }
+
+    /// A command that prints the prompt. A name that is a file's in the config's folder is that file.
+    fn command(&self, line: &str, at: &Position, origin: &Origin) -> Option<Arc<Script>> {
+        let name = line.split_whitespace().next().unwrap_or_default();
+        let is_here = !name.contains('/') && self.reading.files.absolute(name).is_file();
+        let line = format!("{}{line}", if is_here { "./" } else { "" });
+        let process = process::command(&line, &Settings::default(), (origin, at), self.reading)?;
+        Some(Arc::new(Script {
+            language: "exec".to_owned(),
+            key: at.key.clone(),
+            code: Code::Inline { text: line },
+            process: Some(process),
+        }))
     }
 
     /// A prompt that a function makes. `raw` is its file, for the results.

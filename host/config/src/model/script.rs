@@ -82,6 +82,8 @@ impl Script {
         // The same code may do something else there.
         if let Some(process) = &self.process {
             content.push(json!(process.engine.command()));
+            // What a command is hangs on the files that it names; an interpreter has no digest.
+            content.extend((!process.digest.is_empty()).then(|| json!(process.digest)));
         }
         Value::Array(content)
     }

@@ -130,10 +130,16 @@ fn suite(documents: &[Document<'_>], trees: &[Tree]) -> Value {
     }
     let tests = trees.iter().map(|tree| tree.node.json_as_written());
     suite.insert("tests".to_owned(), tests.collect());
-    // promptfoo has both even where the config has not, and code counts on it.
+    // promptfoo has these even where the config has not, and code counts on it.
     for (key, empty) in [("defaultTest", json!({})), ("scenarios", json!([]))] {
         if suite[key].is_null() {
             suite[key] = empty;
+        }
+    }
+    if let Some(Value::Object(default)) = suite.get_mut("defaultTest") {
+        let assertions = default.entry("assert").or_insert(Value::Null);
+        if assertions.is_null() {
+            *assertions = json!([]);
         }
     }
     Value::Object(suite)

@@ -43,7 +43,7 @@ pub(crate) async fn add(
                 let code = scope.run_code(runnable(script), &arguments, identity);
                 match within(scope, code).await {
                     Ok(Ok(given)) => number(given.as_ref()),
-                    Ok(Err(Fault(message))) => Err(message),
+                    Ok(Err(Fault(message, _))) => Err(message),
                     Err(Stop::Failed(failure)) => Err(failure.message),
                     Err(Stop::CutOff) => Err("the run was stopped".to_owned()),
                 }

@@ -50,7 +50,7 @@ async fn call(
     let given = scope.run_code(runnable, &arguments, identity).await?;
     match given {
         Ok(value) => Ok(value.filter(|value| !matches!(value, Value::Null | Value::Bool(false)))),
-        Err(Fault(message)) => Err(failed(extension, hook, &message)),
+        Err(Fault(message, _)) => Err(failed(extension, hook, &message)),
     }
 }
 

@@ -50,7 +50,7 @@ impl CallScope {
         identity: &CallContext,
     ) -> Result<Option<Value>, CallFailure> {
         let given = self.run_code(runnable(script), arguments, identity).await?;
-        given.map_err(|Fault(message)| failure(script, &message))
+        given.map_err(|Fault(message, _)| failure(script, &message))
     }
 
     /// Runs code of the config. It asks for nothing, so nobody pays.

@@ -88,5 +88,5 @@ async fn run(
     let result = scope.run_code(shaped(script, &names), &given, identity);
     result
         .await?
-        .map_err(|Fault(message)| failure(script, &message))
+        .map_err(|Fault(message, _)| failure(script, &message))
 }

@@ -65,7 +65,7 @@ impl CallScope {
         // A template is one line of an error; where the code failed is on its first.
         Ok(match given {
             Ok(value) => Ok(value.unwrap_or_default()),
-            Err(Fault(message)) => Err(message.lines().next().unwrap_or_default().to_owned()),
+            Err(Fault(message, _)) => Err(message.lines().next().unwrap_or_default().to_owned()),
         })
     }
 }

@@ -18,7 +18,7 @@ use crate::failure::{CallFailure, FailureCode};
 use crate::plugins::{Own, Runs, Target};
 use crate::record::{TestCase, TokenUsage};
 use crate::script::exchange::{Embedded, Stated};
-use crate::script::outside::call;
+use crate::script::outside::{call, command_call};
 use crate::script::{Fault, Given, Runnable, argument, made, runnable};
 
 /// What the sandbox runs in place of a JavaScript provider: promptfoo's interface is a class, and
@@ -129,7 +129,8 @@ impl CallScope {
         let latency = worked + counts.past_latency();
         self.pause(target, &counts).await;
         Told {
-            value: given.and_then(|given| given.map_err(|Fault(message)| failed(target, &message))),
+            value: given
+                .and_then(|given| given.map_err(|Fault(message, _)| failed(target, &message))),
             latency,
             counts,
             reservation,
@@ -292,12 +293,8 @@ impl Asked {
 
     /// As the arguments of a command.
     fn command(&self) -> String {
-        let arguments = [
-            self.prompt.clone(),
-            self.setup.to_string(),
-            self.context.to_string(),
-        ];
-        json!({ "arguments": arguments }).to_string()
+        let (setup, context) = (self.setup.to_string(), self.context.to_string());
+        command_call([self.prompt.as_str(), &setup, &context])
     }
 }
 

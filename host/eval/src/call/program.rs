@@ -4,7 +4,7 @@
 use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use runner_config::plan::{CaseId, CodeFiles};
+use runner_config::plan::{CaseId, CodeFiles, Engine};
 use runner_gateway::{Code, ProcessCall, Reply, Reservation, Scheduling};
 use runner_process::{Level, Log, LogLine as PrintedLine, Report};
 use runner_sandbox::abi::{Argument, FailureKind, Program, ScriptFailure};
@@ -19,7 +19,7 @@ use crate::context::RunContext;
 use crate::event::{Event, LogLine};
 use crate::failure::CallFailure;
 use crate::programs::Callee;
-use crate::script::outside::{call, failure};
+use crate::script::outside::{call, command_call, failure};
 use crate::script::{Given, Outside, fault};
 
 /// One call of a program.
@@ -56,14 +56,24 @@ impl CallScope {
         let files = outside.files.as_deref();
         let none = serde_json::Map::new();
         let callee = self.context.programs.callee(&outside.process, files, &none);
+        let is_command = matches!(outside.process.engine, Engine::Command { .. });
         let ask = Ask {
             callee: &callee,
             scheduling: None,
             files,
-            call: call(program, arguments, None),
+            call: if is_command {
+                command_call(arguments.iter().map(|it| &*it.value_json))
+            } else {
+                call(program, arguments, None)
+            },
             reservation: None,
         };
-        self.ask_program(ask, &Counts::default()).await
+        let given = self.ask_program(ask, &Counts::default()).await?;
+        Ok(given.map(|value| match value {
+            // What it printed.
+            Some(mut printed) if is_command => printed.get_mut("output").map(Value::take),
+            value => value,
+        }))
     }
 
     /// Makes one call of a program, through the gateway.

@@ -118,12 +118,6 @@ impl Binder<'_> {
             Trust::Foreign(entry) => self.foreign(&plugin, entry.as_deref(), Some(provider))?,
         };
         let config = Value::Object(config);
-        if bound.may_see_config
-            && let Some((pointer, message)) =
-                plugin.component.validate_config(&config).into_iter().next()
-        {
-            return Err(BindError::of_config(&plugin, provider, &pointer, message));
-        }
         let limits = call_limits(&plugin, CallLimits::provider());
         let price = price(provider, self.prices);
         Ok(Target {

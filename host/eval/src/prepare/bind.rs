@@ -42,7 +42,7 @@ impl<'a> Bound<'a> {
                 if let Answers::Component(served) = &target.answers
                     && served.may_see_config
                 {
-                    errors.extend(refused_by_guest(served, provider).await);
+                    errors.extend(refused(served, provider).await);
                 }
                 Some(Arc::new(target))
             }
@@ -236,24 +236,32 @@ fn has_template(value: &Value) -> bool {
     }
 }
 
-/// What the plugin's own check of a provider's config says.
-async fn refused_by_guest(target: &ByPlugin, provider: &Provider) -> Vec<BindError> {
-    let at = || place(&provider.at);
-    // What is said of no key is said of the id.
-    let refused = |(pointer, message): (String, String)| {
-        if pointer.is_empty() {
-            let (at, problem) = (at(), message);
-            return BindError::Config { at, problem };
-        }
+/// What the plugin says of a provider: of its id, else by its schema, else by its own check of the
+/// config.
+async fn refused(target: &ByPlugin, provider: &Provider) -> Vec<BindError> {
+    let of_provider = |problem| BindError::Config {
+        at: place(&provider.at),
+        problem,
+    };
+    let of_key = |(pointer, message): (String, String)| {
         BindError::of_config(&target.plugin, provider, &pointer, message)
     };
-    let config = checked(target);
-    match target.plugin.component.check_config(&config).await {
-        Ok(problems) => problems.into_iter().map(refused).collect(),
-        Err(error) => vec![BindError::Config {
-            at: at(),
-            problem: error.to_string(),
-        }],
+    let component = &target.plugin.component;
+    let said = component.check_config(&checked(target)).await;
+    // What is said of no key is said of the id: another form has other keys.
+    let is_of_id = |(pointer, _): &(String, String)| pointer.is_empty();
+    if let Ok(problems) = &said
+        && let Some((_, problem)) = problems.iter().find(|it| is_of_id(it))
+    {
+        return vec![of_provider(problem.clone())];
+    }
+    let config: Value = serde_json::from_str(&target.abi.config_json).unwrap_or_default();
+    if let Some(problem) = component.validate_config(&config).into_iter().next() {
+        return vec![of_key(problem)];
+    }
+    match said {
+        Ok(problems) => problems.into_iter().map(of_key).collect(),
+        Err(error) => vec![of_provider(error.to_string())],
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use runner_process::Report;
 use runner_sandbox::abi::{Argument, FailureKind, Form, Position, Program, ScriptFailure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A program of the contract as the drivers take it: a JSON object. `role` adds what makes it more
 /// than a function that is called.
@@ -39,6 +39,12 @@ pub(crate) fn call(program: &Program, arguments: &[Argument], role: Option<&Valu
     call
 }
 
+/// The arguments that a command gets after its own.
+pub(crate) fn command_call<'a>(arguments: impl IntoIterator<Item = &'a str>) -> String {
+    let arguments: Vec<&str> = arguments.into_iter().collect();
+    json!({ "arguments": arguments }).to_string()
+}
+
 /// How code failed; paths as the config's folder has them.
 pub(crate) fn failure(report: Report, folder: &str) -> ScriptFailure {
     let short = |text: String| text.replace(&format!("{folder}/"), "");
@@ -49,7 +55,11 @@ pub(crate) fn failure(report: Report, folder: &str) -> ScriptFailure {
         column: report.column.unwrap_or_default(),
     });
     ScriptFailure {
-        kind: FailureKind::Exception,
+        kind: if report.missing {
+            FailureKind::NotFound
+        } else {
+            FailureKind::Exception
+        },
         message: short(report.message),
         position,
         stack: report.stack.map(short),
@@ -58,8 +68,6 @@ pub(crate) fn failure(report: Report, folder: &str) -> ScriptFailure {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::script::argument;
 
@@ -101,6 +109,7 @@ mod tests {
             line: Some(3),
             column: None,
             stack: Some("    at f (/home/ada/x/lib/a.py:3)".to_owned()),
+            missing: false,
         };
         let failed = crate::script::fault(&failure(report, "/home/ada/x"));
         assert_eq!(failed.0, "no data.csv (lib/a.py:3)\n    at f (lib/a.py:3)");

@@ -65,7 +65,7 @@ fn by_value(given: &Given, rules: Rules<'_>) -> Grade {
             Err(why) => wrong(&why),
         },
         Ok(other) => wrong(&format!("it gave {}", word(other.as_ref()))),
-        Err(Fault(message)) => plain(false, 0.0, format!("the code failed: {message}")),
+        Err(Fault(message, _)) => plain(false, 0.0, format!("the code failed: {message}")),
     }
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn stated(given: &Given) -> Grade {
             0.0,
             needed(&format!("it gave {}", word(other.as_ref()))),
         ),
-        Err(Fault(message)) => plain(
+        Err(Fault(message, _)) => plain(
             false,
             0.0,
             format!("the scoring function failed: {message}"),

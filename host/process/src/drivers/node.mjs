@@ -19,6 +19,7 @@ const lines = readline.createInterface({ input: process.stdin, crlfDelay: Infini
 const aborts = new Map();
 const providers = new Map();
 let token;
+let lastError;
 
 // A line of its own, whatever a program that shares the pipe has left unfinished.
 const say = (message) => write(`\n${token}${JSON.stringify(message)}\n`);
@@ -33,7 +34,9 @@ function log(level, text) {
   for (const line of String(text).replace(/\n$/, '').split('\n')) {
     // Only who masks secrets may cut.
     const text = line.length <= 65536 ? line : `(a line of ${line.length} characters)`;
-    say({ id: current.getStore() ?? null, log: { level, text } });
+    const id = current.getStore() ?? null;
+    if (level === 'error') lastError = { id, text };
+    say({ id, log: { level, text } });
   }
 }
 
@@ -53,6 +56,11 @@ const logger = {
   warn: (...parts) => log('warn', format(...parts)),
   error: (...parts) => log('error', format(...parts)),
 };
+
+// Code that ends the process has mostly said why, and the host tells what stands here.
+process.on('exit', (code) => {
+  if (code !== 0 && lastError?.id === (current.getStore() ?? null)) writeError(`${lastError.text}\n`);
+});
 
 // A promise that nobody waits for is its call's own business; the process goes on.
 process.on('unhandledRejection', (error) => log('error', `unhandled rejection: ${error?.stack ?? error}`));
@@ -167,15 +175,18 @@ async function evaluate(call, signal) {
   return new AsyncFunction(...names, 'process', 'require', source)(...values, process, require);
 }
 
+const MISSING = ['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND'];
+
 function failure(error) {
-  if (error instanceof NoEntry) return { message: error.message };
+  if (error instanceof NoEntry) return { message: error.message, missing: true };
   if (!(error instanceof Error)) return { message: `thrown: ${format(error)}` };
   const stack = String(error.stack ?? '');
-  const calls = stack.split('\n').filter((line) => /^\s+at /.test(line) && !line.includes('[eval'));
+  const calls = stack.split('\n').filter((line) => /^\s+at /.test(line) && !/\[eval|\bdata:/.test(line));
   const inner = calls.map((line) => line.replaceAll('file://', ''));
   const place = /\(?([^()\s]+):(\d+):(\d+)\)?$/.exec(inner.find((line) => !line.includes('node:')) ?? '');
   const where = place ? { file: place[1], line: Number(place[2]), column: Number(place[3]) } : {};
-  return { message: `${error.name}: ${error.message}`, ...where, stack: inner.join('\n') };
+  const missing = MISSING.includes(error.code);
+  return { message: `${error.name}: ${error.message}`, ...where, stack: inner.join('\n'), missing };
 }
 
 // Data only: a function that vanished would change what is meant.

@@ -163,7 +163,8 @@ def evaluate(call):
             return printed(call["path"], values)
         found = entry(call["path"], call["entry"])
         return found(*values) if callable(found) else found
-    scope = {"json": json, "math": math, "__name__": "inline"}
+    here = os.path.join(os.getcwd(), "promptfooconfig.yaml")
+    scope = {"json": json, "math": math, "__name__": "inline", "__file__": here}
     if call["form"] == "expression":
         scope.update(zip(names, values))
         return eval(compile(call["source"].strip(), call["name"], "eval"), scope)
@@ -206,7 +207,8 @@ def failure(error):
     place = {"file": frames[-1].filename, "line": frames[-1].lineno} if frames else {}
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         place = {"file": error.filename, "line": error.lineno}
-    return {"message": told, **place, "stack": "\n".join(stack)}
+    missing = isinstance(error, (NoEntry, ModuleNotFoundError))
+    return {"message": told, **place, "stack": "\n".join(stack), "missing": missing}
 
 
 def main():

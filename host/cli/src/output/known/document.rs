@@ -18,8 +18,15 @@ const VERSION: u64 = 3;
 pub(super) fn is_document(file: &File) -> io::Result<bool> {
     match serde_json::from_reader(reader(file)) {
         Ok(Document {
-            results, metadata, ..
-        }) => Ok(results.version == VERSION && metadata.is_some_and(|it| it.is_signed())),
+            results,
+            metadata,
+            has_url,
+            ..
+        }) => {
+            // Earlier versions of promptfoo did not say who wrote it; they wrote the address.
+            let is_signed = metadata.map_or(has_url, |it| it.is_signed());
+            Ok(results.version == VERSION && is_signed)
+        }
         Err(error) if error.is_io() => Err(error.into()),
         Err(_) => Ok(false),
     }
@@ -52,6 +59,13 @@ struct Document {
     #[serde(rename = "config")]
     _config: Object,
     metadata: Option<Metadata>,
+    #[serde(rename = "shareableUrl", default, deserialize_with = "is_there")]
+    has_url: bool,
+}
+
+/// That the key is there, whatever it says.
+fn is_there<'de, D: Deserializer<'de>>(value: D) -> Result<bool, D::Error> {
+    IgnoredAny::deserialize(value).map(|_| true)
 }
 
 #[derive(Deserialize)]

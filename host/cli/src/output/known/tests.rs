@@ -61,6 +61,19 @@ fn results_of_promptfoo_are_results() {
 
 /// As they were before they had a mark.
 #[test]
+fn documents_of_an_earlier_promptfoo_are_results() {
+    let earlier = document(RECORD, "").replace(",\"metadata\":", "");
+    assert!(holds(Format::Json, &earlier));
+    are_none(&[
+        (Format::Json, &earlier.replace(",\"shareableUrl\":null", "")),
+        (
+            Format::Json,
+            &earlier.replace("\"version\":3", "\"version\":2"),
+        ),
+    ]);
+}
+
+#[test]
 fn suites_of_earlier_builds_are_results() {
     let suites = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"mine\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"0\" time=\"0.1\">\n<testsuite id=\"0\" name=\"(0) echo · p\" tests=\"1\">\n<testcase classname=\"(0) echo · p\" name=\"x\" time=\"0.1\"/>\n</testsuite>\n</testsuites>\n";
     assert!(holds(Format::Junit, suites));

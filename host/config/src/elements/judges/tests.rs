@@ -133,20 +133,25 @@ fn knobs_beside_the_type_are_the_graders_and_files_are_read() {
 
 #[test]
 fn options_for_nobody_are_a_warning_unless_somebody_is_asked() {
-    let config = |kind: &str| {
+    let config = |judge: &str, kind: &str| {
         Folder::new(&format!(
             "prompts: [p]\nproviders: [echo]\n\
-             defaultTest: {{ options: {{ provider: {{ config: {{ temperature: 0 }} }} }} }}\n\
+             defaultTest: {{ options: {{ provider: {judge} }} }}\n\
              tests: [{{ assert: [{{ type: {kind}, value: v }}] }}, {{ assert: [{{ type: {kind}, value: w }}] }}]"
         ))
     };
-    let warnings = config("equals").warnings();
-    assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].contains("names no provider"), "{warnings:?}");
-    let problems = config("llm-rubric").problems();
-    assert_eq!(problems.len(), 1, "{problems:?}");
-    assert!(
-        problems[0].contains("has no `id`, and 'llm-rubric' asks it"),
-        "{problems:?}"
-    );
+    for judge in [
+        "{ config: { temperature: 0 } }",
+        "{ text: { temperature: 0 } }",
+    ] {
+        let warnings = config(judge, "equals").warnings();
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        assert!(warnings[0].contains("names no provider"), "{warnings:?}");
+        let problems = config(judge, "llm-rubric").problems();
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(
+            problems[0].contains("has no `id`, and 'llm-rubric' asks it"),
+            "{problems:?}"
+        );
+    }
 }

@@ -6,6 +6,7 @@ use super::*;
 use crate::fixture::Folder;
 
 mod hidden;
+mod imports;
 mod rows;
 mod shown;
 
@@ -322,21 +323,6 @@ fn a_config_names_what_lies_in_its_folder() {
             "{requests:?}"
         );
     }
-}
-
-#[test]
-fn imports_of_code_are_files_that_its_namer_names() {
-    let mut folder = Folder::new("")
-        .file("evals/c.yaml", "prompts: [p]\nproviders: [echo]\ntests: [{ assert: [{ type: javascript, value: 'file://a.js' }] }]")
-        .file("evals/a.js", "import x from '../lib/b.js'; export default () => x")
-        .file("lib/b.js", "export default 1");
-    folder.configs = vec!["evals/c.yaml".into()];
-    let requests = folder.requests();
-    assert_eq!(requests.len(), 1, "{requests:?}");
-    assert!(
-        requests[0].ends_with("read the file ~/lib/b.js"),
-        "{requests:?}"
-    );
 }
 
 #[test]

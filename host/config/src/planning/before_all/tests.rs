@@ -56,6 +56,19 @@ fn prompts_defaults_scenarios_and_derived_metrics_can_be_changed() {
 }
 
 #[test]
+fn a_hook_may_count_on_assertions_of_the_default_test() {
+    let folder = folder(|suite| {
+        let assertions = suite["defaultTest"]["assert"].as_array_mut();
+        assertions
+            .expect("a list")
+            .push(json!({ "type": "is-json" }));
+    });
+    let plan = folder.plan();
+    let all = plan.tests.iter().map(|test| test.assertions.len());
+    assert_eq!(all.collect::<Vec<_>>(), [1, 1]);
+}
+
+#[test]
 fn what_a_hook_makes_is_checked_and_stands_at_the_hook() {
     let problems =
         folder(|suite| push(suite, json!({ "assert": [{ "type": "nope" }] }))).problems();

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::script::Cause;
 
 fn rules(inverse: bool, threshold: Option<f64>) -> Rules<'static> {
     Rules {
@@ -130,7 +131,10 @@ fn anything_else_fails_and_says_why() {
 
 #[test]
 fn code_that_throws_fails_with_its_stack() {
-    let thrown = Err(Fault("Error: no (a:1:1)\n    at a:1:1".to_owned()));
+    let thrown = Err(Fault(
+        "Error: no (a:1:1)\n    at a:1:1".to_owned(),
+        Cause::Code,
+    ));
     for inverse in [false, true] {
         let grade = grade(&thrown, rules(inverse, None));
         assert!(!grade.pass);
@@ -146,7 +150,11 @@ fn a_scoring_function_gives_an_object() {
     let good = json!({"pass": true, "score": 0.5, "reason": "r"});
     let grade = stated(&value(good));
     assert_eq!((grade.pass, grade.score, &*grade.reason), (true, 0.5, "r"));
-    for bad in [value(json!(true)), Ok(None), Err(Fault("x".to_owned()))] {
+    for bad in [
+        value(json!(true)),
+        Ok(None),
+        Err(Fault("x".to_owned(), Cause::Code)),
+    ] {
         let grade = stated(&bad);
         assert_eq!((grade.pass, grade.score), (false, 0.0));
         assert!(grade.reason.contains("scoring function"));

@@ -417,7 +417,7 @@ impl Reader<'_> {
 fn elsewhere(prefix: &str) -> Option<String> {
     const SOCKETS: [&str; 3] = ["ws", "wss", "websocket"];
     /// promptfoo's, by how often its examples use them.
-    const THEIRS: [&str; 22] = [
+    const THEIRS: [&str; 21] = [
         "bedrock",
         "vertex",
         "replicate",
@@ -425,7 +425,6 @@ fn elsewhere(prefix: &str) -> Option<String> {
         "sagemaker",
         "perplexity",
         "deepseek",
-        "cohere",
         "togetherai",
         "fireworks",
         "cerebras",

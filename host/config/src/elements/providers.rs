@@ -417,7 +417,7 @@ impl Reader<'_> {
 fn elsewhere(prefix: &str) -> Option<String> {
     const SOCKETS: [&str; 3] = ["ws", "wss", "websocket"];
     /// promptfoo's, by how often its examples use them.
-    const THEIRS: [&str; 21] = [
+    const THEIRS: [&str; 20] = [
         "bedrock",
         "vertex",
         "replicate",
@@ -430,7 +430,6 @@ fn elsewhere(prefix: &str) -> Option<String> {
         "cerebras",
         "databricks",
         "github",
-        "huggingface",
         "litellm",
         "localai",
         "llamafile",

@@ -417,7 +417,7 @@ impl Reader<'_> {
 fn elsewhere(prefix: &str) -> Option<String> {
     const SOCKETS: [&str; 3] = ["ws", "wss", "websocket"];
     /// promptfoo's, by how often its examples use them.
-    const THEIRS: [&str; 20] = [
+    const THEIRS: [&str; 19] = [
         "bedrock",
         "vertex",
         "replicate",
@@ -436,7 +436,6 @@ fn elsewhere(prefix: &str) -> Option<String> {
         "vllm",
         "watsonx",
         "cloudflare-ai",
-        "voyage",
         "palm",
     ];
     if SOCKETS.contains(&prefix) {

@@ -417,7 +417,7 @@ impl Reader<'_> {
 fn elsewhere(prefix: &str) -> Option<String> {
     const SOCKETS: [&str; 3] = ["ws", "wss", "websocket"];
     /// promptfoo's, by how often its examples use them.
-    const THEIRS: [&str; 19] = [
+    const THEIRS: [&str; 18] = [
         "bedrock",
         "vertex",
         "replicate",
@@ -435,7 +435,6 @@ fn elsewhere(prefix: &str) -> Option<String> {
         "llamafile",
         "vllm",
         "watsonx",
-        "cloudflare-ai",
         "palm",
     ];
     if SOCKETS.contains(&prefix) {

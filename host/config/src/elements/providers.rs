@@ -417,10 +417,9 @@ impl Reader<'_> {
 fn elsewhere(prefix: &str) -> Option<String> {
     const SOCKETS: [&str; 3] = ["ws", "wss", "websocket"];
     /// promptfoo's, by how often its examples use them.
-    const THEIRS: [&str; 18] = [
+    const THEIRS: [&str; 17] = [
         "bedrock",
         "vertex",
-        "replicate",
         "xai",
         "sagemaker",
         "perplexity",

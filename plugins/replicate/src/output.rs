@@ -1,11 +1,9 @@
 //! From a prediction to a completion. What a model gives is a text, pieces of one, addresses of
 //! files, or any other value.
 
+use plugin_model_api::picture;
 use runner_plugin::json::{Value, json};
 use runner_plugin::{Completion, Error, Usage};
-
-/// The longest description of a picture.
-const DESCRIPTION: usize = 50;
 
 /// The categories of LlamaGuard 3 and 4.
 const CATEGORIES: [(&str, &str); 14] = [
@@ -45,16 +43,7 @@ pub(crate) fn image(prediction: &Value, prompt: &str) -> Result<Completion, Erro
         output
     };
     let url = first.as_str().ok_or_else(|| without_output(prediction))?;
-    let line = prompt.replace("\r\n", " ").replace(['\n', '\r'], " ");
-    let mut description = line.replace('[', "(").replace(']', ")");
-    if description.chars().count() > DESCRIPTION {
-        description = description
-            .chars()
-            .take(DESCRIPTION - 3)
-            .collect::<String>()
-            + "...";
-    }
-    let completion = Completion::text(format!("![{description}]({url})"));
+    let completion = Completion::text(picture::markdown(prompt, url));
     Ok(reported(completion, prediction))
 }
 

@@ -136,7 +136,8 @@ impl Info {
 
     /// Says which of the wanted hosts, credentials and settings (by their variables) a provider
     /// of this prefix uses. All others are kept from it: they are neither asked for nor granted.
-    /// A prefix of which nothing is said gets everything that is wanted.
+    /// A prefix of which nothing is said gets everything that is wanted. `prefix:first` says it
+    /// of targets whose name begins with that part alone.
     #[must_use]
     pub fn wants_of(
         self,

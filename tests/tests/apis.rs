@@ -164,7 +164,7 @@ fn a_key_is_found_in_another_variable_where_the_first_is_not_set() {
 #[test]
 fn an_id_that_cannot_be_served_is_found_before_anything_is_sent() {
     let mut told = String::new();
-    for id in ["openai:image:dall-e-3", "openai:realtime:m", "openai:chat"] {
+    for id in ["openai:video:sora-2", "openai:realtime:m", "openai:chat"] {
         let api = ModelApi::start();
         let finished = run(&json!(id))
             .env("OPENAI_API_KEY", "sk-of-a-test")

@@ -106,11 +106,15 @@ impl Extras {
         envs.into_iter().flatten().filter_map(Value::as_str)
     }
 
-    /// What of its wants a provider of this prefix uses (`wantsOf`); everything where nothing is
-    /// said of the prefix. It only ever takes away.
-    pub(crate) fn wants_of(&self, prefix: &str, wants: &Wants) -> Wants {
+    /// What of its wants a provider of this prefix and name uses (`wantsOf`): what is said of the
+    /// prefix with the first part of the name, else of the prefix; everything where nothing is
+    /// said. It only ever takes away.
+    pub(crate) fn wants_of(&self, prefix: &str, name: &str, wants: &Wants) -> Wants {
         let mut wants = wants.clone();
-        if let Some(part) = self.0["wantsOf"].get(prefix) {
+        let first = name.split(':').next().unwrap_or_default();
+        let all = &self.0["wantsOf"];
+        let part = all.get(format!("{prefix}:{first}")).or(all.get(prefix));
+        if let Some(part) = part {
             let lists = |key: &str, name: &str| {
                 let mut names = part[key].as_array().into_iter().flatten();
                 names.any(|listed| listed.as_str() == Some(name))
@@ -177,6 +181,25 @@ mod tests {
         assert_eq!(left, Some(r#"{"http":{"status":200}}"#));
         assert_eq!(json!(read.metadata), json!({ "http": { "status": 200 } }));
         assert_eq!(take_response(&mut read), Value::Null);
+    }
+
+    #[test]
+    fn the_first_part_of_a_name_says_more_than_the_prefix() {
+        let named = |list: &[&str]| json!({ "hosts": list });
+        let extras = Extras(json!({ "wantsOf": { "gate": named(&[]), "gate:a": named(&["a"]) } }));
+        let wants = Wants {
+            hosts: vec!["a".to_owned(), "b".to_owned()],
+            host_config_key: None,
+            credentials: Vec::new(),
+            settings: Vec::new(),
+            llm: Vec::new(),
+        };
+        let hosts = |prefix: &str, name: &str| extras.wants_of(prefix, name, &wants).hosts;
+        assert_eq!(hosts("gate", "a:m"), ["a"]);
+        assert_eq!(hosts("gate", "a"), ["a"]);
+        assert!(hosts("gate", "b:a").is_empty());
+        assert!(hosts("gate", "").is_empty());
+        assert_eq!(hosts("other", "a:m"), ["a", "b"]);
     }
 
     #[test]

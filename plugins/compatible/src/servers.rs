@@ -28,8 +28,41 @@ const WORKSPACE: Refused = (
     "is not supported; write it as `apiBaseUrl`, or set DATABRICKS_WORKSPACE_URL",
 );
 
+const BASE_URL: Refused = (
+    "baseUrl",
+    "is not supported; write the address, without the model, as `apiBaseUrl`",
+);
+
+const ENDPOINT: [Refused; 3] = {
+    const WHY: &str = "is not supported; write `apiBaseUrl: https://DOMAIN/namespaces/NAMESPACE/endpoints`, and the endpoint as the model";
+    [("domain", WHY), ("endpoint", WHY), ("namespace", WHY)]
+};
+
+const ROUTER: [Refused; 2] = {
+    const WHY: &str = "is not supported; write the address with its end as `apiBaseUrl`: `http://localhost:8080/ai`, or `…/router/NAME`";
+    [("baseUrl", WHY), ("router", WHY)]
+};
+
+const HEADERS: [Refused; 2] = [
+    (
+        "loggingConfig",
+        "is not supported; write it as a header: `headers: { X-TFY-LOGGING-CONFIG: '{…}' }`",
+    ),
+    (
+        "metadata",
+        "is not supported; write it as a header: `headers: { X-TFY-METADATA: '{…}' }`",
+    ),
+];
+
 /// Every server.
 pub(crate) const SERVERS: &[Server] = &[
+    Server {
+        prefixes: &["abliteration"],
+        base_url: "https://api.abliteration.ai/v1",
+        key: Some(Key::needed("abliteration-key", &["ABLIT_KEY"])),
+        setting: Some("ABLIT_API_BASE_URL"),
+        ..PLAIN
+    },
     Server {
         prefixes: &["ai21"],
         base_url: "https://api.ai21.com/studio/v1",
@@ -53,10 +86,32 @@ pub(crate) const SERVERS: &[Server] = &[
         ..PLAIN
     },
     Server {
+        prefixes: &["atlascloud"],
+        base_url: "https://api.atlascloud.ai/v1",
+        key: Some(Key::needed("atlascloud-key", &["ATLASCLOUD_API_KEY"])),
+        ..PLAIN
+    },
+    Server {
         prefixes: &["cerebras"],
         base_url: "https://api.cerebras.ai/v1",
         key: Some(Key::needed("cerebras-key", &["CEREBRAS_API_KEY"])),
         dialect: NEWER,
+        ..PLAIN
+    },
+    Server {
+        prefixes: &["cheaperinference"],
+        base_url: "https://api.cheaperinference.com/v1",
+        key: Some(Key::needed(
+            "cheaperinference-key",
+            &["CHEAPERINFERENCE_API_KEY"],
+        )),
+        ..PLAIN
+    },
+    Server {
+        prefixes: &["cloudera"],
+        below: "/{model}/v1",
+        key: Some(Key::needed("cloudera-key", &["CDP_TOKEN"])),
+        refused: &ENDPOINT,
         ..PLAIN
     },
     Server {
@@ -110,6 +165,12 @@ pub(crate) const SERVERS: &[Server] = &[
         ..PLAIN
     },
     Server {
+        prefixes: &["f5"],
+        below: "/{model}",
+        key: Some(Key::needed("f5-key", &["F5_API_KEY"])),
+        ..PLAIN
+    },
+    Server {
         prefixes: &["fireworks"],
         base_url: "https://api.fireworks.ai/inference/v1",
         key: Some(Key::needed("fireworks-key", &["FIREWORKS_API_KEY"])),
@@ -123,10 +184,26 @@ pub(crate) const SERVERS: &[Server] = &[
         ..PLAIN
     },
     Server {
+        prefixes: &["helicone"],
+        base_url: "http://localhost:8080/ai",
+        key: Some(Key::if_set("helicone-key", &["HELICONE_API_KEY"])),
+        dialect: MIXED,
+        refused: &ROUTER,
+        ..PLAIN
+    },
+    Server {
         prefixes: &["hyperbolic"],
         base_url: "https://api.hyperbolic.xyz/v1",
         key: Some(Key::needed("hyperbolic-key", &["HYPERBOLIC_API_KEY"])),
         absent: &["audio", "image"],
+        ..PLAIN
+    },
+    Server {
+        prefixes: &["jfrog", "qwak"],
+        base_url: "https://models.qwak-prod.qwak.ai/v1",
+        below: "/{model}",
+        key: Some(Key::needed("jfrog-key", &["QWAK_TOKEN"])),
+        refused: &[BASE_URL],
         ..PLAIN
     },
     Server {
@@ -142,6 +219,12 @@ pub(crate) const SERVERS: &[Server] = &[
         prefixes: &["llamaapi"],
         base_url: "https://api.llama.com/compat/v1",
         key: Some(Key::needed("llama-key", &["LLAMA_API_KEY"])),
+        ..PLAIN
+    },
+    Server {
+        prefixes: &["llamafile"],
+        base_url: "http://localhost:8080/v1",
+        forms: ALL_FORMS,
         ..PLAIN
     },
     Server {
@@ -213,6 +296,15 @@ pub(crate) const SERVERS: &[Server] = &[
         base_url: "https://api.together.xyz/v1",
         key: Some(Key::needed("togetherai-key", &["TOGETHER_API_KEY"])),
         forms: ALL_FORMS,
+        ..PLAIN
+    },
+    Server {
+        prefixes: &["truefoundry"],
+        base_url: "https://llm-gateway.truefoundry.com",
+        key: Some(Key::needed("truefoundry-key", &["TRUEFOUNDRY_API_KEY"])),
+        dialect: MIXED,
+        forms: &[Form::Embedding],
+        refused: &HEADERS,
         ..PLAIN
     },
     Server {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use plugin_compatible::{Compatible, Names};
 use plugin_model_api::client::Served;
-use plugin_model_api::server::{Form, Server};
+use plugin_model_api::server::{Form, MODEL, Server};
 use runner_plugin::json::{Value, json};
 use runner_plugin::testing::{self, Played, Reply, Script};
 use runner_plugin::{
@@ -51,9 +51,9 @@ fn every_server_is_asked_at_its_address_with_its_key() {
     for server in Names::SERVERS {
         let base = address(server);
         let below = if base.ends_with(server.below) {
-            ""
+            String::new()
         } else {
-            server.below
+            server.below.replace(MODEL, "a/m%3A1")
         };
         let config = match server.base_url {
             "" => json!({ "apiBaseUrl": base }),
@@ -139,7 +139,13 @@ fn further_variables_and_keys_that_may_be_missing_are_said() {
         extras["credentialEnvs"],
         json!({ "deepinfra-key": ["DEEPINFRA_TOKEN"], "nscale-key": ["NSCALE_API_KEY"] })
     );
-    let may_miss = json!(["docker-key", "envoy-key", "litellm-key", "vllm-key"]);
+    let may_miss = json!([
+        "docker-key",
+        "envoy-key",
+        "helicone-key",
+        "litellm-key",
+        "vllm-key"
+    ]);
     assert_eq!(extras["credentialsIfSet"], may_miss);
     let url = "http://localhost:8000/v1/chat/completions";
     let without = json!({ "$without": ["vllm-key"] });
@@ -170,6 +176,16 @@ fn an_address_of_ones_own_gets_the_end_that_the_server_has() {
             "deepseek:m",
             "https://p.test/x",
             "https://p.test/x/chat/completions",
+        ),
+        (
+            "f5:/gate/m?",
+            "https://f.test/api/",
+            "https://f.test/api/gate/m%3F/chat/completions",
+        ),
+        (
+            "cloudera:m",
+            "https://d.test/endpoints/m/v1",
+            "https://d.test/endpoints/m/v1/chat/completions",
         ),
     ] {
         let played = play(id, &json!({ "apiBaseUrl": base }), &Request::new("Hi"), url);
@@ -282,6 +298,15 @@ fn what_cannot_be_served_is_found_at_load_and_again_when_called() {
             json!({ "workspaceUrl": "https://w.test" }),
             "apiBaseUrl",
         ),
+        ("cloudera:m", json!({ "domain": "d" }), "/namespaces/"),
+        ("helicone:m", json!({ "router": "r" }), "/router/NAME"),
+        (
+            "jfrog:m",
+            json!({ "baseUrl": "https://j.test" }),
+            "apiBaseUrl",
+        ),
+        ("truefoundry:m", json!({ "metadata": {} }), "X-TFY-METADATA"),
+        ("jfrog:..", json!({}), "`..`"),
     ] {
         let error = Compatible::check_target(&testing::target(id, &config)).expect_err("refused");
         assert!(error.message.contains(says), "{}", error.message);

@@ -1,7 +1,7 @@
 //! The provider `google`: Gemini's `generateContent`, and its embeddings.
 //!
 //! `body` turns config and messages into the JSON that is sent, `answer` turns the response
-//! into a completion, `vectors` does both for embeddings. The config and the errors are read
+//! into a completion, `vectors` and `pictures` do both for embeddings and for Imagen. The config and the errors are read
 //! by `plugin-model-api`. Retries, rate limits and the key are the host's. Vertex AI, which
 //! signs its requests otherwise, is another API.
 //!
@@ -11,6 +11,7 @@
 mod answer;
 mod body;
 mod messages;
+mod pictures;
 mod vectors;
 
 use plugin_model_api::knobs::{self, Api, Knobs};
@@ -36,7 +37,7 @@ const API: Api = Api {
 };
 
 /// Forms that promptfoo knows and this plugin does not.
-const ABSENT: [&str; 4] = ["live", "image", "video", "speech"];
+const ABSENT: [&str; 3] = ["live", "speech", "video"];
 
 /// The provider.
 pub struct Google;
@@ -107,6 +108,12 @@ impl Provider for Google {
         }
         let mut knobs = Knobs::read(&API, target, request)?;
         let model = knobs.model(target, named)?;
+        if form == Some("image") {
+            let model = pictures::model(model);
+            let path = path(&knobs, &model, "predict")?;
+            let body = pictures::body(&knobs, &request.prompt);
+            return pictures::read(&check(&knobs.post(&path, &body, &model).send()?)?);
+        }
         let body = body::of(&knobs, request)?;
         let path = path(&knobs, &model, "generateContent")?;
         let response = check(&knobs.post(&path, &body, &model).send()?)?;
@@ -144,8 +151,9 @@ fn form(target: &Target) -> Result<(Option<&'static str>, &str), Error> {
             "`{id}` is not supported: the plugin has no form `{absent}`; write `google:MODEL`"
         )));
     }
-    let (form, named) = knobs::kind(&target.name, &["embedding", "embeddings"]);
-    Ok((form.map(|_| "embedding"), named))
+    let (form, named) = knobs::kind(&target.name, &["embedding", "embeddings", "image"]);
+    let form = form.map(|form| if form == "image" { form } else { "embedding" });
+    Ok((form, named))
 }
 
 fn path(knobs: &Knobs, model: &str, method: &str) -> Result<String, Error> {

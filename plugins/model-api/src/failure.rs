@@ -23,13 +23,22 @@ pub fn check(response: &http::Response) -> Result<Value, Error> {
     let body: Result<Value, Error> = response.json();
     let reported = body.as_ref().ok().and_then(|body| {
         let error = body.get("error").filter(|error| !error.is_null());
-        error.or_else(|| (!response.is_success() && body.is_object()).then_some(body))
+        let error = error.or_else(|| (!response.is_success() && body.is_object()).then_some(body));
+        error.map(first)
     });
     match reported {
         None if response.is_success() => body,
         None => Err(by_status(response.status, None)),
         Some(error) => Err(of(response.status, error)),
     }
+}
+
+/// The error itself: the first, where an API describes several in a list, or under `errors`
+/// with nothing said beside it.
+fn first(error: &Value) -> &Value {
+    let several = error.get("errors").filter(|_| error["message"].is_null());
+    let list = several.unwrap_or(error).as_array();
+    list.and_then(|list| list.first()).unwrap_or(error)
 }
 
 /// The error that an API describes with this JSON value, which came with this status.

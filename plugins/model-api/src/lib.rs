@@ -7,7 +7,7 @@
 //! [`answer`] reads it, a [`chat::Dialect`] says in what a server differs. [`embeddings`] and
 //! [`completions`] are the same for vectors and for continuations. A [`server::Server`] is a
 //! server of this shape as a record, a [`client::Client`] a provider for a list of them.
-//! [`path`] makes names parts of an address, [`schema`] describes the knobs for the check at load.
+//! [`path`] makes names parts of an address, [`picture`] makes a picture a text, [`schema`] describes the knobs for the check at load.
 //!
 //! It is built on the SDK alone, as any plugin is. A provider of another shape (Anthropic,
 //! Gemini, Ollama) takes `knobs` and `failure` and writes the rest itself: one reader with a
@@ -23,5 +23,6 @@ pub mod failure;
 pub mod knobs;
 pub mod messages;
 pub mod path;
+pub mod picture;
 pub mod schema;
 pub mod server;

@@ -10,10 +10,14 @@ use runner_plugin_embed::Embeddings;
 
 use crate::chat::{self, Dialect};
 use crate::knobs::{self, Api, Knobs, Refused};
+use crate::path::segment;
 use crate::{completions, embeddings};
 
 /// The config key of the address.
 const ADDRESS: &str = "apiBaseUrl";
+
+/// Where the model stands in an address.
+pub const MODEL: &str = "{model}";
 
 /// A form of asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +81,8 @@ pub struct Server {
     pub prefixes: &'static [&'static str],
     /// Its address, up to and without `/chat/completions`; empty where every user has another.
     pub base_url: &'static str,
-    /// What every address ends with. It is added where it is left out.
+    /// What every address ends with. It is added where it is left out. [`MODEL`] in it stands for
+    /// the model.
     pub below: &'static str,
     /// Its key; `None` where it takes none.
     pub key: Option<Key>,
@@ -113,7 +118,10 @@ impl Server {
         for prefix in self.prefixes {
             info = info.prefix(prefix);
         }
-        if let Some(host) = self.host() {
+        // Servers of one's own may have one address in common.
+        if let Some(host) = self.host()
+            && !info.wants.hosts.iter().any(|wanted| wanted == host)
+        {
             info = info.host(host);
         }
         if let Some(Key { name, envs, needed }) = self.key {
@@ -158,7 +166,7 @@ impl Server {
             return Err(Error::invalid_request(problem));
         }
         let knobs = Knobs::read_target(&self.api(), target)?;
-        self.knobs(knobs)?.model(target, named).map(drop)
+        self.addressed(knobs, target, named).map(drop)
     }
 
     /// Answers a request.
@@ -167,8 +175,8 @@ impl Server {
     /// `unsupported` for a form that makes no answers, else what the API reports.
     pub fn complete(&self, target: &Target, request: &Request) -> Result<Completion, Error> {
         let (form, named) = self.form(target)?;
-        let mut knobs = self.knobs(Knobs::read(&self.api(), target, request)?)?;
-        let model = knobs.model(target, named)?;
+        let knobs = Knobs::read(&self.api(), target, request)?;
+        let (knobs, model) = self.addressed(knobs, target, named)?;
         match form {
             Form::Chat => {
                 chat::complete(&self.dialect, &knobs, "/chat/completions", &model, request)
@@ -200,8 +208,8 @@ impl Server {
                 "`{id}` makes no vectors{instead}"
             )));
         }
-        let mut knobs = self.knobs(Knobs::read_target(&self.api(), target)?)?;
-        let model = knobs.model(target, named)?;
+        let knobs = Knobs::read_target(&self.api(), target)?;
+        let (knobs, model) = self.addressed(knobs, target, named)?;
         embeddings::embed(&knobs, "/embeddings", &model, true, inputs)
     }
 
@@ -225,8 +233,13 @@ impl Server {
         }
     }
 
-    /// The knobs with the whole address.
-    fn knobs(&self, mut knobs: Knobs) -> Result<Knobs, Error> {
+    /// The knobs with the whole address, and the model.
+    fn addressed(
+        &self,
+        mut knobs: Knobs,
+        target: &Target,
+        named: &str,
+    ) -> Result<(Knobs, String), Error> {
         if knobs.base_url.is_empty() {
             let or = self.setting.map(|env| format!(", or set {env}"));
             return Err(Error::invalid_request(format!(
@@ -234,10 +247,17 @@ impl Server {
                 or.unwrap_or_default()
             )));
         }
-        if !knobs.base_url.ends_with(self.below) {
-            knobs.base_url.push_str(self.below);
+        let model = knobs.model(target, named)?;
+        let mut below = self.below.to_owned();
+        if below.contains(MODEL) {
+            let parts = model.trim_start_matches('/').split('/').map(segment);
+            let parts: Vec<String> = parts.collect::<Result<_, _>>()?;
+            below = below.replace(MODEL, &parts.join("/"));
         }
-        Ok(knobs)
+        if !knobs.base_url.ends_with(&below) {
+            knobs.base_url.push_str(&below);
+        }
+        Ok((knobs, model))
     }
 
     fn api(&self) -> Api {

@@ -2,14 +2,15 @@
 //! and OpenAI's other forms of asking.
 //!
 //! The part of the id behind `openai:` says which form: `chat` (also when it says nothing),
-//! `responses`, `completion`, `embedding`, `moderation`. One exchange per request each. What
-//! the forms share (config, chat shape, errors) is in `plugin-model-api`; `responses` and
-//! `moderation` have a file each. Retries, rate limits and the key are the
+//! `responses`, `completion`, `embedding`, `moderation`, `image`. One exchange per request each. What
+//! the forms share (config, chat shape, errors) is in `plugin-model-api`; `responses`,
+//! `moderation` and `image` have a file each. Retries, rate limits and the key are the
 //! host's; the plugin names the key and never sees it.
 //!
 //! Config keys that mean nothing here go into the body as they are, so that an option which
 //! the API learns tomorrow works without a new version.
 
+mod image;
 mod moderation;
 mod responses;
 
@@ -31,17 +32,18 @@ const API: Api = Api {
 };
 
 /// The forms of asking, as an id writes them.
-const FORMS: [&str; 6] = [
+const FORMS: [&str; 7] = [
     "chat",
     "responses",
     "completion",
     "embedding",
     "embeddings",
     "moderation",
+    "image",
 ];
 
 /// Forms that promptfoo knows and this plugin does not.
-const ABSENT: [&str; 12] = [
+const ABSENT: [&str; 11] = [
     "agents",
     "assistant",
     "chatkit",
@@ -49,7 +51,6 @@ const ABSENT: [&str; 12] = [
     "codex-app-server",
     "codex-desktop",
     "codex-sdk",
-    "image",
     "realtime",
     "speech",
     "transcription",
@@ -118,6 +119,7 @@ impl Provider for OpenAi {
             "responses" => responses::complete(&knobs, &model, request),
             "completion" => completions::complete(&knobs, &model, request),
             "moderation" => moderation::complete(&knobs, &model, request),
+            "image" => image::complete(&knobs, &model, request),
             "embedding" | "embeddings" => {
                 let id = &target.id;
                 Err(Error::unsupported(format!(

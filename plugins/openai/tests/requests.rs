@@ -90,7 +90,7 @@ fn an_id_names_the_model() {
             ErrorCode::Unsupported,
         ),
         ("openai:realtime:gpt-4o", ErrorCode::Unsupported),
-        ("openai:image:dall-e-3", ErrorCode::Unsupported),
+        ("openai:video:sora-2", ErrorCode::Unsupported),
         ("openai:codex-app-server", ErrorCode::Unsupported),
     ] {
         let found = OpenAi::check_target(&testing::target(id, &json!({})));

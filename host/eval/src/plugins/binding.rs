@@ -101,7 +101,8 @@ impl Binder<'_> {
             private_door::ask_for_body(&mut config);
         }
         let extras = Extras::of(plugin.component.info());
-        let wants = &extras.wants_of(&provider.prefix, &plugin.component.info().wants);
+        let all = &plugin.component.info().wants;
+        let wants = &extras.wants_of(&provider.prefix, &provider.name, all);
         let mut takes = provider.env_reads.clone();
         if matches!(plugin.trust, Trust::Bundled) {
             takes.extend(self.settings(provider, wants, &mut config));

@@ -12,3 +12,5 @@ pub(crate) mod proxies;
 mod redirect;
 pub(crate) mod request;
 pub(crate) mod resolve;
+pub(crate) mod signature;
+mod sigv4;

@@ -17,7 +17,8 @@ use crate::wire::attempt::{self, Answer, Limit};
 use crate::wire::bodies::Space;
 use crate::wire::client::Clients;
 use crate::wire::fault::WireFault;
-use crate::wire::request::{Prepared, Signature};
+use crate::wire::request::Prepared;
+use crate::wire::signature::Signature;
 
 /// What leaves the run.
 #[expect(

@@ -9,8 +9,8 @@
 use std::error::Error as StdError;
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue};
-use url::Url;
 
 use crate::exchange::RESPONSE_LIMIT;
 use crate::policy::grants::Grants;
@@ -115,16 +115,18 @@ async fn send(
     prepared: &Prepared,
     draft: &Draft,
 ) -> Result<reqwest::Response, WireFault> {
-    let (mut url, mut headers): (Url, HeaderMap) = (draft.url.clone(), draft.headers.clone());
+    let mut draft = draft.clone();
     if let Some(signature) = &prepared.signature {
-        signature.sign(&mut url, &mut headers);
+        signature.sign(&mut draft, Timestamp::now());
     }
     // Without the header any coding would do.
-    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    let client = clients.get(&url, prepared.reach)?;
-    let mut request = client.request(draft.method.clone(), url).headers(headers);
-    if let Some(body) = &draft.body {
-        request = request.body(body.clone());
+    let identity = HeaderValue::from_static("identity");
+    draft.headers.insert(ACCEPT_ENCODING, identity);
+    let client = clients.get(&draft.url, prepared.reach)?;
+    let request = client.request(draft.method, draft.url);
+    let mut request = request.headers(draft.headers);
+    if let Some(body) = draft.body {
+        request = request.body(body);
     }
     request
         .send()

@@ -2,6 +2,7 @@
 
 pub(crate) mod address;
 pub(crate) mod aws;
+pub(crate) mod google;
 pub(crate) mod grants;
 pub(crate) mod masker;
 pub(crate) mod origin;

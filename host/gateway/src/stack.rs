@@ -114,7 +114,7 @@ impl Gateway {
     pub fn new(settings: Settings) -> Self {
         let observer: Arc<dyn Observer> = settings.observer.into();
         Self(Arc::new(Stack {
-            clients: Clients::new(settings.client),
+            clients: Clients::new(settings.client, settings.masker.clone()),
             private: settings.private,
             timeout: settings.timeout,
             cassette: settings.cassette,

@@ -7,6 +7,7 @@ pub(crate) mod class;
 pub(crate) mod client;
 pub(crate) mod coding;
 pub(crate) mod fault;
+mod google;
 pub(crate) mod hint;
 pub(crate) mod proxies;
 mod redirect;

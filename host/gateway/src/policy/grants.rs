@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use url::Url;
 
 use crate::policy::address::Place;
+use crate::policy::google::GoogleKey;
 use crate::policy::origin::{self, Naming, Origin, OriginPattern};
 use crate::policy::secret::{Scheme, Secret};
 
@@ -252,7 +253,7 @@ fn hosts_line(hosts: &[OriginPattern], origin: &Origin) -> String {
 }
 
 /// All values to mask: the secrets, the password alone out of `user:password`, and the parts of a
-/// key of AWS, which never stand together.
+/// key of AWS or Google's, which never stand together.
 fn hidden<'a>(credentials: impl Iterator<Item = &'a Credential>) -> Vec<Secret> {
     let mut hidden = Vec::new();
     for credential in credentials {
@@ -264,11 +265,16 @@ fn hidden<'a>(credentials: impl Iterator<Item = &'a Credential>) -> Vec<Secret> 
         {
             hidden.push(Secret::new(password));
         }
-        if matches!(credential.scheme, Scheme::AwsSigV4 { .. }) {
-            hidden.extend(secret.reveal().split('\n').map(Secret::new));
-            continue;
+        match &credential.scheme {
+            Scheme::AwsSigV4 { .. } => {
+                hidden.extend(secret.reveal().split('\n').map(Secret::new));
+            }
+            Scheme::GoogleAdc => {
+                let key = secret.google_key();
+                hidden.extend(key.into_iter().flat_map(GoogleKey::secrets));
+            }
+            _ => hidden.push(secret.clone()),
         }
-        hidden.push(secret.clone());
     }
     hidden
 }

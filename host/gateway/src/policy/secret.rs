@@ -150,6 +150,9 @@ pub enum Scheme {
         /// The region, where the address does not say it.
         region: Option<String>,
     },
+    /// `authorization: Bearer <token>`, of a token that is asked for with the secret, a key of
+    /// Google's ([`Secret::google`]).
+    GoogleAdc,
 }
 
 /// A scheme that can't be read.
@@ -160,13 +163,14 @@ pub enum Scheme {
 pub struct SchemeError(pub String);
 
 impl Scheme {
-    /// Reads `bearer`, `basic`, `header:<name>`, `query:<name>`, `aws-sigv4:<service>` or
-    /// `aws-sigv4:<service>:<region>`.
+    /// Reads `bearer`, `basic`, `header:<name>`, `query:<name>`, `aws-sigv4:<service>`,
+    /// `aws-sigv4:<service>:<region>` or `google-adc`.
     pub fn parse(text: &str) -> Result<Self, SchemeError> {
         let unreadable = || SchemeError(text.to_owned());
         match text.split_once(':') {
             None if text.eq_ignore_ascii_case("bearer") => Ok(Self::Bearer),
             None if text.eq_ignore_ascii_case("basic") => Ok(Self::Basic),
+            None if text == "google-adc" => Ok(Self::GoogleAdc),
             Some(("header", name)) => reqwest::header::HeaderName::from_bytes(name.as_bytes())
                 .map(|name| Self::Header(name.as_str().to_owned()))
                 .map_err(|_| unreadable()),
@@ -194,7 +198,9 @@ impl Scheme {
     /// parameter.
     pub fn header(&self) -> Option<&str> {
         match self {
-            Self::Bearer | Self::Basic | Self::AwsSigV4 { .. } => Some("authorization"),
+            Self::Bearer | Self::Basic | Self::AwsSigV4 { .. } | Self::GoogleAdc => {
+                Some("authorization")
+            }
             Self::Header(name) => Some(name),
             Self::Query(_) => None,
         }
@@ -212,6 +218,7 @@ impl fmt::Display for Scheme {
                 write!(f, "aws-sigv4:{service}")?;
                 region.iter().try_for_each(|region| write!(f, ":{region}"))
             }
+            Self::GoogleAdc => f.write_str("google-adc"),
         }
     }
 }
@@ -292,6 +299,7 @@ mod tests {
             "query:key",
             "aws-sigv4:bedrock",
             "aws-sigv4:bedrock:eu-central-1",
+            "google-adc",
         ] {
             assert_eq!(Scheme::parse(text).unwrap().to_string(), text);
         }
@@ -306,6 +314,7 @@ mod tests {
             "header:bad name",
             "query:",
             "bearer:x",
+            "google-adc:x",
             "aws-sigv4",
             "aws-sigv4:",
             "aws-sigv4:s3",

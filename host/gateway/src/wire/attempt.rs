@@ -117,7 +117,11 @@ async fn send(
 ) -> Result<reqwest::Response, WireFault> {
     let mut draft = draft.clone();
     if let Some(signature) = &prepared.signature {
-        signature.sign(&mut draft, Timestamp::now());
+        let token = match signature.google_key() {
+            Some((secret, key)) => Some(clients.tokens.get(clients, secret, &key).await?),
+            None => None,
+        };
+        signature.sign(&mut draft, Timestamp::now(), token.as_ref());
     }
     // Without the header any coding would do.
     let identity = HeaderValue::from_static("identity");

@@ -19,7 +19,9 @@ use reqwest::{Client, ClientBuilder, Proxy, redirect, retry};
 use url::Url;
 
 use crate::policy::address::Reach;
+use crate::policy::masker::Masker;
 use crate::wire::fault::WireFault;
+use crate::wire::google::Tokens;
 use crate::wire::proxies::{Proxies, ProxyChoice};
 use crate::wire::resolve::{GuardedResolver, Lookup, SystemLookup};
 
@@ -65,6 +67,8 @@ pub(crate) struct Clients {
     loopback: Pair,
     private: Pair,
     proxied: OnceLock<Result<Client, String>>,
+    /// What is asked for with them before requests that need it.
+    pub(crate) tokens: Tokens,
 }
 
 #[derive(Default)]
@@ -74,7 +78,8 @@ struct Pair {
 }
 
 impl Clients {
-    pub(crate) fn new(settings: ClientSettings) -> Self {
+    /// None yet; `masker` is told of each token.
+    pub(crate) fn new(settings: ClientSettings, masker: Masker) -> Self {
         // Only the first call in a process does anything; a later one finds its like.
         let _ = rustls::crypto::ring::default_provider().install_default();
         Self {
@@ -84,6 +89,7 @@ impl Clients {
             loopback: Pair::default(),
             private: Pair::default(),
             proxied: OnceLock::new(),
+            tokens: Tokens::new(masker),
         }
     }
 

@@ -10,12 +10,16 @@ use jiff::Timestamp;
 use reqwest::header::{HeaderName, HeaderValue};
 
 use crate::policy::aws::{Scope, Whose, whose};
+use crate::policy::google::GoogleKey;
 use crate::policy::grants::{Credential, Refusal};
 use crate::policy::origin::Origin;
 use crate::policy::secret::{Fingerprint, Scheme, Secret};
 use crate::wire::fault::WireFault;
 use crate::wire::request::Draft;
 use crate::wire::sigv4;
+
+/// The header that says whose quota a request of Google's counts against.
+const PAYER: HeaderName = HeaderName::from_static("x-goog-user-project");
 
 /// A credential ready to be put into requests to its origin.
 #[derive(Debug)]
@@ -50,8 +54,11 @@ impl Signature {
         };
         let is_usable = match &signature.scheme {
             Scheme::AwsSigV4 { .. } => signature.secret.aws_key().is_some(),
+            Scheme::GoogleAdc => signature.secret.google_key().is_some(),
             Scheme::Query(_) => true,
-            Scheme::Bearer | Scheme::Basic | Scheme::Header(_) => signature.header().is_some(),
+            Scheme::Bearer | Scheme::Basic | Scheme::Header(_) => {
+                signature.header(&signature.secret).is_some()
+            }
         };
         if is_usable {
             return Ok(signature);
@@ -72,10 +79,18 @@ impl Signature {
         self.secret.fingerprint()
     }
 
-    fn header(&self) -> Option<HeaderValue> {
-        let secret = self.secret.reveal();
+    /// The key that a token is asked for with, where one is needed.
+    pub(crate) fn google_key(&self) -> Option<(&Secret, GoogleKey)> {
+        let is_google = self.scheme == Scheme::GoogleAdc;
+        let key = is_google.then(|| self.secret.google_key())?;
+        Some((&self.secret, key?))
+    }
+
+    /// What is sent as a header: the secret, or the token that it gave.
+    fn header(&self, secret: &Secret) -> Option<HeaderValue> {
+        let secret = secret.reveal();
         let text = match &self.scheme {
-            Scheme::Bearer => format!("Bearer {secret}"),
+            Scheme::Bearer | Scheme::GoogleAdc => format!("Bearer {secret}"),
             Scheme::Basic => format!("Basic {}", STANDARD.encode(secret)),
             Scheme::Header(_) => secret.to_owned(),
             Scheme::Query(_) | Scheme::AwsSigV4 { .. } => return None,
@@ -85,8 +100,9 @@ impl Signature {
         Some(value)
     }
 
-    /// Puts the credential into a request that is about to be sent to its origin.
-    pub(crate) fn sign(&self, draft: &mut Draft, now: Timestamp) {
+    /// Puts the credential into a request that is about to be sent to its origin; of one that gives
+    /// tokens, `token`.
+    pub(crate) fn sign(&self, draft: &mut Draft, now: Timestamp, token: Option<&Secret>) {
         if let Scheme::Query(parameter) = &self.scheme {
             // A redirect's target may carry the parameter already: it is replaced.
             let url = &mut draft.url;
@@ -102,11 +118,22 @@ impl Signature {
                 .append_pair(parameter, self.secret.reveal());
         } else if let (Some(scope), Some(key)) = (&self.scope, self.secret.aws_key()) {
             sigv4::sign(&key, scope, now, draft);
-        } else if let (Some(name), Some(value)) = (self.scheme.header(), self.header()) {
+        } else if let Some(name) = self.scheme.header()
+            && let Some(value) = self.header(token.unwrap_or(&self.secret))
+        {
             let name = HeaderName::from_bytes(name.as_bytes())
                 .expect("a scheme's header name was checked when it was read");
             draft.headers.insert(name, value);
+            if let Some(project) = self.payer() {
+                draft.headers.entry(PAYER).or_insert(project);
+            }
         }
+    }
+
+    /// Who pays for the requests of a person at Google.
+    fn payer(&self) -> Option<HeaderValue> {
+        let (_, key) = self.google_key()?;
+        HeaderValue::from_str(&key.quota_project_id?).ok()
     }
 }
 

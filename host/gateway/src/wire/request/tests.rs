@@ -220,7 +220,7 @@ fn each_scheme_puts_the_credential_into_its_place() {
         let prepared = prepare(&grants, &BTreeSet::new(), exchange).unwrap();
         let mut draft = prepared.draft.clone();
         let signature = prepared.signature.unwrap();
-        signature.sign(&mut draft, Timestamp::UNIX_EPOCH);
+        signature.sign(&mut draft, Timestamp::UNIX_EPOCH, None);
         let Draft { url, headers, .. } = draft;
         let shown: Vec<String> = pairs(&headers)
             .iter()
@@ -246,7 +246,7 @@ fn signing_a_target_that_repeats_the_parameter_replaces_it() {
     let mut draft = prepared.draft.clone();
     draft.url = Url::parse("https://api.acme.com/v2?key=sk-old&b=2&key=").unwrap();
     let signature = prepared.signature.unwrap();
-    signature.sign(&mut draft, Timestamp::UNIX_EPOCH);
+    signature.sign(&mut draft, Timestamp::UNIX_EPOCH, None);
     assert_eq!(draft.url.query(), Some("b=2&key=sk-new"));
 }
 
@@ -279,7 +279,7 @@ fn an_address_of_aws_says_what_is_signed_and_no_other_service_is() {
         let prepared = prepare(&aws(scheme, &hosts), &BTreeSet::new(), named(url))?;
         let mut draft = prepared.draft;
         let signature = prepared.signature.expect("it is named");
-        signature.sign(&mut draft, Timestamp::UNIX_EPOCH);
+        signature.sign(&mut draft, Timestamp::UNIX_EPOCH, None);
         let value = draft.headers["authorization"].to_str().unwrap().to_owned();
         Ok::<_, WireFault>(value)
     };

@@ -106,6 +106,11 @@ impl Extras {
         envs.into_iter().flatten().filter_map(Value::as_str)
     }
 
+    /// The credential that takes the place of another where it has a value (`credentialsUnless`).
+    pub(crate) fn unless(&self, credential: &str) -> Option<&str> {
+        self.0["credentialsUnless"][credential].as_str()
+    }
+
     /// What of its wants a provider of this prefix uses (`wantsOf`); everything where nothing is
     /// said of the prefix. It only ever takes away.
     pub(crate) fn wants_of(&self, prefix: &str, wants: &Wants) -> Wants {

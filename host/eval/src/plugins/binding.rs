@@ -14,13 +14,14 @@ use std::time::Duration;
 use data_encoding::HEXLOWER;
 use runner_config::plan::{Code, EnvRead, Position, Provider, ProviderProgram, ServerLimits};
 use runner_config::{Origin as Author, Prices};
-use runner_gateway::{Bill, Grants, Origin, OriginPattern, Scheduling, Scheme};
+use runner_gateway::{Bill, Credential, Grants, Origin, OriginPattern, Scheduling, Scheme};
 use runner_sandbox::CallLimits;
 use runner_sandbox::abi::{self, Inputs, Wants};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use url::Url;
 
+use super::aws;
 use super::bind_error::{BindError, place};
 use super::bounds::{call_limits, scheduling};
 use super::foreign::granted_json;
@@ -278,15 +279,23 @@ impl Binder<'_> {
         let mut own: BTreeSet<String> = settings.collect();
         for want in &wants.credentials {
             let if_set = extras.if_set(&want.name);
-            let needed = !keyless && !if_set && !extras.can_do_without(&want.name);
+            let is_replaced = extras.unless(&want.name).is_some_and(|other| {
+                let other = credentials.get(other);
+                other.is_some_and(|it: &Credential| it.secret.is_some())
+            });
+            let may_lack = if_set || is_replaced || extras.can_do_without(&want.name);
+            let needed = !keyless && !may_lack;
             let envs: Vec<&str> = [want.env.as_str()]
                 .into_iter()
                 .chain(extras.further_envs(&want.name))
                 .collect();
             let (credential, made_of) =
                 self.wanted_credential(provider, want, &envs, config, hosts, needed)?;
+            if is_replaced {
+                continue;
+            }
             takes.extend(reads(made_of, &address.at));
-            own.extend(envs.into_iter().map(str::to_owned));
+            own.extend(envs.into_iter().flat_map(aws::beside));
             if if_set && credential.secret.is_none() {
                 private_door::without(config, &want.name);
             }

@@ -95,13 +95,14 @@ fn squeezed(value: &HeaderValue) -> String {
 /// The path as it goes on the wire, escaped once more, without empty parts.
 fn path(url: &Url) -> String {
     let parts = url.path().split('/').filter(|part| !part.is_empty());
-    let mut path: String = parts
-        .map(|part| format!("/{}", percent_encode(part.as_bytes(), ESCAPED_IN_PATH)))
-        .collect();
-    if url.path().ends_with('/') {
-        path.push('/');
-    }
-    path
+    let parts = parts.map(|part| percent_encode(part.as_bytes(), ESCAPED_IN_PATH).to_string());
+    let parts: Vec<String> = parts.collect();
+    let end = if url.path().ends_with('/') && !parts.is_empty() {
+        "/"
+    } else {
+        ""
+    };
+    format!("/{}{end}", parts.join("/"))
 }
 
 /// Names and values, each escaped anew, in the order of their bytes.

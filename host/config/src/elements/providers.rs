@@ -417,12 +417,9 @@ impl Reader<'_> {
 fn elsewhere(prefix: &str) -> Option<String> {
     const SOCKETS: [&str; 3] = ["ws", "wss", "websocket"];
     /// promptfoo's, by how often its examples use them.
-    const THEIRS: [&str; 22] = [
-        "bedrock",
-        "vertex",
+    const THEIRS: [&str; 19] = [
         "replicate",
         "xai",
-        "sagemaker",
         "perplexity",
         "deepseek",
         "cohere",

@@ -9,12 +9,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use runner_config::plan::Provider;
 use runner_gateway::{Scheme, Secret};
 use serde_json::{Map, Value};
-
-use super::binding::Binder;
-use super::credentials::take;
 
 /// The end of the name of the variable that holds what signs.
 const SECRET: &str = "SECRET_ACCESS_KEY";
@@ -58,72 +54,63 @@ pub(super) fn in_region(scheme: Scheme, config: &Map<String, Value>) -> Scheme {
     }
 }
 
-impl Binder<'_> {
-    /// The key that the config says, that stands in `env` and the variables beside it, or in the
-    /// person's file; with the variables that it is made of.
-    pub(super) fn aws_key(
-        &self,
-        provider: &Provider,
-        env: &str,
-        config: &mut Map<String, Value>,
-    ) -> Found {
-        let keys = ["accessKeyId", "secretAccessKey", "sessionToken"];
-        let written = keys.map(|key| match take(config, key) {
-            Some(Value::String(value)) if !value.is_empty() => Some(value),
-            _ => None,
-        });
-        match &written {
-            [Some(id), Some(secret), token] => {
-                return (Some(key(id, secret, token.as_deref())), Vec::new());
-            }
-            [None, None, None] => {}
-            _ => {
-                let problem = "`accessKeyId` and `secretAccessKey` are one key; write both";
-                return (Some(Err(problem.to_owned())), Vec::new());
-            }
+/// The key that the config says, that stands in `env` and the variables beside it, or in the person's
+/// file, as `persons` environment says; with the variables that it is made of.
+pub(super) fn found(
+    env: &str,
+    config: &mut Map<String, Value>,
+    persons: &BTreeMap<String, String>,
+    variable: impl Fn(&str) -> Option<(String, Vec<String>)>,
+) -> Found {
+    let keys = ["accessKeyId", "secretAccessKey", "sessionToken"];
+    let written = keys.map(|key| match config.remove(key) {
+        Some(Value::String(value)) if !value.is_empty() => Some(value),
+        _ => None,
+    });
+    match &written {
+        [Some(id), Some(secret), token] => {
+            return (Some(key(id, secret, token.as_deref())), Vec::new());
         }
-        let variable = |name: &str| {
-            let found = self.variable(provider, name)?;
-            Some((found.value, found.takes))
-        };
-        let found = of_variables(env, variable);
-        if found.0.is_some() {
-            return found;
-        }
-        let Some(profile) = self.profile() else {
-            return (None, Vec::new());
-        };
-        let part = |name: &str| profile.get(name).map(String::as_str);
-        let (id, secret) = (part("aws_access_key_id"), part("aws_secret_access_key"));
-        match (id, secret) {
-            (Some(id), Some(secret)) => {
-                let key = key(id, secret, part("aws_session_token"));
-                (Some(key), beside(env))
-            }
-            _ => (None, Vec::new()),
+        [None, None, None] => {}
+        _ => {
+            let problem = "`accessKeyId` and `secretAccessKey` are one key; write both";
+            return (Some(Err(problem.to_owned())), Vec::new());
         }
     }
+    let found = of_variables(env, variable);
+    if found.0.is_some() {
+        return found;
+    }
+    let profile = profile(persons).unwrap_or_default();
+    let part = |name: &str| profile.get(name).map(String::as_str);
+    match (part("aws_access_key_id"), part("aws_secret_access_key")) {
+        (Some(id), Some(secret)) => {
+            let key = key(id, secret, part("aws_session_token"));
+            (Some(key), beside(env))
+        }
+        _ => (None, Vec::new()),
+    }
+}
 
-    /// The person's profile in their own file, with its members.
-    fn profile(&self) -> Option<BTreeMap<String, String>> {
-        let variable = |name: &str| self.env.get(name).filter(|value| !value.is_empty());
-        let path = match variable("AWS_SHARED_CREDENTIALS_FILE") {
-            Some(path) => PathBuf::from(path),
-            None => self.home()?.join(".aws").join("credentials"),
-        };
-        let text = small_file(&path)?;
-        section(
-            &text,
-            variable("AWS_PROFILE").map_or("default", String::as_str),
-        )
-    }
+/// The person's profile in their own file, with its members.
+fn profile(persons: &BTreeMap<String, String>) -> Option<BTreeMap<String, String>> {
+    let variable = |name: &str| persons.get(name).filter(|value| !value.is_empty());
+    let path = match variable("AWS_SHARED_CREDENTIALS_FILE") {
+        Some(path) => PathBuf::from(path),
+        None => home(persons)?.join(".aws").join("credentials"),
+    };
+    let text = small_file(&path)?;
+    section(
+        &text,
+        variable("AWS_PROFILE").map_or("default", String::as_str),
+    )
+}
 
-    /// The person's home folder, as their environment says.
-    pub(super) fn home(&self) -> Option<PathBuf> {
-        let names = ["HOME", "USERPROFILE"];
-        let mut homes = names.iter().filter_map(|name| self.env.get(*name));
-        homes.find(|home| !home.is_empty()).map(PathBuf::from)
-    }
+/// The person's home folder, as their environment says.
+pub(super) fn home(persons: &BTreeMap<String, String>) -> Option<PathBuf> {
+    let names = ["HOME", "USERPROFILE"];
+    let mut homes = names.iter().filter_map(|name| persons.get(*name));
+    homes.find(|home| !home.is_empty()).map(PathBuf::from)
 }
 
 /// The key that stands in `env` and the variables beside it.

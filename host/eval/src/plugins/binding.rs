@@ -14,7 +14,7 @@ use std::time::Duration;
 use data_encoding::HEXLOWER;
 use runner_config::plan::{Code, EnvRead, Position, Provider, ProviderProgram, ServerLimits};
 use runner_config::{Origin as Author, Prices};
-use runner_gateway::{Bill, Credential, Grants, Origin, OriginPattern, Scheduling, Scheme};
+use runner_gateway::{Bill, Credential, Grants, Origin, OriginPattern, Scheduling, Scheme, Secret};
 use runner_sandbox::CallLimits;
 use runner_sandbox::abi::{self, Inputs, Wants};
 use serde_json::{Map, Value, json};
@@ -441,6 +441,11 @@ pub(super) fn scheme(text: &str, at: &Position) -> Result<Scheme, BindError> {
         at: place(at),
         problem: error.to_string(),
     })
+}
+
+/// A value as a secret, or what is wrong with it.
+pub(super) fn secret(value: String, env: &str) -> Result<Secret, String> {
+    Secret::credential(value).map_err(|why| format!("the value for {env} {why}"))
 }
 
 pub(super) fn digest(granted: &Value) -> String {

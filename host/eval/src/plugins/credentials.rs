@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::aws;
 use super::bind_error::{BindError, place};
-use super::binding::{Binder, scheme};
+use super::binding::{Binder, scheme, secret};
 use super::foreign::said;
 
 /// A variable that was found.
@@ -62,7 +62,10 @@ impl Binder<'_> {
         let env = envs.find(is_set).unwrap_or(first).to_owned();
         let scheme = aws::in_region(scheme(&want.scheme, &provider.at)?, config);
         let (value, takes) = match scheme {
-            Scheme::AwsSigV4 { .. } => self.aws_key(provider, &env, config),
+            Scheme::AwsSigV4 { .. } => aws::found(&env, config, self.env, |name| {
+                let found = self.variable(provider, name)?;
+                Some((found.value, found.takes))
+            }),
             Scheme::GoogleAdc => self.google_key(provider, want, &env, config),
             _ => {
                 let (value, takes) = self.plain_value(provider, want, &env, config);
@@ -119,11 +122,6 @@ impl Binder<'_> {
             },
         }
     }
-}
-
-/// A value as a secret, or what is wrong with it.
-pub(super) fn secret(value: String, env: &str) -> Result<Secret, String> {
-    Secret::credential(value).map_err(|why| format!("the value for {env} {why}"))
 }
 
 /// Takes a secret out of the config. A key with a dot is a member of an object, in any case,

@@ -20,9 +20,8 @@ use runner_sandbox::abi::Wants;
 use serde_json::{Map, Value, json};
 
 use super::aws;
-use super::binding::{Bound, digest, patterns, reads, scheme};
+use super::binding::{Bound, digest, patterns, reads, scheme, secret};
 use super::bounds::raised;
-use super::credentials;
 use super::{BindError, Binder, LoadedPlugin, PluginSet, Trust, place};
 use crate::trust::Need;
 
@@ -123,7 +122,7 @@ impl Binder<'_> {
                 (path.map(read), Vec::new())
             }
             _ => variable(env).map_or((None, Vec::new()), |(value, takes)| {
-                (Some(credentials::secret(value, env)), takes)
+                (Some(secret(value, env)), takes)
             }),
         };
         let granted = aws::beside(env);

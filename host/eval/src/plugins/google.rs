@@ -12,7 +12,7 @@ use runner_gateway::Secret;
 use runner_sandbox::abi::CredentialWant;
 use serde_json::{Map, Value};
 
-use super::aws::{Found, small_file};
+use super::aws::{Found, home, small_file};
 use super::binding::Binder;
 use super::credentials::take;
 
@@ -109,7 +109,7 @@ impl Binder<'_> {
         };
         folder("CLOUDSDK_CONFIG")
             .or_else(|| Some(folder("APPDATA")?.join("gcloud")))
-            .or_else(|| Some(self.home()?.join(".config").join("gcloud")))
+            .or_else(|| Some(home(self.env)?.join(".config").join("gcloud")))
     }
 }
 

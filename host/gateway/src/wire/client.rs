@@ -19,9 +19,7 @@ use reqwest::{Client, ClientBuilder, Proxy, redirect, retry};
 use url::Url;
 
 use crate::policy::address::Reach;
-use crate::policy::masker::Masker;
 use crate::wire::fault::WireFault;
-use crate::wire::google::Tokens;
 use crate::wire::proxies::{Proxies, ProxyChoice};
 use crate::wire::resolve::{GuardedResolver, Lookup, SystemLookup};
 
@@ -67,8 +65,6 @@ pub(crate) struct Clients {
     loopback: Pair,
     private: Pair,
     proxied: OnceLock<Result<Client, String>>,
-    /// What is asked for with them before requests that need it.
-    pub(crate) tokens: Tokens,
 }
 
 #[derive(Default)]
@@ -78,8 +74,7 @@ struct Pair {
 }
 
 impl Clients {
-    /// None yet; `masker` is told of each token.
-    pub(crate) fn new(settings: ClientSettings, masker: Masker) -> Self {
+    pub(crate) fn new(settings: ClientSettings) -> Self {
         // Only the first call in a process does anything; a later one finds its like.
         let _ = rustls::crypto::ring::default_provider().install_default();
         Self {
@@ -89,7 +84,6 @@ impl Clients {
             loopback: Pair::default(),
             private: Pair::default(),
             proxied: OnceLock::new(),
-            tokens: Tokens::new(masker),
         }
     }
 

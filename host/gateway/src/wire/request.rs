@@ -18,6 +18,7 @@ use crate::policy::address::{self, Reach};
 use crate::policy::grants::{Grants, Refusal};
 use crate::policy::origin::Origin;
 use crate::policy::secret::Scheme;
+use crate::wire::draft::Draft;
 use crate::wire::fault::WireFault;
 use crate::wire::signature::Signature;
 
@@ -69,15 +70,6 @@ pub(crate) struct Prepared {
     pub(crate) reach: Reach,
     pub(crate) signature: Option<Signature>,
     pub(crate) lane: Lane,
-}
-
-/// One HTTP request without a credential.
-#[derive(Debug, Clone)]
-pub(crate) struct Draft {
-    pub(crate) method: Method,
-    pub(crate) url: Url,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Option<Bytes>,
 }
 
 /// Checks an exchange against the grants, and against the private addresses to which the person

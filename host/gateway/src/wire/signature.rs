@@ -14,8 +14,8 @@ use crate::policy::google::GoogleKey;
 use crate::policy::grants::{Credential, Refusal};
 use crate::policy::origin::Origin;
 use crate::policy::secret::{Fingerprint, Scheme, Secret};
+use crate::wire::draft::Draft;
 use crate::wire::fault::WireFault;
-use crate::wire::request::Draft;
 use crate::wire::sigv4;
 
 /// The header that says whose quota a request of Google's counts against.

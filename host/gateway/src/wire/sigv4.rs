@@ -19,7 +19,7 @@ use url::Url;
 
 use crate::policy::aws::Scope;
 use crate::policy::secret::AwsKey;
-use crate::wire::request::Draft;
+use crate::wire::draft::Draft;
 
 const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const DATE: HeaderName = HeaderName::from_static("x-amz-date");

@@ -134,6 +134,15 @@ impl Info {
         self.listed("credentialsIfSet", credential)
     }
 
+    /// Lets another wanted secret, named before it, take the place of this one: where that has a
+    /// value, this one is neither needed nor granted.
+    #[must_use]
+    pub fn credential_unless(self, credential: &str, other: &str) -> Self {
+        self.extra("credentialsUnless", json!({}), |unless| {
+            unless[credential] = json!(other);
+        })
+    }
+
     /// Says which of the wanted hosts, credentials and settings (by their variables) a provider
     /// of this prefix uses. All others are kept from it: they are neither asked for nor granted.
     /// A prefix of which nothing is said gets everything that is wanted. `prefix:first` says it
@@ -260,7 +269,8 @@ impl CredentialWant {
         Self::new(name, env, &format!("header:{header}"), reason)
     }
 
-    /// A secret with any scheme: "bearer", "basic", "header:NAME" or "query:NAME".
+    /// A secret with any scheme: "bearer", "basic", "header:NAME", "query:NAME",
+    /// "aws-sigv4:SERVICE" or "google-adc".
     pub fn new(name: &str, env: &str, scheme: &str, reason: &str) -> Self {
         Self {
             name: name.to_owned(),

@@ -324,7 +324,7 @@ const MISSING: [&str; 13] = [
     "prompts: ['langfuse://x:1']",
     "providers: ['file://x.rb']",
     "providers: ['ws://localhost:1']",
-    "providers: ['bedrock:x']",
+    "providers: ['watsonx:x']",
 ];
 
 /// What is not supported is named at load, with its place and a way out, and nothing is run.

@@ -39,6 +39,10 @@ pub(crate) const VARIABLES: &[Variable] = &[
         about: "config or data: allow what the config, or also its data, asks for beyond its rights; only from the process's own environment",
     },
     Variable {
+        name: "RUNNER_GOOGLE_TOKEN_URL",
+        about: "address that gives access tokens for a key of Google's (default: Google's own)",
+    },
+    Variable {
         name: "RUNNER_LOG",
         about: "diagnostics on standard error, for example debug or runner_gateway=trace",
     },
@@ -243,7 +247,7 @@ fn own_text(path: &Path) -> io::Result<String> {
 fn is_key(name: &str) -> bool {
     let ours = name.starts_with("RUNNER_") || name.starts_with("PROMPTFOO_");
     !ours
-        && ["_KEY", "_TOKEN", "_SECRET"]
+        && ["_KEY", "_KEY_ID", "_TOKEN", "_SECRET"]
             .iter()
             .any(|end| name.ends_with(end))
 }
@@ -305,11 +309,12 @@ mod tests {
     fn a_file_that_nobody_named_gives_keys_alone_and_only_where_they_are_not_set() {
         let folder = tempfile::TempDir::new().expect("a folder");
         let file = folder.path().join(".env");
-        let text = "A_KEY=theirs\nB_KEY=b\nOPENAI_BASE_URL=http://x\nRUNNER_KEY=1\nC_TOKEN=\n";
+        let text =
+            "A_KEY=theirs\nB_KEY=b\nB_KEY_ID=i\nOPENAI_BASE_URL=http://x\nRUNNER_KEY=1\nC_TOKEN=\n";
         std::fs::write(&file, text).expect("written");
         let mut environment = Environment::from_pairs(&[("A_KEY", "ours")]);
-        assert_eq!(environment.read_keys(&file), ["B_KEY"]);
-        let kept = Environment::from_pairs(&[("A_KEY", "ours"), ("B_KEY", "b")]);
+        assert_eq!(environment.read_keys(&file), ["B_KEY", "B_KEY_ID"]);
+        let kept = Environment::from_pairs(&[("A_KEY", "ours"), ("B_KEY", "b"), ("B_KEY_ID", "i")]);
         assert_eq!(environment.map(), kept.map());
         let missing = folder.path().join("none");
         assert!(environment.read_keys(&missing).is_empty());

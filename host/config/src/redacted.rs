@@ -12,7 +12,9 @@ use crate::template::is_plain;
 pub(crate) const HIDDEN: &str = "[hidden]";
 
 /// Ends of names (lower case, without `_` and `-`) of keys that hold secrets.
-const SECRET_ENDS: [&str; 7] = [
+const SECRET_ENDS: [&str; 9] = [
+    "accesskey",
+    "accesskeyid",
     "apikey",
     "secret",
     "password",
@@ -90,6 +92,7 @@ mod tests {
             "providers": [{"id": "x", "config": {
                 "apiKey": "sk-1", "headers": {"Authorization": "Bearer 1", "x-api-key": "k"}, "max_tokens": 5,
                 "apiKeyEnvar": "OTHER", "client_secret": "{{ env.S }}",
+                "accessKeyId": "AKID", "secretAccessKey": "s",
             }}],
             "plugins": {"acme": {"permissions": {"credentials": {"key": {"env": "ACME_API_KEY"}}}}},
         });
@@ -98,6 +101,7 @@ mod tests {
             "providers": [{"id": "x", "config": {
                 "apiKey": HIDDEN, "headers": {"Authorization": HIDDEN, "x-api-key": HIDDEN}, "max_tokens": 5,
                 "apiKeyEnvar": "OTHER", "client_secret": "{{ env.S }}",
+                "accessKeyId": HIDDEN, "secretAccessKey": HIDDEN,
             }}],
             "plugins": {"acme": {"permissions": {"credentials": {"key": {"env": "ACME_API_KEY"}}}}},
         });

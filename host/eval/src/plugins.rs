@@ -16,6 +16,7 @@ use runner_config::plan::Plan;
 use runner_config::{PluginEntry, on_one_line};
 use runner_sandbox::{LoadError, Plugin, Sandbox};
 
+mod aws;
 mod bind_error;
 mod binding;
 mod bounds;
@@ -24,6 +25,7 @@ mod bundle;
 mod catalog;
 mod credentials;
 mod foreign;
+mod google;
 mod interpreter;
 mod loading;
 mod price;

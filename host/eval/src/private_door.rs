@@ -106,6 +106,11 @@ impl Extras {
         envs.into_iter().flatten().filter_map(Value::as_str)
     }
 
+    /// The credential that takes the place of another where it has a value (`credentialsUnless`).
+    pub(crate) fn unless(&self, credential: &str) -> Option<&str> {
+        self.0["credentialsUnless"][credential].as_str()
+    }
+
     /// What of its wants a provider of this prefix and name uses (`wantsOf`): what is said of the
     /// prefix with the first part of the name, else of the prefix; everything where nothing is
     /// said. It only ever takes away.

@@ -61,6 +61,7 @@ pub use memory::remembered::{
 };
 pub use observer::{Event, LaneNotice, LaneStanding, Notice, Observer};
 pub use policy::address::{Place, needs_agreement};
+pub use policy::google::GoogleKeyError;
 pub use policy::grants::{Credential, Grants, Refusal};
 pub use policy::masker::{Masker, SHORTEST_MASKED};
 pub use policy::origin::{Naming, Origin, OriginPattern, PatternError};

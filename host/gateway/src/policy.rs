@@ -1,6 +1,8 @@
 //! What may leave, and what must not come back. Pure, and knows no other room.
 
 pub(crate) mod address;
+pub(crate) mod aws;
+pub(crate) mod google;
 pub(crate) mod grants;
 pub(crate) mod masker;
 pub(crate) mod origin;

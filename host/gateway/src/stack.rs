@@ -33,6 +33,7 @@ use crate::wire::bodies::Bodies;
 use crate::wire::class::{ErrorBody, classify};
 use crate::wire::client::{ClientSettings, Clients};
 use crate::wire::fault::WireFault;
+use crate::wire::google::Tokens;
 use crate::wire::request;
 
 mod ended;
@@ -90,6 +91,7 @@ pub struct Gateway(Arc<Stack>);
 
 struct Stack {
     clients: Clients,
+    tokens: Tokens,
     private: BTreeSet<Origin>,
     timeout: Duration,
     cassette: Box<dyn Cassette>,
@@ -115,6 +117,7 @@ impl Gateway {
         let observer: Arc<dyn Observer> = settings.observer.into();
         Self(Arc::new(Stack {
             clients: Clients::new(settings.client),
+            tokens: Tokens::new(settings.masker.clone()),
             private: settings.private,
             timeout: settings.timeout,
             cassette: settings.cassette,
@@ -308,7 +311,7 @@ impl Stack {
             attempt::Limit::new(passage.budget, passage.ledger.spent().worked, self.timeout);
         let outbound = passage.outbound;
         let mut space = self.bodies.space(outbound.plugin(), &passage.scope.bodies);
-        let wire = outbound.attempt(&self.clients, limit, &mut space);
+        let wire = outbound.attempt((&self.clients, &self.tokens), limit, &mut space);
         let answer = passage.ledger.working(wire).await;
         let spent = passage.ledger.spent();
         let latency = spent.latency;

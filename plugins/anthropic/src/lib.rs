@@ -1,16 +1,12 @@
 //! The provider `anthropic`: Anthropic's Messages API.
 //!
-//! One exchange per request: `body` turns config and messages into the JSON that is sent,
-//! `answer` turns the response into a completion. The config and the errors are read by
-//! `plugin-model-api`. Retries, rate limits and the key are the host's.
+//! One exchange per request. Its shape, the config and the errors are read by `plugin-model-api`.
+//! Retries, rate limits and the key are the host's.
 //!
 //! Config keys that mean nothing here go into the body as they are, so that an option which
 //! the API learns tomorrow works without a new version.
 
-mod answer;
-mod body;
-mod messages;
-
+use plugin_model_api::claude::{answer, body};
 use plugin_model_api::knobs::{self, Api, Knobs};
 use plugin_model_api::{failure, schema};
 use runner_plugin::json::{Value, json};

@@ -28,10 +28,9 @@ const BY_TEMPLATE: &str = "is not supported; write the value itself, or a templa
 
 const AS_HEADER: &str = "is not supported; write the token as a header of the config: `headers: { cf-aig-authorization: 'Bearer {{env.CF_AIG_TOKEN}}' }`";
 
-const REFUSED: [Refused; 7] = [
+const REFUSED: [Refused; 6] = [
     knobs::API_HOST,
     knobs::CALLBACKS,
-    knobs::STREAM,
     ("accountIdEnvar", BY_TEMPLATE),
     ("gatewayIdEnvar", BY_TEMPLATE),
     ("cfAigToken", AS_HEADER),

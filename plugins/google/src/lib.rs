@@ -1,26 +1,22 @@
 //! The provider `google`: Gemini's `generateContent`, and its embeddings.
 //!
-//! `body` turns config and messages into the JSON that is sent, `answer` turns the response
-//! into a completion, `vectors` and `pictures` do both for embeddings and for Imagen. The config and the errors are read
-//! by `plugin-model-api`. Retries, rate limits and the key are the host's. Vertex AI, which
-//! signs its requests otherwise, is another API.
+//! Gemini's shape is in `plugin-model-api`, since Vertex AI has it too; `vectors` and `pictures` write
+//! and read embeddings and Imagen's pictures, which are of other shapes there. Retries, rate limits and
+//! the key are the host's.
 //!
 //! Config keys that mean nothing here go into the body as they are, so that an option which
 //! the API learns tomorrow works without a new version.
 
-mod answer;
-mod body;
-mod messages;
 mod pictures;
 mod vectors;
 
+use plugin_model_api::gemini::{self, answer, body};
 use plugin_model_api::knobs::{self, Api, Knobs};
 use plugin_model_api::path::segment;
-use plugin_model_api::{failure, schema};
+use plugin_model_api::schema;
 use runner_plugin::json::{Value, json};
 use runner_plugin::{
-    CallContext, Completion, CredentialWant, Error, ErrorCode, Info, Provider, Request, Target,
-    http,
+    CallContext, Completion, CredentialWant, Error, Info, Provider, Request, Target,
 };
 use runner_plugin_embed::{Embeddings, ProviderEmbed};
 
@@ -112,11 +108,11 @@ impl Provider for Google {
             let model = pictures::model(model);
             let path = path(&knobs, &model, "predict")?;
             let body = pictures::body(&knobs, &request.prompt);
-            return pictures::read(&check(&knobs.post(&path, &body, &model).send()?)?);
+            return pictures::read(&gemini::check(&knobs.post(&path, &body, &model).send()?)?);
         }
         let body = body::of(&knobs, request)?;
         let path = path(&knobs, &model, "generateContent")?;
-        let response = check(&knobs.post(&path, &body, &model).send()?)?;
+        let response = gemini::check(&knobs.post(&path, &body, &model).send()?)?;
         answer::completion(&response, request.response_schema_json.is_some())
     }
 }
@@ -138,7 +134,7 @@ impl ProviderEmbed for Google {
         let model = knobs.model(target, named)?;
         let body = vectors::body(&knobs, &model, inputs);
         let path = path(&knobs, &model, "batchEmbedContents")?;
-        let response = check(&knobs.post(&path, &body, &model).send()?)?;
+        let response = gemini::check(&knobs.post(&path, &body, &model).send()?)?;
         vectors::read(&response, inputs.len())
     }
 }
@@ -162,24 +158,6 @@ fn path(knobs: &Knobs, model: &str, method: &str) -> Result<String, Error> {
     let folder = if model.contains('/') { "" } else { "models/" };
     let model: Vec<String> = model.split('/').map(segment).collect::<Result<_, _>>()?;
     Ok(format!("/{version}/{folder}{}:{method}", model.join("/")))
-}
-
-/// As the shared check; and a daily quota is not worth a retry in this run.
-fn check(response: &http::Response) -> Result<Value, Error> {
-    failure::check(response).map_err(|mut error| {
-        let detail = error.detail.as_ref();
-        let violations = detail
-            .and_then(|detail| detail["details"].as_array())
-            .into_iter()
-            .flatten()
-            .filter_map(|detail| detail["violations"].as_array())
-            .flatten();
-        let mut ids = violations.filter_map(|violation| violation["quotaId"].as_str());
-        if error.code == ErrorCode::RateLimited && ids.any(|id| id.contains("PerDay")) {
-            error.code = ErrorCode::QuotaExhausted;
-        }
-        error
-    })
 }
 
 runner_plugin_embed::export_embedding_provider!(Google);

@@ -41,7 +41,7 @@ const BASE_URL: Refused = (
     "is not supported; write the whole address as `apiEndpoint`",
 );
 
-const REFUSED: [Refused; 4] = [knobs::API_HOST, knobs::CALLBACKS, knobs::STREAM, BASE_URL];
+const REFUSED: [Refused; 3] = [knobs::API_HOST, knobs::CALLBACKS, BASE_URL];
 
 /// The end of a chat's address.
 const CHAT: &str = "/chat/completions";

@@ -7,19 +7,26 @@
 //! [`answer`] reads it, a [`chat::Dialect`] says in what a server differs. [`embeddings`] and
 //! [`completions`] are the same for vectors and for continuations. A [`server::Server`] is a
 //! server of this shape as a record, a [`client::Client`] a provider for a list of them.
-//! [`path`] makes names parts of an address, [`picture`] makes a picture a text, [`schema`] describes the knobs for the check at load.
+//! [`aws`] is what the services of AWS have in common.
+//! [`path`] makes names parts of an address, [`picture`] makes a picture a text, [`schema`] describes the
+//! knobs for the check at load.
 //!
-//! It is built on the SDK alone, as any plugin is. A provider of another shape (Anthropic,
-//! Gemini, Ollama) takes `knobs` and `failure` and writes the rest itself: one reader with a
+//! [`claude`] and [`gemini`] are the shapes of Anthropic and of Google, which more than one API has.
+//!
+//! It is built on the SDK alone, as any plugin is. A provider of a shape of its own (Bedrock,
+//! Ollama) takes `knobs` and `failure` and writes the rest itself: one reader with a
 //! switch for every API would be harder to understand than the readers are.
 
 pub mod answer;
+pub mod aws;
 pub mod body;
 pub mod chat;
+pub mod claude;
 pub mod client;
 pub mod completions;
 pub mod embeddings;
 pub mod failure;
+pub mod gemini;
 pub mod knobs;
 pub mod messages;
 pub mod path;

@@ -417,7 +417,7 @@ impl Reader<'_> {
 fn elsewhere(prefix: &str) -> Option<String> {
     const SOCKETS: [&str; 3] = ["ws", "wss", "websocket"];
     /// promptfoo's, by how often its examples use them.
-    const THEIRS: [&str; 5] = ["bedrock", "vertex", "sagemaker", "watsonx", "palm"];
+    const THEIRS: [&str; 2] = ["watsonx", "palm"];
     if SOCKETS.contains(&prefix) {
         let way = "websockets are not supported: use the API's HTTP form (`id: https://…`), or write a plugin";
         return Some(way.to_owned());

@@ -14,13 +14,14 @@ use std::time::Duration;
 use data_encoding::HEXLOWER;
 use runner_config::plan::{Code, EnvRead, Position, Provider, ProviderProgram, ServerLimits};
 use runner_config::{Origin as Author, Prices};
-use runner_gateway::{Bill, Grants, Origin, OriginPattern, Scheduling, Scheme};
+use runner_gateway::{Bill, Credential, Grants, Origin, OriginPattern, Scheduling, Scheme, Secret};
 use runner_sandbox::CallLimits;
 use runner_sandbox::abi::{self, Inputs, Wants};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use url::Url;
 
+use super::aws;
 use super::bind_error::{BindError, place};
 use super::bounds::{call_limits, scheduling};
 use super::foreign::granted_json;
@@ -273,15 +274,23 @@ impl Binder<'_> {
         let mut own: BTreeSet<String> = settings.collect();
         for want in &wants.credentials {
             let if_set = extras.if_set(&want.name);
-            let needed = !keyless && !if_set && !extras.can_do_without(&want.name);
+            let is_replaced = extras.unless(&want.name).is_some_and(|other| {
+                let other = credentials.get(other);
+                other.is_some_and(|it: &Credential| it.secret.is_some())
+            });
+            let may_lack = if_set || is_replaced || extras.can_do_without(&want.name);
+            let needed = !keyless && !may_lack;
             let envs: Vec<&str> = [want.env.as_str()]
                 .into_iter()
                 .chain(extras.further_envs(&want.name))
                 .collect();
             let (credential, made_of) =
                 self.wanted_credential(provider, want, &envs, config, hosts, needed)?;
+            if is_replaced {
+                continue;
+            }
             takes.extend(reads(made_of, &address.at));
-            own.extend(envs.into_iter().map(str::to_owned));
+            own.extend(envs.into_iter().flat_map(aws::beside));
             if if_set && credential.secret.is_none() {
                 private_door::without(config, &want.name);
             }
@@ -387,9 +396,16 @@ fn configured_origin(
     key: &str,
     address: &Value,
 ) -> Result<OriginPattern, BindError> {
-    let origin = address
-        .as_str()
-        .and_then(|address| Origin::of(&Url::parse(address).ok()?));
+    let url = address.as_str().and_then(|text| Url::parse(text).ok());
+    // What the plugin appends to a base address would be no part of its path.
+    let ends_early = |url: &Url| url.query().is_some() || url.fragment().is_some();
+    if key != "url" && url.as_ref().is_some_and(ends_early) {
+        return Err(BindError::Config {
+            at: place(&provider.at),
+            problem: format!("config.{key} is a base address, and has no '?' and no '#'"),
+        });
+    }
+    let origin = url.and_then(|url| Origin::of(&url));
     origin
         .filter(|origin| !origin.to_string().contains(['{', '}']))
         .map(OriginPattern::exactly)
@@ -427,6 +443,11 @@ pub(super) fn scheme(text: &str, at: &Position) -> Result<Scheme, BindError> {
         at: place(at),
         problem: error.to_string(),
     })
+}
+
+/// A value as a secret, or what is wrong with it.
+pub(super) fn secret(value: String, env: &str) -> Result<Secret, String> {
+    Secret::credential(value).map_err(|why| format!("the value for {env} {why}"))
 }
 
 pub(super) fn digest(granted: &Value) -> String {

@@ -1,12 +1,14 @@
-//! Where the value of a credential is found: in the config, or in a variable.
+//! Where the value of a credential is found: in the config, or in a variable. Keys of clouds, which
+//! are more than a value, are read in `aws` and `google`.
 
 use runner_config::plan::Provider;
-use runner_gateway::{Credential, OriginPattern, Secret};
+use runner_gateway::{Credential, OriginPattern, Scheme, Secret};
 use runner_sandbox::abi::CredentialWant;
 use serde_json::{Map, Value};
 
+use super::aws;
 use super::bind_error::{BindError, place};
-use super::binding::{Binder, scheme};
+use super::binding::{Binder, scheme, secret};
 use super::foreign::said;
 
 /// A variable that was found.
@@ -58,34 +60,34 @@ impl Binder<'_> {
         let first = envs.clone().next().unwrap_or(&want.env);
         let is_set = |env: &&str| self.variable(provider, env).is_some();
         let env = envs.find(is_set).unwrap_or(first).to_owned();
-        let written = want
-            .value_config_key
-            .as_ref()
-            .and_then(|key| take(config, key));
-        let (value, takes) = match written {
-            Some(Value::String(value)) if !value.is_empty() => (Some(value), Vec::new()),
-            _ => match self.variable(provider, &env) {
-                Some(found) => (Some(found.value), found.takes),
-                None => (None, Vec::new()),
-            },
+        let scheme = aws::in_region(scheme(&want.scheme, &provider.at)?, config);
+        let (value, takes) = match scheme {
+            Scheme::AwsSigV4 { .. } => aws::found(&env, config, self.env, |name| {
+                let found = self.variable(provider, name)?;
+                Some((found.value, found.takes))
+            }),
+            Scheme::GoogleAdc => self.google_key(provider, want, &env, config),
+            _ => {
+                let (value, takes) = self.plain_value(provider, want, &env, config);
+                (value.map(|value| secret(value, &env)), takes)
+            }
         };
-        let credential = |value: Option<String>| {
-            let secret = value.map(Secret::credential).transpose();
-            Ok(Credential {
-                scheme: scheme(&want.scheme, &provider.at)?,
-                secret: secret.map_err(|why| BindError::Config {
-                    at: place(&provider.at),
-                    problem: format!("the value for {env} {why}"),
-                })?,
-                env: env.clone(),
-                hosts: hosts.to_vec(),
-            })
+        let value = value.transpose().map_err(|problem| BindError::Config {
+            at: place(&provider.at),
+            problem,
+        })?;
+        let credential = |secret: Option<Secret>| Credential {
+            scheme: scheme.clone(),
+            secret,
+            env: env.clone(),
+            hosts: hosts.to_vec(),
         };
         if value.is_none() && !needed {
             // A request that names it after all is refused by the gateway.
-            return Ok((credential(None)?, takes));
+            return Ok((credential(None), takes));
         }
-        let Some(value) = value.or_else(|| self.offline.then(String::new)) else {
+        let nothing = || self.offline.then(|| Secret::new(""));
+        let Some(value) = value.or_else(nothing) else {
             let elsewhere = match &want.env_config_key {
                 Some(key) => {
                     format!(", or name another variable in the provider's config ({key}: …)")
@@ -100,13 +102,31 @@ impl Binder<'_> {
                 elsewhere,
             });
         };
-        Ok((credential(Some(value))?, takes))
+        Ok((credential(Some(value)), takes))
+    }
+
+    /// The value itself: what the config says, or a variable.
+    fn plain_value(
+        &self,
+        provider: &Provider,
+        want: &CredentialWant,
+        env: &str,
+        config: &mut Map<String, Value>,
+    ) -> (Option<String>, Vec<String>) {
+        let key = want.value_config_key.as_ref();
+        match key.and_then(|key| take(config, key)) {
+            Some(Value::String(value)) if !value.is_empty() => (Some(value), Vec::new()),
+            _ => match self.variable(provider, env) {
+                Some(found) => (Some(found.value), found.takes),
+                None => (None, Vec::new()),
+            },
+        }
     }
 }
 
 /// Takes a secret out of the config. A key with a dot is a member of an object, in any case,
 /// as names of headers are; there an empty text stays, so that the plugin sees that it was set.
-fn take(config: &mut Map<String, Value>, key: &str) -> Option<Value> {
+pub(super) fn take(config: &mut Map<String, Value>, key: &str) -> Option<Value> {
     let Some((outer, inner)) = key.split_once('.') else {
         return config.remove(key);
     };

@@ -15,11 +15,12 @@ use runner_config::plan::{EnvRead, Plan, Position, Provider};
 use runner_config::{
     CredentialGrant, Origin as Author, Permissions, PluginEntry, TrustRequest, TrustSubject,
 };
-use runner_gateway::{Credential, Grants, Secret};
+use runner_gateway::{Credential, Grants, Scheme, Secret};
 use runner_sandbox::abi::Wants;
 use serde_json::{Map, Value, json};
 
-use super::binding::{Bound, digest, patterns, reads, scheme};
+use super::aws;
+use super::binding::{Bound, digest, patterns, reads, scheme, secret};
 use super::bounds::raised;
 use super::{BindError, Binder, LoadedPlugin, PluginSet, Trust, place};
 use crate::trust::Need;
@@ -48,9 +49,19 @@ impl Binder<'_> {
         let mut needs: Vec<Need> = takes.iter().map(keeps).collect();
         let mut credentials = BTreeMap::new();
         for (name, grant) in &granted.credentials {
-            let (value, made_of) = self.granted_value(grant, provider);
+            let scheme = scheme(&grant.scheme, &at)?;
+            let scheme = match provider {
+                Some(provider) => aws::in_region(scheme, &provider.config),
+                None => scheme,
+            };
+            let (value, made_of) = self.granted_secret(grant, &scheme, provider);
             takes.extend(reads(made_of, &at));
-            let Some(value) = value.or_else(|| self.offline.then(String::new)) else {
+            let value = value.transpose().map_err(|problem| BindError::Config {
+                at: place(&at),
+                problem,
+            })?;
+            let nothing = || self.offline.then(|| Secret::new(""));
+            let Some(secret) = value.or_else(nothing) else {
                 self.noted.needs(needs);
                 // What it may have is the first question.
                 return Err(refusal.unwrap_or_else(|| BindError::NoSecret {
@@ -60,12 +71,8 @@ impl Binder<'_> {
                     elsewhere: String::new(),
                 }));
             };
-            let secret = Secret::credential(value).map_err(|why| BindError::Config {
-                at: place(&at),
-                problem: format!("the value for {} {why}", grant.env),
-            })?;
             let credential = Credential {
-                scheme: scheme(&grant.scheme, &at)?,
+                scheme,
                 secret: Some(secret),
                 env: grant.env.clone(),
                 hosts: patterns(&grant.hosts, &at)?,
@@ -88,21 +95,39 @@ impl Binder<'_> {
         })
     }
 
-    /// The value of a granted variable, with the variables that it was made of. One of the
-    /// process's environment is part of the grant.
-    fn granted_value(
+    /// What is granted, or what is wrong with it, with the variables that it was made of. The granted
+    /// ones of the process's environment are part of the grant.
+    fn granted_secret(
         &self,
         grant: &CredentialGrant,
+        scheme: &Scheme,
         provider: Option<&Provider>,
-    ) -> (Option<String>, Vec<String>) {
-        let found = provider.and_then(|provider| self.variable(provider, &grant.env));
-        let Some(found) = found else {
-            let value = self.env.get(&grant.env).cloned();
-            return (value.filter(|value| !value.is_empty()), Vec::new());
+    ) -> aws::Found {
+        let env = &grant.env;
+        let variable = |name: &str| {
+            let found = provider.and_then(|provider| self.variable(provider, name));
+            let persons = || {
+                let value = self.env.get(name).filter(|value| !value.is_empty());
+                Some((value?.clone(), Vec::new()))
+            };
+            found
+                .map(|found| (found.value, found.takes))
+                .or_else(persons)
         };
-        let mut takes = found.takes;
-        takes.retain(|name| *name != grant.env);
-        (Some(found.value), takes)
+        let (value, mut takes) = match scheme {
+            Scheme::AwsSigV4 { .. } => aws::of_variables(env, variable),
+            Scheme::GoogleAdc => {
+                let path = self.env.get(env).filter(|path| !path.is_empty());
+                let read = |path: &String| self.google_file(env, path, &mut Map::new());
+                (path.map(read), Vec::new())
+            }
+            _ => variable(env).map_or((None, Vec::new()), |(value, takes)| {
+                (Some(secret(value, env)), takes)
+            }),
+        };
+        let granted = aws::beside(env);
+        takes.retain(|name| !granted.contains(name));
+        (value, takes)
     }
 }
 

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use url::Url;
 
 use crate::policy::address::Place;
+use crate::policy::google::GoogleKey;
 use crate::policy::origin::{self, Naming, Origin, OriginPattern};
 use crate::policy::secret::{Scheme, Secret};
 
@@ -83,6 +84,21 @@ pub enum Refusal {
         origin: String,
         /// The line of YAML that allows it.
         line: String,
+    },
+    /// The credential signs requests to another service than this address is of.
+    #[error(
+        "credential '{name}' of plugin '{plugin}' signs requests to the service '{service}' of \
+         AWS, and {origin} is no address of it"
+    )]
+    Service {
+        /// Alias of the plugin.
+        plugin: String,
+        /// The credential.
+        name: String,
+        /// What it signs for.
+        service: String,
+        /// Where the plugin wanted to send it.
+        origin: String,
     },
     /// A header or query parameter that is the host's to set.
     #[error("plugin '{plugin}' may not set {what} itself: {reason}")]
@@ -236,7 +252,8 @@ fn hosts_line(hosts: &[OriginPattern], origin: &Origin) -> String {
     format!("hosts: [{}]", entries.join(", "))
 }
 
-/// All values to mask: the secrets, and the password alone out of `user:password`.
+/// All values to mask: the secrets, the password alone out of `user:password`, and the parts of a
+/// key of AWS or Google's, which never stand together.
 fn hidden<'a>(credentials: impl Iterator<Item = &'a Credential>) -> Vec<Secret> {
     let mut hidden = Vec::new();
     for credential in credentials {
@@ -248,7 +265,16 @@ fn hidden<'a>(credentials: impl Iterator<Item = &'a Credential>) -> Vec<Secret> 
         {
             hidden.push(Secret::new(password));
         }
-        hidden.push(secret.clone());
+        match &credential.scheme {
+            Scheme::AwsSigV4 { .. } => {
+                hidden.extend(secret.reveal().split('\n').map(Secret::new));
+            }
+            Scheme::GoogleAdc => {
+                let key = secret.google_key();
+                hidden.extend(key.into_iter().flat_map(GoogleKey::secrets));
+            }
+            _ => hidden.push(secret.clone()),
+        }
     }
     hidden
 }

@@ -28,7 +28,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use aho_corasick::automaton::Automaton;
 use aho_corasick::nfa::contiguous;
@@ -72,6 +72,16 @@ const MOST: usize = 1 << 20;
 pub struct Masker {
     forms: Arc<BTreeSet<Vec<u8>>>,
     finder: Option<Arc<Finder>>,
+    /// Those that came up since; the same for all clones.
+    learned: Arc<RwLock<Learned>>,
+}
+
+/// Secrets that a run is given while it goes on. They are few, and have a finder of their own, since
+/// making one anew for all takes long.
+#[derive(Default)]
+struct Learned {
+    forms: BTreeSet<Vec<u8>>,
+    finder: Option<Arc<Finder>>,
 }
 
 impl Masker {
@@ -84,20 +94,42 @@ impl Masker {
 
     /// A masker for the secrets of all of these, as logs of a whole run need it.
     pub fn union<'a>(maskers: impl IntoIterator<Item = &'a Self>) -> Self {
-        Self::of_forms(
-            maskers
-                .into_iter()
-                .flat_map(|m| m.forms.iter().cloned())
-                .collect(),
-        )
+        let forms = maskers.into_iter().flat_map(|masker| {
+            let learned = masker
+                .learned
+                .read()
+                .unwrap_or_else(PoisonError::into_inner);
+            let learned: Vec<Vec<u8>> = learned.forms.iter().cloned().collect();
+            masker.forms.iter().cloned().chain(learned)
+        });
+        Self::of_forms(forms.collect())
     }
 
     fn of_forms(forms: BTreeSet<Vec<u8>>) -> Self {
-        let finder = (!forms.is_empty()).then(|| Arc::new(Finder::new(&forms)));
         Self {
+            finder: finder(&forms),
             forms: Arc::new(forms),
-            finder,
+            learned: Arc::default(),
         }
+    }
+
+    /// Masks another secret from now on, in all clones.
+    pub(crate) fn learn(&self, secret: &Secret) {
+        let value = secret.reveal();
+        if value.len() < SHORTEST_MASKED {
+            return;
+        }
+        let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
+        learned.forms.extend(forms::forms(value));
+        learned.finder = finder(&learned.forms);
+    }
+
+    /// Of the secrets from the beginning, and of those that came up since.
+    fn finders(&self) -> impl Iterator<Item = Arc<Finder>> {
+        let learned = self.learned.read().unwrap_or_else(PoisonError::into_inner);
+        [self.finder.clone(), learned.finder.clone()]
+            .into_iter()
+            .flatten()
     }
 
     /// `text` without secrets.
@@ -141,17 +173,21 @@ impl Masker {
     /// Where secrets are: sorted ranges that neither touch nor overlap. Overlapping
     /// matches count in full, lest one secret's match hide the beginning of another's.
     fn find(&self, bytes: &[u8]) -> Vec<Range<usize>> {
-        let Some(finder) = &self.finder else {
-            return Vec::new();
-        };
-        let mut all = finder.in_views(bytes);
-        if let Some(unbroken) = Unbroken::of(bytes) {
-            let found = finder.in_views(&unbroken.bytes);
-            all.extend(found.iter().map(|range| unbroken.in_text(range)));
+        let mut all = Vec::new();
+        for finder in self.finders() {
+            all.extend(finder.in_views(bytes));
+            if let Some(unbroken) = Unbroken::of(bytes) {
+                let found = finder.in_views(&unbroken.bytes);
+                all.extend(found.iter().map(|range| unbroken.in_text(range)));
+            }
         }
         all.sort_unstable_by_key(|range| range.end);
         merged(all.into_iter())
     }
+}
+
+fn finder(forms: &BTreeSet<Vec<u8>>) -> Option<Arc<Finder>> {
+    (!forms.is_empty()).then(|| Arc::new(Finder::new(forms)))
 }
 
 /// Finds forms.

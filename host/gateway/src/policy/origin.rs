@@ -91,19 +91,24 @@ impl fmt::Display for Origin {
 /// How far a pattern goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Naming {
-    /// By `*.`: some name below a suffix.
+    /// By a `*`: some name of many.
     Wildcard,
     /// The host itself, letter by letter.
     Exact,
 }
 
 /// What a user writes under `hosts:`: `https://api.acme.com`, `http://localhost:8080`,
-/// `https://*.acme.com`. Without a scheme it means https. `*.` stands for one or more
-/// labels, never for none, and never for an address.
+/// `https://*.acme.com`, `https://api.*.acme.com`. Without a scheme it means https. `*.` at the
+/// front stands for one or more labels, never for none, and never for an address. A `*` elsewhere
+/// stands for one or more characters of its label, as vendors put a region into their names; the
+/// last two labels, by which a name is somebody's, have none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OriginPattern {
+    /// Without the `*.` at the front.
     origin: Origin,
     naming: Naming,
+    /// Whether `*.` stands at the front.
+    below: bool,
 }
 
 /// A pattern that can't be read.
@@ -127,13 +132,15 @@ impl OriginPattern {
 
     fn read(pattern: &str) -> Result<Self, &'static str> {
         let (scheme, rest) = pattern.split_once("://").unwrap_or(("https", pattern));
-        let (naming, rest) = match rest.strip_prefix("*.") {
-            Some(suffix) => (Naming::Wildcard, suffix),
-            None => (Naming::Exact, rest),
+        let (below, rest) = match rest.strip_prefix("*.") {
+            Some(suffix) => (true, suffix),
+            None => (false, rest),
         };
-        if rest.contains('*') {
-            return Err("'*' may only stand at the front of the host, as '*.'");
-        }
+        let naming = if below || rest.contains('*') {
+            Naming::Wildcard
+        } else {
+            Naming::Exact
+        };
         let url = Url::parse(&format!("{scheme}://{rest}"))
             .map_err(|_| "write scheme, host and port, as in https://api.example.com")?;
         if !url.username().is_empty() || url.password().is_some() {
@@ -143,10 +150,17 @@ impl OriginPattern {
             return Err("an origin has no path; grants are by scheme, host and port");
         }
         let origin = Origin::of(&url).ok_or("the scheme must be https or http")?;
-        if naming == Naming::Wildcard && !matches!(origin.host, Host::Domain(_)) {
-            return Err("'*.' goes with a name, not with an address");
+        match &origin.host {
+            Host::Domain(name) if name.contains('*') => check_stars(name)?,
+            Host::Domain(_) => {}
+            _ if naming == Naming::Exact => {}
+            _ => return Err("'*.' goes with a name, not with an address"),
         }
-        Ok(Self { origin, naming })
+        Ok(Self {
+            origin,
+            naming,
+            below,
+        })
     }
 
     /// The pattern that grants `origin` and nothing else.
@@ -154,6 +168,7 @@ impl OriginPattern {
         Self {
             origin,
             naming: Naming::Exact,
+            below: false,
         }
     }
 
@@ -169,28 +184,58 @@ impl OriginPattern {
         }
         let covered = match (self.naming, &self.origin.host, &origin.host) {
             (Naming::Exact, granted, asked) => granted == asked,
-            (Naming::Wildcard, Host::Domain(suffix), Host::Domain(name)) => name
-                .strip_suffix(suffix.as_str())
-                .and_then(|labels| labels.strip_suffix('.'))
-                .is_some_and(|labels| !labels.is_empty()),
+            (Naming::Wildcard, Host::Domain(granted), Host::Domain(asked)) => {
+                self.covers_name(granted, asked)
+            }
             (Naming::Wildcard, _, _) => false,
         };
         covered.then_some(self.naming)
     }
+
+    /// Label by label from the end, by which a name is somebody's.
+    fn covers_name(&self, granted: &str, asked: &str) -> bool {
+        let mut asked = asked.rsplit('.');
+        let mut granted = granted.rsplit('.');
+        let agree = granted.all(|label| asked.next().is_some_and(|it| covers_label(label, it)));
+        let more = asked.next();
+        agree && more.is_some() == self.below && more.is_none_or(|label| !label.is_empty())
+    }
+}
+
+/// Whether the `*`s of a name stand where they may.
+fn check_stars(name: &str) -> Result<(), &'static str> {
+    let mut labels = name.rsplit('.');
+    let owner = labels.by_ref().take(2);
+    let is_owned = owner.fold(0, |free, label| free + usize::from(!label.contains('*'))) == 2;
+    let once = labels.all(|label| label.matches('*').count() <= 1);
+    if is_owned && once {
+        return Ok(());
+    }
+    Err("'*' may stand at the front of the host, as '*.', or once in a label before the last two")
+}
+
+/// Whether a label, which may have one `*`, covers another.
+fn covers_label(granted: &str, asked: &str) -> bool {
+    let Some((before, after)) = granted.split_once('*') else {
+        return granted == asked;
+    };
+    let free = asked
+        .strip_prefix(before)
+        .and_then(|rest| rest.strip_suffix(after));
+    let is_plain = |sign: u8| sign.is_ascii_alphanumeric() || sign == b'-';
+    free.is_some_and(|free| !free.is_empty() && free.bytes().all(is_plain))
 }
 
 impl fmt::Display for OriginPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.naming {
-            Naming::Exact => self.origin.fmt(f),
-            Naming::Wildcard => {
-                let whole = self.origin.to_string();
-                let (scheme, rest) = whole
-                    .split_once("://")
-                    .expect("an origin displays with its scheme");
-                write!(f, "{scheme}://*.{rest}")
-            }
+        if !self.below {
+            return self.origin.fmt(f);
         }
+        let whole = self.origin.to_string();
+        let (scheme, rest) = whole
+            .split_once("://")
+            .expect("an origin displays with its scheme");
+        write!(f, "{scheme}://*.{rest}")
     }
 }
 

@@ -9,6 +9,8 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
+use crate::policy::aws;
+
 /// A credential's value. White space around it is dropped when it is made: keys that were
 /// read from files and shells often carry a newline, and no scheme below can send one.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,6 +65,31 @@ impl Secret {
         Ok(secret)
     }
 
+    /// A key of AWS, whose parts are one credential.
+    ///
+    /// # Errors
+    /// When they are longer together than any server takes.
+    pub fn aws(id: &str, secret: &str, token: Option<&str>) -> Result<Self, TooLong> {
+        let parts = [Some(id), Some(secret), token].map(|part| part.map(str::trim));
+        let parts: Vec<&str> = parts.into_iter().flatten().collect();
+        Self::credential(parts.join("\n"))
+    }
+
+    /// The parts of a key of AWS; `None` where it is none that a header could carry.
+    pub(crate) fn aws_key(&self) -> Option<AwsKey<'_>> {
+        let parts: Vec<&str> = self.0.split('\n').collect();
+        let (id, secret, token) = match parts[..] {
+            [id, secret] => (id, secret, None),
+            [id, secret, token] => (id, secret, Some(token)),
+            _ => return None,
+        };
+        let is_plain =
+            |part: &&str| !part.is_empty() && part.bytes().all(|it| it.is_ascii_graphic());
+        let all = [Some(id), Some(secret), token];
+        let all = all.iter().flatten().all(is_plain);
+        all.then_some(AwsKey { id, secret, token })
+    }
+
     /// What stands for the value in keys of lanes, caches and recordings.
     pub(crate) fn fingerprint(&self) -> Fingerprint {
         let digest = Sha256::new()
@@ -73,6 +100,16 @@ impl Secret {
         low[4..].copy_from_slice(&digest[..12]);
         Fingerprint(format!("{:024x}", u128::from_be_bytes(low)))
     }
+}
+
+/// A key of AWS.
+pub(crate) struct AwsKey<'a> {
+    /// Its name, which goes along with each request.
+    pub(crate) id: &'a str,
+    /// What signs, and never leaves.
+    pub(crate) secret: &'a str,
+    /// Goes along with each request, where the key is a temporary one.
+    pub(crate) token: Option<&'a str>,
 }
 
 impl fmt::Debug for Secret {
@@ -106,33 +143,64 @@ pub enum Scheme {
     /// A query parameter. URLs end in logs of proxies and servers: only for APIs that
     /// know nothing better.
     Query(String),
+    /// Signature Version 4 of AWS. The secret is a key of AWS ([`Secret::aws`]); it is not sent.
+    AwsSigV4 {
+        /// The service that is signed for, by the name that AWS has for that: `bedrock`.
+        service: String,
+        /// The region, where the address does not say it.
+        region: Option<String>,
+    },
+    /// `authorization: Bearer <token>`, of a token that is asked for with the secret, a key of
+    /// Google's ([`Secret::google`]).
+    GoogleAdc,
 }
 
 /// A scheme that can't be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a credential scheme; write bearer, basic, header:<name> or query:<name>")]
+#[error(
+    "{0:?} is not a credential scheme; write bearer, basic, header:<name>, query:<name> or aws-sigv4:<service>"
+)]
 pub struct SchemeError(pub String);
 
 impl Scheme {
-    /// Reads `bearer`, `basic`, `header:<name>` or `query:<name>`.
+    /// Reads `bearer`, `basic`, `header:<name>`, `query:<name>`, `aws-sigv4:<service>`,
+    /// `aws-sigv4:<service>:<region>` or `google-adc`.
     pub fn parse(text: &str) -> Result<Self, SchemeError> {
         let unreadable = || SchemeError(text.to_owned());
         match text.split_once(':') {
             None if text.eq_ignore_ascii_case("bearer") => Ok(Self::Bearer),
             None if text.eq_ignore_ascii_case("basic") => Ok(Self::Basic),
+            None if text == "google-adc" => Ok(Self::GoogleAdc),
             Some(("header", name)) => reqwest::header::HeaderName::from_bytes(name.as_bytes())
                 .map(|name| Self::Header(name.as_str().to_owned()))
                 .map_err(|_| unreadable()),
             Some(("query", name)) if !name.is_empty() => Ok(Self::Query(name.to_owned())),
+            Some(("aws-sigv4", scope)) => Self::aws(scope).ok_or_else(unreadable),
             _ => Err(unreadable()),
         }
+    }
+
+    /// Services have names of one word; one of them is signed by rules of its own.
+    fn aws(scope: &str) -> Option<Self> {
+        let (service, region) = match scope.split_once(':') {
+            Some((service, region)) => (service, Some(region)),
+            None => (scope, None),
+        };
+        let is_name = |sign: u8| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == b'-';
+        let is_service = !service.is_empty() && service.bytes().all(is_name) && service != "s3";
+        (is_service && region.is_none_or(aws::is_region)).then(|| Self::AwsSigV4 {
+            service: service.to_owned(),
+            region: region.map(str::to_owned),
+        })
     }
 
     /// The header that carries the credential, in lower case; `None` for a query
     /// parameter.
     pub fn header(&self) -> Option<&str> {
         match self {
-            Self::Bearer | Self::Basic => Some("authorization"),
+            Self::Bearer | Self::Basic | Self::AwsSigV4 { .. } | Self::GoogleAdc => {
+                Some("authorization")
+            }
             Self::Header(name) => Some(name),
             Self::Query(_) => None,
         }
@@ -146,6 +214,11 @@ impl fmt::Display for Scheme {
             Self::Basic => f.write_str("basic"),
             Self::Header(name) => write!(f, "header:{name}"),
             Self::Query(name) => write!(f, "query:{name}"),
+            Self::AwsSigV4 { service, region } => {
+                write!(f, "aws-sigv4:{service}")?;
+                region.iter().try_for_each(|region| write!(f, ":{region}"))
+            }
+            Self::GoogleAdc => f.write_str("google-adc"),
         }
     }
 }
@@ -188,8 +261,46 @@ mod tests {
     }
 
     #[test]
+    fn a_key_of_aws_has_two_parts_or_three_and_each_could_stand_in_a_header() {
+        let parts = |id: &str, secret: &str, token: Option<&str>| {
+            let key = Secret::aws(id, secret, token).unwrap();
+            let key = key.aws_key()?;
+            Some(format!("{} {} {:?}", key.id, key.secret, key.token))
+        };
+        let expected = Some("AKID abc Some(\"t==\")".to_owned());
+        assert_eq!(parts(" AKID\n", "abc ", Some("t==\n")), expected);
+        for nothing in [None, Some("")] {
+            let expected = Some("AKID abc None".to_owned());
+            assert_eq!(parts("AKID", "abc", nothing), expected);
+        }
+        for (id, secret, token) in [
+            ("", "abc", None),
+            ("AKID", "", None),
+            ("AK\nID", "abc", Some("t")),
+            ("AK ID", "abc", None),
+            ("AKID", "a\u{e4}c", None),
+        ] {
+            assert_eq!(
+                parts(id, secret, token),
+                None,
+                "{id:?} {secret:?} {token:?}"
+            );
+        }
+        let (one, other) = (Secret::aws("A", "b", None), Secret::aws("A", "c", None));
+        assert_ne!(one.unwrap().fingerprint(), other.unwrap().fingerprint());
+    }
+
+    #[test]
     fn schemes_read_and_show_alike() {
-        for text in ["bearer", "basic", "header:x-api-key", "query:key"] {
+        for text in [
+            "bearer",
+            "basic",
+            "header:x-api-key",
+            "query:key",
+            "aws-sigv4:bedrock",
+            "aws-sigv4:bedrock:eu-central-1",
+            "google-adc",
+        ] {
             assert_eq!(Scheme::parse(text).unwrap().to_string(), text);
         }
         assert_eq!(
@@ -203,6 +314,14 @@ mod tests {
             "header:bad name",
             "query:",
             "bearer:x",
+            "google-adc:x",
+            "aws-sigv4",
+            "aws-sigv4:",
+            "aws-sigv4:s3",
+            "aws-sigv4:Bedrock",
+            "aws-sigv4:bedrock:",
+            "aws-sigv4:bedrock:europe",
+            "aws-sigv4:bedrock:eu-central-1:x",
         ] {
             assert!(Scheme::parse(text).is_err(), "{text}");
         }

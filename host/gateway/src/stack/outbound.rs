@@ -17,7 +17,9 @@ use crate::wire::attempt::{self, Answer, Limit};
 use crate::wire::bodies::Space;
 use crate::wire::client::Clients;
 use crate::wire::fault::WireFault;
-use crate::wire::request::{Prepared, Signature};
+use crate::wire::google::Tokens;
+use crate::wire::request::Prepared;
+use crate::wire::signature::Signature;
 
 /// What leaves the run.
 #[expect(
@@ -84,13 +86,13 @@ impl Outbound {
     /// Goes once.
     pub(super) async fn attempt(
         &self,
-        clients: &Clients,
+        means: (&Clients, &Tokens),
         limit: Limit,
         space: &mut Space,
     ) -> Result<Answer, WireFault> {
         match self {
             Self::Http { grants, prepared } => {
-                attempt::once(clients, grants, prepared, limit, space).await
+                attempt::once(means, grants, prepared, limit, space).await
             }
             Self::Process(call) => call.attempt(limit.left(), space).await,
         }

@@ -4,7 +4,8 @@ use super::fault::Fault;
 use crate::exchange::{Reply, Spent};
 use crate::memory::remembered::{Ending, Envelope, Interaction, Remembered};
 use crate::policy::masker::Masker;
-use crate::wire::request::{Draft, Prepared, pairs};
+use crate::wire::draft::Draft;
+use crate::wire::request::{Prepared, pairs};
 
 /// What may be remembered of a request: of its credential only the fingerprint.
 pub(super) fn envelope(prepared: &Prepared, repeat: u32) -> Envelope {

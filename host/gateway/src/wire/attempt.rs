@@ -9,8 +9,8 @@
 use std::error::Error as StdError;
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue};
-use url::Url;
 
 use crate::exchange::RESPONSE_LIMIT;
 use crate::policy::grants::Grants;
@@ -19,9 +19,11 @@ use crate::wire::bodies::Space;
 use crate::wire::class::Transport;
 use crate::wire::client::Clients;
 use crate::wire::coding::{self, Coding, Unpackable};
+use crate::wire::draft::Draft;
 use crate::wire::fault::WireFault;
+use crate::wire::google::Tokens;
 use crate::wire::redirect::{self, REDIRECT_LIMIT, Way};
-use crate::wire::request::{Draft, Prepared};
+use crate::wire::request::Prepared;
 use crate::wire::resolve::{OutOfReach, Unresolved};
 
 /// A whole response as it came, secrets and all: it does not leave the gateway so.
@@ -59,14 +61,14 @@ impl Limit {
 /// Sends `prepared` once, following redirects within its origin, for at most what is left. The
 /// answer is counted in `space`.
 pub(crate) async fn once(
-    clients: &Clients,
+    (clients, tokens): (&Clients, &Tokens),
     grants: &Grants,
     prepared: &Prepared,
     limit: Limit,
     space: &mut Space,
 ) -> Result<Answer, WireFault> {
     let deadline = Instant::now() + limit.left;
-    let hops = follow(clients, grants, prepared, space);
+    let hops = follow((clients, tokens), grants, prepared, space);
     match tokio::time::timeout_at(deadline.into(), hops).await {
         Ok(result) => result,
         Err(_) => Err(WireFault::TimedOut {
@@ -78,7 +80,7 @@ pub(crate) async fn once(
 }
 
 async fn follow(
-    clients: &Clients,
+    (clients, tokens): (&Clients, &Tokens),
     grants: &Grants,
     prepared: &Prepared,
     space: &mut Space,
@@ -88,7 +90,7 @@ async fn follow(
     loop {
         // Within one origin the grant can't differ, but the rule is: no hop unchecked.
         grants.check(&prepared.origin)?;
-        let response = send(clients, grants, prepared, &draft).await?;
+        let response = send((clients, tokens), grants, prepared, &draft).await?;
         let status = response.status().as_u16();
         match redirect::way(&draft.url, status, response.headers()) {
             Way::Stay => return whole(response, prepared, space).await,
@@ -110,21 +112,27 @@ async fn follow(
 }
 
 async fn send(
-    clients: &Clients,
+    (clients, tokens): (&Clients, &Tokens),
     grants: &Grants,
     prepared: &Prepared,
     draft: &Draft,
 ) -> Result<reqwest::Response, WireFault> {
-    let (mut url, mut headers): (Url, HeaderMap) = (draft.url.clone(), draft.headers.clone());
+    let mut draft = draft.clone();
     if let Some(signature) = &prepared.signature {
-        signature.sign(&mut url, &mut headers);
+        let token = match signature.google_key() {
+            Some((secret, key)) => Some(tokens.get(clients, secret, &key).await?),
+            None => None,
+        };
+        signature.sign(&mut draft, Timestamp::now(), token.as_ref());
     }
     // Without the header any coding would do.
-    headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-    let client = clients.get(&url, prepared.reach)?;
-    let mut request = client.request(draft.method.clone(), url).headers(headers);
-    if let Some(body) = &draft.body {
-        request = request.body(body.clone());
+    let identity = HeaderValue::from_static("identity");
+    draft.headers.insert(ACCEPT_ENCODING, identity);
+    let client = clients.get(&draft.url, prepared.reach)?;
+    let request = client.request(draft.method, draft.url);
+    let mut request = request.headers(draft.headers);
+    if let Some(body) = draft.body {
+        request = request.body(body);
     }
     request
         .send()

@@ -19,6 +19,13 @@ pub(crate) enum WireFault {
     NoSecret { name: String, env: String },
     #[error("credential '{name}' from {env} has characters that no header can carry")]
     UnusableSecret { name: String, env: String },
+    #[error("no access token from {origin}: {why}")]
+    NoToken {
+        origin: String,
+        why: String,
+        /// Another try would end alike.
+        is_lasting: bool,
+    },
     #[error("no whole answer from {origin} within {limit:?} on the wire ({})", whose(*.is_own))]
     TimedOut {
         origin: String,
@@ -74,7 +81,12 @@ impl WireFault {
         match self {
             Self::Refused(_) => Code::Denied,
             Self::Invalid(_) | Self::RequestTooLarge { .. } => Code::InvalidRequest,
-            Self::NoSecret { .. } | Self::UnusableSecret { .. } => Code::Auth,
+            Self::NoSecret { .. }
+            | Self::UnusableSecret { .. }
+            | Self::NoToken {
+                is_lasting: true, ..
+            } => Code::Auth,
+            Self::NoToken { .. } => Code::Transient,
             Self::TimedOut { .. } | Self::Process(runner_process::Fault::TimedOut { .. }) => {
                 Code::Timeout
             }
@@ -100,7 +112,12 @@ impl WireFault {
             Self::TimedOut { .. } | Self::Process(runner_process::Fault::TimedOut { .. }) => {
                 Class::Timeout
             }
-            Self::NoSecret { .. } | Self::UnusableSecret { .. } => Class::Auth,
+            Self::NoSecret { .. }
+            | Self::UnusableSecret { .. }
+            | Self::NoToken {
+                is_lasting: true, ..
+            } => Class::Auth,
+            Self::NoToken { .. } => Class::Transient,
             _ => Class::Permanent,
         }
     }

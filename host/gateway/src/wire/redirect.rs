@@ -9,7 +9,7 @@ use reqwest::header::{HeaderMap, LOCATION};
 use url::Url;
 
 use crate::policy::origin::Origin;
-use crate::wire::request::Draft;
+use crate::wire::draft::Draft;
 
 /// Most redirects within one attempt: more than any API needs, few enough to end a loop
 /// soon.

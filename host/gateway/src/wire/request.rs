@@ -7,8 +7,6 @@
 
 use std::collections::BTreeSet;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -17,10 +15,12 @@ use url::Url;
 use crate::exchange::{Exchange, REQUEST_LIMIT};
 use crate::lane::{Lane, NAME_LIMIT};
 use crate::policy::address::{self, Reach};
-use crate::policy::grants::{Credential, Grants, Refusal};
+use crate::policy::grants::{Grants, Refusal};
 use crate::policy::origin::Origin;
-use crate::policy::secret::{Scheme, Secret};
+use crate::policy::secret::Scheme;
+use crate::wire::draft::Draft;
 use crate::wire::fault::WireFault;
+use crate::wire::signature::Signature;
 
 #[cfg(test)]
 mod tests;
@@ -72,22 +72,6 @@ pub(crate) struct Prepared {
     pub(crate) lane: Lane,
 }
 
-/// One HTTP request without a credential.
-#[derive(Debug, Clone)]
-pub(crate) struct Draft {
-    pub(crate) method: Method,
-    pub(crate) url: Url,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Option<Bytes>,
-}
-
-/// A credential ready to be put into requests to its origin.
-#[derive(Debug)]
-pub(crate) struct Signature {
-    scheme: Scheme,
-    secret: Secret,
-}
-
 /// Checks an exchange against the grants, and against the private addresses to which the person
 /// `agreed`.
 pub(crate) fn prepare(
@@ -136,12 +120,15 @@ fn checked(
     let headers = headers(grants.plugin(), &exchange.headers, scheme)?;
     refuse_own_parameter(grants.plugin(), &url, scheme)?;
     let signature = match credential.filter(|_| sign) {
-        Some((name, credential)) => Some(Signature::of(name, credential)?),
+        Some((name, credential)) => {
+            let plugin = grants.plugin();
+            Some(Signature::of(plugin, name, credential, &origin)?)
+        }
         None => None,
     };
     let lane = Lane {
         origin: origin.to_string(),
-        credential: signature.as_ref().map(|it| it.secret.fingerprint()),
+        credential: signature.as_ref().map(Signature::fingerprint),
         organization: short("organization", organization(&headers))?,
         bucket: short("bucket", exchange.bucket)?,
     };
@@ -244,6 +231,9 @@ fn reserved(name: &str, scheme: Option<&Scheme>) -> Option<&'static str> {
     if scheme.and_then(Scheme::header) == Some(name) {
         return Some("the credential goes there");
     }
+    if matches!(scheme, Some(Scheme::AwsSigV4 { .. })) && name.starts_with("x-amz-") {
+        return Some("the signature has it");
+    }
     if scheme.is_some() && PARTIAL.contains(&name) {
         return Some("with a credential answers come whole");
     }
@@ -296,68 +286,4 @@ pub(crate) fn pairs(headers: &HeaderMap) -> Vec<(String, String)> {
             (name.as_str().to_owned(), value)
         })
         .collect()
-}
-
-impl Signature {
-    fn of(name: &str, credential: &Credential) -> Result<Self, WireFault> {
-        let env = &credential.env;
-        let secret = credential
-            .secret
-            .as_ref()
-            .filter(|secret| !secret.is_empty())
-            .ok_or_else(|| WireFault::NoSecret {
-                name: name.to_owned(),
-                env: env.clone(),
-            })?;
-        let signature = Self {
-            scheme: credential.scheme.clone(),
-            secret: secret.clone(),
-        };
-        if credential.scheme.header().is_some() && signature.header().is_none() {
-            return Err(WireFault::UnusableSecret {
-                name: name.to_owned(),
-                env: env.clone(),
-            });
-        }
-        Ok(signature)
-    }
-
-    /// How it is sent.
-    pub(crate) fn scheme(&self) -> &Scheme {
-        &self.scheme
-    }
-
-    fn header(&self) -> Option<HeaderValue> {
-        let secret = self.secret.reveal();
-        let text = match &self.scheme {
-            Scheme::Bearer => format!("Bearer {secret}"),
-            Scheme::Basic => format!("Basic {}", STANDARD.encode(secret)),
-            Scheme::Header(_) => secret.to_owned(),
-            Scheme::Query(_) => return None,
-        };
-        let mut value = HeaderValue::from_str(&text).ok()?;
-        value.set_sensitive(true);
-        Some(value)
-    }
-
-    /// Puts the credential into a request that is about to be sent to its origin.
-    pub(crate) fn sign(&self, url: &mut Url, headers: &mut HeaderMap) {
-        if let Scheme::Query(parameter) = &self.scheme {
-            // A redirect's target may carry the parameter already: it is replaced.
-            let kept: Vec<(String, String)> = url
-                .query_pairs()
-                .filter(|(name, _)| name != parameter)
-                .map(|(name, value)| (name.into_owned(), value.into_owned()))
-                .collect();
-            if kept.len() < url.query_pairs().count() {
-                url.query_pairs_mut().clear().extend_pairs(kept);
-            }
-            url.query_pairs_mut()
-                .append_pair(parameter, self.secret.reveal());
-        } else if let (Some(name), Some(value)) = (self.scheme.header(), self.header()) {
-            let name = HeaderName::from_bytes(name.as_bytes())
-                .expect("a scheme's header name was checked when it was read");
-            headers.insert(name, value);
-        }
-    }
 }

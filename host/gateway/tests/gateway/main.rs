@@ -1,11 +1,13 @@
 //! The gateway against a real server: what goes over the wire, and what comes back.
 //!
 //! Each file holds one promise: `reach` that nobody gets further than granted, `secrets`
-//! that no secret comes back, `sizes` that memory has its bound, `attempts` what is tried again and how long, `stages` that
+//! that no secret comes back, `google` that tokens are
+//! shared and stay here, `sizes` that memory has its bound, `attempts` what is tried again and how long, `stages` that
 //! cassette, cache, lanes and observer sit where they belong, `lanes` that the scheduler is told
 //! what servers say and has its way.
 
 mod attempts;
+mod google;
 mod lanes;
 mod reach;
 mod secrets;

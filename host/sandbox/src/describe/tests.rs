@@ -112,6 +112,10 @@ fn credential_schemes_are_known() {
         ("bearer", true),
         ("header:x-api-key", true),
         ("query:key", true),
+        ("aws-sigv4:bedrock", true),
+        ("google-adc", true),
+        ("aws-sigv4:", false),
+        ("google-adc:x", false),
         ("header:", false),
         ("cookie", false),
     ] {
@@ -272,6 +276,8 @@ fn ordinary_words_pass() {
     for host in [
         "https://api.example.com",
         "https://*.example.com:8443",
+        "https://api.*.example.com",
+        "https://*-api.example.com",
         "http://localhost:11434",
         "http://127.0.0.1",
         "https://[::1]:8080",

@@ -194,20 +194,27 @@ fn wants(wants: &Wants) -> Result<(), String> {
 }
 
 fn scheme(text: &str) -> Result<(), String> {
-    let named = ["header:", "query:"].iter().any(|kind| {
+    let kinds: [(&str, &[u8]); 3] = [
+        ("header:", b"-_."),
+        ("query:", b"-_."),
+        ("aws-sigv4:", b"-:"),
+    ];
+    let named = kinds.iter().any(|(kind, signs)| {
         text.strip_prefix(kind)
-            .is_some_and(|name| word(name, b"-_.", MAX_NAME))
+            .is_some_and(|name| word(name, signs, MAX_NAME))
     });
-    if named || text == "bearer" || text == "basic" {
+    if named || ["bearer", "basic", "google-adc"].contains(&text) {
         return Ok(());
     }
     Err(format!(
-        "credential scheme `{}` is none of bearer, basic, header:<name>, query:<name>",
+        "credential scheme `{}` is none of bearer, basic, header:<name>, query:<name>, \
+         aws-sigv4:<service>, google-adc",
         one_line(text, MAX_NAME)
     ))
 }
 
-/// Scheme, host and port, as in a grant: the host may begin with `*.`; what is left out is `https`.
+/// Scheme, host and port, as in a grant: the host may begin with `*.`, and a label before its last
+/// two may have a `*`; what is left out is `https`.
 fn origin(text: &str) -> Result<(), String> {
     let (scheme, rest) = text.split_once("://").unwrap_or(("https", text));
     let rest = rest.strip_suffix('/').unwrap_or(rest);
@@ -220,7 +227,11 @@ fn origin(text: &str) -> Result<(), String> {
         .and_then(|host| host.strip_suffix(']'));
     let host_reads = match address {
         Some(address) => address.parse::<Ipv6Addr>().is_ok(),
-        None => word(host.strip_prefix("*.").unwrap_or(host), b"-.", MAX_HOST),
+        None => {
+            let name = host.strip_prefix("*.").unwrap_or(host);
+            let is_owned = name.rsplit('.').take(2).all(|label| !label.contains('*'));
+            is_owned && word(name, b"-.*", MAX_HOST)
+        }
     };
     let port_reads = port.is_none_or(|port| port.parse::<u16>().is_ok());
     if ["https", "http"].contains(&scheme) && host_reads && port_reads {

@@ -114,6 +114,21 @@ fn both_the_pair_and_the_password_of_basic_are_masked() {
 }
 
 #[test]
+fn each_part_of_a_key_of_aws_is_masked() {
+    let credential = Credential {
+        scheme: Scheme::parse("aws-sigv4:bedrock").unwrap(),
+        secret: Some(Secret::aws("AKIDEXAMPLE", "correct-horse", Some("of-a-session")).unwrap()),
+        env: "AWS_SECRET_ACCESS_KEY".to_owned(),
+        hosts: Vec::new(),
+    };
+    let credentials = BTreeMap::from([("key".to_owned(), credential)]);
+    let masker = Masker::new(&Grants::new("acme", Vec::new(), credentials).secrets());
+    for part in ["AKIDEXAMPLE", "correct-horse", "of-a-session"] {
+        assert_eq!(masker.mask(part), "[masked]");
+    }
+}
+
+#[test]
 fn nothing_shows_a_secret_by_debug() {
     assert!(!format!("{:?}", grants()).contains("horse"));
 }

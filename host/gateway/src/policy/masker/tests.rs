@@ -106,6 +106,23 @@ fn the_marker_can_not_complete_a_secret() {
 }
 
 #[test]
+fn what_is_learned_is_masked_by_every_clone_from_then_on() {
+    let masker = masker(&["sk-first-1"]);
+    let clone = masker.clone();
+    assert_eq!(clone.mask("sk-first-1 ya29.token"), "[masked] ya29.token");
+    masker.learn(&Secret::new("ya29.token"));
+    masker.learn(&Secret::new("ya29.other"));
+    masker.learn(&Secret::new("short"));
+    let all = "sk-first-1 ya29.token ya29.other short";
+    let masked = "[masked] [masked] [masked] short";
+    assert_eq!(clone.mask(all), masked);
+    assert_eq!(Masker::union([&masker]).mask(all), masked);
+    let none = Masker::default();
+    none.clone().learn(&Secret::new("ya29.token"));
+    assert_eq!(none.mask("ya29.token"), "[masked]");
+}
+
+#[test]
 fn a_union_masks_for_all() {
     let union = Masker::union([&masker(&["sk-first-1"]), &masker(&["sk-second-2"])]);
     assert_eq!(union.mask("sk-first-1 sk-second-2"), "[masked] [masked]");

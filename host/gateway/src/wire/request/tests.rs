@@ -3,9 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+
 use super::*;
 use crate::exchange::Code;
+use crate::policy::grants::Credential;
 use crate::policy::origin::OriginPattern;
+use crate::policy::secret::Secret;
 
 const URL: &str = "https://api.acme.com/v1";
 
@@ -214,8 +218,10 @@ fn each_scheme_puts_the_credential_into_its_place() {
             ..exchange()
         };
         let prepared = prepare(&grants, &BTreeSet::new(), exchange).unwrap();
-        let (mut url, mut headers) = (prepared.draft.url.clone(), prepared.draft.headers.clone());
-        prepared.signature.unwrap().sign(&mut url, &mut headers);
+        let mut draft = prepared.draft.clone();
+        let signature = prepared.signature.unwrap();
+        signature.sign(&mut draft, Timestamp::UNIX_EPOCH, None);
+        let Draft { url, headers, .. } = draft;
         let shown: Vec<String> = pairs(&headers)
             .iter()
             .map(|(n, v)| format!("{n}: {v}"))
@@ -237,10 +243,103 @@ fn signing_a_target_that_repeats_the_parameter_replaces_it() {
         ..exchange()
     };
     let prepared = prepare(&grants, &BTreeSet::new(), exchange).unwrap();
-    let mut url = Url::parse("https://api.acme.com/v2?key=sk-old&b=2&key=").unwrap();
-    prepared
-        .signature
-        .unwrap()
-        .sign(&mut url, &mut HeaderMap::new());
-    assert_eq!(url.query(), Some("b=2&key=sk-new"));
+    let mut draft = prepared.draft.clone();
+    draft.url = Url::parse("https://api.acme.com/v2?key=sk-old&b=2&key=").unwrap();
+    let signature = prepared.signature.unwrap();
+    signature.sign(&mut draft, Timestamp::UNIX_EPOCH, None);
+    assert_eq!(draft.url.query(), Some("b=2&key=sk-new"));
+}
+
+/// The grants of a plugin that may reach these with a key of AWS.
+fn aws(scheme: &str, hosts: &[&str]) -> Grants {
+    let hosts = hosts.iter().map(|host| OriginPattern::parse(host).unwrap());
+    let hosts: Vec<OriginPattern> = hosts.collect();
+    let credential = Credential {
+        scheme: Scheme::parse(scheme).unwrap(),
+        secret: Some(Secret::aws("AKIDEXAMPLE", "abcdefghijklmnop", Some("of-a-session")).unwrap()),
+        env: "AWS_SECRET_ACCESS_KEY".to_owned(),
+        hosts: hosts.clone(),
+    };
+    let credentials = BTreeMap::from([("key".to_owned(), credential)]);
+    Grants::new("acme", hosts, credentials)
+}
+
+fn named(url: &str) -> Exchange {
+    Exchange {
+        url: url.to_owned(),
+        credential: Some("key".to_owned()),
+        ..exchange()
+    }
+}
+
+#[test]
+fn an_address_of_aws_says_what_is_signed_and_no_other_service_is() {
+    let hosts = ["https://*.us-east-1.amazonaws.com", "http://127.0.0.1:9"];
+    let signed = |scheme: &str, url: &str| {
+        let prepared = prepare(&aws(scheme, &hosts), &BTreeSet::new(), named(url))?;
+        let mut draft = prepared.draft;
+        let signature = prepared.signature.expect("it is named");
+        signature.sign(&mut draft, Timestamp::UNIX_EPOCH, None);
+        let value = draft.headers["authorization"].to_str().unwrap().to_owned();
+        Ok::<_, WireFault>(value)
+    };
+    let bedrock = "https://bedrock-runtime.us-east-1.amazonaws.com/model/m/converse";
+    let local = "http://127.0.0.1:9/model/m/converse";
+    for (scheme, url, scope) in [
+        ("aws-sigv4:bedrock", bedrock, "us-east-1/bedrock"),
+        // The address has the last word.
+        ("aws-sigv4:bedrock:eu-west-1", bedrock, "us-east-1/bedrock"),
+        ("aws-sigv4:bedrock:eu-west-1", local, "eu-west-1/bedrock"),
+    ] {
+        let value = signed(scheme, url).unwrap();
+        let expected = format!("Credential=AKIDEXAMPLE/19700101/{scope}/aws4_request,");
+        assert!(value.contains(&expected), "{value}");
+    }
+    for (scheme, url, code) in [
+        ("aws-sigv4:sagemaker", bedrock, Code::Denied),
+        (
+            "aws-sigv4:bedrock",
+            "https://lambda.us-east-1.amazonaws.com/",
+            Code::Denied,
+        ),
+        (
+            "aws-sigv4:bedrock",
+            "https://b.s3.us-east-1.amazonaws.com/",
+            Code::Denied,
+        ),
+        ("aws-sigv4:bedrock", local, Code::InvalidRequest),
+    ] {
+        let fault = signed(scheme, url).unwrap_err();
+        assert_eq!(fault.code(), code, "{scheme} {url}: {fault}");
+    }
+}
+
+#[test]
+fn a_plugin_sets_no_header_of_aws_beside_a_signature() {
+    let grants = aws("aws-sigv4:bedrock:us-east-1", &["http://127.0.0.1:9"]);
+    for name in ["X-Amz-Date", "x-amz-security-token", "x-amz-content-sha256"] {
+        let exchange = Exchange {
+            headers: vec![(name.to_owned(), "x".to_owned())],
+            ..named("http://127.0.0.1:9/")
+        };
+        assert_eq!(refused(&grants, exchange).0, Code::Denied, "{name}");
+    }
+    let without = Exchange {
+        credential: None,
+        headers: vec![("x-amz-date".to_owned(), "x".to_owned())],
+        ..named("http://127.0.0.1:9/")
+    };
+    assert!(prepare(&grants, &BTreeSet::new(), without).is_ok());
+}
+
+#[test]
+fn a_key_of_aws_is_one_lane_whatever_is_signed() {
+    let lane = |url: &str| {
+        let grants = aws("aws-sigv4:bedrock:us-east-1", &["http://127.0.0.1:9"]);
+        prepare(&grants, &BTreeSet::new(), named(url)).unwrap().lane
+    };
+    let one = lane("http://127.0.0.1:9/a");
+    assert_eq!(one, lane("http://127.0.0.1:9/b"));
+    let key = Secret::aws("AKIDEXAMPLE", "abcdefghijklmnop", Some("of-a-session"));
+    assert_eq!(one.credential, Some(key.unwrap().fingerprint()));
 }

@@ -4,11 +4,11 @@
 //! The API keeps what shapes the answer in `generationConfig`. A config may write those keys
 //! there or at its top, as promptfoo has it, also by the names that other APIs have for them.
 
-use plugin_model_api::knobs::Knobs;
 use runner_plugin::json::{self, Map, Value, json};
 use runner_plugin::{Error, Request};
 
-use crate::messages;
+use super::messages;
+use crate::knobs::Knobs;
 
 /// Keys of `generationConfig`.
 const GENERATION: [&str; 19] = [
@@ -45,7 +45,10 @@ const ALIASES: [(&str, &str); 7] = [
 ];
 
 /// Builds the body.
-pub(crate) fn of(knobs: &Knobs, request: &Request) -> Result<Value, Error> {
+///
+/// # Errors
+/// `invalid-request` where an option is no JSON.
+pub fn of(knobs: &Knobs, request: &Request) -> Result<Value, Error> {
     let (system, contents) = messages::of(&request.messages)?;
     let mut body = Map::new();
     body.insert("contents".to_owned(), contents);

@@ -9,7 +9,10 @@ use runner_plugin::json::{self, Value};
 use runner_plugin::{Completion, Error, FinishReason, Message, Part, Role, ToolCall, Usage};
 
 /// Reads a whole response of status 2xx.
-pub(crate) fn completion(response: &Value, wants_json: bool) -> Result<Completion, Error> {
+///
+/// # Errors
+/// `bad-response` where it holds no answer; `content-filter` where the prompt was blocked.
+pub fn completion(response: &Value, wants_json: bool) -> Result<Completion, Error> {
     let candidate = &response["candidates"][0];
     if !candidate.is_object() {
         return Err(without_candidate(response));

@@ -8,7 +8,7 @@ use runner_plugin::json::{self, Value, json};
 use runner_plugin::{Error, Media, Message, Part, Role};
 
 /// `system`, if there is any, and the messages, in order.
-pub(crate) fn of(messages: &[Message]) -> Result<(Option<Value>, Value), Error> {
+pub(super) fn of(messages: &[Message]) -> Result<(Option<Value>, Value), Error> {
     let mut system = Vec::new();
     let mut list = Vec::new();
     for message in messages {

@@ -9,7 +9,10 @@ use runner_plugin::json::{self, Value};
 use runner_plugin::{Completion, Error, FinishReason, Message, Part, Role, ToolCall, Usage};
 
 /// Reads a whole response of status 2xx.
-pub(crate) fn completion(response: &Value, wants_json: bool) -> Result<Completion, Error> {
+///
+/// # Errors
+/// `bad-response` where it holds no answer.
+pub fn completion(response: &Value, wants_json: bool) -> Result<Completion, Error> {
     let blocks = response["content"].as_array().ok_or_else(|| {
         Error::bad_response("the response holds no `content`").detail(response.clone())
     })?;

@@ -1,18 +1,21 @@
 //! The body of a request: the config's keys, the messages, and over both what this one request
 //! sets.
 
-use plugin_model_api::knobs::Knobs;
 use runner_plugin::json::{self, Map, Value, json};
 use runner_plugin::{Error, Request};
 
-use crate::messages;
+use super::messages;
+use crate::knobs::Knobs;
 
 /// The longest answer, in tokens, where nobody says one. The API insists on a limit;
 /// promptfoo's is the same.
 const MAX_TOKENS: u64 = 1024;
 
 /// Builds the body.
-pub(crate) fn of(knobs: &Knobs, model: &str, request: &Request) -> Result<Value, Error> {
+///
+/// # Errors
+/// `invalid-request` where an option is no JSON, `unsupported` where a part has no place here.
+pub fn of(knobs: &Knobs, model: &str, request: &Request) -> Result<Value, Error> {
     let (system, messages) = messages::of(&request.messages)?;
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(model));
@@ -83,7 +86,7 @@ fn output_config(body: &mut Map<String, Value>, key: &str, value: Value) {
 }
 
 /// Whether the request binds the answer to a JSON Schema.
-pub(crate) fn wants_json(body: &Value) -> bool {
+pub fn wants_json(body: &Value) -> bool {
     body.pointer("/output_config/format/type")
         .is_some_and(|kind| kind == "json_schema")
 }

@@ -7,7 +7,7 @@ use runner_plugin::json::{self, Map, Value, json};
 use runner_plugin::{Error, Message, Part, Role, ToolCall, ToolResult};
 
 /// `systemInstruction`, if there is any, and the contents, in order.
-pub(crate) fn of(messages: &[Message]) -> Result<(Option<Value>, Value), Error> {
+pub(super) fn of(messages: &[Message]) -> Result<(Option<Value>, Value), Error> {
     let mut system = Vec::new();
     let mut contents = Vec::new();
     let mut called: Vec<&ToolCall> = Vec::new();

@@ -1,0 +1,102 @@
+//! Tokens of Google, from a server that gives them out: one for all who need it, renewed, never shown.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use runner_gateway::{
+    Code, Credential, Gateway, Grants, Masker, OriginPattern, Scheme, Secret, Settings,
+};
+use runner_tests::{Answer, ModelApi};
+use serde_json::{Value, json};
+
+use super::{post, scope, settings, text};
+
+/// Made for these tests; it opens nothing.
+const KEY: &str = include_str!("rsa.pem");
+
+const TOKEN: &str = "ya29.a-token-of-a-test";
+
+/// A gateway with a plugin whose key asks for tokens at `tokens`.
+fn plugin(api: &ModelApi, tokens: &ModelApi) -> (Gateway, Arc<Grants>) {
+    let key = json!({
+        "type": "service_account", "client_email": "me@p.iam.gserviceaccount.com",
+        "private_key": KEY, "token_uri": "https://oauth2.googleapis.com/token",
+    });
+    let at = format!("{}/token", tokens.url());
+    let hosts = vec![OriginPattern::parse(&api.url()).expect("a pattern")];
+    let credential = Credential {
+        scheme: Scheme::GoogleAdc,
+        secret: Some(Secret::google(&key.to_string(), Some(&at)).expect("a key")),
+        env: "GOOGLE_APPLICATION_CREDENTIALS".to_owned(),
+        hosts: hosts.clone(),
+    };
+    let credentials = BTreeMap::from([("key".to_owned(), credential)]);
+    let grants = Arc::new(Grants::new("vertex", hosts, credentials));
+    let settings = Settings {
+        masker: Masker::new(&grants.secrets()),
+        ..settings()
+    };
+    (Gateway::new(settings), grants)
+}
+
+fn giving(seconds: u64) -> Answer {
+    Answer::json(&json!({ "access_token": TOKEN, "expires_in": seconds, "token_type": "Bearer" }))
+}
+
+fn echoing() -> ModelApi {
+    let api = ModelApi::start();
+    api.always(Answer::json(
+        &json!({ "you_sent": format!("Bearer {TOKEN}") }),
+    ));
+    api
+}
+
+#[tokio::test]
+async fn one_token_serves_all_and_nobody_sees_it() {
+    let (api, tokens) = (echoing(), ModelApi::start());
+    tokens.always(giving(3600));
+    let (gateway, grants) = plugin(&api, &tokens);
+    let scope = scope();
+    let sends =
+        (0..8).map(|nth| gateway.send(&grants, post(format!("{}/{nth}", api.url())), &scope));
+    for reply in futures_util::future::join_all(sends).await {
+        let reply = reply.expect("a reply");
+        let said: Value = serde_json::from_str(text(&reply)).expect("JSON");
+        assert_eq!(said, json!({ "you_sent": "Bearer [masked]" }));
+    }
+    let expected = format!("Bearer {TOKEN}");
+    for request in api.requests() {
+        assert_eq!(request.header("authorization"), Some(expected.as_str()));
+    }
+    assert_eq!(api.requests().len(), 8);
+    assert_eq!(tokens.requests().len(), 1, "asked for once");
+}
+
+#[tokio::test]
+async fn a_token_that_has_ended_is_asked_for_anew() {
+    let (api, tokens) = (echoing(), ModelApi::start());
+    tokens.always(giving(0));
+    let (gateway, grants) = plugin(&api, &tokens);
+    for _ in 0..2 {
+        let sent = gateway.send(&grants, post(api.url()), &scope()).await;
+        sent.expect("a reply");
+    }
+    assert_eq!(tokens.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn without_a_token_nothing_is_sent() {
+    let (api, tokens) = (echoing(), ModelApi::start());
+    let refusal = json!({ "error": "invalid_grant", "error_description": "of-a-person" });
+    tokens.always(Answer::json(&refusal).with_status(400));
+    let (gateway, grants) = plugin(&api, &tokens);
+    let error = gateway.send(&grants, post(api.url()), &scope()).await;
+    let error = error.expect_err("no reply");
+    assert_eq!(error.code, Code::Auth);
+    let expected = format!(
+        "no access token from {}: HTTP 400, invalid_grant",
+        tokens.url()
+    );
+    assert_eq!(error.message, expected);
+    assert!(api.requests().is_empty());
+}

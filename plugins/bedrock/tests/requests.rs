@@ -80,7 +80,8 @@ fn id_region_and_endpoint_make_the_address() {
             ),
         ),
     ] {
-        sent(id, &config, &Request::new("Hi"), &url);
+        let sent = sent(id, &config, &Request::new("Hi"), &url);
+        assert_eq!(sent.url, url);
         let target = testing::target(id, &config);
         assert_eq!(Bedrock::check_target(&target), Ok(()), "{id}");
     }

@@ -38,6 +38,9 @@ const MARGIN: Duration = Duration::from_mins(5);
 /// How long a token holds of which nothing is said.
 const USUAL_LIFE: Duration = Duration::from_hours(1);
 
+/// The longest that a token is believed to hold: a server may say any number.
+const LONGEST_LIFE: Duration = Duration::from_hours(24);
+
 /// The most of an answer with a token, in bytes. Tokens have one or two thousand.
 const ANSWER_LIMIT: usize = 64 << 10;
 
@@ -153,8 +156,8 @@ fn read(status: u16, body: &[u8], begun: Instant) -> Result<Token, (String, bool
         let value = value.filter(|value| value.reveal().bytes().all(|it| it.is_ascii_graphic()));
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             let life = answer.expires_in.map_or(USUAL_LIFE, Duration::from_secs);
-            // What comes of the clock's end is a token that holds for long.
-            let until = begun + life.min(USUAL_LIFE * 24) - MARGIN.min(life / 10);
+            let life = life.min(LONGEST_LIFE);
+            let until = begun + life.saturating_sub(MARGIN.min(life / 10));
             return Ok(Token { value, until });
         }
     }

@@ -225,13 +225,12 @@ fn origin(text: &str) -> Result<(), String> {
     let address = host
         .strip_prefix('[')
         .and_then(|host| host.strip_suffix(']'));
-    let host_reads = match address {
-        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
-        None => {
-            let name = host.strip_prefix("*.").unwrap_or(host);
-            let is_owned = name.rsplit('.').take(2).all(|label| !label.contains('*'));
-            is_owned && word(name, b"-.*", MAX_HOST)
-        }
+    let host_reads = if let Some(address) = address {
+        address.parse::<Ipv6Addr>().is_ok()
+    } else {
+        let name = host.strip_prefix("*.").unwrap_or(host);
+        let is_owned = name.rsplit('.').take(2).all(|label| !label.contains('*'));
+        is_owned && word(name, b"-.*", MAX_HOST)
     };
     let port_reads = port.is_none_or(|port| port.parse::<u16>().is_ok());
     if ["https", "http"].contains(&scheme) && host_reads && port_reads {

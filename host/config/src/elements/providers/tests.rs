@@ -163,8 +163,8 @@ fn what_is_wrong_is_said() {
             format!("{at}13: providers[0]: no plugin serves the provider 'opanai:gpt'\nhelp: did you mean 'openai'? there are: echo, openai, replay"),
         ),
         (
-            "providers: [{ id: 'bedrock:x' }]",
-            format!("{at}19: providers[0].id: no plugin serves the provider 'bedrock:x'\nhelp: not supported yet: where the API is like OpenAI's, `openai:MODEL` with `config: {{ apiBaseUrl: … }}`; any other over HTTP, `id: https://…`; many models, `openrouter:…`"),
+            "providers: [{ id: 'watsonx:x' }]",
+            format!("{at}19: providers[0].id: no plugin serves the provider 'watsonx:x'\nhelp: not supported yet: where the API is like OpenAI's, `openai:MODEL` with `config: {{ apiBaseUrl: … }}`; any other over HTTP, `id: https://…`; many models, `openrouter:…`"),
         ),
         (
             "providers: [file://p.rb]",

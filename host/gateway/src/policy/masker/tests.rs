@@ -114,9 +114,9 @@ fn what_is_learned_is_masked_by_every_clone_from_then_on() {
     masker.learn(&Secret::new("ya29.other"));
     masker.learn(&Secret::new("short"));
     let all = "sk-first-1 ya29.token ya29.other short";
-    let masked = "[masked] [masked] [masked] short";
-    assert_eq!(clone.mask(all), masked);
-    assert_eq!(Masker::union([&masker]).mask(all), masked);
+    let expected = "[masked] [masked] [masked] short";
+    assert_eq!(clone.mask(all), expected);
+    assert_eq!(Masker::union([&masker]).mask(all), expected);
     let none = Masker::default();
     none.clone().learn(&Secret::new("ya29.token"));
     assert_eq!(none.mask("ya29.token"), "[masked]");

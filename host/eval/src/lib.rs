@@ -70,6 +70,7 @@ pub mod run;
 mod script;
 pub mod state;
 pub mod summary;
+mod syntax;
 pub mod trust;
 
 pub use ahead::Ahead;

@@ -36,6 +36,7 @@ use crate::trust::Agreements;
 mod bind;
 mod kept;
 mod settle;
+mod unpriced;
 mod values;
 
 use bind::{Bound, bind_asked, bind_graders, bind_judges};
@@ -205,6 +206,7 @@ async fn bind_all(
     let judges = bind_judges(plan, &mut bound, &mut errors).await;
     let graders = bind_graders(plan, binder, &mut errors);
     values::refused(plan, &graders, &mut errors).await;
+    unpriced::refused(plan, &columns, &mut errors);
     if !binder.offline {
         errors.extend(bind::missing_programs(plan, programs));
     }

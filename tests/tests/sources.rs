@@ -312,7 +312,7 @@ fn a_test_may_have_a_time_of_its_own() {
 }
 
 /// Lines of a config; the rest is usual.
-const MISSING: [&str; 13] = [
+const MISSING: [&str; 12] = [
     "redteam: {}",
     "tracing: { enabled: true }",
     "tests: huggingface://datasets/x",

@@ -4,7 +4,6 @@
 //! insists, and the run's time limit, cut it off; the results are stored all the same.
 
 use std::mem::take;
-use std::pin::pin;
 
 use runner_config::plan::Plan;
 use runner_sandbox::abi::CallContext;
@@ -25,7 +24,8 @@ impl Loop {
         let rows = self.totals.rows.take();
         let rows = rows.filter(|_| self.state.end() == End::Finished);
         let (head, columns) = (self.head.clone(), take(&mut self.totals.columns));
-        let mut work = pin!(work(&scope, plan, &head, columns, rows));
+        // On the heap: it would be part of the future of every run.
+        let mut work = Box::pin(work(&scope, plan, &head, columns, rows));
         // Who stopped the run has asked once.
         let mut asked = self.state.end() == End::Interrupted;
         self.totals.columns = loop {

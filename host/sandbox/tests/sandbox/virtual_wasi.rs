@@ -1,7 +1,7 @@
 //! Virtual WASI from a guest's side: a grader written by hand that asks for random numbers,
 //! the time and its environment, and complains on standard error before it dies.
 
-use runner_sandbox::{Call, Code, Plugin, Purity, Sandbox, abi};
+use runner_sandbox::{Code, Plugin, Purity, Sandbox, abi};
 
 use crate::load::{Files, PUBLISHED, component};
 use crate::world::{Recorder, call, sandbox};

@@ -233,10 +233,10 @@ fn messages_take_turns() {
 
 #[test]
 fn what_cannot_be_honoured_is_refused_at_load() {
-    let config = json!({ "apiBaseUrl": "https://x", "profile": "p", "stream": true });
+    let config = json!({ "apiBaseUrl": "https://x", "profile": "p" });
     let problems = Bedrock::check_config(&config);
     let found: Vec<&str> = problems.iter().map(|(at, _)| at.as_str()).collect();
-    assert_eq!(found, ["/apiBaseUrl", "/stream", "/profile"]);
+    assert_eq!(found, ["/apiBaseUrl", "/profile"]);
 }
 
 #[test]

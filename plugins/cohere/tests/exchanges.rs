@@ -282,7 +282,6 @@ fn the_plugin_says_what_it_wants_and_what_it_refuses() {
     assert_eq!(info.wants.hosts, ["https://api.cohere.com"]);
     assert_eq!(info.wants.credentials[0].env, "COHERE_API_KEY");
     for refused in [
-        json!({ "stream": true }),
         json!({ "connectors": [{ "id": "web-search" }] }),
         json!({ "prompt_truncation": "AUTO" }),
         json!({ "search_queries_only": true }),

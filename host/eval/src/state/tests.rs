@@ -62,6 +62,19 @@ fn full(bounds: Bounds) -> State {
     state
 }
 
+/// A run with a slot more, two cases in flight, and the next one asked for.
+fn awaiting_the_third(bounds: Bounds) -> State {
+    let mut state = State::new(Bounds {
+        slots: bounds.slots + 1,
+        ..bounds
+    });
+    state.on(Duration::ZERO, Input::Wake);
+    state.on(Duration::ZERO, Input::Next(Some(planned(id(0)))));
+    let commands = state.on(Duration::ZERO, Input::Next(Some(planned(id(1)))));
+    assert_eq!(commands.last(), Some(&Command::Next));
+    state
+}
+
 #[test]
 fn a_slot_is_refilled_as_soon_as_it_is_free() {
     let mut state = full(bounds(2));
@@ -224,11 +237,16 @@ fn reasons_to_stop_only_escalate_and_the_first_one_is_reported() {
         Event::Ended => state.on(SECOND, ended(id(0))),
     };
     for (event, from, (phase, is_expected, end)) in table {
-        let mut state = full(Bounds {
+        let bounds = Bounds {
             slots: 2,
             time: Some(60 * SECOND),
             grace: GRACE,
-        });
+        };
+        // The plan can only be found to be at its end by who asked for the next case.
+        let mut state = match event {
+            Event::Exhausted => awaiting_the_third(bounds),
+            _ => full(bounds),
+        };
         for before in phases[from as usize].1 {
             happen(&mut state, *before);
         }

@@ -375,44 +375,44 @@ fn a_context_transform_gives_the_grader_its_context() {
 /// Code that does nothing bad, after all the other.
 const FINE: &str = "output === 'say seven'";
 
-/// Code, whether it breaks a limit, words of the reason.
-const HOSTILE: [(&str, bool, &str); 12] = [
-    ("process.env.HOME", false, "`process.env"),
+/// Code, how it errs where it gives no grade, words of the reason.
+const HOSTILE: [(&str, Option<&str>, &str); 12] = [
+    ("process.env.HOME", Some("script"), "`process.env"),
     (
         "require('fs').readFileSync('/etc/passwd')",
-        false,
+        Some("script"),
         "require('fs')",
     ),
-    ("fetch('http://127.0.0.1/')", false, "`fetch`"),
-    ("(() => { for (;;) {} })()", true, "CPU"),
+    ("fetch('http://127.0.0.1/')", Some("script"), "`fetch`"),
+    ("(() => { for (;;) {} })()", Some("C103"), "CPU"),
     (
         "(() => { const all = []; for (;;) all.push(new Array(1e6).fill(1)); })()",
-        false,
+        None,
         "memory",
     ),
-    ("'x'.repeat(50e6)", true, ""),
+    ("'x'.repeat(50e6)", Some("C103"), ""),
     (
         "(() => { const f = () => f() + 1; return f(); })()",
-        false,
+        None,
         "RangeError",
     ),
     (
         "(Object.prototype.pass = true, Object.prototype.score = 1, Object.prototype.reason = 'r', {})",
-        false,
+        None,
         "`pass` is missing",
     ),
     (
         "({ __proto__: { pass: true }, score: 1, reason: '' })",
-        false,
+        None,
         "`pass` is missing",
     ),
-    ("new Promise(() => {})", false, "promise"),
+    ("new Promise(() => {})", None, "promise"),
     (
         "(() => { throw { toString() { throw 1 } } })()",
-        false,
+        None,
         "the code failed",
     ),
-    (FINE, false, ""),
+    (FINE, None, ""),
 ];
 
 /// Each costs its own component, and says what happened.
@@ -428,17 +428,20 @@ fn hostile_code_harms_nothing_and_is_explained() {
     let components = rows[0]["gradingResult"]["componentResults"]
         .as_array()
         .expect("graded");
-    for ((code, breaks, words), component) in HOSTILE.iter().zip(components) {
+    for ((code, error, words), component) in HOSTILE.iter().zip(components) {
         let reason = component["reason"].as_str().unwrap_or_default();
         assert!(reason.contains(words), "{code}: {component}");
-        let limit = component["errorCode"].as_str();
-        assert_eq!(limit, breaks.then_some("C103"), "{code}: {component}");
+        assert_eq!(
+            component["errorCode"].as_str(),
+            *error,
+            "{code}: {component}"
+        );
         let is_fine = *code == FINE;
         assert_eq!(component["pass"] == true, is_fine, "{code}: {component}");
     }
     assert!(!finished.read("out.json").contains("/root/of/all"));
     assert_eq!(rows[0]["response"]["output"], "say seven");
-    // A limit that is broken is no grade.
+    // A limit that is broken is no grade, and neither is code that lacks what it needs.
     assert_eq!(rows[0]["outcome"], "error");
 }
 

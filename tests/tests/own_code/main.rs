@@ -335,13 +335,12 @@ fn a_grader_that_lacks_a_package_is_an_error_and_no_failing_answer() {
     let run = trusted()
         .file("check.mjs", "import 'no-such-package-here';\nexport default () => true")
         .file("check.ts", "import x from 'no-such-package-here';\nexport default (): boolean => x")
-        .file("tests.json", json!([
+        .config(&format!("prompts: [p]\nproviders: [echo]\ntests: {}", json!([
             { "assert": [{ "type": "javascript", "value": "file://check.mjs" }] },
             { "assert": [{ "type": "javascript", "value": "file://check.ts" }] },
             { "assert": [{ "type": "python", "value": python }] },
             { "assert": [{ "type": "python", "value": "import os\nreturn os.path.isfile(__file__)" }] },
-        ]).to_string())
-        .config("prompts: [p]\nproviders: [echo]\ntests: tests.json");
+        ])));
     let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
     finished.expect_code(100);
     let rows = rows(&finished);

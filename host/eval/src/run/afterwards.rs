@@ -50,7 +50,7 @@ impl Loop {
 /// The answer to who asks a run to stop whose cases have ended and whose code has not.
 fn still_running() -> Event {
     let message = "every case has ended; the config's code for the end of a run (derived metrics, \
-                   afterAll) is still running: once more to leave it out"
+                   afterAll) is still running; Ctrl-C again leaves it out"
         .to_owned();
     Event::Notice { message }
 }

@@ -16,6 +16,7 @@ use runner_config::plan::Plan;
 use runner_config::{PluginEntry, on_one_line};
 use runner_sandbox::{LoadError, Plugin, Sandbox};
 
+mod auth;
 mod aws;
 mod bind_error;
 mod binding;

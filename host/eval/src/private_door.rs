@@ -106,6 +106,11 @@ impl Extras {
         envs.into_iter().flatten().filter_map(Value::as_str)
     }
 
+    /// The credential that the config's `auth` gives (`authCredential`).
+    pub(crate) fn of_auth(&self) -> Option<&str> {
+        self.0["authCredential"].as_str()
+    }
+
     /// The credential that takes the place of another where it has a value (`credentialsUnless`).
     pub(crate) fn unless(&self, credential: &str) -> Option<&str> {
         self.0["credentialsUnless"][credential].as_str()

@@ -64,6 +64,7 @@ pub use policy::address::{Place, needs_agreement};
 pub use policy::google::GoogleKeyError;
 pub use policy::grants::{Credential, Grants, Refusal};
 pub use policy::masker::{Masker, SHORTEST_MASKED};
+pub use policy::oauth::TokenClient;
 pub use policy::origin::{Naming, Origin, OriginPattern, PatternError};
 pub use policy::secret::{Fingerprint, Scheme, SchemeError, Secret, TooLong};
 pub use process::{Peer, ProcessCall};

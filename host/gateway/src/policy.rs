@@ -5,5 +5,6 @@ pub(crate) mod aws;
 pub(crate) mod google;
 pub(crate) mod grants;
 pub(crate) mod masker;
+pub(crate) mod oauth;
 pub(crate) mod origin;
 pub(crate) mod secret;

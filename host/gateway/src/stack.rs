@@ -33,8 +33,8 @@ use crate::wire::bodies::Bodies;
 use crate::wire::class::{ErrorBody, classify};
 use crate::wire::client::{ClientSettings, Clients};
 use crate::wire::fault::WireFault;
-use crate::wire::google::Tokens;
 use crate::wire::request;
+use crate::wire::tokens::Tokens;
 
 mod ended;
 mod fault;

@@ -15,8 +15,9 @@ const RAW: &str = "$raw";
 const REQUEST: &str = "$request";
 
 /// Keys that are read here or steer promptfoo and the host.
-const KNOWN: [&str; 18] = [
+const KNOWN: [&str; 19] = [
     RAW,
+    "auth",
     "basePath",
     "body",
     "cost",
@@ -37,11 +38,7 @@ const KNOWN: [&str; 18] = [
 ];
 
 /// Keys that cannot be honoured, and what to do instead.
-const REFUSED: [(&str, &str); 9] = [
-    (
-        "auth",
-        "is not supported; write `headers: { Authorization: … }`, which the runner adds without showing it to the plugin",
-    ),
+const REFUSED: [(&str, &str); 8] = [
     ("multipart", "is not supported; requests are text"),
     ("session", "is not supported; each request stands alone"),
     (
@@ -94,7 +91,12 @@ pub(crate) fn schema() -> Value {
             "transformResponse": { "type": "string" },
             "responseParser": { "type": "string" },
             "validateStatus": { "type": ["string", "integer", "array"] },
-            "vars": { "type": "object" }
+            "vars": { "type": "object" },
+            "auth": {
+                "type": "object",
+                "properties": { "type": { "enum": ["bearer", "basic", "api_key", "oauth", "oauth2"] } },
+                "required": ["type"]
+            }
         }
     })
 }
@@ -160,6 +162,8 @@ pub(crate) struct Knobs {
     pub(crate) pick: Option<Pick>,
     /// Whether the answer is the body as it came.
     pub(crate) raw: bool,
+    /// Whether the host adds what `auth` says.
+    pub(crate) has_auth: bool,
     /// Keys of the config that nobody reads.
     pub(crate) unknown: Vec<String>,
 }
@@ -201,6 +205,7 @@ impl Knobs {
         let accepted = accepted.map_err(|why| invalid("validateStatus", why))?;
         Ok(Self {
             raw: config.get(RAW) == Some(&Value::Bool(true)),
+            has_auth: config.contains_key("auth"),
             url: url.to_owned(),
             accepted: accepted.unwrap_or_else(Accepted::success),
             pick,

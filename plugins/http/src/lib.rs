@@ -55,7 +55,8 @@ impl Provider for Http {
         .credential(key)
         .config_schema(&knobs::schema());
         // A config without that header needs no value, and templates read the variables.
-        let extras = json!({ "optionalCredentials": [KEY], "reads": ["vars"] });
+        let extras =
+            json!({ "optionalCredentials": [KEY], "authCredential": KEY, "reads": ["vars"] });
         info.metadata_json = Some(extras.to_string());
         info
     }
@@ -74,7 +75,11 @@ impl Provider for Http {
             log::warn(format!("`{key}` is no knob of http and does nothing"));
         }
         let sent = knobs.fill(request)?;
-        let response = exchange(sent, request).send()?;
+        let mut exchange = exchange(sent, request);
+        if knobs.has_auth {
+            exchange = exchange.credential(KEY);
+        }
+        let response = exchange.send()?;
         if !knobs.accepts(response.status) {
             return Err(refused(&response));
         }

@@ -77,6 +77,13 @@ fn a_body_of_json_is_filled_string_by_string() {
 }
 
 #[test]
+fn what_auth_says_is_the_hosts_to_add() {
+    let config = json!({ "url": URL, "auth": { "type": "api_key" } });
+    let sent = sent(&config, "hello", "GET", URL);
+    assert_eq!(sent.credential.as_deref(), Some("http-authorization"));
+}
+
+#[test]
 fn a_chat_becomes_a_list_in_the_body() {
     let prompt = r#"[{"role":"user","content":"Hi"}]"#;
     let config = json!({ "url": URL, "body": { "messages": "{{prompt}}" } });
@@ -387,10 +394,6 @@ fn a_config_is_checked_beyond_its_schema() {
             json!({ "validateStatus": "file://check.js" }),
             "/validateStatus",
         ),
-        (
-            json!({ "auth": { "type": "bearer", "token": "x" } }),
-            "/auth",
-        ),
         (json!({ "signatureAuth": {} }), "/signatureAuth"),
         (json!({ "request": "hello" }), "/request"),
         (
@@ -438,6 +441,7 @@ fn the_plugin_says_what_it_wants() {
     assert_eq!(info.wants.credentials[0].scheme, "header:authorization");
     let extras: Value = serde_json::from_str(&info.metadata_json.expect("extras")).expect("JSON");
     assert_eq!(extras["optionalCredentials"], json!(["http-authorization"]));
+    assert_eq!(extras["authCredential"], "http-authorization");
 }
 
 #[test]

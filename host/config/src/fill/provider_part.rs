@@ -35,6 +35,8 @@ impl Part {
                         }
                         // Deeper there may be keys of any name: a tool has an argument `token`.
                         (Field::Settings, _) if is_credential => Field::Credential,
+                        // Of `auth`, whose name says it.
+                        (Field::Settings, "value") if secret => Field::Credential,
                         (Field::Settings, _) => Field::Part,
                         (field, _) => field,
                     },

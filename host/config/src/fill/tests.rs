@@ -144,10 +144,11 @@ fn a_variable_in_a_credential_is_no_part_of_a_name() {
         ("apiKey", "{{ env.OUT_KEY }}"),
         ("headers", "file:///{{ env.OUT_KEY }}"),
         ("auth", "file://{{ env.OUT_KEY }}.json"),
+        ("auth", "{{ env.OUT_KEY }}"),
     ] {
         let value = match key {
             "headers" => format!("{{ a: '{value}' }}"),
-            "auth" => format!("{{ token: '{value}' }}"),
+            "auth" => format!("{{ token: '{value}', value: '{value}' }}"),
             _ => format!("'{value}'"),
         };
         let config =

@@ -21,6 +21,11 @@ pub struct Position {
 pub(crate) const COMMAND_LINE: &str = "command line";
 
 impl Position {
+    /// Whether both are the same place of the same file, by whatever key it is named.
+    pub fn is_where(&self, other: &Self) -> bool {
+        (&self.file, self.line, self.column) == (&other.file, other.line, other.column)
+    }
+
     /// Whether the text there was typed by the person; what stands in a file has a line.
     pub(crate) fn is_typed(&self) -> bool {
         self.line == 0 && self.file.as_os_str() == COMMAND_LINE

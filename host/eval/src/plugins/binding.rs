@@ -21,6 +21,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use url::Url;
 
+use super::auth::Auth;
 use super::aws;
 use super::bind_error::{BindError, place};
 use super::bounds::{call_limits, scheduling};
@@ -270,9 +271,25 @@ impl Binder<'_> {
         let mut credentials = BTreeMap::new();
         let keyless = config.get("apiKeyRequired") == Some(&Value::Bool(false));
         let extras = Extras::of(plugin.component.info());
+        let mut auth = match extras.of_auth() {
+            Some(_) => self.auth(provider, config, &mut takes)?,
+            None => None,
+        };
         let settings = wants.settings.iter().map(|setting| setting.env.clone());
         let mut own: BTreeSet<String> = settings.collect();
         for want in &wants.credentials {
+            if extras.of_auth() == Some(&want.name)
+                && let Some(Auth { scheme, secret, .. }) = auth.take()
+            {
+                let credential = Credential {
+                    scheme,
+                    secret: Some(secret),
+                    env: want.env.clone(),
+                    hosts: hosts.clone(),
+                };
+                credentials.insert(want.name.clone(), credential);
+                continue;
+            }
             let if_set = extras.if_set(&want.name);
             let is_replaced = extras.unless(&want.name).is_some_and(|other| {
                 let other = credentials.get(other);

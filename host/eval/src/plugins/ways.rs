@@ -70,12 +70,9 @@ pub(super) struct Address {
 impl Address {
     /// Those of a provider's variables that the address may be made of.
     pub(super) fn named_by(&self, reads: &[EnvRead]) -> Vec<EnvRead> {
-        let is_here = |at: &Position| {
-            (&at.file, at.line, at.column) == (&self.at.file, self.at.line, self.at.column)
-        };
         let mine = reads
             .iter()
-            .filter(|read| !self.is_exact || is_here(&read.at));
+            .filter(|read| !self.is_exact || read.at.is_where(&self.at));
         mine.cloned().collect()
     }
 }

@@ -11,6 +11,7 @@ use url::Url;
 
 use crate::policy::address::Place;
 use crate::policy::google::GoogleKey;
+use crate::policy::oauth::TokenClient;
 use crate::policy::origin::{self, Naming, Origin, OriginPattern};
 use crate::policy::secret::{Scheme, Secret};
 
@@ -253,7 +254,7 @@ fn hosts_line(hosts: &[OriginPattern], origin: &Origin) -> String {
 }
 
 /// All values to mask: the secrets, the password alone out of `user:password`, and the parts of a
-/// key of AWS or Google's, which never stand together.
+/// key of AWS or Google's and of what asks for tokens, which never stand together.
 fn hidden<'a>(credentials: impl Iterator<Item = &'a Credential>) -> Vec<Secret> {
     let mut hidden = Vec::new();
     for credential in credentials {
@@ -272,6 +273,10 @@ fn hidden<'a>(credentials: impl Iterator<Item = &'a Credential>) -> Vec<Secret> 
             Scheme::GoogleAdc => {
                 let key = secret.google_key();
                 hidden.extend(key.into_iter().flat_map(GoogleKey::secrets));
+            }
+            Scheme::OAuth2 => {
+                let client = secret.token_client();
+                hidden.extend(client.into_iter().flat_map(TokenClient::secrets));
             }
             _ => hidden.push(secret.clone()),
         }

@@ -153,6 +153,9 @@ pub enum Scheme {
     /// `authorization: Bearer <token>`, of a token that is asked for with the secret, a key of
     /// Google's ([`Secret::google`]).
     GoogleAdc,
+    /// The like, where the secret says where and in whose name ([`Secret::oauth`]). No plugin can ask
+    /// for it: an address that may see secrets is the config's to say.
+    OAuth2,
 }
 
 /// A scheme that can't be read.
@@ -198,7 +201,7 @@ impl Scheme {
     /// parameter.
     pub fn header(&self) -> Option<&str> {
         match self {
-            Self::Bearer | Self::Basic | Self::AwsSigV4 { .. } | Self::GoogleAdc => {
+            Self::Bearer | Self::Basic | Self::AwsSigV4 { .. } | Self::GoogleAdc | Self::OAuth2 => {
                 Some("authorization")
             }
             Self::Header(name) => Some(name),
@@ -219,6 +222,7 @@ impl fmt::Display for Scheme {
                 region.iter().try_for_each(|region| write!(f, ":{region}"))
             }
             Self::GoogleAdc => f.write_str("google-adc"),
+            Self::OAuth2 => f.write_str("oauth2"),
         }
     }
 }

@@ -17,9 +17,9 @@ use crate::wire::attempt::{self, Answer, Limit};
 use crate::wire::bodies::Space;
 use crate::wire::client::Clients;
 use crate::wire::fault::WireFault;
-use crate::wire::google::Tokens;
 use crate::wire::request::Prepared;
 use crate::wire::signature::Signature;
+use crate::wire::tokens::Tokens;
 
 /// What leaves the run.
 #[expect(

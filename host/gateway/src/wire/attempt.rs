@@ -21,10 +21,10 @@ use crate::wire::client::Clients;
 use crate::wire::coding::{self, Coding, Unpackable};
 use crate::wire::draft::Draft;
 use crate::wire::fault::WireFault;
-use crate::wire::google::Tokens;
 use crate::wire::redirect::{self, REDIRECT_LIMIT, Way};
 use crate::wire::request::Prepared;
 use crate::wire::resolve::{OutOfReach, Unresolved};
+use crate::wire::tokens::Tokens;
 
 /// A whole response as it came, secrets and all: it does not leave the gateway so.
 #[derive(Debug)]
@@ -119,7 +119,7 @@ async fn send(
 ) -> Result<reqwest::Response, WireFault> {
     let mut draft = draft.clone();
     if let Some(signature) = &prepared.signature {
-        let token = match signature.google_key() {
+        let token = match signature.token_key() {
             Some((secret, key)) => Some(tokens.get(clients, secret, &key).await?),
             None => None,
         };

@@ -10,13 +10,13 @@ use jiff::Timestamp;
 use reqwest::header::{HeaderName, HeaderValue};
 
 use crate::policy::aws::{Scope, Whose, whose};
-use crate::policy::google::GoogleKey;
 use crate::policy::grants::{Credential, Refusal};
 use crate::policy::origin::Origin;
 use crate::policy::secret::{Fingerprint, Scheme, Secret};
 use crate::wire::draft::Draft;
 use crate::wire::fault::WireFault;
 use crate::wire::sigv4;
+use crate::wire::tokens::TokenKey;
 
 /// The header that says whose quota a request of Google's counts against.
 const PAYER: HeaderName = HeaderName::from_static("x-goog-user-project");
@@ -54,7 +54,7 @@ impl Signature {
         };
         let is_usable = match &signature.scheme {
             Scheme::AwsSigV4 { .. } => signature.secret.aws_key().is_some(),
-            Scheme::GoogleAdc => signature.secret.google_key().is_some(),
+            Scheme::GoogleAdc | Scheme::OAuth2 => signature.token_key().is_some(),
             Scheme::Query(_) => true,
             Scheme::Bearer | Scheme::Basic | Scheme::Header(_) => {
                 signature.header(&signature.secret).is_some()
@@ -80,17 +80,20 @@ impl Signature {
     }
 
     /// The key that a token is asked for with, where one is needed.
-    pub(crate) fn google_key(&self) -> Option<(&Secret, GoogleKey)> {
-        let is_google = self.scheme == Scheme::GoogleAdc;
-        let key = is_google.then(|| self.secret.google_key())?;
-        Some((&self.secret, key?))
+    pub(crate) fn token_key(&self) -> Option<(&Secret, TokenKey)> {
+        let key = match self.scheme {
+            Scheme::GoogleAdc => TokenKey::Google(self.secret.google_key()?),
+            Scheme::OAuth2 => TokenKey::OAuth(self.secret.token_client()?),
+            _ => return None,
+        };
+        Some((&self.secret, key))
     }
 
     /// What is sent as a header: the secret, or the token that it gave.
     fn header(&self, secret: &Secret) -> Option<HeaderValue> {
         let secret = secret.reveal();
         let text = match &self.scheme {
-            Scheme::Bearer | Scheme::GoogleAdc => format!("Bearer {secret}"),
+            Scheme::Bearer | Scheme::GoogleAdc | Scheme::OAuth2 => format!("Bearer {secret}"),
             Scheme::Basic => format!("Basic {}", STANDARD.encode(secret)),
             Scheme::Header(_) => secret.to_owned(),
             Scheme::Query(_) | Scheme::AwsSigV4 { .. } => return None,
@@ -132,7 +135,9 @@ impl Signature {
 
     /// Who pays for the requests of a person at Google.
     fn payer(&self) -> Option<HeaderValue> {
-        let (_, key) = self.google_key()?;
+        let (_, TokenKey::Google(key)) = self.token_key()? else {
+            return None;
+        };
         HeaderValue::from_str(&key.quota_project_id?).ok()
     }
 }

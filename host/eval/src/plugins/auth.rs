@@ -1,0 +1,214 @@
+//! `auth` of a provider's config, as promptfoo's `http` has it: the credential in words, from which
+//! the host makes a header, a parameter or a token that it asks for.
+//!
+//! The guest learns that there is one, and its kind; nothing of its value.
+
+use std::collections::BTreeSet;
+use std::fmt::Display;
+
+use runner_config::plan::{EnvRead, Position, Provider};
+use runner_gateway::{OriginPattern, Scheme, Secret, TokenClient};
+use serde_json::{Map, Value, json};
+
+use super::bind_error::{BindError, place_of};
+use super::binding::Binder;
+use super::ways::{Named, Way};
+
+/// The key of the config.
+const KEY: &str = "auth";
+
+/// Where variables may stand that a server of tokens sees.
+const TOKEN_MEMBERS: [&str; 7] = [
+    "",
+    "/tokenUrl",
+    "/clientId",
+    "/clientSecret",
+    "/scopes",
+    "/username",
+    "/password",
+];
+
+/// What `auth` says.
+pub(super) struct Auth {
+    pub(super) scheme: Scheme,
+    pub(super) secret: Secret,
+    /// Who is asked for tokens, and so sees what stands in `auth`.
+    asks: Option<OriginPattern>,
+}
+
+/// Reads the members of one `auth`.
+struct Reader<'a> {
+    provider: &'a Provider,
+    members: &'a Map<String, Value>,
+}
+
+impl Auth {
+    /// Takes it out of a config and leaves its kind there.
+    fn take(
+        provider: &Provider,
+        config: &mut Map<String, Value>,
+    ) -> Result<Option<Self>, BindError> {
+        let Some(written) = config.remove(KEY).filter(|value| !value.is_null()) else {
+            return Ok(None);
+        };
+        let empty = Map::new();
+        let members = written.as_object().unwrap_or(&empty);
+        let reader = Reader { provider, members };
+        let headers = config.get("headers").and_then(Value::as_object);
+        let mut names = headers.into_iter().flat_map(Map::keys);
+        if names.any(|name| name.eq_ignore_ascii_case("authorization")) {
+            let problem = "stands beside `headers: { Authorization: … }`; keep one of the two";
+            return Err(reader.problem("", problem));
+        }
+        let (auth, kind) = reader.read()?;
+        config.insert(KEY.to_owned(), json!({ "type": kind }));
+        Ok(Some(auth))
+    }
+}
+
+impl Binder<'_> {
+    /// What `auth` of a config says. Where tokens are asked for with it, the variables in it go to
+    /// that address, and no longer to the provider's.
+    pub(super) fn auth(
+        &self,
+        provider: &Provider,
+        config: &mut Map<String, Value>,
+        takes: &mut Vec<EnvRead>,
+    ) -> Result<Option<Auth>, BindError> {
+        let auth = Auth::take(provider, config)?;
+        if let Some(to) = auth.as_ref().and_then(|auth| auth.asks.clone()) {
+            let place = |member: &str| provider.places.of(&format!("/{KEY}{member}"));
+            let inside: Vec<&Position> = TOKEN_MEMBERS.into_iter().filter_map(place).collect();
+            let (there, here) = std::mem::take(takes)
+                .into_iter()
+                .partition(|read| inside.iter().any(|at| at.is_where(&read.at)));
+            *takes = here;
+            let named_by: Vec<EnvRead> = there;
+            self.noted.way(Way {
+                to,
+                named: Named::Text,
+                author: provider.origin.clone(),
+                at: place("/tokenUrl").unwrap_or(&provider.at).clone(),
+                own: BTreeSet::new(),
+                takes: named_by.clone(),
+                named_by,
+            });
+        }
+        Ok(auth)
+    }
+}
+
+impl Reader<'_> {
+    fn read(&self) -> Result<(Auth, &'static str), BindError> {
+        let (scheme, value, kind) = match self.text("type")?.as_str() {
+            "bearer" => (Scheme::Bearer, self.text("token")?, "bearer"),
+            "basic" => {
+                let value = format!("{}:{}", self.text("username")?, self.text("password")?);
+                (Scheme::Basic, value, "basic")
+            }
+            "api_key" => (self.place_of_key()?, self.text("value")?, "api_key"),
+            "oauth" | "oauth2" => return Ok((self.oauth()?, "oauth")),
+            _ => {
+                let problem = "is none of bearer, basic, api_key, oauth";
+                return Err(self.problem("type", problem));
+            }
+        };
+        let secret = Secret::credential(value).map_err(|why| self.problem("", why))?;
+        let auth = Auth {
+            scheme,
+            secret,
+            asks: None,
+        };
+        Ok((auth, kind))
+    }
+
+    /// A header or a parameter of the address.
+    fn place_of_key(&self) -> Result<Scheme, BindError> {
+        let name = self.text("keyName")?;
+        let scheme = match self.text("placement")?.as_str() {
+            "header" => Scheme::parse(&format!("header:{name}")),
+            "query" => Scheme::parse(&format!("query:{name}")),
+            _ => return Err(self.problem("placement", "is neither header nor query")),
+        };
+        scheme.map_err(|_| self.problem("keyName", "is no name of a header or parameter"))
+    }
+
+    fn oauth(&self) -> Result<Auth, BindError> {
+        let is_persons = match self.text("grantType")?.as_str() {
+            "client_credentials" => false,
+            "password" => true,
+            _ => {
+                let problem = "is neither client_credentials nor password";
+                return Err(self.problem("grantType", problem));
+            }
+        };
+        let client = TokenClient {
+            token_url: self.text("tokenUrl")?,
+            client_id: self.optional("clientId", !is_persons)?,
+            client_secret: self.optional("clientSecret", !is_persons)?,
+            scopes: self.scopes()?,
+            person: match is_persons {
+                true => Some((self.text("username")?, self.text("password")?)),
+                false => None,
+            },
+        };
+        let (_, origin) = client.address().ok_or_else(|| {
+            self.problem(
+                "tokenUrl",
+                "must be a URL such as https://id.example.com/token",
+            )
+        })?;
+        Ok(Auth {
+            scheme: Scheme::OAuth2,
+            secret: Secret::oauth(&client).map_err(|why| self.problem("", why))?,
+            asks: Some(OriginPattern::exactly(origin)),
+        })
+    }
+
+    fn scopes(&self) -> Result<Vec<String>, BindError> {
+        let texts = |list: &Vec<Value>| {
+            let each = list.iter().map(|scope| scope.as_str().map(str::to_owned));
+            each.collect::<Option<Vec<_>>>()
+        };
+        match self.members.get("scopes") {
+            None | Some(Value::Null) => Ok(Vec::new()),
+            Some(Value::String(scopes)) => Ok(vec![scopes.clone()]),
+            Some(Value::Array(list)) if texts(list).is_some() => {
+                Ok(texts(list).unwrap_or_default())
+            }
+            Some(_) => Err(self.problem("scopes", "is no list of texts")),
+        }
+    }
+
+    fn optional(&self, key: &str, is_needed: bool) -> Result<Option<String>, BindError> {
+        match self.members.get(key) {
+            None | Some(Value::Null) if !is_needed => Ok(None),
+            _ => self.text(key).map(Some),
+        }
+    }
+
+    /// A text; a number is one, as passwords may look like that.
+    fn text(&self, key: &str) -> Result<String, BindError> {
+        let text = match self.members.get(key) {
+            Some(Value::String(text)) if !text.trim().is_empty() => text.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            _ => return Err(self.problem(key, "is missing, or no text")),
+        };
+        if text.contains("{{") {
+            let problem = "has a template that is not of `env`; a credential is one for all cases";
+            return Err(self.problem(key, problem));
+        }
+        Ok(text)
+    }
+
+    fn problem(&self, key: &str, problem: impl Display) -> BindError {
+        let (pointer, named) = match key {
+            "" => (format!("/{KEY}"), KEY.to_owned()),
+            key => (format!("/{KEY}/{key}"), format!("{KEY}.{key}")),
+        };
+        BindError::Config {
+            at: place_of(self.provider, &pointer),
+            problem: format!("`{named}` {problem}"),
+        }
+    }
+}

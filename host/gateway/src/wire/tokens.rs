@@ -1,0 +1,192 @@
+//! Access tokens: asked for with a key, kept while they hold, shared by all who need one.
+//!
+//! A token is asked for when a request is about to go, within that request's time; others that need
+//! the same wait for it. Who waits takes over where the one that asks is given up. Each token is made
+//! known to the masker before anything is sent with it, and lives in memory alone: not in the
+//! cache, nor in a recording, nor in the database.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use url::Url;
+
+use crate::policy::address::Reach;
+use crate::policy::google::GoogleKey;
+use crate::policy::masker::Masker;
+use crate::policy::oauth::TokenClient;
+use crate::policy::origin::{Naming, Origin};
+use crate::policy::secret::{Fingerprint, Secret};
+use crate::wire::client::Clients;
+use crate::wire::fault::WireFault;
+use crate::wire::google;
+
+/// What a token is asked for with.
+pub(crate) enum TokenKey {
+    /// A key of Google's.
+    Google(GoogleKey),
+    /// What the config says of a server of OAuth 2.0.
+    OAuth(TokenClient),
+}
+
+/// How long before its end a token is no longer used, so that none ends on the way.
+const MARGIN: Duration = Duration::from_mins(5);
+
+/// How long a token holds of which nothing is said.
+const USUAL_LIFE: Duration = Duration::from_hours(1);
+
+/// The longest that a token is believed to hold: a server may say any number.
+const LONGEST_LIFE: Duration = Duration::from_hours(24);
+
+/// The most of an answer with a token, in bytes. Tokens have one or two thousand.
+const ANSWER_LIMIT: usize = 64 << 10;
+
+/// The tokens of a run.
+#[derive(Default)]
+pub(crate) struct Tokens {
+    each: Mutex<HashMap<Fingerprint, Arc<Held>>>,
+    masker: Masker,
+}
+
+/// The token of one key; whoever holds the lock asks for it.
+type Held = tokio::sync::Mutex<Option<Token>>;
+
+#[derive(Clone)]
+struct Token {
+    value: Secret,
+    until: Instant,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    access_token: String,
+    expires_in: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Refused {
+    error: String,
+}
+
+impl Tokens {
+    /// None yet; the masker is told of each.
+    pub(crate) fn new(masker: Masker) -> Self {
+        Self {
+            masker,
+            ..Self::default()
+        }
+    }
+
+    /// A token that holds, for the key that `secret` is.
+    pub(crate) async fn get(
+        &self,
+        clients: &Clients,
+        secret: &Secret,
+        key: &TokenKey,
+    ) -> Result<Secret, WireFault> {
+        let held = {
+            let mut each = self.each.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(each.entry(secret.fingerprint()).or_default())
+        };
+        let mut held = held.lock().await;
+        if let Some(token) = held.as_ref().filter(|it| Instant::now() < it.until) {
+            return Ok(token.value.clone());
+        }
+        let token = ask(clients, key).await?;
+        self.masker.learn(&token.value);
+        let value = token.value.clone();
+        *held = Some(token);
+        Ok(value)
+    }
+}
+
+impl TokenKey {
+    /// Where it is asked for.
+    fn address(&self) -> Option<(Url, Origin)> {
+        match self {
+            Self::Google(key) => key.address(),
+            Self::OAuth(client) => client.address(),
+        }
+    }
+
+    /// Google's own is public. Another is the person's word, or was agreed to before the run.
+    fn reach(&self, origin: &Origin) -> Reach {
+        match self {
+            Self::Google(key) if key.asks_google() => Reach::Public,
+            _ => Reach::of(Naming::Exact, origin, &[origin.clone()].into()),
+        }
+    }
+
+    fn form(&self, now: Timestamp) -> Result<String, WireFault> {
+        match self {
+            Self::Google(key) => google::form(key, now),
+            Self::OAuth(client) => Ok(client.form()),
+        }
+    }
+}
+
+async fn ask(clients: &Clients, key: &TokenKey) -> Result<Token, WireFault> {
+    let begun = Instant::now();
+    let (url, origin) = key.address().ok_or_else(|| {
+        WireFault::Invalid("the address that gives access tokens is none".to_owned())
+    })?;
+    let reach = key.reach(&origin);
+    if origin.address().is_some_and(|it| !reach.allows_literal(it)) {
+        let place = "the address that gives access tokens is none that may be reached".to_owned();
+        return Err(WireFault::Invalid(place));
+    }
+    let form = key.form(Timestamp::now())?;
+    let lost = |_| WireFault::NoToken {
+        origin: origin.to_string(),
+        why: "no answer".to_owned(),
+        is_lasting: false,
+    };
+    let request = clients.get(&url, reach)?.post(url);
+    let request = request.header("content-type", "application/x-www-form-urlencoded");
+    let mut response = request.body(form).send().await.map_err(lost)?;
+    let status = response.status().as_u16();
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(lost)? {
+        body.extend_from_slice(&chunk);
+        if body.len() > ANSWER_LIMIT {
+            break;
+        }
+    }
+    read(status, &body, begun).map_err(|(why, is_lasting)| WireFault::NoToken {
+        origin: origin.to_string(),
+        why,
+        is_lasting,
+    })
+}
+
+/// The token, or why there is none and whether that lasts. Of a refusal its code is repeated, which
+/// is a word; the rest is whatever the server likes.
+fn read(status: u16, body: &[u8], begun: Instant) -> Result<Token, (String, bool)> {
+    if status == 200
+        && let Ok(answer) = serde_json::from_slice::<Answer>(body)
+    {
+        let value = Secret::credential(answer.access_token).ok();
+        let value = value.filter(|value| value.reveal().bytes().all(|it| it.is_ascii_graphic()));
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            let life = answer.expires_in.map_or(USUAL_LIFE, Duration::from_secs);
+            let life = life.min(LONGEST_LIFE);
+            let until = begun + life.saturating_sub(MARGIN.min(life / 10));
+            return Ok(Token { value, until });
+        }
+    }
+    let is_word = |word: &String| word.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
+    let said = serde_json::from_slice::<Refused>(body).ok();
+    let said = said.map(|refused| refused.error).filter(is_word);
+    let why = match said {
+        Some(said) => format!("HTTP {status}, {said}"),
+        None => format!("HTTP {status}"),
+    };
+    Err((why, (400..500).contains(&status) && status != 429))
+}
+
+/// What is asked with.
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,7 @@ use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 mod cache;
+mod elsewhere;
 mod filtering;
 mod help;
 mod inputs;
@@ -108,6 +109,7 @@ pub(crate) enum Command {
 
 /// `runner retry`
 #[derive(Debug, Args)]
+#[command(mut_args(elsewhere::shown_by_retry))]
 pub(crate) struct Retry {
     /// The run: its id, the beginning of its id, or latest
     #[arg(value_name = "RUN", default_value = "latest")]
@@ -274,15 +276,15 @@ pub(crate) struct Inspect {
 pub(crate) enum Refusal {
     /// Help or the version was asked for, or the line has no meaning.
     Parser(clap::Error),
-    /// The line asks for what this version can't do.
-    Later(Failure),
+    /// The line asks for what this version or this command can't do.
+    Refused(Failure),
 }
 
 impl Refusal {
     /// Says it where it belongs; gives the exit code.
     pub(crate) fn print(self) -> ExitCode {
         match self {
-            Self::Later(failure) => failure.print(),
+            Self::Refused(failure) => failure.print(),
             Self::Parser(error) => {
                 // Nobody is left to tell when this fails.
                 let _ = error.print();
@@ -301,8 +303,14 @@ impl Refusal {
 /// # Errors
 /// When it is none, or asks for help.
 pub(crate) fn parse(line: impl IntoIterator<Item = OsString>) -> Result<Arguments, Refusal> {
-    let line: Vec<OsString> = line.into_iter().collect();
-    Arguments::try_parse_from(&line).map_err(refusal)
+    let arguments = Arguments::try_parse_from(line).map_err(refusal)?;
+    let misplaced = match &arguments.command {
+        Some(Command::Retry(retry)) => elsewhere::check_retry(&retry.eval),
+        Some(Command::Config(Config::Check(check))) => elsewhere::check_check(&check.eval),
+        _ => Ok(()),
+    };
+    misplaced.map_err(Refusal::Refused)?;
+    Ok(arguments)
 }
 
 /// The flags of a command line that was taken before, the program's name left out; `None` when
@@ -335,7 +343,7 @@ fn refusal(error: clap::Error) -> Refusal {
     };
     let word = error.get(kind).map(ToString::to_string).unwrap_or_default();
     match later::failure(&word) {
-        Some(failure) => Refusal::Later(failure),
+        Some(failure) => Refusal::Refused(failure),
         None => Refusal::Parser(error),
     }
 }

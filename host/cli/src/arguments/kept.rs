@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{Eval, NEWEST, help};
+use super::{Eval, NEWEST, elsewhere, help};
 use crate::failure::Failure;
 
 /// `runner export`
@@ -89,6 +89,7 @@ pub(crate) enum Config {
 
 /// `runner config check`: the flags of `eval`, so that exactly that run is checked.
 #[derive(Debug, Args)]
+#[command(mut_args(elsewhere::shown_by_check))]
 pub(crate) struct Check {
     /// Also say what would be run: columns, options and plugins as they were understood, as YAML
     #[arg(long)]

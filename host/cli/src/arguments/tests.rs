@@ -9,7 +9,7 @@ fn parsed(line: &str) -> Result<Arguments, Refusal> {
 fn refused(line: &str) -> String {
     match parsed(line) {
         Ok(arguments) => panic!("{line} was taken: {arguments:?}"),
-        Err(Refusal::Later(failure)) => failure.render(),
+        Err(Refusal::Refused(failure)) => failure.render(),
         Err(Refusal::Parser(error)) => error.to_string(),
     }
 }
@@ -91,6 +91,41 @@ fn what_promptfoo_has_and_we_have_not_is_refused_by_name() {
     for (line, message) in table {
         assert_eq!(refused(line), message, "{line}");
     }
+}
+
+#[test]
+fn flags_of_another_command_are_refused_with_a_way_out_and_are_not_shown() {
+    let refused_by = [
+        (
+            "retry old",
+            &["--resume", "--retry-errors", "--dry-run", "--watch"][..],
+        ),
+        (
+            "config check",
+            &[
+                "--resume",
+                "--retry-errors",
+                "--force",
+                "--dry-run",
+                "--watch",
+            ],
+        ),
+    ];
+    for (command, flags) in refused_by {
+        let name = command.strip_suffix(" old").unwrap_or(command);
+        let help = refused(&format!("runner {name} --help"));
+        for flag in flags {
+            let told = refused(&format!("runner {command} {flag}"));
+            let beginning = format!("error: {flag} is not a flag of `runner {name}`\nhelp: ");
+            assert!(told.starts_with(&beginning), "{told}");
+            assert!(!help.contains(&format!("{flag} ")), "{flag}: {help}");
+            assert!(!help.contains(&format!("{flag}\n")), "{flag}: {help}");
+        }
+    }
+    assert!(parsed("runner retry old --force --no-cache").is_ok());
+    assert!(parsed("runner config check --strict -n 3").is_ok());
+    let kept = ["retry", "old", "--watch"].map(OsString::from);
+    assert!(parse_eval(kept.into_iter()).is_some_and(|eval| eval.watch));
 }
 
 #[test]

@@ -353,11 +353,12 @@ impl<'a> AssertionReader<'a> {
             return None;
         }
         let path = self.reading.files.shown(without_scheme(text));
-        if !self.values.borrow().contains_key(&path) {
+        if self.values.borrow().contains_key(&path) {
+            let files = self.reading.files;
+            files.permit(&path, &entry.at(), entry.origin, findings)?;
+        } else {
             let value = self.read(&path, entry);
             self.values.borrow_mut().insert(path.clone(), value);
-        } else if !(self.reading.files).permit(&path, &entry.at(), entry.origin, findings) {
-            return None;
         }
         self.copy(self.values.borrow()[&path].as_ref()?, entry)
     }

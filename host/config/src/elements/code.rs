@@ -191,7 +191,8 @@ pub(crate) fn file_with(
             origin: origin.clone(),
             at: at.clone(),
         });
-    if !(reading.files.permit(&shown, at, origin, findings) && may_run) {
+    let may_read = reading.files.permit(&shown, at, origin, findings).is_some();
+    if !(may_read && may_run) {
         return None;
     }
     let known = reading.code.files.borrow().get(&absolute).cloned();
@@ -373,10 +374,9 @@ impl<'a> Gathering<'a> {
         let Reading {
             files, findings, ..
         } = self.reading;
-        if !files.permit(&shown, at, self.namer(&shown), findings) {
-            return Err(Untaken::Refused(named("is not read unless you agree")));
-        }
-        let source = files.read(&shown, MAX_CODE as u64);
+        let file = files.permit(&shown, at, self.namer(&shown), findings);
+        let file = file.ok_or_else(|| Untaken::Refused(named("is not read unless you agree")))?;
+        let source = files.read(&file, MAX_CODE as u64);
         let source = source.map_err(|reason| Untaken::Refused(named(&reason)))?;
         if self.size + source.len() > MAX_CODE {
             let mib = MAX_CODE >> 20;

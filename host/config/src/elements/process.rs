@@ -360,9 +360,8 @@ pub(crate) fn command(
     let texts: Vec<String> = words
         .iter()
         .map(|word| files.shown(word))
-        .filter(|shown| files.beyond(shown, origin).is_none())
-        .filter(|shown| files.permit(shown, at, origin, reading.findings))
-        .filter_map(|shown| files.read(&shown, MAX_TEXT).ok())
+        .filter_map(|shown| files.permit_own(&shown, origin))
+        .filter_map(|file| files.read(&file, MAX_TEXT).ok())
         .collect();
     let mut sources: Vec<&str> = texts.iter().map(String::as_str).collect();
     sources.push(line);

@@ -237,13 +237,13 @@ impl<'a> VarReader<'a> {
         if let Some(matches) = known.matches.get(key) {
             for one in matches.iter() {
                 // What was read for another is not read again.
-                let _ = files.permit(one, at, origin, findings);
+                files.permit(one, at, origin, findings);
             }
             return true;
         }
         let is_known = known.contents.contains_key(key);
         if is_known {
-            let _ = files.permit(&files.shown(path), at, origin, findings);
+            files.permit(&files.shown(path), at, origin, findings);
         }
         is_known
     }
@@ -278,10 +278,9 @@ impl<'a> VarReader<'a> {
             return None;
         }
         let (content, size) = if media::is_media(path) {
-            if !self.reading.files.permit(path, at, origin, findings) {
-                return None;
-            }
-            let bytes = self.reading.files.read_bytes(path, media::MAX_MEDIA);
+            let files = self.reading.files;
+            let file = files.permit(path, at, origin, findings)?;
+            let bytes = files.read_bytes(&file, media::MAX_MEDIA);
             let text = bytes.map(|bytes| media::text(path, &bytes));
             let refused = |why| findings.error(at.clone(), format!("'{shown}': {why}"));
             let text = text.map_err(refused).ok()?;

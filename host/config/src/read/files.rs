@@ -4,8 +4,8 @@
 //! config's own folder), so that messages name it that way; only opening joins it with the
 //! current folder.
 //!
-//! Every file that a text names is opened here, and nowhere without the text's [`Origin`]: what
-//! lies beyond its rights is noted before it is read.
+//! Every file that a text names is opened here, and only with a [`Permitted`], which the text's
+//! [`Origin`] and what was agreed to give: what lies beyond its rights is noted before it is read.
 
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read};
@@ -52,6 +52,13 @@ pub(crate) struct Files {
     pub(crate) read: FilesRead,
 }
 
+/// A file that the text which names it may read: made here alone, where that is decided.
+#[derive(Debug)]
+pub(crate) struct Permitted {
+    /// The path as the user would write it.
+    shown: PathBuf,
+}
+
 impl Files {
     /// Reads relative to `root`, the folder of a config.
     pub(crate) fn new(cwd: PathBuf, root: PathBuf, read: FilesRead) -> Self {
@@ -63,28 +70,42 @@ impl Files {
         }
     }
 
-    /// Whether a text may name a file; what is beyond its rights is asked for. What is never read
-    /// needs no agreement: who reads it says so.
-    #[must_use]
+    /// The right to read a file that a text names; what is beyond the text's rights is asked for.
+    /// What is never read needs no agreement: who reads it says so.
     pub(crate) fn permit(
         &self,
         shown: &Path,
         at: &Position,
         origin: &Origin,
         findings: &Findings,
-    ) -> bool {
-        let Some((target, is_beyond)) = self.target(shown, origin) else {
-            return true;
-        };
+    ) -> Option<Permitted> {
         let subject = |path| TrustSubject::Read { path };
-        let beyond = is_beyond.then(|| target.clone());
-        let may_read = permitted(subject, beyond, (at, origin, findings));
-        if may_read {
+        let may_read = |beyond| permitted(subject, Some(beyond), (at, origin, findings));
+        self.permit_if(shown, origin, may_read)
+    }
+
+    /// The right to read a file that a text names, where it has it by itself: nothing is asked for.
+    pub(crate) fn permit_own(&self, shown: &Path, origin: &Origin) -> Option<Permitted> {
+        self.permit_if(shown, origin, |_| false)
+    }
+
+    /// The right to read a file; whether one beyond the text's rights may be read, `may_read` says.
+    fn permit_if(
+        &self,
+        shown: &Path,
+        origin: &Origin,
+        may_read: impl FnOnce(PathBuf) -> bool,
+    ) -> Option<Permitted> {
+        if let Some((target, is_beyond)) = self.target(shown, origin) {
+            if is_beyond && !may_read(target.clone()) {
+                return None;
+            }
             // What lies beyond the folder was not resolved before this.
             let target = if is_beyond { real(&target) } else { target };
             self.read.expect(self.cwd.join(shown), target);
         }
-        may_read
+        let shown = shown.to_owned();
+        Some(Permitted { shown })
     }
 
     fn permit_as(
@@ -175,8 +196,8 @@ impl Files {
     }
 
     /// The bytes of a file.
-    pub(crate) fn read_bytes(&self, shown: &Path, max: u64) -> Result<Vec<u8>, String> {
-        let path = self.cwd.join(shown);
+    pub(crate) fn read_bytes(&self, file: &Permitted, max: u64) -> Result<Vec<u8>, String> {
+        let path = self.cwd.join(&file.shown);
         self.read.note(&path);
         let refused = |error: std::io::Error| match error.kind() {
             ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -221,8 +242,8 @@ impl Files {
     }
 
     /// The text of a file, without a byte order mark.
-    pub(crate) fn read(&self, shown: &Path, max: u64) -> Result<String, String> {
-        let bytes = self.read_bytes(shown, max)?;
+    pub(crate) fn read(&self, file: &Permitted, max: u64) -> Result<String, String> {
+        let bytes = self.read_bytes(file, max)?;
         let text = String::from_utf8(bytes).map_err(|error| {
             format!(
                 "is not UTF-8 text (byte {})",
@@ -243,10 +264,8 @@ impl Files {
         origin: &Origin,
         findings: &Findings,
     ) -> Option<String> {
-        if !self.permit(shown, at, origin, findings) {
-            return None;
-        }
-        self.read(shown, MAX_FILE)
+        let file = self.permit(shown, at, origin, findings)?;
+        self.read(&file, MAX_FILE)
             .map_err(|reason| findings.error(at.clone(), about(shown, at, &reason)))
             .ok()
     }
@@ -259,10 +278,8 @@ impl Files {
         origin: &Origin,
         findings: &Findings,
     ) -> Option<Node> {
-        if !self.permit(shown, at, origin, findings) {
-            return None;
-        }
-        match self.read(shown, MAX_TREE_FILE) {
+        let file = self.permit(shown, at, origin, findings)?;
+        match self.read(&file, MAX_TREE_FILE) {
             Err(reason) => findings.error(at.clone(), about(shown, at, &reason)),
             Ok(text) => match parse_tree(&text, has_extension(shown, &["json"])) {
                 Ok(node) => match self.take(node.values() * VALUE) {

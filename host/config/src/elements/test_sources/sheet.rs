@@ -60,10 +60,8 @@ pub(super) fn read(
         return None;
     }
     let files = reading.files;
-    if !files.permit(file.as_ref(), at, origin, reading.findings) {
-        return None;
-    }
-    let bytes = files.read_bytes(file.as_ref(), MAX_TREE_FILE);
+    let file = files.permit(file.as_ref(), at, origin, reading.findings)?;
+    let bytes = files.read_bytes(&file, MAX_TREE_FILE);
     let table = bytes.and_then(|bytes| {
         let (table, unpacked) = table(&bytes, sheet.as_deref())?;
         // A small file may unpack to a large one, each time that it is named.

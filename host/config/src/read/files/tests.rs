@@ -21,6 +21,11 @@ fn folder() -> (tempfile::TempDir, Files) {
     (directory, files)
 }
 
+/// What the person names may be read.
+fn by_person(files: &Files, shown: &Path) -> Permitted {
+    files.permit_own(shown, &Origin::Person).unwrap()
+}
+
 #[test]
 fn paths_are_relative_to_the_config_and_shown_as_the_user_would_write_them() {
     let (directory, files) = folder();
@@ -59,7 +64,7 @@ fn patterns_match_sorted_and_without_hidden_files() {
 fn reading_says_what_is_wrong() {
     let (directory, files) = folder();
     std::fs::write(directory.path().join("evals/bytes.txt"), b"ab\xff").unwrap();
-    let read = |shown: &str, max| files.read(Path::new(shown), max);
+    let read = |shown: &str, max| files.read(&by_person(&files, Path::new(shown)), max);
     assert_eq!(read("evals/a.txt", 100).unwrap(), "text");
     assert_eq!(
         read("evals/none.txt", 100).unwrap_err(),
@@ -103,7 +108,11 @@ fn what_leads_through_the_system_is_never_read_wherever_it_ends() {
     ] {
         let shown = files.shown(&written);
         let refused = "belongs to the system and is never read";
-        assert_eq!(files.read(&shown, 100).unwrap_err(), refused, "{written}");
+        assert_eq!(
+            files.read(&by_person(&files, &shown), 100).unwrap_err(),
+            refused,
+            "{written}"
+        );
         for origin in [Origin::Config, Origin::Person] {
             let findings = Findings::default();
             let at = Position::default();
@@ -164,6 +173,21 @@ fn what_patterns_look_at_is_counted_for_all_of_them() {
     assert_eq!(expand("*.txt").map(|found| found.len()), Ok(2));
 }
 
+#[test]
+fn what_lies_beyond_a_texts_rights_is_read_only_once_it_is_agreed_to() {
+    let (_directory, files) = folder();
+    let (findings, at) = (Findings::default(), Position::default());
+    let permit = |shown| files.permit(Path::new(shown), &at, &Origin::Config, &findings);
+    let own = |shown| files.permit_own(Path::new(shown), &Origin::Config);
+    assert!(permit("evals/a.txt").is_some() && own("evals/a.txt").is_some());
+    for beyond in ["evals/.hidden.txt", "shared/s.txt"] {
+        assert!(own(beyond).is_none(), "{beyond}");
+    }
+    assert_eq!(findings.refusals(), 0, "nothing was asked for");
+    assert!(permit("shared/s.txt").is_none());
+    assert_eq!(findings.refusals(), 1);
+}
+
 /// Who shares a folder may exchange a file for a link between the question and the reading.
 #[cfg(target_os = "linux")]
 #[test]
@@ -184,18 +208,18 @@ fn a_file_that_is_exchanged_for_a_link_after_it_was_permitted_is_not_read() {
         ("evals/d/s.txt", "d", "../shared"),
     ] {
         let (shown, exchanged) = (Path::new(shown), evals.join(exchanged));
-        assert!(permitted(shown));
-        assert_eq!(files.read(shown, 100).unwrap(), "text");
+        let file = permitted(shown).unwrap();
+        assert_eq!(files.read(&file, 100).unwrap(), "text");
         std::fs::rename(&exchanged, evals.join("away")).unwrap();
         std::os::unix::fs::symlink(link, &exchanged).unwrap();
         assert_eq!(
-            files.read(shown, 100).unwrap_err(),
+            files.read(&file, 100).unwrap_err(),
             "was exchanged for another file while it was read"
         );
-        assert!(!permitted(shown));
+        assert!(permitted(shown).is_none());
         std::fs::remove_file(&exchanged).unwrap();
         std::fs::rename(evals.join("away"), &exchanged).unwrap();
-        assert!(permitted(shown));
-        assert_eq!(files.read(shown, 100).unwrap(), "text");
+        let file = permitted(shown).unwrap();
+        assert_eq!(files.read(&file, 100).unwrap(), "text");
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use insta::assert_snapshot;
 use runner_store::{OpenOptions, Store};
-use runner_tests::{Answer, Finished, Gate, ModelApi, Run, built_program, target_folder};
+use runner_tests::{Answer, Finished, Gate, ModelApi, Run, Running, built_program, target_folder};
 use serde_json::Value;
 
 const CONFIG: &str = r#"
@@ -60,6 +60,44 @@ fn the_first_interrupt_drains() {
     assert_snapshot!(listed.told());
 }
 
+/// A run with one case in flight that gets SIGHUP; the gate holds its answer back.
+fn hung_up(run: impl FnOnce(Run) -> Run) -> (ModelApi, Gate, Running) {
+    let api = ModelApi::start();
+    let gate = Gate::closed();
+    api.always(Answer::text("late").behind(&gate));
+    let running = run(at_once(&api, 1)).start();
+    api.wait_until(|view| view.in_flight == 1);
+    running.signal("HUP");
+    (api, gate, running)
+}
+
+/// A closed terminal, a lost connection. Whoever runs the tests may have them outlive a terminal.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_end_of_the_terminal_drains_a_run() {
+    let (api, gate, running) = hung_up(|run| {
+        let run = run.program("/usr/bin/env").without_args();
+        let run = run.arg("--default-signal=HUP").arg(built_program());
+        run.args(["eval", "-j", "1"])
+    });
+    running.wait_for_stderr("Ctrl-C");
+    gate.open();
+    expect_interrupted(&running.finish());
+    assert_eq!(api.requests().len(), 1, "none started afterwards");
+}
+
+#[test]
+fn a_run_that_was_started_to_outlive_its_terminal_goes_on() {
+    let ignoring = r#"trap '' HUP; exec "$0" "$@""#;
+    let (api, gate, running) = hung_up(|run| {
+        let run = run.program("/bin/sh").without_args().args(["-c", ignoring]);
+        run.arg(built_program()).args(["eval", "-j", "1"])
+    });
+    gate.open();
+    running.finish().expect_code(0);
+    assert_eq!(api.requests().len(), 20);
+}
+
 /// The second one doesn't wait for a server that never answers.
 #[test]
 fn the_second_interrupt_stops_now() {
@@ -107,7 +145,80 @@ fn ctrl_c_is_answered_at_once_while_the_database_is_locked() {
     let requests = api.requests().len();
     assert!(requests < CASES, "nothing starts while the store is behind");
     assert_eq!(results(&finished).len(), requests, "no row is lost");
-    expect_resumed(&finished, CASES);
+    expect_resumed(&finished, "latest", CASES);
+}
+
+/// 20 tests of which `first` were answered before the run was interrupted.
+fn interrupted_after(first: usize) -> (ModelApi, Gate, Finished) {
+    let api = ModelApi::start();
+    let gate = Gate::closed();
+    let behind = gate.clone();
+    let held = format!("row {first}");
+    api.rule(move |seen| {
+        let is_held = seen.last_user_message()? == held;
+        is_held.then(|| Answer::text("late").behind(&behind))
+    });
+    let running = at_once(&api, 1).start();
+    api.wait_until(|view| view.requests == first + 1 && view.in_flight == 1);
+    running.interrupt();
+    running.wait_for_stderr("Ctrl-C");
+    running.interrupt();
+    (api, gate, running.finish())
+}
+
+/// Another process keeps the database before the run can go on: nothing has begun, and nothing is
+/// waited for.
+#[test]
+fn ctrl_c_is_answered_at_once_while_a_resumed_run_waits_for_the_database() {
+    let (api, gate, interrupted) = interrupted_after(3);
+    gate.open();
+    let database = interrupted.again().home().join("runs.db");
+    let store = Store::open(&database, OpenOptions::default()).expect("the run has made it");
+    let hold = store.hold_writers().expect("nobody writes");
+    let resumed = interrupted.again().args(["eval", "--resume"]).start();
+    // The sign that it has taken hold of the run, which it can't change.
+    let signs = database.with_file_name("runs.db.live");
+    let is_taken = || std::fs::read_dir(&signs).is_ok_and(|mut signs| signs.next().is_some());
+    while !is_taken() {
+        std::thread::yield_now();
+    }
+    resumed.interrupt();
+    let stopped = resumed.finish();
+    assert_snapshot!("stopped_before_it_went_on", stopped.told());
+    drop(hold);
+    assert_eq!(api.requests().len(), 4);
+    expect_resumed(&stopped, "latest", 20);
+}
+
+/// Rows that stand elsewhere now are written anew, more of them than the store takes in without
+/// writing, and the database is locked meanwhile.
+#[test]
+fn ctrl_c_is_answered_at_once_while_kept_rows_are_written_anew() {
+    const CASES: usize = 2000;
+    let tests = |first: &str| {
+        let rows = (0..CASES).fold(first.to_owned(), |rows, n| rows + &format!("row {n}\n"));
+        format!("n\n{rows}")
+    };
+    let api = ModelApi::start();
+    let run = at_once(&api, 100).file("tests.csv", tests(""));
+    let whole = run.finish();
+    whole.expect_code(0);
+    let gate = Gate::closed();
+    api.always(Answer::text("late").behind(&gate));
+    let database = whole.again().home().join("runs.db");
+    let store = Store::open(&database, OpenOptions::default()).expect("the run has made it");
+    let id = store.find_run("latest").expect("one run").id;
+    let again = whole.again().file("tests.csv", tests("new\n"));
+    let resumed = again.args(["eval", "--resume", &id]).start();
+    resumed.wait_for_stderr("resuming");
+    let hold = store.hold_writers().expect("nobody writes for long");
+    resumed.interrupt();
+    resumed.wait_for_stderr("Ctrl-C");
+    drop(hold);
+    gate.open();
+    let finished = resumed.finish();
+    // The new case may have come before the interrupt, and ended after it.
+    expect_resumed(&finished, &id, CASES + 1);
 }
 
 fn results(finished: &Finished) -> Vec<Value> {
@@ -126,8 +237,9 @@ fn expect_interrupted(finished: &Finished) {
 
 /// Goes on with the run; each of its cases has one row then, and passes.
 #[track_caller]
-fn expect_resumed(interrupted: &Finished, cases: usize) {
-    let resumed = interrupted.again().args(["eval", "--resume"]).finish();
+fn expect_resumed(interrupted: &Finished, run: &str, cases: usize) {
+    let again = interrupted.again().args(["eval", "--resume", run]);
+    let resumed = again.finish();
     resumed.expect_code(0);
     let mut places: Vec<_> = results(&resumed)
         .iter()
@@ -195,7 +307,7 @@ fn ctrl_c_while_a_lane_is_blocked_ends_at_once() {
     let took = number(&ended["at"]) - number(&draining["at"]);
     assert!(took < number(&draining["graceMs"]) / 2.0, "{took} ms");
     refuses.store(false, Ordering::Relaxed);
-    expect_resumed(&finished, 20);
+    expect_resumed(&finished, "latest", 20);
 }
 
 /// What is on the wire may finish; what is in the line behind it never starts.
@@ -218,7 +330,7 @@ fn ctrl_c_lets_those_in_the_queue_go() {
     expect_interrupted(&finished);
     assert_eq!(results(&finished).len(), 2);
     assert_eq!(api.requests().len(), 2, "none started afterwards");
-    expect_resumed(&finished, 20);
+    expect_resumed(&finished, "latest", 20);
 }
 
 /// The answer has come and is in the cache; its grade waits for a lane that is blocked.
@@ -237,7 +349,7 @@ fn a_case_whose_grade_waits_for_a_lane_is_graded_when_the_run_goes_on() {
     assert_eq!(rows[0]["errorCode"], "cancelled");
     assert_eq!(rows[0]["response"]["output"], "fine");
     assert_eq!(asked(&api), (1, 1));
-    expect_resumed(&finished, 1);
+    expect_resumed(&finished, "latest", 1);
     assert_eq!(asked(&api), (1, 2), "the answer was not paid for again");
 }
 
@@ -265,7 +377,7 @@ fn an_answer_that_was_paid_for_is_not_lost_to_the_second_interrupt() {
     let listed = finished.again().args(["list", "--json"]).finish();
     assert_eq!(listed.stdout_json()[0]["notRun"], 1, "{}", listed.stdout);
     gate.open();
-    expect_resumed(&finished, 1);
+    expect_resumed(&finished, "latest", 1);
     assert_eq!(asked(&api), (2, 2));
 }
 
@@ -303,7 +415,7 @@ fn what_a_case_has_on_the_wire_ends_before_the_case_is_stopped() {
     assert_eq!(asked(&api), (1, 1), "none started afterwards");
     let lanes = &finished.json("out.json")["results"]["stats"]["lanes"];
     assert_eq!(lanes[0]["completedRequests"], 2, "{lanes}");
-    expect_resumed(&finished, 1);
+    expect_resumed(&finished, "latest", 1);
 }
 
 /// A pause of a day that nobody has to sit through; the answer before it is kept.

@@ -7,6 +7,7 @@
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
+use runner_config::plan::CaseId;
 use runner_eval::event::{Consumer, Event, LaneEvent, LaneNotice, LogLine};
 use runner_eval::record::Outcome;
 use tracing::Level;
@@ -23,6 +24,9 @@ use questions::Questions;
 use crate::figures;
 use crate::talk::Talk;
 use crate::visible;
+
+/// Cases that are named where a run drains; the others are counted.
+const AWAITED_SHOWN: usize = 3;
 
 /// How to tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,6 +92,8 @@ pub(crate) struct Progress {
     talk: Talk,
     style: Style,
     verbose: bool,
+    /// Of each column.
+    providers: Vec<String>,
     counts: Counts,
     waiting: lanes::Shared,
     questions: Questions,
@@ -101,6 +107,7 @@ impl Progress {
             talk,
             style,
             verbose,
+            providers: Vec::new(),
             counts: Counts::default(),
             waiting: lanes::Shared::default(),
             questions: Questions::default(),
@@ -132,7 +139,11 @@ impl Progress {
 impl Consumer for Progress {
     fn on_event(&mut self, event: &Event) {
         match event {
-            Event::RunStarted(head) => self.begin(head.total),
+            Event::RunStarted(head) => {
+                let columns = head.columns.iter();
+                self.providers = columns.map(|column| column.provider.clone()).collect();
+                self.begin(head.total);
+            }
             Event::CaseStarted { .. } => {}
             Event::Question { id, stage } => {
                 if self.verbose
@@ -168,7 +179,8 @@ impl Consumer for Progress {
             Event::Notice { message } => self.talk.warning(&visible::line(message)),
             Event::Ordered { message } => self.talk.note(&visible::line(message)),
             Event::Draining { in_flight, grace } => {
-                self.talk.line(&draining_line(*in_flight, *grace));
+                let line = draining_line(in_flight, &self.providers, *grace);
+                self.talk.line(&line);
             }
             Event::RunFinished(_) => self.display = Display::Silent,
         }
@@ -222,18 +234,36 @@ fn retry_line(lane: &str, retry: u32, wait: Duration) -> String {
     format!("retry: {}: retry {retry} in {wait}", visible::line(lane))
 }
 
-fn draining_line(in_flight: usize, grace: Duration) -> String {
-    let cases = figures::counted(in_flight as u64, "case", "cases");
-    let grace = figures::duration(grace);
-    format!(
-        "stopping: no new case starts; {cases} in flight may finish within {grace}. Ctrl-C again stops at once"
-    )
+/// That no case starts any more, and whose end is waited for.
+fn draining_line(
+    in_flight: &[(CaseId, Duration)],
+    providers: &[String],
+    grace: Duration,
+) -> String {
+    let awaited = if in_flight.is_empty() {
+        String::new()
+    } else {
+        let named = in_flight.iter().take(AWAITED_SHOWN).map(|(id, time)| {
+            let provider = providers.get(id.prompt_idx as usize);
+            let provider = visible::line(provider.map_or("", String::as_str));
+            let time = figures::duration(*time);
+            format!("test {} · {provider}, {time}", id.test_idx)
+        });
+        let mut named: Vec<String> = named.collect();
+        let more = in_flight.len().saturating_sub(AWAITED_SHOWN);
+        if more > 0 {
+            named.push(format!("{} more", figures::count(more as u64)));
+        }
+        let cases = figures::counted(in_flight.len() as u64, "case", "cases");
+        let grace = figures::duration(grace);
+        let named = named.join("; ");
+        format!("; {cases} in flight may finish within {grace} ({named})")
+    };
+    format!("stopping: no new case starts{awaited}. Ctrl-C again stops at once")
 }
 
 #[cfg(test)]
 mod tests {
-    use runner_config::plan::CaseId;
-
     use super::*;
 
     #[test]
@@ -265,10 +295,31 @@ mod tests {
             "throttled: api.example.com/m: the server asks to wait 2.1 s"
         );
         assert_eq!(throttled_line(lane, None), "throttled: api.example.com/m");
+    }
+
+    #[test]
+    fn who_stops_a_run_is_told_which_cases_are_waited_for() {
+        let flight = |test_idx, seconds| {
+            let id = CaseId {
+                test_idx,
+                prompt_idx: test_idx % 2,
+            };
+            (id, Duration::from_secs(seconds))
+        };
+        let providers = ["a".to_owned(), "b\n".to_owned()];
+        let line = |in_flight: &[_]| draining_line(in_flight, &providers, Duration::from_secs(10));
         assert_eq!(
-            draining_line(1, Duration::from_secs(10)),
-            "stopping: no new case starts; 1 case in flight may finish within 10.0 s. Ctrl-C again stops at once"
+            line(&[]),
+            "stopping: no new case starts. Ctrl-C again stops at once"
         );
+        assert_eq!(
+            line(&[flight(7, 41)]),
+            "stopping: no new case starts; 1 case in flight may finish within 10.0 s (test 7 · b , 41.0 s). Ctrl-C again stops at once"
+        );
+        let many: Vec<_> = (0..5).map(|n| flight(n, 9)).collect();
+        let told = line(&many);
+        let named = "(test 0 · a, 9.0 s; test 1 · b , 9.0 s; test 2 · a, 9.0 s; 2 more)";
+        assert!(told.contains(named), "{told}");
     }
 
     #[test]

@@ -375,6 +375,10 @@ fn ending(summary: &Summary) -> Option<String> {
     let not_run = figures::counted(summary.not_run(), "case was", "cases were");
     match (summary.end, summary.not_run()) {
         (_, 0) | (End::Finished, _) => None,
+        (End::StoreFailed, _) => Some(format!(
+            "Stopped since the database took no more results: {not_run} not run. To go on: runner eval --resume {}",
+            summary.run_id
+        )),
         (End::Interrupted, _) => Some(format!(
             "Interrupted: {not_run} not run. To go on: runner eval --resume {}",
             summary.run_id

@@ -1,4 +1,5 @@
-//! Ctrl-C and SIGTERM.
+//! Ctrl-C, SIGTERM, and the end of the terminal (SIGHUP) unless it was ignored from the start, as
+//! below `nohup`.
 //!
 //! The first asks the run to drain, the second to stop now, the third ends the process: a
 //! person who presses it three times is not to be kept waiting by anything, not even a bug. Nor
@@ -138,11 +139,13 @@ async fn pass_on(
     }
 }
 
-/// Ctrl-C and SIGTERM as they come, from when this was made.
+/// Signals as they come, from when this was made.
 #[cfg(unix)]
 pub(crate) struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
+    /// Where it is not ignored.
+    hangup: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
@@ -153,19 +156,46 @@ impl Signals {
     /// When the system refuses.
     pub(crate) fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
+        let hangup = (!ignores_hangup()).then(|| signal(SignalKind::hangup()));
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            hangup: hangup.transpose()?,
         })
     }
 
     /// Waits for one.
     pub(crate) async fn next(&mut self) {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            _ = hangup => {}
         }
     }
+}
+
+/// Whether this process was started to outlive its terminal. Catching the signal would undo that.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    match std::fs::read_to_string("/proc/self/status") {
+        Ok(status) => is_ignored(&status, 1),
+        // Where the system does not say: `nohup` leaves no terminal to tell anything.
+        Err(_) => !io::IsTerminal::is_terminal(&io::stderr()),
+    }
+}
+
+/// Whether what Linux says of a process has this signal among those that it ignores.
+#[cfg(unix)]
+fn is_ignored(status: &str, signal: u32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 /// Ctrl-C as it comes.
@@ -189,6 +219,15 @@ impl Signals {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_process_ignores_is_read_from_what_the_system_says() {
+        let status = |mask: &str| format!("SigBlk:\t0000000000000001\nSigIgn:\t{mask}\n");
+        assert!(is_ignored(&status("0000000000001001"), 1));
+        assert!(!is_ignored(&status("0000000000001000"), 1));
+        assert!(!is_ignored("", 1));
+    }
 
     #[test]
     fn the_third_signal_ends_the_process_whether_or_not_the_run_hears() {

@@ -221,6 +221,7 @@ fn end(state: RunState, word: Option<&str>) -> End {
     match (state, word) {
         (RunState::Running | RunState::Finished, _) => End::Finished,
         (RunState::Interrupted, Some("time-limit")) => End::TimeLimit,
+        (RunState::Interrupted, Some("store-failed")) => End::StoreFailed,
         (RunState::Interrupted, _) => End::Interrupted,
     }
 }

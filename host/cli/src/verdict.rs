@@ -3,7 +3,7 @@
 use runner_eval::summary::{End, Summary};
 
 use crate::environment::Environment;
-use crate::exit::{BELOW_THRESHOLD, INTERRUPTED, SUCCESS, USAGE};
+use crate::exit::{BELOW_THRESHOLD, INTERNAL, INTERRUPTED, SUCCESS, USAGE};
 use crate::failure::Failure;
 use crate::figures;
 
@@ -65,6 +65,10 @@ impl Policy {
         if end == End::Interrupted && not_run > 0 {
             let cases = figures::counted(not_run, "case was", "cases were");
             return Verdict::because(INTERRUPTED, format!("interrupted, {cases} not run"));
+        }
+        if end == End::StoreFailed {
+            let why = "the database took no more results".to_owned();
+            return Verdict::because(INTERNAL, why);
         }
         if total == 0 {
             return Verdict::because(

@@ -24,6 +24,9 @@ pub enum RunError {
     /// Most rows of the run that was to go on have no case in the plan. Nothing was changed.
     #[error("results of {} that have no case in this config any more would be deleted: {} of {}", .0.run_id, .0.dropped, .0.dropped + .0.kept + .0.moved)]
     WouldDrop(Box<Resumption>),
+    /// The run was stopped before it began; nothing was spent.
+    #[error("stopped before the run began: nothing was sent")]
+    Stopped,
     /// A stored record is none.
     #[error("a stored record is damaged")]
     Damaged(#[from] serde_json::Error),

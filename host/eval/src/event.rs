@@ -63,10 +63,11 @@ pub enum Event {
         /// One line.
         message: String,
     },
-    /// Ctrl-C or SIGTERM: no new case starts; those in flight may finish for a while.
+    /// Ctrl-C, or another signal that asks to end: no new case starts; those in flight may finish
+    /// for a while.
     Draining {
-        /// Cases in flight.
-        in_flight: usize,
+        /// Cases in flight, each with the time since it started, the oldest first.
+        in_flight: Vec<(CaseId, Duration)>,
         /// How long they may take.
         grace: Duration,
     },

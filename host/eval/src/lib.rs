@@ -14,6 +14,7 @@
 //! | [`grading`] | how grades of assertions become the grade of a case (pure) |
 //! | [`state`] | what a run does next: starts, dependencies, rows that are compared, stops (pure) |
 //! | [`run`], `prepare` | the loop that carries out what `state` decides, and the end of a run |
+//! | `aside` | work that blocks, beside the runtime |
 //! | `finish` | the end of a case in its own task: masked, written as JSON, ready for the store |
 //! | `comparison` | which answer of a row wins |
 //! | [`beginning`], `resume`, `identity` | which rows of a kept run stay, and which cases are run |
@@ -37,6 +38,7 @@
 mod ahead;
 mod answer;
 mod around;
+mod aside;
 pub mod beginning;
 mod call;
 mod case;

@@ -15,6 +15,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::{self, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
+use crate::aside::aside;
 use crate::beginning::Beginning;
 use crate::call::case;
 use crate::context::RunContext;
@@ -38,7 +39,7 @@ mod kept;
 mod settle;
 
 use bind::{Bound, bind_asked, bind_graders, bind_judges};
-use kept::{head, new_run, options};
+use kept::{head, new_run};
 pub use settle::{Prepared, Settled, Unsettled};
 
 /// What is to be run.
@@ -230,13 +231,7 @@ impl Settled {
     /// When the results can't be stored.
     pub async fn run(self, request: RunRequest) -> Result<Arc<Summary>, RunError> {
         let (masker, cache) = self.masking(request.cache);
-        let Self {
-            plan,
-            plugins,
-            targets,
-            private,
-            ..
-        } = self;
+        let (plan, plugins, targets) = (Arc::new(self.plan), self.plugins, self.targets);
         let RunRequest {
             store,
             exchanges,
@@ -249,10 +244,10 @@ impl Settled {
         let (sender, events) = mpsc::unbounded_channel();
         let seed = uuid::Uuid::new_v4().as_u64_pair().0;
         let head = Arc::new(head(&plan, &beginning, &masker));
-        let options = options(&plan, &head, &invocation, &masker);
-        let new = new_run(&plan, &plugins, &head, seed, &masker, options);
+        let new = new_run(&plan, &plugins, &head, seed, &masker, &invocation);
         let identities = Identities::new(&plan, masker.clone());
-        let (writer, resumed) = open(&store, &beginning, &plan, &identities, new)?;
+        let open = opening(store.clone(), beginning, plan.clone(), identities, new);
+        let (writer, resumed, identities) = unless_stopped(&interrupts, open).await?;
         let seed = resumed.as_ref().map_or(seed, |resumed| resumed.seed);
         let asking = Arc::default();
         let news = News::new(&plan, &sender, &asking);
@@ -266,7 +261,7 @@ impl Settled {
             hooks: Hooks::new(plan.extensions.clone()),
             started_at_ms: u64::try_from(head.started_at_ms).unwrap_or_default(),
             ledger: targets.ledger,
-            gateway: gateway(&plan, private, seed, exchanges, cache, &masker, news),
+            gateway: gateway(&plan, self.private, seed, exchanges, cache, &masker, news),
             masker,
             identities,
             asking,
@@ -284,7 +279,8 @@ impl Settled {
             store,
             consumers,
         };
-        let run = Loop::new(&plan, context, head, outlets, interrupts, events);
+        let goes_on = resumed.is_some();
+        let run = Loop::new(&plan, context, head, outlets, interrupts, events, goes_on);
         run.run(&plan, resumed).await
     }
 
@@ -341,20 +337,36 @@ fn client(plan: &Plan) -> ClientSettings {
     }
 }
 
-/// A new run in the store, or the kept one in its new shape.
-fn open(
-    store: &Store,
-    beginning: &Beginning,
-    plan: &Plan,
-    identities: &Identities,
+/// A run that was opened: where its rows go, what a kept one has already, and the identities that it
+/// was opened with.
+type Opened = (RunWriter, Option<Resumed>, Identities);
+
+/// What begins a new run in the store, or gives the kept one its new shape.
+fn opening(
+    store: Store,
+    beginning: Beginning,
+    plan: Arc<Plan>,
+    identities: Identities,
     new: NewRun,
-) -> Result<(RunWriter, Option<Resumed>), RunError> {
-    match beginning {
-        Beginning::New => Ok((store.begin_run(new)?, None)),
+) -> impl FnOnce() -> Result<Opened, RunError> + Send {
+    move || match beginning {
+        Beginning::New => Ok((store.begin_run(new)?, None, identities)),
         Beginning::Again(again) => {
-            let (writer, resumed) = reopen(store, again, plan, identities, new)?;
-            Ok((writer, Some(resumed)))
+            let (writer, resumed) = reopen(&store, &again, &plan, &identities, new)?;
+            Ok((writer, Some(resumed), identities))
         }
+    }
+}
+
+/// Opens a run. Whoever interrupts that is not kept waiting: nothing has begun.
+async fn unless_stopped(
+    interrupts: &Interrupts,
+    open: impl FnOnce() -> Result<Opened, RunError> + Send + 'static,
+) -> Result<Opened, RunError> {
+    tokio::select! {
+        biased;
+        () = interrupts.next() => Err(RunError::Stopped),
+        opened = aside(open) => opened,
     }
 }
 

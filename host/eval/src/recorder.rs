@@ -37,7 +37,7 @@ pub(crate) struct Recorder {
 #[derive(Debug)]
 struct Waiting {
     row: Row,
-    /// What is told when the store takes it; `None`: it is not the case's last.
+    /// What is told when the store takes it; `None`: it is not the case's last, or not new.
     result: Option<Arc<CaseRecord>>,
     /// What its case holds of the memory.
     memory: Option<Arc<Account>>,
@@ -75,7 +75,7 @@ impl Recorder {
         }
     }
 
-    /// Takes the row of a case; `is_result`: it is the case's last and to be told. Once nothing can
+    /// Takes the row of a case; `is_result`: it is the case's last and new, and is to be told. Once nothing can
     /// be stored any more its record is kept for the rescue.
     pub(crate) fn record(
         &mut self,
@@ -90,16 +90,6 @@ impl Recorder {
             result: is_result.then_some(record),
             memory,
         });
-    }
-
-    /// Takes a row that is in the store already and was changed; waits for room.
-    pub(crate) fn rewrite(&mut self, row: Row, record: Arc<CaseRecord>) {
-        self.came += 1;
-        self.unsaved.push_back((self.came, record));
-        match self.writer.push(row) {
-            Ok(()) => self.forget(),
-            Err(error) => self.fail(error),
-        }
     }
 
     /// Notes that the store failed, also where it was read.
@@ -156,7 +146,9 @@ impl Recorder {
         let status = match summary.end {
             // After a retry of the errors alone, cases may still have no row.
             End::Finished if summary.not_run() == 0 => RunStatus::Finished,
-            End::Finished | End::Interrupted | End::TimeLimit => RunStatus::Interrupted,
+            End::Finished | End::Interrupted | End::TimeLimit | End::StoreFailed => {
+                RunStatus::Interrupted
+            }
         };
         self.writer.end(RunEnd {
             status,

@@ -27,6 +27,10 @@ use compared::Compared;
 pub(crate) use compared::Member;
 pub(crate) use tied::Tied;
 
+/// A row that stays, with its record; and whether that states a place from before, so that the
+/// store's copy has to be written anew.
+pub(crate) type KeptRow = (Row, CaseRecord, bool);
+
 /// A kept run that goes on.
 pub(crate) struct Resumed {
     store: Store,
@@ -102,11 +106,8 @@ impl Resumed {
         Ok(std::mem::take(&mut self.compared.left))
     }
 
-    /// The rows that stay as they are, in the order of the plan, each with its record. A record
-    /// that states a place from before is put right, and `true` says so: it has to be written.
-    pub(crate) fn kept(
-        &self,
-    ) -> Result<impl Iterator<Item = Result<(Row, CaseRecord, bool), RunError>>, RunError> {
+    /// The rows that stay as they are, in the order of the plan.
+    pub(crate) fn kept(&self) -> Result<impl Iterator<Item = Result<KeptRow, RunError>>, RunError> {
         let which = self.resumption.which;
         let rows = self.store.rows(&self.resumption.run_id)?;
         let held = &self.compared.held;
@@ -126,7 +127,7 @@ impl Resumed {
     /// The cases that are run, in the order of a sequential run.
     pub(crate) fn rest(self, plan: &Plan) -> Result<Rest<'_>, StoreError> {
         let run_id = self.resumption.run_id;
-        let stored = || Ok(Some(self.store.cases(&run_id)?.peekable()));
+        let stored = || Ok(self.store.cases(&run_id)?.peekable());
         Ok(Rest {
             passes: [
                 (plan.cases_alone(), stored()?),
@@ -135,12 +136,12 @@ impl Resumed {
             which: self.resumption.which,
             again: self.tied.again,
             compared: self.compared,
-            kept: Some(self.store.rows_by_key(&run_id)?),
+            kept: self.store.rows_by_key(&run_id)?,
         })
     }
 }
 
-fn put_right(mut row: Row) -> Result<(Row, CaseRecord, bool), serde_json::Error> {
+fn put_right(mut row: Row) -> Result<KeptRow, serde_json::Error> {
     let mut record: CaseRecord = serde_json::from_str(&row.record_json)?;
     let place = (row.test_idx, row.prompt_idx);
     let moved = (record.test_idx, record.prompt_idx) != place;
@@ -151,8 +152,8 @@ fn put_right(mut row: Row) -> Result<(Row, CaseRecord, bool), serde_json::Error>
     Ok((row, record, moved))
 }
 
-/// The rows that there are, in the order of the plan; `None` in a new run.
-type Stored = Option<Peekable<Cases>>;
+/// The rows that there are, in the order of the plan.
+type Stored = Peekable<Cases>;
 
 /// The cases of a plan that are to be run: those that run alone first.
 pub(crate) struct Rest<'a> {
@@ -161,22 +162,11 @@ pub(crate) struct Rest<'a> {
     /// Run whatever their rows say.
     again: HashSet<CaseId>,
     compared: Compared,
-    /// Where the answers of rows are that are compared anew; `None` in a new run.
-    kept: Option<RowsByKey>,
+    /// Where the answers of rows are that are compared anew.
+    kept: RowsByKey,
 }
 
-impl<'a> Rest<'a> {
-    /// All of them.
-    pub(crate) fn all(plan: &'a Plan) -> Self {
-        Self {
-            passes: [(plan.cases_alone(), None), (plan.cases_beside(), None)],
-            which: Which::Rest,
-            again: HashSet::new(),
-            compared: Compared::default(),
-            kept: None,
-        }
-    }
-
+impl Rest<'_> {
     /// The answers that there are of a row that is compared anew, the first time that it is asked
     /// for; none otherwise.
     pub(crate) fn members(&mut self, test_idx: u32) -> Result<Vec<Member>, StoreError> {
@@ -196,10 +186,8 @@ impl<'a> Rest<'a> {
     }
 
     /// The rows that nobody asked for, in the order of the plan: they stay as they are in the
-    /// store. Each with its record, and whether that has to be written.
-    pub(crate) fn untouched(
-        &self,
-    ) -> impl Iterator<Item = Result<(Row, CaseRecord, bool), RunError>> {
+    /// store.
+    pub(crate) fn untouched(&self) -> impl Iterator<Item = Result<KeptRow, RunError>> {
         let ids = self.compared.members.iter().flat_map(|(test, columns)| {
             columns.iter().map(|column| CaseId {
                 test_idx: *test,
@@ -213,19 +201,15 @@ impl<'a> Rest<'a> {
 
     /// The record was read before the run went on.
     fn damaged(&self, error: &serde_json::Error) -> StoreError {
-        let path = self.kept.as_ref().map(|rows| rows.path().to_owned());
         StoreError::Unreadable {
-            path: path.unwrap_or_default(),
+            path: self.kept.path().to_owned(),
             what: "record",
             value: error.to_string(),
         }
     }
 
     fn row(&self, id: CaseId) -> Result<Option<Row>, StoreError> {
-        match &self.kept {
-            Some(rows) => rows.row(id.test_idx, id.prompt_idx),
-            None => Ok(None),
-        }
+        self.kept.row(id.test_idx, id.prompt_idx)
     }
 }
 
@@ -235,10 +219,7 @@ impl Iterator for Rest<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         for (cases, stored) in &mut self.passes {
             for case in cases {
-                let row = match stored {
-                    None => Ok(None),
-                    Some(stored) => row_at(stored, case.id),
-                };
+                let row = row_at(stored, case.id);
                 let Compared { held, settle, .. } = &self.compared;
                 match row {
                     Ok(_) if settle.contains(&case.id) => return Some(Ok(case)),

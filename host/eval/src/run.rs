@@ -3,8 +3,9 @@
 //! One task waits on every source at once, turns what happened into an [`Input`](state::Input), hands it to the
 //! [`RunState`] and carries out the commands that come back; it decides nothing itself. Nor does
 //! it work or block: cases and comparisons run as tasks of their own and hand back rows that are
-//! ready for the store, and a store that is behind is waited for like everything else. A task
-//! that panics (a bug of ours) costs its row and no more.
+//! ready for the store, a store that is behind is waited for like everything else, and what a kept
+//! run has already is read beside the loop (`source`). A task that panics (a bug of ours) costs its
+//! row and no more.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::pending;
@@ -33,16 +34,17 @@ use crate::memory::{Account, Made};
 use crate::record::QuestionEnd;
 use crate::recorder::{Recorder, Unsaved};
 use crate::rescue::rescue;
-use crate::resume::{Rest, Resumed};
+use crate::resume::Resumed;
 use crate::state::{self, Bounds, Ended, Given, Planned, RunState, StoreState};
 use crate::summary::Summary;
 
 mod afterwards;
-mod going_on;
 mod interrupts;
+mod source;
 mod totals;
 
 pub use interrupts::Interrupts;
+use source::Source;
 use totals::Totals;
 
 /// How long cases in flight may go on after the first interrupt: long enough for most answers
@@ -106,7 +108,7 @@ enum Done {
 }
 
 impl Loop {
-    /// A run that has not begun.
+    /// A run that has not begun; or `goes_on`: one whose session has not.
     pub(crate) fn new(
         plan: &Plan,
         context: Arc<RunContext>,
@@ -114,6 +116,7 @@ impl Loop {
         outlets: Outlets,
         interrupts: Interrupts,
         events: mpsc::UnboundedReceiver<Event>,
+        goes_on: bool,
     ) -> Self {
         let bounds = Bounds {
             slots: plan.options.max_concurrency,
@@ -128,7 +131,11 @@ impl Loop {
             interrupts,
             events,
             begun: Instant::now(),
-            state: RunState::new(bounds),
+            state: if goes_on {
+                RunState::again(bounds)
+            } else {
+                RunState::new(bounds)
+            },
             inputs: VecDeque::new(),
             store: StoreState::Ready,
             has_memory: true,
@@ -146,7 +153,7 @@ impl Loop {
     /// When results could not be stored, or those of before not be read.
     pub(crate) async fn run(
         mut self,
-        plan: &Plan,
+        plan: &Arc<Plan>,
         resumed: Option<Resumed>,
     ) -> Result<Arc<Summary>, RunError> {
         self.emit(&Event::RunStarted(self.head.clone()));
@@ -154,33 +161,39 @@ impl Loop {
             let message = order.to_string();
             self.emit(&Event::Ordered { message });
         }
-        let mut cases = match resumed {
-            Some(resumed) => self.go_on(plan, resumed)?,
-            None => Rest::all(plan),
+        let mut source = match resumed {
+            Some(resumed) => {
+                self.emit(&Event::Resumed(resumed.resumption.clone()));
+                Source::rest(plan.clone(), resumed)
+            }
+            None => Source::all(plan),
         };
-        self.take(Input::Wake, &mut cases);
+        self.take(Input::Wake, &mut source);
         while !self.state.is_over() {
             let wake = self.state.wake().map(|after| self.begun + after);
             // A person and the clock come before the traffic, however much there is of it.
             tokio::select! {
                 biased;
-                () = self.interrupts.next() => self.take(Input::Interrupt, &mut cases),
-                () = at(wake) => self.take(Input::Wake, &mut cases),
+                () = self.interrupts.next() => self.take(Input::Interrupt, &mut source),
+                () = at(wake) => self.take(Input::Wake, &mut source),
                 Some(event) = self.events.recv() => self.hear(&event),
                 () = self.outlets.recorder.has_room() => {
                     self.tell();
-                    self.take(Input::Wake, &mut cases);
+                    self.take(Input::Wake, &mut source);
                 }
                 Some(ended) = self.tasks.join_next_with_id() => {
                     if let Some(input) = self.ended(ended) {
-                        self.take(input, &mut cases);
+                        self.take(input, &mut source);
                     }
+                }
+                found = source.found(), if self.takes_rows() => {
+                    let input = self.found(found)?;
+                    self.take(input, &mut source);
                 }
             }
         }
-        for kept in cases.untouched() {
-            let (row, record, moved) = kept?;
-            self.keep(row, Arc::new(record), moved);
+        if self.state.left_rows_out() {
+            self.emit(&rows_left_out());
         }
         self.afterwards(plan).await;
         self.finish().await
@@ -193,11 +206,11 @@ impl Loop {
     }
 
     /// Tells the state what happened, and does what it says.
-    fn take(&mut self, input: Input, cases: &mut Rest<'_>) {
+    fn take(&mut self, input: Input, source: &mut Source<'_>) {
         self.inputs.push_back(input);
         while let Some(input) = self.next_input() {
             for command in self.state.on(self.begun.elapsed(), input) {
-                self.carry_out(command, cases);
+                self.carry_out(command, source);
             }
         }
     }
@@ -217,12 +230,10 @@ impl Loop {
         self.inputs.pop_front()
     }
 
-    fn carry_out(&mut self, command: Command, cases: &mut Rest<'_>) {
+    fn carry_out(&mut self, command: Command, source: &mut Source<'_>) {
         match command {
-            Command::Next => {
-                let next = self.next(cases);
-                self.inputs.push_back(next);
-            }
+            Command::Next => self.ask_next(source),
+            Command::ReadRest => source.ask_rest(),
             Command::Admit(id) => self.emit(&Event::CaseStarted { id }),
             Command::Run { case, given } => self.start(case, given),
             Command::Compare { id, case, answers } => self.compare(id, case, answers),
@@ -247,29 +258,18 @@ impl Loop {
         }
     }
 
-    fn next(&mut self, cases: &mut Rest<'_>) -> Input {
-        let next = cases.next().map(|case| {
-            let case = case?;
-            self.hold_again(&case, cases)?;
-            Ok(case)
-        });
-        match next.transpose() {
-            Ok(Some(case)) => {
-                self.made.came(case.id, &case.vars);
-                let compares = !case.test.comparisons.is_empty();
-                Input::Next(Some(Planned {
-                    id: case.id,
-                    needs: case.needs.clone(),
-                    compared_among: compares.then(|| self.cases_of_row(&case)),
-                    case,
-                }))
+    /// The next case has come, or there is none.
+    fn next(&mut self, case: Option<Case>) -> Input {
+        Input::Next(case.map(|case| {
+            self.made.came(case.id, &case.vars);
+            let compares = !case.test.comparisons.is_empty();
+            Planned {
+                id: case.id,
+                needs: case.needs.clone(),
+                compared_among: compares.then(|| self.cases_of_row(&case)),
+                case,
             }
-            Ok(None) => Input::Next(None),
-            Err(error) => {
-                self.outlets.recorder.fail(error);
-                Input::Next(None)
-            }
-        }
+        }))
     }
 
     fn start(&mut self, case: Case, given: Given) {
@@ -449,6 +449,15 @@ impl Loop {
 /// The answer to who asks a run to stop that has come to its end.
 fn closing() -> Event {
     let message = "every case has ended; the results are being written".to_owned();
+    Event::Notice { message }
+}
+
+/// What is said where a run that goes on was stopped before it had read what it has.
+fn rows_left_out() -> Event {
+    let message =
+        "the run was stopped while its earlier results were read: they are kept, and some \
+                   are not part of what follows"
+            .to_owned();
     Event::Notice { message }
 }
 

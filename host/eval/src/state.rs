@@ -15,164 +15,62 @@
 //!   that it is bounded like everything else and the run is not over before it is.
 //! - **When to stop.** Reasons only escalate: running → draining → stopping, and the first one is
 //!   what the run is said to have ended by.
+//! - **When the rows of a kept run are read** that stay as they are. Nothing starts before those
+//!   have come that nobody asks for; what nobody asked for after all comes when every case has
+//!   ended. Whoever stops the run at once leaves the former out.
 //! - **Backpressure.** While the store is behind, or the cases in flight hold all the memory that
 //!   a run may take, nothing starts.
 //!
 //! Each admitted case ends exactly once; an end that was never admitted is a bug and panics.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::time::Duration;
 
-use runner_config::plan::{CaseId, Needs};
+use runner_config::plan::CaseId;
 
 use crate::summary::End;
 
 mod carried;
 mod dependencies;
+mod messages;
 mod rows;
 
 use carried::Carried;
 pub use carried::{Given, Left};
 use dependencies::Dependencies;
+pub use messages::{Bounds, Command, Ended, Input, Kept, Planned, StoreState};
 use rows::Rows;
 
 /// Cases that wait for others while further ones come. Enough to find work beside a long
 /// conversation, few enough to be nothing in memory (some KB each).
 const LOOKAHEAD: usize = 4096;
 
-/// A case of the plan. The state reads what orders it; `case` is the caller's.
-#[derive(Debug, Clone)]
-pub struct Planned<C> {
-    /// Its place in the results.
-    pub id: CaseId,
-    /// What ties it to other cases.
-    pub needs: Option<Arc<Needs>>,
-    /// How many cases its row has, where their answers are compared.
-    pub compared_among: Option<usize>,
-    /// Given back when the case is to be run.
-    pub case: C,
-}
-
-/// A case of a kept run that is not run again.
-#[derive(Debug, Clone)]
-pub struct Kept<A> {
-    /// Its place in the results.
-    pub id: CaseId,
-    /// Where its row is compared anew: how many cases that has, and its answer if it gave one.
-    pub row: Option<(usize, Option<A>)>,
-    /// What it leaves to later cases.
-    pub left: Option<Left>,
-}
-
-/// How a case ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended<A> {
-    /// With an answer that is compared with the others of its row.
-    Answered(A),
-    /// With its final row: it has no answer to compare.
-    Done,
-    /// It may still get its answer when the run goes on: it was cut off, or a budget kept it
-    /// from running. Its row of the results stays incomplete.
-    Open,
-}
-
-/// Whether the store takes rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StoreState {
-    /// It has taken every row so far.
-    Ready,
-    /// Rows wait for it.
-    Behind,
-    /// It will take none any more: going on would spend money for nothing.
-    Failed,
-}
-
-/// Something that happened.
-#[derive(Debug, Clone)]
-pub enum Input<C, A> {
-    /// A case of a kept run stays as it is.
-    Kept(Kept<A>),
-    /// What [`Command::Next`] asked for; `None`: the plan has no further case.
-    Next(Option<Planned<C>>),
-    /// The task of a case ended.
-    Ended {
-        /// Which case.
-        id: CaseId,
-        /// How.
-        how: Ended<A>,
-        /// What it leaves to later cases.
-        left: Option<Left>,
-    },
-    /// The comparison in the slot of this case ended, with verdicts or cut off.
-    Compared(CaseId),
-    /// What [`Command::Abandon`] asked for was done.
-    Abandoned,
-    /// Ctrl-C, SIGTERM.
-    Interrupt,
-    /// [`RunState::wake`] has passed.
-    Wake,
-    /// What the store said of a row, or of the room that it has.
-    Store(StoreState),
-    /// Whether there is memory for further cases.
-    Memory(bool),
-}
-
-/// What the loop has to do.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Command<C, A> {
-    /// Answer with [`Input::Next`], also after other inputs. It comes last, and not again before it
-    /// was answered.
-    Next,
-    /// Say that the case has a slot. [`Command::Run`] or [`Command::Compare`] follows.
-    Admit(CaseId),
-    /// Run the case; answer with [`Input::Ended`].
-    Run {
-        /// The case.
-        case: C,
-        /// What earlier cases left to it, by the name by which it reads them.
-        given: Given,
-    },
-    /// Compare the answers of a row, by column; answer with [`Input::Compared`].
-    Compare {
-        /// The case in whose slot it is done.
-        id: CaseId,
-        /// That case.
-        case: C,
-        /// The answers.
-        answers: BTreeMap<u32, A>,
-    },
-    /// Write down that these answers were not compared; answer with [`Input::Abandoned`].
-    Abandon(Vec<A>),
-    /// Say that the run drains, and let no request begin.
-    Drain {
-        /// Cases in flight.
-        in_flight: usize,
-        /// How long they may go on.
-        grace: Duration,
-    },
-    /// Cut off every case in flight, for this reason.
-    Abort(End),
-    /// Say that every case has ended, and only the store is waited for.
-    TellClosing,
-}
-
-/// What bounds a run.
-#[derive(Debug, Clone, Copy)]
-pub struct Bounds {
-    /// Cases in flight at once (at least 1).
-    pub slots: usize,
-    /// Time the run may take.
-    pub time: Option<Duration>,
-    /// How long cases in flight may go on after the first interrupt.
-    pub grace: Duration,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     Running,
     Draining,
     Stopping,
+}
+
+/// A case that has a slot.
+#[derive(Debug)]
+struct Flight<C> {
+    planned: Planned<C>,
+    since: Duration,
+}
+
+/// How far the rows of a kept run are that stay as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// Those are read that come before the first case.
+    First,
+    /// They have come; others may be asked for.
+    Between,
+    /// Those are read that nobody asked for.
+    Rest,
+    /// There are none any more, or there were none.
+    Done,
 }
 
 /// Whether answers that nothing will be compared with any more were handed back.
@@ -194,6 +92,7 @@ pub struct RunState<C, A> {
     grace_over: Option<Duration>,
     phase: Phase,
     end: End,
+    reading: Reading,
     store: StoreState,
     /// There is memory for further cases.
     has_memory: bool,
@@ -205,7 +104,7 @@ pub struct RunState<C, A> {
     /// Cases that have come and not started.
     waiting: HashMap<CaseId, Planned<C>>,
     /// Cases that have a slot.
-    in_flight: HashMap<CaseId, Planned<C>>,
+    in_flight: HashMap<CaseId, Flight<C>>,
     /// The case that runs alone, until it ends.
     alone: Option<CaseId>,
     carried: Carried,
@@ -214,8 +113,17 @@ pub struct RunState<C, A> {
 }
 
 impl<C: Clone, A> RunState<C, A> {
-    /// A run that has not begun.
+    /// A new run. Its first input is [`Input::Wake`].
     pub fn new(bounds: Bounds) -> Self {
+        Self::reading(bounds, Reading::Done)
+    }
+
+    /// A kept run that goes on: its rows come first.
+    pub fn again(bounds: Bounds) -> Self {
+        Self::reading(bounds, Reading::First)
+    }
+
+    fn reading(bounds: Bounds, reading: Reading) -> Self {
         Self {
             slots: bounds.slots.max(1),
             deadline: bounds.time,
@@ -223,6 +131,7 @@ impl<C: Clone, A> RunState<C, A> {
             grace_over: None,
             phase: Phase::Running,
             end: End::Finished,
+            reading,
             store: StoreState::Ready,
             has_memory: true,
             exhausted: false,
@@ -237,8 +146,7 @@ impl<C: Clone, A> RunState<C, A> {
         }
     }
 
-    /// Takes what happened, `now` after the run's begin; says what to do, in this order. The
-    /// first input after those of kept cases is [`Input::Wake`].
+    /// Takes what happened, `now` after the run's begin; says what to do, in this order.
     ///
     /// # Panics
     /// If a case ends that is not in flight, or comes when none was asked for.
@@ -247,8 +155,10 @@ impl<C: Clone, A> RunState<C, A> {
         match input {
             Input::Kept(kept) => {
                 self.keep(kept);
-                return commands; // nothing starts before all of them are there
+                return commands; // what follows it says whether something starts
             }
+            Input::Read if self.reading == Reading::First => self.reading = Reading::Between,
+            Input::Read => self.reading = Reading::Done,
             Input::Next(case) => self.next(case),
             Input::Ended { id, how, left } => self.ended(id, how, left, &mut commands),
             Input::Compared(id) => self.free(id),
@@ -264,7 +174,7 @@ impl<C: Clone, A> RunState<C, A> {
             Input::Wake => {}
             Input::Store(StoreState::Failed) => {
                 self.store = StoreState::Failed;
-                self.escalate(now, Phase::Stopping, End::Interrupted, &mut commands);
+                self.escalate(now, Phase::Stopping, End::StoreFailed, &mut commands);
             }
             // A store that failed stays so, whatever was under way.
             Input::Store(_) if self.store == StoreState::Failed => {}
@@ -272,8 +182,8 @@ impl<C: Clone, A> RunState<C, A> {
             Input::Memory(has_memory) => self.has_memory = has_memory,
         }
         self.pass(now, &mut commands);
-        self.refill(&mut commands);
-        self.abandon(&mut commands);
+        self.refill(now, &mut commands);
+        self.close(&mut commands);
         commands
     }
 
@@ -282,10 +192,11 @@ impl<C: Clone, A> RunState<C, A> {
         self.deadline.into_iter().chain(self.grace_over).min()
     }
 
-    /// Whether everything has ended: nothing is in flight, nothing will start, and the store has
-    /// taken every row or will take none.
+    /// Whether everything has ended: nothing is in flight, nothing will start, every row was read,
+    /// and the store has taken every row or will take none.
     pub fn is_over(&self) -> bool {
         self.is_quiet()
+            && self.reading != Reading::Rest
             && self.store != StoreState::Behind
             && (self.rows.is_empty() && self.abandoning != Abandoning::UnderWay)
     }
@@ -300,14 +211,32 @@ impl<C: Clone, A> RunState<C, A> {
         self.in_flight.len()
     }
 
-    /// Nothing is in flight and nothing will start.
+    /// Whether the rows that come before the first case were not read, because the run was stopped.
+    pub(crate) fn left_rows_out(&self) -> bool {
+        self.reading == Reading::First && self.phase == Phase::Stopping
+    }
+
+    /// Each with the time since it started, the oldest first.
+    fn flights(&self, now: Duration) -> Vec<(CaseId, Duration)> {
+        let flights = self.in_flight.iter();
+        let mut flights: Vec<_> = flights
+            .map(|(id, it)| (*id, now.saturating_sub(it.since)))
+            .collect();
+        flights.sort_unstable_by_key(|(id, time)| (Reverse(*time), *id));
+        flights
+    }
+
+    /// Nothing is in flight, nothing will start, and nothing comes that may have rows with it.
     fn is_quiet(&self) -> bool {
         let nothing_comes = self.exhausted && !self.dependencies.has_ready();
-        self.in_flight.is_empty() && (nothing_comes || self.phase > Phase::Running)
+        let is_read = self.reading != Reading::First || self.left_rows_out();
+        let is_stopped = self.phase > Phase::Running;
+        self.in_flight.is_empty() && (nothing_comes || is_stopped) && is_read && !self.asked
     }
 
     fn has_slot(&self) -> bool {
         self.phase == Phase::Running
+            && self.reading != Reading::First
             && self.store == StoreState::Ready
             && self.has_memory
             && self.in_flight.len() < self.slots
@@ -350,7 +279,7 @@ impl<C: Clone, A> RunState<C, A> {
     }
 
     /// Starts cases while there are free slots.
-    fn refill(&mut self, commands: &mut Vec<Command<C, A>>) {
+    fn refill(&mut self, now: Duration, commands: &mut Vec<Command<C, A>>) {
         while self.has_slot() {
             let Some(id) = self.dependencies.start() else {
                 let may_come = !self.exhausted && !self.asked && self.alone.is_none();
@@ -361,20 +290,24 @@ impl<C: Clone, A> RunState<C, A> {
                 return;
             };
             let case = self.waiting.remove(&id);
-            self.start(case.expect("a case waits until it starts"), commands);
+            self.start(now, case.expect("a case waits until it starts"), commands);
         }
     }
 
-    fn start(&mut self, planned: Planned<C>, commands: &mut Vec<Command<C, A>>) {
+    fn start(&mut self, now: Duration, planned: Planned<C>, commands: &mut Vec<Command<C, A>>) {
         let id = planned.id;
         commands.push(Command::Admit(id));
-        let before = self.in_flight.insert(id, planned);
+        let flight = Flight {
+            planned,
+            since: now,
+        };
+        let before = self.in_flight.insert(id, flight);
         assert!(before.is_none(), "a case starts once");
         // In a run that goes on, everything of its row may be there already.
         if self.compare(id, commands) {
             return;
         }
-        let planned = &self.in_flight[&id];
+        let Flight { planned, .. } = &self.in_flight[&id];
         commands.push(Command::Run {
             case: planned.case.clone(),
             given: self.carried.give(id, planned.needs.as_deref()),
@@ -388,11 +321,11 @@ impl<C: Clone, A> RunState<C, A> {
         left: Option<Left>,
         commands: &mut Vec<Command<C, A>>,
     ) {
-        let planned = self.in_flight.get(&id).expect("a case ends once");
+        let flight = self.in_flight.get(&id).expect("a case ends once");
         if let Some(left) = left {
             self.carried.keep(id, left);
         }
-        if let Some(of) = planned.compared_among {
+        if let Some(of) = flight.planned.compared_among {
             match how {
                 Ended::Answered(answer) => self.rows.hold(id, of, answer),
                 Ended::Done => self.rows.without(id, of),
@@ -409,7 +342,7 @@ impl<C: Clone, A> RunState<C, A> {
     /// Compares the row of a case in its slot if it is complete; `false` if it is not, or holds
     /// no answer.
     fn compare(&mut self, id: CaseId, commands: &mut Vec<Command<C, A>>) -> bool {
-        let planned = &self.in_flight[&id];
+        let Flight { planned, .. } = &self.in_flight[&id];
         if planned.compared_among.is_none() {
             return false;
         }
@@ -451,7 +384,7 @@ impl<C: Clone, A> RunState<C, A> {
         if to == Phase::Draining {
             self.grace_over = Some(now + self.grace);
             commands.push(Command::Drain {
-                in_flight: self.in_flight.len(),
+                in_flight: self.flights(now),
                 grace: self.grace,
             });
         } else {
@@ -460,10 +393,18 @@ impl<C: Clone, A> RunState<C, A> {
         }
     }
 
-    /// Hands back what is still held when nothing will be compared with it any more: cases of its
-    /// row were cut off, or did not come.
-    fn abandon(&mut self, commands: &mut Vec<Command<C, A>>) {
-        if self.is_quiet() && self.abandoning == Abandoning::NotYet {
+    /// When every case has ended: has the rows read that nobody asked for, and hands back what is
+    /// still held when nothing will be compared with it any more, since cases of its row were cut
+    /// off, or did not come.
+    fn close(&mut self, commands: &mut Vec<Command<C, A>>) {
+        if !self.is_quiet() {
+            return;
+        }
+        if self.reading == Reading::Between {
+            self.reading = Reading::Rest;
+            commands.push(Command::ReadRest);
+        }
+        if self.abandoning == Abandoning::NotYet {
             let answers = self.rows.rest();
             if !answers.is_empty() {
                 self.abandoning = Abandoning::UnderWay;

@@ -30,10 +30,12 @@ pub const MOST_METRIC_NAMES: usize = 4 << 20;
 pub enum End {
     /// Every case ended.
     Finished,
-    /// Ctrl-C or SIGTERM.
+    /// Ctrl-C or another signal that asks to end.
     Interrupted,
     /// `maxEvalTimeMs` passed.
     TimeLimit,
+    /// The store took no more results.
+    StoreFailed,
 }
 
 /// What names a column.

@@ -115,10 +115,12 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
     let (summary, _watch) = carry_out(&runtime, consented, request, interrupts, &setting.talk)?;
     let verdict = policy.verdict(Facts::from(&*summary));
     let table = arguments.shows_table();
-    stdout::print(
+    let printed = stdout::print(
         &gatherer.look(|findings| results(&summary, findings, &verdict, table, setting.terminal)),
-    )?;
+    );
+    // A terminal that is gone takes no results; files do.
     let written = write(&outputs, store, &summary, setting)?;
+    printed?;
     let whole = events.is_none_or(|events| events.is_whole());
     let recorded = recording.is_none_or(|recording| is_recorded(&recording, setting));
     Ok(if written && whole && recorded {
@@ -340,6 +342,7 @@ fn unfinished(error: RunError) -> Failure {
             "`runner eval --resume` runs what changed; with --force the run goes on all the same; \
              without --resume or retry it is a new one",
         ),
+        RunError::Stopped => Failure::interrupted(error),
         RunError::Store(store @ StoreError::RunIsLive { .. }) => {
             Failure::usage(store).help("wait until the other process has ended, or end it")
         }

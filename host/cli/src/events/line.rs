@@ -41,7 +41,7 @@ pub(super) fn of(event: &Event, began: Instant, now: Duration) -> Value {
             line("notice", now, json!({ "message": message }))
         }
         Event::Draining { in_flight, grace } => {
-            let fields = json!({ "inFlight": in_flight, "graceMs": ms(*grace) });
+            let fields = json!({ "inFlight": in_flight.len(), "graceMs": ms(*grace) });
             line("run:draining", now, fields)
         }
         Event::RunFinished(summary) => {

@@ -94,10 +94,10 @@ fn the_runs_own_events_have_names_and_numbers_and_no_texts() {
         ),
         (
             Event::Draining {
-                in_flight: 4,
+                in_flight: vec![(ID, Duration::from_secs(41))],
                 grace: Duration::from_secs(10),
             },
-            json!({ "at": 1500.0, "event": "run:draining", "inFlight": 4, "graceMs": 10000.0 }),
+            json!({ "at": 1500.0, "event": "run:draining", "inFlight": 1, "graceMs": 10000.0 }),
         ),
     ];
     for (event, expected) in table {

@@ -155,6 +155,10 @@ fn the_reason_for_an_early_end_is_remembered() {
         End::TimeLimit
     );
     assert_eq!(
+        end(RunState::Interrupted, Some("store-failed")),
+        End::StoreFailed
+    );
+    assert_eq!(
         end(RunState::Interrupted, Some("interrupted")),
         End::Interrupted
     );

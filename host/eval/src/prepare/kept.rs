@@ -45,7 +45,7 @@ pub(super) fn new_run(
     head: &RunHead,
     seed: u64,
     masker: &Masker,
-    options_json: String,
+    invocation: &Value,
 ) -> NewRun {
     let column = |column: &Arc<Column>| {
         json!({
@@ -66,7 +66,7 @@ pub(super) fn new_run(
         config_json: users(plan.config_json.clone()),
         columns_json: ours(plan.columns.iter().map(column).collect()),
         plugins_json: ours(plugins.provenance()),
-        options_json,
+        options_json: options(plan, head, invocation, masker),
         seed,
     }
 }
@@ -78,7 +78,7 @@ fn named(column: &Column) -> &str {
 }
 
 /// How the run is carried out, and how it was asked for.
-pub(super) fn options(plan: &Plan, head: &RunHead, invocation: &Value, masker: &Masker) -> String {
+fn options(plan: &Plan, head: &RunHead, invocation: &Value, masker: &Masker) -> String {
     let options = json!({
         "maxConcurrency": plan.options.max_concurrency,
         "adaptive": plan.options.server_limits == ServerLimits::Learnt,

@@ -31,7 +31,7 @@ impl Interrupts {
     }
 
     /// Waits until the run is asked once more.
-    pub(super) async fn next(&self) {
+    pub(crate) async fn next(&self) {
         let mut asked = self.0.subscribe();
         // It fails when there is no sender, which is `self`.
         drop(asked.wait_for(|it| it.asked > it.heard).await);

@@ -1,8 +1,9 @@
 //! Single rules, and the table of inputs × phases.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use runner_config::plan::Strand;
+use runner_config::plan::{Needs, Strand};
 
 use super::*;
 
@@ -92,7 +93,7 @@ fn a_slot_is_refilled_as_soon_as_it_is_free() {
 fn the_first_interrupt_drains_and_the_second_aborts() {
     let mut state = full(bounds(2));
     let drain = Command::Drain {
-        in_flight: 2,
+        in_flight: vec![(id(0), SECOND), (id(1), SECOND)],
         grace: GRACE,
     };
     assert_eq!(state.on(SECOND, Input::Interrupt), [drain]);
@@ -104,6 +105,18 @@ fn the_first_interrupt_drains_and_the_second_aborts() {
     state.on(SECOND, ended(id(1)));
     assert!(state.is_over());
     assert_eq!(state.end(), End::Interrupted);
+}
+
+#[test]
+fn who_drains_a_run_is_told_the_oldest_cases_first() {
+    let mut state = full(bounds(2));
+    state.on(2 * SECOND, ended(id(0)));
+    state.on(3 * SECOND, Input::Next(Some(planned(id(9)))));
+    let drain = Command::Drain {
+        in_flight: vec![(id(1), 5 * SECOND), (id(9), 2 * SECOND)],
+        grace: GRACE,
+    };
+    assert_eq!(state.on(5 * SECOND, Input::Interrupt), [drain]);
 }
 
 #[test]
@@ -156,21 +169,16 @@ type Expected<'a> = (Phase, &'a dyn Fn(&Commands) -> bool, End);
 #[test]
 #[expect(clippy::too_many_lines, reason = "most of it is one table")]
 fn reasons_to_stop_only_escalate_and_the_first_one_is_reported() {
-    use End::{Finished, Interrupted, TimeLimit};
+    use End::{Finished, Interrupted, StoreFailed, TimeLimit};
     use Phase::{Draining, Running, Stopping};
     let phases: [(Phase, &[Event]); 3] = [
         (Running, &[]),
         (Draining, &[Event::Interrupt]),
         (Stopping, &[Event::TimeLimit]),
     ];
-    let drains = |commands: &Commands| {
-        matches!(
-            commands[..],
-            [Command::Drain {
-                in_flight: 2,
-                grace: GRACE
-            }]
-        )
+    let drains = |commands: &Commands| match &commands[..] {
+        [Command::Drain { in_flight, grace }] => (in_flight.len(), *grace) == (2, GRACE),
+        _ => false,
     };
     let cuts = |end: End| move |commands: &Commands| commands[..] == [Command::Abort(end)];
     let nothing = |commands: &Commands| commands.is_empty();
@@ -204,7 +212,7 @@ fn reasons_to_stop_only_escalate_and_the_first_one_is_reported() {
         (
             Event::StoreFailed,
             Running,
-            (Stopping, &cuts(Interrupted), Interrupted),
+            (Stopping, &cuts(StoreFailed), StoreFailed),
         ),
         (
             Event::StoreFailed,
@@ -294,7 +302,7 @@ fn an_interrupt_is_answered_while_the_store_is_behind() {
 fn a_store_that_failed_holds_nothing_up() {
     let mut state = full(bounds(1));
     state.on(SECOND, Input::Store(StoreState::Behind));
-    let abort = [Command::Abort(End::Interrupted)];
+    let abort = [Command::Abort(End::StoreFailed)];
     assert_eq!(state.on(SECOND, Input::Store(StoreState::Failed)), abort);
     state.on(SECOND, Input::Store(StoreState::Behind));
     state.on(SECOND, ended(id(0)));
@@ -425,4 +433,62 @@ fn a_row_that_is_complete_already_is_compared_in_the_slot_of_one_of_its_cases() 
         answers: BTreeMap::from([(0, 0), (2, 2)]),
     };
     assert_eq!(commands, [Command::Admit(at(0, 2)), compare]);
+}
+
+#[test]
+fn nothing_starts_before_what_a_kept_run_has_was_read_and_the_rest_is_read_in_the_end() {
+    let mut state = State::again(bounds(1));
+    assert_eq!(state.on(Duration::ZERO, Input::Wake), []);
+    assert_eq!(state.on(SECOND, Input::Read), [Command::Next]);
+    let commands = state.on(SECOND, Input::Next(Some(planned(id(0)))));
+    assert_eq!(commands[0], Command::Admit(id(0)));
+    assert_eq!(state.on(SECOND, ended(id(0))), [Command::Next]);
+    assert_eq!(state.on(SECOND, Input::Next(None)), [Command::ReadRest]);
+    assert!(!state.is_over());
+    assert_eq!(state.on(SECOND, Input::Read), []);
+    assert!(state.is_over() && !state.left_rows_out());
+}
+
+#[test]
+fn who_stops_a_run_while_its_rows_are_read_is_heard_and_the_second_time_leaves_them_out() {
+    let mut state = State::again(bounds(1));
+    let commands = state.on(SECOND, Input::Interrupt);
+    let drain = Command::Drain {
+        in_flight: Vec::new(),
+        grace: GRACE,
+    };
+    assert_eq!(commands, [drain]);
+    assert!(!state.is_over(), "the rows are read to their end");
+    let mut drained = State::again(bounds(1));
+    drained.on(SECOND, Input::Interrupt);
+    assert_eq!(drained.on(SECOND, Input::Read), [Command::ReadRest]);
+    drained.on(SECOND, Input::Read);
+    assert!(drained.is_over());
+    let abort = [Command::Abort(End::Interrupted)];
+    assert_eq!(state.on(SECOND, Input::Interrupt), abort);
+    assert!(state.is_over() && state.left_rows_out());
+}
+
+/// It has answers with it, perhaps, which are handed back then.
+#[test]
+fn a_run_is_not_over_before_the_case_that_was_asked_for_has_come() {
+    let mut state = State::again(bounds(1));
+    assert_eq!(state.on(SECOND, Input::Read), [Command::Next]);
+    state.on(SECOND, Input::Interrupt);
+    assert_eq!(
+        state.on(SECOND, Input::Interrupt),
+        [Command::Abort(End::Interrupted)]
+    );
+    assert!(!state.is_over());
+    let kept = Kept {
+        id: at(0, 1),
+        row: Some((3, Some(1))),
+        left: None,
+    };
+    state.on(SECOND, Input::Kept(kept));
+    let commands = state.on(SECOND, Input::Next(Some(member(0))));
+    assert_eq!(commands, [Command::ReadRest, Command::Abandon(vec![1])]);
+    state.on(SECOND, Input::Abandoned);
+    state.on(SECOND, Input::Read);
+    assert!(state.is_over());
 }

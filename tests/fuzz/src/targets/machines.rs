@@ -137,6 +137,7 @@ impl CasesOfRun {
                         self.comparing.insert(id);
                     }
                     Command::Abandon(_) => self.abandoning = true,
+                    Command::ReadRest => inputs.push(Input::Read),
                     Command::Drain { .. } => self.stop("d"),
                     Command::Abort(_) => self.stop("a"),
                 }

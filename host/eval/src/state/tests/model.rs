@@ -63,10 +63,11 @@ struct Model {
     abandoning: bool,
     /// An answer to `Command::Next` is due.
     asked: bool,
+    reading: Reading,
 }
 
 impl Model {
-    fn new(cases: Vec<ModelCase>) -> Self {
+    fn new(cases: Vec<ModelCase>, reading: Reading) -> Self {
         Self {
             stands: vec![Stands::Unstarted; cases.len()],
             cases,
@@ -79,6 +80,7 @@ impl Model {
             aborted: false,
             abandoning: false,
             asked: false,
+            reading,
         }
     }
 
@@ -94,7 +96,8 @@ impl Model {
         let must_wait = held_up || (case.alone && !self.in_flight().is_empty());
         let stopped = self.drained || self.aborted;
         let is_held = self.store != StoreState::Ready || !self.has_memory;
-        !(stopped || is_held || must_wait)
+        let is_early = self.reading == Reading::First;
+        !(stopped || is_held || must_wait || is_early)
     }
 
     fn in_flight(&self) -> Vec<usize> {
@@ -114,7 +117,13 @@ impl Model {
                 Command::Next => {
                     assert_eq!(place + 1, commands.len(), "it comes last");
                     assert!(!self.asked, "not before it was answered");
+                    assert_ne!(self.reading, Reading::First, "what was there comes first");
                     self.asked = true;
+                }
+                Command::ReadRest => {
+                    assert!(self.in_flight().is_empty() && !self.asked);
+                    assert_eq!(self.reading, Reading::Between, "once, if there was a first");
+                    self.reading = Reading::Rest;
                 }
                 Command::Admit(id) => {
                     let n = self.number(*id);
@@ -141,7 +150,7 @@ impl Model {
                 }
                 Command::Drain { in_flight, .. } => {
                     assert!(!self.drained && !self.aborted, "once, and first");
-                    assert_eq!(*in_flight, self.in_flight().len());
+                    assert_eq!(in_flight.len(), self.in_flight().len());
                     self.drained = true;
                 }
                 Command::Abort(_) => {
@@ -229,6 +238,16 @@ fn tell(state: &mut State, model: &mut Model, now: Duration, input: Input<u32, u
     model.obey(&commands);
 }
 
+/// Tells the machine that the rows are read which come now, if there are any.
+fn read(state: &mut State, model: &mut Model, now: Duration) {
+    model.reading = match model.reading {
+        Reading::First => Reading::Between,
+        Reading::Rest => Reading::Done,
+        Reading::Between | Reading::Done => return,
+    };
+    tell(state, model, now, Input::Read);
+}
+
 /// Gives the machine the next case, as long as it asks for one.
 fn answer(state: &mut State, model: &mut Model, now: Duration) {
     while std::mem::take(&mut model.asked) {
@@ -246,10 +265,12 @@ proptest! {
     /// early, after a reason to stop or while the store is behind; never more than the slots are
     /// in flight, and no slot stays empty while a case could take it; each case ends at most
     /// once, and all end in a run that nothing stops; each answer is compared with all of its
-    /// row or left, once; and a run comes to its end by itself.
+    /// row or left, once; what a kept run has is read before and after; and a run comes to its end
+    /// by itself.
     #[test]
     fn nothing_is_lost_or_done_twice_under_any_interleaving(
         slots in 1usize..5,
+        goes_on in any::<bool>(),
         cases in any_cases(),
         limit in prop::option::of(0u64..200),
         steps in prop::collection::vec(
@@ -258,8 +279,13 @@ proptest! {
         ),
     ) {
         let time = limit.map(Duration::from_secs);
-        let mut state = State::new(Bounds { time, ..bounds(slots) });
-        let mut model = Model::new(cases);
+        let bounds = Bounds { time, ..bounds(slots) };
+        let (mut state, reading) = if goes_on {
+            (State::again(bounds), Reading::First)
+        } else {
+            (State::new(bounds), Reading::Done)
+        };
+        let mut model = Model::new(cases, reading);
         let mut now = Duration::ZERO;
         tell(&mut state, &mut model, now, Input::Wake);
         for (step, how, which, pause, at_once) in steps {
@@ -275,6 +301,9 @@ proptest! {
                 .any(|n| model.may_start(n));
             let is_refilled = model.asked || flying.len() == slots || !could;
             prop_assert!(is_refilled, "a slot is empty");
+            if how < 64 && !state.is_over() {
+                read(&mut state, &mut model, now);
+            }
             let input = match step {
                 0 => Input::Interrupt,
                 1 => {
@@ -303,6 +332,9 @@ proptest! {
         }
         model.has_memory = true;
         tell(&mut state, &mut model, now, Input::Memory(true));
+        if !state.left_rows_out() {
+            read(&mut state, &mut model, now);
+        }
         answer(&mut state, &mut model, now);
         while let Some(n) = model.in_flight().first().copied() {
             let input = model.end(n, 2);
@@ -313,7 +345,13 @@ proptest! {
             prop_assert!(!state.is_over());
             tell(&mut state, &mut model, now, Input::Abandoned);
         }
+        if model.reading == Reading::Rest {
+            prop_assert!(!state.is_over());
+            read(&mut state, &mut model, now);
+        }
         prop_assert!(state.is_over());
+        let is_read = model.reading == Reading::Done || state.left_rows_out();
+        prop_assert!(is_read, "every row was read, unless the run was stopped before");
         prop_assert!(model.held.is_empty(), "every answer was compared or left");
         let stopped = model.drained || model.aborted;
         prop_assert_eq!(state.end() == End::Finished, !stopped);

@@ -1,0 +1,271 @@
+//! Where the cases come from, and what a kept run that goes on has already: rows that stay, and
+//! answers that are compared anew.
+//!
+//! The cases of a new run come out of the plan, without waiting. Those of a kept run are what its
+//! rows in the database leave, and reading them may take long, or wait for somebody who has the
+//! database locked. So a thread reads them and says what it finds, one thing after another, and the
+//! loop hears it beside people and clocks.
+
+use std::iter::Chain;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use runner_config::plan::{Case, CaseId, Cases, Plan};
+use runner_store::StoreError;
+use tokio::sync::mpsc;
+
+use super::{Input, Loop};
+use crate::error::RunError;
+use crate::event::Event;
+use crate::finish::{Finished, Held};
+use crate::resume::{KeptRow, Member, Resumed};
+use crate::state::{Kept, Left, StoreState};
+
+/// Things that were found and not heard yet, at most: enough that neither side waits for each.
+const AHEAD: usize = 16;
+
+/// Where cases come from.
+pub(super) enum Source<'a> {
+    /// The plan: those that run alone come first.
+    Plan(Box<Chain<Cases<'a>, Cases<'a>>>),
+    /// What a kept run leaves of it.
+    Rest(Reader),
+}
+
+/// The thread that reads a kept run.
+pub(super) struct Reader {
+    ask: mpsc::UnboundedSender<ToReader>,
+    found: mpsc::Receiver<FromReader>,
+    thread: Option<JoinHandle<()>>,
+    /// It has something to say yet.
+    is_due: bool,
+}
+
+/// What the thread is asked.
+enum ToReader {
+    /// The next case that is run.
+    Next,
+    /// The rows that nobody asked for; then it ends.
+    Rest,
+}
+
+/// What it says.
+pub(super) enum FromReader {
+    /// What a case that is not run leaves to later ones.
+    Left(CaseId, Left),
+    /// A row that stays; and what its case leaves.
+    Kept(Box<KeptRow>, Option<Left>),
+    /// There are no more such rows for now.
+    Read,
+    /// The next case, with the answers that its row has already, if it is compared anew and this
+    /// is its first.
+    Next(Result<Option<(Case, Vec<Member>)>, StoreError>),
+    /// What it reads can't be read.
+    Failed(RunError),
+}
+
+impl<'a> Source<'a> {
+    /// All of a plan.
+    pub(super) fn all(plan: &'a Plan) -> Self {
+        Self::Plan(Box::new(plan.cases_alone().chain(plan.cases_beside())))
+    }
+
+    /// What a kept run leaves.
+    pub(super) fn rest(plan: Arc<Plan>, resumed: Resumed) -> Self {
+        let (ask, asked) = mpsc::unbounded_channel();
+        let (tell, found) = mpsc::channel(AHEAD);
+        let thread = thread::spawn(move || {
+            // Once nobody hears it there is nothing left to do.
+            let _ = read(&plan, resumed, asked, &tell);
+        });
+        Self::Rest(Reader {
+            ask,
+            found,
+            thread: Some(thread),
+            is_due: true,
+        })
+    }
+
+    /// Asks for the rows that nobody asked for.
+    pub(super) fn ask_rest(&mut self) {
+        if let Self::Rest(reader) = self {
+            reader.ask(ToReader::Rest);
+        }
+    }
+
+    /// What was found of a kept run; waits for ever when nothing is due.
+    pub(super) async fn found(&mut self) -> FromReader {
+        match self {
+            Self::Rest(reader) if reader.is_due => reader.found().await,
+            Self::Plan(_) | Self::Rest(_) => std::future::pending().await,
+        }
+    }
+}
+
+impl Reader {
+    fn ask(&mut self, what: ToReader) {
+        // Whoever is gone has panicked, which is heard of next.
+        let _ = self.ask.send(what);
+        self.is_due = true;
+    }
+
+    async fn found(&mut self) -> FromReader {
+        let Some(found) = self.found.recv().await else {
+            match self.thread.take().map(JoinHandle::join) {
+                Some(Err(panic)) => resume_unwind(panic),
+                Some(Ok(())) | None => unreachable!("the reader says that it has come to an end"),
+            }
+        };
+        self.is_due = matches!(found, FromReader::Left(..) | FromReader::Kept(..));
+        found
+    }
+}
+
+/// Nobody hears any more.
+struct Unheard;
+
+/// Reads a kept run: first all that stays, then each case that is asked for, and in the end the
+/// rows that nobody asked for.
+fn read(
+    plan: &Plan,
+    mut resumed: Resumed,
+    mut asked: mpsc::UnboundedReceiver<ToReader>,
+    tell: &mpsc::Sender<FromReader>,
+) -> Result<(), Unheard> {
+    let say = |found| tell.blocking_send(found).map_err(|_| Unheard);
+    match resumed.compared(plan) {
+        Ok(left) => {
+            for (id, left) in left {
+                say(FromReader::Left(id, left))?;
+            }
+        }
+        Err(error) => return say(FromReader::Failed(error)),
+    }
+    let say_kept = |row: Result<KeptRow, RunError>, resumed: Option<&Resumed>| match row {
+        Ok(row) => {
+            let needs = resumed.and_then(|it| it.tied.kept.get(&row.1.case_id()));
+            let left = needs.and_then(|needs| Left::of(needs, &row.1));
+            say(FromReader::Kept(Box::new(row), left))
+        }
+        Err(error) => say(FromReader::Failed(error)).and(Err(Unheard)),
+    };
+    match resumed.kept() {
+        Ok(rows) => {
+            for row in rows {
+                say_kept(row, Some(&resumed))?;
+            }
+        }
+        Err(error) => return say(FromReader::Failed(error)),
+    }
+    let mut rest = match resumed.rest(plan) {
+        Ok(rest) => rest,
+        Err(error) => return say(FromReader::Failed(error.into())),
+    };
+    say(FromReader::Read)?;
+    while let ToReader::Next = asked.blocking_recv().ok_or(Unheard)? {
+        let next = rest.next().map(|case| {
+            let case = case?;
+            let members = rest.members(case.id.test_idx)?;
+            Ok((case, members))
+        });
+        say(FromReader::Next(next.transpose()))?;
+    }
+    for row in rest.untouched() {
+        say_kept(row, None)?;
+    }
+    say(FromReader::Read)
+}
+
+impl Loop {
+    /// Has the next case come, now or when it is found.
+    pub(super) fn ask_next(&mut self, source: &mut Source<'_>) {
+        match source {
+            Source::Plan(cases) => {
+                let next = self.next(cases.next());
+                self.inputs.push_back(next);
+            }
+            Source::Rest(reader) => reader.ask(ToReader::Next),
+        }
+    }
+
+    /// What the state is told of something that was found.
+    pub(super) fn found(&mut self, found: FromReader) -> Result<Input, RunError> {
+        Ok(match found {
+            FromReader::Left(id, left) => leaves(id, Some(left)),
+            FromReader::Kept(row, left) => {
+                let id = row.1.case_id();
+                self.keep(*row);
+                leaves(id, left)
+            }
+            FromReader::Read => Input::Read,
+            FromReader::Next(Ok(Some((case, members)))) => {
+                self.hold_again(&case, members);
+                self.next(Some(case))
+            }
+            FromReader::Next(Ok(None)) => self.next(None),
+            FromReader::Next(Err(error)) => {
+                self.outlets.recorder.fail(error);
+                Input::Next(None)
+            }
+            FromReader::Failed(error) => return Err(error),
+        })
+    }
+
+    /// Whether the store can take what is found next.
+    pub(super) fn takes_rows(&self) -> bool {
+        self.outlets.recorder.state() != StoreState::Behind
+    }
+
+    /// Sums up and tells of a row that stays.
+    fn keep(&mut self, (row, record, moved): KeptRow) {
+        let record = Arc::new(record);
+        self.totals.add(&record, &row.record_json);
+        if moved {
+            // A failure is told by the next row, or by the end.
+            let finished = Finished {
+                record: record.clone(),
+                row,
+            };
+            self.outlets.recorder.record(finished, false, None);
+            self.tell();
+        }
+        self.emit(&Event::CaseKept(record));
+    }
+
+    /// Holds what the row of this case has already.
+    fn hold_again(&mut self, case: &Case, members: Vec<Member>) {
+        for member in members {
+            let Member {
+                id,
+                record,
+                identity,
+                bytes,
+            } = member;
+            let held = record.map(|record| Held {
+                record: Arc::new(record),
+                identity,
+            });
+            if held.is_some() {
+                // It fitted when it was answered.
+                self.context.memory.keep_answer(id.test_idx, bytes);
+            }
+            let kept = Kept {
+                id,
+                row: Some((self.cases_of_row(case), held)),
+                left: None,
+            };
+            self.state.on(Duration::ZERO, Input::Kept(kept));
+        }
+    }
+}
+
+/// What a case that is not run leaves to later ones.
+fn leaves(id: CaseId, left: Option<Left>) -> Input {
+    Input::Kept(Kept {
+        id,
+        row: None,
+        left,
+    })
+}

@@ -5,7 +5,7 @@
 //! documentation; a newcomer should be able to learn the tool from them.
 
 use std::ffi::OsString;
-use std::num::{NonZeroU32, NonZeroUsize, ParseIntError};
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -20,6 +20,7 @@ mod help;
 mod inputs;
 mod kept;
 mod later;
+mod numbers;
 mod over;
 mod persistence;
 mod prices;
@@ -38,6 +39,8 @@ pub(crate) use replacing::Replacing;
 pub(crate) use spending::Spending;
 pub(crate) use trust::{Lock, Trust, TrustFlags};
 pub(crate) use words::Words;
+
+use numbers::{milliseconds, some, whole};
 
 use crate::exit::USAGE;
 use crate::failure::Failure;
@@ -144,18 +147,18 @@ pub(crate) struct Eval {
     pub(crate) tag: Vec<(String, String)>,
 
     /// Run at most N cases at the same time; how many requests a server takes is found out [default: 256]
-    #[arg(short = 'j', long, value_name = "N", help_heading = "How to run")]
+    #[arg(short = 'j', long, value_name = "N", value_parser = some::<NonZeroUsize>, help_heading = "How to run")]
     pub(crate) max_concurrency: Option<NonZeroUsize>,
     /// Run each test N times [default: 1]
-    #[arg(long, value_name = "N", help_heading = "How to run")]
+    #[arg(long, value_name = "N", value_parser = some::<NonZeroU32>, help_heading = "How to run")]
     pub(crate) repeat: Option<NonZeroU32>,
     /// Pause after each call that left the machine, in milliseconds; cases that run at the same time pause separately, and a delay in the config wins [default: 0]
     #[arg(long, value_name = "MS", value_parser = milliseconds, help_heading = "How to run")]
     pub(crate) delay: Option<Duration>,
-    /// Time a case may take, in milliseconds, without the time it waits because a server said to slow down [default: no limit]
+    /// End a case after MS milliseconds, without the time it waits because a server said to slow down [default: no limit]
     #[arg(long = "timeout-ms", value_name = "MS", value_parser = milliseconds, help_heading = "How to run")]
     pub(crate) timeout: Option<Duration>,
-    /// Time the whole run may take, in milliseconds [default: no limit]
+    /// End the whole run after MS milliseconds [default: no limit]
     #[arg(long = "max-eval-time-ms", value_name = "MS", value_parser = milliseconds, help_heading = "How to run")]
     pub(crate) max_eval_time: Option<Duration>,
     /// Say what the run would be (cases, tokens, cost, what it asks you to agree to), and send nothing
@@ -179,8 +182,11 @@ pub(crate) struct Eval {
     #[arg(short, long, value_name = "FILE", help_heading = "Results")]
     pub(crate) output: Vec<PathBuf>,
     /// Write CSV cells that a spreadsheet would take for formulas (=, +, -, @ first) as they are, without an apostrophe before them
-    #[arg(long, help_heading = "Results")]
+    #[arg(long, overrides_with = "no_csv_raw", help_heading = "Results")]
     pub(crate) csv_raw: bool,
+    /// Undo a --csv-raw, also one that a run was begun with
+    #[arg(long, hide = true, overrides_with = "csv_raw")]
+    pub(crate) no_csv_raw: bool,
     /// Write what happens to FILE as it happens, one JSON object per line: cases, and each lane's slots, limits and retries
     #[arg(long, value_name = "FILE", help_heading = "Results")]
     pub(crate) events: Option<PathBuf>,
@@ -193,15 +199,16 @@ pub(crate) struct Eval {
     /// Show the summary without the table
     #[arg(long, help_heading = "Results")]
     pub(crate) no_table: bool,
-    /// Characters of an answer or a variable in the table
+    /// Cut answers and variables in the table to N characters
     #[arg(
         long,
         value_name = "N",
         default_value_t = 250,
+        value_parser = whole::<usize>,
         help_heading = "Results"
     )]
     pub(crate) table_cell_max_length: usize,
-    /// Don't tell how far the run is
+    /// Show no progress
     #[arg(long, help_heading = "Results")]
     pub(crate) no_progress_bar: bool,
 }
@@ -217,10 +224,10 @@ impl Eval {
 /// `runner list`
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// Runs to list
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    /// List at most N runs
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>)]
     pub(crate) limit: usize,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -232,23 +239,23 @@ pub(crate) struct Show {
     /// The run: its id, the beginning of its id, or latest
     #[arg(value_name = "RUN", default_value = "latest")]
     pub(crate) run: String,
-    /// As JSON, in the shape of `runner eval -o results.json`
+    /// Print JSON, in the shape of `runner eval -o results.json`
     #[arg(long, conflicts_with_all = ["failed", "rows", "test"])]
     pub(crate) json: bool,
-    /// Only tests in which some case did not pass
+    /// Show only tests in which some case did not pass
     #[arg(long)]
     pub(crate) failed: bool,
-    /// Tests in the table
-    #[arg(long, value_name = "N", default_value_t = 25)]
+    /// Show at most N tests
+    #[arg(long, value_name = "N", default_value_t = 25, value_parser = whole::<usize>)]
     pub(crate) rows: usize,
-    /// Only this test (its number in the table): all there is about its cases
-    #[arg(long, value_name = "N")]
+    /// Show only this test (its number in the table): all there is about its cases
+    #[arg(long, value_name = "N", value_parser = whole::<u32>)]
     pub(crate) test: Option<u32>,
-    /// Only this column (its number in the table's head)
-    #[arg(long, value_name = "N")]
+    /// Show only this column (its number in the table's head)
+    #[arg(long, value_name = "N", value_parser = whole::<u32>)]
     pub(crate) column: Option<u32>,
-    /// Characters of an answer or a variable in the table
-    #[arg(long, value_name = "N", default_value_t = 250)]
+    /// Cut answers and variables in the table to N characters
+    #[arg(long, value_name = "N", default_value_t = 250, value_parser = whole::<usize>)]
     pub(crate) table_cell_max_length: usize,
 }
 
@@ -266,7 +273,7 @@ pub(crate) enum Plugin {
 pub(crate) struct Inspect {
     /// The component (.wasm)
     pub(crate) file: PathBuf,
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -346,11 +353,6 @@ fn refusal(error: clap::Error) -> Refusal {
         Some(failure) => Refusal::Refused(failure),
         None => Refusal::Parser(error),
     }
-}
-
-/// A number of milliseconds.
-fn milliseconds(text: &str) -> Result<Duration, ParseIntError> {
-    text.parse().map(Duration::from_millis)
 }
 
 /// The two parts of `NAME=VALUE`.

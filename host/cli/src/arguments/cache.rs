@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use super::numbers::whole;
+
 /// `runner cache …`
 #[derive(Debug, Subcommand)]
 pub(crate) enum Cache {
-    /// How many answers are remembered, and how much room they take
+    /// Say how many answers are remembered, and how much room they take
     Stats,
     /// List the answers that were used last
     Ls(ListCache),
@@ -23,18 +25,18 @@ pub(crate) enum Cache {
 /// `runner cache ls`
 #[derive(Debug, Args)]
 pub(crate) struct ListCache {
-    /// Only those with TEXT in their address or model
+    /// List only those with TEXT in their address or model
     #[arg(value_name = "TEXT")]
     pub(crate) containing: Option<String>,
-    /// Answers to list
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    /// List at most N answers
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>)]
     pub(crate) limit: usize,
 }
 
 /// `runner cache clear`
 #[derive(Debug, Args)]
 pub(crate) struct ClearCache {
-    /// Only those that were stored longer ago: 45s, 30m, 12h, 7d, 2w [default: all]
+    /// Forget only those that were stored longer ago: 45s, 30m, 12h, 7d, 2w [default: all]
     #[arg(long, value_name = "AGE", value_parser = age)]
     pub(crate) older_than: Option<Duration>,
 }

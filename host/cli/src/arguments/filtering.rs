@@ -9,94 +9,68 @@ use std::num::NonZeroUsize;
 use clap::Args;
 use runner_config::{Filters, MetadataFilter, Pattern, Sample, TestRange};
 
+use super::numbers::some;
 use super::words::Words;
 
 /// Flags of `runner eval` that choose.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "What to run")]
 pub(crate) struct Filtering {
-    /// Only tests whose description matches
+    /// Run only tests whose description matches
     #[arg(
         long = "filter-pattern",
         value_name = "REGEX",
-        help_heading = "What to run",
         allow_hyphen_values = true
     )]
     pub(crate) pattern: Option<Pattern>,
-    /// Only the first N tests
+    /// Run only the first N tests
     #[arg(
         short = 'n',
         long = "filter-first-n",
-        value_name = "N",
-        help_heading = "What to run"
+        value_name = "N", value_parser = some::<NonZeroUsize>
     )]
     pub(crate) first_n: Option<NonZeroUsize>,
-    /// Only tests with these numbers, counted from 0, END left out: 0:10, 10:, :5
-    #[arg(
-        long = "filter-range",
-        value_name = "START:END",
-        help_heading = "What to run"
-    )]
+    /// Run only tests with these numbers, counted from 0, END left out: 0:10, 10:, :5
+    #[arg(long = "filter-range", value_name = "START:END")]
     pub(crate) range: Option<TestRange>,
-    /// Only N tests, chosen by chance
-    #[arg(long = "filter-sample", value_name = "N", help_heading = "What to run")]
+    /// Run only N tests, chosen by chance
+    #[arg(long = "filter-sample", value_name = "N", value_parser = some::<NonZeroUsize>)]
     pub(crate) sample: Option<NonZeroUsize>,
-    /// The same SEED, any text, draws the same tests again
-    #[arg(
-        long = "filter-sample-seed",
-        value_name = "SEED",
-        requires = "sample",
-        help_heading = "What to run"
-    )]
+    /// Draw the tests by SEED, any text, which draws these again
+    #[arg(long = "filter-sample-seed", value_name = "SEED", requires = "sample")]
     pub(crate) sample_seed: Option<String>,
-    /// Only tests whose metadata have VALUE in KEY; repeatable, all must match
-    #[arg(
-        long = "filter-metadata",
-        value_name = "KEY=VALUE",
-        help_heading = "What to run"
-    )]
+    /// Run only tests whose metadata have VALUE in KEY; repeatable, all must match
+    #[arg(long = "filter-metadata", value_name = "KEY=VALUE")]
     pub(crate) metadata: Vec<MetadataFilter>,
-    /// Only providers whose label or id matches
+    /// Run only providers whose label or id matches
     #[arg(
         id = "filter_providers",
         long = "filter-providers",
         value_name = "REGEX",
         visible_alias = "filter-targets",
-        help_heading = "What to run",
         allow_hyphen_values = true
     )]
     pub(crate) providers: Option<Pattern>,
-    /// Only prompts whose label or id matches
+    /// Run only prompts whose label or id matches
     #[arg(
         id = "filter_prompts",
         long = "filter-prompts",
         value_name = "REGEX",
-        help_heading = "What to run",
         allow_hyphen_values = true
     )]
     pub(crate) prompts: Option<Pattern>,
-    /// Only what did not pass in a kept run, or in a results file (.json, .jsonl)
-    #[arg(
-        long = "filter-failing",
-        value_name = "RUN|FILE",
-        group = "former",
-        help_heading = "What to run"
-    )]
+    /// Run only the cases that did not pass in a kept run, or in a results file (.json, .jsonl)
+    #[arg(long = "filter-failing", value_name = "RUN|FILE", group = "former")]
     pub(crate) failing: Option<String>,
-    /// The same without errors: what was graded and found wanting
+    /// Run only the cases that were graded and failed there
     #[arg(
         long = "filter-failing-only",
         value_name = "RUN|FILE",
-        group = "former",
-        help_heading = "What to run"
+        group = "former"
     )]
     pub(crate) failing_only: Option<String>,
-    /// The same, errors alone
-    #[arg(
-        long = "filter-errors-only",
-        value_name = "RUN|FILE",
-        group = "former",
-        help_heading = "What to run"
-    )]
+    /// Run only the cases that ended in an error there
+    #[arg(long = "filter-errors-only", value_name = "RUN|FILE", group = "former")]
     pub(crate) errors_only: Option<String>,
 }
 

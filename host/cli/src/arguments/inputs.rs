@@ -33,7 +33,7 @@ pub(crate) struct Inputs {
     /// Call code around the run and its cases, in place of the config's extensions: file://hooks.js:beforeEach; repeatable
     #[arg(short = 'x', long, value_name = "FILE")]
     pub(crate) extension: Vec<String>,
-    /// Who judges, by id or label, where no test and no assertion names somebody
+    /// Grade with PROVIDER (an id or label) where neither test nor assertion names one
     #[arg(long, value_name = "PROVIDER")]
     pub(crate) grader: Option<String>,
 
@@ -47,10 +47,16 @@ pub(crate) struct Inputs {
     /// Take every key of the config that nothing reads for an error
     #[arg(long, overrides_with = "lenient")]
     pub(crate) strict: bool,
+    /// Undo a --strict, also one that a run was begun with
+    #[arg(long, hide = true, overrides_with = "strict")]
+    pub(crate) no_strict: bool,
 
     /// Refuse tests without an assertion, which any answer passes
-    #[arg(long)]
+    #[arg(long, overrides_with = "no_require_assertions")]
     pub(crate) require_assertions: bool,
+    /// Undo a --require-assertions, also one that a run was begun with
+    #[arg(long, hide = true, overrides_with = "require_assertions")]
+    pub(crate) no_require_assertions: bool,
 
     /// Load a plugin (.wasm), or every plugin of a folder; repeatable
     #[arg(long, value_name = "FILE|DIR", help_heading = "Plugins")]
@@ -101,30 +107,29 @@ impl Inputs {
 
 #[cfg(test)]
 mod tests {
-    use crate::arguments::tests::eval;
+    use super::*;
+    use crate::arguments::tests::{eval, with_value};
 
-    /// Every flag of it: written down, they mean what they meant.
+    /// Every flag, as clap has it: written down, it means what it meant.
     #[test]
     fn flags_that_are_written_down_and_read_again_are_the_same() {
-        let lines = [
-            "",
-            "-c a.yaml -c b.yaml -p one two -r echo -r other -t t.csv --var a=1 --var b==",
-            "--vars v.csv --prompt-prefix=-a --prompt-suffix b -x file://h.js:f --grader g",
-            "--model-outputs o.json -a a.yaml --plugin p.wasm --plugin dir",
-            "--filter-pattern=-x -n 3 --filter-range 2: --filter-sample 5 --filter-sample-seed s",
-            "--filter-metadata a=b --filter-metadata c=d --filter-providers ^x --filter-prompts y",
-            "--filter-failing latest",
-            "--filter-failing-only r",
-            "--filter-errors-only r",
-            "--lenient",
-            "--strict",
-            "--require-assertions",
+        let typed = |line: &str| format!("{:?}", eval(&format!("runner eval {line}")).inputs);
+        let flags = Inputs::augment_args(clap::Command::new("inputs"));
+        let mut lines = vec![
+            "-c a -c b -p 1 2 -r x --var a=1 --var b==".to_owned(),
+            "--filter-metadata a=b --filter-metadata c=d --prompt-prefix=-a -n 3".to_owned(),
+            "--filter-pattern=-x --filter-range 2: --filter-failing-only latest".to_owned(),
         ];
+        lines.extend(flags.get_arguments().map(with_value));
         for line in lines {
-            let typed = eval(&format!("runner eval {line}")).inputs;
-            let words = typed.words().words.join(" ");
-            let again = eval(&format!("runner eval {words}")).inputs;
-            assert_eq!(format!("{again:?}"), format!("{typed:?}"), "{words}");
+            let words = eval(&format!("runner eval {line}")).inputs.words();
+            let again = typed(&words.words.join(" "));
+            if line.starts_with("--no-") {
+                assert_eq!(again, typed(""), "what is undone is not written down");
+            } else {
+                assert_eq!(again, typed(&line), "{words:?}");
+                assert_ne!(again, typed(""), "{line}");
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::numbers::whole;
 use super::{Eval, NEWEST, elsewhere, help};
 use crate::failure::Failure;
 
@@ -62,18 +63,18 @@ pub(crate) struct Diff {
     /// The run after
     #[arg(value_name = "B", default_value = NEWEST)]
     pub(crate) after: String,
-    /// As JSON, with every changed case
+    /// Print JSON, with every changed case
     #[arg(long)]
     pub(crate) json: bool,
-    /// Cases to show of each kind of change
-    #[arg(long, value_name = "N", default_value_t = 20, conflicts_with = "json")]
+    /// Show at most N cases of each kind of change
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>, conflicts_with = "json")]
     pub(crate) rows: usize,
 }
 
 /// `runner init`
 #[derive(Debug, Args)]
 pub(crate) struct Init {
-    /// Where; made if it is not there [default: this folder]
+    /// Write it into DIR, which is made if need be [default: this folder]
     #[arg(value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
 }

@@ -11,9 +11,15 @@ use super::persistence::PersistenceFlags;
 use super::replacing::list;
 use super::{Eval, Filtering, Inputs, Spending};
 
+/// A switch that is given now, undone now, or as it was.
+fn switch(is_given: bool, is_undone: bool, was_given: bool) -> bool {
+    is_given || (was_given && !is_undone)
+}
+
 impl Eval {
     /// These flags, and where they say nothing, those of `before`.
     pub(crate) fn over(self, before: Self) -> Self {
+        let csv_raw = switch(self.csv_raw, self.no_csv_raw, before.csv_raw);
         Self {
             inputs: self.inputs.over(before.inputs),
             description: self.description.or(before.description),
@@ -26,8 +32,17 @@ impl Eval {
             spending: self.spending.over(&before.spending),
             persistence: self.persistence.over(before.persistence),
             output: list(self.output, before.output),
-            csv_raw: self.csv_raw || before.csv_raw,
-            ..self
+            csv_raw,
+            no_csv_raw: self.no_csv_raw,
+            dry_run: self.dry_run,
+            watch: self.watch,
+            trust: self.trust,
+            events: self.events,
+            no_share: self.no_share,
+            table: self.table,
+            no_table: self.no_table,
+            table_cell_max_length: self.table_cell_max_length,
+            no_progress_bar: self.no_progress_bar,
         }
     }
 
@@ -62,9 +77,15 @@ impl Inputs {
             extension: list(self.extension, before.extension),
             grader: self.grader.or(before.grader),
             filtering: self.filtering.over(before.filtering),
-            lenient: self.lenient || before.lenient && !self.strict,
-            strict: self.strict || before.strict && !self.lenient,
-            require_assertions: self.require_assertions || before.require_assertions,
+            lenient: switch(self.lenient, self.strict, before.lenient),
+            strict: switch(self.strict, self.lenient || self.no_strict, before.strict),
+            no_strict: self.no_strict,
+            require_assertions: switch(
+                self.require_assertions,
+                self.no_require_assertions,
+                before.require_assertions,
+            ),
+            no_require_assertions: self.no_require_assertions,
             plugin: list(self.plugin, before.plugin),
         }
     }
@@ -119,10 +140,14 @@ impl PersistenceFlags {
             (before.record, before.replay)
         };
         Self {
-            no_cache: self.no_cache || before.no_cache,
+            no_cache: switch(self.no_cache, self.cache, before.no_cache),
+            cache: self.cache,
             record,
             replay,
-            ..self
+            resume: self.resume,
+            retry_errors: self.retry_errors,
+            force: self.force,
+            retry: self.retry,
         }
     }
 }

@@ -12,32 +12,31 @@ use crate::output::check_place;
 
 /// The flags as typed. Those that are refused are not in the help.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "How to run")]
 pub(crate) struct PersistenceFlags {
     /// Call providers even where an earlier answer is known, and remember none; equal requests at once are sent each for itself
-    #[arg(long, help_heading = "How to run")]
+    #[arg(long, overrides_with = "cache")]
     pub(crate) no_cache: bool,
+    /// Undo a --no-cache, also one that a run was begun with
+    #[arg(long, hide = true, overrides_with = "no_cache")]
+    pub(crate) cache: bool,
     /// Go on with an interrupted run: RUN, or the newest that was
-    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = NEWEST, help_heading = "How to run")]
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = NEWEST)]
     pub(crate) resume: Option<String>,
     /// Run the errors of the newest run again
-    #[arg(long, conflicts_with = "resume", help_heading = "How to run")]
+    #[arg(long, conflicts_with = "resume")]
     pub(crate) retry_errors: bool,
     /// Go on with a run even if most of its results belong to no case any more; they are deleted
-    #[arg(long, help_heading = "How to run")]
+    #[arg(long)]
     pub(crate) force: bool,
     /// The errors of this run again: `runner retry`.
     #[arg(skip)]
     pub(super) retry: Option<String>,
     /// Keep every exchange with a server in FILE
-    #[arg(long, value_name = "FILE", help_heading = "How to run")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// Take every exchange from FILE; nothing leaves this machine
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "record",
-        help_heading = "How to run"
-    )]
+    #[arg(long, value_name = "FILE", conflicts_with = "record")]
     pub(crate) replay: Option<PathBuf>,
 }
 

@@ -12,40 +12,25 @@ use super::words::Words;
 
 /// The flags as typed.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Instead of the config's")]
 pub(crate) struct Replacing {
-    /// Prompts in place of the config's: files, patterns or texts
-    #[arg(short, long, value_name = "FILE|TEXT", num_args = 1.., help_heading = "Instead of the config's")]
+    /// Use these prompts in place of the config's: files, patterns or texts
+    #[arg(short, long, value_name = "FILE|TEXT", num_args = 1..)]
     prompts: Vec<String>,
-    /// Providers in place of the config's: ids, files, or labels of those that the config has
-    #[arg(short = 'r', long, value_name = "ID|FILE", num_args = 1.., help_heading = "Instead of the config's")]
+    /// Use these providers in place of the config's: ids, files, or labels of those that the config has
+    #[arg(short = 'r', long, value_name = "ID|FILE", num_args = 1..)]
     providers: Vec<String>,
-    /// Tests in place of the config's: a file or pattern
-    #[arg(
-        short,
-        long,
-        value_name = "FILE",
-        help_heading = "Instead of the config's"
-    )]
+    /// Use these tests in place of the config's: a file or pattern
+    #[arg(short, long, value_name = "FILE")]
     tests: Option<String>,
-    /// The same as --tests
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "tests",
-        help_heading = "Instead of the config's"
-    )]
+    /// Use these tests in place of the config's (promptfoo's name for --tests)
+    #[arg(long, value_name = "FILE", conflicts_with = "tests")]
     vars: Option<String>,
     /// Grade the outputs in FILE, a JSON list of texts or of { output, tags }, and ask nobody
-    #[arg(long, value_name = "FILE", requires = "assertions", conflicts_with_all = ["prompts", "providers", "tests", "vars"], help_heading = "Instead of the config's")]
+    #[arg(long, value_name = "FILE", requires = "assertions", conflicts_with_all = ["prompts", "providers", "tests", "vars"])]
     model_outputs: Option<PathBuf>,
-    /// The assertions for --model-outputs: a YAML or JSON list
-    #[arg(
-        short,
-        long,
-        value_name = "FILE",
-        requires = "model_outputs",
-        help_heading = "Instead of the config's"
-    )]
+    /// Grade --model-outputs with the assertions in FILE: a YAML or JSON list
+    #[arg(short, long, value_name = "FILE", requires = "model_outputs")]
     assertions: Option<PathBuf>,
 }
 

@@ -5,17 +5,20 @@ use clap::Args;
 use runner_config::microusd;
 use runner_config::plan::Budget;
 
+use super::numbers::whole;
+
 /// Flags of `runner eval` that bound.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "How to run")]
 pub(crate) struct Spending {
-    /// US dollars that this session of the run may spend; cases beyond it end as budget-exceeded [default: no limit]
-    #[arg(long = "max-cost", value_name = "USD", value_parser = dollars, help_heading = "How to run")]
+    /// Spend at most USD dollars in this session of the run; cases beyond it end as budget-exceeded [default: no limit]
+    #[arg(long = "max-cost", value_name = "USD", value_parser = dollars)]
     pub(crate) cost: Option<u64>,
-    /// Tokens that it may use, in and out together; what comes from the cache costs nothing [default: no limit]
-    #[arg(long = "max-tokens", value_name = "N", help_heading = "How to run")]
+    /// Use at most N tokens, in and out together; what comes from the cache costs nothing [default: no limit]
+    #[arg(long = "max-tokens", value_name = "N", value_parser = whole::<u64>)]
     pub(crate) tokens: Option<u64>,
-    /// Requests that it may send, retries included [default: no limit]
-    #[arg(long = "max-requests", value_name = "N", help_heading = "How to run")]
+    /// Send at most N requests, retries included [default: no limit]
+    #[arg(long = "max-requests", value_name = "N", value_parser = whole::<u64>)]
     pub(crate) requests: Option<u64>,
 }
 

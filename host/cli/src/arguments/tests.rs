@@ -147,9 +147,111 @@ fn a_variable_has_a_name_and_a_value() {
 }
 
 #[test]
-fn zero_is_no_number_of_slots() {
-    assert!(refused("runner eval -j 0").contains("invalid value '0'"));
-    assert!(refused("runner eval --repeat 0").contains("invalid value '0'"));
+fn what_is_no_number_is_refused_in_words() {
+    let table = [
+        (
+            "eval -j 0",
+            "invalid value '0' for '--max-concurrency <N>': not a whole number from 1, for example 8",
+        ),
+        (
+            "eval --repeat two",
+            "invalid value 'two' for '--repeat <N>': not a whole number from 1, for example 8",
+        ),
+        (
+            "eval --timeout-ms 5s",
+            "invalid value '5s' for '--timeout-ms <MS>': not a whole number of milliseconds, for example 5000",
+        ),
+        (
+            "list -n many",
+            "invalid value 'many' for '--limit <N>': not a whole number, for example 20",
+        ),
+    ];
+    for (line, expected) in table {
+        let told = refused(&format!("runner {line}"));
+        assert!(told.starts_with(&format!("error: {expected}\n")), "{told}");
+    }
+}
+
+/// A flag of `eval` with a value if it takes one, and with what it must not stand without.
+pub(super) fn with_value(flag: &clap::Arg) -> String {
+    let name = flag.get_long().expect("every flag has a long name");
+    let value = match name {
+        _ if !flag.get_action().takes_values() => "",
+        "var" | "tag" | "filter-metadata" => "=a=b",
+        "filter-range" => "=1:",
+        _ => "=2",
+    };
+    let beside = match name {
+        "filter-sample-seed" => " --filter-sample 5",
+        "model-outputs" => " -a a.yaml",
+        "assertions" => " --model-outputs o.json",
+        _ => "",
+    };
+    format!("--{name}{value}{beside}")
+}
+
+/// Every flag of `eval`, as clap has it: given to a run, it holds when the run goes on, but for
+/// those of one session.
+#[test]
+fn a_run_that_goes_on_has_the_flags_that_it_was_begun_with() {
+    const OF_A_SESSION: [&str; 18] = [
+        "cache",
+        "dry-run",
+        "events",
+        "force",
+        "locked",
+        "no-csv-raw",
+        "no-progress-bar",
+        "no-require-assertions",
+        "no-share",
+        "no-strict",
+        "no-table",
+        "resume",
+        "retry-errors",
+        "table",
+        "table-cell-max-length",
+        "trust-config",
+        "trust-data",
+        "watch",
+    ];
+    let shown = |eval: Eval| format!("{eval:?}");
+    let command = Eval::augment_args(clap::Command::new("eval"));
+    for flag in command.get_arguments() {
+        let name = flag.get_long().expect("every flag has a long name");
+        let line = format!("runner eval {}", with_value(flag));
+        let before = eval(&line);
+        let kept = shown(eval("runner eval").over(before.clone()));
+        if OF_A_SESSION.contains(&name) {
+            assert_eq!(kept, shown(eval("runner eval")), "{line}");
+        } else {
+            assert_eq!(kept, shown(before), "{line}");
+        }
+        // What is given twice is what it was given last.
+        assert_eq!(shown(eval(&line).over(eval(&line))), shown(eval(&line)));
+    }
+}
+
+#[test]
+fn what_a_run_was_begun_with_can_be_undone() {
+    let table = [
+        ("--no-cache", "--cache"),
+        ("--csv-raw", "--no-csv-raw"),
+        ("--strict", "--no-strict"),
+        ("--strict", "--lenient"),
+        ("--lenient", "--strict"),
+        ("--require-assertions", "--no-require-assertions"),
+    ];
+    for (flag, undone) in table {
+        let line = format!("runner eval {undone}");
+        let goes_on = eval(&line).over(eval(&format!("runner eval {flag}")));
+        assert_eq!(
+            format!("{goes_on:?}"),
+            format!("{:?}", eval(&line)),
+            "{flag}"
+        );
+        let last = eval(&format!("runner eval {flag} {undone}"));
+        assert_eq!(format!("{last:?}"), format!("{:?}", eval(&line)), "{flag}");
+    }
 }
 
 #[test]

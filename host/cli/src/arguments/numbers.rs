@@ -1,0 +1,23 @@
+//! Numbers as they are typed. What is none is refused in words, where Rust's own error says that a
+//! digit was found in a string.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+/// A number, none included.
+pub(super) fn whole<T: FromStr>(text: &str) -> Result<T, &'static str> {
+    let number = text.parse();
+    number.map_err(|_| "not a whole number, for example 20")
+}
+
+/// A number of things of which there must be some.
+pub(super) fn some<T: FromStr>(text: &str) -> Result<T, &'static str> {
+    let number = text.parse();
+    number.map_err(|_| "not a whole number from 1, for example 8")
+}
+
+/// A number of milliseconds.
+pub(super) fn milliseconds(text: &str) -> Result<Duration, &'static str> {
+    let number = text.parse().map(Duration::from_millis);
+    number.map_err(|_| "not a whole number of milliseconds, for example 5000")
+}

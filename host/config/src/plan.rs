@@ -54,8 +54,8 @@ pub use variables::TooMuch;
 pub(crate) use variables::{Axes, VarFiles};
 
 pub use crate::model::{
-    Code, CodeFile, CodeFiles, CodePlace, Engine, GIVEN as GIVEN_VARIABLES, Position, Process,
-    ProviderCode, Script,
+    Code, CodeFile, CodeFiles, CodePlace, Engine, GIVEN_VARIABLES, Position, Process, ProviderCode,
+    Script,
 };
 pub use crate::template::FilterCall;
 use crate::template::{Kept, Prepared, RenderError, Results, Template};
@@ -249,7 +249,7 @@ pub struct Prompt {
     pub at: Position,
     /// `raw`, compiled once.
     pub(crate) prepared: Arc<Prepared>,
-    /// The same with prefixes and suffixes, and as text for those of data.
+    /// `raw` with prefixes and suffixes, compiled, and as text for those of data.
     pub(crate) affixed: Arc<Kept<Prepared>>,
     /// Whether values in a JSON prompt are escaped.
     pub(crate) escapes: bool,
@@ -414,8 +414,8 @@ pub struct Case {
 pub struct Rendered {
     /// The text, as it stands in the results.
     pub text: String,
-    /// The same as chat messages: parsed where the text is a chat in JSON or YAML, else
-    /// one user message.
+    /// The text as chat messages: parsed where it is a chat in JSON or YAML, else one user
+    /// message.
     pub messages: Vec<ChatMessage>,
     /// Options that a function made together with the text, for the provider.
     pub config: Map<String, Value>,

@@ -9,6 +9,7 @@
 //! and it is neither work nor worth waiting for once the run ends. A call that is cut off by a
 //! limit on time has none: it has held its slot for longer.
 
+use std::future::pending;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -81,6 +82,14 @@ impl CallScope {
         }
     }
 
+    /// Ends the case, once what else it has on the wire has come to its end, into the cache.
+    async fn cut_off<T>(&self) -> T {
+        let _clock = self.clock.pause();
+        self.meter.idle().await;
+        self.cut.cancel();
+        pending().await
+    }
+
     /// Calls a provider.
     pub(crate) async fn complete(
         &self,
@@ -92,7 +101,7 @@ impl CallScope {
         self.complete_for(None, target, request, asked).await
     }
 
-    /// The same on behalf of a grader, which has no case to show: its budgets pay, too.
+    /// Calls a provider, perhaps on behalf of a grader, which has no case to show: its budgets pay, too.
     async fn complete_for(
         &self,
         grader: Option<&Bill>,

@@ -38,7 +38,7 @@ use crate::stop::{Stop, within};
 
 /// Runs a case to its end; `None` when `cut` cut it off before it had an answer. What the case holds
 /// of the memory comes with its record.
-pub(crate) async fn run(
+pub(crate) async fn carry_through(
     context: &Arc<RunContext>,
     case: &Case,
     given: Given,
@@ -87,7 +87,7 @@ pub(crate) async fn run(
     let changed = changed.map(|changed| changed.map_or(Cow::Borrowed(case), Cow::Owned));
     let (case, record) = match changed {
         Ok(changed) => {
-            let record = Box::pin(made(&scope, &changed, &identity, making)).await?;
+            let record = Box::pin(row_of(&scope, &changed, &identity, making)).await?;
             (changed, record)
         }
         Err(stop) => (Cow::Borrowed(case), Draft::of(case).end(&scope, Err(stop))?),
@@ -158,20 +158,20 @@ impl<'a> Draft<'a> {
 }
 
 /// The row of a case, from its variables to its grade.
-async fn made(
+async fn row_of(
     scope: &CallScope,
     case: &Case,
     identity: &abi::CallContext,
     making: SemaphorePermit<'_>,
 ) -> Option<CaseRecord> {
     let mut draft = Draft::of(case);
-    let ended = Box::pin(work(scope, &mut draft, identity, making)).await;
+    let ended = Box::pin(render_call_grade(scope, &mut draft, identity, making)).await;
     draft.end(scope, ended)
 }
 
 /// Makes variables and prompt, for which it has the turn, calls, and grades. The time that the case
 /// may work bounds each part by itself, so that an answer outlives the grader that hangs over it.
-async fn work(
+async fn render_call_grade(
     scope: &CallScope,
     draft: &mut Draft<'_>,
     identity: &abi::CallContext,

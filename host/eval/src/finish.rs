@@ -81,7 +81,7 @@ pub(crate) async fn carry_out(
         let stage = Stage::Queued(masked_question(question, &context.masker));
         context.emit(Event::Question { id: case.id, stage });
     }
-    let (record, memory) = case::run(context, case, given, cut).await.unzip();
+    let (record, memory) = case::carry_through(context, case, given, cut).await.unzip();
     let end = conclude(context, case, record, begun);
     CaseEnd { memory, ..end }
 }
@@ -114,17 +114,18 @@ pub(crate) fn conclude(
     }
     let (identity, group) = context.identities.with_group(case);
     record.repeat_group = group;
-    let is_left = left(case, &record).is_none_or(|left| context.memory.carry(left.values()));
-    if !is_left {
-        record.conclusion = Conclusion::failure(FailureCode::TooLarge, nothing_left());
+    let is_carried =
+        carried_over(case, &record).is_none_or(|left| context.memory.carry(left.values()));
+    if !is_carried {
+        record.conclusion = Conclusion::failure(FailureCode::TooLarge, too_large_to_carry());
     }
-    let end = ended(context, case, record, Some(identity));
-    let left = end.left.filter(|_| is_left);
+    let end = end_or_hold(context, case, record, Some(identity));
+    let left = end.left.filter(|_| is_carried);
     CaseEnd { left, ..end }
 }
 
 /// The end of a case, which may be compared with others.
-fn ended(
+fn end_or_hold(
     context: &RunContext,
     case: &Case,
     mut record: CaseRecord,
@@ -139,7 +140,7 @@ fn ended(
     let (mut record, json) = masked(record, &context.masker);
     if is_graded(&record) && !context.memory.keep_answer(case.id.test_idx, json.len()) {
         verdict::leave_out(&mut record);
-        record.conclusion = Conclusion::failure(FailureCode::TooLarge, left_out());
+        record.conclusion = Conclusion::failure(FailureCode::TooLarge, too_large_to_compare());
     }
     drop(json);
     if !is_graded(&record) {
@@ -148,7 +149,7 @@ fn ended(
     }
     // On the disk it stands as what it is until it is compared: answered, not more.
     let stored = Finished::new(context, verdict::waiting(record.clone()), identity);
-    let left = left(case, &record);
+    let left = carried_over(case, &record);
     let record = Arc::new(record);
     CaseEnd {
         finished: Some(stored),
@@ -172,7 +173,7 @@ fn done(
     };
     let finished = Finished::new(context, record, identity);
     CaseEnd {
-        left: left(case, &finished.record),
+        left: carried_over(case, &finished.record),
         finished: Some(finished),
         how,
         memory: None,
@@ -180,12 +181,12 @@ fn done(
     }
 }
 
-fn left(case: &Case, record: &CaseRecord) -> Option<Left> {
+fn carried_over(case: &Case, record: &CaseRecord) -> Option<Left> {
     Left::of(case.needs.as_deref()?, record)
 }
 
 /// Why an answer is not compared.
-fn left_out() -> String {
+fn too_large_to_compare() -> String {
     let max = MAX_ROW >> 20;
     format!(
         "the answers of the row take more than {max} MiB of memory, which is the most that answers may take \
@@ -194,7 +195,7 @@ fn left_out() -> String {
 }
 
 /// Why an answer that later cases read is an error.
-fn nothing_left() -> String {
+fn too_large_to_carry() -> String {
     let max = MAX_CARRIED >> 20;
     format!(
         "what conversations and `storeOutputAs` keep for later cases takes more than {max} MiB of memory, which is \

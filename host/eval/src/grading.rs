@@ -266,7 +266,7 @@ impl Metrics {
 ///
 /// # Panics
 /// If `graded` has fewer entries than `checks` has assertions.
-pub fn aggregate(
+pub(crate) fn aggregate(
     checks: &[Check],
     threshold: Option<f64>,
     graded: Vec<Graded>,

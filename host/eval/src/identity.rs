@@ -232,7 +232,7 @@ fn loaded(assertion: &Assertion) -> Loaded<'_> {
     (&assertion.json, assertion.value.as_ref(), &assertion.knobs)
 }
 
-/// The same of a check and its members.
+/// A check and its members as written, with what the files that they name hold.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Checked<'a> {

@@ -57,15 +57,15 @@ const FREE: u64 = 64 << 10;
 /// was given, as JSON and as a body, in a memory that grows by doubling.
 const COPIES_OF_PROMPT: u64 = 16;
 
-/// The same of its variables: in the case, twice in the JSON of its row, which grows by doubling, and as
-/// JSON for graders and code.
+/// How often the variables of a case are in memory: in the case, twice in the JSON of its row, which
+/// grows by doubling, and as JSON for graders and code.
 const COPIES_OF_VARS: u64 = 8;
 
 /// Bytes that the variables of all cases may take that were made and have not ended, before
 /// another case is made.
 const MAX_VARS: u64 = SHARED / 4;
 
-/// The same of an answer's text: as it came, as text, in the row and in its JSON.
+/// How often an answer is in memory: as it came, as text, in the row and in its JSON.
 const COPIES_OF_ANSWER: u64 = 4;
 
 /// Bytes that the answers of one row may take that are compared with each other.

@@ -372,7 +372,7 @@ fn is_on(path: &OsStr, name: &str) -> bool {
 
 /// What messages call a program.
 fn shown(key: &Key) -> String {
-    // The same on every machine: recordings are known by it.
+    // Equal on every machine: recordings are known by it.
     let command: String = match &key.process.engine {
         Engine::Python { .. } => "python".to_owned(),
         other => other.command().chars().take(SHOWN).collect(),

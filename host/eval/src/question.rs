@@ -147,7 +147,7 @@ impl Task {
     }
 
     /// Correct answers as a share of all questions, 0 to 1.
-    pub fn accuracy(&self) -> f64 {
+    pub(crate) fn accuracy(&self) -> f64 {
         match self.questions {
             0 => 0.0,
             questions => self.correct as f64 / questions as f64,

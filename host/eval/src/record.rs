@@ -35,7 +35,7 @@ pub struct CaseRecord {
     pub test_idx: u32,
     /// Which repeat of the test this is, from 0.
     pub repeat_index: u32,
-    /// The same for all repeats of a test with one set of variables; absent where it runs once.
+    /// What all repeats of a test with one set of variables share; absent where it runs once.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub repeat_group: Option<String>,
     /// sha256 of the prompt's label.

@@ -143,15 +143,15 @@ fn shared(texts: &mut HashSet<Arc<str>>, text: &str) -> Arc<str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Conclusion;
     use crate::record::samples::record;
-    use crate::record::{Conclusion, NotPassed};
 
     fn repeats(outcomes: &[(&str, u32, Outcome)]) -> Repeats {
         let mut repeats = Repeats::default();
         for (test_idx, (group, prompt_idx, outcome)) in (0..).zip(outcomes) {
             let mut record = record(test_idx);
             record.prompt_idx = *prompt_idx;
-            record.conclusion = Conclusion::new(*outcome, NotPassed::default());
+            record.conclusion = Conclusion::foreign(*outcome, 0.0, None);
             record.repeat_group = Some((*group).to_owned());
             repeats.add(&record);
         }

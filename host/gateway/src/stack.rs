@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use runner_scheduler::{Class, Next, Refusal};
 
-use self::ended::{Ended, judge};
+use self::ended::{Ended, classified};
 use self::fault::Fault;
 use self::flight::{Landed, Route};
 use self::ledger::Ledger;
@@ -316,7 +316,7 @@ impl Stack {
         let spent = passage.ledger.spent();
         let latency = spent.latency;
 
-        let mut ended = judge(&self.masker, answer, space);
+        let mut ended = classified(&self.masker, answer, space);
         // Without time left for another attempt none is worth waiting for.
         ended.hint.useless |= spent.worked >= passage.budget;
         let class = ended.class;

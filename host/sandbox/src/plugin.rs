@@ -188,11 +188,6 @@ impl Plugin {
         &self.0.info
     }
 
-    /// How messages name it.
-    pub fn label(&self) -> &Label {
-        &self.0.label
-    }
-
     /// The alias it was loaded under, else its own name.
     pub fn name(&self) -> &str {
         &self.0.label.name
@@ -216,16 +211,6 @@ impl Plugin {
     /// What it imports, from the binary.
     pub fn capabilities(&self) -> Capabilities {
         self.0.capabilities
-    }
-
-    /// Whether it can be called with [`Self::complete`].
-    pub fn is_provider(&self) -> bool {
-        self.0.exports.complete.is_some()
-    }
-
-    /// Whether it can be called with [`Self::evaluate`].
-    pub fn is_assertion(&self) -> bool {
-        self.0.exports.evaluate.is_some()
     }
 
     /// The languages that it runs ([`Self::script`]); none if it is no script plugin.

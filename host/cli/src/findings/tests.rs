@@ -67,7 +67,13 @@ pub(crate) fn conclusion(outcome: Outcome, score: f64, error: &str) -> Conclusio
         error: Some(error.to_owned()),
         code: (!graded).then(|| FailureCode::read("auth")),
     };
-    Conclusion::new(outcome, what)
+    match outcome {
+        Outcome::Passed => Conclusion::Passed { score },
+        Outcome::Failed => Conclusion::Failed(what),
+        Outcome::Error => Conclusion::Error(what),
+        Outcome::BudgetExceeded => Conclusion::BudgetExceeded(what),
+        Outcome::Cancelled => Conclusion::Cancelled(what),
+    }
 }
 
 const USAGE: TokenUsage = TokenUsage {

@@ -124,7 +124,7 @@ impl Findings {
         });
     }
 
-    /// The same without.
+    /// Reports what stands in the way of a run.
     pub(crate) fn error(&self, at: Position, message: impl Into<String>) {
         self.problem(Problem {
             message: message.into(),
@@ -133,7 +133,7 @@ impl Findings {
         });
     }
 
-    /// The same, with what to do.
+    /// Reports what stands in the way of a run, with what to do.
     pub(crate) fn error_help(
         &self,
         at: Position,
@@ -147,7 +147,7 @@ impl Findings {
         });
     }
 
-    /// The same, made already.
+    /// Reports a problem that is made already.
     pub(crate) fn problem(&self, problem: Problem) {
         let mut problems = self.problems.borrow_mut();
         if problems.len() < MAX_KEPT {

@@ -105,7 +105,7 @@ impl Process {
 
 /// Variables of the person's environment that every program gets: without them few start, and none
 /// is a secret.
-pub const GIVEN: [&str; 22] = [
+pub const GIVEN_VARIABLES: [&str; 22] = [
     "PATH",
     "HOME",
     "USER",

@@ -79,7 +79,7 @@ impl Script {
                 vec![json!(self.language), json!(files.digest()), json!(entry)]
             }
         };
-        // The same code may do something else there.
+        // Code may do something else there.
         if let Some(process) = &self.process {
             content.push(json!(process.engine.command()));
             // What a command is hangs on the files that it names; an interpreter has no digest.
@@ -97,7 +97,7 @@ impl Script {
     }
 
     /// Every text of it: what a search for a word has to look through.
-    pub fn sources(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &str> {
         let (inline, files) = match &self.code {
             Code::Inline { text } => (Some(text.as_str()), None),
             Code::File { files, .. } => (None, Some(files)),

@@ -1,7 +1,6 @@
 //! Calls of programs on the person's machine: code of the config outside the sandbox, and providers
 //! that are commands.
 
-use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use runner_config::plan::{CaseId, CodeFiles, Engine};
@@ -135,14 +134,6 @@ impl CallScope {
                 Err(CallFailure::of(exchange_error(error)))
             }
         }
-    }
-
-    /// Ends the case, once what else it has on the wire has come to its end, into the cache.
-    pub(super) async fn cut_off<T>(&self) -> T {
-        let _clock = self.clock.pause();
-        self.meter.idle().await;
-        self.cut.cancel();
-        pending().await
     }
 }
 

@@ -59,7 +59,7 @@ pub enum BindError {
 }
 
 impl BindError {
-    /// The same without secrets: a guest may quote the config that it refuses.
+    /// Takes secrets out of it: a guest may quote the config that it refuses.
     pub(crate) fn masked(self, masker: &Masker) -> Self {
         let mask = |text: String| masker.mask(&text).into_owned();
         match self {

@@ -6,7 +6,7 @@ use serde_json::Map;
 
 use super::*;
 use crate::record::samples::record;
-use crate::record::{GradingRecord, NotPassed, TokenUsage};
+use crate::record::{GradingRecord, TokenUsage};
 
 fn question(most: Option<u64>) -> Question {
     Question {
@@ -27,8 +27,7 @@ fn question(most: Option<u64>) -> Question {
 /// A record that ended so, with this answer graded.
 fn ended(outcome: Outcome, said: &Value) -> CaseRecord {
     let mut record = record(0);
-    let what = NotPassed::default();
-    record.conclusion = Conclusion::new(outcome, what);
+    record.conclusion = Conclusion::foreign(outcome, 0.0, None);
     let pass = outcome == Outcome::Passed;
     let mut component = ComponentRecord::plain(
         pass,

@@ -80,8 +80,19 @@ pub struct NotPassed {
 }
 
 impl Conclusion {
+    /// A case of a results file that knows no codes, as promptfoo's. Why it did not pass counts only
+    /// if it did not.
+    pub fn foreign(outcome: Outcome, score: f64, error: Option<String>) -> Self {
+        let what = NotPassed {
+            score,
+            error,
+            code: None,
+        };
+        Self::new(outcome, what)
+    }
+
     /// A case that ended so. `what` counts only if it did not pass, but for its score.
-    pub fn new(outcome: Outcome, what: NotPassed) -> Self {
+    fn new(outcome: Outcome, what: NotPassed) -> Self {
         match outcome {
             Outcome::Passed => Self::Passed { score: what.score },
             Outcome::Failed => Self::Failed(what),

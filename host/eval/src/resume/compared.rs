@@ -82,7 +82,7 @@ enum Fate {
     Stays,
     /// Its answers are held, for the cases that are run.
     Reopens,
-    /// The same, and nobody is run.
+    /// Its answers are held, and nobody is run.
     Settles,
 }
 

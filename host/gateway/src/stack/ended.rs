@@ -50,7 +50,11 @@ impl Ended {
 }
 
 /// Classifies an answer, reads what it says about limits, and takes the secrets out of it.
-pub(super) fn judge(masker: &Masker, answer: Result<Answer, WireFault>, space: Space) -> Ended {
+pub(super) fn classified(
+    masker: &Masker,
+    answer: Result<Answer, WireFault>,
+    space: Space,
+) -> Ended {
     let Answer {
         status,
         headers,

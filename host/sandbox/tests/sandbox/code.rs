@@ -71,7 +71,6 @@ async fn the_javascript_plugin_is_pure_and_says_what_it_runs() {
     let sandbox = sandbox();
     let plugin = javascript(&sandbox);
     assert_eq!(plugin.purity(), Purity::Pure);
-    assert!(!plugin.is_provider() && !plugin.is_assertion());
     let languages: Vec<_> = plugin
         .script_languages()
         .iter()

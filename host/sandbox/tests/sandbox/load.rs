@@ -305,7 +305,6 @@ fn a_good_plugin_says_what_it_is() {
     assert_eq!(plugin.name(), "hostile");
     assert_eq!(plugin.sha256().len(), 64);
     assert_eq!(plugin.purity(), Purity::Impure);
-    assert!(plugin.is_provider() && plugin.is_assertion());
     assert!(plugin.embeds());
     let capabilities = plugin.capabilities();
     assert!(capabilities.log && capabilities.http && capabilities.llm && capabilities.wasi);

@@ -6,8 +6,8 @@
 //! never graded, which is an error here.
 
 use runner_eval::record::{
-    CaseRecord, ComponentRecord, Conclusion, GradingRecord, NotPassed, Outcome, PromptRecord,
-    ProviderRef, ResponseRecord, TokenUsage,
+    CaseRecord, ComponentRecord, Conclusion, GradingRecord, Outcome, PromptRecord, ProviderRef,
+    ResponseRecord, TokenUsage,
 };
 use serde_json::{Map, Value};
 
@@ -67,13 +67,10 @@ pub(super) fn record(row: Value) -> Result<CaseRecord, Unreadable> {
         response,
         grading_result,
         named_scores: map(&row["namedScores"]),
-        conclusion: Conclusion::new(
+        conclusion: Conclusion::foreign(
             outcome,
-            NotPassed {
-                score: number(&row["score"]).unwrap_or(0.0),
-                error: row["error"].as_str().map(str::to_owned),
-                code: None,
-            },
+            number(&row["score"]).unwrap_or(0.0),
+            row["error"].as_str().map(str::to_owned),
         ),
         latency_ms: count(&row["latencyMs"]),
         cost: number(&row["cost"]),

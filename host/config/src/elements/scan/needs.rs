@@ -168,7 +168,7 @@ pub(crate) fn variables(
 
 /// Whether every program gets a variable: without it few start, and it is no secret.
 fn is_given(name: &str) -> bool {
-    crate::model::GIVEN.contains(&name)
+    crate::model::GIVEN_VARIABLES.contains(&name)
 }
 
 #[cfg(test)]

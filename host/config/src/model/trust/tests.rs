@@ -315,7 +315,7 @@ fn a_config_names_what_lies_in_its_folder() {
         ("file:///etc/hostname", "/etc/hostname"),
     ] {
         let requests = config(file);
-        // The same file is asked for once, wherever it is named.
+        // A file is asked for once, wherever it is named.
         assert_eq!(requests.len(), 1, "{requests:?}");
         assert!(requests[0].starts_with("evals/c.yaml:"), "{requests:?}");
         assert!(

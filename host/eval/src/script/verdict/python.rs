@@ -87,7 +87,7 @@ fn object(stated: &Map<String, Value>, rules: Rules<'_>) -> Grade {
     grade
 }
 
-/// The same with its keys, and those of its parts, as they are called here.
+/// What was stated, with its keys and those of its parts as they are called here.
 fn renamed(stated: &Map<String, Value>) -> Map<String, Value> {
     let mut named = stated.clone();
     for (python, name) in KEYS {

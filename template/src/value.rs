@@ -125,7 +125,7 @@ impl<'a> Value<'a> {
         (list.nesting() <= MAX_NESTING).then_some(list)
     }
 
-    /// The same for what was JSON, which nests as deep as its reader allowed.
+    /// A list of what was JSON, which nests as deep as its reader allowed.
     pub(crate) fn list_of_any_depth(items: Vec<Self>) -> Self {
         Self::List(List::Made(Rc::new(MadeList::new(items))))
     }
@@ -136,7 +136,7 @@ impl<'a> Value<'a> {
         (map.nesting() <= MAX_NESTING).then_some(map)
     }
 
-    /// The same for what was JSON.
+    /// A map of what was JSON, which nests as deep as its reader allowed.
     pub(crate) fn map_of_any_depth(fields: Vec<(Text<'a>, Self)>) -> Self {
         Self::Map(Map::Made(Rc::new(MadeMap::new(fields))))
     }

@@ -60,7 +60,7 @@ fn cpu_of_echo(cases: usize) -> Duration {
     cpu_of(cases, PLAIN)
 }
 
-/// The same with these assertions, lines of YAML; perhaps none.
+/// CPU time of one run through `echo` with these assertions, lines of YAML; perhaps none.
 fn cpu_of(cases: usize, assertions: &str) -> Duration {
     let default = if assertions.is_empty() {
         String::new()

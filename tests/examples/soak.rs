@@ -1,6 +1,6 @@
 //! Thousands of crashes: `cargo xtask soak [--cycles N] [--seed S]`.
 //!
-//! The same as `tests/tests/crash.rs`, for as long as it takes. Says every hundred kills how far it
+//! Does what `tests/tests/crash.rs` does, for as long as it takes. Says every hundred kills how far it
 //! is, and in the end what came about; stops at the first thing that is wrong, which it says with
 //! the seed. `--seed` draws the same moments again: by progress exactly, by time as exactly as
 //! the machine is as fast as before.

@@ -111,43 +111,43 @@ impl Answer {
         }
     }
 
-    /// The same with another status.
+    /// Has another status.
     #[must_use]
     pub fn with_status(mut self, status: u16) -> Self {
         self.status = status;
         self
     }
 
-    /// The same with one more header.
+    /// Has one more header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// The same, so much later.
+    /// Comes so much later.
     #[must_use]
     pub fn after(mut self, latency: Duration) -> Self {
         self.latency = latency;
         self
     }
 
-    /// The same, once the gate is open.
+    /// Comes once the gate is open.
     #[must_use]
     pub fn behind(mut self, gate: &Gate) -> Self {
         self.gate = Some(gate.clone());
         self
     }
 
-    /// The same; `hold` is dropped when the answer is given or its client is gone. So whoever
-    /// counts what is in flight learns of the end.
+    /// Holds `hold` until the answer is given or its client is gone, so that whoever counts what is in
+    /// flight learns of the end.
     #[must_use]
     pub fn holding(mut self, hold: impl Any + Send + Sync) -> Self {
         self.hold = Some(Arc::new(hold));
         self
     }
 
-    /// The same, `chunk` bytes at a time with a pause before each but the first.
+    /// Comes `chunk` bytes at a time with a pause before each but the first.
     #[must_use]
     pub fn dripping(mut self, chunk: usize, pause: Duration) -> Self {
         assert!(chunk > 0, "an empty chunk would never end");
@@ -155,7 +155,7 @@ impl Answer {
         self
     }
 
-    /// The same, but the connection closes after `bytes` of the body.
+    /// Closes the connection after `bytes` of the body.
     #[must_use]
     pub fn cut_after(mut self, bytes: usize) -> Self {
         self.delivery = Delivery::Cut(bytes);

@@ -181,8 +181,8 @@ impl ModelApi {
         );
     }
 
-    /// The same for tests that are not asynchronous; panics in one that is, which it
-    /// would bring to a halt.
+    /// Waits until the condition holds, in a test that is not asynchronous; panics in one that is, which
+    /// it would bring to a halt.
     pub fn wait_until(&self, condition: impl Fn(&View) -> bool) {
         self.runtime
             .as_ref()

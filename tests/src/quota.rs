@@ -53,37 +53,36 @@ impl Quota {
         }
     }
 
-    /// The same, but it mentions the limit in its headers.
+    /// Mentions the limit in its headers.
     #[must_use]
     pub fn saying(mut self, says: Says) -> Self {
         self.says = says;
         self
     }
 
-    /// The same, but what is accepted is answered so much later. Refusals are always at once.
+    /// Answers what is accepted so much later. Refusals are always at once.
     #[must_use]
     pub fn after(mut self, latency: Duration) -> Self {
         self.latency = latency;
         self
     }
 
-    /// The same, but what is accepted is answered once the gate is open.
+    /// Answers what is accepted once the gate is open.
     #[must_use]
     pub fn behind(mut self, gate: &Gate) -> Self {
         self.gate = Some(gate.clone());
         self
     }
 
-    /// The same, but for so long from the first request on everything is refused with
-    /// `retry-after: 1`, and counts towards nothing.
+    /// Refuses everything for so long from the first request on, with `retry-after: 1`; it counts towards
+    /// nothing.
     #[must_use]
     pub fn storm(mut self, length: Duration) -> Self {
         self.storm = length;
         self
     }
 
-    /// The same, but requests for this model are refused with `insufficient_quota`, and count
-    /// towards nothing.
+    /// Refuses requests for this model with `insufficient_quota`; they count towards nothing.
     #[must_use]
     pub fn spent_for(mut self, model: &str) -> Self {
         self.spent = Some(model.to_owned());

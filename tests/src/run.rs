@@ -129,7 +129,7 @@ impl Run {
         self
     }
 
-    /// The same run, its arguments forgotten.
+    /// Forgets the arguments so far.
     #[must_use]
     pub fn without_args(mut self) -> Self {
         self.arguments.clear();

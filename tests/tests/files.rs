@@ -80,7 +80,7 @@ fn a_config_writes_through_no_link_and_above_no_folder() {
         for command in [&["eval"][..], &["config", "check"]] {
             run.clone().args(command).finish().expect_code(2);
         }
-        // The same by the person's own word.
+        // The person's own word suffices.
         if output != "bashrc.txt" {
             let finished = run
                 .args(["eval", "-o", output.as_str(), "-o"])

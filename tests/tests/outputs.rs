@@ -129,7 +129,7 @@ fn what_was_exported_is_imported_as_it_was() {
     importing_again(&imported);
 }
 
-/// The same id again: not by accident.
+/// An id is not imported twice by accident.
 fn importing_again(imported: &Finished) {
     let again = imported.again().args(["import", "kept.json"]).finish();
     assert_snapshot!(again.told());

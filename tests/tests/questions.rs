@@ -32,7 +32,7 @@ fn saying(texts: &'static [&'static str]) -> ModelApi {
     saying_but(texts, |_| None)
 }
 
-/// The same, but what `rule` answers.
+/// A server that answers so, but for what `rule` answers.
 fn saying_but(
     texts: &'static [&'static str],
     rule: impl Fn(&str) -> Option<Answer> + Send + Sync + 'static,

@@ -26,7 +26,7 @@ fn repeats_are_counted_by_test_and_flaky_ones_are_named() {
     }]);
     assert_eq!(finished.json("out.json")["results"]["repeats"], repeats);
 
-    // The same from what was stored.
+    // What was stored says it, too.
     let shown = finished.again().args(["show", "--json"]).finish();
     assert_eq!(shown.stdout_json()["results"]["repeats"], repeats);
 }

@@ -190,7 +190,7 @@ fn a_provider_of_a_row_is_shown_with_what_it_says_and_agreed_to_for_its_file_alo
         .args(["trust", "--yes"])
         .finish()
         .expect_code(0);
-    // The same row in another file is another stranger's.
+    // A row like it in another file is another stranger's.
     let config = "prompts: ['{{q}}']\nproviders: [echo]\ntests: file://other.jsonl\n";
     let other = first.again().config(config).file("other.jsonl", &row);
     let other = other.arg("eval").finish();

@@ -1,16 +1,20 @@
 //! The rules of the house that no compiler checks: who may depend on whom, how large a file
-//! may grow, what nothing may be called, that no modules use each other in a circle, and that nothing
-//! is public which nobody outside uses.
+//! may grow, what nothing may be called, that no modules use each other in a circle, that nothing
+//! is public which nobody outside uses, that no two types of a crate share a name, and that the paths
+//! in READMEs are there.
 //!
 //! They are checked here rather than by a tool to install, because each is a few lines over
 //! `cargo metadata` or over the text of the files, and because the tables are then read in
 //! one place: `who.rs` for dependencies, `form.rs` for files, `circles.rs` for modules,
-//! `unused.rs` for what is public. Every finding is reported, with where it is and what to do; an exception is a line in a table with its reason.
+//! `unused.rs` for what is public, `twice.rs` for the names of types, `readmes.rs` for paths. Every finding is reported, with where it is and what to do; an exception is a line in a table with its reason.
 
 mod circles;
 mod form;
+mod readmes;
+mod twice;
 mod unused;
 mod who;
+mod words;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,12 +44,18 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     }
     let root = read(&place.root, &place.root.join("Cargo.toml"))?;
     findings.extend(form::reasons(&root));
-    let paths = files(place)?;
-    let files = paths.iter().map(|path| read(&place.root, path));
-    let files = files.collect::<Result<Vec<File>, Failure>>()?;
+    let files = found(place, &FOLDERS, |name| {
+        name == "Cargo.toml" || is_rust(name)
+    })?;
+    let mut readmes = found(place, &FOLDERS, |name| name == "README.md")?;
+    for name in ["README.md", "CONTRIBUTING.md"] {
+        readmes.push(read(&place.root, &place.root.join(name))?);
+    }
     findings.extend(files.iter().flat_map(form::broken));
     findings.extend(circles::broken(&files));
     findings.extend(unused::broken(&files));
+    findings.extend(twice::broken(&files));
+    findings.extend(readmes::broken(&readmes, &files));
     if findings.is_empty() {
         return Ok(());
     }
@@ -64,6 +74,11 @@ struct File {
     text: String,
 }
 
+/// Whether a name is a Rust file's.
+fn is_rust(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == "rs")
+}
+
 /// Reads a file below `root`.
 fn read(root: &Path, path: &Path) -> Result<File, Failure> {
     let text = fs::read_to_string(path)
@@ -76,10 +91,14 @@ fn read(root: &Path, path: &Path) -> Result<File, Failure> {
     Ok(File { path, text })
 }
 
-/// Every Rust source and manifest of ours, sorted.
-fn files(place: &Place) -> Result<Vec<PathBuf>, Failure> {
-    let mut folders: Vec<PathBuf> = FOLDERS.iter().map(|name| place.root.join(name)).collect();
-    let mut found = Vec::new();
+/// Every file below the folders whose name is wanted, sorted.
+fn found(
+    place: &Place,
+    folders: &[&str],
+    is_wanted: fn(&str) -> bool,
+) -> Result<Vec<File>, Failure> {
+    let mut folders: Vec<PathBuf> = folders.iter().map(|name| place.root.join(name)).collect();
+    let mut paths = Vec::new();
     while let Some(folder) = folders.pop() {
         let cannot = |error| Failure::new(format!("cannot read {}: {error}", folder.display()));
         for entry in fs::read_dir(&folder).map_err(cannot)? {
@@ -93,11 +112,11 @@ fn files(place: &Place) -> Result<Vec<PathBuf>, Failure> {
                 if name != "target" && !name.starts_with('.') {
                     folders.push(path);
                 }
-            } else if name == "Cargo.toml" || path.extension().is_some_and(|end| end == "rs") {
-                found.push(path);
+            } else if is_wanted(&name) {
+                paths.push(path);
             }
         }
     }
-    found.sort();
-    Ok(found)
+    paths.sort();
+    paths.iter().map(|path| read(&place.root, path)).collect()
 }

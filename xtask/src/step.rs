@@ -34,7 +34,7 @@ impl Failure {
         }
     }
 
-    /// The same failure with a better command line to repeat it.
+    /// Has a better command line to repeat it.
     pub(crate) fn again(mut self, line: impl Into<String>) -> Self {
         self.again = Some(line.into());
         self

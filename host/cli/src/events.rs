@@ -105,17 +105,17 @@ struct Writer {
     talk: Talk,
     failed: Arc<AtomicBool>,
     /// What is written and when the run began. `None` before the run, and after a failed write.
-    open: Option<(Place, Instant)>,
+    open: Option<(Destination, Instant)>,
 }
 
 /// Where lines go.
-enum Place {
+enum Destination {
     File(File),
     /// Anything else that was there, since writing to it may wait.
     Pipe(Pipe),
 }
 
-impl Place {
+impl Destination {
     fn open(path: &Path) -> io::Result<Self> {
         if path.exists() && !path.is_file() {
             return Pipe::open(path.to_owned()).map(Self::Pipe);
@@ -148,7 +148,7 @@ fn ordinary(path: &Path) -> io::Result<File> {
 
 impl Writer {
     fn begin(&mut self) {
-        match Place::open(&self.path) {
+        match Destination::open(&self.path) {
             Ok(place) => self.open = Some((place, Instant::now())),
             Err(error) => self.give_up(&error),
         }

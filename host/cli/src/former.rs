@@ -26,7 +26,7 @@ const ERROR: u8 = 2;
 /// A row, as far as it matters here.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Row {
+struct FormerRow {
     success: bool,
     #[serde(default)]
     failure_reason: u8,
@@ -75,7 +75,7 @@ pub(crate) fn read(
 }
 
 /// Keeps a row if it is meant.
-fn take(row: Row, wanted: Wanted, cases: &mut FormerCases) {
+fn take(row: FormerRow, wanted: Wanted, cases: &mut FormerCases) {
     let is_error = row.failure_reason == ERROR;
     let is_meant = match wanted {
         Wanted::NotPassed => true,
@@ -95,7 +95,7 @@ fn of_file(
     named: &str,
     path: &Path,
     shape: Option<Shape>,
-    see: &mut dyn FnMut(Row),
+    see: &mut dyn FnMut(FormerRow),
 ) -> Result<(), Failure> {
     let refuse = |why: &str| Failure::usage(format!("{flag} {named}: {why}"));
     let Some(shape) = shape else {

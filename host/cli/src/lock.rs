@@ -33,15 +33,15 @@ const LARGEST: u64 = 1 << 20;
 /// What is in it.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Lock {
+struct LockFile {
     version: u32,
-    configs: Vec<Config>,
+    configs: Vec<LockedConfig>,
 }
 
 /// A config, or several that are read as one.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Config {
+struct LockedConfig {
     /// From the folder of the lock file.
     files: BTreeSet<String>,
     plugins: Plugins,
@@ -73,7 +73,7 @@ struct Locked {
 
 /// The place in a lock file that is a config's.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct LockEntry {
     path: PathBuf,
     files: BTreeSet<String>,
 }
@@ -87,7 +87,7 @@ enum Unread {
     Bad(String),
 }
 
-impl Place {
+impl LockEntry {
     /// Beside the config's `files`, which are absolute; beside the first folder's where several
     /// are read as one, and in `cwd` where there is none.
     pub(crate) fn of(files: &[PathBuf], cwd: &Path) -> Self {
@@ -160,10 +160,10 @@ impl Place {
         };
         configs.retain(|config| config.files != files);
         let plugins = of(plugins, &path);
-        configs.push(Config { files, plugins });
+        configs.push(LockedConfig { files, plugins });
         configs.sort_by(|a, b| a.files.cmp(&b.files));
         let version = VERSION;
-        let text = serde_json::to_string_pretty(&Lock { version, configs });
+        let text = serde_json::to_string_pretty(&LockFile { version, configs });
         let text = text.context("a lock file is plain data")?;
         Replacement::of(&path, Readers::Usual, (text + "\n").as_bytes())
             .with_context(|| format!("can't write {}", path.display()))?;
@@ -183,7 +183,7 @@ fn relative(path: &Path, folder: &Path) -> String {
     relative.display().to_string()
 }
 
-fn read(path: &Path) -> Result<Lock, Unread> {
+fn read(path: &Path) -> Result<LockFile, Unread> {
     let text = text(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => Unread::NotThere,
         _ => Unread::Bad(format!("can't be read: {error}")),
@@ -364,11 +364,11 @@ mod tests {
     #[test]
     fn a_config_is_named_from_the_folder_of_its_lock() {
         let files = ["/w/b/c.yaml", "/w/a/x/one.yaml"].map(PathBuf::from);
-        let place = Place::of(&files, Path::new("/cwd"));
+        let place = LockEntry::of(&files, Path::new("/cwd"));
         assert_eq!(place.path, Path::new("/w/a/x/runner.lock"));
         let named: Vec<&str> = place.files.iter().map(String::as_str).collect();
         assert_eq!(named, ["../../b/c.yaml", "one.yaml"]);
-        let none = Place::of(&[], Path::new("/cwd"));
+        let none = LockEntry::of(&[], Path::new("/cwd"));
         assert_eq!(none.path, Path::new("/cwd/runner.lock"));
     }
 

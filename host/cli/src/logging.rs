@@ -28,7 +28,7 @@ pub(crate) fn start(environment: &Environment, talk: &Talk) -> Result<(), Failur
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false)
-        .with_writer(Lines(talk.clone()))
+        .with_writer(LineWriter(talk.clone()))
         .finish();
     // A second start in one process (tests) keeps the first.
     let _ = tracing::subscriber::set_global_default(subscriber);
@@ -36,9 +36,9 @@ pub(crate) fn start(environment: &Environment, talk: &Talk) -> Result<(), Failur
 }
 
 /// Makes a writer per message.
-struct Lines(Talk);
+struct LineWriter(Talk);
 
-impl<'a> MakeWriter<'a> for Lines {
+impl<'a> MakeWriter<'a> for LineWriter {
     type Writer = Message;
 
     fn make_writer(&'a self) -> Message {

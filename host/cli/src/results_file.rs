@@ -88,7 +88,7 @@ impl Head {
 pub(crate) fn head(path: &Path) -> Result<Head, Unreadable> {
     let mut head = Head::default();
     let (file, room) = open(path)?;
-    document(file, &room, &mut Wanted::<IgnoredAny>::Head(&mut head))?;
+    document(file, &room, &mut ReadFor::<IgnoredAny>::Head(&mut head))?;
     Ok(head)
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn rows<T: DeserializeOwned>(
 ) -> Result<(), Unreadable> {
     let (file, room) = open(path)?;
     if shape == Shape::Document {
-        return document(file, &room, &mut Wanted::Rows(see));
+        return document(file, &room, &mut ReadFor::Rows(see));
     }
     for (idx, line) in file.lines().enumerate() {
         let at = |why: &dyn fmt::Display| Unreadable(format!("line {}: {why}", idx + 1));
@@ -184,10 +184,10 @@ fn open(path: &Path) -> Result<(BufReader<Parts>, Room), Unreadable> {
 fn document<T: DeserializeOwned>(
     file: BufReader<Parts>,
     room: &Room,
-    wanted: &mut Wanted<'_, T>,
+    wanted: &mut ReadFor<'_, T>,
 ) -> Result<(), Unreadable> {
     let mut reader = serde_json::Deserializer::from_reader(file);
-    let place = Place {
+    let place = RowsAt {
         path: &["results", "results"],
         room,
         wanted,
@@ -197,19 +197,19 @@ fn document<T: DeserializeOwned>(
 }
 
 /// What a document is read for.
-enum Wanted<'a, T> {
+enum ReadFor<'a, T> {
     Head(&'a mut Head),
     Rows(&'a mut dyn FnMut(T) -> Result<(), Unreadable>),
 }
 
 /// The rows, a list at a path of maps, and what stands beside them.
-struct Place<'a, 'w, T> {
+struct RowsAt<'a, 'w, T> {
     path: &'a [&'static str],
     room: &'a Room,
-    wanted: &'a mut Wanted<'w, T>,
+    wanted: &'a mut ReadFor<'w, T>,
 }
 
-impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for Place<'_, '_, T> {
+impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for RowsAt<'_, '_, T> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -221,7 +221,7 @@ impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for Place<'_, '_, T> {
     }
 }
 
-impl<'de, T: DeserializeOwned> Visitor<'de> for Place<'_, '_, T> {
+impl<'de, T: DeserializeOwned> Visitor<'de> for RowsAt<'_, '_, T> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -240,14 +240,14 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for Place<'_, '_, T> {
         let mut is_there = false;
         while let Some(name) = map.next_key::<String>()? {
             let of_head = match self.wanted {
-                Wanted::Head(head) => head.place(self.path.len(), &name),
-                Wanted::Rows(_) => None,
+                ReadFor::Head(head) => head.place(self.path.len(), &name),
+                ReadFor::Rows(_) => None,
             };
             if let Some(value) = of_head {
                 *value = map.next_value()?;
             } else if name == *first {
                 is_there = true;
-                map.next_value_seed(Place {
+                map.next_value_seed(RowsAt {
                     path: rest,
                     room: self.room,
                     wanted: &mut *self.wanted,
@@ -270,8 +270,8 @@ impl<'de, T: DeserializeOwned> Visitor<'de> for Place<'_, '_, T> {
         loop {
             self.room.set(WHOLE);
             let more = match self.wanted {
-                Wanted::Head(_) => rows.next_element::<IgnoredAny>()?.map(|_| ()),
-                Wanted::Rows(see) => {
+                ReadFor::Head(_) => rows.next_element::<IgnoredAny>()?.map(|_| ()),
+                ReadFor::Rows(see) => {
                     let row = rows.next_element::<T>()?;
                     row.map(see).transpose().map_err(A::Error::custom)?
                 }

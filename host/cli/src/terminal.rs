@@ -14,7 +14,7 @@ const MIN_WIDTH: u16 = 40;
 
 /// What is known of the streams and the environment.
 #[derive(Debug, Clone, Default)]
-struct Facts {
+struct Streams {
     stdin_is_terminal: bool,
     stdout_is_terminal: bool,
     stderr_is_terminal: bool,
@@ -46,7 +46,7 @@ impl Terminal {
     /// Looks at the process's streams.
     pub(crate) fn detect(environment: &Environment) -> Self {
         let stdout_is_terminal = std::io::stdout().is_terminal();
-        decide(&Facts {
+        decide(&Streams {
             stdin_is_terminal: std::io::stdin().is_terminal(),
             stdout_is_terminal,
             stderr_is_terminal: std::io::stderr().is_terminal(),
@@ -65,7 +65,7 @@ impl Terminal {
     }
 }
 
-fn decide(facts: &Facts) -> Terminal {
+fn decide(facts: &Streams) -> Terminal {
     let color = !facts.no_color && !facts.dumb;
     let width = facts.width.or(facts.columns).unwrap_or(DEFAULT_WIDTH);
     Terminal {
@@ -81,13 +81,13 @@ fn decide(facts: &Facts) -> Terminal {
 mod tests {
     use super::*;
 
-    fn terminal() -> Facts {
-        Facts {
+    fn terminal() -> Streams {
+        Streams {
             stdin_is_terminal: true,
             stdout_is_terminal: true,
             stderr_is_terminal: true,
             width: Some(80),
-            ..Facts::default()
+            ..Streams::default()
         }
     }
 
@@ -100,19 +100,19 @@ mod tests {
             bar: false,
             can_ask: false,
         };
-        assert_eq!(decide(&Facts::default()), plain);
+        assert_eq!(decide(&Streams::default()), plain);
         assert_eq!(
-            decide(&Facts {
+            decide(&Streams {
                 columns: Some(200),
-                ..Facts::default()
+                ..Streams::default()
             })
             .width,
             200
         );
         assert_eq!(
-            decide(&Facts {
+            decide(&Streams {
                 columns: Some(3),
-                ..Facts::default()
+                ..Streams::default()
             })
             .width,
             40
@@ -135,17 +135,17 @@ mod tests {
 
     #[test]
     fn wishes_are_respected() {
-        let no_color = decide(&Facts {
+        let no_color = decide(&Streams {
             no_color: true,
             ..terminal()
         });
         assert!(!no_color.color && !no_color.color_talk && no_color.bar);
-        let dumb = decide(&Facts {
+        let dumb = decide(&Streams {
             dumb: true,
             ..terminal()
         });
         assert!(!dumb.color && !dumb.bar);
-        let ci = decide(&Facts {
+        let ci = decide(&Streams {
             ci: true,
             ..terminal()
         });
@@ -154,13 +154,13 @@ mod tests {
 
     #[test]
     fn each_stream_is_judged_by_itself() {
-        let piped = decide(&Facts {
+        let piped = decide(&Streams {
             stdout_is_terminal: false,
             width: None,
             ..terminal()
         });
         assert!(!piped.color && piped.color_talk && piped.bar && piped.can_ask);
-        let fed = decide(&Facts {
+        let fed = decide(&Streams {
             stdin_is_terminal: false,
             ..terminal()
         });

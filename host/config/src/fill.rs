@@ -70,7 +70,7 @@ const MAX_TAKEN: usize = 1_000_000;
 enum Part {
     /// Only declared names.
     Strict,
-    /// The same, but for provider parts within.
+    /// Only declared names, but for provider parts within.
     Around(Around),
     /// Every variable that is set.
     Provider {

@@ -141,7 +141,7 @@ pub fn load(request: &LoadRequest) -> Result<(Config, Vec<Warning>), LoadError> 
     load_by(request, None)
 }
 
-/// The same, with what runs configs that are programs.
+/// Reads a config's files, `env` and `plugins`, with what runs configs that are programs.
 ///
 /// # Errors
 /// As [`load`].

@@ -136,7 +136,8 @@ impl Config {
         self.plan_with(catalog, &NoScripts)
     }
 
-    /// The same, with something that runs the code which makes tests and changes the config.
+    /// Reads and checks everything else, with something that runs the code which makes tests and changes
+    /// the config.
     ///
     /// # Errors
     /// As [`Config::plan`].

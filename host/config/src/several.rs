@@ -18,7 +18,7 @@ use crate::model::{Findings, Position};
 
 /// Something that two configs may both have.
 pub(crate) trait Repeated {
-    /// The same for two that say the same, wherever they stand.
+    /// Says what it says: equal for two that say the same, wherever they stand.
     fn digest(&self) -> Said;
     /// With its article, for a message.
     fn name(&self) -> String;

@@ -45,7 +45,7 @@ fn config(more: &str) -> Input {
     }
 }
 
-/// The same, with tests in this file.
+/// A config of one prompt and one provider, with tests in this file.
 fn tests(name: &'static str, content: impl Into<Vec<u8>>) -> Input {
     Input {
         files: vec![(name, content.into())],

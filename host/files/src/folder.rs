@@ -44,7 +44,7 @@ impl Folder {
         Ok((Self::make(&folder.canonicalize()?)?, name.to_owned()))
     }
 
-    /// The same folder, held open for itself.
+    /// Opens the folder once more, for itself.
     ///
     /// # Errors
     /// When the process has too many files open.

@@ -72,15 +72,15 @@ impl WorkClock {
     }
 
     /// Counts an exchange as open until the guard is dropped.
-    pub(crate) fn open(&self) -> Held {
+    pub(crate) fn open(&self) -> ClockHold {
         self.change(Meter::open);
-        Held(self.clone(), Meter::close)
+        ClockHold(self.clone(), Meter::close)
     }
 
     /// Counts an open exchange as waiting until the guard is dropped.
-    pub(crate) fn wait(&self) -> Held {
+    pub(crate) fn wait(&self) -> ClockHold {
         self.change(Meter::wait);
-        Held(self.clone(), Meter::resume)
+        ClockHold(self.clone(), Meter::resume)
     }
 
     /// Stands still until the guard is dropped, unless an exchange is on the wire meanwhile: for
@@ -113,9 +113,9 @@ impl WorkClock {
 type Change = fn(&mut Meter, Instant);
 
 /// Undoes a change of the clock's state when dropped.
-pub(crate) struct Held(WorkClock, Change);
+pub(crate) struct ClockHold(WorkClock, Change);
 
-impl Drop for Held {
+impl Drop for ClockHold {
     fn drop(&mut self) {
         self.0.change(self.1);
     }
@@ -124,8 +124,8 @@ impl Drop for Held {
 /// A pause of the clock, until it is dropped. Its parts end in this order: what is open waits no longer than it is
 /// open.
 pub struct Pause {
-    _wait: Held,
-    _open: Held,
+    _wait: ClockHold,
+    _open: ClockHold,
 }
 
 /// The state: which exchanges are open and waiting, and the work until `since`.

@@ -122,7 +122,7 @@ pub enum Code {
 pub struct ExchangeError {
     /// What kind of failure it is.
     pub code: Code,
-    /// The same in the terms that retries and lanes think in.
+    /// How retries and lanes take it.
     pub class: Class,
     /// One line for people, without secrets.
     pub message: String,

@@ -44,7 +44,7 @@ pub struct Called<T> {
 }
 
 impl<T> Called<T> {
-    /// The same cost with the answer converted.
+    /// Converts the answer; the cost stays.
     pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Called<U> {
         Called {
             result: self.result.map(convert),

@@ -128,8 +128,8 @@ fn config(places: u32) -> Config {
 /// dirty; before, this much is overwritten each time, so it must stay small.
 const KEPT_RESIDENT_BYTES: usize = 256 << 10;
 
-/// The same for a table, which is always overwritten: 2,000 elements, a Rust guest has 100 to
-/// 300.
+/// Bytes of an instance's table that are cleaned in place, which is always overwritten: 2,000
+/// elements, a Rust guest has 100 to 300.
 const KEPT_TABLE_BYTES: usize = 16 << 10;
 
 /// Advances the epoch until dropped.

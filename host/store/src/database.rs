@@ -112,13 +112,13 @@ impl Database {
         &self.path
     }
 
-    /// The same file, whose writers wait so long for another process's transaction.
+    /// Lets writers wait so long for another process's transaction.
     pub(crate) fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
         self
     }
 
-    /// The same file, whose runs leave so many bytes of the disk free.
+    /// Lets runs leave so many bytes of the disk free.
     pub(crate) fn with_left_free(mut self, bytes: u64) -> Self {
         self.left_free = LeftFree::Bytes(bytes);
         self
@@ -132,7 +132,7 @@ impl Database {
         self.check_room_of(&self.path, bytes)
     }
 
-    /// The same of the disk of another file.
+    /// Whether the disk of another file has room for so many bytes of results.
     ///
     /// # Errors
     /// [`StoreError::NoRoom`].

@@ -41,8 +41,8 @@ impl LeftFree {
         room(file, more, |disk| self.of(disk))
     }
 
-    /// The same for what no database took. Half of what is left free is there for it: it ends a
-    /// run, and may have been paid for.
+    /// Whether `more` bytes that no database took can be written beside `file`. Half of what is left
+    /// free is there for them: they end a run, and may have been paid for.
     ///
     /// # Errors
     /// [`StoreError::NoRoom`].

@@ -60,7 +60,7 @@ impl<P: ProviderEmbed> provider_embed::Guest for OfEmbeddingProvider<P> {
     }
 }
 
-/// The same record as the SDK's bindings have it.
+/// The record as the SDK's bindings have it.
 fn one(target: provider::Target) -> Target {
     Target {
         id: target.id,

@@ -32,7 +32,7 @@ pub(crate) struct Schema<'s> {
     root: &'s Value,
     /// The absolute names of the schemas that have one, by name.
     resources: HashMap<String, &'s Value>,
-    /// The same by identity: the address of the schema.
+    /// Their names by identity: the address of the schema.
     names: HashMap<*const Value, String>,
     /// Schemas by anchor, as `name#anchor`.
     anchors: HashMap<String, &'s Value>,

@@ -66,7 +66,7 @@ impl Rendered {
         request
     }
 
-    /// The same question, told apart: equal requests are answered once and for all by the
+    /// The question, told apart from its like: equal requests are answered once and for all by the
     /// run's cache, and several opinions were asked for. The first is left as it is, so that
     /// it shares its answer with a question that is asked once.
     pub(crate) fn attempts(&self, count: usize) -> Vec<Self> {

@@ -19,7 +19,7 @@ use runner_plugin::{Assertion, AssertionType, CallContext, Error, Grade, Info, I
 /// The least score that passes if the assertion has no threshold.
 const THRESHOLD: f64 = 0.5;
 
-/// The same for ROUGE, which ignores the order of words and is higher.
+/// The least ROUGE score that passes without a threshold: it ignores the order of words and is higher.
 const ROUGE_THRESHOLD: f64 = 0.75;
 
 /// The grader.

@@ -16,7 +16,7 @@ pub(crate) fn plain(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The same without the dots at their ends.
+/// The words between white space, in lower case, without the dots at their ends.
 pub(crate) fn without_dots(text: &str) -> Vec<String> {
     let words = plain(text);
     let cut = |word: String| word.trim_end_matches('.').to_owned();

@@ -32,7 +32,8 @@ impl<'a> Names<'a> {
         self.innermost().loops.push(Vec::new());
     }
 
-    /// The same, and what is set until then leaves other names of its own as they are.
+    /// What is bound from now on lives until [`Names::leave`], and what is set until then leaves other
+    /// names of its own as they are.
     pub(super) fn enter_apart(&mut self) {
         let frames = self.innermost();
         frames.apart.push(frames.loops.len());

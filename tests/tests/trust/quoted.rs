@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use runner_tests::{Answer, Finished, ModelApi, Run};
 
 const SECRET: &str = "hunter2-of-the-person";
-/// The same, as a filter makes it; no masker knows it.
+/// The secret as a filter makes it; no masker knows it.
 const REVERSED: &str = "nosrep-eht-fo-2retnuh";
 
 fn evaluates(config: &str) -> Run {

@@ -16,12 +16,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::File;
+use super::words::{Named, code, named};
 
 mod known;
-mod names;
 
 use known::{KNOWN, Known};
-use names::{Named, code, named};
 
 /// A module, by its names from the crate's root.
 type Path = Vec<String>;

@@ -9,6 +9,12 @@ use super::who::EMPTY_WORDS;
 /// The most lines a Rust file may have, tests in it included.
 const MAX_LINES: usize = 500;
 
+/// Folders where comments stand as yet that begin so.
+const LEANING: [&str; 1] = ["host/scheduler/"];
+
+/// How no comment begins.
+const BORROWED: &str = "The same";
+
 /// Files that may be longer: path, most lines, reason.
 const LONG_FILES: [(&str, usize, &str); 0] = [];
 
@@ -22,6 +28,7 @@ pub(super) fn broken(file: &File) -> Vec<String> {
             without_head,
             empty_name,
             empty_module,
+            borrowed_comment,
             crowded_lib,
         ]
     };
@@ -80,6 +87,26 @@ fn empty_module(file: &File) -> Option<String> {
         .find_map(|(n, line)| Some((n + 1, declared(line)?)))?;
     Some(format!(
         "{}:{number}: no module is called {word:?}; name what it is for",
+        file.path
+    ))
+}
+
+/// A comment that leans on the one above it: who comes to it from a list, or after something was put
+/// between them, reads half a sentence.
+fn borrowed_comment(file: &File) -> Option<String> {
+    if LEANING.iter().any(|folder| file.path.starts_with(folder)) {
+        return None;
+    }
+    let is_borrowed = |line: &str| {
+        let text = line.trim_start().strip_prefix("//");
+        text.is_some_and(|text| {
+            text.trim_start_matches(['/', '!', ' '])
+                .starts_with(BORROWED)
+        })
+    };
+    let number = file.text.lines().position(is_borrowed)? + 1;
+    Some(format!(
+        "{}:{number}: a comment begins {BORROWED:?}; say what it is",
         file.path
     ))
 }
@@ -207,6 +234,11 @@ mod tests {
                 "host/eval/src/case.rs",
                 "//! x\nmod helpers {\n}\n",
                 ":2: no module is called",
+            ),
+            (
+                "host/eval/src/case.rs",
+                "//! x\n    /// The same for a row.\n",
+                ":2: a comment begins",
             ),
             (
                 "host/eval/src/lib.rs",

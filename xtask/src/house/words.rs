@@ -1,5 +1,5 @@
-//! What a file of Rust names: its paths, what its `use`s bring into it, which of its modules are
-//! tests.
+//! What a file of Rust says, read as words and not as syntax: its code without comments and quotes,
+//! the paths that it names, what its `use`s bring into it, which of its modules are tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,8 @@ pub(super) fn code(text: &str) -> String {
     out
 }
 
-fn is_of_name(c: char) -> bool {
+/// Whether it may stand in a name.
+pub(super) fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
@@ -55,7 +56,7 @@ fn quoted(text: &str) -> usize {
     text.len()
 }
 
-/// The same for `r"…"` and `r#"…"#`; `None` if it is another word.
+/// How long the `r"…"` or `r#"…"#` is that `text` begins with; `None` if it is another word.
 fn raw(text: &str) -> Option<usize> {
     let hashes = text[1..].bytes().take_while(|byte| *byte == b'#').count();
     let inside = text[1 + hashes..].strip_prefix('"')?;
@@ -64,7 +65,7 @@ fn raw(text: &str) -> Option<usize> {
     Some(2 + hashes + len)
 }
 
-/// The same for a single character in quotes; `None` if it is a lifetime.
+/// How long the single character in quotes is that `text` begins with; `None` if it is a lifetime.
 fn letter(text: &str) -> Option<usize> {
     let mut chars = text.char_indices().skip(1);
     match chars.next()?.1 {

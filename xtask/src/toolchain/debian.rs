@@ -106,7 +106,7 @@ pub(super) fn newest(name: &str, oldest: u32) -> Option<String> {
     })
 }
 
-/// The same of a list of names.
+/// The newest package of a list of names.
 fn newest_of(names: &str, name: &str, oldest: u32) -> Option<String> {
     let number =
         |line: &str| -> Option<u32> { line.strip_prefix(name)?.strip_prefix('-')?.parse().ok() };

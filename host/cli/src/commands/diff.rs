@@ -24,7 +24,7 @@ mod columns;
 mod told;
 
 use cases::{Ended, Index, Kind};
-use columns::{Changes, Head};
+use columns::{Changes, ComparedRun};
 use told::Sums;
 
 /// Compares two runs.
@@ -86,12 +86,12 @@ impl<'a> Comparison<'a> {
             Ok(serde_json::from_str(&head.plugins_json).unwrap_or_default())
         };
         let (old, new) = (plugins(before)?, plugins(after)?);
-        let earlier = Head {
+        let earlier = ComparedRun {
             columns: &before.columns,
             config: &before.config,
             plugins: old,
         };
-        let later = Head {
+        let later = ComparedRun {
             columns: &after.columns,
             config: &after.config,
             plugins: new,

@@ -1,7 +1,7 @@
 //! `runner export`: a kept run as files, in every format that `eval -o` has.
 //!
-//! The same writers over the same rows, so that a file exported later is the file that the run
-//! would have written. promptfoo's `export eval ID` is understood, too.
+//! It has the writers of `eval` write the rows as they are kept, so that a file exported later is the
+//! file that the run would have written. promptfoo's `export eval ID` is understood, too.
 
 use super::{Setting, show};
 use crate::arguments::Export;

@@ -60,9 +60,9 @@ fn as_text(inspection: &Inspection) -> String {
 }
 
 /// A name and a value per line.
-type Facts = Vec<(&'static str, String)>;
+type Properties = Vec<(&'static str, String)>;
 
-fn facts(inspection: &Inspection) -> Facts {
+fn facts(inspection: &Inspection) -> Properties {
     let mut facts = vec![("file", inspection.path.display().to_string())];
     facts.extend(
         inspection
@@ -108,7 +108,7 @@ fn facts(inspection: &Inspection) -> Facts {
 }
 
 /// What it says of itself.
-fn described(info: &Info) -> Facts {
+fn described(info: &Info) -> Properties {
     let mut facts = vec![("plugin", format!("{} {}", info.name, info.version))];
     facts.push(("description", info.description.clone()));
     facts.extend(info.homepage.clone().map(|homepage| ("homepage", homepage)));
@@ -128,8 +128,8 @@ fn described(info: &Info) -> Facts {
 }
 
 /// What it asks for.
-fn wanted(wants: &Wants) -> Facts {
-    let mut facts = Facts::new();
+fn wanted(wants: &Wants) -> Properties {
+    let mut facts = Properties::new();
     let elsewhere = wants.host_config_key.as_ref();
     let elsewhere = elsewhere
         .map(|key| format!(", or the address in config.{key}"))

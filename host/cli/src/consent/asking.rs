@@ -17,7 +17,7 @@ impl Asking {
         Self { mode: None, inputs }
     }
 
-    /// The same where nobody is there to answer.
+    /// Asks nothing, where nobody is there to answer.
     pub(crate) fn without_question(mut self) -> Self {
         self.mode = Some("--yes");
         self

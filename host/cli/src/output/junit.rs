@@ -40,14 +40,14 @@ const TEXT_CHARS: usize = 20_000;
 
 /// What a suite states of itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Counts {
+struct SuiteCounts {
     tests: u64,
     failures: u64,
     errors: u64,
     ms: u64,
 }
 
-impl Counts {
+impl SuiteCounts {
     fn add(&mut self, record: &CaseRecord) {
         self.tests += 1;
         self.ms += record.latency_ms;
@@ -85,7 +85,7 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>) -> anyhow::Result<()> {
         }
     }
     let texts = run.records.by_place()?;
-    let mut all = Counts::default();
+    let mut all = SuiteCounts::default();
     for suite in &mut suites {
         for test_idx in &suite.tests {
             let record = record(&texts, *test_idx, suite.idx)?;
@@ -136,7 +136,7 @@ struct Suite {
     idx: u32,
     /// As XML.
     name: String,
-    counts: Counts,
+    counts: SuiteCounts,
     /// The tests that it has a case of, in their order.
     tests: Vec<u32>,
 }
@@ -148,7 +148,7 @@ impl Suite {
             idx,
             // The number tells columns apart that have the same names.
             name: attribute(&format!("({idx}) {} · {prompt}", column.provider)),
-            counts: Counts::default(),
+            counts: SuiteCounts::default(),
             tests: Vec::new(),
         }
     }
@@ -188,10 +188,10 @@ impl Suite {
 
 /// The cases that have no row.
 fn not_run(out: &mut dyn Write, run: &Run<'_>, missing: u64) -> anyhow::Result<()> {
-    let counts = Counts {
+    let counts = SuiteCounts {
         tests: 1,
         errors: 1,
-        ..Counts::default()
+        ..SuiteCounts::default()
     };
     let cases = figures::counted(missing, "case was not run", "cases were not run");
     let id = &run.summary.run_id;

@@ -165,7 +165,7 @@ pub(crate) fn file(
     file_with(text, at, origin, reading, &Settings::default())
 }
 
-/// The same where its owner says how it runs.
+/// The script that such a text names, where its owner says how it runs.
 pub(crate) fn file_with(
     text: &str,
     at: &Position,
@@ -415,7 +415,7 @@ impl<'a> Gathering<'a> {
         wanted
     }
 
-    /// The same of a Python file.
+    /// The files that a Python file imports.
     fn python_imports(&self, path: &Path, source: &str, at: &Position) -> Vec<PathBuf> {
         let Reading {
             files, findings, ..

@@ -84,7 +84,7 @@ pub(crate) struct Draft {
 struct OwnAnswer {
     /// `provider`: who is asked instead.
     provider: Option<JudgeId>,
-    /// The same as written, for the results.
+    /// `provider` as written, for the results.
     written: Option<Value>,
     /// `providerOutput`: the answer itself.
     output: Option<Value>,

@@ -39,8 +39,8 @@ pub enum Strand {
     },
     /// The variable that a test's `storeOutputAs` names, for all columns.
     Register(Arc<str>),
-    /// The same variable where rows of data store it. Tests of the config don't see it: it would take
-    /// the place of what they set themselves.
+    /// A variable that rows of data store. Tests of the config don't see it: it would take the place of
+    /// what they set themselves.
     RowRegister(Arc<str>),
     /// The place of a task whose questions are asked one after the other. Nothing is left on it.
     Turn {

@@ -14,8 +14,8 @@ use crate::read::files::{Leads, is_of_system, leads, real, tidy};
 pub struct OutputPath {
     /// Its absolute path, as messages call it.
     pub path: PathBuf,
-    /// The same with every link resolved, as far as it exists; of one that a config names, no
-    /// further than to the edge of the config's folder.
+    /// Its path with every link resolved, as far as it exists; of one that a config names, no further
+    /// than to the edge of the config's folder.
     pub place: PathBuf,
     /// Whether that is beyond the edge, where links are not the config's.
     is_outside: bool,

@@ -279,7 +279,8 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The same, but for a warning where one of `others` is there: that works without them.
+    /// Reports keys that are promptfoo's but not ours yet, by a warning alone where one of `others` is
+    /// there: that works without them.
     pub(crate) fn refuse_unless(
         &self,
         others: &[&str],

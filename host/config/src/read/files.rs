@@ -17,15 +17,14 @@ use crate::read::{json, yaml};
 
 mod find;
 mod links;
+mod names;
 mod read;
 
 use find::matches;
 use links::passes;
 pub(crate) use links::{Leads, leads};
+pub(crate) use names::{has_extension, is_pattern, names_file, path_named, tidy, without_scheme};
 pub use read::{FilesRead, FilesState};
-
-/// What the name of a file begins with where it could be another text.
-const SCHEME: &str = "file://";
 
 /// The largest file of any kind: tests are held in memory whole.
 pub(crate) const MAX_FILE: u64 = 256 << 20;
@@ -190,7 +189,7 @@ impl Files {
         tidy(&self.base.join(without_scheme(written)))
     }
 
-    /// The same, to open from anywhere.
+    /// The path of a file that is named so, to open from anywhere.
     pub(crate) fn absolute(&self, written: &str) -> PathBuf {
         tidy(&self.cwd.join(self.shown(written)))
     }
@@ -460,51 +459,6 @@ pub(crate) fn malformed_at(file: &Path, malformed: Malformed) -> Problem {
         },
         help: malformed.help.map(str::to_owned),
     }
-}
-
-/// Whether `written` has wildcards.
-pub(crate) fn is_pattern(written: &str) -> bool {
-    written.contains(['*', '?', '['])
-}
-
-/// Whether a path ends in one of `extensions` (lower case, no dot).
-pub(crate) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    extension.is_some_and(|extension| extensions.contains(&extension.to_ascii_lowercase().as_str()))
-}
-
-/// Without `file://`.
-pub(crate) fn without_scheme(written: &str) -> &str {
-    path_named(written).unwrap_or(written)
-}
-
-/// The path that a text names with `file://`, if it does.
-pub(crate) fn path_named(text: &str) -> Option<&str> {
-    text.strip_prefix(SCHEME)
-}
-
-/// Whether a text names a file with `file://`.
-pub(crate) fn names_file(text: &str) -> bool {
-    path_named(text).is_some()
-}
-
-/// Without `.` and `folder/..`.
-pub(crate) fn tidy(path: &Path) -> PathBuf {
-    let mut tidy = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir
-                if matches!(tidy.components().next_back(), Some(Component::Normal(_))) =>
-            {
-                tidy.pop();
-            }
-            // Above the root there is the root.
-            Component::ParentDir if tidy.has_root() && tidy.parent().is_none() => {}
-            other => tidy.push(other),
-        }
-    }
-    tidy
 }
 
 #[cfg(test)]

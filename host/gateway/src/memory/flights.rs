@@ -23,9 +23,9 @@ use tokio_util::task::AbortOnDropHandle;
 type Landing<L> = BoxFuture<'static, Option<L>>;
 
 /// The flights that are under way, by their routes.
-pub(crate) struct Flights<R, L>(Arc<State<R, L>>);
+pub(crate) struct Flights<R, L>(Arc<FlightsState<R, L>>);
 
-struct State<R, L> {
+struct FlightsState<R, L> {
     flying: Mutex<HashMap<R, Flying<L>>>,
     ids: AtomicU64,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Seat<L> {
 
 impl<R, L> Default for Flights<R, L> {
     fn default() -> Self {
-        Self(Arc::new(State {
+        Self(Arc::new(FlightsState {
             flying: Mutex::default(),
             ids: AtomicU64::new(0),
         }))
@@ -116,7 +116,7 @@ impl<R: Clone + Eq + Hash + Send + Sync + 'static, L: Clone + Send + Sync + 'sta
     }
 }
 
-impl<R, L> State<R, L> {
+impl<R, L> FlightsState<R, L> {
     fn lock(&self) -> MutexGuard<'_, HashMap<R, Flying<L>>> {
         self.flying.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -124,7 +124,7 @@ impl<R, L> State<R, L> {
 
 /// Takes the flight off the list when its task ends, however it ends.
 struct Leaving<R: Eq + Hash, L> {
-    state: Arc<State<R, L>>,
+    state: Arc<FlightsState<R, L>>,
     route: R,
     id: u64,
 }

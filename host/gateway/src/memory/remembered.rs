@@ -93,7 +93,7 @@ pub enum Ending {
     Failed {
         /// What kind of failure.
         code: Code,
-        /// The same as retries see it.
+        /// How retries take it.
         class: Class,
         /// One line, without secrets.
         message: String,

@@ -124,7 +124,7 @@ const METADATA_V4: [Ipv4Addr; 3] = [
     Ipv4Addr::new(192, 0, 0, 192),
 ];
 
-/// The same over IPv6, outside fe80::/10: EC2, EKS and Google.
+/// Metadata and credential services over IPv6, outside fe80::/10: EC2, EKS and Google.
 const METADATA_V6: [Ipv6Addr; 3] = [
     Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
     Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23),

@@ -27,7 +27,7 @@ const ORIGINS: [&str; 3] = [
 #[derive(Serialize, Deserialize)]
 pub(crate) struct GoogleKey {
     #[serde(flatten)]
-    pub(crate) kind: Kind,
+    pub(crate) kind: KeyKind,
     /// Where tokens are asked for.
     #[serde(default = "usual_address")]
     pub(crate) token_uri: String,
@@ -39,7 +39,7 @@ pub(crate) struct GoogleKey {
 /// Whose it is.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub(crate) enum KeyKind {
     /// An account of a program, which says by a signature who it is.
     ServiceAccount {
         client_email: String,
@@ -92,7 +92,7 @@ impl Secret {
     pub fn google(text: &str, tokens_at: Option<&str>) -> Result<Self, GoogleKeyError> {
         let read = serde_json::from_str(text);
         let mut key: GoogleKey = read.map_err(|_| GoogleKeyError::Unreadable)?;
-        if let Kind::ServiceAccount { private_key, .. } = &key.kind
+        if let KeyKind::ServiceAccount { private_key, .. } = &key.kind
             && pair(private_key).is_none()
         {
             return Err(GoogleKeyError::PrivateKey);
@@ -135,8 +135,8 @@ impl GoogleKey {
     /// Its parts that nobody may see.
     pub(crate) fn secrets(self) -> Vec<Secret> {
         let parts = match self.kind {
-            Kind::ServiceAccount { private_key, .. } => vec![private_key],
-            Kind::AuthorizedUser {
+            KeyKind::ServiceAccount { private_key, .. } => vec![private_key],
+            KeyKind::AuthorizedUser {
                 client_secret,
                 refresh_token,
                 ..

@@ -162,7 +162,7 @@ impl Masker {
         }
     }
 
-    /// The same for a buffer that is owned, without copying it when it is clean.
+    /// Masks a buffer that is owned, without copying it when it is clean.
     pub(crate) fn mask_owned(&self, bytes: Vec<u8>) -> Vec<u8> {
         match self.mask_bytes(&bytes) {
             Cow::Borrowed(_) => bytes,

@@ -1,8 +1,8 @@
 //! A secret, and how it goes into a request.
 //!
-//! The value leaves this type in two places only: where a request is about to go on the
-//! wire, and where the masker learns what to hide. `Debug` shows neither value nor
-//! length. Memory is not wiped on drop: the value also lives in the process environment
+//! The value leaves this type where a request is about to go on the wire, where the masker and the
+//! cache learn what must not be kept, and where a key of Google's is read as the document that it
+//! is; nowhere else. `Debug` shows neither value nor length. Memory is not wiped on drop: the value also lives in the process environment
 //! and in the HTTP client's buffers, so wiping one copy would promise what it can't keep.
 
 use std::fmt;

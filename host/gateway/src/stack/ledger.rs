@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use crate::clock::{Held, WorkClock};
+use crate::clock::{ClockHold, WorkClock};
 use crate::exchange::Spent;
 
 /// One exchange's account.
 pub(super) struct Ledger<'a> {
     spent: Mutex<Spent>,
     clock: Option<&'a WorkClock>,
-    _open: Option<Held>,
+    _open: Option<ClockHold>,
     /// Hears whether an attempt is on the wire.
     on_wire: Option<watch::Sender<bool>>,
 }

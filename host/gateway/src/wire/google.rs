@@ -9,7 +9,7 @@ use ring::signature::RSA_PKCS1_SHA256;
 use serde_json::json;
 use url::form_urlencoded;
 
-use crate::policy::google::{GoogleKey, Kind, pair};
+use crate::policy::google::{GoogleKey, KeyKind, pair};
 use crate::wire::fault::WireFault;
 
 /// What a token is for: everything in the cloud that the key's owner may do.
@@ -22,7 +22,7 @@ const STATEMENT_SECONDS: i64 = 3600;
 pub(crate) fn form(key: &GoogleKey, now: Timestamp) -> Result<String, WireFault> {
     let mut form = form_urlencoded::Serializer::new(String::new());
     match &key.kind {
-        Kind::ServiceAccount {
+        KeyKind::ServiceAccount {
             client_email,
             private_key,
             private_key_id,
@@ -34,7 +34,7 @@ pub(crate) fn form(key: &GoogleKey, now: Timestamp) -> Result<String, WireFault>
             form.append_pair("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer")
                 .append_pair("assertion", &signed);
         }
-        Kind::AuthorizedUser {
+        KeyKind::AuthorizedUser {
             client_id,
             client_secret,
             refresh_token,

@@ -82,7 +82,7 @@ pub(crate) fn prepare(
     checked(grants, agreed, exchange, true)
 }
 
-/// The same for an exchange that is never sent: its credential needs no value.
+/// Checks an exchange that is never sent: its credential needs no value.
 pub(crate) fn prepare_offline(
     grants: &Grants,
     agreed: &BTreeSet<Origin>,

@@ -46,12 +46,12 @@ const ANSWER_LIMIT: usize = 64 << 10;
 /// The tokens of a run.
 #[derive(Default)]
 pub(crate) struct Tokens {
-    each: Mutex<HashMap<Fingerprint, Arc<Held>>>,
+    each: Mutex<HashMap<Fingerprint, Arc<TokenOfKey>>>,
     masker: Masker,
 }
 
 /// The token of one key; whoever holds the lock asks for it.
-type Held = tokio::sync::Mutex<Option<Token>>;
+type TokenOfKey = tokio::sync::Mutex<Option<Token>>;
 
 #[derive(Clone)]
 struct Token {
@@ -60,7 +60,7 @@ struct Token {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct TokenAnswer {
     access_token: String,
     expires_in: Option<u64>,
 }
@@ -165,7 +165,7 @@ async fn ask(clients: &Clients, key: &TokenKey) -> Result<Token, WireFault> {
 /// is a word; the rest is whatever the server likes.
 fn read(status: u16, body: &[u8], begun: Instant) -> Result<Token, (String, bool)> {
     if status == 200
-        && let Ok(answer) = serde_json::from_slice::<Answer>(body)
+        && let Ok(answer) = serde_json::from_slice::<TokenAnswer>(body)
     {
         let value = Secret::credential(answer.access_token).ok();
         let value = value.filter(|value| value.reveal().bytes().all(|it| it.is_ascii_graphic()));

@@ -187,7 +187,7 @@ async fn workers_start_once_and_only_as_many_as_there_may_be() {
     assert!((1..=2).contains(&pids.len()), "{pids:?}");
 }
 
-/// The same a number of times at once.
+/// Waits for something a number of times at once.
 async fn futures<F: Future>(times: usize, make: impl Fn() -> F) -> Vec<F::Output> {
     futures_util::future::join_all((0..times).map(|_| make())).await
 }

@@ -34,7 +34,7 @@ pub(super) enum Work {
 
 /// How many patterns a schema has that may be compiled; else what it is.
 pub(super) fn admit(schema: &Value) -> Result<usize, String> {
-    let mut parts = Parts::default();
+    let mut parts = SchemaParts::default();
     parts.count(schema)?;
     // Below the root it would change what references mean.
     if parts.ids > usize::from(schema.get("$id").is_some_and(Value::is_string)) {
@@ -54,7 +54,7 @@ pub(super) fn work(schema: &Value, value: &Value) -> Work {
         root: schema,
         left: MAX_SCHEMA_STEPS,
     };
-    let at = Place {
+    let at = WalkPlace {
         depth: 0,
         path_bytes: 0,
     };
@@ -67,14 +67,14 @@ pub(super) fn work(schema: &Value, value: &Value) -> Work {
 
 /// What a schema is made of.
 #[derive(Default)]
-struct Parts {
+struct SchemaParts {
     values: usize,
     refs: usize,
     patterns: usize,
     ids: usize,
 }
 
-impl Parts {
+impl SchemaParts {
     fn count(&mut self, value: &Value) -> Result<(), String> {
         self.values += 1;
         within(self.values, MAX_SCHEMA_VALUES, "values")?;
@@ -130,13 +130,13 @@ fn within(count: usize, limit: usize, what: &str) -> Result<(), String> {
 
 /// Where the walk is.
 #[derive(Clone, Copy)]
-struct Place {
+struct WalkPlace {
     depth: u32,
     /// Bytes of the keys on the way to the value: an error repeats them.
     path_bytes: usize,
 }
 
-impl Place {
+impl WalkPlace {
     fn deeper(self, key_bytes: usize) -> Self {
         Self {
             depth: self.depth + 1,
@@ -151,15 +151,15 @@ struct Walk<'s> {
     left: u64,
 }
 
-type Counted = Option<()>;
+type Afforded = Option<()>;
 
 impl<'s> Walk<'s> {
-    fn spend(&mut self, steps: usize) -> Counted {
+    fn spend(&mut self, steps: usize) -> Afforded {
         self.left = self.left.checked_sub(steps as u64)?;
         Some(())
     }
 
-    fn schema(&mut self, schema: &'s Value, value: &Value, at: Place) -> Counted {
+    fn schema(&mut self, schema: &'s Value, value: &Value, at: WalkPlace) -> Afforded {
         if at.depth > MAX_DEPTH {
             return None;
         }
@@ -178,7 +178,7 @@ impl<'s> Walk<'s> {
         Some(())
     }
 
-    fn word(&mut self, word: &str, rule: &'s Value, value: &Value, at: Place) -> Counted {
+    fn word(&mut self, word: &str, rule: &'s Value, value: &Value, at: WalkPlace) -> Afforded {
         let here = at.deeper(0);
         match (word, rule) {
             ("$ref", Value::String(target)) => {
@@ -210,8 +210,8 @@ impl<'s> Walk<'s> {
         word: &str,
         rule: &'s Value,
         map: &Map<String, Value>,
-        at: Place,
-    ) -> Counted {
+        at: WalkPlace,
+    ) -> Afforded {
         match (word, rule) {
             ("properties", Value::Object(rules)) => {
                 self.spend(rules.len())?;
@@ -245,7 +245,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    fn items(&mut self, word: &str, rule: &'s Value, list: &[Value], at: Place) -> Counted {
+    fn items(&mut self, word: &str, rule: &'s Value, list: &[Value], at: WalkPlace) -> Afforded {
         let there = at.deeper(1);
         match (word, rule) {
             ("prefixItems" | "items", Value::Array(rules)) => rules

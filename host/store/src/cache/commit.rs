@@ -97,12 +97,12 @@ pub(super) fn pair() -> (Ticket, Commit) {
 
 #[derive(Debug, Default)]
 struct Slot {
-    state: Mutex<State>,
+    state: Mutex<SlotState>,
     settled: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SlotState {
     verdict: Option<Verdict>,
     waker: Option<Waker>,
 }
@@ -124,7 +124,7 @@ impl Slot {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SlotState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::commit::Commit;
-use super::queue::Queue;
-use super::reader::{Found, Reader};
+use super::queue::PutQueue;
+use super::reader::{Lookup, Reader};
 use super::schema::CACHE;
 use super::writer::Writer;
 use super::{CacheLabels, CacheOptions, CachedResponse};
@@ -55,7 +55,7 @@ impl fmt::Debug for Cache {
 struct Shared {
     database: Database,
     options: CacheOptions,
-    queue: Arc<Queue>,
+    queue: Arc<PutQueue>,
     readers: Mutex<Vec<Reader>>,
     hits: AtomicU64,
     misses: AtomicU64,
@@ -72,7 +72,7 @@ impl Cache {
     /// file is as it was, and deleting it loses no result.
     pub fn open(path: &Path, options: CacheOptions) -> Result<Self, StoreError> {
         let database = Database::open(path, options.open, &CACHE)?;
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(PutQueue::default());
         let writer = Writer {
             connection: database.connect(Purpose::Write)?,
             path: path.into(),
@@ -111,7 +111,7 @@ impl Cache {
     pub fn get(&self, key: &Digest, now_ms: i64) -> Option<CachedResponse> {
         let shared = &*self.shared;
         let response = match self.look_up(key, now_ms) {
-            Some(Found::Hit {
+            Some(Lookup::Hit {
                 response,
                 stale_use,
             }) => {
@@ -120,8 +120,8 @@ impl Cache {
                 }
                 Some(response)
             }
-            Some(Found::Nothing) => None,
-            Some(Found::Damaged(id)) => {
+            Some(Lookup::Nothing) => None,
+            Some(Lookup::Damaged(id)) => {
                 shared.queue.damaged(id);
                 count(&shared.unreadable);
                 None
@@ -164,7 +164,7 @@ impl Cache {
     }
 
     /// `None` when the file can't be read. A reader that failed is not used again.
-    fn look_up(&self, key: &Digest, now_ms: i64) -> Option<Found> {
+    fn look_up(&self, key: &Digest, now_ms: i64) -> Option<Lookup> {
         let shared = &*self.shared;
         let idle = shared.readers().pop();
         let reader = match idle {

@@ -54,19 +54,19 @@ impl Group {
 
 /// What waits for the writer.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
-    state: Mutex<State>,
+pub(super) struct PutQueue {
+    state: Mutex<PutQueueState>,
     arrived: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct PutQueueState {
     waiting: Group,
     closed: bool,
     failure: Option<Arc<WriterFailure>>,
 }
 
-impl Queue {
+impl PutQueue {
     /// Hands over a response. Never waits: who pushes waits for the commit, so there are never
     /// more responses here than exchanges under way.
     pub(super) fn put(&self, key: Digest, labels: CacheLabels, response: CachedResponse) -> Commit {
@@ -135,7 +135,7 @@ impl Queue {
     }
 
     /// No code that holds the lock leaves the state half changed, so a poisoned one is whole.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PutQueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -19,7 +19,7 @@ WHERE key_version = ?1 AND key = ?2";
 
 /// What a lookup found.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum Lookup {
     /// A response. `stale_use` is the entry whose last use should be noted.
     Hit {
         response: CachedResponse,
@@ -47,7 +47,7 @@ impl Reader {
         options: &CacheOptions,
         key: &Digest,
         now_ms: i64,
-    ) -> rusqlite::Result<Found> {
+    ) -> rusqlite::Result<Lookup> {
         let mut question = self.connection.prepare_cached(LOOK_UP)?;
         let found = question.query_row((options.key_version, key.as_bytes().as_slice()), |row| {
             let (id, stored_at_ms): (i64, i64) = (row.get(0)?, row.get(1)?);
@@ -55,19 +55,19 @@ impl Reader {
                 .expired_before(now_ms)
                 .is_some_and(|before| stored_at_ms < before)
             {
-                return Ok(Found::Nothing);
+                return Ok(Lookup::Nothing);
             }
             let used_at_ms: i64 = row.get(2)?;
             let payload = row.get_ref(4)?.as_blob()?;
             let Some(response) = payload::open(key, payload, row.get(3)?, stored_at_ms) else {
-                return Ok(Found::Damaged(id));
+                return Ok(Lookup::Damaged(id));
             };
             let stale = now_ms.saturating_sub(used_at_ms) >= USE_GRAIN_MS;
-            Ok(Found::Hit {
+            Ok(Lookup::Hit {
                 response,
                 stale_use: stale.then_some(id),
             })
         });
-        Ok(found.optional()?.unwrap_or(Found::Nothing))
+        Ok(found.optional()?.unwrap_or(Lookup::Nothing))
     }
 }

@@ -12,12 +12,12 @@ use super::{Cache, CacheLabels, CacheOptions, CachedResponse};
 use crate::digest::Digest;
 
 /// A cache in a folder of its own, which lives as long as this.
-pub(super) struct Fresh {
+pub(super) struct FreshCache {
     pub(super) folder: TempDir,
     pub(super) cache: Cache,
 }
 
-impl Fresh {
+impl FreshCache {
     pub(super) fn new() -> Self {
         Self::with(CacheOptions::default())
     }

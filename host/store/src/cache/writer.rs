@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::payload::{Sealed, seal};
-use super::queue::{Group, Put, Queue};
+use super::queue::{Group, Put, PutQueue};
 use super::{CacheLabels, CacheOptions, Kept};
 use crate::database::{PAGE_BYTES, tidy_journal};
 use crate::digest::Digest;
@@ -70,9 +70,9 @@ struct Ready {
 }
 
 /// Tells those who wait when the thread panics: nobody else would.
-struct Watch<'a>(&'a Queue);
+struct PanicWatch<'a>(&'a PutQueue);
 
-impl Drop for Watch<'_> {
+impl Drop for PanicWatch<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.fail();
@@ -82,8 +82,8 @@ impl Drop for Watch<'_> {
 
 impl Writer {
     /// Writes until the queue is closed.
-    pub(super) fn run(mut self, queue: &Queue) {
-        let _watch = Watch(queue);
+    pub(super) fn run(mut self, queue: &PutQueue) {
+        let _watch = PanicWatch(queue);
         while let Some(group) = queue.take_group() {
             self.write(group);
         }

@@ -61,16 +61,15 @@ impl Store {
         self.database.path()
     }
 
-    /// The same file, whose writers wait so long for another process's transaction; a minute
-    /// otherwise. [`StoreError::Busy`] comes after it.
+    /// Lets writers wait so long for another process's transaction; a minute otherwise. [`StoreError::Busy`] comes after it.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         let database = self.database.with_patience(patience);
         Self { database }
     }
 
-    /// The same file, whose runs leave so many bytes of the disk free; otherwise 256 MiB, or a
-    /// twentieth of a small disk. [`StoreError::NoRoom`] says that there is less.
+    /// Lets runs leave so many bytes of the disk free; otherwise 256 MiB, or a twentieth of a small
+    /// disk. [`StoreError::NoRoom`] says that there is less.
     #[must_use]
     pub fn with_left_free(self, bytes: u64) -> Self {
         let database = self.database.with_left_free(bytes);

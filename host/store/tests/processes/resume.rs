@@ -25,7 +25,7 @@ fn identity(content: u32) -> Digest {
     Digest::new(bytes)
 }
 
-/// The same cases in every session, from another one on.
+/// Equal cases in every session, from another one on.
 fn plan(shift: u32) -> impl Iterator<Item = (PlannedCase, u32)> {
     (0..CASES).map(move |place| {
         let content = (place + shift) % CASES;

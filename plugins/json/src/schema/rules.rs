@@ -69,7 +69,7 @@ struct Spot<'a> {
 }
 
 impl<'a> Spot<'a> {
-    /// The same schema's part, further into the value.
+    /// A part of this schema, further into the value.
     fn within<'b>(self, at: &'b At<'b>) -> Spot<'b>
     where
         'a: 'b,

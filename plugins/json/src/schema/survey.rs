@@ -21,7 +21,7 @@ enum Shape {
     Schemas,
     /// An object of schemas.
     SchemaMap,
-    /// The same with patterns as keys.
+    /// An object of schemas whose keys are patterns.
     PatternMap,
     /// An object of schemas or lists of keys.
     Dependencies,
@@ -114,7 +114,7 @@ pub(super) fn survey(root: &Value) -> Result<Schema<'_>, String> {
         tracks: false,
     };
     let mut references = Vec::new();
-    Walk {
+    SurveyWalk {
         schema: &mut schema,
         references: &mut references,
     }
@@ -129,13 +129,13 @@ pub(super) fn survey(root: &Value) -> Result<Schema<'_>, String> {
     Ok(schema)
 }
 
-struct Walk<'w, 's> {
+struct SurveyWalk<'w, 's> {
     schema: &'w mut Schema<'s>,
     /// Base, reference, and where it stands.
     references: &'w mut Vec<(String, &'s str, String)>,
 }
 
-impl<'s> Walk<'_, 's> {
+impl<'s> SurveyWalk<'_, 's> {
     /// One schema called `base`, found at the JSON Pointer `at`.
     fn schema(&mut self, schema: &'s Value, base: &str, at: &str) -> Result<(), String> {
         let keywords = match schema {

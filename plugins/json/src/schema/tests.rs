@@ -11,7 +11,7 @@ fn check(schema: &Value, value: &Value) -> Result<(), Failure> {
     Schema::read(schema).expect("a schema").check(value)
 }
 
-/// The same question to the library; `format` asserts.
+/// What the library says of the value; `format` asserts.
 fn library(schema: &Value, value: &Value) -> bool {
     let draft = match schema.get("$schema") {
         None => jsonschema::Draft::Draft7,
@@ -46,7 +46,7 @@ fn table(rows: &[(Value, Vec<Value>, Vec<Value>)]) {
     }
 }
 
-/// The same schemas declared as 2020-12.
+/// These schemas, declared as 2020-12.
 fn newer(mut schema: Value) -> Value {
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     schema

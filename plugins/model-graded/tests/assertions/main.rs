@@ -20,7 +20,7 @@ fn input(kind: &str, value: &Value, output: &str) -> Input {
     input
 }
 
-/// The same with variables.
+/// An answer to that prompt, with variables.
 fn input_with(kind: &str, value: &Value, output: &str, vars: &Value) -> Input {
     let mut input = input(kind, value, output);
     input.vars_json = Some(vars.to_string());

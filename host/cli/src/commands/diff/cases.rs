@@ -83,11 +83,11 @@ pub(super) enum Kind {
     Fixed,
     /// It did not pass in another way: an error was a failure, or the like.
     Otherwise,
-    /// The same verdict with another score.
+    /// Its score changed, and its verdict did not.
     Score,
-    /// The same verdict and score for another answer.
+    /// Its answer changed, and verdict and score did not.
     Answer,
-    /// The same.
+    /// Nothing changed.
     Same,
 }
 

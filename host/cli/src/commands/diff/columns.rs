@@ -106,7 +106,7 @@ impl<'a> Change<'a> {
 
 /// A run, as far as it decides what its cases are.
 #[derive(Debug)]
-pub(super) struct Head<'a> {
+pub(super) struct ComparedRun<'a> {
     pub(super) columns: &'a [ColumnRecord],
     pub(super) config: &'a Value,
     /// `[{ name, version, sha256 }]`.
@@ -125,12 +125,12 @@ pub(super) struct Changes<'a> {
     hasher: RandomState,
     /// What was compared, so that no provider is walked for every column: with itself once, and
     /// with one other.
-    compared: HashSet<(Side, &'a str)>,
+    compared: HashSet<(Pairing, &'a str)>,
 }
 
 /// Where a provider stands, and whether it was compared with itself.
 #[derive(Debug, PartialEq, Eq, Hash)]
-enum Side {
+enum Pairing {
     Itself,
     Before,
     After,
@@ -138,7 +138,11 @@ enum Side {
 
 impl<'a> Changes<'a> {
     /// Of two runs whose columns belong together so.
-    pub(super) fn between(before: &Head<'a>, after: &Head<'a>, partners: &[Option<usize>]) -> Self {
+    pub(super) fn between(
+        before: &ComparedRun<'a>,
+        after: &ComparedRun<'a>,
+        partners: &[Option<usize>],
+    ) -> Self {
         let mut changes = Self::default();
         // That the search ended early stands in `are_more`.
         let _ = changes.find(before, after, partners);
@@ -159,8 +163,8 @@ impl<'a> Changes<'a> {
 
     fn find(
         &mut self,
-        before: &Head<'a>,
-        after: &Head<'a>,
+        before: &ComparedRun<'a>,
+        after: &ComparedRun<'a>,
         partners: &[Option<usize>],
     ) -> ControlFlow<()> {
         let (old, new) = (providers(before.config), providers(after.config));
@@ -187,7 +191,7 @@ impl<'a> Changes<'a> {
             &["defaultTest", "options", "provider"][..],
             &["defaultTest", "provider"],
         ] {
-            let at = |head: &Head<'a>| {
+            let at = |head: &ComparedRun<'a>| {
                 let found = path
                     .iter()
                     .try_fold(head.config, |value, key| value.get(key));
@@ -228,10 +232,10 @@ impl<'a> Changes<'a> {
         (new, later): (&Providers<'a>, &'a str),
     ) -> ControlFlow<()> {
         let is_new = if earlier == later {
-            self.compared.insert((Side::Itself, later))
+            self.compared.insert((Pairing::Itself, later))
         } else {
-            let is_new = self.compared.insert((Side::Before, earlier));
-            self.compared.insert((Side::After, later)) && is_new
+            let is_new = self.compared.insert((Pairing::Before, earlier));
+            self.compared.insert((Pairing::After, later)) && is_new
         };
         if !is_new {
             return ControlFlow::Continue(());
@@ -377,12 +381,12 @@ mod tests {
         let (was, is) = (config(0), config(1));
         let plugin = |version: &str| json!([{ "alias": "openai", "version": version, "sha256": version }, { "alias": "text", "version": "1", "sha256": "1" }]);
         let (plugins, newer) = (plugin("1"), plugin("2"));
-        let before = Head {
+        let before = ComparedRun {
             columns: &old,
             config: &was,
             plugins,
         };
-        let after = Head {
+        let after = ComparedRun {
             columns: &new,
             config: &is,
             plugins: newer,
@@ -415,7 +419,7 @@ mod tests {
             json!({ "providers": [{ "id": "m", "config": deep }] })
         };
         let (was, is) = (config(0), config(1));
-        let head = |config| Head {
+        let head = |config| ComparedRun {
             columns: &columns,
             config,
             plugins: Value::Null,
@@ -445,7 +449,7 @@ mod tests {
         let other = columns.iter().map(|it| column("c", &it.label, ""));
         let other: Vec<ColumnRecord> = other.collect();
         let config = json!({});
-        let head = |columns| Head {
+        let head = |columns| ComparedRun {
             columns,
             config: &config,
             plugins: Value::Null,

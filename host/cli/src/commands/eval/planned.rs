@@ -33,7 +33,7 @@ pub(super) struct Planned {
     plan: Plan,
     pub(super) plugins: PluginSet,
     /// Where its components are written down.
-    pub(super) lock: lock::Place,
+    pub(super) lock: lock::LockEntry,
 }
 
 /// Why there is no plan.
@@ -226,7 +226,7 @@ fn tried(
         .saturating_mul(options.assertion_concurrency);
     let sandbox = sandbox(instances, setting)?;
     let sources = sources(&config, &request.files_read, &arguments.plugin, setting)?;
-    let lock = lock::Place::of(&config.files, &request.cwd);
+    let lock = lock::LockEntry::of(&config.files, &request.cwd);
     let loaded = PluginSet::load(&sandbox, sources);
     let (plugins, warnings) = match loaded {
         Ok(loaded) => loaded,

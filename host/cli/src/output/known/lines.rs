@@ -7,12 +7,12 @@ use std::io::{self, BufRead, BufReader, Read as _, Seek as _};
 const HEAD_BYTES: u64 = 512;
 
 /// The beginnings of a file's lines, one at a time, without the line break.
-pub(super) struct Lines<'a> {
+pub(super) struct LineBeginnings<'a> {
     file: BufReader<&'a File>,
     head: Vec<u8>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineBeginnings<'a> {
     /// From the beginning of the file.
     pub(super) fn of(mut file: &'a File) -> io::Result<Self> {
         file.rewind()?;

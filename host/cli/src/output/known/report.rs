@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 
-use super::lines::Lines;
+use super::lines::LineBeginnings;
 
 /// What a page of ours says of itself.
 pub(in crate::output) const PAGE_MARK: &str = "<meta name=\"generator\" content=\"runner\">";
@@ -45,7 +45,7 @@ const SIGNATURES: [(&str, &str); 2] = [
 
 /// Whether it is the document of version 3 as YAML: its keys, in blocks, and no others.
 pub(super) fn is_yaml(file: &File) -> io::Result<bool> {
-    let mut lines = Lines::of(file)?;
+    let mut lines = LineBeginnings::of(file)?;
     let mut outer = "";
     let mut seen: BTreeSet<&(&str, &str)> = BTreeSet::new();
     while let Some(line) = lines.next()? {
@@ -94,7 +94,7 @@ pub(super) fn is_page(file: &File) -> io::Result<bool> {
         ],
         "</html>",
     );
-    let mut lines = Lines::of(file)?;
+    let mut lines = LineBeginnings::of(file)?;
     while let Some(line) = lines.next()? {
         ours.see(line);
         theirs.see(line.trim_start());
@@ -118,7 +118,7 @@ pub(super) fn is_suites(file: &File) -> io::Result<bool> {
             "</promptfoo>",
         ),
     ];
-    let mut lines = Lines::of(file)?;
+    let mut lines = LineBeginnings::of(file)?;
     while let Some(line) = lines.next()? {
         for frame in &mut frames {
             frame.see(line.trim_start());

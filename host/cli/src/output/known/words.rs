@@ -9,7 +9,7 @@ use std::io;
 use jiff::Timestamp;
 use runner_eval::record::Outcome;
 
-use super::lines::Lines;
+use super::lines::LineBeginnings;
 use crate::output::instant;
 use crate::output::txt::RULE;
 
@@ -61,7 +61,7 @@ const COUNTED: [&str; 7] = [
 
 /// Whether it is such a report, from beginning to end.
 pub(super) fn is_report(file: &File) -> io::Result<bool> {
-    let mut lines = Lines::of(file)?;
+    let mut lines = LineBeginnings::of(file)?;
     if !lines.next()?.is_some_and(is_title) || lines.next()? != Some("") {
         return Ok(false);
     }
@@ -101,7 +101,7 @@ fn is_verdict(line: &str) -> bool {
 }
 
 /// Whether the rest of a case is what it has, to the rule below it.
-fn ends_as_case(lines: &mut Lines<'_>) -> io::Result<bool> {
+fn ends_as_case(lines: &mut LineBeginnings<'_>) -> io::Result<bool> {
     while let Some(line) = lines.next()? {
         if line == RULE {
             return Ok(true);
@@ -114,7 +114,7 @@ fn ends_as_case(lines: &mut Lines<'_>) -> io::Result<bool> {
 }
 
 /// Whether the rest of the file is sums.
-fn are_sums(lines: &mut Lines<'_>) -> io::Result<bool> {
+fn are_sums(lines: &mut LineBeginnings<'_>) -> io::Result<bool> {
     let mut is_counted = false;
     while let Some(line) = lines.next()? {
         let counted =

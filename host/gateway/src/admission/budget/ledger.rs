@@ -25,10 +25,10 @@ use crate::lane::Lane;
 
 /// The budgets of a run.
 #[derive(Debug, Default)]
-pub struct BudgetLedger(Mutex<Book>);
+pub struct BudgetLedger(Mutex<LedgerState>);
 
 #[derive(Debug, Default)]
-struct Book {
+struct LedgerState {
     accounts: Accounts,
     /// Those who are in a line.
     waiting: HashMap<ClaimId, oneshot::Sender<Result<(), Exceeded>>>,
@@ -63,7 +63,7 @@ impl BudgetLedger {
     }
 
     /// Does something to the accounts, and tells those whose turn it is by that.
-    fn change<T>(&self, act: impl FnOnce(&mut Book) -> T) -> T {
+    fn change<T>(&self, act: impl FnOnce(&mut LedgerState) -> T) -> T {
         let mut book = self.lock();
         let result = act(&mut book);
         let mut told = Vec::new();
@@ -79,7 +79,7 @@ impl BudgetLedger {
         result
     }
 
-    fn lock(&self) -> MutexGuard<'_, Book> {
+    fn lock(&self) -> MutexGuard<'_, LedgerState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -166,16 +166,16 @@ impl Bill {
 #[derive(Debug)]
 pub struct Reservation {
     bill: Bill,
-    state: Mutex<State>,
+    state: Mutex<ReservationState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ReservationState {
     under_way: u32,
     claims: Vec<Claim>,
 }
 
-impl State {
+impl ReservationState {
     fn relax(&self) {
         for claim in &self.claims {
             claim.ledger.change(|book| book.accounts.relax(claim.id));
@@ -237,7 +237,7 @@ impl Reservation {
             .change(|book| book.accounts.settle(&ids, said));
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ReservationState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

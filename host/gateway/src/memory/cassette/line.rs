@@ -43,7 +43,7 @@ struct Request {
     method: String,
     url: String,
     headers: Vec<(String, String)>,
-    body: Body,
+    body: RecordedBody,
     repeat: u32,
 }
 
@@ -51,7 +51,7 @@ struct Request {
 struct Response {
     status: u16,
     headers: Vec<(String, String)>,
-    body: Body,
+    body: RecordedBody,
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_ms: Option<u64>,
     cached: bool,
@@ -68,7 +68,7 @@ struct Failure {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Body {
+enum RecordedBody {
     Text(String),
     Base64(String),
 }
@@ -105,7 +105,7 @@ enum ClassWord {
     NotFound,
 }
 
-impl Body {
+impl RecordedBody {
     fn of(bytes: &[u8]) -> Self {
         match std::str::from_utf8(bytes) {
             Ok(text) => Self::Text(text.to_owned()),
@@ -140,7 +140,7 @@ impl Line {
                 let response = Response {
                     status: response.status,
                     headers: response.headers,
-                    body: Body::of(&response.body),
+                    body: RecordedBody::of(&response.body),
                     retry_after_ms: retry_after.map(|wait| wait.as_millis() as u64),
                     cached: *cached,
                 };
@@ -165,7 +165,7 @@ impl Line {
                 method: envelope.method.clone(),
                 url: envelope.url.clone(),
                 headers: envelope.headers.clone(),
-                body: Body::of(&envelope.body),
+                body: RecordedBody::of(&envelope.body),
                 repeat: envelope.repeat,
             },
             response,

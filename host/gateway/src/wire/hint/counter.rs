@@ -87,14 +87,14 @@ pub(super) fn order(reading: &Reading) -> impl Ord + use<> {
 
 /// A counter whose parts come from several headers, each with its rank.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Draft {
+pub(super) struct PartialCounter {
     limit: Option<(Rank, u64)>,
     remaining: Option<(Rank, u64)>,
     reset: Option<(Rank, Span)>,
     window: Option<(Rank, Duration)>,
 }
 
-impl Draft {
+impl PartialCounter {
     pub(super) fn limit(&mut self, rank: Rank, value: Option<u64>) {
         offer(&mut self.limit, rank, value);
     }

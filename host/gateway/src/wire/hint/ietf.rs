@@ -52,7 +52,7 @@ struct Quota {
 
 /// What `RateLimit` says about one policy.
 #[derive(Debug)]
-struct State {
+struct PolicyState {
     name: String,
     remaining: u64,
     reset: Option<Span>,
@@ -62,7 +62,7 @@ struct State {
 #[derive(Debug, Default)]
 pub(super) struct Ietf {
     quotas: Vec<Quota>,
-    states: Vec<State>,
+    states: Vec<PolicyState>,
     /// The dictionary of drafts 3 to 7.
     dictionary: Counter,
 }
@@ -159,8 +159,8 @@ fn quota(item: &Item) -> Option<Quota> {
 }
 
 /// Reads a state of the newer drafts.
-fn state(item: &Item) -> Option<State> {
-    Some(State {
+fn state(item: &Item) -> Option<PolicyState> {
+    Some(PolicyState {
         name: text(&item.bare_item)?.to_owned(),
         remaining: param(item, "r")?,
         reset: param(item, "t").and_then(seconds),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use runner_scheduler::{Dimension, Reading};
 
-use super::counter::{self, Counter, Draft};
+use super::counter::{self, Counter, PartialCounter};
 use super::families::{self, Name, Part, Place};
 use super::ietf::{self, Ietf};
 use super::reset::{self, Clock};
@@ -53,7 +53,7 @@ pub(super) struct Sheet<'a> {
 struct Subject {
     dimension: Dimension,
     window: Option<Duration>,
-    draft: Draft,
+    draft: PartialCounter,
 }
 
 impl<'a> Sheet<'a> {
@@ -157,7 +157,10 @@ fn limit(text: &str, place: &Place) -> Option<u64> {
 }
 
 /// The counter that `place` is a part of.
-fn draft_of<'s>(subjects: &'s mut [Option<Subject>], place: &Place) -> Option<&'s mut Draft> {
+fn draft_of<'s>(
+    subjects: &'s mut [Option<Subject>],
+    place: &Place,
+) -> Option<&'s mut PartialCounter> {
     let free = subjects.iter_mut().find(|subject| {
         subject
             .is_none_or(|known| (known.dimension, known.window) == (place.dimension, place.window))
@@ -165,7 +168,7 @@ fn draft_of<'s>(subjects: &'s mut [Option<Subject>], place: &Place) -> Option<&'
     let subject = free.get_or_insert(Subject {
         dimension: place.dimension,
         window: place.window,
-        draft: Draft::default(),
+        draft: PartialCounter::default(),
     });
     Some(&mut subject.draft)
 }

@@ -5,7 +5,7 @@
 )]
 
 use super::*;
-use crate::cache::samples::{Fresh, key, labels, noise, response};
+use crate::cache::samples::{FreshCache, key, labels, noise, response};
 
 const HOUR: i64 = 3_600_000;
 
@@ -15,7 +15,7 @@ fn numbers(items: &[CacheItem]) -> Vec<u8> {
 
 #[test]
 fn an_empty_cache_has_no_ages() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     let stats = fresh.cache.stats().unwrap();
     assert_eq!((stats.entries, stats.bytes), (0, 0));
     assert_eq!((stats.oldest_ms, stats.newest_ms), (None, None));
@@ -26,7 +26,7 @@ fn an_empty_cache_has_no_ages() {
 
 #[test]
 fn the_cache_is_told_in_numbers() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     for (number, stored_at_ms) in [(1, 300), (2, 100), (3, 200)] {
         fresh.store(number, response(noise(1, 1000), stored_at_ms));
     }
@@ -42,7 +42,7 @@ fn the_cache_is_told_in_numbers() {
 
 #[test]
 fn the_list_begins_with_what_was_used_last() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     for number in 1..=4 {
         fresh.store(number, response("x", number.into()));
     }
@@ -60,7 +60,7 @@ fn the_list_begins_with_what_was_used_last() {
 
 #[test]
 fn the_list_is_narrowed_by_what_an_entry_is_for() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     let store = |number: u8, origin: &str, bucket: &str, url: &str| {
         let labels = CacheLabels {
             origin: origin.to_owned(),
@@ -92,7 +92,7 @@ fn the_list_is_narrowed_by_what_an_entry_is_for() {
 
 #[test]
 fn an_entry_is_shown_by_the_beginning_of_its_key() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     for number in [0x1A, 0x1B, 0xFE] {
         fresh.store(number, response(vec![number], 5));
     }
@@ -118,7 +118,7 @@ fn an_entry_is_shown_by_the_beginning_of_its_key() {
 
 #[test]
 fn a_damaged_entry_is_an_error_when_it_is_to_be_shown() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     fresh.store(1, response("x", 5));
     fresh
         .raw()
@@ -139,7 +139,7 @@ fn a_damaged_entry_is_an_error_when_it_is_to_be_shown() {
 
 #[test]
 fn clearing_takes_what_is_older() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     for number in 1..=9 {
         fresh.store(number, response(noise(1, 1000), number.into()));
     }
@@ -158,7 +158,7 @@ fn clearing_takes_what_is_older() {
 
 #[test]
 fn clearing_gives_the_space_back() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     let commits: Vec<_> = (0..=255)
         .map(|number| {
             let response = response(noise(number.into(), 10_000), 5);
@@ -175,7 +175,7 @@ fn clearing_gives_the_space_back() {
 
 #[test]
 fn clearing_goes_on_while_another_reads() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     fresh.store(1, response("x", 5));
     let mut reader = fresh.raw();
     let question = reader.transaction().unwrap();

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::cache::samples::{Fresh, key, labels, noise, response};
+use crate::cache::samples::{FreshCache, key, labels, noise, response};
 use crate::database::OpenOptions;
 use crate::runs::Store;
 
@@ -18,7 +18,7 @@ fn options() -> CacheOptions {
 #[test]
 fn what_was_stored_is_found_whole() {
     for wal in [true, false] {
-        let fresh = Fresh::with(CacheOptions {
+        let fresh = FreshCache::with(CacheOptions {
             open: OpenOptions { wal },
             ..options()
         });
@@ -43,7 +43,7 @@ fn what_was_stored_is_found_whole() {
 
 #[test]
 fn lookups_are_counted() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     fresh.store(1, response("x", 5));
     let clone = fresh.cache.clone();
     for number in [1, 2, 1, 3, 4] {
@@ -60,7 +60,7 @@ fn lookups_are_counted() {
 #[test]
 fn an_answer_is_good_for_its_time_and_not_longer() {
     let ttl = Some(Duration::from_millis(100));
-    let fresh = Fresh::with(CacheOptions { ttl, ..options() });
+    let fresh = FreshCache::with(CacheOptions { ttl, ..options() });
     fresh.store(1, response("x", 1000));
     for (now_ms, good) in [(1100, true), (1101, false), (0, true), (i64::MAX, false)] {
         assert_eq!(
@@ -73,7 +73,7 @@ fn an_answer_is_good_for_its_time_and_not_longer() {
 
 #[test]
 fn without_a_time_an_answer_is_good_for_ever() {
-    let fresh = Fresh::with(CacheOptions {
+    let fresh = FreshCache::with(CacheOptions {
         ttl: None,
         ..options()
     });
@@ -85,7 +85,7 @@ fn without_a_time_an_answer_is_good_for_ever() {
 #[test]
 fn a_time_beyond_all_times_is_for_ever() {
     let ttl = Some(Duration::MAX);
-    let fresh = Fresh::with(CacheOptions { ttl, ..options() });
+    let fresh = FreshCache::with(CacheOptions { ttl, ..options() });
     fresh.store(1, response("x", 0));
     assert!(fresh.cache.get(&key(1), i64::MAX).is_some());
     assert!(fresh.cache.get(&key(1), i64::MIN).is_some());
@@ -93,7 +93,7 @@ fn a_time_beyond_all_times_is_for_ever() {
 
 #[test]
 fn keys_that_are_made_in_another_way_are_other_keys() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     fresh.store(1, response("old", 5));
     let key_version = options().key_version + 1;
     let newer = Cache::open(
@@ -122,7 +122,7 @@ fn a_damaged_entry_is_a_miss_and_goes() {
         "UPDATE entries SET payload = (SELECT payload FROM entries WHERE key <> ?1) WHERE key = ?1",
     ];
     for damage in damages {
-        let fresh = Fresh::new();
+        let fresh = FreshCache::new();
         fresh.store(1, response("one", 5));
         fresh.store(2, response("two", 5));
         fresh.raw().execute(damage, [key(1).as_bytes()]).unwrap();
@@ -136,7 +136,7 @@ fn a_damaged_entry_is_a_miss_and_goes() {
 
 #[test]
 fn a_file_that_breaks_at_work_gives_nothing_and_stops_nobody() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     fresh.store(1, response("x", 5));
     fresh
         .raw()
@@ -154,11 +154,11 @@ fn a_file_that_breaks_at_work_gives_nothing_and_stops_nobody() {
 
 #[test]
 fn a_damaged_file_is_refused_untouched() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     for number in 0..50 {
         fresh.store(number, response(noise(number.into(), 2000), 5));
     }
-    let Fresh { folder, cache } = fresh;
+    let FreshCache { folder, cache } = fresh;
     let path = cache.path().to_owned();
     drop(cache);
     let mut bytes = std::fs::read(&path).unwrap();
@@ -182,7 +182,7 @@ fn another_file_is_refused() {
     Store::open(&runs, OpenOptions::default()).unwrap();
     let error = Cache::open(&runs, options()).unwrap_err();
     assert!(matches!(error, StoreError::Foreign { .. }), "{error:?}");
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     let error = Store::open(fresh.cache.path(), OpenOptions::default()).unwrap_err();
     assert!(matches!(error, StoreError::Foreign { .. }), "{error:?}");
     fresh.raw().pragma_update(None, "user_version", 99).unwrap();
@@ -195,7 +195,7 @@ fn another_file_is_refused() {
 
 #[test]
 fn many_threads_look_up_and_store() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     std::thread::scope(|scope| {
         for thread in 0..8u8 {
             let cache = &fresh.cache;
@@ -218,10 +218,10 @@ fn many_threads_look_up_and_store() {
 
 #[test]
 fn a_closed_cache_leaves_no_journal() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     fresh.store(1, response("x", 5));
     assert!(fresh.cache.get(&key(1), 5).is_some());
-    let Fresh { folder, cache } = fresh;
+    let FreshCache { folder, cache } = fresh;
     drop(cache);
     let names: Vec<_> = std::fs::read_dir(folder.path())
         .unwrap()

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::cache::CachedResponse;
-use crate::cache::samples::{Fresh, key, labels, noise, response};
+use crate::cache::samples::{FreshCache, key, labels, noise, response};
 use crate::database::OpenOptions;
 
 const HOUR: i64 = 3_600_000;
@@ -154,7 +154,7 @@ proptest! {
         steps in prop::collection::vec(any_step(), 0..160),
         wal in any::<bool>(),
     ) {
-        let mut fresh = Fresh::with(options(wal));
+        let mut fresh = FreshCache::with(options(wal));
         let mut model = Model::default();
         let mut now_ms = 1_700_000_000_000;
         for (seed, step) in steps.into_iter().enumerate() {
@@ -192,7 +192,7 @@ proptest! {
 
 #[test]
 fn many_at_once_are_all_confirmed_and_there() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     let commits: Vec<_> = (0..=255)
         .map(|number| {
             let response = response(noise(number.into(), 100), 5);
@@ -210,7 +210,7 @@ fn many_at_once_are_all_confirmed_and_there() {
 
 #[test]
 fn a_group_that_fails_is_told_and_the_next_one_is_tried() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     fresh.store(1, response("one", 5));
     let rename = |from: &str, to: &str| {
         let change = format!("ALTER TABLE {from} RENAME TO {to}");
@@ -236,7 +236,7 @@ fn a_group_that_fails_is_told_and_the_next_one_is_tried() {
 
 #[test]
 fn the_last_handle_waits_for_what_was_handed_over() {
-    let fresh = Fresh::new();
+    let fresh = FreshCache::new();
     for number in 0..100 {
         drop(fresh.cache.put(key(number), labels(), response("x", 5)));
     }

@@ -31,7 +31,7 @@ const DATES: [std::ops::RangeInclusive<u32>; 2] = [14..=22, 45..=47];
 /// the days after it: from 1900-03-01 on.
 const EPOCH: i64 = 25_569;
 
-/// The same where the workbook counts from 1904.
+/// Days from day 0 of a workbook that counts from 1904 to 1970-01-01.
 const EPOCH_1904: i64 = 24_107;
 
 /// Seconds of a day.

@@ -1,0 +1,126 @@
+//! No type's name twice in a crate: who reads one of them has to know which is meant.
+//!
+//! Types of tests are left out, and those within functions. Code is read as lines: enough for code
+//! that `cargo fmt` has been over.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::File;
+use super::unused::{user, without_tests};
+
+/// Folders whose crates are ours alone; programs of tests are files beside each other.
+const CRATES: [&str; 4] = ["host/", "plugins/", "template/", "xtask/"];
+
+/// Names that stand twice as yet, by the folder of their crate. A name that no longer does must go
+/// from here.
+const STANDS: [(&str, &[&str]); 3] = [
+    (
+        "host/config",
+        &[
+            "Asked", "Cell", "Column", "Draft", "Filters", "Found", "Held", "Kept", "Kind",
+            "Listed", "Node", "Part", "Place", "Reader", "Said", "Seen", "Sources", "Sum", "Token",
+            "Walk", "Written",
+        ],
+    ),
+    (
+        "host/eval",
+        &[
+            "Answers", "Asked", "Bound", "Command", "Found", "Given", "Held", "Input", "Kept",
+            "Known", "Made", "Metrics", "Own", "Served", "Stands", "Stored", "Task", "Verdict",
+            "Waiting",
+        ],
+    ),
+    ("host/scheduler", &["Verdict"]),
+];
+
+/// Every name of several types in a crate, as one line each.
+pub(super) fn broken(files: &[File]) -> Vec<String> {
+    held_against(files, &STANDS)
+}
+
+fn held_against(files: &[File], stands: &[(&str, &[&str])]) -> Vec<String> {
+    let mut types: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    let is_ours = |file: &&File| {
+        let is_below = |folder: &str| file.path.starts_with(folder);
+        CRATES.iter().any(|folder| is_below(folder)) && file.path.contains("/src/")
+    };
+    for file in files.iter().filter(is_ours) {
+        for name in without_tests(file).lines().filter_map(declared) {
+            let places = types.entry((user(&file.path), name)).or_default();
+            places.insert(&file.path);
+        }
+    }
+    types.retain(|_, places| places.len() > 1);
+    let is_known = |(own, name): &(&str, &str)| {
+        let of_crate = stands
+            .iter()
+            .find(|(folder, _)| own.strip_suffix("/src") == Some(folder));
+        of_crate.is_some_and(|(_, names)| names.contains(name))
+    };
+    let unknown = types.iter().filter(|(key, _)| !is_known(key));
+    let unknown = unknown.map(|((_, name), places)| {
+        let places: Vec<&str> = places.iter().copied().collect();
+        let places = places.join(", ");
+        format!("several types of a crate are called {name}: {places}; say what each is")
+    });
+    let names = stands.iter().flat_map(|(folder, names)| {
+        let names = names.iter();
+        names.map(move |name| (format!("{folder}/src"), *name))
+    });
+    let gone = names.filter(|(own, name)| !types.contains_key(&(&**own, *name)));
+    let gone = gone.map(|(own, name)| {
+        format!("xtask/src/house/twice.rs: {own} has no two types called {name} any more; take it out of the list")
+    });
+    unknown.chain(gone).collect()
+}
+
+/// The name of the type that a line at the left edge declares.
+fn declared(line: &str) -> Option<&str> {
+    let line = line.strip_prefix("pub").map_or(line, |rest| {
+        let rest = rest.strip_prefix('(').map_or(rest, |rest| {
+            rest.split_once(')').map_or(rest, |(_, rest)| rest)
+        });
+        rest.trim_start()
+    });
+    let kinds = ["struct ", "enum ", "trait ", "type ", "union "];
+    let rest = kinds.iter().find_map(|kind| line.strip_prefix(kind))?;
+    rest.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> File {
+        File {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_name_of_two_types_is_found_and_one_that_stands_no_longer() {
+        let files = [
+            file(
+                "host/eval/src/a.rs",
+                "pub(super) struct Held<T>(T);\nstruct Own;\nenum Own {}\n",
+            ),
+            file("host/eval/src/b.rs", "trait Held {}\n    type Own = u8;\n"),
+            file(
+                "host/eval/src/c.rs",
+                "struct Other;\n#[cfg(test)]\nmod tests {\n}\nstruct Held;\n",
+            ),
+            file("host/cli/src/a.rs", "pub type Held = u8;\nstruct Place;\n"),
+            file("host/cli/src/b.rs", "pub enum Place {}\n"),
+        ];
+        let known: [(&str, &[&str]); 1] = [("host/cli", &["Place", "Facts"])];
+        assert_eq!(
+            held_against(&files, &known),
+            [
+                "several types of a crate are called Held: host/eval/src/a.rs, host/eval/src/b.rs; say what each is",
+                "xtask/src/house/twice.rs: host/cli/src has no two types called Facts any more; take it out of the list",
+            ]
+        );
+    }
+}

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::case;
-use crate::comparison::ask::{Answers, compare, verdict as said_of};
+use crate::comparison::ask::{ComparedAnswers, compare, verdict as said_of};
 use crate::comparison::verdict::{self, Verdict};
 use crate::context::RunContext;
 use crate::event::{Event, Stage};
@@ -255,7 +255,7 @@ pub(crate) fn uncompared(
     answers.into_iter().map(leave).collect()
 }
 
-fn answers(row: &HeldRow) -> Answers {
+fn answers(row: &HeldRow) -> ComparedAnswers {
     let one = |(column, held): (&u32, &Held)| (*column, held.record.clone());
     row.iter().map(one).collect()
 }

@@ -229,9 +229,9 @@ pub(crate) fn overnamed(named: &[(String, f64)]) -> Option<String> {
 
 /// Named scores of a case: a weighted mean per metric, and the weights behind it.
 #[derive(Default)]
-pub(crate) struct Metrics(pub(crate) Map<String, Value>, pub(crate) Map<String, Value>);
+pub(crate) struct NamedScores(pub(crate) Map<String, Value>, pub(crate) Map<String, Value>);
 
-impl Metrics {
+impl NamedScores {
     pub(crate) fn add(&mut self, name: &str, score: f64, weight: f64) {
         let number =
             |map: &Map<String, Value>| map.get(name).and_then(Value::as_f64).unwrap_or(0.0);
@@ -359,7 +359,7 @@ pub(crate) fn passed(check: &Check, graded: &[Graded]) -> Option<bool> {
 #[derive(Default)]
 struct Tree {
     components: Vec<ComponentRecord>,
-    metrics: Metrics,
+    metrics: NamedScores,
     /// An assertion that counts could not be graded.
     ungraded: bool,
 }

@@ -157,7 +157,7 @@ impl Identities {
 #[derive(Serialize)]
 struct Content<'a> {
     prompt: (&'a str, Option<&'a Fields>, Option<&'a Fields>),
-    provider: Asked<'a>,
+    provider: AskedWith<'a>,
     vars: &'a Fields,
     options: &'a Fields,
     metadata: &'a Fields,
@@ -205,9 +205,9 @@ fn code(case: &Case) -> Option<Vec<Option<Value>>> {
 }
 
 /// What a provider is asked with.
-type Asked<'a> = (&'a str, &'a Fields, &'a Fields);
+type AskedWith<'a> = (&'a str, &'a Fields, &'a Fields);
 
-fn asked(provider: &Provider) -> Asked<'_> {
+fn asked(provider: &Provider) -> AskedWith<'_> {
     (&provider.id, &provider.config, &provider.env)
 }
 

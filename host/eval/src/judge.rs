@@ -28,7 +28,7 @@ mod cascade;
 mod kept;
 
 use cascade::Cascade;
-use kept::Kept;
+use kept::KeptGrades;
 
 /// What the assertions of a case came to, in the order written, members of sets in place.
 pub(crate) struct Judged {
@@ -55,7 +55,7 @@ struct Bench<'a> {
     identity: &'a CallContext,
     /// The context of code as JSON, for assertions without a `config`.
     context: OnceLock<String>,
-    kept: Kept<'a>,
+    kept: KeptGrades<'a>,
 }
 
 /// The `context` of code that is about an output. Written as JSON without a detour: every case
@@ -94,7 +94,7 @@ pub(crate) async fn judge(scope: &CallScope, matter: Matter<'_>, identity: &Call
         answer: matter.answer,
         identity,
         context: OnceLock::new(),
-        kept: Kept::new(&scope.context.masker),
+        kept: KeptGrades::new(&scope.context.masker),
     };
     let checks = &*matter.case.test.assertions;
     let assertions: Vec<&Assertion> = checks.iter().flat_map(Check::members).collect();

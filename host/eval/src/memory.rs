@@ -35,7 +35,7 @@ use runner_config::plan::CaseId;
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit, oneshot};
 
-use self::accounts::{AccountId, Accounts, Served};
+use self::accounts::{AccountId, Accounts, Admitted};
 
 mod accounts;
 
@@ -80,12 +80,12 @@ pub(crate) const MAX_CARRIED: u64 = SHARED / 4;
 /// How often the JSON of an answer is in memory that waits: as values, and in its row.
 const COPIES_OF_WAITING: u64 = 3;
 
-type Waiting = oneshot::Sender<()>;
+type Wakeup = oneshot::Sender<()>;
 
 /// The memory of a run.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    accounts: Mutex<Accounts<Waiting>>,
+    accounts: Mutex<Accounts<Wakeup>>,
     making: Semaphore,
     /// Told when another case may be the first.
     closed: Notify,
@@ -159,13 +159,13 @@ impl Memory {
         self.compared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Accounts<Waiting>> {
+    fn lock(&self) -> MutexGuard<'_, Accounts<Wakeup>> {
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Wakes those who have what they waited for. Who no longer waits gives it back at once, which
     /// may be enough for the next.
-    fn wake(&self, mut served: Vec<Served<Waiting>>) {
+    fn wake(&self, mut served: Vec<Admitted<Wakeup>>) {
         while let Some(one) = served.pop() {
             if one.wake.send(()).is_err() {
                 served.extend(self.lock().give_back(one.account, one.bytes));
@@ -216,12 +216,12 @@ impl Account {
     }
 
     /// Takes so many bytes until what is returned is dropped.
-    pub(crate) async fn hold(&self, bytes: u64) -> Held<'_> {
+    pub(crate) async fn hold(&self, bytes: u64) -> HeldBytes<'_> {
         let bytes = counted(bytes);
         if bytes > 0 {
             self.take(bytes).await;
         }
-        Held {
+        HeldBytes {
             account: self,
             bytes,
         }
@@ -261,12 +261,12 @@ impl Drop for Account {
 
 /// Bytes that were taken for a while.
 #[derive(Debug)]
-pub(crate) struct Held<'a> {
+pub(crate) struct HeldBytes<'a> {
     account: &'a Account,
     bytes: u64,
 }
 
-impl Drop for Held<'_> {
+impl Drop for HeldBytes<'_> {
     fn drop(&mut self) {
         if self.bytes > 0 {
             self.account.give_back(self.bytes);

@@ -38,7 +38,7 @@ mod bind;
 mod kept;
 mod settle;
 
-use bind::{Bound, bind_asked, bind_graders, bind_judges};
+use bind::{BoundOnce, bind_asked, bind_graders, bind_judges};
 use kept::{head, new_run};
 pub use settle::{Prepared, Settled, Unsettled};
 
@@ -197,7 +197,7 @@ async fn bind_all(
     programs: &Arc<Programs>,
 ) -> Result<Targets, PrepareErrors> {
     let mut errors = Vec::new();
-    let mut bound = Bound::new(binder);
+    let mut bound = BoundOnce::new(binder);
     let mut columns = Vec::new();
     for column in &plan.columns {
         columns.extend(bound.target(&column.provider, &mut errors).await);

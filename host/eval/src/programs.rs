@@ -37,7 +37,7 @@ pub(crate) struct Programs {
     typed: Typed,
     server_limits: ServerLimits,
     supervisor: Supervisor,
-    known: Mutex<Known>,
+    known: Mutex<CalledPrograms>,
 }
 
 /// What is agreed to as one.
@@ -55,7 +55,7 @@ fn group(process: &Process) -> Group {
 
 /// What was called already.
 #[derive(Default)]
-struct Known {
+struct CalledPrograms {
     callees: HashMap<Key, Arc<Callee>>,
     /// Each program once, by how many owners with whatever limits it is called; rows have none in
     /// common with the config, whose code answers for it.

@@ -23,7 +23,7 @@ use crate::summary::{End, Summary};
 pub(crate) struct Recorder {
     writer: RunWriter,
     /// Rows that were not handed over yet, in order.
-    backlog: VecDeque<Waiting>,
+    backlog: VecDeque<WaitingRow>,
     /// How many rows came.
     came: u64,
     /// Records that are not on the disk yet, each with its number among those that came: what
@@ -35,7 +35,7 @@ pub(crate) struct Recorder {
 
 /// A row that was not handed over yet.
 #[derive(Debug)]
-struct Waiting {
+struct WaitingRow {
     row: Row,
     /// What is told when the store takes it; `None`: it is not the case's last, or not new.
     result: Option<Arc<CaseRecord>>,
@@ -85,7 +85,7 @@ impl Recorder {
     ) {
         self.came += 1;
         self.unsaved.push_back((self.came, record.clone()));
-        self.backlog.push_back(Waiting {
+        self.backlog.push_back(WaitingRow {
             row,
             result: is_result.then_some(record),
             memory,
@@ -108,7 +108,7 @@ impl Recorder {
     /// Hands rows to the store up to the next result, which may be told then; also one that will
     /// never be stored. `None`: nothing waits, or only for room.
     pub(crate) fn hand_over(&mut self) -> Option<Arc<CaseRecord>> {
-        while let Some(Waiting {
+        while let Some(WaitingRow {
             row,
             result,
             memory,
@@ -123,7 +123,7 @@ impl Recorder {
                 Ok(()) => {}
                 Err(PushError::Full(row)) => {
                     let row = *row;
-                    self.backlog.push_front(Waiting {
+                    self.backlog.push_front(WaitingRow {
                         row,
                         result,
                         memory,

@@ -153,11 +153,11 @@ fn put_right(mut row: Row) -> Result<KeptRow, serde_json::Error> {
 }
 
 /// The rows that there are, in the order of the plan.
-type Stored = Peekable<Cases>;
+type StoredCases = Peekable<Cases>;
 
 /// The cases of a plan that are to be run: those that run alone first.
 pub(crate) struct Rest<'a> {
-    passes: [(PlanCases<'a>, Stored); 2],
+    passes: [(PlanCases<'a>, StoredCases); 2],
     which: Which,
     /// Run whatever their rows say.
     again: HashSet<CaseId>,

@@ -55,8 +55,8 @@ pub(crate) const DRAIN_GRACE: Duration = Duration::from_secs(10);
 /// questions takes to shut down. What has not ended then can be asked when the run goes on.
 pub(crate) const QUESTIONS_GRACE: Duration = Duration::from_secs(2);
 
-type Input = state::Input<Case, Held>;
-type Command = state::Command<Case, Held>;
+type LoopInput = state::Input<Case, Held>;
+type LoopCommand = state::Command<Case, Held>;
 
 /// Where the results of a run go.
 pub(crate) struct Outlets {
@@ -76,14 +76,14 @@ pub(crate) struct Loop {
     begun: Instant,
     state: RunState<Case, Held>,
     /// What the state has not been told yet.
-    inputs: VecDeque<Input>,
+    inputs: VecDeque<LoopInput>,
     /// What it was told of the store.
     store: StoreState,
     /// What it was told of the memory.
     has_memory: bool,
     tasks: JoinSet<Done>,
     /// What each task does, until it ends.
-    running: HashMap<Id, Task>,
+    running: HashMap<Id, TaskKind>,
     /// The cases that have come and not ended.
     made: Made,
     /// Cuts off every task.
@@ -92,7 +92,7 @@ pub(crate) struct Loop {
 }
 
 /// What a task does.
-enum Task {
+enum TaskKind {
     Case(Case, Instant),
     /// In the slot of a case.
     Comparison(Case, HeldRow),
@@ -168,18 +168,18 @@ impl Loop {
             }
             None => Source::all(plan),
         };
-        self.take(Input::Wake, &mut source);
+        self.take(LoopInput::Wake, &mut source);
         while !self.state.is_over() {
             let wake = self.state.wake().map(|after| self.begun + after);
             // A person and the clock come before the traffic, however much there is of it.
             tokio::select! {
                 biased;
-                () = self.interrupts.next() => self.take(Input::Interrupt, &mut source),
-                () = at(wake) => self.take(Input::Wake, &mut source),
+                () = self.interrupts.next() => self.take(LoopInput::Interrupt, &mut source),
+                () = at(wake) => self.take(LoopInput::Wake, &mut source),
                 Some(event) = self.events.recv() => self.hear(&event),
                 () = self.outlets.recorder.has_room() => {
                     self.tell();
-                    self.take(Input::Wake, &mut source);
+                    self.take(LoopInput::Wake, &mut source);
                 }
                 Some(ended) = self.tasks.join_next_with_id() => {
                     if let Some(input) = self.ended(ended) {
@@ -206,7 +206,7 @@ impl Loop {
     }
 
     /// Tells the state what happened, and does what it says.
-    fn take(&mut self, input: Input, source: &mut Source<'_>) {
+    fn take(&mut self, input: LoopInput, source: &mut Source<'_>) {
         self.inputs.push_back(input);
         while let Some(input) = self.next_input() {
             for command in self.state.on(self.begun.elapsed(), input) {
@@ -217,50 +217,50 @@ impl Loop {
 
     /// What the state is told next. That the store fell behind, or that the cases hold all the
     /// memory, comes before what would start more. The latter is over when one of them ends.
-    fn next_input(&mut self) -> Option<Input> {
+    fn next_input(&mut self) -> Option<LoopInput> {
         let store = self.outlets.recorder.state();
         if std::mem::replace(&mut self.store, store) != store {
-            return Some(Input::Store(store));
+            return Some(LoopInput::Store(store));
         }
         let is_full = self.made.is_full() || self.context.memory.waits_for_rows();
         let has_memory = self.state.in_flight() == 0 || !is_full;
         if std::mem::replace(&mut self.has_memory, has_memory) != has_memory {
-            return Some(Input::Memory(has_memory));
+            return Some(LoopInput::Memory(has_memory));
         }
         self.inputs.pop_front()
     }
 
-    fn carry_out(&mut self, command: Command, source: &mut Source<'_>) {
+    fn carry_out(&mut self, command: LoopCommand, source: &mut Source<'_>) {
         match command {
-            Command::Next => self.ask_next(source),
-            Command::ReadRest => source.ask_rest(),
-            Command::Admit(id) => self.emit(&Event::CaseStarted { id }),
-            Command::Run { case, given } => self.start(case, given),
-            Command::Compare { id, case, answers } => self.compare(id, case, answers),
-            Command::Abandon(answers) => {
+            LoopCommand::Next => self.ask_next(source),
+            LoopCommand::ReadRest => source.ask_rest(),
+            LoopCommand::Admit(id) => self.emit(&Event::CaseStarted { id }),
+            LoopCommand::Run { case, given } => self.start(case, given),
+            LoopCommand::Compare { id, case, answers } => self.compare(id, case, answers),
+            LoopCommand::Abandon(answers) => {
                 let context = self.context.clone();
                 let abandon = async move { Done::Abandoned(uncompared(&context, answers)) };
-                self.spawn(Task::Aftermath, abandon);
+                self.spawn(TaskKind::Aftermath, abandon);
             }
-            Command::Drain { in_flight, grace } => {
+            LoopCommand::Drain { in_flight, grace } => {
                 // Who waits for a lane or a pause does not need the grace. They go before it is
                 // told, so that nothing starts any more when it is.
                 self.context.draining.cancel();
                 self.context.gateway.drain();
                 self.emit(&Event::Draining { in_flight, grace });
             }
-            Command::Abort(end) => {
+            LoopCommand::Abort(end) => {
                 // Only the first reason to stop is ever given.
                 self.context.stopped_by.get_or_init(|| end);
                 self.cancel.cancel();
             }
-            Command::TellClosing => self.emit(&closing()),
+            LoopCommand::TellClosing => self.emit(&closing()),
         }
     }
 
     /// The next case has come, or there is none.
-    fn next(&mut self, case: Option<Case>) -> Input {
-        Input::Next(case.map(|case| {
+    fn next(&mut self, case: Option<Case>) -> LoopInput {
+        LoopInput::Next(case.map(|case| {
             self.made.came(case.id, &case.vars);
             let compares = !case.test.comparisons.is_empty();
             Planned {
@@ -279,23 +279,23 @@ impl Loop {
             let end = Box::pin(carry_out(&context, &task, given, &cancel)).await;
             Done::Case(task.id, Box::new(end))
         };
-        self.spawn(Task::Case(case, Instant::now()), run);
+        self.spawn(TaskKind::Case(case, Instant::now()), run);
     }
 
     fn compare(&mut self, id: CaseId, case: Case, row: HeldRow) {
         let (context, cancel) = (self.context.clone(), self.cancel.child_token());
-        let task = Task::Comparison(case.clone(), row.clone());
+        let task = TaskKind::Comparison(case.clone(), row.clone());
         let run = async move { Done::Compared(id, compared(&context, &case, row, &cancel).await) };
         self.spawn(task, run);
     }
 
-    fn spawn(&mut self, task: Task, run: impl Future<Output = Done> + Send + 'static) {
+    fn spawn(&mut self, task: TaskKind, run: impl Future<Output = Done> + Send + 'static) {
         let handle = self.tasks.spawn(run);
         self.running.insert(handle.id(), task);
     }
 
     /// A task has ended; what the state is told.
-    fn ended(&mut self, ended: Result<(Id, Done), JoinError>) -> Option<Input> {
+    fn ended(&mut self, ended: Result<(Id, Done), JoinError>) -> Option<LoopInput> {
         let id = match &ended {
             Ok((id, _)) => *id,
             Err(error) => error.id(),
@@ -306,11 +306,11 @@ impl Loop {
             Ok((_, Done::Compared(id, rows))) => {
                 self.made.ended(id);
                 self.compared(rows);
-                Some(Input::Compared(id))
+                Some(LoopInput::Compared(id))
             }
             Ok((_, Done::Abandoned(rows))) => {
                 self.compared(rows);
-                Some(Input::Abandoned)
+                Some(LoopInput::Abandoned)
             }
             Err(error) => {
                 self.panicked(task, error);
@@ -319,7 +319,7 @@ impl Loop {
         }
     }
 
-    fn case_ended(&mut self, id: CaseId, end: CaseEnd) -> Input {
+    fn case_ended(&mut self, id: CaseId, end: CaseEnd) -> LoopInput {
         self.made.ended(id);
         let (how, left) = (end.how, end.left);
         match (end.finished, &how) {
@@ -335,24 +335,24 @@ impl Loop {
             }
             (None, _) => {}
         }
-        Input::Ended { id, how, left }
+        LoopInput::Ended { id, how, left }
     }
 
     /// Has the row of a task that panicked written down in its stead.
-    fn panicked(&mut self, task: Option<Task>, error: JoinError) {
+    fn panicked(&mut self, task: Option<TaskKind>, error: JoinError) {
         let context = self.context.clone();
         let why = error.to_string();
         match task {
-            Some(Task::Case(case, begun)) => self.spawn(Task::Aftermath, async move {
+            Some(TaskKind::Case(case, begun)) => self.spawn(TaskKind::Aftermath, async move {
                 let record = case::panicked(&case, &why);
                 let end = conclude(&context, &case, Some(record), begun);
                 Done::Case(case.id, Box::new(end))
             }),
-            Some(Task::Comparison(case, row)) => self.spawn(Task::Aftermath, async move {
+            Some(TaskKind::Comparison(case, row)) => self.spawn(TaskKind::Aftermath, async move {
                 Done::Compared(case.id, compared_in_vain(&context, &case, row, &why))
             }),
             // Nothing is left to try: the run ends as the bug that it is.
-            Some(Task::Aftermath) | None => std::panic::resume_unwind(error.into_panic()),
+            Some(TaskKind::Aftermath) | None => std::panic::resume_unwind(error.into_panic()),
         }
     }
 

@@ -40,7 +40,7 @@ pub(crate) enum Cause {
 }
 
 /// What code gave: a value, `None` for none (JavaScript's `undefined`), or how it failed.
-pub(crate) type Given = Result<Option<Value>, Fault>;
+pub(crate) type CodeResult = Result<Option<Value>, Fault>;
 
 /// Code that is ready to run.
 pub(crate) struct Runnable {

@@ -10,7 +10,7 @@ use super::CallScope;
 use super::guest_host::{Asks, GuestHost};
 use crate::failure::CallFailure;
 use crate::plugins::Interpreter;
-use crate::script::{Fault, Given, Runnable, failure, fault, runnable};
+use crate::script::{CodeResult, Fault, Runnable, failure, fault, runnable};
 
 impl CallScope {
     /// Runs code. In the sandbox its clock begins where the run did.
@@ -22,7 +22,7 @@ impl CallScope {
         runnable: Runnable,
         arguments: &[Argument],
         identity: &CallContext,
-    ) -> Result<Given, CallFailure> {
+    ) -> Result<CodeResult, CallFailure> {
         let Runnable {
             mut program,
             outside,

@@ -22,7 +22,7 @@ use super::{CallScope, Counts};
 use crate::answer::{believable, believable_cost, token_usage};
 use crate::event::{Event, LogLine};
 use crate::failure::{CallFailure, FailureCode};
-use crate::memory::Held;
+use crate::memory::HeldBytes;
 use crate::plugins::{LoadedPlugin, Target, Trust};
 use crate::private_door;
 
@@ -230,7 +230,7 @@ fn size(request: &abi::Request) -> usize {
 
 impl GuestHost {
     /// Takes memory for what the guest passed over, until it is dropped.
-    async fn hold(&self, bytes: usize) -> Held<'_> {
+    async fn hold(&self, bytes: usize) -> HeldBytes<'_> {
         self.waiting(self.scope.memory.hold(bytes as u64)).await
     }
 

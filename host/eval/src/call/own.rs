@@ -19,7 +19,7 @@ use crate::plugins::{Own, Runs, Target};
 use crate::record::{TestCase, TokenUsage};
 use crate::script::exchange::{Embedded, Stated};
 use crate::script::outside::{call, command_call};
-use crate::script::{Fault, Given, Runnable, argument, made, runnable};
+use crate::script::{CodeResult, Fault, Runnable, argument, made, runnable};
 
 /// What the sandbox runs in place of a JavaScript provider: promptfoo's interface is a class, and
 /// the contract calls functions.
@@ -42,7 +42,7 @@ impl CallScope {
         request: &abi::Request,
         (case, identity): (Option<&Case>, &CallContext),
     ) -> Result<Completed, CallFailure> {
-        let asked = Asked::new(target, own, request, case);
+        let asked = OwnRequest::new(target, own, request, case);
         let told = self.tell_own(grader, target, own, &asked, identity).await;
         let stated = told.value.and_then(|value| {
             let stated = made::something(value).and_then(Stated::of);
@@ -84,7 +84,7 @@ impl CallScope {
         let mut vectors = Vec::with_capacity(inputs.len());
         let mut used = TokenUsage::default();
         for input in inputs {
-            let asked = Asked::for_vector(target, own, input);
+            let asked = OwnRequest::for_vector(target, own, input);
             let told = self.tell_own(grader, target, own, &asked, identity).await;
             let embedded = told.value.and_then(|value| {
                 let embedded = Embedded::of(&value.unwrap_or_default());
@@ -116,7 +116,7 @@ impl CallScope {
         grader: Option<&Bill>,
         target: &Target,
         own: &Own,
-        asked: &Asked,
+        asked: &OwnRequest,
         identity: &CallContext,
     ) -> Told {
         let bill = Bill::shared(target.bill.as_ref(), grader, target.price);
@@ -141,11 +141,11 @@ impl CallScope {
         &self,
         target: &Target,
         own: &Own,
-        asked: &Asked,
+        asked: &OwnRequest,
         reservation: Option<Arc<Reservation>>,
         counts: &Counts,
         identity: &CallContext,
-    ) -> Result<Given, CallFailure> {
+    ) -> Result<CodeResult, CallFailure> {
         let (callee, files, call) = match &own.runs {
             Runs::Sandboxed(script) => {
                 let runnable = sandboxed(runnable(script), asked);
@@ -205,7 +205,7 @@ const ANSWERS: &str = "callApi";
 const EMBEDS: &str = "callEmbeddingApi";
 
 /// What a provider of the config is asked.
-struct Asked {
+struct OwnRequest {
     /// Of a class, which method.
     method: &'static str,
     prompt: String,
@@ -216,7 +216,7 @@ struct Asked {
     context: Value,
 }
 
-impl Asked {
+impl OwnRequest {
     fn new(target: &Target, own: &Own, request: &abi::Request, case: Option<&Case>) -> Self {
         // An empty prompt is one, too.
         let is_chat = request.prompt.is_empty() && request.messages.iter().any(says_something);
@@ -327,7 +327,7 @@ fn says_something(message: &Message) -> bool {
 }
 
 /// A JavaScript provider as a function that the contract can call; Python's are functions.
-fn sandboxed(mut runnable: Runnable, asked: &Asked) -> Runnable {
+fn sandboxed(mut runnable: Runnable, asked: &OwnRequest) -> Runnable {
     let program = &mut runnable.program;
     asked.method_of(program);
     if program.form != Form::File || program.language == crate::script::PYTHON {

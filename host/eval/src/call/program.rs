@@ -19,7 +19,7 @@ use crate::event::{Event, LogLine};
 use crate::failure::CallFailure;
 use crate::programs::Callee;
 use crate::script::outside::{call, command_call, failure};
-use crate::script::{Given, Outside, fault};
+use crate::script::{CodeResult, Outside, fault};
 
 /// One call of a program.
 pub(super) struct Ask<'a> {
@@ -51,7 +51,7 @@ impl CallScope {
         outside: &Outside,
         program: &Program,
         arguments: &[Argument],
-    ) -> Result<Given, CallFailure> {
+    ) -> Result<CodeResult, CallFailure> {
         let files = outside.files.as_deref();
         let none = serde_json::Map::new();
         let callee = self.context.programs.callee(&outside.process, files, &none);
@@ -80,7 +80,7 @@ impl CallScope {
         &self,
         ask: Ask<'_>,
         counts: &Counts,
-    ) -> Result<Given, CallFailure> {
+    ) -> Result<CodeResult, CallFailure> {
         let Callee {
             peer,
             scheduling,
@@ -218,7 +218,7 @@ impl CallLog {
 }
 
 /// What a reply says; paths of failures as the config's folder has them.
-fn given(reply: &Reply, folder: &str, executable: &str) -> Given {
+fn given(reply: &Reply, folder: &str, executable: &str) -> CodeResult {
     let body: Body = match serde_json::from_slice(&reply.body) {
         Ok(body) => body,
         Err(error) => {

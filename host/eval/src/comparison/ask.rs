@@ -24,13 +24,13 @@ use crate::request::{json, text};
 use crate::stop::{Stop, within};
 
 /// The answers of a row that are compared, by column.
-pub(crate) type Answers = Vec<(u32, Arc<CaseRecord>)>;
+pub(crate) type ComparedAnswers = Vec<(u32, Arc<CaseRecord>)>;
 
 /// Makes every comparison of the row that `case` is one of; `None` if it was cut off.
 pub(crate) async fn compare(
     context: &Arc<RunContext>,
     case: &Case,
-    answers: Answers,
+    answers: ComparedAnswers,
     cut: &CancellationToken,
 ) -> Option<Vec<Verdict>> {
     let first = answers.first().map_or(0, |(column, _)| *column);
@@ -61,14 +61,14 @@ pub(crate) async fn compare(
 }
 
 /// What each answer gets, and what asking used.
-type Made = Result<(BTreeMap<u32, ComponentRecord>, TokenUsage), CallFailure>;
+type AskedGrades = Result<(BTreeMap<u32, ComponentRecord>, TokenUsage), CallFailure>;
 
 async fn make(
     scope: &CallScope,
     case: &Case,
     comparison: &Comparison,
     answers: &[(u32, Arc<CaseRecord>)],
-) -> Made {
+) -> AskedGrades {
     if answers.len() < 2 {
         let message = "there is no other answer to compare it with: the other columns gave none";
         return Err(CallFailure::new(FailureCode::NothingToCompare, message));
@@ -92,7 +92,7 @@ async fn judged(
     case: &Case,
     comparison: &Comparison,
     answers: &[(u32, Arc<CaseRecord>)],
-) -> Made {
+) -> AskedGrades {
     let assertion = &comparison.assertion;
     let grader = &scope.context.graders[&assertion.kind];
     let input = input(case, comparison, answers)?;
@@ -190,7 +190,7 @@ fn apart(
 pub(crate) fn verdict(
     comparison: &Comparison,
     answers: &[(u32, Arc<CaseRecord>)],
-    made: Made,
+    made: AskedGrades,
 ) -> Verdict {
     let assertion = &comparison.assertion;
     let (components, tokens) = made.unwrap_or_else(|failure| {

@@ -15,7 +15,7 @@ use runner_config::plan::{HighestScore, Method};
 use serde_json::Value;
 
 use crate::failure::FailureCode;
-use crate::grading::Metrics;
+use crate::grading::NamedScores;
 use crate::record::{
     BeforeComparison, CaseRecord, ComponentRecord, Conclusion, GradingRecord, TokenUsage,
 };
@@ -101,7 +101,7 @@ pub(crate) fn settled(mut record: CaseRecord, verdicts: &[Verdict]) -> CaseRecor
             && let Some(metric) = &verdict.metric
         {
             let (scores, weights) = (&mut grading.named_scores, &mut grading.named_score_weights);
-            let mut metrics = Metrics(std::mem::take(scores), std::mem::take(weights));
+            let mut metrics = NamedScores(std::mem::take(scores), std::mem::take(weights));
             metrics.add(metric, component.score, verdict.weight);
             (*scores, *weights) = (metrics.0, metrics.1);
         }

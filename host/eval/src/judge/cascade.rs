@@ -26,14 +26,14 @@ pub(super) struct Cascade {
 /// What entries of one level said.
 #[derive(Debug, Default)]
 struct Said {
-    all: Verdict,
-    kinds: HashMap<String, Verdict>,
-    metrics: HashMap<String, Verdict>,
+    all: JointVerdict,
+    kinds: HashMap<String, JointVerdict>,
+    metrics: HashMap<String, JointVerdict>,
 }
 
 /// What some of them said together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Verdict {
+enum JointVerdict {
     #[default]
     Nothing,
     AllPassed,
@@ -48,9 +48,9 @@ impl Cascade {
             Check::Set { .. } => &self.members,
         };
         let wanted = if when.passed {
-            Verdict::AllPassed
+            JointVerdict::AllPassed
         } else {
-            Verdict::OneFailed
+            JointVerdict::OneFailed
         };
         (said.of(&when.of) != wanted).then(|| reason(when))
     }
@@ -82,7 +82,7 @@ impl Said {
         }
     }
 
-    fn of(&self, earlier: &Earlier) -> Verdict {
+    fn of(&self, earlier: &Earlier) -> JointVerdict {
         let found = match earlier {
             Earlier::All => Some(&self.all),
             Earlier::Kind(kind) => self.kinds.get(kind),
@@ -92,7 +92,7 @@ impl Said {
     }
 }
 
-impl Verdict {
+impl JointVerdict {
     fn note(&mut self, pass: bool) {
         *self = match (*self, pass) {
             (Self::OneFailed, _) | (_, false) => Self::OneFailed,
@@ -101,9 +101,9 @@ impl Verdict {
     }
 }
 
-fn of<'a>(verdicts: &'a mut HashMap<String, Verdict>, name: &str) -> &'a mut Verdict {
+fn of<'a>(verdicts: &'a mut HashMap<String, JointVerdict>, name: &str) -> &'a mut JointVerdict {
     if !verdicts.contains_key(name) {
-        verdicts.insert(name.to_owned(), Verdict::default());
+        verdicts.insert(name.to_owned(), JointVerdict::default());
     }
     verdicts.get_mut(name).expect("it is there now")
 }

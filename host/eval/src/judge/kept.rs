@@ -17,12 +17,12 @@ use crate::record::size::{bytes, cut};
 const MAX_GRADES: usize = 16 << 20;
 
 /// What the graders of a row have said.
-pub(super) struct Kept<'a> {
+pub(super) struct KeptGrades<'a> {
     masker: &'a Masker,
     bytes: AtomicUsize,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> KeptGrades<'a> {
     pub(super) fn new(masker: &'a Masker) -> Self {
         Self {
             masker,
@@ -78,18 +78,18 @@ mod tests {
     #[test]
     fn a_reason_that_nobody_reads_is_cut() {
         let masker = Masker::default();
-        let kept = Kept::new(&masker).take(&assertion(1.0), said(MAX_REASON + 5, 0));
+        let kept = KeptGrades::new(&masker).take(&assertion(1.0), said(MAX_REASON + 5, 0));
         let end = "r… (5 more bytes are left out)";
         assert!(kept.reason.ends_with(end), "{}", kept.reason.len());
         assert_eq!(kept.reason.len(), MAX_REASON + end.len() - 1);
-        let kept = Kept::new(&masker).take(&assertion(1.0), said(MAX_REASON, 0));
+        let kept = KeptGrades::new(&masker).take(&assertion(1.0), said(MAX_REASON, 0));
         assert_eq!(kept, said(MAX_REASON, 0));
     }
 
     #[test]
     fn what_a_row_has_no_room_for_is_an_assertion_that_cannot_be_graded() {
         let masker = Masker::default();
-        let kept = Kept::new(&masker);
+        let kept = KeptGrades::new(&masker);
         let half = MAX_GRADES / 2 - 100;
         for _ in 0..2 {
             let grade = kept.take(&assertion(1.0), said(0, half));

@@ -8,7 +8,7 @@ pub(super) struct AccountId(u64);
 
 /// What one account holds.
 #[derive(Debug, Default, Clone, Copy)]
-struct Own {
+struct Holding {
     /// Set aside for what it will take.
     reserved: u64,
     taken: u64,
@@ -24,7 +24,7 @@ pub(super) struct Accounts<W> {
     held: u64,
     opened: u64,
     /// The one that began first comes first.
-    open: BTreeMap<AccountId, Own>,
+    open: BTreeMap<AccountId, Holding>,
     /// In the order in which they are served: by account, then as they came.
     waiting: BTreeMap<(AccountId, u64), (u64, W)>,
     waited: u64,
@@ -34,7 +34,7 @@ pub(super) struct Accounts<W> {
 
 /// One that waited and has its bytes now.
 #[derive(Debug)]
-pub(super) struct Served<W> {
+pub(super) struct Admitted<W> {
     pub(super) account: AccountId,
     pub(super) bytes: u64,
     pub(super) wake: W,
@@ -56,7 +56,7 @@ impl<W> Accounts<W> {
     pub(super) fn open(&mut self) -> AccountId {
         let id = AccountId(self.opened);
         self.opened += 1;
-        self.open.insert(id, Own::default());
+        self.open.insert(id, Holding::default());
         id
     }
 
@@ -93,7 +93,7 @@ impl<W> Accounts<W> {
     }
 
     /// Takes bytes from an account; who has what it waited for now.
-    pub(super) fn give_back(&mut self, id: AccountId, bytes: u64) -> Vec<Served<W>> {
+    pub(super) fn give_back(&mut self, id: AccountId, bytes: u64) -> Vec<Admitted<W>> {
         if let Some(own) = self.open.get_mut(&id) {
             own.taken = own.taken.saturating_sub(bytes);
             let left = own.taken.max(own.reserved).min(own.counted);
@@ -106,7 +106,7 @@ impl<W> Accounts<W> {
 
     /// Ends an account, which holds nothing and waits for nothing from now on; who has what it
     /// waited for now.
-    pub(super) fn close(&mut self, id: AccountId) -> Vec<Served<W>> {
+    pub(super) fn close(&mut self, id: AccountId) -> Vec<Admitted<W>> {
         self.held -= self.open.remove(&id).map_or(0, |own| own.counted);
         self.waiting.retain(|(waits, _), _| *waits != id);
         self.moves += 1;
@@ -119,7 +119,7 @@ impl<W> Accounts<W> {
     }
 
     /// Serves the first that waits if nothing has moved since `seen`, which is brought up to date.
-    pub(super) fn unblock(&mut self, seen: &mut u64) -> Vec<Served<W>> {
+    pub(super) fn unblock(&mut self, seen: &mut u64) -> Vec<Admitted<W>> {
         let stands = self.moves == *seen;
         let first = self.waiting.first_key_value().map(|(key, _)| *key);
         let served = first.filter(|_| stands).and_then(|key| self.served(key));
@@ -129,7 +129,7 @@ impl<W> Accounts<W> {
 
     /// Whatever fits goes, the oldest account first. One that does not fit holds up nobody: it
     /// becomes the oldest at last, and then need not fit.
-    fn serve(&mut self) -> Vec<Served<W>> {
+    fn serve(&mut self) -> Vec<Admitted<W>> {
         let mut served = Vec::new();
         let mut next = self.waiting.first_key_value().map(|(key, _)| *key);
         while let Some(key) = next {
@@ -143,11 +143,11 @@ impl<W> Accounts<W> {
         served
     }
 
-    fn served(&mut self, key: (AccountId, u64)) -> Option<Served<W>> {
+    fn served(&mut self, key: (AccountId, u64)) -> Option<Admitted<W>> {
         let (bytes, wake) = self.waiting.remove(&key)?;
         self.add(key.0, bytes);
         self.moves += 1;
-        Some(Served {
+        Some(Admitted {
             account: key.0,
             bytes,
             wake,
@@ -250,7 +250,7 @@ mod tests {
             (!self.open.is_empty()).then(|| self.open[which % self.open.len()])
         }
 
-        fn take(&mut self, number: usize, id: AccountId, bytes: u64) -> Vec<Served<usize>> {
+        fn take(&mut self, number: usize, id: AccountId, bytes: u64) -> Vec<Admitted<usize>> {
             if self.accounts.try_take(id, bytes) {
                 self.took(id);
             } else {
@@ -269,7 +269,7 @@ mod tests {
 
         fn holds(&self) {
             let accounts = &self.accounts;
-            let counted = |own: &Own| own.counted;
+            let counted = |own: &Holding| own.counted;
             assert_eq!(
                 accounts.held,
                 accounts.open.values().map(counted).sum::<u64>()

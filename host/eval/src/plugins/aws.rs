@@ -26,7 +26,7 @@ const USUAL_REGION: &str = "us-east-1";
 const FILE_LIMIT: u64 = 1 << 20;
 
 /// A key, or what is wrong with it.
-pub(super) type Found = (Option<Result<Secret, String>>, Vec<String>);
+pub(super) type FoundKey = (Option<Result<Secret, String>>, Vec<String>);
 
 /// A variable, and if it holds what signs for AWS those beside it that hold the other parts.
 pub(super) fn beside(env: &str) -> Vec<String> {
@@ -61,7 +61,7 @@ pub(super) fn found(
     config: &mut Map<String, Value>,
     persons: &BTreeMap<String, String>,
     variable: impl Fn(&str) -> Option<(String, Vec<String>)>,
-) -> Found {
+) -> FoundKey {
     let keys = ["accessKeyId", "secretAccessKey", "sessionToken"];
     let written = keys.map(|key| match config.remove(key) {
         Some(Value::String(value)) if !value.is_empty() => Some(value),
@@ -117,7 +117,7 @@ pub(super) fn home(persons: &BTreeMap<String, String>) -> Option<PathBuf> {
 pub(super) fn of_variables(
     env: &str,
     variable: impl Fn(&str) -> Option<(String, Vec<String>)>,
-) -> Found {
+) -> FoundKey {
     let Some(stem) = env.strip_suffix(SECRET) else {
         let problem = format!("the variable of a key of AWS ends with {SECRET}, unlike {env}");
         return (Some(Err(problem)), Vec::new());

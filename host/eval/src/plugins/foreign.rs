@@ -102,7 +102,7 @@ impl Binder<'_> {
         grant: &CredentialGrant,
         scheme: &Scheme,
         provider: Option<&Provider>,
-    ) -> aws::Found {
+    ) -> aws::FoundKey {
         let env = &grant.env;
         let variable = |name: &str| {
             let found = provider.and_then(|provider| self.variable(provider, name));

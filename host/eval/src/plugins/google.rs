@@ -12,7 +12,7 @@ use runner_gateway::Secret;
 use runner_sandbox::abi::CredentialWant;
 use serde_json::{Map, Value};
 
-use super::aws::{Found, home, small_file};
+use super::aws::{FoundKey, home, small_file};
 use super::binding::Binder;
 use super::credentials::take;
 
@@ -33,7 +33,7 @@ impl Binder<'_> {
         want: &CredentialWant,
         env: &str,
         config: &mut Map<String, Value>,
-    ) -> Found {
+    ) -> FoundKey {
         let key = want.value_config_key.as_ref();
         match key.and_then(|key| take(config, key)) {
             Some(Value::String(text)) if !text.is_empty() => {

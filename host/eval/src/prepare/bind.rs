@@ -16,12 +16,12 @@ use crate::plugins::{Answers, BindError, Binder, ByPlugin, Grader, Target, place
 use crate::programs::Programs;
 
 /// Providers that were bound, each once, so that it is checked once.
-pub(super) struct Bound<'a> {
+pub(super) struct BoundOnce<'a> {
     binder: &'a Binder<'a>,
     known: Vec<(*const Provider, Option<Arc<Target>>)>,
 }
 
-impl<'a> Bound<'a> {
+impl<'a> BoundOnce<'a> {
     pub(super) fn new(binder: &'a Binder<'a>) -> Self {
         let known = Vec::new();
         Self { binder, known }
@@ -87,7 +87,7 @@ pub(super) fn missing_programs(plan: &Plan, programs: &Programs) -> Vec<BindErro
 pub(super) async fn bind_asked(
     plan: &Plan,
     graders: &HashMap<String, Arc<Grader>>,
-    bound: &mut Bound<'_>,
+    bound: &mut BoundOnce<'_>,
     errors: &mut Vec<BindError>,
 ) -> HashMap<String, Arc<Target>> {
     let mut targets = HashMap::new();
@@ -108,7 +108,7 @@ pub(super) async fn bind_asked(
 /// nobody asks none is bound.
 pub(super) async fn bind_judges(
     plan: &Plan,
-    bound: &mut Bound<'_>,
+    bound: &mut BoundOnce<'_>,
     errors: &mut Vec<BindError>,
 ) -> BTreeMap<JudgeId, Arc<Target>> {
     let mut judges = BTreeMap::new();

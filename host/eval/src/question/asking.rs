@@ -12,10 +12,10 @@ use tokio::time::Instant;
 
 /// The questions of a run that are being asked.
 #[derive(Debug, Default)]
-pub(crate) struct Asking(Mutex<HashMap<CaseId, Asked>>);
+pub(crate) struct Asking(Mutex<HashMap<CaseId, OpenQuestion>>);
 
 #[derive(Debug, Default)]
-struct Asked {
+struct OpenQuestion {
     /// When the first request went out.
     sent: Option<Instant>,
     is_read: bool,
@@ -24,7 +24,7 @@ struct Asked {
 impl Asking {
     /// A case begins that asks a question.
     pub(crate) fn begin(&self, id: CaseId) {
-        self.lock().insert(id, Asked::default());
+        self.lock().insert(id, OpenQuestion::default());
     }
 
     /// Whether a case asks and has not read its answer.
@@ -52,7 +52,7 @@ impl Asking {
     }
 
     /// No code that holds the lock leaves the map half changed.
-    fn lock(&self) -> MutexGuard<'_, HashMap<CaseId, Asked>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<CaseId, OpenQuestion>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

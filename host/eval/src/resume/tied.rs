@@ -45,10 +45,10 @@ impl Tied {
             }
         }
         let stands = |case: &Case| match kept.get(&identities.of(case)) {
-            Some(true) => Stands::Kept,
-            Some(false) => Stands::Again,
-            None if which.runs(None) => Stands::Again,
-            None => Stands::Absent,
+            Some(true) => RowStands::Kept,
+            Some(false) => RowStands::Again,
+            None if which.runs(None) => RowStands::Again,
+            None => RowStands::Absent,
         };
         let cases = plan.cases_alone().chain(plan.cases_beside());
         Ok(Self::follow(cases.filter_map(|case| {
@@ -58,23 +58,23 @@ impl Tied {
     }
 
     /// The rule itself, for cases in the order of a sequential run.
-    fn follow(cases: impl Iterator<Item = (CaseId, Arc<Needs>, Stands)>) -> Self {
+    fn follow(cases: impl Iterator<Item = (CaseId, Arc<Needs>, RowStands)>) -> Self {
         let mut tied = Self::default();
         let mut renewed: HashSet<Strand> = HashSet::new();
         for (id, needs, stands) in cases {
             let follows = needs.reads.iter().any(|strand| renewed.contains(strand));
             match stands {
-                Stands::Absent => continue,
-                Stands::Kept if !follows => {
+                RowStands::Absent => continue,
+                RowStands::Kept if !follows => {
                     if !needs.writes.is_empty() {
                         tied.kept.insert(id, needs);
                     }
                     continue;
                 }
-                Stands::Kept => {
+                RowStands::Kept => {
                     tied.again.insert(id);
                 }
-                Stands::Again => {}
+                RowStands::Again => {}
             }
             renewed.extend(needs.writes.iter().filter(|it| it.carries()).cloned());
         }
@@ -84,7 +84,7 @@ impl Tied {
 
 /// How a case stands by its own row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stands {
+enum RowStands {
     /// It has a row that stays.
     Kept,
     /// It is run.
@@ -101,8 +101,8 @@ mod tests {
         number: u32,
         reads: &[&str],
         writes: &[&str],
-        stands: Stands,
-    ) -> (CaseId, Arc<Needs>, Stands) {
+        stands: RowStands,
+    ) -> (CaseId, Arc<Needs>, RowStands) {
         let registers = |names: &[&str]| -> Vec<Strand> {
             names
                 .iter()
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_case_that_is_run_takes_all_that_follow_it_along() {
-        use Stands::{Absent, Again, Kept};
+        use RowStands::{Absent, Again, Kept};
         let tied = Tied::follow(
             [
                 case(0, &[], &["a"], Kept),

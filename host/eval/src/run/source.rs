@@ -16,7 +16,7 @@ use runner_config::plan::{Case, CaseId, Cases, Plan};
 use runner_store::StoreError;
 use tokio::sync::mpsc;
 
-use super::{Input, Loop};
+use super::{Loop, LoopInput};
 use crate::error::RunError;
 use crate::event::Event;
 use crate::finish::{Finished, Held};
@@ -191,7 +191,7 @@ impl Loop {
     }
 
     /// What the state is told of something that was found.
-    pub(super) fn found(&mut self, found: FromReader) -> Result<Input, RunError> {
+    pub(super) fn found(&mut self, found: FromReader) -> Result<LoopInput, RunError> {
         Ok(match found {
             FromReader::Left(id, left) => leaves(id, Some(left)),
             FromReader::Kept(row, left) => {
@@ -199,7 +199,7 @@ impl Loop {
                 self.keep(*row);
                 leaves(id, left)
             }
-            FromReader::Read => Input::Read,
+            FromReader::Read => LoopInput::Read,
             FromReader::Next(Ok(Some((case, members)))) => {
                 self.hold_again(&case, members);
                 self.next(Some(case))
@@ -207,7 +207,7 @@ impl Loop {
             FromReader::Next(Ok(None)) => self.next(None),
             FromReader::Next(Err(error)) => {
                 self.outlets.recorder.fail(error);
-                Input::Next(None)
+                LoopInput::Next(None)
             }
             FromReader::Failed(error) => return Err(error),
         })
@@ -256,14 +256,14 @@ impl Loop {
                 row: Some((self.cases_of_row(case), held)),
                 left: None,
             };
-            self.state.on(Duration::ZERO, Input::Kept(kept));
+            self.state.on(Duration::ZERO, LoopInput::Kept(kept));
         }
     }
 }
 
 /// What a case that is not run leaves to later ones.
-fn leaves(id: CaseId, left: Option<Left>) -> Input {
-    Input::Kept(Kept {
+fn leaves(id: CaseId, left: Option<Left>) -> LoopInput {
+    LoopInput::Kept(Kept {
         id,
         row: None,
         left,

@@ -10,7 +10,7 @@ use runner_sandbox::abi::{Grade, GradeComponent};
 use serde_json::{Map, Value};
 
 use super::made::word;
-use super::{Fault, Given, PYTHON};
+use super::{CodeResult, Fault, PYTHON};
 
 mod python;
 
@@ -29,7 +29,7 @@ pub(crate) struct Rules<'a> {
 }
 
 /// A grade by what the code gave.
-pub(crate) fn grade(given: &Given, rules: Rules<'_>) -> Grade {
+pub(crate) fn grade(given: &CodeResult, rules: Rules<'_>) -> Grade {
     if rules.language == PYTHON {
         return python::grade(given, rules);
     }
@@ -37,7 +37,7 @@ pub(crate) fn grade(given: &Given, rules: Rules<'_>) -> Grade {
 }
 
 /// The rules of the module's head.
-fn by_value(given: &Given, rules: Rules<'_>) -> Grade {
+fn by_value(given: &CodeResult, rules: Rules<'_>) -> Grade {
     match given {
         Ok(Some(Value::Bool(is))) => {
             let pass = *is != rules.inverse;
@@ -70,7 +70,7 @@ fn by_value(given: &Given, rules: Rules<'_>) -> Grade {
 }
 
 /// The object form, on its own: what a scoring function gives.
-pub(crate) fn stated(given: &Given) -> Grade {
+pub(crate) fn stated(given: &CodeResult) -> Grade {
     match given {
         Ok(Some(Value::Object(stated))) => {
             read(stated).unwrap_or_else(|why| plain(false, 0.0, needed(&why)))

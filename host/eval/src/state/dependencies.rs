@@ -14,7 +14,7 @@ pub(super) type Turn = u64;
 
 /// A case that has come and not ended.
 #[derive(Debug)]
-struct Waiting {
+struct PendingCase {
     turn: Turn,
     needs: Needs,
     /// Strands it reads to which an earlier case may still write.
@@ -36,7 +36,7 @@ pub(super) struct Dependencies {
     /// In the order in which they came.
     ready: BTreeSet<(Turn, CaseId)>,
     /// Those that are tied to others, until they end.
-    tied: HashMap<CaseId, Waiting>,
+    tied: HashMap<CaseId, PendingCase>,
     strands: HashMap<Strand, Traffic>,
     waiting: usize,
 }
@@ -70,7 +70,7 @@ impl Dependencies {
         } else {
             self.waiting += 1;
         }
-        let tied = Waiting {
+        let tied = PendingCase {
             turn,
             needs: needs.clone(),
             held_by,
@@ -85,7 +85,7 @@ impl Dependencies {
 
     /// A case that was started has ended.
     pub(super) fn ended(&mut self, id: CaseId) {
-        let Some(Waiting { turn, needs, .. }) = self.tied.remove(&id) else {
+        let Some(PendingCase { turn, needs, .. }) = self.tied.remove(&id) else {
             return;
         };
         for strand in &needs.writes {

@@ -10,7 +10,7 @@ use runner_sandbox::abi::Grade;
 use serde_json::{Map, Value};
 
 use super::{Rules, by_value, read, wrong};
-use crate::script::Given;
+use crate::script::CodeResult;
 
 /// Keys as Python writes them, and what they are called here.
 const KEYS: [(&str, &str); 5] = [
@@ -22,7 +22,7 @@ const KEYS: [(&str, &str); 5] = [
 ];
 
 /// A grade by what the code gave.
-pub(super) fn grade(given: &Given, rules: Rules<'_>) -> Grade {
+pub(super) fn grade(given: &CodeResult, rules: Rules<'_>) -> Grade {
     let Ok(Some(value)) = given else {
         return by_value(given, rules);
     };

@@ -16,7 +16,7 @@ fn rules(inverse: bool, threshold: Option<f64>) -> Rules<'static> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the tables hold what code gives")]
-fn value(value: Value) -> Given {
+fn value(value: Value) -> CodeResult {
     Ok(Some(value))
 }
 

@@ -20,7 +20,7 @@ const MAX_LENGTH: usize = 10_000;
 
 /// A formula, read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Formula(Node);
+pub struct Formula(Term);
 
 /// Why a text is no formula, or a formula gives nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,15 +52,15 @@ impl std::error::Error for FormulaError {}
 
 /// A part of a formula.
 #[derive(Debug, Clone, PartialEq)]
-enum Node {
+enum Term {
     Number(f64),
     Name(String),
     /// A sign, or `not`.
-    Unary(Unary, Box<Node>),
-    Binary(Binary, Box<[Node; 2]>),
+    Unary(Unary, Box<Term>),
+    Binary(Binary, Box<[Term; 2]>),
     /// `a ? b : c`
-    Choice(Box<[Node; 3]>),
-    Call(Function, Vec<Node>),
+    Choice(Box<[Term; 3]>),
+    Call(Function, Vec<Term>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -113,7 +113,7 @@ impl Formula {
     }
 }
 
-impl Node {
+impl Term {
     fn value(&self, named: &dyn Fn(&str) -> Option<f64>) -> Result<f64, FormulaError> {
         Ok(match self {
             Self::Number(number) => *number,

@@ -47,7 +47,7 @@ pub use order::{CONVERSATION, Needs, Order, Strand};
 pub use output_path::OutputPath;
 pub use places::Places;
 pub use price_list::{ModelPrice, PriceList};
-pub use prices::{Listed as ListedPrice, Prices};
+pub use prices::{ListedPrice, Prices};
 pub use provider::{EnvRead, Provider, ProviderProgram};
 pub use question::{PlannedTask, Question, QuestionBudget};
 pub use variables::TooMuch;

@@ -223,7 +223,7 @@ impl Config {
         &self,
         roots: &[Entry<'_>],
         readers: &[TestReader<'_>],
-        asked: &Asked,
+        asked: &AskedProviders,
         changed: Option<&[Tree]>,
     ) -> Tests {
         let default = default_test::read(roots, readers, &self.overrides);
@@ -369,7 +369,7 @@ fn tags(
 }
 
 /// Who is asked.
-struct Asked {
+struct AskedProviders {
     /// Every provider of the configs.
     listed: Vec<Listed>,
     tasks: Vec<Task>,
@@ -380,7 +380,7 @@ struct Asked {
     of_tests: Option<usize>,
 }
 
-impl Asked {
+impl AskedProviders {
     /// Everybody who may be asked.
     fn providers(&self) -> Vec<Arc<Provider>> {
         let listed = self.listed.iter().cloned();
@@ -394,7 +394,7 @@ fn asked(
     groups: &Groups,
     prompts: &[Arc<Prompt>],
     given: &Given,
-) -> Asked {
+) -> AskedProviders {
     let findings = documents[0].reading.findings;
     let written = |key| documents.iter().any(|one| one.root.get(key).is_some());
     let has_tests = !written("tasks") || written("tests") || written("scenarios");
@@ -411,7 +411,7 @@ fn asked(
         own.prompt_idx = columns.len() as u32;
         columns.push(column);
     }
-    Asked {
+    AskedProviders {
         listed,
         tasks,
         columns,

@@ -34,7 +34,7 @@ pub(crate) struct Said([u8; 32]);
 impl Said {
     /// Of parts whose `Debug` form tells them apart.
     pub(crate) fn of(parts: &impl fmt::Debug) -> Self {
-        let mut written = Written(Sha256::new());
+        let mut written = Hashed(Sha256::new());
         write!(written, "{parts:?}").expect("a digest takes everything");
         Self(written.0.finalize().into())
     }
@@ -47,9 +47,9 @@ impl Said {
     }
 }
 
-struct Written(Sha256);
+struct Hashed(Sha256);
 
-impl fmt::Write for Written {
+impl fmt::Write for Hashed {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.0.update(text.as_bytes());
         Ok(())
@@ -64,13 +64,13 @@ pub(crate) fn in_order(map: &Map<String, Value>) -> Value {
 }
 
 /// What configs add up to, everything once.
-pub(crate) struct Sum<T> {
+pub(crate) struct Together<T> {
     all: Vec<T>,
     /// The first that says it.
     known: HashMap<Said, usize>,
 }
 
-impl<T: Repeated> Sum<T> {
+impl<T: Repeated> Together<T> {
     pub(crate) fn new() -> Self {
         Self {
             all: Vec::new(),

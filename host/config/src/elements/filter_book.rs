@@ -11,14 +11,14 @@ use std::sync::Arc;
 
 use super::{Document, code};
 use crate::model::{Findings, Position, Script};
-use crate::template::{Filters, Template};
+use crate::template::{FilterScripts, Template};
 
 /// Most characters of a name.
 const MAX_NAME: usize = 64;
 
 /// The filters of all configs of a run together.
 #[derive(Debug, Default)]
-pub(crate) struct FilterBook(OnceCell<Arc<Filters>>);
+pub(crate) struct FilterBook(OnceCell<Arc<FilterScripts>>);
 
 impl FilterBook {
     /// Reads the key of every config; of a name that several have, the last one's code counts.
@@ -64,7 +64,7 @@ impl FilterBook {
     }
 
     /// Every filter by its name.
-    pub(crate) fn filters(&self) -> Arc<Filters> {
+    pub(crate) fn filters(&self) -> Arc<FilterScripts> {
         self.0.get().cloned().unwrap_or_default()
     }
 

@@ -74,7 +74,7 @@ struct Default {
 pub(crate) struct JudgeBook<'a> {
     of_run: OfRun<'a>,
     groups: &'a Groups,
-    found: RefCell<Found>,
+    found: RefCell<KnownJudges>,
 }
 
 /// The providers of the run by what they are called; of several, the first.
@@ -102,7 +102,7 @@ impl<'a> OfRun<'a> {
 }
 
 #[derive(Default)]
-struct Found {
+struct KnownJudges {
     judges: Vec<Arc<Provider>>,
     /// Places of those that no data brought, by label or id; of several, the first.
     declared: HashMap<String, usize>,
@@ -365,7 +365,7 @@ impl<'a> JudgeBook<'a> {
 
 type Pick = fn(&Default) -> Option<&'static str>;
 
-impl Found {
+impl KnownJudges {
     fn add(&mut self, provider: Arc<Provider>) -> JudgeId {
         let place = self.judges.len();
         let id = JudgeId(place as u32);

@@ -100,7 +100,7 @@ const NOT_DONE: [(&str, &str); 3] = [
 /// Keys whose effect is missing.
 pub(crate) const UNSUPPORTED: [(&str, &str); 1] = [("generateSuggestions", "remove the key")];
 
-struct Sources<'a, 'n> {
+struct OptionKeys<'a, 'n> {
     sections: Vec<Entry<'n>>,
     env: &'a BTreeMap<String, String>,
     findings: &'a Findings,
@@ -114,7 +114,7 @@ pub(crate) fn read(
     findings: &Findings,
 ) -> RunOptions {
     let sections = sections(roots, findings);
-    let from = Sources {
+    let from = OptionKeys {
         sections,
         env,
         findings,
@@ -238,7 +238,7 @@ pub(crate) fn tags(roots: &[Entry<'_>], findings: &Findings) -> Map<String, Valu
         .collect()
 }
 
-impl Sources<'_, '_> {
+impl OptionKeys<'_, '_> {
     /// Flag > `commandLineOptions` > `evaluateOptions` > environment.
     fn find(
         &self,

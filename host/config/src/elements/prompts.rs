@@ -20,7 +20,7 @@ use crate::model::{Code, Origin, Position, Script};
 use crate::plan::{Prompt, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, is_pattern, names_file, without_scheme};
-use crate::several::{self, Repeated, Said, Sum};
+use crate::several::{self, Repeated, Said, Together};
 use crate::template::{Piece, Prepared, excerpt, pieces};
 
 mod file;
@@ -41,7 +41,7 @@ const UNSUPPORTED_PREFIXES: [&str; 6] = [
 ];
 
 /// A text on its way to a prompt.
-struct Draft {
+struct PromptDraft {
     raw: String,
     label: String,
     at: Position,
@@ -60,16 +60,16 @@ pub(crate) fn read(documents: &[Document<'_>]) -> Vec<Arc<Prompt>> {
             ..root.at()
         };
         let (raw, label) = ("{{prompt}}".to_owned(), "{{prompt}}".to_owned());
-        let reader = Reader::new(*reading);
+        let reader = PromptReader::new(*reading);
         return reader
-            .finish(Draft { raw, label, at }, None)
+            .finish(PromptDraft { raw, label, at }, None)
             .into_iter()
             .collect();
     };
     let at = first.at();
-    let mut prompts = Sum::new();
+    let mut prompts = Together::new();
     for (entry, reading) in written {
-        let more = Reader::new(reading).key(&entry);
+        let more = PromptReader::new(reading).key(&entry);
         prompts.add(more, reading.findings);
     }
     let prompts = prompts.into_all();
@@ -91,7 +91,7 @@ pub(crate) fn own(
     reading: Reading<'_>,
 ) -> Option<Arc<Prompt>> {
     let (raw, label) = (raw.to_owned(), label.to_owned());
-    Reader::new(reading).finish(Draft { raw, label, at }, None)
+    PromptReader::new(reading).finish(PromptDraft { raw, label, at }, None)
 }
 
 impl Repeated for Arc<Prompt> {
@@ -116,13 +116,13 @@ fn is_object(entry: &Entry<'_>) -> bool {
         .any(|key| entry.get(key).is_some())
 }
 
-struct Reader<'a> {
+struct PromptReader<'a> {
     reading: Reading<'a>,
     /// Whether values in a JSON prompt are escaped.
     escapes: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> PromptReader<'a> {
     fn new(reading: Reading<'a>) -> Self {
         let variable = environment::DISABLE_JSON_AUTOESCAPE;
         Self {
@@ -223,7 +223,7 @@ impl<'a> Reader<'a> {
         }
         if !self.is_path(text, at, origin) {
             let label = label.unwrap_or(text).to_owned();
-            let draft = Draft {
+            let draft = PromptDraft {
                 raw: text.to_owned(),
                 label,
                 at: at.clone(),
@@ -338,8 +338,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Compiles a text; what is wrong with it is reported.
-    fn finish(&self, draft: Draft, config: Option<&Map<String, Value>>) -> Option<Arc<Prompt>> {
-        let Draft { raw, label, at } = draft;
+    fn finish(
+        &self,
+        draft: PromptDraft,
+        config: Option<&Map<String, Value>>,
+    ) -> Option<Arc<Prompt>> {
+        let PromptDraft { raw, label, at } = draft;
         let env = self.reading.declared.visible(&at);
         let prepared = if self.escapes {
             Prepared::new(&raw, Some(env))

@@ -17,7 +17,7 @@ use crate::read::entry::Entry;
 use crate::read::files::{Files, has_extension, names_file, without_scheme};
 use crate::read::node::{Mark, Node};
 use crate::read::references;
-use crate::several::Sum;
+use crate::several::Together;
 
 mod programs;
 mod same;
@@ -64,9 +64,9 @@ pub(crate) fn read(documents: &[Document<'_>], groups: &Groups, given: &[String]
         bounds,
         reading.findings,
     );
-    let (mut sum, mut any) = (Sum::new(), false);
+    let (mut sum, mut any) = (Together::new(), false);
     for document in documents {
-        let reader = Reader {
+        let reader = ProviderReader {
             reading: document.reading,
             groups,
             min_concurrency: min_concurrency.map(|count| count as u32),
@@ -85,7 +85,7 @@ pub(crate) fn read(documents: &[Document<'_>], groups: &Groups, given: &[String]
     }
     let listed = sum.into_all();
     if !given.is_empty() {
-        let reader = Reader {
+        let reader = ProviderReader {
             reading: *reading,
             groups,
             min_concurrency: min_concurrency.map(|count| count as u32),
@@ -114,7 +114,7 @@ pub(crate) fn single(
     reading: Reading<'_>,
     groups: &Groups,
 ) -> Option<Arc<Provider>> {
-    let reader = Reader {
+    let reader = ProviderReader {
         reading,
         groups,
         min_concurrency: None,
@@ -138,7 +138,7 @@ pub(crate) fn plain(
     reading: Reading<'_>,
 ) -> Option<Provider> {
     let node = Node::text(id, Mark::default());
-    let reader = Reader {
+    let reader = ProviderReader {
         reading,
         groups: &Groups::default(),
         min_concurrency: None,
@@ -167,7 +167,7 @@ fn written<'a>(document: &Document<'a>) -> Option<Entry<'a>> {
     providers.or(targets)
 }
 
-struct Reader<'a> {
+struct ProviderReader<'a> {
     reading: Reading<'a>,
     groups: &'a Groups,
     /// The environment's default for `minConcurrency`.
@@ -190,7 +190,7 @@ fn rank(name: &str, id: &str, label: Option<&str>) -> Option<u8> {
     ends.then_some(2)
 }
 
-impl Reader<'_> {
+impl ProviderReader<'_> {
     /// The providers that flags give, in their order.
     fn chosen(&self, given: &[String], listed: &[Listed]) -> Vec<Listed> {
         let mut chosen = Vec::new();
@@ -198,7 +198,7 @@ impl Reader<'_> {
             base: PathBuf::new(),
             ..self.reading.files.clone()
         };
-        let from_here = Reader {
+        let from_here = ProviderReader {
             reading: Reading {
                 files: &files,
                 ..self.reading

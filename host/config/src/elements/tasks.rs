@@ -68,7 +68,7 @@ pub(crate) fn read(documents: &[Document<'_>], groups: &Groups, listed: &[Listed
             continue;
         };
         any = true;
-        let reader = Reader {
+        let reader = TaskReader {
             reading: document.reading,
             groups,
             listed,
@@ -140,7 +140,7 @@ pub(crate) fn confine(tests: &mut Tests, from: usize, tasks: &[Task]) {
     });
 }
 
-struct Reader<'a> {
+struct TaskReader<'a> {
     reading: Reading<'a>,
     groups: &'a Groups,
     listed: &'a [Listed],
@@ -149,7 +149,7 @@ struct Reader<'a> {
     config: usize,
 }
 
-impl Reader<'_> {
+impl TaskReader<'_> {
     fn task(&self, entry: &Entry<'_>, ids: &mut HashSet<String>) -> Option<Task> {
         let findings = self.reading.findings;
         if !entry.is_map() {

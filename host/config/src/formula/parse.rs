@@ -1,6 +1,6 @@
 //! From the text of a formula to its parts: a parser that climbs mathjs' precedences.
 
-use super::{Binary, FormulaError, Function, Node, Unary};
+use super::{Binary, FormulaError, Function, Term, Unary};
 
 /// How deep parentheses, signs, powers and choices may nest.
 const MAX_DEPTH: usize = 60;
@@ -10,7 +10,7 @@ const MAX_WORDS: usize = 1_000;
 
 /// A word of a formula.
 #[derive(Debug, Clone, PartialEq)]
-enum Token {
+enum Word {
     Number(f64),
     Name(String),
     Symbol(&'static str),
@@ -52,7 +52,7 @@ const COMPARISONS: usize = 3;
 /// Words that are operators and no names.
 const WORDS: [&str; 5] = ["or", "xor", "and", "mod", "not"];
 
-pub(super) fn parse(text: &str) -> Result<Node, FormulaError> {
+pub(super) fn parse(text: &str) -> Result<Term, FormulaError> {
     let mut parser = Parser {
         tokens: tokens(text)?,
         at: 0,
@@ -62,7 +62,7 @@ pub(super) fn parse(text: &str) -> Result<Node, FormulaError> {
     let node = parser.whole()?;
     match parser.tokens.get(parser.at) {
         None => Ok(node),
-        Some((Token::Name(_) | Token::Number(_) | Token::Symbol("("), _)) => {
+        Some((Word::Name(_) | Word::Number(_) | Word::Symbol("("), _)) => {
             Err(parser.fail("an operator is missing here: write `*` to multiply"))
         }
         Some(_) => Err(parser.fail("this can't follow here")),
@@ -77,7 +77,7 @@ fn syntax(column: usize, reason: impl Into<String>) -> FormulaError {
 }
 
 /// The words of a text with their places.
-fn tokens(text: &str) -> Result<Vec<(Token, usize)>, FormulaError> {
+fn tokens(text: &str) -> Result<Vec<(Word, usize)>, FormulaError> {
     let mut found = Vec::new();
     let mut rest = text;
     loop {
@@ -94,15 +94,15 @@ fn tokens(text: &str) -> Result<Vec<(Token, usize)>, FormulaError> {
             length += exponent(&rest[length..]);
             let number = rest[..length].parse();
             let number = number.map_err(|_| syntax(column, "this is no number"))?;
-            (Token::Number(number), length)
+            (Word::Number(number), length)
         } else if first.is_alphabetic() || first == '_' || first == '$' {
             let part = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
             let length = rest.find(|c| !part(c)).unwrap_or(rest.len());
-            (Token::Name(rest[..length].to_owned()), length)
+            (Word::Name(rest[..length].to_owned()), length)
         } else if first == ':' {
-            (Token::Symbol(":"), 1)
+            (Word::Symbol(":"), 1)
         } else if let Some(symbol) = SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
-            (Token::Symbol(symbol), symbol.len())
+            (Word::Symbol(symbol), symbol.len())
         } else {
             let message = format!("formulas have no `{first}` here");
             return Err(syntax(column, message));
@@ -129,7 +129,7 @@ fn exponent(rest: &str) -> usize {
 }
 
 struct Parser {
-    tokens: Vec<(Token, usize)>,
+    tokens: Vec<(Word, usize)>,
     at: usize,
     depth: usize,
     /// The column behind the last character.
@@ -137,7 +137,7 @@ struct Parser {
 }
 
 impl Parser {
-    fn peek(&self) -> Option<&Token> {
+    fn peek(&self) -> Option<&Word> {
         self.tokens.get(self.at).map(|(token, _)| token)
     }
 
@@ -154,8 +154,8 @@ impl Parser {
     /// Passes over a symbol or a word if it follows.
     fn takes(&mut self, what: &str) -> bool {
         let follows = match self.peek() {
-            Some(Token::Symbol(symbol)) => *symbol == what,
-            Some(Token::Name(name)) => name == what,
+            Some(Word::Symbol(symbol)) => *symbol == what,
+            Some(Word::Name(name)) => name == what,
             _ => false,
         };
         self.at += usize::from(follows);
@@ -184,7 +184,7 @@ impl Parser {
     }
 
     /// With `a ? b : c`.
-    fn whole(&mut self) -> Result<Node, FormulaError> {
+    fn whole(&mut self) -> Result<Term, FormulaError> {
         self.nested(|parser| {
             let condition = parser.level(0)?;
             if !parser.takes("?") {
@@ -193,11 +193,11 @@ impl Parser {
             let yes = parser.whole()?;
             parser.want(":")?;
             let no = parser.whole()?;
-            Ok(Node::Choice(Box::new([condition, yes, no])))
+            Ok(Term::Choice(Box::new([condition, yes, no])))
         })
     }
 
-    fn level(&mut self, level: usize) -> Result<Node, FormulaError> {
+    fn level(&mut self, level: usize) -> Result<Term, FormulaError> {
         let Some(operators) = LEVELS.get(level) else {
             return self.unary();
         };
@@ -213,12 +213,12 @@ impl Parser {
                 return Err(self.fail("comparisons can't follow each other: use `and`"));
             }
             let right = self.level(level + 1)?;
-            left = Node::Binary(*operator, Box::new([left, right]));
+            left = Term::Binary(*operator, Box::new([left, right]));
         }
     }
 
     /// Signs bind less than `^`.
-    fn unary(&mut self) -> Result<Node, FormulaError> {
+    fn unary(&mut self) -> Result<Term, FormulaError> {
         let operator = if self.takes("-") {
             Unary::Minus
         } else if self.takes("+") {
@@ -229,36 +229,36 @@ impl Parser {
             return self.power();
         };
         let operand = self.nested(Self::unary)?;
-        Ok(Node::Unary(operator, Box::new(operand)))
+        Ok(Term::Unary(operator, Box::new(operand)))
     }
 
     /// From the right; the exponent may have a sign.
-    fn power(&mut self) -> Result<Node, FormulaError> {
+    fn power(&mut self) -> Result<Term, FormulaError> {
         let base = self.primary()?;
         if !(self.takes("^") || self.takes(".^")) {
             return Ok(base);
         }
         let exponent = self.nested(Self::unary)?;
-        Ok(Node::Binary(Binary::Power, Box::new([base, exponent])))
+        Ok(Term::Binary(Binary::Power, Box::new([base, exponent])))
     }
 
-    fn primary(&mut self) -> Result<Node, FormulaError> {
+    fn primary(&mut self) -> Result<Term, FormulaError> {
         let column = self.column();
         match self.peek().cloned() {
-            Some(Token::Number(number)) => {
+            Some(Word::Number(number)) => {
                 self.at += 1;
-                Ok(Node::Number(number))
+                Ok(Term::Number(number))
             }
-            Some(Token::Name(name)) if !WORDS.contains(&name.as_str()) => {
+            Some(Word::Name(name)) if !WORDS.contains(&name.as_str()) => {
                 self.at += 1;
                 self.named(name, column)
             }
             // `mod(a, b)` is a function, `a mod b` an operator.
-            Some(Token::Name(name)) if name == "mod" => {
+            Some(Word::Name(name)) if name == "mod" => {
                 self.at += 1;
                 self.named(name, column)
             }
-            Some(Token::Symbol("(")) => {
+            Some(Word::Symbol("(")) => {
                 self.at += 1;
                 let inner = self.whole()?;
                 self.want(")")?;
@@ -270,9 +270,9 @@ impl Parser {
     }
 
     /// A name, or the call of a function.
-    fn named(&mut self, name: String, column: usize) -> Result<Node, FormulaError> {
+    fn named(&mut self, name: String, column: usize) -> Result<Term, FormulaError> {
         if !self.takes("(") {
-            return Ok(Node::Name(name));
+            return Ok(Term::Name(name));
         }
         let Some(function) = Function::named(&name) else {
             return Err(syntax(column, format!("there is no function `{name}`")));
@@ -286,7 +286,7 @@ impl Parser {
         }
         match function.refuses(arguments.len()) {
             Some(reason) => Err(syntax(column, reason)),
-            None => Ok(Node::Call(function, arguments)),
+            None => Ok(Term::Call(function, arguments)),
         }
     }
 }

@@ -28,7 +28,7 @@ const MAX_LEAVES: usize = 20_000;
 /// Tests in the order in which they run.
 #[derive(Default)]
 pub struct Tests {
-    kept: Vec<Kept>,
+    kept: Vec<KeptTest>,
     /// Those that a test is compared with, the last used first.
     models: Vec<Model>,
 }
@@ -40,14 +40,14 @@ struct Model {
 }
 
 /// One test.
-enum Kept {
+enum KeptTest {
     /// A model, or a test that is like no other.
     Whole(Arc<Test>),
     /// One that is like its model but for these leaves.
     Like(Arc<Test>, Box<[u8]>),
 }
 
-impl Kept {
+impl KeptTest {
     /// The test itself, or the one that it is like.
     fn model(&self) -> &Arc<Test> {
         match self {
@@ -89,12 +89,12 @@ impl Tests {
 
     /// The test at a place, from 0.
     pub fn get(&self, index: usize) -> Option<Arc<Test>> {
-        self.kept.get(index).map(Kept::test)
+        self.kept.get(index).map(KeptTest::test)
     }
 
     /// Every test.
     pub fn iter(&self) -> impl Iterator<Item = Arc<Test>> {
-        self.kept.iter().map(Kept::test)
+        self.kept.iter().map(KeptTest::test)
     }
 
     /// For every test the one that it is like: the same but for texts of its description, variables,
@@ -123,7 +123,7 @@ impl Tests {
                 self.models.truncate(MAX_MODELS - 1);
                 self.models.insert(0, Model { test, leaves });
             }
-            Kept::Whole(test)
+            KeptTest::Whole(test)
         };
         let weight = kept.weight();
         self.kept.push(kept);
@@ -165,10 +165,10 @@ impl Model {
     }
 
     /// What tells a test apart, if it is like this one; otherwise the test is as before.
-    fn like(&self, test: &mut Test) -> Option<Kept> {
+    fn like(&self, test: &mut Test) -> Option<KeptTest> {
         let own = exchange(test, &self.leaves);
         if own.is_alike && *self.test == *test {
-            return Some(Kept::Like(self.test.clone(), own.written.into()));
+            return Some(KeptTest::Like(self.test.clone(), own.written.into()));
         }
         put_back(test, &own.written);
         None
@@ -178,12 +178,12 @@ impl Model {
 /// A text or number of a test, without its place.
 #[derive(Debug, PartialEq)]
 struct Leaf {
-    kind: Kind,
+    kind: LeafKind,
     text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Kind {
+enum LeafKind {
     Name,
     Text,
     Number,
@@ -192,20 +192,20 @@ enum Kind {
 }
 
 /// Where a leaf is in a test.
-enum Place<'a> {
+enum LeafPlace<'a> {
     Name(&'a str),
     Text(&'a mut String),
     Number(&'a mut u32),
     Scalar(&'a mut Value),
 }
 
-impl Place<'_> {
-    fn kind(&self) -> Kind {
+impl LeafPlace<'_> {
+    fn kind(&self) -> LeafKind {
         match self {
-            Self::Name(_) => Kind::Name,
-            Self::Text(_) => Kind::Text,
-            Self::Number(_) => Kind::Number,
-            Self::Scalar(_) => Kind::Scalar,
+            Self::Name(_) => LeafKind::Name,
+            Self::Text(_) => LeafKind::Text,
+            Self::Number(_) => LeafKind::Number,
+            Self::Scalar(_) => LeafKind::Scalar,
         }
     }
 
@@ -250,12 +250,12 @@ impl Place<'_> {
 
 /// Shows something of a part of a test, always in the same order: everything in which tests may
 /// differ that are alike, and the names of fields, which may not.
-type LeavesOf = fn(&mut Test, &mut dyn FnMut(Place<'_>));
+type LeavesOf = fn(&mut Test, &mut dyn FnMut(LeafPlace<'_>));
 
 /// The parts: what each test has of its own, and what it may share with its model.
 const PARTS: [LeavesOf; 3] = [leaves_of_own, leaves_of_checks, leaves_of_json];
 
-fn leaves_of_own(test: &mut Test, see: &mut dyn FnMut(Place<'_>)) {
+fn leaves_of_own(test: &mut Test, see: &mut dyn FnMut(LeafPlace<'_>)) {
     let Test {
         description,
         vars,
@@ -265,7 +265,7 @@ fn leaves_of_own(test: &mut Test, see: &mut dyn FnMut(Place<'_>)) {
         ..
     } = test;
     if let Some(text) = description {
-        see(Place::Text(text));
+        see(LeafPlace::Text(text));
     }
     leaves_of_position(at, see);
     leaves_of_fields(vars, see);
@@ -275,7 +275,7 @@ fn leaves_of_own(test: &mut Test, see: &mut dyn FnMut(Place<'_>)) {
     }
 }
 
-fn leaves_of_checks(test: &mut Test, see: &mut dyn FnMut(Place<'_>)) {
+fn leaves_of_checks(test: &mut Test, see: &mut dyn FnMut(LeafPlace<'_>)) {
     for check in Arc::make_mut(&mut test.assertions) {
         if let Check::Set { json, .. } = check {
             leaves_of_value(Arc::make_mut(json), see);
@@ -286,11 +286,11 @@ fn leaves_of_checks(test: &mut Test, see: &mut dyn FnMut(Place<'_>)) {
     }
 }
 
-fn leaves_of_json(test: &mut Test, see: &mut dyn FnMut(Place<'_>)) {
+fn leaves_of_json(test: &mut Test, see: &mut dyn FnMut(LeafPlace<'_>)) {
     leaves_of_value(Arc::make_mut(&mut test.json), see);
 }
 
-fn leaves_of_assertion(assertion: &mut Assertion, see: &mut dyn FnMut(Place<'_>)) {
+fn leaves_of_assertion(assertion: &mut Assertion, see: &mut dyn FnMut(LeafPlace<'_>)) {
     let Assertion {
         value,
         metric,
@@ -303,32 +303,32 @@ fn leaves_of_assertion(assertion: &mut Assertion, see: &mut dyn FnMut(Place<'_>)
         leaves_of_value(value, see);
     }
     if let Some(text) = metric {
-        see(Place::Text(text));
+        see(LeafPlace::Text(text));
     }
     leaves_of_value(Arc::make_mut(json), see);
     leaves_of_position(at, see);
     leaves_of_position(value_at, see);
 }
 
-fn leaves_of_position(at: &mut Position, see: &mut dyn FnMut(Place<'_>)) {
-    see(Place::Number(&mut at.line));
-    see(Place::Number(&mut at.column));
-    see(Place::Text(&mut at.key));
+fn leaves_of_position(at: &mut Position, see: &mut dyn FnMut(LeafPlace<'_>)) {
+    see(LeafPlace::Number(&mut at.line));
+    see(LeafPlace::Number(&mut at.column));
+    see(LeafPlace::Text(&mut at.key));
 }
 
-fn leaves_of_fields(fields: &mut Map<String, Value>, see: &mut dyn FnMut(Place<'_>)) {
+fn leaves_of_fields(fields: &mut Map<String, Value>, see: &mut dyn FnMut(LeafPlace<'_>)) {
     for (name, value) in fields {
-        see(Place::Name(name));
+        see(LeafPlace::Name(name));
         leaves_of_value(value, see);
     }
 }
 
-fn leaves_of_value(value: &mut Value, see: &mut dyn FnMut(Place<'_>)) {
+fn leaves_of_value(value: &mut Value, see: &mut dyn FnMut(LeafPlace<'_>)) {
     match value {
-        Value::String(text) => see(Place::Text(text)),
+        Value::String(text) => see(LeafPlace::Text(text)),
         Value::Array(items) => items.iter_mut().for_each(|item| leaves_of_value(item, see)),
         Value::Object(fields) => leaves_of_fields(fields, see),
-        Value::Null | Value::Bool(_) | Value::Number(_) => see(Place::Scalar(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => see(LeafPlace::Scalar(value)),
     }
 }
 

@@ -18,7 +18,7 @@ use super::{ModelPrice, PriceList, Provider};
 
 /// A price, and whose word it is.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Listed<'a> {
+pub struct ListedPrice<'a> {
     /// The price.
     pub price: ModelPrice,
     /// The day on which it was the list price; `None`: the user says so.
@@ -43,11 +43,11 @@ impl Prices {
     }
 
     /// What the tokens of a provider cost, if that is known.
-    pub fn of(&self, provider: &Provider) -> Option<Listed<'_>> {
+    pub fn of(&self, provider: &Provider) -> Option<ListedPrice<'_>> {
         let model = model(provider);
         let own = |name: &str| {
             let price = *self.own.get(name)?;
-            Some(Listed {
+            Some(ListedPrice {
                 price,
                 as_of: None,
                 source: None,
@@ -58,7 +58,7 @@ impl Prices {
             let lines = lists.map(|list| list.get(&provider.prefix, name));
             // Of two of one day the imported one.
             let line = lines.into_iter().flatten().max_by_key(|line| &line.as_of)?;
-            Some(Listed {
+            Some(ListedPrice {
                 price: line.price,
                 as_of: Some(&line.as_of),
                 source: Some(&line.source),

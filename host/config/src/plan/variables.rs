@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{CodeVars, Script};
-use crate::template::{Filters, Template};
+use crate::template::{FilterScripts, Template};
 
 mod filling;
 
@@ -216,7 +216,7 @@ impl Axes {
 
 impl Combination {
     /// The variables whose texts were left as they are only since they call filters of the config.
-    pub(super) fn waiting_for(&self, filters: &Filters) -> Arc<[String]> {
+    pub(super) fn waiting_for(&self, filters: &FilterScripts) -> Arc<[String]> {
         let waits = |name: &String| {
             let text = self.vars.get(name)?.as_str()?;
             let template = Template::new(text, None).ok()?;

@@ -168,7 +168,7 @@ struct Format {
 
 /// A cell on its way into a row.
 #[derive(Debug)]
-struct Cell<'a> {
+struct UnfinishedCell<'a> {
     text: Cow<'a, str>,
     /// Line it begins on, from 1.
     line: u32,
@@ -184,7 +184,7 @@ struct Cells<'a> {
 }
 
 impl<'a> Iterator for Cells<'a> {
-    type Item = Result<Cell<'a>, (u32, Fault)>;
+    type Item = Result<UnfinishedCell<'a>, (u32, Fault)>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let rest = self.rest.take()?;
@@ -202,7 +202,7 @@ impl<'a> Iterator for Cells<'a> {
             let more = rest.strip_prefix("\r\n");
             more.or_else(|| rest.strip_prefix(['\n', '\r']))
         });
-        Some(Ok(Cell {
+        Some(Ok(UnfinishedCell {
             text,
             line,
             is_last,

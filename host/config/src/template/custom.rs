@@ -27,7 +27,7 @@ const MAX_BYTES: usize = 32 << 20;
 const MAX_STEPS: u64 = 200_000_000;
 
 /// Filters by their names.
-pub(crate) type Filters = BTreeMap<String, Arc<Script>>;
+pub(crate) type FilterScripts = BTreeMap<String, Arc<Script>>;
 
 /// A call of a filter that a rendering waits for.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,14 +43,14 @@ pub struct FilterCall {
 /// What the filters of one case gave so far, what is wanted of them, and what the case's templates
 /// may still cost.
 pub(crate) struct Results {
-    filters: Arc<Filters>,
+    filters: Arc<FilterScripts>,
     pub(super) templates: Arc<Kept<Template>>,
     pub(super) allowance: Allowance,
-    state: Mutex<Held>,
+    state: Mutex<Answered>,
 }
 
 #[derive(Default)]
-struct Held {
+struct Answered {
     known: HashMap<String, Result<Json, String>>,
     wanted: Vec<(String, FilterCall)>,
     calls: usize,
@@ -66,7 +66,7 @@ impl fmt::Debug for Results {
 
 impl Results {
     /// `templates` are those of the plan, which its cases share.
-    pub(crate) fn new(filters: Arc<Filters>, templates: Arc<Kept<Template>>) -> Self {
+    pub(crate) fn new(filters: Arc<FilterScripts>, templates: Arc<Kept<Template>>) -> Self {
         Self {
             filters,
             templates,
@@ -93,7 +93,7 @@ impl Results {
         held.known.insert(key(&call.name, &call.arguments), result);
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, Answered> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -12,17 +12,17 @@ const MAX_KEPT: usize = 256 << 10;
 
 /// What texts were compiled to.
 #[derive(Debug)]
-pub(crate) struct Kept<T>(Mutex<Held<T>>);
+pub(crate) struct Kept<T>(Mutex<Compiled<T>>);
 
 #[derive(Debug)]
-struct Held<T> {
+struct Compiled<T> {
     by_text: HashMap<Box<str>, Arc<T>>,
     bytes: usize,
 }
 
 impl<T> Default for Kept<T> {
     fn default() -> Self {
-        Self(Mutex::new(Held {
+        Self(Mutex::new(Compiled {
             by_text: HashMap::new(),
             bytes: 0,
         }))

@@ -20,7 +20,7 @@ pub(crate) enum Prepared {
     /// No template.
     Plain(String),
     Text(Box<Template>, Shape),
-    Json(Part),
+    Json(JsonPart),
 }
 
 /// What a text that is filled in as text may become.
@@ -57,12 +57,12 @@ impl Shape {
 
 /// A value of a JSON prompt.
 #[derive(Debug)]
-pub(crate) enum Part {
+pub(crate) enum JsonPart {
     /// No template anywhere in it.
     Fixed(Json),
     Text(Box<Template>),
-    List(Vec<Part>),
-    Map(Vec<(String, Part)>),
+    List(Vec<JsonPart>),
+    Map(Vec<(String, JsonPart)>),
 }
 
 type Vars = Map<String, Json>;
@@ -89,7 +89,7 @@ impl Prepared {
             && text.trim_start().starts_with(['{', '['])
             && let Ok(json) = serde_json::from_str::<Json>(text)
         {
-            return Ok(Self::Json(Part::new(plain_numbers(json), env)?));
+            return Ok(Self::Json(JsonPart::new(plain_numbers(json), env)?));
         }
         if is_plain(text) {
             return Ok(Self::Plain(text.to_owned()));
@@ -139,7 +139,7 @@ impl Prepared {
     }
 }
 
-impl Part {
+impl JsonPart {
     fn new(json: Json, env: Option<&Arc<Map<String, Json>>>) -> Result<Self, RenderError> {
         let part = match json {
             Json::String(text) if !is_plain(&text) => {

@@ -46,7 +46,7 @@ pub(super) fn read(entry: &Entry<'_>, findings: &Findings) -> Option<When> {
 
 /// Reports conditions of members of a set that look at nothing.
 pub(super) fn check_members(members: &[Assertion], findings: &Findings) {
-    let mut seen = Seen::default();
+    let mut seen = ChecksBefore::default();
     for assertion in members {
         seen.check(assertion, findings);
         seen.add(assertion.written_kind(), assertion.metric.as_deref());
@@ -55,7 +55,7 @@ pub(super) fn check_members(members: &[Assertion], findings: &Findings) {
 
 /// Reports conditions in the list of a test that look at nothing.
 pub(crate) fn check(checks: &[Check], findings: &Findings) {
-    let mut seen = Seen::default();
+    let mut seen = ChecksBefore::default();
     for check in checks {
         if let Check::One(assertion) = check {
             seen.check(assertion, findings);
@@ -66,12 +66,12 @@ pub(crate) fn check(checks: &[Check], findings: &Findings) {
 
 /// What stands before an assertion in its list.
 #[derive(Default)]
-struct Seen<'a> {
+struct ChecksBefore<'a> {
     kinds: HashSet<String>,
     metrics: HashSet<&'a str>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> ChecksBefore<'a> {
     fn add(&mut self, kind: String, metric: Option<&'a str>) {
         self.kinds.insert(kind);
         self.metrics.extend(metric);

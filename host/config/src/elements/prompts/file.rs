@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Draft, PROGRAMS, Reading, has_extension, without_scheme};
+use super::{PROGRAMS, PromptDraft, Reading, has_extension, without_scheme};
 use crate::model::{Origin, Position};
 use crate::read::csv_rows::Blanks;
 use crate::read::files::{malformed_at, names_file, parse_tree};
@@ -18,7 +18,7 @@ pub(super) fn read(
     label: Option<&str>,
     (at, origin): (&Position, &Origin),
     reading: Reading<'_>,
-) -> Vec<Draft> {
+) -> Vec<PromptDraft> {
     let shown = path.display().to_string();
     if has_extension(path, &PROGRAMS) {
         let message = format!("'{shown}': a pattern can't name code");
@@ -69,7 +69,7 @@ pub(super) fn read(
             column: 1,
             key: String::new(),
         };
-        Draft { raw, label, at }
+        PromptDraft { raw, label, at }
     };
     texts.into_iter().map(draft).collect()
 }

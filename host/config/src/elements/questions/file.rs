@@ -46,17 +46,17 @@ pub(super) fn read(
     let Some(node) = reading.files.tree(path, at, origin, reading.findings) else {
         return Vec::new();
     };
-    let reader = Reader {
+    let reader = QuestionReader {
         findings: reading.findings,
     };
     reader.set(&Entry::root(&node, path, origin))
 }
 
-struct Reader<'a> {
+struct QuestionReader<'a> {
     findings: &'a Findings,
 }
 
-impl Reader<'_> {
+impl QuestionReader<'_> {
     fn set(&self, root: &Entry<'_>) -> Vec<Asked> {
         if !root.is_map() {
             self.malformed(root, &format!("must be a map, not {}", root.what()));

@@ -17,7 +17,7 @@ use super::key;
 
 /// What a column says.
 #[derive(Debug, Clone, PartialEq)]
-enum Column {
+enum ColumnMeaning {
     Variable(String),
     /// The n-th assertion, from 1.
     Expected(u32),
@@ -58,7 +58,7 @@ pub(super) fn tests(
         column: 1,
         key: String::new(),
     };
-    let columns: Vec<Column> = table
+    let columns: Vec<ColumnMeaning> = table
         .headers
         .iter()
         .map(|header| column(header, &at, reading))
@@ -101,7 +101,7 @@ const SPECIAL: [&str; 9] = [
     "__config:",
 ];
 
-fn column(header: &str, at: &Position, reading: Reading<'_>) -> Column {
+fn column(header: &str, at: &Position, reading: Reading<'_>) -> ColumnMeaning {
     let number = |rest: &str| {
         if rest.is_empty() {
             Some(1)
@@ -111,13 +111,13 @@ fn column(header: &str, at: &Position, reading: Reading<'_>) -> Column {
     };
     let expected = |name: &str| number(name.strip_prefix("__expected")?);
     if let Some(number) = expected(header) {
-        return Column::Expected(number);
+        return ColumnMeaning::Expected(number);
     }
     if let Some(key) = header.strip_prefix("__metadata:") {
         let (key, list) = key
             .strip_suffix("[]")
             .map_or((key, false), |key| (key, true));
-        return Column::Metadata {
+        return ColumnMeaning::Metadata {
             key: key.to_owned(),
             list,
         };
@@ -126,25 +126,25 @@ fn column(header: &str, at: &Position, reading: Reading<'_>) -> Column {
         .strip_prefix("__config:")
         .and_then(|rest| expected(rest.strip_suffix(":threshold")?))
     {
-        return Column::ExpectedThreshold(number);
+        return ColumnMeaning::ExpectedThreshold(number);
     }
     match header {
-        "" => Column::Nothing,
-        "__description" => Column::Description,
-        "__prefix" => Column::Prefix,
-        "__suffix" => Column::Suffix,
-        "__metric" => Column::Metric,
-        "__threshold" => Column::Threshold,
-        "__providerOutput" => Column::ProviderOutput,
+        "" => ColumnMeaning::Nothing,
+        "__description" => ColumnMeaning::Description,
+        "__prefix" => ColumnMeaning::Prefix,
+        "__suffix" => ColumnMeaning::Suffix,
+        "__metric" => ColumnMeaning::Metric,
+        "__threshold" => ColumnMeaning::Threshold,
+        "__providerOutput" => ColumnMeaning::ProviderOutput,
         special if special.starts_with("__") => {
             reading
                 .findings
                 .unknown(at.clone(), "column", special, &SPECIAL);
-            Column::Nothing
+            ColumnMeaning::Nothing
         }
         name => {
             warn_of_one_underscore(name, at, reading);
-            Column::Variable(name.to_owned())
+            ColumnMeaning::Variable(name.to_owned())
         }
     }
 }
@@ -161,7 +161,7 @@ fn warn_of_one_underscore(name: &str, at: &Position, reading: Reading<'_>) {
 
 /// What the cells of a row say.
 #[derive(Default)]
-struct Said {
+struct RowWords {
     /// Fields of the test itself.
     test: Fields,
     vars: Fields,
@@ -175,41 +175,46 @@ struct Said {
     thresholds: HashMap<u32, Node>,
 }
 
-impl Said {
+impl RowWords {
     /// Blanks around a cell are a variable's own, and those of what is put around a prompt.
-    fn cell(&mut self, column: &Column, cell: String, mark: Mark) {
+    fn cell(&mut self, column: &ColumnMeaning, cell: String, mark: Mark) {
         let cell = match column {
-            Column::Variable(_) | Column::Prefix | Column::Suffix | Column::ProviderOutput => cell,
+            ColumnMeaning::Variable(_)
+            | ColumnMeaning::Prefix
+            | ColumnMeaning::Suffix
+            | ColumnMeaning::ProviderOutput => cell,
             _ => cell.trim().to_owned(),
         };
         let node = |cell| Node::text(cell, mark);
         match column {
-            Column::Variable(name) => self.vars.push(key(name, mark, node(cell))),
+            ColumnMeaning::Variable(name) => self.vars.push(key(name, mark, node(cell))),
             _ if cell.trim().is_empty() => {}
-            Column::Expected(index) => self.expected.push((*index, cell)),
-            Column::ExpectedThreshold(index) => {
+            ColumnMeaning::Expected(index) => self.expected.push((*index, cell)),
+            ColumnMeaning::ExpectedThreshold(index) => {
                 self.thresholds.entry(*index).or_insert_with(|| node(cell));
             }
-            Column::Description => self.description = Some(cell),
-            Column::Prefix => self.options.push(key("prefix", mark, node(cell))),
-            Column::Suffix => self.options.push(key("suffix", mark, node(cell))),
-            Column::Metric => self.metric = Some(node(cell)),
-            Column::Threshold => self.test.push(key("threshold", mark, node(cell))),
-            Column::ProviderOutput => self.test.push(key("providerOutput", mark, node(cell))),
-            Column::Metadata {
+            ColumnMeaning::Description => self.description = Some(cell),
+            ColumnMeaning::Prefix => self.options.push(key("prefix", mark, node(cell))),
+            ColumnMeaning::Suffix => self.options.push(key("suffix", mark, node(cell))),
+            ColumnMeaning::Metric => self.metric = Some(node(cell)),
+            ColumnMeaning::Threshold => self.test.push(key("threshold", mark, node(cell))),
+            ColumnMeaning::ProviderOutput => {
+                self.test.push(key("providerOutput", mark, node(cell)));
+            }
+            ColumnMeaning::Metadata {
                 key: name,
                 list: false,
             } => {
                 self.metadata.push(key(name, mark, node(cell)));
             }
-            Column::Metadata {
+            ColumnMeaning::Metadata {
                 key: name,
                 list: true,
             } => {
                 let items = unescaped_commas(&cell).into_iter().map(node).collect();
                 self.metadata.push(key(name, mark, list(items, mark)));
             }
-            Column::Nothing => {}
+            ColumnMeaning::Nothing => {}
         }
     }
 }
@@ -230,7 +235,7 @@ fn list(items: Vec<Node>, mark: Mark) -> Node {
 
 struct File<'a> {
     path: &'a Path,
-    columns: Vec<Column>,
+    columns: Vec<ColumnMeaning>,
     reading: Reading<'a>,
 }
 
@@ -253,7 +258,7 @@ impl File<'_> {
             line: row.line,
             column: 1,
         };
-        let mut said = Said::default();
+        let mut said = RowWords::default();
         // A row that ends early leaves the rest unsaid, so that a thousand headers cost it nothing.
         for (column, cell) in self.columns.iter().zip(row.cells) {
             said.cell(column, cell, mark);

@@ -30,13 +30,13 @@ enum Step {
 }
 
 /// A way that is gone step by step.
-struct Walk {
+struct Way {
     at: PathBuf,
     left: VecDeque<Step>,
     links: usize,
 }
 
-impl Walk {
+impl Way {
     /// Of `path`, from an absolute path without links.
     fn new(from: &Path, path: &Path) -> Self {
         Self {
@@ -90,7 +90,7 @@ pub(crate) fn leads(folder: &Path, path: &Path) -> Leads {
 
 /// Follows `inner` from `folder`, an absolute path without links. Neither of them need be there.
 fn follow(folder: &Path, inner: &Path) -> Leads {
-    let mut walk = Walk::new(folder, inner);
+    let mut walk = Way::new(folder, inner);
     while walk.step() {
         // What is above the folder is on the way to it.
         if folder.starts_with(&walk.at) {
@@ -109,7 +109,7 @@ fn follow(folder: &Path, inner: &Path) -> Leads {
 /// Whether the way to an absolute path goes through a place that `is` names, wherever it ends:
 /// `/proc/self/root/home` is `/home` to whoever resolves all its links at once.
 pub(super) fn passes(path: &Path, is: impl Fn(&Path) -> bool) -> bool {
-    let mut walk = Walk::new(Path::new("/"), path);
+    let mut walk = Way::new(Path::new("/"), path);
     while walk.step() {
         if is(&walk.at) || !walk.enter_link() {
             return true;

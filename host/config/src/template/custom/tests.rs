@@ -6,7 +6,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Filters, Results};
+use super::{FilterScripts, Results};
 use crate::model::{Code, Script};
 use crate::template::Template;
 
@@ -19,7 +19,7 @@ fn results(names: &[&str]) -> Arc<Results> {
             text: String::new(),
         },
     });
-    let filters: Filters = names
+    let filters: FilterScripts = names
         .iter()
         .map(|name| ((*name).to_owned(), script.clone()))
         .collect::<BTreeMap<_, _>>();

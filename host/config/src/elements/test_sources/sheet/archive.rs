@@ -21,14 +21,14 @@ const LOCAL: &[u8] = b"PK\x03\x04";
 /// An archive.
 pub(super) struct Archive<'a> {
     bytes: &'a [u8],
-    parts: BTreeMap<String, Part>,
+    parts: BTreeMap<String, ArchivedPart>,
     /// What may still be unpacked.
     left: usize,
 }
 
 /// Where a part is.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct ArchivedPart {
     method: u16,
     packed: usize,
     /// Of its own head.
@@ -84,8 +84,8 @@ impl<'a> Archive<'a> {
         Ok(Some(text))
     }
 
-    fn packed(&self, part: Part) -> Option<&'a [u8]> {
-        let Part { packed, offset, .. } = part;
+    fn packed(&self, part: ArchivedPart) -> Option<&'a [u8]> {
+        let ArchivedPart { packed, offset, .. } = part;
         if self.bytes.get(offset..)?.get(..4)? != LOCAL {
             return None;
         }
@@ -96,13 +96,13 @@ impl<'a> Archive<'a> {
 }
 
 /// An entry of the list at `at`: name, part, and the entry's own length.
-fn listed(bytes: &[u8], at: usize) -> Option<(String, Part, usize)> {
+fn listed(bytes: &[u8], at: usize) -> Option<(String, ArchivedPart, usize)> {
     if bytes.get(at..)?.get(..4)? != LISTED {
         return None;
     }
     let field = |offset, len| number(bytes, at + offset, len);
     let (name, extra, comment) = (field(28, 2)?, field(30, 2)?, field(32, 2)?);
-    let part = Part {
+    let part = ArchivedPart {
         method: u16::try_from(field(10, 2)?).ok()?,
         packed: field(20, 4)?,
         offset: field(42, 4)?,

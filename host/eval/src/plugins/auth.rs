@@ -11,7 +11,6 @@ use runner_gateway::{OriginPattern, Scheme, Secret, TokenClient};
 use serde_json::{Map, Value, json};
 
 use super::bind_error::{BindError, place_of};
-use super::binding::Binder;
 use super::ways::{Named, Way};
 
 /// The key of the config.
@@ -36,15 +35,15 @@ pub(super) struct Auth {
     asks: Option<OriginPattern>,
 }
 
-/// Reads the members of one `auth`.
-struct Reader<'a> {
+/// An `auth` as it is written.
+struct Written<'a> {
     provider: &'a Provider,
     members: &'a Map<String, Value>,
 }
 
 impl Auth {
     /// Takes it out of a config and leaves its kind there.
-    fn take(
+    pub(super) fn take(
         provider: &Provider,
         config: &mut Map<String, Value>,
     ) -> Result<Option<Self>, BindError> {
@@ -53,52 +52,42 @@ impl Auth {
         };
         let empty = Map::new();
         let members = written.as_object().unwrap_or(&empty);
-        let reader = Reader { provider, members };
+        let written_auth = Written { provider, members };
         let headers = config.get("headers").and_then(Value::as_object);
         let mut names = headers.into_iter().flat_map(Map::keys);
         if names.any(|name| name.eq_ignore_ascii_case("authorization")) {
             let problem = "stands beside `headers: { Authorization: … }`; keep one of the two";
-            return Err(reader.problem("", problem));
+            return Err(written_auth.problem("", problem));
         }
-        let (auth, kind) = reader.read()?;
+        let (auth, kind) = written_auth.read()?;
         config.insert(KEY.to_owned(), json!({ "type": kind }));
         Ok(Some(auth))
     }
-}
 
-impl Binder<'_> {
-    /// What `auth` of a config says. Where tokens are asked for with it, the variables in it go to
-    /// that address, and no longer to the provider's.
-    pub(super) fn auth(
-        &self,
-        provider: &Provider,
-        config: &mut Map<String, Value>,
-        takes: &mut Vec<EnvRead>,
-    ) -> Result<Option<Auth>, BindError> {
-        let auth = Auth::take(provider, config)?;
-        if let Some(to) = auth.as_ref().and_then(|auth| auth.asks.clone()) {
-            let place = |member: &str| provider.places.of(&format!("/{KEY}{member}"));
-            let inside: Vec<&Position> = TOKEN_MEMBERS.into_iter().filter_map(place).collect();
-            let (there, here) = std::mem::take(takes)
-                .into_iter()
-                .partition(|read| inside.iter().any(|at| at.is_where(&read.at)));
-            *takes = here;
-            let named_by: Vec<EnvRead> = there;
-            self.noted.way(Way {
-                to,
-                named: Named::Text,
-                author: provider.origin.clone(),
-                at: place("/tokenUrl").unwrap_or(&provider.at).clone(),
-                own: BTreeSet::new(),
-                takes: named_by.clone(),
-                named_by,
-            });
-        }
-        Ok(auth)
+    /// The way to the server of tokens. The variables in `auth` go there, and no longer to the
+    /// provider's address: they are taken out of `takes`.
+    pub(super) fn way(&self, provider: &Provider, takes: &mut Vec<EnvRead>) -> Option<Way> {
+        let to = self.asks.clone()?;
+        let place = |member: &str| provider.places.of(&format!("/{KEY}{member}"));
+        let inside: Vec<&Position> = TOKEN_MEMBERS.into_iter().filter_map(place).collect();
+        let (there, here) = std::mem::take(takes)
+            .into_iter()
+            .partition(|read| inside.iter().any(|at| at.is_where(&read.at)));
+        *takes = here;
+        let there: Vec<EnvRead> = there;
+        Some(Way {
+            to,
+            named: Named::Text,
+            author: provider.origin.clone(),
+            at: place("/tokenUrl").unwrap_or(&provider.at).clone(),
+            own: BTreeSet::new(),
+            takes: there.clone(),
+            named_by: there,
+        })
     }
 }
 
-impl Reader<'_> {
+impl Written<'_> {
     fn read(&self) -> Result<(Auth, &'static str), BindError> {
         let (scheme, value, kind) = match self.text("type")?.as_str() {
             "bearer" => (Scheme::Bearer, self.text("token")?, "bearer"),

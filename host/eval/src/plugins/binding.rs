@@ -272,9 +272,11 @@ impl Binder<'_> {
         let keyless = config.get("apiKeyRequired") == Some(&Value::Bool(false));
         let extras = Extras::of(plugin.component.info());
         let mut auth = match extras.of_auth() {
-            Some(_) => self.auth(provider, config, &mut takes)?,
+            Some(_) => Auth::take(provider, config)?,
             None => None,
         };
+        let to_tokens = auth.as_ref().and_then(|it| it.way(provider, &mut takes));
+        to_tokens.into_iter().for_each(|way| self.noted.way(way));
         let settings = wants.settings.iter().map(|setting| setting.env.clone());
         let mut own: BTreeSet<String> = settings.collect();
         for want in &wants.credentials {

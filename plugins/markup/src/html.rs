@@ -14,9 +14,9 @@ const COMMON: [&str; 30] = [
 /// How many signs make HTML.
 const ENOUGH: u32 = 2;
 
-/// Whether a text contains HTML. A text of more than 10 MiB does not.
+/// Whether a text contains HTML.
 pub(crate) fn contains(text: &str) -> bool {
-    text.len() <= crate::MAX_BYTES && Scan::of(text).weight() >= ENOUGH
+    Scan::of(text).weight() >= ENOUGH
 }
 
 /// The signs that a text shows.

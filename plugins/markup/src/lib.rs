@@ -3,8 +3,9 @@
 //! `is-xml` is strict and uses an XML parser, `is-html` one that reads as browsers do; the other
 //! two read what models write, which is seldom well-formed, with scanners of their own. No
 //! document type, no entity and no address in a document is ever followed. Everything takes time
-//! in proportion to the answer, and an answer of more than 10 MiB is no markup. All are pure: the
-//! component imports no function.
+//! in proportion to the answer. What is too large or too involved for that is not graded at all: as
+//! "no markup" it would pass the opposite (`not-is-html`) unread. All are pure: the component imports
+//! no function.
 
 mod html;
 mod page;
@@ -15,7 +16,26 @@ use runner_plugin::json::{Value, json};
 use runner_plugin::{Assertion, AssertionType, CallContext, Error, Grade, Info, Input};
 
 /// The longest answer that is looked at, in bytes; promptfoo's limit for HTML.
-pub(crate) const MAX_BYTES: usize = 10 * 1024 * 1024;
+const MAX_BYTES: usize = 10 * 1024 * 1024;
+
+/// Why a text is not found to be what was asked for, as a clause.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Not {
+    /// It is not.
+    So(String),
+    /// It was not read to its end.
+    Read(String),
+}
+
+impl Not {
+    pub(crate) fn so(why: impl Into<String>) -> Self {
+        Self::So(why.into())
+    }
+
+    pub(crate) fn read(why: impl Into<String>) -> Self {
+        Self::Read(why.into())
+    }
+}
 
 /// The grader.
 pub struct Markup;
@@ -44,16 +64,19 @@ impl Assertion for Markup {
 
     fn evaluate(input: &Input, _context: &CallContext) -> Result<Grade, Error> {
         let text = input.output.as_str();
+        let ungraded =
+            |why: &str| Error::unsupported(format!("`{}` cannot be graded: {why}", input.type_));
+        if text.len() > MAX_BYTES {
+            return Err(ungraded("the answer is longer than 10 MiB"));
+        }
         let (what, found) = match input.type_.as_str() {
             "is-xml" => ("be well-formed XML", xml::whole(text, &elements(input)?)),
             "contains-xml" => ("contain XML", tags::contains(text, &elements(input)?)),
             "is-html" => ("be HTML", page::whole(text)),
             "contains-html" => {
                 let found = html::contains(text).then_some(());
-                (
-                    "contain HTML",
-                    found.ok_or_else(|| "too little of it looks like HTML".to_owned()),
-                )
+                let too_little = || Not::so("too little of it looks like HTML");
+                ("contain HTML", found.ok_or_else(too_little))
             }
             other => {
                 return Err(Error::unsupported(format!(
@@ -63,7 +86,8 @@ impl Assertion for Markup {
         };
         Ok(match found {
             Ok(()) => input.judge(true, what),
-            Err(why) => input.judge(false, format_args!("{what} ({why})")),
+            Err(Not::So(why)) => input.judge(false, format_args!("{what} ({why})")),
+            Err(Not::Read(why)) => return Err(ungraded(&why)),
         })
     }
 }

@@ -22,6 +22,8 @@ use html5ever::tokenizer::{
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use html5ever::{Attribute, QualName, TokenizerResult, expanded_name, local_name, ns};
 
+use crate::Not;
+
 /// Elements that HTML knows, obsolete ones excluded; beside these, names with a hyphen are
 /// those of custom elements. Every page has `html`, `head` and `body`: these must be written.
 const KNOWN: &str = "title base link meta style article section nav aside h1 h2 h3 h4 h5 h6 \
@@ -51,28 +53,25 @@ const PIECE: usize = 4096;
 ///
 /// # Errors
 /// Why not, as a clause.
-pub(crate) fn whole(text: &str) -> Result<(), String> {
+pub(crate) fn whole(text: &str) -> Result<(), Not> {
     let text = text.trim();
     if text.is_empty() {
-        return Err("it is empty".to_owned());
-    }
-    if text.len() > crate::MAX_BYTES {
-        return Err("it is too long".to_owned());
+        return Err(Not::so("it is empty"));
     }
     if text.len() >= 5 && text.as_bytes()[..5].eq_ignore_ascii_case(b"<?xml") {
-        return Err("it is XML".to_owned());
+        return Err(Not::so("it is XML"));
     }
     let tokenizer = tokenizer(text.len());
     read(text, &tokenizer)?;
     let reader = &tokenizer.sink;
     let page = &reader.builder.sink;
     if page.outside.get() && !reader.body.get() {
-        return Err("it has text outside of elements".to_owned());
+        return Err(Not::so("it has text outside of elements"));
     }
     if page.known.get() {
         Ok(())
     } else {
-        Err("it has no element of HTML".to_owned())
+        Err(Not::so("it has no element of HTML"))
     }
 }
 
@@ -99,7 +98,7 @@ fn tokenizer(bytes: usize) -> Tokenizer<Reader> {
 }
 
 /// Reads a text piece by piece, so that it can be given up.
-fn read(text: &str, tokenizer: &Tokenizer<Reader>) -> Result<(), String> {
+fn read(text: &str, tokenizer: &Tokenizer<Reader>) -> Result<(), Not> {
     let input = BufferQueue::default();
     let page = &tokenizer.sink.builder.sink;
     let mut parts = 0;
@@ -114,10 +113,11 @@ fn read(text: &str, tokenizer: &Tokenizer<Reader>) -> Result<(), String> {
         }
         parts += piece.matches(ends_attribute).count();
         if parts > MAX_PARTS {
-            return Err("a tag or a comment in it is too long".to_owned());
+            return Err(Not::read("a tag or a comment in it is too long"));
         }
         if page.is_spent() {
-            return Err("its elements lie too deep, or have too many attributes".to_owned());
+            let why = "its elements lie too deep, or have too many attributes";
+            return Err(Not::read(why));
         }
     }
     tokenizer.end();
@@ -347,7 +347,7 @@ mod tests {
     use super::*;
 
     /// How a reading ends, the steps it took, and those it may take.
-    fn steps(text: &str) -> (Result<(), String>, u64, u64) {
+    fn steps(text: &str) -> (Result<(), Not>, u64, u64) {
         let tokenizer = tokenizer(text.len());
         let end = read(text, &tokenizer);
         let page = &tokenizer.sink.builder.sink;
@@ -396,7 +396,7 @@ mod tests {
         for start in ["<a ", "</a ", "<script></script "] {
             let (end, taken, _) = steps(&format!("{start}{all}"));
             let end = end.expect_err("given up");
-            assert_eq!(end, "a tag or a comment in it is too long");
+            assert_eq!(end, Not::read("a tag or a comment in it is too long"));
             assert!(taken < 1_000, "{taken}");
         }
     }

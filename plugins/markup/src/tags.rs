@@ -5,6 +5,8 @@
 //! what was complete before stays found. Elements next to each other count together, as
 //! children of one document would.
 
+use crate::Not;
+
 /// How many bytes of tags are looked at in vain before the search ends. Each `<` may begin a
 /// tag that has no end, and is looked for to the end of the text.
 const VAIN_BYTES: usize = 20_000_000;
@@ -14,10 +16,7 @@ const VAIN_BYTES: usize = 20_000_000;
 ///
 /// # Errors
 /// What is missing, as a clause.
-pub(crate) fn contains(text: &str, paths: &[Vec<String>]) -> Result<(), String> {
-    if text.len() > crate::MAX_BYTES {
-        return Err("it is too long".to_owned());
-    }
+pub(crate) fn contains(text: &str, paths: &[Vec<String>]) -> Result<(), Not> {
     let forest = Forest::read(text);
     let groups = forest.groups();
     let mut fewest: Option<Vec<String>> = None;
@@ -33,19 +32,23 @@ pub(crate) fn contains(text: &str, paths: &[Vec<String>]) -> Result<(), String> 
             fewest = Some(missing);
         }
     }
+    if !forest.is_whole {
+        return Err(Not::read("it has too many tags without an end"));
+    }
     fewest.map_or_else(
-        || Err("there is no element".to_owned()),
+        || Err(Not::so("there is no element")),
         |missing| all_there(&missing),
     )
 }
 
 /// # Errors
 /// Names what is missing, if anything is.
-pub(crate) fn all_there(missing: &[String]) -> Result<(), String> {
+pub(crate) fn all_there(missing: &[String]) -> Result<(), Not> {
     if missing.is_empty() {
         return Ok(());
     }
-    Err(format!("elements are missing: {}", missing.join(", ")))
+    let missing = missing.join(", ");
+    Err(Not::So(format!("elements are missing: {missing}")))
 }
 
 /// An element, complete or not.
@@ -62,6 +65,8 @@ struct Element<'t> {
 /// The elements of a text, in the order in which they begin.
 pub(crate) struct Forest<'t> {
     elements: Vec<Element<'t>>,
+    /// The search did not end before the text.
+    is_whole: bool,
 }
 
 impl<'t> Forest<'t> {
@@ -69,6 +74,7 @@ impl<'t> Forest<'t> {
     pub(crate) fn read(text: &'t str) -> Self {
         let mut forest = Self {
             elements: Vec::new(),
+            is_whole: true,
         };
         let mut open: Vec<usize> = Vec::new();
         let mut budget = VAIN_BYTES;
@@ -82,10 +88,11 @@ impl<'t> Forest<'t> {
             }
             let (end, seen) = tag_end(rest);
             let Some(end) = end else {
-                match budget.checked_sub(seen) {
-                    Some(left) => budget = left,
-                    None => break,
-                }
+                let Some(left) = budget.checked_sub(seen) else {
+                    forest.is_whole = false;
+                    break;
+                };
+                budget = left;
                 continue;
             };
             let inside = &rest[1..end];

@@ -5,8 +5,9 @@
 //! and taken out. Where it names an outside one, that might declare entities; their references
 //! are then let stand, unread.
 
-use roxmltree::{Document, ParsingOptions};
+use roxmltree::{Document, Error, ParsingOptions};
 
+use crate::Not;
 use crate::tags::{self, Forest};
 
 /// The most nodes in a document. One takes about a hundred bytes.
@@ -21,33 +22,35 @@ const MAX_NAMESPACES: usize = 1_000;
 ///
 /// # Errors
 /// What is wrong, as a clause.
-pub(crate) fn whole(text: &str, paths: &[Vec<String>]) -> Result<(), String> {
-    if text.len() > crate::MAX_BYTES {
-        return Err("it is too long".to_owned());
-    }
+pub(crate) fn whole(text: &str, paths: &[Vec<String>]) -> Result<(), Not> {
     let body = without_document_type(text)?;
     let forest = Forest::read(&body);
     if forest.most_attributes() > MAX_ATTRIBUTES {
-        return Err(format!(
-            "an element has more than {MAX_ATTRIBUTES} attributes"
-        ));
+        let why = format!("an element has more than {MAX_ATTRIBUTES} attributes");
+        return Err(Not::Read(why));
     }
     if body.matches("xmlns").count() > MAX_NAMESPACES {
-        return Err(format!("it declares more than {MAX_NAMESPACES} namespaces"));
+        let why = format!("it declares more than {MAX_NAMESPACES} namespaces");
+        return Err(Not::Read(why));
     }
     let options = ParsingOptions {
         allow_dtd: false,
         nodes_limit: MAX_NODES,
         ..ParsingOptions::default()
     };
-    Document::parse_with_options(&body, options).map_err(|error| error.to_string())?;
+    Document::parse_with_options(&body, options).map_err(|error| match error {
+        Error::NodesLimitReached
+        | Error::AttributesLimitReached
+        | Error::NamespacesLimitReached => Not::read(error.to_string()),
+        _ => Not::so(error.to_string()),
+    })?;
     // Well-formed: so the scanner for tags has read it without a doubt.
     let missing = forest.missing(&forest.roots(), paths);
     tags::all_there(&missing)
 }
 
 /// The text with its document type blanked out, if it has one.
-fn without_document_type(text: &str) -> Result<String, String> {
+fn without_document_type(text: &str) -> Result<String, Not> {
     let Some(start) = document_type(text) else {
         return Ok(text.to_owned());
     };
@@ -64,8 +67,8 @@ fn without_document_type(text: &str) -> Result<String, String> {
     });
     let end = match end {
         Some(Ok(end)) => end,
-        Some(Err(())) => return Err("a document type with declarations is not read".to_owned()),
-        None => return Err("the document type has no end".to_owned()),
+        Some(Err(())) => return Err(Not::read("a document type with declarations is not read")),
+        None => return Err(Not::so("the document type has no end")),
     };
     let outside = read_document_type(&text[start + "<!DOCTYPE".len()..end])?;
     let rest = &text[end + 1..];
@@ -101,8 +104,8 @@ fn document_type(text: &str) -> Option<usize> {
 }
 
 /// Checks what stands in a document type, and says whether it names one outside.
-fn read_document_type(text: &str) -> Result<bool, String> {
-    let wrong = || "the document type is malformed".to_owned();
+fn read_document_type(text: &str) -> Result<bool, Not> {
+    let wrong = || Not::so("the document type is malformed");
     let rest = text.strip_prefix(char::is_whitespace).ok_or_else(wrong)?;
     let rest = rest.trim_start();
     let end = rest.find(char::is_whitespace).unwrap_or(rest.len());

@@ -145,6 +145,55 @@ fn what_can_not_be_looked_through_is_an_error_of_its_row() {
     has_no_key(&finished);
 }
 
+/// A server complains about the token that it found behind a scheme, or about a password.
+#[test]
+fn what_a_server_takes_out_of_a_credential_is_nowhere() {
+    let (token, password, literal) = ("tok-Zx81hhQwEr77", "pass-Qq77WwEe88", "lit-Mm55NnBb66Vv");
+    let login = format!("user:{password}");
+    let api = ModelApi::start();
+    let said = format!("wrong: {token}, {password}, {literal}, {login}");
+    api.always(Answer::raw(said).header("content-type", "text/plain"));
+    let provider = |label: &str, header: &str| {
+        let (url, body) = (api.url(), "{{ prompt }}");
+        format!(
+            "  - {{ id: http, label: {label}, config: {{ url: '{url}', body: '{body}', headers: {{ {header} }} }} }}\n"
+        )
+    };
+    let providers = provider("a", "authorization: '{{ env.MY_TOKEN }}'")
+        + &provider("b", "authorization: 'Basic {{ env.BASIC_AUTH }}'")
+        + &provider("c", &format!("x-api-key: 'Token {literal}'"));
+    let finished = Run::new()
+        .config(&format!("prompts: [hi]\nproviders:\n{providers}"))
+        .env("MY_TOKEN", format!("Bearer {token}"))
+        .env("BASIC_AUTH", STANDARD.encode(&login))
+        .args([
+            "eval",
+            "--record",
+            "tape.jsonl",
+            "-o",
+            "o.json",
+            "-o",
+            "o.csv",
+        ])
+        .finish();
+    finished.expect_code(0);
+    let seen = api.requests();
+    let basic = format!("Basic {}", STANDARD.encode(&login));
+    assert!(
+        seen.iter()
+            .any(|it| it.header("authorization") == Some(&basic))
+    );
+    let run = finished.again();
+    let written = ["tape.jsonl", "o.json", "o.csv"].map(|name| run.project().join(name));
+    let written = written.map(|path| std::fs::read_to_string(path).expect("written"));
+    for text in written.iter().chain([&finished.stdout, &finished.stderr]) {
+        for secret in [token, password, literal] {
+            assert!(!text.contains(secret), "{secret}: {text}");
+        }
+    }
+    assert!(written[0].contains("wrong: [masked]"), "{}", written[0]);
+}
+
 /// An address with a password or a key in its query is wrong in one place, and said without them.
 #[test]
 fn an_address_that_is_none_is_said_without_what_may_be_secret() {

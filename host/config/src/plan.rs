@@ -135,7 +135,8 @@ impl Plan {
 
     /// Values of the config's `env` that are secrets by the names of the variables that they were
     /// taken from, or by their own where the config says them itself, and secrets that were
-    /// filled into providers: templates may use them, results must not show them.
+    /// filled into providers or stand in their headers: templates may use them, results must not show
+    /// them.
     pub fn secrets(&self) -> impl Iterator<Item = &str> {
         // A setting is no secret for being called one: what is masked tells who guesses it.
         let is_secret = |name: &String| match self.env_sources.get(name) {
@@ -146,7 +147,10 @@ impl Plan {
         let secret = secret.filter(move |(name, _)| is_secret(name));
         let declared = secret.filter_map(|(_, value)| value.as_str());
         let declared = declared.filter(|value| !self.filled_in.contains(*value));
-        declared.chain(self.filled_in.iter().map(String::as_str))
+        let providers = self.providers.iter().chain(&self.judges);
+        let written = providers.flat_map(|provider| provider.secret_headers());
+        let filled_in = self.filled_in.iter().map(String::as_str);
+        declared.chain(filled_in).chain(written)
     }
 }
 

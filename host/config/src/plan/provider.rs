@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 
 use super::{Budget, DeclaredLimit, Places, Position, Process, ProviderCode, Script};
 use crate::model::Origin;
+use crate::redacted::is_secret_variable;
+use crate::template::is_plain;
 
 /// A provider as the config names it. `Debug` leaves out `config` and `env`, which may hold
 /// secrets.
@@ -84,6 +86,16 @@ impl Provider {
     /// The names by which a filter may mean it: its label, or its id in place of one, and its id.
     pub(crate) fn names(&self) -> [&str; 2] {
         [self.label.as_deref().unwrap_or(&self.id), &self.id]
+    }
+
+    /// What its headers send that are named like credentials, whoever wrote the value. With variables of
+    /// a case in it, it is that case's.
+    pub(crate) fn secret_headers(&self) -> impl Iterator<Item = &str> {
+        let headers = self.config.get("headers").and_then(Value::as_object);
+        let headers = headers.into_iter().flatten();
+        let secret = headers.filter(|(name, _)| is_secret_variable(name));
+        let texts = secret.filter_map(|(_, value)| value.as_str());
+        texts.filter(|text| is_plain(text))
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A server that was given a credential may echo it, in its headers, in an error page, in
 //! a redirect; the masker sees to it that neither the plugin nor a file nor a terminal
-//! ever does. It looks for the forms in which honest software repeats a value (`forms`):
+//! ever does. It looks for the forms in which honest software repeats a value, or what is a secret
+//! in it by itself, as the token in `Bearer tok` (`secret::parts`), each in many spellings (`forms`):
 //!
 //! - as it is, whatever the case of its letters, in UTF-16 of either order, and in Latin-1;
 //! - each of these in hex, and inside any base64 text whatever its alignment (so `Basic` headers
@@ -87,9 +88,7 @@ struct Learned {
 impl Masker {
     /// A masker for these secrets.
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Self {
-        let values = secrets.into_iter().map(Secret::reveal);
-        let masked = values.filter(|value| value.len() >= SHORTEST_MASKED);
-        Self::of_forms(masked.flat_map(forms::forms).collect())
+        Self::of_forms(secrets.into_iter().flat_map(forms).collect())
     }
 
     /// A masker for the secrets of all of these, as logs of a whole run need it.
@@ -115,12 +114,8 @@ impl Masker {
 
     /// Masks another secret from now on, in all clones.
     pub(crate) fn learn(&self, secret: &Secret) {
-        let value = secret.reveal();
-        if value.len() < SHORTEST_MASKED {
-            return;
-        }
         let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
-        learned.forms.extend(forms::forms(value));
+        learned.forms.extend(forms(secret));
         learned.finder = finder(&learned.forms);
     }
 
@@ -184,6 +179,13 @@ impl Masker {
         all.sort_unstable_by_key(|range| range.end);
         merged(all.into_iter())
     }
+}
+
+/// Every spelling of a secret, and of what is a secret in it, that is long enough.
+fn forms(secret: &Secret) -> impl Iterator<Item = Vec<u8>> {
+    let masked = secret.to_mask();
+    let masked = masked.filter(|text| text.len() >= SHORTEST_MASKED);
+    masked.flat_map(|text| forms::forms(&text))
 }
 
 fn finder(forms: &BTreeSet<Vec<u8>>) -> Option<Arc<Finder>> {

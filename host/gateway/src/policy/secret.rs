@@ -5,11 +5,14 @@
 //! is; nowhere else. `Debug` shows neither value nor length. Memory is not wiped on drop: the value also lives in the process environment
 //! and in the HTTP client's buffers, so wiping one copy would promise what it can't keep.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 
 use crate::policy::aws;
+
+mod parts;
 
 /// A credential's value. White space around it is dropped when it is made: keys that were
 /// read from files and shells often carry a newline, and no scheme below can send one.
@@ -32,9 +35,15 @@ impl Secret {
         Self(value.trim().to_owned())
     }
 
-    /// How many bytes it has.
+    /// How many bytes the masker looks for.
     pub fn bytes(&self) -> usize {
-        self.0.len()
+        self.to_mask().map(|text| text.len()).sum()
+    }
+
+    /// What no text may show: the value, and what is a secret in it by itself.
+    pub(crate) fn to_mask(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let parts = parts::parts(&self.0).into_iter().map(Cow::Owned);
+        [Cow::Borrowed(self.reveal())].into_iter().chain(parts)
     }
 
     /// How many bytes stand around a text in it; `None` if it is not in it.

@@ -44,6 +44,23 @@ fn a_provider_gets_variables_that_nothing_else_declares() {
 }
 
 #[test]
+fn headers_named_like_credentials_hold_secrets_that_the_config_writes_itself() {
+    let headers = "{ X-Key: 'Token lit-1', Cookie: 'a={{ env.WHO }}', Accept: text/plain, X-Token: '{{ word }}' }";
+    let config = format!(
+        "prompts: [p]\nproviders: [{{ id: echo, config: {{ headers: {headers} }} }}]\n\
+         defaultTest: {{ options: {{ provider: {{ id: 'openai:m', config: {{ headers: {{ authorization: of-judge }} }} }} }} }}\n\
+         tests: [{{ assert: [{{ type: llm-rubric, value: v }}] }}]"
+    );
+    let plan = Folder::new(&config).env("WHO", "w-123456").plan();
+    let mut secrets = secrets(&plan);
+    secrets.sort_unstable();
+    assert_eq!(
+        secrets,
+        ["Token lit-1", "a=w-123456", "of-judge", "w-123456"]
+    );
+}
+
+#[test]
 fn graders_named_in_the_config_get_them_too() {
     let judge = "{ id: 'openai:m', config: { apiKey: '{{env.T}}' } }";
     let asks = "assert: [{ type: llm-rubric, value: v }]";

@@ -153,7 +153,7 @@ async fn whole(
         let origin = origin.to_string();
         return Err(WireFault::Partial { origin });
     }
-    let coding = coding::coding(&answer.headers);
+    let coding = coding::coding(&answer.headers, &answer.body);
     if !answer.body.is_empty() && coding != Coding::Plain {
         space.reserve(RESPONSE_LIMIT).await?;
         unpack(&mut answer, coding, origin)?;

@@ -3,14 +3,17 @@
 //! Every request says `accept-encoding: identity`, since in a compressed answer no secret can be
 //! found. Some servers compress all the same. What is gzip or deflate is unpacked here, before
 //! the masker and whoever keeps answers see it; an answer in any other coding, or in several, is
-//! refused, whether a credential was sent or not: a config may have put a secret anywhere.
+//! refused, whether a credential was sent or not: a config may have put a secret anywhere. A coding of
+//! the transfer counts like one of the content; the client takes off `chunked` alone. So does gzip that
+//! no header states: such is an object that was stored compressed, and so is a file that is meant to
+//! be one, in which a secret is no easier to find.
 //!
 //! Unpacked answers have the limit of all answers, so that no small one becomes a large one. The
 //! checksum of gzip is not looked at: what the transport broke, TLS and TCP would have noticed.
 
 use miniz_oxide::inflate::stream::{InflateState, inflate};
 use miniz_oxide::{DataFormat, MZFlush, MZStatus};
-use reqwest::header::{CONTENT_ENCODING, HeaderMap};
+use reqwest::header::{CONTENT_ENCODING, HeaderMap, TRANSFER_ENCODING};
 
 /// How a body is coded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,21 +30,23 @@ pub(crate) enum Coding {
 /// Why a body can't be unpacked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unpackable {
-    /// It is not what its header says.
+    /// It is not what its header says, or it is packed once more.
     Broken,
     /// It would be larger than allowed.
     TooLarge,
 }
 
-/// The coding that the headers state.
-pub(crate) fn coding(headers: &HeaderMap) -> Coding {
-    let mut stated = headers
-        .get_all(CONTENT_ENCODING)
-        .iter()
+/// The coding that the headers state, or the first bytes of the body.
+pub(crate) fn coding(headers: &HeaderMap, body: &[u8]) -> Coding {
+    let of_content = headers.get_all(CONTENT_ENCODING).iter();
+    let of_transfer = headers.get_all(TRANSFER_ENCODING).iter();
+    let mut stated = of_content
+        .chain(of_transfer)
         .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
         .map(<[u8]>::trim_ascii)
-        .filter(|word| !word.is_empty() && !word.eq_ignore_ascii_case(b"identity"));
+        .filter(|word| !word.is_empty() && !is_one_of(word, &["identity", "chunked"]));
     let coding = match stated.next() {
+        None if is_gzip(body) => Coding::Gzip,
         None => Coding::Plain,
         Some(word) if is_one_of(word, &["gzip", "x-gzip"]) => Coding::Gzip,
         Some(word) if is_one_of(word, &["deflate"]) => Coding::Deflate,
@@ -60,9 +65,14 @@ fn is_one_of(word: &[u8], names: &[&str]) -> bool {
         .any(|name| word.eq_ignore_ascii_case(name.as_bytes()))
 }
 
+/// No text begins so.
+fn is_gzip(body: &[u8]) -> bool {
+    body.starts_with(&[0x1f, 0x8b, 8])
+}
+
 /// The body without its coding, at most `most` bytes of it. An empty one has none.
 pub(crate) fn unpacked(body: &[u8], coding: Coding, most: usize) -> Result<Vec<u8>, Unpackable> {
-    match coding {
+    let plain = match coding {
         Coding::Gzip => members(body, most),
         Coding::Deflate => match inflated(body, DataFormat::Zlib, most) {
             Err(Unpackable::Broken) => inflated(body, DataFormat::Raw, most),
@@ -70,7 +80,11 @@ pub(crate) fn unpacked(body: &[u8], coding: Coding, most: usize) -> Result<Vec<u
         }
         .map(|(plain, _)| plain),
         Coding::Plain | Coding::Other => Err(Unpackable::Broken),
+    }?;
+    if is_gzip(&plain) {
+        return Err(Unpackable::Broken);
     }
+    Ok(plain)
 }
 
 /// Gzip: one member, or several one after the other.
@@ -161,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_headers_say_how_a_body_is_coded() {
-        let cases: [(&[&str], Coding); 9] = [
+        let cases: [(&[&str], Coding); 10] = [
             (&[], Coding::Plain),
             (&["identity"], Coding::Plain),
             (&["", "Identity, "], Coding::Plain),
@@ -171,13 +185,43 @@ mod tests {
             (&["br"], Coding::Other),
             (&["gzip, gzip"], Coding::Other),
             (&["gzip", "deflate"], Coding::Other),
+            (&["gzip, chunked"], Coding::Gzip),
         ];
         for (values, expected) in cases {
-            let mut headers = HeaderMap::new();
-            for value in values {
-                headers.append(CONTENT_ENCODING, HeaderValue::from_static(value));
+            for name in [CONTENT_ENCODING, TRANSFER_ENCODING] {
+                let mut headers = HeaderMap::new();
+                for value in values {
+                    headers.append(&name, HeaderValue::from_static(value));
+                }
+                assert_eq!(coding(&headers, PLAIN), expected, "{name}: {values:?}");
             }
-            assert_eq!(coding(&headers), expected, "{values:?}");
+        }
+        let mut both = HeaderMap::new();
+        for name in [CONTENT_ENCODING, TRANSFER_ENCODING] {
+            both.insert(name, HeaderValue::from_static("gzip"));
+        }
+        assert_eq!(coding(&both, PLAIN), Coding::Other);
+    }
+
+    #[test]
+    fn gzip_is_known_by_its_first_bytes_once() {
+        let packed = gzip(PLAIN);
+        assert_eq!(coding(&HeaderMap::new(), &packed), Coding::Gzip);
+        for image in [
+            &b"\x89PNG\r\n"[..],
+            b"\xff\xd8\xff",
+            b"GIF89a",
+            b"\x1f\x8b",
+            b"",
+        ] {
+            assert_eq!(coding(&HeaderMap::new(), image), Coding::Plain);
+        }
+        for coding in [Coding::Gzip, Coding::Deflate] {
+            let twice = match coding {
+                Coding::Gzip => gzip(&packed),
+                _ => compress_to_vec_zlib(&packed, 6),
+            };
+            assert_eq!(unpacked(&twice, coding, 1000), Err(Unpackable::Broken));
         }
     }
 

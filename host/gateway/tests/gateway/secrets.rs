@@ -152,8 +152,10 @@ async fn a_compressed_echo_is_unpacked_and_masked() {
         coded(compress_to_vec_zlib(echo.as_bytes(), 6), "deflate"),
         coded(compress_to_vec(echo.as_bytes(), 6), "deflate"),
         coded(gzip(&echo), "gzip").with_status(400),
+        Answer::raw(gzip(&echo)).header("transfer-encoding", "gzip, chunked"),
+        Answer::raw(gzip(&echo)).header("content-type", "application/gzip"),
     ]);
-    for _ in 0..4 {
+    for _ in 0..6 {
         let reply = ask(&gateway(), &api).await.expect("a reply");
         assert_eq!(text(&reply), "your key is [masked]");
         assert_eq!(header(&reply, "content-encoding"), None);
@@ -177,6 +179,8 @@ async fn what_can_not_be_unpacked_is_no_answer() {
         coded(gzip(&echo), "gzip, gzip"),
         coded(echo.clone().into(), "gzip"),
         coded(bomb, "gzip"),
+        Answer::raw(echo.clone()).header("transfer-encoding", "br, chunked"),
+        Answer::raw(&gzip(&echo)[..30]),
         // A part in which no whole key is.
         Answer::raw(&echo.as_bytes()[16..]).with_status(206),
     ];

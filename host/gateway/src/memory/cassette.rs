@@ -10,6 +10,10 @@
 //! requests are answered in the order in which they ended, each case with what that case got
 //! as long as there is such an answer; when all are used up, the last one is given again. A call
 //! that was cut off by its case's timeout has no end and so no line.
+//!
+//! Memory of a replay: places of lines, at most three times the file's size where all are as short as
+//! can be; one line at a time, at most three times its size; and the requests among which the nearest
+//! is looked for, 64 MiB (`nearest`).
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -241,7 +245,7 @@ impl Interactions {
             file.seek(SeekFrom::Start(place.offset)).ok()?;
             file.read_exact(&mut text).ok()?;
         }
-        Line::read(std::str::from_utf8(&text).ok()?).ok()
+        Line::read(&text).ok()
     }
 }
 
@@ -463,15 +467,12 @@ impl Iterator for Lines {
             Ok(whole) => whole?,
             Err(error) => return Some(Err(error)),
         };
-        let line = Line::read(&String::from_utf8_lossy(&text));
-        Some(
-            line.map(|line| (place, line))
-                .map_err(|error| CassetteError::Damaged {
-                    path: self.path.clone(),
-                    line: self.number,
-                    why: in_one_line(&error.to_string()),
-                }),
-        )
+        let line = Line::read(&text).map(|line| (place, line));
+        Some(line.map_err(|error| CassetteError::Damaged {
+            path: self.path.clone(),
+            line: self.number,
+            why: in_one_line(&error.to_string()),
+        }))
     }
 }
 

@@ -3,14 +3,20 @@
 //! Bodies are texts where they are UTF-8, so that people can read and search the file, and
 //! base64 where they are not. Adding a field that may be missing keeps the version; everything
 //! else raises it.
+//!
+//! A recording may be a stranger's. No exchange has headers or a body beyond what a run takes from a
+//! server, and a line that has is refused while it is read: a header of two letters takes ten times
+//! its room in the file.
 
+use std::fmt;
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::exchange::Code;
+use crate::exchange::{Code, RESPONSE_LIMIT};
 use crate::memory::cache::masked;
 use crate::memory::remembered::{Ending, Envelope, Interaction, Remembered};
 use crate::policy::masker::Masker;
@@ -18,6 +24,13 @@ use runner_scheduler::Class;
 
 /// The first line of a recording.
 pub(super) const HEAD: &str = r#"{"recording":"runner","version":1}"#;
+
+/// The longest body in a line, in bytes: the largest answer in base64, or with a program's frame.
+const MOST_BODY: usize = 2 * RESPONSE_LIMIT;
+
+/// All headers of a request or an answer, in bytes, each with what its strings take; servers and the
+/// client allow less.
+const MOST_HEADERS: usize = 1 << 20;
 
 /// Whether a first line is [`HEAD`].
 pub(super) fn is_head(line: &str) -> bool {
@@ -42,7 +55,9 @@ pub(super) struct Line {
 struct Request {
     method: String,
     url: String,
+    #[serde(deserialize_with = "headers")]
     headers: Vec<(String, String)>,
+    #[serde(deserialize_with = "body")]
     body: RecordedBody,
     repeat: u32,
 }
@@ -50,7 +65,9 @@ struct Request {
 #[derive(Debug, Serialize, Deserialize)]
 struct Response {
     status: u16,
+    #[serde(deserialize_with = "headers")]
     headers: Vec<(String, String)>,
+    #[serde(deserialize_with = "body")]
     body: RecordedBody,
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_ms: Option<u64>,
@@ -103,6 +120,51 @@ enum ClassWord {
     QuotaExhausted,
     Auth,
     NotFound,
+}
+
+fn body<'de, D: Deserializer<'de>>(from: D) -> Result<RecordedBody, D::Error> {
+    let body = RecordedBody::deserialize(from)?;
+    let (RecordedBody::Text(text) | RecordedBody::Base64(text)) = &body;
+    if text.len() > MOST_BODY {
+        let why = format_args!("a body of more than {} MiB", MOST_BODY >> 20);
+        return Err(D::Error::custom(why));
+    }
+    Ok(body)
+}
+
+fn headers<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, String)>, D::Error> {
+    from.deserialize_seq(Headers)
+}
+
+/// Counts headers as they come.
+struct Headers;
+
+impl<'de> Visitor<'de> for Headers {
+    type Value = Vec<(String, String)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of headers")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut all: Self::Value = Vec::new();
+        let mut bytes = 0;
+        while let Some(header) = list.next_element::<(String, String)>()? {
+            bytes += header_bytes(&header);
+            if bytes > MOST_HEADERS {
+                let why = format_args!("headers of more than {} MiB", MOST_HEADERS >> 20);
+                return Err(A::Error::custom(why));
+            }
+            all.push(header);
+        }
+        Ok(all)
+    }
+}
+
+/// What a header takes in memory.
+pub(super) fn header_bytes((name, value): &(String, String)) -> usize {
+    const STRINGS: usize = 2 * size_of::<String>();
+    name.len() + value.len() + STRINGS
 }
 
 impl RecordedBody {
@@ -176,8 +238,8 @@ impl Line {
     }
 
     /// Reads a line.
-    pub(super) fn read(text: &str) -> serde_json::Result<Self> {
-        serde_json::from_str(text)
+    pub(super) fn read(text: &[u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice(text)
     }
 
     /// The line, its end included.

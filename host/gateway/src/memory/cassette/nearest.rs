@@ -5,11 +5,13 @@
 //! longest beginnings in common, so that a look-up compares a handful of them. They stay in
 //! memory, up to a bound: this makes a hint better and no result right.
 
+use super::line::header_bytes;
 use crate::memory::remembered::Envelope;
 
-/// Bytes of requests that are kept. What comes later in the file is not looked at: tens of
-/// thousands of requests are enough to find one that is alike.
+/// Bytes of requests that are kept, with what a request takes itself, and how many. What comes later
+/// in the file is not looked at: tens of thousands of requests are enough to find one that is alike.
 const MAX_BYTES: usize = 64 << 20;
+const MAX_REQUESTS: usize = 20_000;
 
 /// Bytes of a body that are shown on each side of the first difference.
 const AROUND: usize = 30;
@@ -23,9 +25,10 @@ impl Index {
     pub(super) fn new(requests: impl Iterator<Item = Envelope>) -> Self {
         let mut bytes = 0_usize;
         let enough = |request: &Envelope| {
-            bytes += request.url.len() + request.body.len();
+            bytes += request_bytes(request);
             bytes <= MAX_BYTES
         };
+        let requests = requests.take(MAX_REQUESTS);
         let mut kept: Vec<_> = requests.take_while(enough).collect();
         kept.sort_by(|a, b| order(a).cmp(&order(b)));
         kept.dedup_by(|a, b| order(a) == order(b));
@@ -65,6 +68,12 @@ impl Index {
             None => ": it holds no exchange".to_owned(),
         }
     }
+}
+
+/// What a request takes in memory.
+fn request_bytes(request: &Envelope) -> usize {
+    let headers: usize = request.headers.iter().map(header_bytes).sum();
+    size_of::<Envelope>() + request.method.len() + request.url.len() + headers + request.body.len()
 }
 
 /// Where a request goes to.
@@ -157,6 +166,24 @@ mod tests {
             let at = body(n).len();
             assert!(told.contains(&format!("; from byte {at} on ")), "{told}");
         }
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_whatever_the_requests_are_made_of() {
+        let large = "x".repeat(MAX_BYTES / 4);
+        let in_header = |n: u8| envelope("u", &large, &n.to_string());
+        let in_method = |n: u8| Envelope {
+            method: large.clone(),
+            ..envelope("u", "h", &n.to_string())
+        };
+        let requests: [&dyn Fn(u8) -> Envelope; 2] = [&in_header, &in_method];
+        for request in requests {
+            let mut read = 0;
+            let index = Index::new((0..10).map(request).inspect(|_| read += 1));
+            assert_eq!((index.0.len(), read), (3, 4));
+        }
+        let small = (0..).map(|n: u32| envelope("u", "h", &n.to_string()));
+        assert_eq!(Index::new(small).0.len(), MAX_REQUESTS);
     }
 
     #[test]

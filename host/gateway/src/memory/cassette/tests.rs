@@ -192,6 +192,45 @@ fn what_is_wrong_with_a_line_is_said_in_one() {
     assert!(!told.contains(['\n', '\u{2028}']), "{told}");
 }
 
+#[test]
+fn an_exchange_beyond_what_a_run_takes_is_refused_while_it_is_read() {
+    let (_folder, path) = file();
+    record(&path, &[("q", 1, answer(b"a"))]);
+    let text = std::fs::read_to_string(&path).expect("read");
+    let headers = r#"["a","b"],"#.repeat(30_000);
+    for (from, to, why) in [
+        (
+            r#"[["x-own""#,
+            format!(r#"[{headers}["x-own""#),
+            "headers of more than 1 MiB",
+        ),
+        (
+            r#"[["x-echo""#,
+            format!(r#"[{headers}["x-echo""#),
+            "headers of more than 1 MiB",
+        ),
+        (
+            r#"{"text":"q"}"#,
+            format!(r#"{{"text":"{}"}}"#, "q".repeat((64 << 20) + 1)),
+            "a body of more than 64 MiB",
+        ),
+        (
+            r#"{"text":"a"}"#,
+            format!(r#"{{"base64":"{}"}}"#, "q".repeat((64 << 20) + 1)),
+            "a body of more than 64 MiB",
+        ),
+    ] {
+        let large = text.replace(from, &to);
+        assert_ne!(large, text);
+        std::fs::write(&path, large).expect("written");
+        let told = Playback::open(&path).expect_err(why).to_string();
+        assert!(
+            told.contains(&format!(":2: not a recorded exchange: {why}")),
+            "{told}"
+        );
+    }
+}
+
 /// A recording may be a stranger's, and a file without end takes no room on a disk.
 #[test]
 fn a_line_is_read_as_far_as_it_may_be_long() {

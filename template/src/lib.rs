@@ -18,6 +18,7 @@
 //! escaping in an address, values that are set aside. Nothing else differs.
 
 mod conditions;
+mod dump;
 mod error;
 mod filters;
 mod meter;

@@ -193,7 +193,7 @@ impl Meter {
             Value::Text(text) | Value::Safe(text) => Cow::Borrowed(text),
             Value::List(list) => match list.written() {
                 Some(text) => Cow::Borrowed(text),
-                None if self.holds_maps(list)? => Cow::Owned(self.json_text(value)?),
+                None if self.holds_maps(list)? => Cow::Owned(self.printed(value)?),
                 None => {
                     let mut text = String::new();
                     self.write_items(list, &mut text)?;
@@ -202,7 +202,7 @@ impl Meter {
             },
             Value::Map(map) => match map.written() {
                 Some(text) => Cow::Borrowed(text),
-                None => Cow::Owned(self.json_text(value)?),
+                None => Cow::Owned(self.printed(value)?),
             },
         })
     }
@@ -216,9 +216,8 @@ impl Meter {
         }
     }
 
-    fn json_text(&mut self, value: &Value<'_>) -> Outcome<String> {
-        let json = self.json(value)?.unwrap_or_default();
-        Ok(json.to_string())
+    fn printed(&mut self, value: &Value<'_>) -> Outcome<String> {
+        Ok(self.json_text(value, 0)?.unwrap_or_default())
     }
 
     fn holds_maps(&mut self, list: &List<'_>) -> Outcome<bool> {
@@ -264,10 +263,12 @@ impl Meter {
             Value::Whole(_) | Value::Float(_) => json_number(value),
             Value::Text(text) | Value::Safe(text) => Json::from(&**text),
             Value::List(list) => {
-                let items = list
-                    .iter()
-                    .map(|item| Ok(self.json(&item)?.unwrap_or_default()));
-                Json::Array(items.collect::<Outcome<_>>()?)
+                self.make(list.len().saturating_mul(size_of::<Json>()))?;
+                let mut items = Vec::with_capacity(list.len());
+                for item in list.iter() {
+                    items.push(self.json(&item)?.unwrap_or_default());
+                }
+                Json::Array(items)
             }
             Value::Map(map) => {
                 let mut fields = serde_json::Map::new();

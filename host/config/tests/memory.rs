@@ -416,6 +416,27 @@ fn templates() {
     );
 }
 
+/// What a template makes is counted before it is there.
+fn expressions() {
+    let doubled = "{% set a = [a, a] %}".repeat(62);
+    let lists = format!("{{% set a = [1] %}}{doubled}{{{{ a | dump }}}}");
+    for text in [
+        lists.replace("dump", "dump(9)"),
+        lists.replace("a | dump", "{b: a}"),
+        lists,
+        "{{ '&'.repeat(60000000) | e | length }}".to_owned(),
+        "{{ '\\n'.repeat(60000000) | nl2br | length }}".to_owned(),
+    ] {
+        let env = format!("env:\n  A: \"{text}\"\nprompts: ['{{{{ env.A }}}}']\nproviders: [echo]");
+        let input = Input {
+            config: env,
+            files: Vec::new(),
+        };
+        let name = format!("expressions {text:.20}");
+        input.takes_at_most(&name, 192 * MIB, "makes more than 64 MiB");
+    }
+}
+
 /// Texts of no plan at all, some of them long.
 fn chance() {
     let words = || {
@@ -478,5 +499,6 @@ fn files_take_what_their_readers_promise() {
     multiplied();
     spreadsheets();
     templates();
+    expressions();
     chance();
 }

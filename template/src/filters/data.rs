@@ -37,13 +37,9 @@ fn default<'a>(value: &Value<'a>, args: &Args<'a>) -> Value<'a> {
 
 /// `JSON.stringify`: compact, or indented by a number of spaces.
 fn dump<'a>(meter: &mut Meter, value: &Value<'a>, args: &Args<'a>) -> Outcome<Value<'a>> {
-    let Some(json) = meter.json(value)? else {
-        return Ok(Value::Undefined);
-    };
-    meter.made(match args.count(0, "indent", 0).min(10) {
-        0 => json.to_string(),
-        width => indented(&json, width),
-    })
+    let width = args.count(0, "indent", 0).min(10);
+    let text = meter.json_text(value, width)?;
+    Ok(text.map_or(Value::Undefined, Value::from))
 }
 
 /// Floats without a fraction as JavaScript writes them: `1.0` as `1`.

@@ -17,15 +17,15 @@ pub(super) const FILTERS: &[(&str, Filter)] = &[
     ("center", center),
     ("e", escape),
     ("escape", escape),
-    ("forceescape", |meter, value, _| {
-        changed(meter, value, escaped).map(safe)
-    }),
+    ("forceescape", |meter, value, _| force_escaped(meter, value)),
     ("indent", indent),
     ("lower", |meter, value, _| {
         changed(meter, value, str::to_lowercase)
     }),
     ("nl2br", |meter, value, _| {
-        changed(meter, value, |text| {
+        let text = given(meter, value)?;
+        let more = "<br />".len() * text.matches('\n').count();
+        longer(meter, &text, more, |text| {
             text.replace("\r\n", "\n").replace('\n', "<br />\n")
         })
     }),
@@ -72,7 +72,22 @@ fn changed<'a>(
     change: impl FnOnce(&str) -> String,
 ) -> Outcome<Value<'a>> {
     let text = given(meter, value)?;
-    meter.made(change(&text))
+    longer(meter, &text, 0, change)
+}
+
+/// What is made of a text, and has about as many bytes as the text and `more`: those are counted
+/// before it is made.
+fn longer<'a>(
+    meter: &mut Meter,
+    text: &str,
+    more: usize,
+    change: impl FnOnce(&str) -> String,
+) -> Outcome<Value<'a>> {
+    let about = text.len().saturating_add(more);
+    meter.make(about)?;
+    let made = change(text);
+    meter.make(made.len().saturating_sub(about))?;
+    Ok(Value::from(made))
 }
 
 /// What needs no more escaping.
@@ -87,8 +102,27 @@ fn safe(value: Value<'_>) -> Value<'_> {
 fn escape<'a>(meter: &mut Meter, value: &Value<'a>, _: &Args<'a>) -> Outcome<Value<'a>> {
     match value {
         Value::Safe(_) => Ok(value.clone()),
-        _ => changed(meter, value, escaped).map(safe),
+        _ => force_escaped(meter, value),
     }
+}
+
+fn force_escaped<'a>(meter: &mut Meter, value: &Value<'_>) -> Outcome<Value<'a>> {
+    let text = given(meter, value)?;
+    let more = text.bytes().filter_map(|byte| entity(byte.into()));
+    let more = more.map(|entity| entity.len() - 1).sum();
+    longer(meter, &text, more, escaped).map(safe)
+}
+
+fn entity(c: char) -> Option<&'static str> {
+    Some(match c {
+        '&' => "&amp;",
+        '"' => "&quot;",
+        '\'' => "&#39;",
+        '<' => "&lt;",
+        '>' => "&gt;",
+        '\\' => "&#92;",
+        _ => return None,
+    })
 }
 
 fn capitalized(word: &str) -> String {
@@ -103,14 +137,9 @@ fn capitalized(word: &str) -> String {
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '\\' => escaped.push_str("&#92;"),
-            _ => escaped.push(c),
+        match entity(c) {
+            Some(entity) => escaped.push_str(entity),
+            None => escaped.push(c),
         }
     }
     escaped

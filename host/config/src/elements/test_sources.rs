@@ -277,7 +277,7 @@ impl Sources<'_, '_> {
         let origin = &files.origin_of(path, holds_data, named.origin);
         if sheet::is_spreadsheet(path) {
             if let Some(table) = sheet::read(path, at, named.origin, reading) {
-                csv::tests(path, table, reading, &mut |test| {
+                csv::tests((path, ""), table, reading, &mut |test| {
                     self.test(&Entry::root(&test, path, origin), Form::Test);
                 });
             }

@@ -15,39 +15,22 @@ use crate::read::node::{Key, Kind, Mark, Node};
 
 use super::key;
 
-/// What a column says.
-#[derive(Debug, Clone, PartialEq)]
-enum ColumnMeaning {
-    Variable(String),
-    /// The n-th assertion, from 1.
-    Expected(u32),
-    /// Threshold of the n-th assertion.
-    ExpectedThreshold(u32),
-    Description,
-    Prefix,
-    Suffix,
-    Metric,
-    Threshold,
-    ProviderOutput,
-    Metadata {
-        key: String,
-        list: bool,
-    },
-    /// No name, or a special one that means nothing.
-    Nothing,
-}
+mod column;
+
+use column::ColumnMeaning;
 
 /// Gives each test of a file, as a tree, to `each`: a row's tree is gone before the next is made.
 pub(super) fn read(path: &Path, text: &str, reading: Reading<'_>, mut each: impl FnMut(Node)) {
     let with = (reading.process, reading.findings);
     if let Some(table) = csv_rows::read(path, text, Blanks::Kept, with) {
-        tests(path, table, reading, &mut each);
+        tests((path, text), table, reading, &mut each);
     }
 }
 
-/// Gives each test of a table, its first row the names of the columns.
+/// Gives each test of a table, its first row the names of the columns. Of a spreadsheet there is no
+/// text.
 pub(super) fn tests(
-    path: &Path,
+    (path, text): (&Path, &str),
     table: Table<'_>,
     reading: Reading<'_>,
     each: &mut impl FnMut(Node),
@@ -61,7 +44,7 @@ pub(super) fn tests(
     let columns: Vec<ColumnMeaning> = table
         .headers
         .iter()
-        .map(|header| column(header, &at, reading))
+        .map(|header| column::read(header, text, &at, reading))
         .collect();
     let mut known = HashSet::new();
     for header in &table.headers {
@@ -87,77 +70,6 @@ pub(super) fn tests(
 
 /// What the name of the metric may take in all assertions of a row.
 const MAX_METRICS: usize = 16 << 20;
-
-/// Columns that are no variables.
-const SPECIAL: [&str; 9] = [
-    "__expected",
-    "__description",
-    "__prefix",
-    "__suffix",
-    "__providerOutput",
-    "__metric",
-    "__threshold",
-    "__metadata:",
-    "__config:",
-];
-
-fn column(header: &str, at: &Position, reading: Reading<'_>) -> ColumnMeaning {
-    let number = |rest: &str| {
-        if rest.is_empty() {
-            Some(1)
-        } else {
-            rest.parse().ok().filter(|number| *number > 0)
-        }
-    };
-    let expected = |name: &str| number(name.strip_prefix("__expected")?);
-    if let Some(number) = expected(header) {
-        return ColumnMeaning::Expected(number);
-    }
-    if let Some(key) = header.strip_prefix("__metadata:") {
-        let (key, list) = key
-            .strip_suffix("[]")
-            .map_or((key, false), |key| (key, true));
-        return ColumnMeaning::Metadata {
-            key: key.to_owned(),
-            list,
-        };
-    }
-    if let Some(number) = header
-        .strip_prefix("__config:")
-        .and_then(|rest| expected(rest.strip_suffix(":threshold")?))
-    {
-        return ColumnMeaning::ExpectedThreshold(number);
-    }
-    match header {
-        "" => ColumnMeaning::Nothing,
-        "__description" => ColumnMeaning::Description,
-        "__prefix" => ColumnMeaning::Prefix,
-        "__suffix" => ColumnMeaning::Suffix,
-        "__metric" => ColumnMeaning::Metric,
-        "__threshold" => ColumnMeaning::Threshold,
-        "__providerOutput" => ColumnMeaning::ProviderOutput,
-        special if special.starts_with("__") => {
-            reading
-                .findings
-                .unknown(at.clone(), "column", special, &SPECIAL);
-            ColumnMeaning::Nothing
-        }
-        name => {
-            warn_of_one_underscore(name, at, reading);
-            ColumnMeaning::Variable(name.to_owned())
-        }
-    }
-}
-
-/// `_expected` is a variable, and hardly meant as one.
-fn warn_of_one_underscore(name: &str, at: &Position, reading: Reading<'_>) {
-    let doubled = format!("_{name}");
-    if SPECIAL.iter().any(|special| doubled.starts_with(special)) {
-        let message = format!("the column '{name}' is a variable like any other");
-        let help = Some(format!("did you mean '{doubled}'?"));
-        reading.findings.warn(at.clone(), message, help);
-    }
-}
 
 /// What the cells of a row say.
 #[derive(Default)]

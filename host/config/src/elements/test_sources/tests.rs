@@ -283,6 +283,67 @@ fn a_misspelt_column_is_wrong() {
 }
 
 #[test]
+fn a_column_with_a_special_name_in_it_is_wrong() {
+    let separated = |sign: &str| {
+        format!(
+            "if the columns are separated by '{sign}': RUNNER_CSV_DELIMITER='{sign}' reads a CSV file so; \
+             else write one name into each cell of the first row"
+        )
+    };
+    let unseen = |code: &str| {
+        format!("the character U+{code} stands there, which may not be seen; remove it")
+    };
+    let alone = |name: &str| format!("write '{name}' and nothing else");
+    for (header, column, name, help) in [
+        ("x;__expected", 1, "__expected", separated(";")),
+        ("a,x\t__metric", 3, "__metric", separated("\\t")),
+        ("a,\"x,__Prefix\"", 4, "__prefix", separated(",")),
+        (
+            "a,__description;__expected",
+            3,
+            "__expected",
+            separated(";"),
+        ),
+        (
+            "a,__metadata:k|__threshold",
+            3,
+            "__threshold",
+            separated("|"),
+        ),
+        (
+            "\u{e9},\u{200b}__expected2",
+            3,
+            "__expected",
+            unseen("200B"),
+        ),
+        ("a,_\u{2060}_suffix", 3, "__suffix", unseen("2060")),
+        (
+            "a, to __config:__expected:threshold",
+            4,
+            "__expected",
+            alone("__expected"),
+        ),
+    ] {
+        let csv = format!("\n{header}\n1,equals: b\n");
+        let cell = header.split(',').next_back().expect("a cell");
+        let cell = if header.contains('"') {
+            "x,__Prefix"
+        } else {
+            cell.trim()
+        };
+        let expected = format!(
+            "t.csv:2:{column}: the column '{cell}' has '{name}' in its name, and is not that column\n\
+             help: {help}"
+        );
+        assert_eq!(folder("t.csv").file("t.csv", csv).problems(), [expected]);
+    }
+    let folder = folder("t.csv").file("t.csv", "my__expected,a;b\n1,2\n");
+    let expected = "t.csv:1:1: the column 'my__expected' is a variable like any other\n\
+                    help: did you mean '__expected'?";
+    assert_eq!(folder.warnings(), [expected]);
+}
+
+#[test]
 fn a_file_that_names_itself_ends() {
     let problems = folder("a.yaml").file("a.yaml", "- a.yaml\n").problems();
     assert_eq!(

@@ -1,7 +1,7 @@
 //! What is promised of the memory: how much a reader may take for each byte that it reads, and
 //! besides.
 //!
-//! The README repeats these figures; `tests/memory.rs` and the fuzzer hold the readers to them.
+//! The README repeats these figures; `tests/memory/main.rs` and the fuzzer hold the readers to them.
 
 /// A bound that grows with what is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::wire::assertion::exports::runner::plugin::assertion as wire;
 use crate::{CallContext, Error, Info};
@@ -27,6 +28,31 @@ pub trait Assertion {
     /// # Errors
     /// "Could not grade", which is reported apart from a failing grade.
     fn evaluate(input: &Input, context: &CallContext) -> Result<Grade, Error>;
+
+    /// Says what no answer could make up for in the value of an assertion, beyond what its schema
+    /// says: a regular expression that can't be read. Asked before the run where
+    /// [`Info::checks_values`] is set, of values without templates; null is a value that isn't there.
+    ///
+    /// # Errors
+    /// What is wrong, a sentence without a full stop.
+    fn check_value(_type: &str, _value: &Value) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// The member of a config that is checked by which the host asks for values, each a pair
+/// `[type, value]`.
+const VALUES: &str = "$values";
+
+/// What [`Assertion::check_value`] says of each value, by its place in the list (`/3`).
+pub(crate) fn check_values<A: Assertion>(config_json: &str) -> Vec<(String, String)> {
+    let config: Value = serde_json::from_str(config_json).unwrap_or_default();
+    let values = config[VALUES].as_array().into_iter().flatten();
+    let said = values.enumerate().filter_map(|(index, value)| {
+        let problem = A::check_value(value[0].as_str()?, &value[1]).err()?;
+        Some((format!("/{index}"), problem))
+    });
+    said.collect()
 }
 
 impl Input {

@@ -13,6 +13,7 @@ use std::marker::PhantomData;
 
 use serde_json::Value;
 
+use crate::assertion::check_values;
 use crate::wire::assertion::exports::runner::plugin::assertion as assertion_wire;
 use crate::wire::hands::runner::plugin::types as wire;
 use crate::wire::meta::exports::runner::plugin::meta as meta_wire;
@@ -57,8 +58,8 @@ impl<A: Assertion> meta_wire::Guest for OfAssertion<A> {
         A::describe()
     }
 
-    fn check_config(_: String) -> Vec<(String, String)> {
-        Vec::new()
+    fn check_config(config_json: String) -> Vec<(String, String)> {
+        check_values::<A>(&config_json)
     }
 }
 

@@ -165,6 +165,13 @@ impl Info {
         self.listed("checks", "target")
     }
 
+    /// Lets the host hand over the values of assertions before the run: see
+    /// [`Assertion::check_value`](crate::Assertion::check_value).
+    #[must_use]
+    pub fn checks_values(self) -> Self {
+        self.listed("checks", "values")
+    }
+
     /// Runs code in a language, which files with one of these extensions (without dot) hold.
     /// For a [`crate::Script`].
     ///

@@ -39,6 +39,9 @@ MAX_CONSOLE = 1 << 18
 # and its documentation writes `math` as if it were there.
 AT_HAND = {"json": json, "math": math}
 
+# The name of the only argument by which the host asks which texts are no Python, and has none run.
+SYNTAX = "$syntax"
+
 
 class Meta(exports.Meta):
     def describe(self):
@@ -74,6 +77,8 @@ class Script(exports.Script):
 
 def evaluate(program, arguments, console):
     """The value of a program."""
+    if [argument.name for argument in arguments] == [SYNTAX]:
+        return misread(json.loads(arguments[0].value_json))
     faults.show(program.name, program.source)
     named = {argument.name: json.loads(argument.value_json) for argument in arguments}
     if program.form == script.Form.FILE:
@@ -87,19 +92,40 @@ def evaluate(program, arguments, console):
         scope.update(named)
         code = compile(program.source.strip(), program.name, "eval")
         return settled(eval(code, scope))
-    exec(body(program, list(named)), scope)
+    exec(body(program.source, program.name, list(named)), scope)
     return settled(scope["main"](*named.values()))
 
 
-def body(program, names):
+def misread(texts):
+    """What is wrong with each of the texts that are no Python, by its place in the list."""
+    found = []
+    for index, text in enumerate(texts):
+        name, source, names = text["name"], text["source"], text["names"]
+        try:
+            match text["form"]:
+                case "expression":
+                    compile(source.strip(), name, "eval")
+                case "body":
+                    body(source, name, names)
+                case _:
+                    compile(source, name, "exec")
+        except (SyntaxError, ValueError) as error:
+            at = faults.syntax_position(error)
+            found.append({"text": index, "message": faults.said(error), "line": at[0], "column": at[1]})
+        except (RecursionError, MemoryError):
+            pass  # too much to be read here, and no mistake
+    return found
+
+
+def body(source, name, names):
     """A function that has the source as its body. Made in the syntax tree, so that lines keep
     their numbers and texts of several lines their content."""
-    tree = ast.parse(program.source, program.name)
+    tree = ast.parse(source, name)
     frame = ast.parse("def main(): pass")
     function = frame.body[0]
     function.args.args = [ast.arg(arg=name) for name in names]
     function.body = tree.body or function.body
-    return compile(ast.fix_missing_locations(frame), program.name, "exec")
+    return compile(ast.fix_missing_locations(frame), name, "exec")
 
 
 def called(program, arguments):

@@ -127,13 +127,17 @@ def own_frames(error):
 
 def position(error, frames, program):
     if isinstance(error, SyntaxError) and error.filename in boundary.PROGRAM:
-        return script.Position(
-            file=error.filename, line=max(error.lineno or 1, 1), column=max(error.offset or 0, 0)
-        )
+        line, column = syntax_position(error)
+        return script.Position(file=error.filename, line=line, column=column)
     if not frames:
         return None
     frame = frames[-1]
     return script.Position(file=frame.file, line=max(frame.number, 1), column=frame.column)
+
+
+def syntax_position(error):
+    """Line and column, from 1; column 0: not known."""
+    return max(getattr(error, "lineno", None) or 1, 1), max(getattr(error, "offset", None) or 0, 0)
 
 
 def stack(error, frames):

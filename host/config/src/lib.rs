@@ -59,5 +59,5 @@ pub use plan::{ListedPrice, ModelPrice, Narrowing, Prices};
 pub use read::files::{FilesRead, FilesState};
 pub use redacted::is_secret_variable;
 pub use schema::schema;
-pub use scripts::Scripts;
+pub use scripts::{CodeForm, CodeText, Mistake, Scripts};
 pub use template::RenderError;

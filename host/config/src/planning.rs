@@ -207,7 +207,7 @@ impl Config {
             filters: books.filters.filters(),
             templates: Arc::default(),
             var_files,
-            languages: books.code.languages(),
+            languages: books.code.checked(documents[0].reading),
             env_reads,
             provider_reads: self.declared.provider_reads(),
             processes: books.code.processes.ask(&self.env, &env_sources, findings),

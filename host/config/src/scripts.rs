@@ -23,6 +23,66 @@ pub trait Scripts {
     fn needs(&self, _language: &str) -> Option<TrustRequest> {
         None
     }
+
+    /// Which of these texts are no programs of their languages. Nothing of them is run, and what
+    /// can't be said is left out.
+    fn mistakes(&self, _texts: &[CodeText<'_>]) -> Vec<Mistake> {
+        Vec::new()
+    }
+
+    /// Takes a word about the config's code, for who wants to know more.
+    fn note(&self, _word: &str) {}
+}
+
+/// A text of code that will run as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CodeText<'a> {
+    /// As plugins name it: `javascript`.
+    pub language: &'a str,
+    /// What it is.
+    pub form: CodeForm<'a>,
+    /// The text.
+    pub source: &'a str,
+    /// Whether it runs outside the sandbox.
+    pub is_outside: bool,
+}
+
+/// What a text of code is. Names are what it is called with, as far as that is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CodeForm<'a> {
+    /// An assertion's code that stands in the config or its data.
+    Graded {
+        /// The names.
+        names: &'a [&'a str],
+    },
+    /// A provider's, around what it sends and gets.
+    Exchanged {
+        /// The names.
+        names: &'a [&'a str],
+    },
+    /// Any other that stands in the config.
+    Inline {
+        /// The names.
+        names: &'a [&'a str],
+    },
+    /// A file, by its path among those that it belongs to.
+    File {
+        /// The path.
+        path: &'a str,
+    },
+}
+
+/// What is wrong with a text of code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// The text, by its place in the list.
+    pub text: usize,
+    /// One sentence, as the language says it.
+    pub message: String,
+    /// Line of the text, from 1.
+    pub line: u32,
+    /// Column in characters, from 1; 0: not known.
+    pub column: u32,
 }
 
 /// Runs nothing.

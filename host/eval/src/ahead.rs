@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use data_encoding::HEXLOWER;
 use runner_config::plan::{Process, Script};
-use runner_config::{Scripts, TrustRequest};
+use runner_config::{CodeText, Mistake, Scripts, TrustRequest};
 use runner_process::Workers;
 use runner_sandbox::abi::{self, Argument, CallContext};
 use runner_sandbox::limits::{MAX_LOG_BYTES, MAX_LOG_LINES};
@@ -23,10 +23,11 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::erased::{JAVASCRIPT, typed};
-use crate::plugins::{FUEL_BEFORE_A_RUN, Interpreter, PluginSet, interpreter};
+use crate::plugins::{FUEL_BEFORE_A_RUN, Interpreter, PluginSet, Trust, interpreter};
 use crate::programs::Programs;
 use crate::script::outside::{call as call_json, failure as failure_of};
 use crate::script::{Runnable, argument, fault, program, runnable};
+use crate::syntax::{self, Part};
 
 /// Runs code of the config while a plan is made.
 pub struct Ahead<'a> {
@@ -159,19 +160,77 @@ impl Scripts for Ahead<'_> {
         }
         let interpreter = self.interpreter(&script.language)?;
         let heard = Arc::new(Heard::default());
-        let (outcome, fuel) = call(&interpreter, script, &arguments, heard.clone());
+        let id = HEXLOWER.encode(&Sha256::digest(script.content().to_string()));
+        let program = program(script);
+        let (outcome, fuel) = call(&interpreter, (&program, id), &arguments, heard.clone());
         self.fuel.set(self.fuel.get().saturating_add(fuel));
         for line in heard.lines() {
             (self.said)(&line);
         }
         outcome?.map_err(|failure| fault(&failure).0)
     }
+
+    fn mistakes(&self, texts: &[CodeText<'_>]) -> Vec<Mistake> {
+        let mut found = Vec::new();
+        for (language, parts) in syntax::parts(texts) {
+            let mistakes = self.mistakes_of(language, &parts);
+            found.extend(mistakes.unwrap_or_else(|reason| {
+                self.note(&format!(
+                    "its {language} is not read before the run: {reason}"
+                ));
+                Vec::new()
+            }));
+        }
+        found.sort_by_key(|mistake| mistake.text);
+        found
+    }
+
+    fn note(&self, word: &str) {
+        (self.said)(word);
+    }
+}
+
+impl Ahead<'_> {
+    /// What the program's own interpreter says of these texts. No other is asked: it would run them.
+    fn mistakes_of(&self, language: &str, parts: &[Part]) -> Result<Vec<Mistake>, String> {
+        let interpreter = self.interpreter(language)?;
+        if !matches!(interpreter.plugin.trust, Trust::Bundled) {
+            return Err("the plugin that runs it did not come with the program".to_owned());
+        }
+        let mut found = Vec::new();
+        let mut spent = 0;
+        for (index, part) in parts.iter().enumerate() {
+            if spent > FUEL_BEFORE_A_RUN {
+                let left = parts.len() - index;
+                self.note(&format!(
+                    "much {language}: {left} parts are not read before the run"
+                ));
+                break;
+            }
+            let program = syntax::program(language);
+            let id = HEXLOWER.encode(&Sha256::digest(language));
+            let (answer, fuel) = call(
+                &interpreter,
+                (&program, id),
+                &[part.argument()],
+                Arc::default(),
+            );
+            spent = spent.saturating_add(fuel);
+            match answer {
+                Ok(Ok(Some(answer))) => found.extend(part.mistakes(&answer)),
+                // It is too much for one call, and no mistake.
+                Err(reason) => self.note(&format!("{language}: {reason}")),
+                Ok(_) => {}
+            }
+        }
+        Ok(found)
+    }
 }
 
 /// One call of the guest, to its end; with the fuel that it took.
 fn call(
     interpreter: &Interpreter,
-    script: &Script,
+    (program, call_id): (&abi::Program, String),
     arguments: &[Argument],
     host: Arc<Heard>,
 ) -> (
@@ -179,7 +238,7 @@ fn call(
     u64,
 ) {
     let context = CallContext {
-        call_id: HEXLOWER.encode(&Sha256::digest(script.content().to_string())),
+        call_id,
         attempt: 1,
         deadline_ms: None,
         test_index: 0,
@@ -192,8 +251,7 @@ fn call(
         nested: false,
     };
     let component = &interpreter.plugin.component;
-    let program = program(script);
-    match on_a_thread(component.script(call, &program, arguments, &context)) {
+    match on_a_thread(component.script(call, program, arguments, &context)) {
         Ok(Called { result, usage }) => {
             let result = result.map_err(|error| error.to_string());
             (result, usage.fuel)

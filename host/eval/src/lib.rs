@@ -73,6 +73,7 @@ mod script;
 pub mod state;
 mod stop;
 pub mod summary;
+mod syntax;
 pub mod trust;
 
 pub use ahead::Ahead;

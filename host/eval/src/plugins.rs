@@ -34,8 +34,8 @@ mod slips;
 mod target;
 mod ways;
 
-pub use bind_error::BindError;
 pub(crate) use bind_error::place;
+pub use bind_error::{BindError, Place};
 pub(crate) use binding::{Binder, Grader};
 pub(crate) use budgets::Budgets;
 use bundle::{Names, Waiting};

@@ -37,6 +37,7 @@ use crate::trust::Agreements;
 mod bind;
 mod kept;
 mod settle;
+mod values;
 
 use bind::{BoundOnce, bind_asked, bind_graders, bind_judges};
 use kept::{head, new_run};
@@ -160,7 +161,7 @@ fn can_be_masked(secrets: &BTreeSet<Secret>) -> Result<(), BindError> {
         return Ok(());
     }
     Err(BindError::Config {
-        at: "env, providers".to_owned(),
+        at: "env, providers".to_owned().into(),
         problem: format!(
             "the secrets that stand there take {bytes} bytes; at most {MOST_SECRETS} can be kept out of results"
         ),
@@ -200,10 +201,11 @@ async fn bind_all(
     let mut bound = BoundOnce::new(binder);
     let mut columns = Vec::new();
     for column in &plan.columns {
-        columns.extend(bound.target(&column.provider, &mut errors).await);
+        columns.push(bound.target(&column.provider, &mut errors).await);
     }
     let judges = bind_judges(plan, &mut bound, &mut errors).await;
     let graders = bind_graders(plan, binder, &mut errors);
+    values::refused(plan, &graders, &mut errors).await;
     if !binder.offline {
         errors.extend(bind::missing_programs(plan, programs));
     }
@@ -215,7 +217,7 @@ async fn bind_all(
         return Err(PrepareErrors(errors));
     }
     Ok(Targets {
-        columns,
+        columns: columns.into_iter().flatten().collect(),
         asked: targets,
         judges,
         graders,

@@ -8,6 +8,8 @@
 //! | host → plugin | config | [`RAW`]: give the body as it came · [`WITHOUT`]: which credentials are missing |
 //! | host → plugin | options of a request | [`REQUEST`]: what code of the config made of the prompt |
 //! | host → plugin | the only argument of code | [`ERASE`]: give the JavaScript of TypeScript, and run nothing |
+//! | host → plugin | the only argument of code | [`SYNTAX`]: say which texts are no programs, and run nothing |
+//! | host → plugin | a config to check | [`VALUES`]: values of assertions |
 //! | plugin → host | metadata of an answer | [`RESPONSE`]: status and headers of a raw answer |
 //! | plugin → host | `info.metadata-json` | [`Extras`]: what it wants and reads beyond the contract |
 //! | plugin → host | the alias of a model | [`judge`]: the models that an assertion of the config names |
@@ -37,6 +39,14 @@ const RESPONSE: &str = "$response";
 /// The name of the only argument by which an interpreter is told to run nothing, and to give the
 /// JavaScript of each file with types: `{"a.ts": {"text": "…"}, "b.ts": {"refused": "…"}}`.
 pub(crate) const ERASE: &str = "$erase";
+
+/// The name of the only argument by which an interpreter is asked which texts are no programs:
+/// `[{"form": "body", "name": "a", "source": "…", "names": ["output"], "outside": false}]`. It says
+/// `[{"text": 0, "message": "…", "line": 1, "column": 3}]`, a text by its place.
+pub(crate) const SYNTAX: &str = "$syntax";
+
+/// The member of a config by which a grader is asked about values, each a pair `[type, value]`.
+pub(crate) const VALUES: &str = "$values";
 
 /// Takes out of a config what only the host may say there.
 pub(crate) fn close(config: &mut Map<String, Value>) {
@@ -141,6 +151,11 @@ impl Extras {
     /// Whether its check of a config reads the provider's id, too (`checks`: `target`).
     pub(crate) fn checks_target(&self) -> bool {
         self.lists("checks", "target")
+    }
+
+    /// Whether it checks values of assertions (`checks`: `values`).
+    pub(crate) fn checks_values(&self) -> bool {
+        self.lists("checks", "values")
     }
 
     /// Whether it reads this of a case beyond the request (`reads`: `vars`).

@@ -57,20 +57,28 @@ pub(crate) struct Outside {
     pub(crate) files: Option<Arc<CodeFiles>>,
 }
 
-/// The code that grades for an assertion: its file, or `text`. Blank space at its end means nothing in JavaScript; in
-/// Python a line feed makes the line a body, which needs a `return`.
+/// A text that grades, as it is run. Blank space at its end means nothing in JavaScript; in Python a
+/// line feed makes the line a body, which needs a `return`.
+pub(crate) fn graded<'a>(language: &str, text: &'a str) -> &'a str {
+    if language == PYTHON {
+        text
+    } else {
+        text.trim_end()
+    }
+}
+
+/// The code that grades for an assertion: its file, or `text`.
 pub(crate) fn of_assertion(assertion: &Assertion, text: &str) -> Runnable {
     if let Some(script) = &assertion.script {
         return runnable(script);
     }
-    let text = if assertion.kind == PYTHON {
-        text
-    } else {
-        text.trim_end()
-    };
     let process = assertion.process.clone();
     Runnable {
-        program: inline(&assertion.kind, &assertion.at.key, text),
+        program: inline(
+            &assertion.kind,
+            &assertion.at.key,
+            graded(&assertion.kind, text),
+        ),
         outside: process.map(|process| Outside {
             process,
             files: None,
@@ -113,15 +121,28 @@ pub(crate) fn program(script: &Script) -> Program {
 }
 
 /// One line is an expression, several are a function's body.
+pub(crate) fn form_of(text: &str) -> Form {
+    if text.contains('\n') {
+        Form::Body
+    } else {
+        Form::Expression
+    }
+}
+
+/// What others are told that a text is.
+pub(crate) fn form_name(form: Form) -> &'static str {
+    match form {
+        Form::Expression => "expression",
+        Form::Body => "body",
+        Form::File => "file",
+    }
+}
+
 fn inline(language: &str, key: &str, text: &str) -> Program {
     let name = if key.is_empty() { "code" } else { key };
     Program {
         language: language.to_owned(),
-        form: if text.contains('\n') {
-            Form::Body
-        } else {
-            Form::Expression
-        },
+        form: form_of(text),
         name: name.to_owned(),
         source: text.to_owned(),
         entry: None,

@@ -24,7 +24,7 @@ use oxc_ast::ast::{
     TSTypeParameterInstantiation, VariableDeclarator,
 };
 use oxc_ast_visit::{Visit, walk};
-use oxc_parser::Parser;
+use oxc_parser::{Parser, ParserReturn};
 use oxc_span::{GetSpan, SourceType, Span};
 use runner_plugin::script::{Failure, FailureKind, Form, Position, Program};
 
@@ -71,22 +71,27 @@ fn of_file(path: &str, source: &str) -> Result<String, Failure> {
 
 /// Why a text is no TypeScript that can run.
 #[derive(Debug, PartialEq, Eq)]
-struct Refused {
-    message: String,
+pub(crate) struct Refused {
+    pub(crate) message: String,
     /// Line and column, from 1.
-    place: (u32, u32),
+    pub(crate) place: (u32, u32),
+}
+
+/// The first mistake that the parser found.
+pub(crate) fn mistake(source: &str, parsed: &ParserReturn<'_>) -> Option<Refused> {
+    let error = parsed.diagnostics.iter().next()?;
+    let labels = error.labels.iter();
+    let at = labels.map(oxc_span::LabeledSpan::offset).min();
+    let at = at.unwrap_or_default() as usize;
+    Some(refused(source, at, error.message.to_string()))
 }
 
 /// The JavaScript of a TypeScript text.
-fn erased(source: &str) -> Result<String, Refused> {
+pub(crate) fn erased(source: &str) -> Result<String, Refused> {
     let allocator = Allocator::default();
     let parsed = Parser::new(&allocator, source, SourceType::ts()).parse();
-    let error = parsed.diagnostics.iter().next();
-    if let Some(error) = error {
-        let labels = error.labels.iter();
-        let at = labels.map(oxc_span::LabeledSpan::offset).min();
-        let at = at.unwrap_or_default() as usize;
-        return Err(refused(source, at, error.message.to_string()));
+    if let Some(mistake) = mistake(source, &parsed) {
+        return Err(mistake);
     }
     let mut eraser = Eraser::new(source);
     eraser.visit_program(&parsed.program);

@@ -24,6 +24,7 @@ mod modules;
 mod needed;
 mod run;
 mod shape;
+mod syntax;
 mod web;
 
 use runner_plugin::script::{Argument, Outcome, Program};

@@ -7,7 +7,7 @@ use runner_plugin::script::{Argument, Failure, FailureKind, Form, Outcome, Progr
 use crate::call::Call;
 use crate::failure::{self, Stage};
 use crate::json::{self, NoJson};
-use crate::{clock, erase, machine, modules, needed, shape};
+use crate::{clock, erase, machine, modules, needed, shape, syntax};
 
 /// Why a program has no result.
 enum Stop {
@@ -34,10 +34,10 @@ pub(crate) fn run(program: &Program, arguments: &[Argument], call_id: &str) -> O
         return Outcome::failed(Failure::new(FailureKind::Other, message));
     }
     if let [argument] = arguments
-        && argument.name == erase::ASKED
+        && let Some(answer) = asked(argument, program)
     {
         return Outcome {
-            result: Ok(Some(erase::texts(program).to_string())),
+            result: Ok(Some(answer.to_string())),
             console: Vec::new(),
         };
     }
@@ -58,6 +58,15 @@ pub(crate) fn run(program: &Program, arguments: &[Argument], call_id: &str) -> O
     Outcome {
         result,
         console: Call::end(),
+    }
+}
+
+/// The answer to a question of the host, for which nothing is run.
+fn asked(argument: &Argument, program: &Program) -> Option<serde_json::Value> {
+    match argument.name.as_str() {
+        erase::ASKED => Some(erase::texts(program)),
+        syntax::ASKED => Some(syntax::misread(&argument.value_json)),
+        _ => None,
     }
 }
 

@@ -36,6 +36,7 @@ impl Assertion for Json {
             "Reads the answer as JSON and checks it against a JSON Schema; checks tool calls.",
         )
         .license(env!("CARGO_PKG_LICENSE"))
+        .checks_values()
         .assertion_type(with_schema("is-json"))
         .assertion_type(with_schema("contains-json"))
         .assertion_type(of_calls("is-valid-openai-tools-call"))
@@ -63,6 +64,16 @@ impl Assertion for Json {
             ))),
         }
     }
+
+    fn check_value(type_: &str, value: &Value) -> Result<(), String> {
+        if !matches!(type_, "is-json" | "contains-json") {
+            return Ok(());
+        }
+        let schema = schema_of(Some(value.clone()))?;
+        schema
+            .as_ref()
+            .map_or(Ok(()), |schema| Schema::read(schema).map(drop))
+    }
 }
 
 /// Grades with the schema that the assertion's value holds, if any.
@@ -70,12 +81,10 @@ fn with_schema(
     input: &Input,
     grade: impl Fn(&Input, Option<&Schema<'_>>) -> Result<Grade, Error>,
 ) -> Result<Grade, Error> {
-    let value = wanted(input)?;
-    let schema = value
-        .as_ref()
-        .map(Schema::read)
-        .transpose()
-        .map_err(|problem| unusable(input, &problem))?;
+    let unusable = |problem: String| unusable(input, &problem);
+    let value = schema_of(input.value()?).map_err(unusable)?;
+    let schema = value.as_ref().map(Schema::read).transpose();
+    let schema = schema.map_err(unusable)?;
     grade(input, schema.as_ref())
 }
 
@@ -142,8 +151,7 @@ fn too_much() -> Error {
 }
 
 /// The schema, if there is one: an object, or the text of one in JSON or YAML.
-fn wanted(input: &Input) -> Result<Option<Value>, Error> {
-    let value: Option<Value> = input.value()?;
+fn schema_of(value: Option<Value>) -> Result<Option<Value>, String> {
     match value {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => {
@@ -152,10 +160,7 @@ fn wanted(input: &Input) -> Result<Option<Value>, Error> {
                 .or_else(|| lenient::yaml(&text));
             match read {
                 Some(schema @ (Value::Object(_) | Value::Bool(_))) => Ok(Some(schema)),
-                _ => Err(unusable(
-                    input,
-                    "its text is neither JSON nor YAML of an object",
-                )),
+                _ => Err("its text is neither JSON nor YAML of an object".to_owned()),
             }
         }
         other => Ok(other),

@@ -78,13 +78,9 @@ pub(crate) fn starts_with(input: &Input) -> Result<Grade, Error> {
 /// directions: its opposite says nothing about the answer either.
 pub(crate) fn regex(input: &Input) -> Result<Grade, Error> {
     let pattern = text_value(input)?;
-    let regex = match regress::Regex::new(&pattern) {
+    let regex = match self::pattern(&pattern) {
         Ok(regex) => regex,
-        Err(error) => {
-            return Ok(Grade::fail(format!(
-                "The regular expression /{pattern}/ cannot be read: {error}"
-            )));
-        }
+        Err(problem) => return Ok(Grade::fail(format!("The {problem}"))),
     };
     let holds = regex.find(&input.output).is_some();
     let hint = match within_slashes(&pattern) {
@@ -94,6 +90,12 @@ pub(crate) fn regex(input: &Input) -> Result<Grade, Error> {
         _ => String::new(),
     };
     Ok(input.judge(holds, format_args!("match /{pattern}/{hint}")))
+}
+
+/// A pattern, read; or why it can't be.
+pub(crate) fn pattern(text: &str) -> Result<regress::Regex, String> {
+    regress::Regex::new(text)
+        .map_err(|error| format!("regular expression /{text}/ cannot be read: {error}"))
 }
 
 /// What stands between the slashes of a pattern that is written as JavaScript writes one in
@@ -176,16 +178,21 @@ fn text_value(input: &Input) -> Result<String, Error> {
 
 /// The texts to look for: a list of scalars, or a list written as one string.
 fn needles(input: &Input) -> Result<Vec<String>, Error> {
-    let wrong = || takes(input, "a list of texts, or texts separated by commas");
-    match value(input)? {
+    listed_needles(&value(input)?).map_err(|problem| {
+        let kind = &input.type_;
+        Error::invalid_request(format!("the value of `{kind}` cannot be read: {problem}"))
+    })
+}
+
+/// The same of a value; or why it is none.
+pub(crate) fn listed_needles(value: &Value) -> Result<Vec<String>, String> {
+    let wrong = || "it is neither a list of texts nor texts separated by commas".to_owned();
+    match value {
         Value::Array(items) => items
             .iter()
             .map(|item| scalar::text(item).ok_or_else(wrong))
             .collect(),
-        Value::String(list) => fields::split(&list).map_err(|problem| {
-            let kind = &input.type_;
-            Error::invalid_request(format!("the value of `{kind}` cannot be read: {problem}"))
-        }),
+        Value::String(list) => fields::split(list),
         _ => Err(wrong()),
     }
 }

@@ -24,6 +24,7 @@ impl Assertion for Text {
             "Compares the answer as text: equals, contains, starts-with, regex and more.",
         )
         .license(env!("CARGO_PKG_LICENSE"))
+        .checks_values()
         .assertion("equals");
         let with_value = |info: Info, (name, schema): (&str, Value)| {
             info.assertion_type(AssertionType::new(name).value_schema(&schema))
@@ -47,6 +48,16 @@ impl Assertion for Text {
             other => Err(Error::unsupported(format!(
                 "the plugin `text` has no assertion type `{other}`"
             ))),
+        }
+    }
+
+    fn check_value(type_: &str, value: &Value) -> Result<(), String> {
+        match (type_, value) {
+            ("regex", Value::String(pattern)) => comparisons::pattern(pattern).map(drop),
+            ("contains-any" | "contains-all" | "icontains-any" | "icontains-all", value) => {
+                comparisons::listed_needles(value).map(drop)
+            }
+            _ => Ok(()),
         }
     }
 }

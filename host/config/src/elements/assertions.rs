@@ -21,7 +21,10 @@ use crate::template::{Piece, Template, is_plain, pieces};
 
 pub(crate) mod compared;
 mod refused;
+mod threshold;
 pub(crate) mod when;
+
+pub(crate) use threshold::threshold;
 
 /// promptfoo's limit per test.
 const MAX_ASSERTIONS: usize = 10_000;
@@ -191,6 +194,7 @@ impl<'a> AssertionReader<'a> {
         }
         self.brings_address(&name, value.as_ref().unwrap_or(entry), loaded.as_ref());
         Some(Assertion {
+            threshold: threshold::of_assertion(&name, entry, findings),
             kind: name,
             inverse,
             value: loaded,
@@ -202,7 +206,6 @@ impl<'a> AssertionReader<'a> {
             context_transform: entry
                 .get("contextTransform")
                 .and_then(|it| code(&it, Use::Transform)),
-            threshold: threshold(entry, self.reading.findings),
             weight: self.weight(entry),
             metric: self.metric(entry),
             config: entry
@@ -260,7 +263,7 @@ impl<'a> AssertionReader<'a> {
             Some(value) => {
                 let (text, at) = (value.text().unwrap_or_default(), value.at());
                 if !code::is_file(text) {
-                    return code::inline(kind, text, (entry.origin, &at), self.reading);
+                    return code::graded(kind, text, (entry.origin, &at), self.reading);
                 }
             }
         }
@@ -476,18 +479,6 @@ fn without_env(text: &str) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(text)
     }
-}
-
-/// `threshold` of a test, a set or an assertion. A negative one would pass whatever happens.
-pub(crate) fn threshold(entry: &Entry<'_>, findings: &Findings) -> Option<f64> {
-    let entry = entry.get("threshold")?;
-    let threshold = entry.want_number(findings)?;
-    if threshold.is_finite() && threshold >= 0.0 {
-        return Some(threshold);
-    }
-    let message = format!("must be a number from 0 on, not {threshold}");
-    findings.error(entry.at(), message);
-    None
 }
 
 /// The rule of a set; `None` if the entry is an assertion.

@@ -9,29 +9,32 @@
 //! Rows of data files may hold code, which is harmless where it runs; files of code that they name
 //! need the person's agreement: somebody else's data would choose what is run and read.
 
-use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::process::{self, ProcessBook, Runtime, Settings};
+use super::process::{self, Runtime, Settings};
 use super::scan::{self, JAVASCRIPT, PYTHON};
 use super::{Reading, program};
 use crate::model::{
-    Code, CodeFile, CodeFiles, CodePlace, Origin, Position, Process, Script, TrustRequest,
-    TrustSubject,
+    Code, CodeFile, CodeFiles, Origin, Position, Process, Script, TrustRequest, TrustSubject,
 };
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, names_file, real, tidy};
+use crate::template::is_plain;
 
+mod book;
 mod convention;
 mod language;
 mod package;
+mod syntax;
 
 use language::{ENDINGS, TYPED, compiled_from, languages, spoken};
 
+pub(crate) use book::CodeBook;
 pub(crate) use convention::{Use, meant};
 pub(crate) use package::is_package;
+use syntax::{GRADED, Inline, form_of};
 
 /// Most files of one script.
 const MAX_FILES: usize = 256;
@@ -39,56 +42,6 @@ const MAX_FILES: usize = 256;
 /// Most text of one script, all files together, in bytes: what a call can hand over with room
 /// for its arguments.
 pub(crate) const MAX_CODE: usize = 4 << 20;
-
-/// The code of all configs of a run together.
-#[derive(Debug, Default)]
-pub(crate) struct CodeBook {
-    /// The files that were read; `None`: reported.
-    files: RefCell<HashMap<PathBuf, Option<Arc<CodeFiles>>>>,
-    languages: RefCell<BTreeSet<String>>,
-    /// What runs outside the sandbox.
-    pub(crate) processes: ProcessBook,
-    /// Where each piece of code runs.
-    places: RefCell<BTreeSet<CodePlace>>,
-}
-
-impl CodeBook {
-    /// Notes that there is code in this language.
-    pub(crate) fn note(&self, language: &str) {
-        let mut languages = self.languages.borrow_mut();
-        if !languages.contains(language) {
-            languages.insert(language.to_owned());
-        }
-    }
-
-    /// Notes where code runs: by a process, and why, or in the sandbox.
-    fn place(&self, code: String, runs: Option<(&Process, String)>) {
-        let (command, reason) = match runs {
-            Some((process, reason)) => (Some(process.engine.command()), Some(reason)),
-            None => (None, None),
-        };
-        self.places.borrow_mut().insert(CodePlace {
-            command,
-            code,
-            reason,
-        });
-    }
-
-    /// Notes where configs ran that are programs.
-    pub(crate) fn ran<'a>(&self, places: impl IntoIterator<Item = &'a CodePlace>) {
-        self.places.borrow_mut().extend(places.into_iter().cloned());
-    }
-
-    /// Where each piece of code runs.
-    pub(crate) fn places(&self) -> Vec<CodePlace> {
-        self.places.borrow().iter().cloned().collect()
-    }
-
-    /// The languages that code is in.
-    pub(crate) fn languages(&self) -> BTreeSet<String> {
-        self.languages.borrow().clone()
-    }
-}
 
 /// Whether a text names a file that is a program of whatever language, or code in a package.
 pub(crate) fn is_file(text: &str) -> bool {
@@ -112,18 +65,47 @@ pub(crate) fn read(entry: &Entry<'_>, reading: Reading<'_>) -> Option<Arc<Script
             .error_help(entry.at(), message, languages(reading.catalog));
         return None;
     }
-    let process = inline(JAVASCRIPT, &text, (entry.origin, &entry.at()), reading);
+    let at = entry.at();
+    let process = inline(JAVASCRIPT, &text, (entry.origin, &at), reading);
+    let written = Inline {
+        language: JAVASCRIPT.to_owned(),
+        text: text.clone(),
+        form: form_of(&at.key),
+        is_outside: process.is_some(),
+    };
+    reading.code.syntax.text(written, &at);
     Some(Arc::new(Script {
         language: JAVASCRIPT.to_owned(),
-        key: entry.at().key,
+        key: at.key,
         code: Code::Inline { text },
         process,
     }))
 }
 
+/// An assertion's text of code, and what runs it outside the sandbox, if the sandbox can't.
+pub(crate) fn graded(
+    language: &str,
+    text: &str,
+    (origin, at): (&Origin, &Position),
+    reading: Reading<'_>,
+) -> Option<Arc<Process>> {
+    let process = inline(language, text, (origin, at), reading);
+    // Templates of it are filled in before it runs.
+    if is_plain(text) {
+        let text = Inline {
+            language: language.to_owned(),
+            text: text.to_owned(),
+            form: GRADED,
+            is_outside: process.is_some(),
+        };
+        reading.code.syntax.text(text, at);
+    }
+    process
+}
+
 /// What runs a text of code outside the sandbox, if the sandbox can't. Rows of data bring no such
 /// text: theirs stays in the sandbox.
-pub(crate) fn inline(
+fn inline(
     language: &str,
     text: &str,
     (origin, at): (&Origin, &Position),
@@ -216,6 +198,9 @@ pub(crate) fn file_with(
         let process = process::program(engine, &sources, typed, settings, (origin, at), reading);
         (process, reason)
     });
+    let named = (&*shown, at);
+    let syntax = &reading.code.syntax;
+    syntax.files(language, &files, process.is_some(), named);
     let runs = process.as_ref();
     let runs = runs.map(|(process, reason)| (&**process, reason.clone()));
     // Who runs it in the sandbox also makes JavaScript of its TypeScript.

@@ -1,5 +1,7 @@
 //! Why a plugin can't be used as the config has it.
 
+use std::fmt;
+
 use runner_config::on_one_line;
 use runner_config::plan::{Position, Provider};
 use runner_gateway::Masker;
@@ -28,7 +30,7 @@ pub enum BindError {
     )]
     NoSecret {
         /// Where the provider or the entry stands.
-        at: String,
+        at: Place,
         /// Who needs it.
         provider: String,
         /// The variable.
@@ -40,7 +42,7 @@ pub enum BindError {
     #[error("{at}: {problem}")]
     Config {
         /// Where it stands.
-        at: String,
+        at: Place,
         /// What is wrong with it.
         problem: String,
     },
@@ -50,7 +52,7 @@ pub enum BindError {
         /// Who says so: the alias; of a foreign one also file and digest.
         plugin: String,
         /// Where the key stands, or the provider and the key's path.
-        at: String,
+        at: Place,
         /// What is wrong with it.
         message: String,
         /// What to do.
@@ -59,6 +61,16 @@ pub enum BindError {
 }
 
 impl BindError {
+    /// Where in a file of the config it is, if it is there.
+    pub fn at(&self) -> Option<&Position> {
+        match self {
+            Self::NotGranted { .. } => None,
+            Self::NoSecret { at, .. }
+            | Self::Config { at, .. }
+            | Self::ProviderConfig { at, .. } => at.at.as_ref(),
+        }
+    }
+
     /// Takes secrets out of it: a guest may quote the config that it refuses.
     pub(crate) fn masked(self, masker: &Masker) -> Self {
         let mask = |text: String| masker.mask(&text).into_owned();
@@ -74,7 +86,7 @@ impl BindError {
                 help,
             } => Self::ProviderConfig {
                 plugin,
-                at: mask(at),
+                at: at.masked(masker),
                 message: mask(message),
                 help: mask(help),
             },
@@ -107,15 +119,12 @@ impl BindError {
 
 /// Where a key of the provider's `config` stands. One that is not written there, since a variable
 /// of the environment made it, is named after the provider's place.
-pub(super) fn place_of(provider: &Provider, pointer: &str) -> String {
+pub(super) fn place_of(provider: &Provider, pointer: &str) -> Place {
+    let key = pointer.replace('/', ".");
     match provider.places.of(pointer) {
-        Some(at) if at.key.is_empty() => format!("{at}: config{}", pointer.replace('/', ".")),
+        Some(at) if at.key.is_empty() => place(at).with(&format!("config{key}")),
         Some(at) => place(at),
-        None => format!(
-            "{}: config{}",
-            place(&provider.at),
-            pointer.replace('/', ".")
-        ),
+        None => place(&provider.at).with(&format!("config{key}")),
     }
 }
 
@@ -130,10 +139,50 @@ fn exported(env: &str) -> String {
 }
 
 /// File, line, column and key, as the config's own problems have them.
-pub(crate) fn place(at: &Position) -> String {
-    if at.key.is_empty() {
+pub(crate) fn place(at: &Position) -> Place {
+    let text = if at.key.is_empty() {
         at.to_string()
     } else {
         format!("{at}: {}", on_one_line(&at.key))
+    };
+    Place {
+        text,
+        at: Some(at.clone()),
+    }
+}
+
+/// Where something of a config stands: in words, and in its file, if it is one place there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    text: String,
+    at: Option<Position>,
+}
+
+impl Place {
+    fn with(self, more: &str) -> Self {
+        Self {
+            text: format!("{}: {more}", self.text),
+            ..self
+        }
+    }
+
+    fn masked(self, masker: &Masker) -> Self {
+        Self {
+            text: masker.mask(&self.text).into_owned(),
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// More places than one, or none in a file.
+impl From<String> for Place {
+    fn from(text: String) -> Self {
+        Self { text, at: None }
     }
 }

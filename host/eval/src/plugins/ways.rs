@@ -122,7 +122,7 @@ impl Noted {
         let variables = ways.everywhere.len();
         if addresses.len().saturating_mul(variables) > MOST_PAIRS {
             return Err(BindError::Config {
-                at: "providers, env".to_owned(),
+                at: "providers, env".to_owned().into(),
                 problem: format!(
                     "{} addresses may each see {variables} variables of the environment; at most {MOST_PAIRS} such pairs can be agreed to",
                     addresses.len()

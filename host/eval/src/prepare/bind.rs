@@ -74,7 +74,7 @@ pub(super) fn missing_programs(plan: &Plan, programs: &Programs) -> Vec<BindErro
             .iter()
             .find(asks)
             .map(|request| &request.at);
-        let at = at.map_or_else(|| process.folder.display().to_string(), place);
+        let at = at.map_or_else(|| process.folder.display().to_string().into(), place);
         Some(BindError::Config { at, problem })
     };
     let mut faults: Vec<BindError> = plan.processes.iter().filter_map(fault).collect();

@@ -14,6 +14,8 @@ use crate::request::{json, text};
 
 mod shape;
 
+pub(crate) use shape::of as shape_of;
+
 /// The code; a text of the config in the form that it has.
 pub(crate) fn shaped(script: &Script, names: &[&str]) -> Runnable {
     let mut runnable = runnable(script);

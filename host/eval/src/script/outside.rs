@@ -6,15 +6,13 @@ use runner_process::Report;
 use runner_sandbox::abi::{Argument, FailureKind, Form, Position, Program, ScriptFailure};
 use serde_json::{Value, json};
 
+use super::form_name;
+
 /// A program of the contract as the drivers take it: a JSON object. `role` adds what makes it more
 /// than a function that is called.
 pub(crate) fn call(program: &Program, arguments: &[Argument], role: Option<&Value>) -> String {
     let quoted = |text: &str| Value::from(text).to_string();
-    let form = match program.form {
-        Form::Expression => "expression",
-        Form::Body => "body",
-        Form::File => "file",
-    };
+    let form = form_name(program.form);
     let mut call = format!(
         "{{\"form\":\"{form}\",\"name\":{},\"entry\":{}",
         quoted(&program.name),

@@ -6,6 +6,7 @@
 mod files;
 mod inline;
 mod locale;
+mod syntax;
 mod whole;
 mod world;
 

@@ -7,7 +7,7 @@
 use runner_sandbox::abi::Form;
 
 /// The form, and the text that gives a value in it: a function is called with `names`.
-pub(super) fn of(text: &str, names: &[&str]) -> (Form, String) {
+pub(crate) fn of(text: &str, names: &[&str]) -> (Form, String) {
     let code = text.trim();
     if is_body(code) {
         return (Form::Body, text.to_owned());

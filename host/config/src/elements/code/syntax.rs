@@ -1,0 +1,356 @@
+//! Code that is no program of its language is told with the config, not by each of its rows.
+//!
+//! All texts that will run are gathered while the config is read, equal ones once, and handed over
+//! together to what runs code ([`Scripts::mistakes`]); this crate knows no language. Texts that
+//! templates will still change are left out: what will run is not known yet. A mistake is told where
+//! it stands in the user's own file, as far as the code stands there as it is: where it was quoted or
+//! folded away, the place of the code is told, and the line within it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::model::{CodeFile, CodeFiles, Findings, Position, Problem};
+use crate::read::files::{Files, MAX_TREE_FILE};
+use crate::scripts::{CodeForm, CodeText, Mistake, Scripts};
+
+/// Most that texts of the config and its data may take to be read before the run, in bytes: a data
+/// file may have another one in each row. The others are told when they run.
+const MAX_KEPT: usize = 8 << 20;
+
+/// What a text takes beside its characters.
+const BESIDE: usize = 256;
+
+/// A text of the config itself, or of its data.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Inline {
+    pub(super) language: String,
+    pub(super) text: String,
+    pub(super) form: CodeForm<'static>,
+    pub(super) is_outside: bool,
+}
+
+/// What code is called with that grades, or makes another output.
+const OUTPUT: [&str; 2] = ["output", "context"];
+
+/// The form of an assertion's text.
+pub(super) const GRADED: CodeForm<'static> = CodeForm::Graded { names: &OUTPUT };
+
+/// The form of another text, by the key that holds it.
+pub(super) fn form_of(key: &str) -> CodeForm<'static> {
+    match key.rsplit('.').next().unwrap_or(key) {
+        "transform" | "contextTransform" | "postprocess" => CodeForm::Inline { names: &OUTPUT },
+        "transformRequest" => CodeForm::Exchanged {
+            names: &["prompt", "vars", "context"],
+        },
+        "transformResponse" | "responseTransform" | "responseParser" => CodeForm::Exchanged {
+            names: &["json", "text", "context"],
+        },
+        _ => CodeForm::Inline { names: &[] },
+    }
+}
+
+/// A file of code and what it imports.
+#[derive(Debug)]
+struct File {
+    language: String,
+    files: Arc<CodeFiles>,
+    is_outside: bool,
+    /// The file as the user would name it.
+    shown: PathBuf,
+    /// What names it.
+    at: Position,
+}
+
+/// Code that will run, as it was read.
+#[derive(Debug, Default)]
+pub(super) struct SyntaxBook {
+    /// Each with its place in the order of reading, and where it stands first.
+    texts: RefCell<HashMap<Inline, (usize, Position)>>,
+    files: RefCell<Vec<File>>,
+    kept: Cell<usize>,
+    /// How many texts there was no room for.
+    left_out: Cell<usize>,
+}
+
+impl SyntaxBook {
+    /// Notes a text that will run as it is.
+    pub(super) fn text(&self, text: Inline, at: &Position) {
+        let mut texts = self.texts.borrow_mut();
+        if texts.contains_key(&text) {
+            return;
+        }
+        let kept = self.kept.get() + text.text.len() + BESIDE;
+        if kept > MAX_KEPT {
+            self.left_out.set(self.left_out.get() + 1);
+            return;
+        }
+        self.kept.set(kept);
+        let order = texts.len();
+        texts.insert(text, (order, at.clone()));
+    }
+
+    /// Notes a file of code, with what it imports.
+    pub(super) fn files(
+        &self,
+        language: &str,
+        files: &Arc<CodeFiles>,
+        is_outside: bool,
+        (shown, at): (&Path, &Position),
+    ) {
+        let mut known = self.files.borrow_mut();
+        let is_known = |file: &File| Arc::ptr_eq(&file.files, files);
+        if !known.iter().any(is_known) {
+            known.push(File {
+                language: language.to_owned(),
+                files: files.clone(),
+                is_outside,
+                shown: shown.to_owned(),
+                at: at.clone(),
+            });
+        }
+    }
+
+    /// Reports what of it is no program.
+    pub(super) fn check(&self, scripts: &dyn Scripts, files: &Files, findings: &Findings) {
+        let (texts, code_files) = (self.texts.borrow(), self.files.borrow());
+        let mut inline: Vec<_> = texts.iter().collect();
+        inline.sort_unstable_by_key(|(_, (order, _))| *order);
+        let mut asked = Vec::new();
+        let mut stands = Vec::new();
+        for (text, (_, at)) in inline {
+            asked.push(code_text(
+                &text.language,
+                text.form,
+                &text.text,
+                text.is_outside,
+            ));
+            stands.push(Stands::Inline { at, text });
+        }
+        let mut known = HashSet::new();
+        for named in code_files.iter() {
+            let all = [&named.files.main].into_iter().chain(&named.files.modules);
+            for file in all.filter(|file| known.insert(named.files.place(&file.path))) {
+                let form = CodeForm::File { path: &file.path };
+                asked.push(code_text(
+                    &named.language,
+                    form,
+                    &file.source,
+                    named.is_outside,
+                ));
+                stands.push(Stands::File { named, file });
+            }
+        }
+        if asked.is_empty() {
+            return;
+        }
+        let mut sources = Sources::of(files);
+        for mistake in scripts.mistakes(&asked) {
+            if let Some(stands) = stands.get(mistake.text) {
+                findings.problem(stands.problem(&mistake, &mut sources));
+            }
+        }
+        if self.left_out.get() > 0 {
+            let count = self.left_out.get();
+            scripts.note(&format!("{count} more texts were not read before the run"));
+        }
+    }
+}
+
+fn code_text<'a>(
+    language: &'a str,
+    form: CodeForm<'a>,
+    source: &'a str,
+    is_outside: bool,
+) -> CodeText<'a> {
+    CodeText {
+        language,
+        form,
+        source,
+        is_outside,
+    }
+}
+
+/// Where a text is from.
+enum Stands<'a> {
+    Inline { at: &'a Position, text: &'a Inline },
+    File { named: &'a File, file: &'a CodeFile },
+}
+
+impl Stands<'_> {
+    fn problem(&self, mistake: &Mistake, sources: &mut Sources<'_>) -> Problem {
+        let Mistake {
+            message,
+            line,
+            column,
+            ..
+        } = mistake;
+        let said = |language: &str| format!("this is no {language} that can run: {message}");
+        match self {
+            Self::Inline { at, text } => {
+                let mut message = said(&text.language);
+                let mut at = (*at).clone();
+                let found = sources
+                    .of_file(&at.file)
+                    .and_then(|source| place(source, &at, &text.text, (*line, *column)));
+                if let Some(found) = found {
+                    (at.line, at.column) = found;
+                } else if text.text.contains('\n') {
+                    message.push_str(&format!(" (line {line} of the code)"));
+                }
+                let help = "one line is an expression; several lines are the body of a function, \
+                            with `return`";
+                Problem {
+                    message,
+                    at,
+                    help: Some(help.to_owned()),
+                }
+            }
+            Self::File { named, file } => {
+                let shown = if file.path == named.files.main.path {
+                    named.shown.clone()
+                } else {
+                    sources.shown(named.files.place(&file.path))
+                };
+                let at = Position {
+                    file: shown,
+                    line: *line,
+                    column: (*column).max(1),
+                    key: String::new(),
+                };
+                let Position { key, .. } = &named.at;
+                let help = (named.at.line > 0).then(|| format!("{}: {key} names it", named.at));
+                Problem {
+                    message: said(&named.language),
+                    at,
+                    help,
+                }
+            }
+        }
+    }
+}
+
+/// The texts of the files in which code stands, each read once more.
+struct Sources<'a> {
+    files: &'a Files,
+    known: HashMap<PathBuf, Option<String>>,
+}
+
+impl<'a> Sources<'a> {
+    fn of(files: &'a Files) -> Self {
+        Self {
+            files,
+            known: HashMap::new(),
+        }
+    }
+
+    fn of_file(&mut self, path: &Path) -> Option<&str> {
+        let read = || self.files.read(path, MAX_TREE_FILE).ok();
+        let known = self.known.entry(path.to_owned()).or_insert_with(read);
+        known.as_deref()
+    }
+
+    /// A path as the user would write it.
+    fn shown(&self, path: PathBuf) -> PathBuf {
+        match path.strip_prefix(&self.files.cwd) {
+            Ok(inside) => inside.to_owned(),
+            Err(_) => path,
+        }
+    }
+}
+
+/// Where a place of code is in the file that holds the code at `at`, if it stands there as it is: on
+/// the line of its beginning, or on the lines below that of a block. Which of the two it is shows in
+/// where its first words stand.
+fn place(source: &str, at: &Position, code: &str, within: (u32, u32)) -> Option<(u32, u32)> {
+    let (line, column) = within;
+    let index = line.checked_sub(1)? as usize;
+    let written = code.lines().nth(index)?;
+    let first = code.lines().position(|line| !line.trim().is_empty())?;
+    let stands = |below: usize, index: usize| {
+        let own = code.lines().nth(index)?.trim();
+        let number = (at.line as usize).checked_sub(1)? + below + index;
+        let text = source.lines().nth(number)?;
+        // Before its beginning stands its key, or another cell.
+        let before = match (below, index) {
+            (0, 0) => at.column.saturating_sub(1) as usize,
+            _ => 0,
+        };
+        let (from, _) = text.char_indices().nth(before)?;
+        let found = from + text[from..].find(own)?;
+        let start = text[..found].chars().count();
+        (!own.is_empty()).then_some((number as u32 + 1, start as u32 + 1))
+    };
+    let below = [0, 1]
+        .into_iter()
+        .find(|below| stands(*below, first).is_some())?;
+    let (number, start) = stands(below, index)?;
+    let indent = written.chars().take_while(|c| c.is_whitespace()).count() as u32;
+    Some((
+        number,
+        start + column.saturating_sub(1).saturating_sub(indent),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_of_code_is_found_in_its_file() {
+        let at = |line, column| Position {
+            line,
+            column,
+            ..Position::default()
+        };
+        let cases: [(&str, (u32, u32), &str, (u32, u32), Option<(u32, u32)>); 8] = [
+            ("value: a + ;", (1, 8), "a + ;", (1, 5), Some((1, 12))),
+            ("value: 'a + ;'", (1, 8), "a + ;", (1, 5), Some((1, 13))),
+            (
+                "- value: |  # why\n    let a = 1;\n      return b +;\n",
+                (1, 10),
+                "let a = 1;\n  return b +;\n",
+                (2, 13),
+                Some((3, 17)),
+            ),
+            (
+                "x,\"javascript: f( \"\nb",
+                (1, 3),
+                "f(",
+                (1, 3),
+                Some((1, 18)),
+            ),
+            // What was escaped or folded stands nowhere.
+            ("value: 'a(''b'')'", (1, 8), "a('b')", (1, 2), None),
+            ("v: >\n  a\n  b\n", (1, 4), "a b", (1, 2), None),
+            ("value: a", (0, 0), "a", (1, 1), None),
+            ("value: a", (1, 8), "a", (3, 1), None),
+        ];
+        for (source, (line, column), code, within, expected) in cases {
+            let found = place(source, &at(line, column), code, within);
+            assert_eq!(found, expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn equal_texts_are_kept_once_and_all_of_them_are_bounded() {
+        let book = SyntaxBook::default();
+        let text = |text: String| Inline {
+            language: "javascript".to_owned(),
+            text,
+            form: GRADED,
+            is_outside: false,
+        };
+        for row in 0..100_000 {
+            book.text(text(format!("output > {}", row % 7)), &Position::default());
+        }
+        assert_eq!(book.texts.borrow().len(), 7);
+        for row in 0..100_000 {
+            book.text(text(format!("output > {row}")), &Position::default());
+        }
+        let kept = book.texts.borrow().len();
+        assert!(kept < MAX_KEPT / BESIDE, "{kept}");
+        assert_eq!(book.left_out.get(), 100_000 - kept);
+    }
+}

@@ -18,6 +18,7 @@ use runner_eval::{Preparation, Settled, Unsettled, prepare};
 use tokio::runtime::Runtime;
 
 use crate::arguments::TrustFlags;
+use crate::excerpt::Excerpts;
 use crate::failure::Failure;
 use crate::talk::Talk;
 
@@ -168,14 +169,12 @@ impl Consent<'_> {
         &self,
         mut what: Preparation,
         mut known: Known,
-        runtime: &Runtime,
+        (runtime, excerpts): (&Runtime, &Excerpts),
     ) -> Result<Settled, Failure> {
         loop {
             let prepared = runtime.block_on(prepare(what));
-            let prepared = prepared.map_err(|errors| {
-                let problems: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
-                Failure::usage_all(problems)
-            })?;
+            let prepared =
+                prepared.map_err(|errors| Failure::usage_all(excerpts.told(errors.0)))?;
             let Unsettled { prepared, open } = match runtime.block_on(prepared.settle()) {
                 Ok(settled) => {
                     self.tell(&settled);

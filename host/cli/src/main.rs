@@ -15,6 +15,7 @@ mod detail;
 mod env_file;
 mod environment;
 mod events;
+mod excerpt;
 mod exit;
 mod failure;
 mod figures;

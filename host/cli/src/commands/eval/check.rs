@@ -12,12 +12,13 @@ use serde_json::Value;
 
 use super::super::{Setting, shown_plan};
 use super::expected::expected;
-use super::planned::{Unplanned, agreed_plan, consent, consented, plan, refused, request};
+use super::planned::{Unplanned, agreed_plan, consent, consented, masker, plan, request};
 use super::session::Session;
 use super::watch::Touched;
 use super::{inputs, overrides, runtime};
 use crate::arguments::{Beginning, Eval, Exchanges as Asked, Inputs, TrustFlags};
 use crate::consent::{Asking, Consent, How, More, Purpose, Unseen, told};
+use crate::excerpt::Excerpts;
 use crate::exit::{SUCCESS, USAGE};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -77,9 +78,10 @@ pub(in crate::commands) fn agree(
     }
     let runtime = runtime()?;
     let mut known = consent.known();
+    let excerpts = Excerpts::of(&request, &masker(setting), setting.terminal.width);
     let planned = agreed_plan(request, arguments, setting, &consent, &mut known)?;
     let what = planned.preparation(setting, &known.agreements, false);
-    let settled = consent.settle(what, known, &runtime)?;
+    let settled = consent.settle(what, known, (&runtime, &excerpts))?;
     stdout::print(&told(settled.needs(), &[], More::Nothing))?;
     Ok(SUCCESS)
 }
@@ -132,7 +134,8 @@ fn unasked(
     let runtime = runtime()?;
     let what = planned.preparation(setting, &request.agreements, false);
     let prepared = runtime.block_on(prepare(what));
-    let prepared = prepared.map_err(|errors| refused(errors.0))?;
+    let excerpts = Excerpts::of(request, &masker(setting), setting.terminal.width);
+    let prepared = prepared.map_err(|errors| Failure::usage_all(excerpts.told(errors.0)))?;
     let (needs, open) = match runtime.block_on(prepared.settle()) {
         Ok(settled) => (settled.needs().to_vec(), Vec::new()),
         Err(unsettled) => (unsettled.prepared.needs(), unsettled.open),

@@ -21,6 +21,7 @@ use super::session::Session;
 use super::{overrides, sandbox};
 use crate::arguments::{Inputs, TrustFlags};
 use crate::consent::{Asking, Consent, How, Known, Purpose, Unseen};
+use crate::excerpt::Excerpts;
 use crate::failure::Failure;
 use crate::home;
 use crate::lock;
@@ -108,13 +109,14 @@ pub(super) fn consented(
     let command = Asking::of(&eval.inputs, &session.cwd, setting);
     let consent = consent(&eval.trust, command, purpose, setting, &folders)?;
     let mut known = consent.known();
+    let excerpts = Excerpts::of(&request, &masker(setting), setting.terminal.width);
     let planned = agreed_plan(request, &eval.inputs, setting, &consent, &mut known)?;
     let locked = eval.trust.locked;
     planned
         .lock
         .check(&planned.plugins, locked, &setting.talk)?;
     let what = planned.preparation(setting, &known.agreements, offline);
-    consent.settle(what, known, runtime)
+    consent.settle(what, known, (runtime, &excerpts))
 }
 
 /// How the person is asked about a run; `command` asks them, too.
@@ -202,12 +204,13 @@ fn tried(
     said: &RefCell<Vec<Said>>,
     masker: &Masker,
 ) -> Result<Planned, Unplanned> {
+    let excerpts = Excerpts::of(request, masker, setting.terminal.width);
     let unloaded = |error| match error {
         LoadError::NotAgreed(requests) => Unplanned::NotAgreed(requests),
         LoadError::Wrong(error) => {
             // What is odd may be the reason for what is wrong.
-            warn(said, error.warnings);
-            let problems = told(error.problems).into_iter();
+            let problems = excerpts.told(error.problems).into_iter();
+            warn(said, excerpts.told(error.warnings));
             let problems = problems.map(|problem| masker.mask(&problem).into_owned());
             Unplanned::Refused(refused(problems))
         }
@@ -218,7 +221,7 @@ fn tried(
         }
     };
     let (config, warnings) = loaded(request, setting, &write)?.map_err(unloaded)?;
-    warn(said, warnings);
+    warn(said, excerpts.told(warnings));
     let options = config.run_options();
     // A case holds one instance while its provider works, then one for each assertion at work.
     let instances = options
@@ -246,7 +249,7 @@ fn tried(
         &Ahead::new(&plugins, &sandbox, &request.env, &write),
     );
     let (plan, warnings) = planned.map_err(unloaded)?;
-    warn(said, warnings);
+    warn(said, excerpts.told(warnings));
     let narrowings = plan.narrowings.iter();
     let notes = narrowings.map(|narrowing| Said::Note(narrowing.to_string()));
     said.borrow_mut().extend(notes);
@@ -311,7 +314,7 @@ impl Said {
 }
 
 /// Hides the secrets of the person's environment.
-fn masker(setting: &Setting) -> Masker {
+pub(super) fn masker(setting: &Setting) -> Masker {
     let env = setting.environment.map().iter();
     let secrets = env.filter(|(name, _)| runner_config::is_secret_variable(name));
     let secrets: Vec<Secret> = secrets.map(|(_, value)| Secret::new(value)).collect();
@@ -343,7 +346,7 @@ fn sources(
 }
 
 /// Why there is no run: these problems.
-pub(crate) fn refused(problems: impl IntoIterator<Item: ToString>) -> Failure {
+fn refused(problems: impl IntoIterator<Item: ToString>) -> Failure {
     Failure::usage_all(told(problems))
 }
 

@@ -37,6 +37,7 @@ use crate::trust::Agreements;
 mod bind;
 mod kept;
 mod settle;
+mod unpriced;
 mod values;
 
 use bind::{BoundOnce, bind_asked, bind_graders, bind_judges};
@@ -206,6 +207,7 @@ async fn bind_all(
     let judges = bind_judges(plan, &mut bound, &mut errors).await;
     let graders = bind_graders(plan, binder, &mut errors);
     values::refused(plan, &graders, &mut errors).await;
+    unpriced::refused(plan, &columns, &mut errors);
     if !binder.offline {
         errors.extend(bind::missing_programs(plan, programs));
     }

@@ -94,8 +94,19 @@ pub(crate) fn regex(input: &Input) -> Result<Grade, Error> {
 
 /// A pattern, read; or why it can't be.
 pub(crate) fn pattern(text: &str) -> Result<regress::Regex, String> {
-    regress::Regex::new(text)
-        .map_err(|error| format!("regular expression /{text}/ cannot be read: {error}"))
+    regress::Regex::new(text).map_err(|error| {
+        let hint = flags_before(text).map_or_else(String::new, |flags| {
+            format!("; write (?{flags}:…) around what these flags are for")
+        });
+        format!("regular expression /{text}/ cannot be read: {error}{hint}")
+    })
+}
+
+/// The flags that other languages have before the whole pattern: `(?i)hi`.
+fn flags_before(pattern: &str) -> Option<&str> {
+    let (flags, _) = pattern.strip_prefix("(?")?.split_once(')')?;
+    let is_flags = !flags.is_empty() && flags.chars().all(|c| "ims".contains(c));
+    is_flags.then_some(flags)
 }
 
 /// What stands between the slashes of a pattern that is written as JavaScript writes one in

@@ -154,8 +154,12 @@ fn regex_is_that_of_ecmascript() {
             (json!("^b$"), "a\nb", false),
             (json!("a.b"), "a\nb", false),
             (json!(r"[\u00e4]"), "ä", true),
+            (json!("(?i:A)b"), "ab", true),
         ],
     );
+    let flags = grade("regex", &json!("(?i)a"), "a").expect("a grade");
+    let hint = "write (?i:…) around";
+    assert!(flags.reason.contains(hint), "{}", flags.reason);
     for kind in ["regex", "not-regex"] {
         let grade = grade(kind, &json!("(a"), "a").expect("a grade");
         assert!(!grade.pass, "{kind}");

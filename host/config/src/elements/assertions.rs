@@ -13,7 +13,7 @@ use super::code::{self, Use};
 use super::judges::JudgeBook;
 use super::{Reading, program};
 use crate::catalog::Catalog;
-use crate::model::{Findings, Position, Process, TrustRequest, TrustSubject, WEBHOOK};
+use crate::model::{Position, Process, TrustRequest, TrustSubject, WEBHOOK};
 use crate::plan::{Assertion, Check, Judges, SetRule, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, names_file, without_scheme};

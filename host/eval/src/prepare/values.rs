@@ -5,7 +5,7 @@
 //! asked. Equal values are asked about once, wherever they stand, and what templates and code make is
 //! known only later.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use runner_config::plan::{Assertion, Plan};
@@ -21,19 +21,23 @@ const MAX_PART: usize = 256 << 10;
 /// told by their rows.
 const MAX_ASKED: usize = 8 << 20;
 
-/// Values of one plugin that are asked about, with the places where they stand first.
+/// Values that are told; each with so many of its places.
+const MAX_TOLD: usize = 50;
+const MAX_PLACES: usize = 8;
+
+/// Values of one plugin that are asked about.
 struct Asked<'a> {
     plugin: &'a LoadedPlugin,
-    known: HashSet<String>,
-    /// Pairs of type and value as JSON, with what is said of them.
-    part: Vec<(String, About)>,
-    /// Bytes in the part, and in all.
-    size: (usize, usize),
+    /// Pairs of type and value as JSON, in the order of the tests.
+    pairs: Vec<(String, About)>,
+    /// Where each pair stands in the list.
+    known: HashMap<String, usize>,
+    bytes: usize,
 }
 
-/// Where a value stands, and whose it is.
+/// Where a value stands first, and whose it is.
 struct About {
-    at: Place,
+    places: Vec<Place>,
     kind: String,
 }
 
@@ -55,15 +59,27 @@ pub(super) async fn refused(
             let asked = asked
                 .entry(&plugin.alias)
                 .or_insert_with(|| Asked::of(plugin));
-            let pair = json!([assertion.kind, value]).to_string();
-            if !asked.has_room(&pair) {
-                asked.ask(errors).await;
-            }
-            asked.add(pair, assertion);
+            asked.add(json!([assertion.kind, value]).to_string(), assertion);
         }
     }
-    for asked in asked.values_mut() {
-        asked.ask(errors).await;
+    let mut told = 0;
+    for asked in asked.values() {
+        for (About { places, kind }, problem) in asked.refused().await {
+            told += 1;
+            if told > MAX_TOLD {
+                continue;
+            }
+            errors.extend(places.iter().map(|at| BindError::Config {
+                at: at.clone(),
+                problem: format!("no value for '{kind}': {problem}"),
+            }));
+        }
+    }
+    if told > MAX_TOLD {
+        errors.push(BindError::Config {
+            at: "assertions".to_owned().into(),
+            problem: format!("{} more values can't be used", told - MAX_TOLD),
+        });
     }
 }
 
@@ -91,51 +107,63 @@ impl<'a> Asked<'a> {
     fn of(plugin: &'a LoadedPlugin) -> Self {
         Self {
             plugin,
-            known: HashSet::new(),
-            part: Vec::new(),
-            size: (0, 0),
+            pairs: Vec::new(),
+            known: HashMap::new(),
+            bytes: 0,
         }
-    }
-
-    fn has_room(&self, pair: &str) -> bool {
-        self.part.is_empty() || self.size.0 + pair.len() <= MAX_PART
     }
 
     fn add(&mut self, pair: String, assertion: &Assertion) {
-        if self.size.1 + pair.len() > MAX_ASKED || self.known.contains(&pair) {
+        let at = || place(&assertion.value_at);
+        if let Some(index) = self.known.get(&pair) {
+            let (_, About { places, .. }) = &mut self.pairs[*index];
+            if places.len() < MAX_PLACES {
+                places.push(at());
+            }
             return;
         }
-        self.known.insert(pair.clone());
-        self.size.0 += pair.len();
-        self.size.1 += pair.len();
+        if self.bytes + pair.len() > MAX_ASKED {
+            return;
+        }
+        self.bytes += pair.len();
+        self.known.insert(pair.clone(), self.pairs.len());
         let about = About {
-            at: place(&assertion.value_at),
+            places: vec![at()],
             kind: assertion.kind.clone(),
         };
-        self.part.push((pair, about));
+        self.pairs.push((pair, about));
     }
 
-    /// Asks about the part.
-    async fn ask(&mut self, errors: &mut Vec<BindError>) {
-        self.size.0 = 0;
-        let part = std::mem::take(&mut self.part);
-        if part.is_empty() {
-            return;
+    /// The pairs for one call each.
+    fn parts(&self) -> Vec<&[(String, About)]> {
+        let mut parts = Vec::new();
+        let (mut from, mut bytes) = (0, 0);
+        for (index, (pair, _)) in self.pairs.iter().enumerate() {
+            if index > from && bytes + pair.len() > MAX_PART {
+                parts.push(&self.pairs[from..index]);
+                (from, bytes) = (index, 0);
+            }
+            bytes += pair.len();
         }
-        let pairs: Vec<&str> = part.iter().map(|(pair, _)| pair.as_str()).collect();
-        let config = format!("{{\"{VALUES}\":[{}]}}", pairs.join(","));
-        // Where it is too much for one call, rows say what is wrong with them.
-        let said = self.plugin.component.check_config(&config).await;
-        for (pointer, problem) in said.unwrap_or_default() {
-            let index = pointer.strip_prefix('/').and_then(|it| it.parse().ok());
-            let Some((_, About { at, kind })) = index.and_then(|index: usize| part.get(index))
-            else {
-                continue;
-            };
-            errors.push(BindError::Config {
-                at: at.clone(),
-                problem: format!("value of '{kind}' can't be used: {problem}"),
-            });
+        parts.push(&self.pairs[from..]);
+        parts
+    }
+
+    /// The values that can't be used, with what is wrong with each.
+    async fn refused(&self) -> Vec<(&About, String)> {
+        let mut found = Vec::new();
+        for part in self.parts() {
+            let pairs: Vec<&str> = part.iter().map(|(pair, _)| pair.as_str()).collect();
+            let config = format!("{{\"{VALUES}\":[{}]}}", pairs.join(","));
+            // Where it is too much for one call, rows say what is wrong with them.
+            let said = self.plugin.component.check_config(&config).await;
+            let said = said.unwrap_or_default().into_iter();
+            found.extend(said.filter_map(|(pointer, problem)| {
+                let index: usize = pointer.strip_prefix('/')?.parse().ok()?;
+                let (_, about) = part.get(index)?;
+                Some((about, problem))
+            }));
         }
+        found
     }
 }

@@ -58,7 +58,8 @@ mod tests {
     fn problems(assertion: &str) -> String {
         let config =
             format!("prompts: [p]\nproviders: [echo]\ntests: [{{ assert: [{assertion}] }}]");
-        Folder::new(&config).problems().join("\n")
+        let folder = Folder::new(&config).env("OPENAI_API_KEY", "sk-test");
+        folder.problems().join("\n")
     }
 
     #[test]

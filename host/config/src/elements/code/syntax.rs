@@ -1,7 +1,7 @@
 //! Code that is no program of its language is told with the config, not by each of its rows.
 //!
 //! All texts that will run are gathered while the config is read, equal ones once, and handed over
-//! together to what runs code ([`Scripts::mistakes`]); this crate knows no language. Texts that
+//! together to what runs code ([`Scripts::mistakes`]); this crate reads no language. Texts that
 //! templates will still change are left out: what will run is not known yet. A mistake is told where
 //! it stands in the user's own file, as far as the code stands there as it is: where it was quoted or
 //! folded away, the place of the code is told, and the line within it.
@@ -11,13 +11,18 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::language::TYPED;
+use crate::elements::scan::{JAVASCRIPT, PYTHON};
 use crate::model::{CodeFile, CodeFiles, Findings, Position, Problem};
-use crate::read::files::{Files, MAX_TREE_FILE};
+use crate::read::files::{Files, MAX_TREE_FILE, has_extension};
 use crate::scripts::{CodeForm, CodeText, Mistake, Scripts};
 
 /// Most that texts of the config and its data may take to be read before the run, in bytes: a data
 /// file may have another one in each row. The others are told when they run.
 const MAX_KEPT: usize = 8 << 20;
+
+/// Places of one text that are told.
+const MAX_PLACES: usize = 8;
 
 /// What a text takes beside its characters.
 const BESIDE: usize = 256;
@@ -67,7 +72,7 @@ struct File {
 #[derive(Debug, Default)]
 pub(super) struct SyntaxBook {
     /// Each with its place in the order of reading, and where it stands first.
-    texts: RefCell<HashMap<Inline, (usize, Position)>>,
+    texts: RefCell<HashMap<Inline, (usize, Vec<Position>)>>,
     files: RefCell<Vec<File>>,
     kept: Cell<usize>,
     /// How many texts there was no room for.
@@ -78,7 +83,10 @@ impl SyntaxBook {
     /// Notes a text that will run as it is.
     pub(super) fn text(&self, text: Inline, at: &Position) {
         let mut texts = self.texts.borrow_mut();
-        if texts.contains_key(&text) {
+        if let Some((_, places)) = texts.get_mut(&text) {
+            if places.len() < MAX_PLACES {
+                places.push(at.clone());
+            }
             return;
         }
         let kept = self.kept.get() + text.text.len() + BESIDE;
@@ -88,7 +96,7 @@ impl SyntaxBook {
         }
         self.kept.set(kept);
         let order = texts.len();
-        texts.insert(text, (order, at.clone()));
+        texts.insert(text, (order, vec![at.clone()]));
     }
 
     /// Notes a file of code, with what it imports.
@@ -119,14 +127,14 @@ impl SyntaxBook {
         inline.sort_unstable_by_key(|(_, (order, _))| *order);
         let mut asked = Vec::new();
         let mut stands = Vec::new();
-        for (text, (_, at)) in inline {
+        for (text, (_, places)) in inline {
             asked.push(code_text(
                 &text.language,
                 text.form,
                 &text.text,
                 text.is_outside,
             ));
-            stands.push(Stands::Inline { at, text });
+            stands.push(Stands::Inline { text, places });
         }
         let mut known = HashSet::new();
         for named in code_files.iter() {
@@ -147,8 +155,16 @@ impl SyntaxBook {
         }
         let mut sources = Sources::of(files);
         for mistake in scripts.mistakes(&asked) {
-            if let Some(stands) = stands.get(mistake.text) {
-                findings.problem(stands.problem(&mistake, &mut sources));
+            match stands.get(mistake.text) {
+                None => {}
+                Some(Stands::Inline { text, places }) => {
+                    let problem = |at| text.problem(at, &mistake, &mut sources);
+                    let problems = places.iter().map(problem);
+                    problems.for_each(|problem| findings.problem(problem));
+                }
+                Some(Stands::File { named, file }) => {
+                    findings.problem(named.problem(file, &mistake, &sources));
+                }
             }
         }
         if self.left_out.get() > 0 {
@@ -174,61 +190,85 @@ fn code_text<'a>(
 
 /// Where a text is from.
 enum Stands<'a> {
-    Inline { at: &'a Position, text: &'a Inline },
-    File { named: &'a File, file: &'a CodeFile },
+    Inline {
+        text: &'a Inline,
+        places: &'a [Position],
+    },
+    File {
+        named: &'a File,
+        file: &'a CodeFile,
+    },
 }
 
-impl Stands<'_> {
-    fn problem(&self, mistake: &Mistake, sources: &mut Sources<'_>) -> Problem {
-        let Mistake {
+impl Inline {
+    /// What is wrong with it, where it stands at `at`.
+    fn problem(&self, at: &Position, mistake: &Mistake, sources: &mut Sources<'_>) -> Problem {
+        let Mistake { line, column, .. } = *mistake;
+        let mut message = said(&self.language, &mistake.message);
+        let mut at = at.clone();
+        let found = sources
+            .of_file(&at.file)
+            .and_then(|source| place(source, &at, &self.text, (line, column)));
+        if let Some(found) = found {
+            (at.line, at.column) = found;
+        } else if self.text.contains('\n') {
+            message.push_str(&format!(" (line {line} of the code)"));
+        }
+        Problem {
             message,
-            line,
-            column,
-            ..
-        } = mistake;
-        let said = |language: &str| format!("this is no {language} that can run: {message}");
-        match self {
-            Self::Inline { at, text } => {
-                let mut message = said(&text.language);
-                let mut at = (*at).clone();
-                let found = sources
-                    .of_file(&at.file)
-                    .and_then(|source| place(source, &at, &text.text, (*line, *column)));
-                if let Some(found) = found {
-                    (at.line, at.column) = found;
-                } else if text.text.contains('\n') {
-                    message.push_str(&format!(" (line {line} of the code)"));
-                }
-                let help = "one line is an expression; several lines are the body of a function, \
-                            with `return`";
-                Problem {
-                    message,
-                    at,
-                    help: Some(help.to_owned()),
-                }
-            }
-            Self::File { named, file } => {
-                let shown = if file.path == named.files.main.path {
-                    named.shown.clone()
-                } else {
-                    sources.shown(named.files.place(&file.path))
-                };
-                let at = Position {
-                    file: shown,
-                    line: *line,
-                    column: (*column).max(1),
-                    key: String::new(),
-                };
-                let Position { key, .. } = &named.at;
-                let help = (named.at.line > 0).then(|| format!("{}: {key} names it", named.at));
-                Problem {
-                    message: said(&named.language),
-                    at,
-                    help,
-                }
-            }
+            at,
+            help: is_statement(&self.text).then(|| LINES.to_owned()),
         }
     }
+}
+
+impl File {
+    /// What is wrong with `file`, which is it or what it imports.
+    fn problem(&self, file: &CodeFile, mistake: &Mistake, sources: &Sources<'_>) -> Problem {
+        let shown = if file.path == self.files.main.path {
+            self.shown.clone()
+        } else {
+            sources.shown(self.files.place(&file.path))
+        };
+        let is_typed = has_extension(Path::new(&file.path), &TYPED);
+        let language = if is_typed {
+            "TypeScript"
+        } else {
+            &*self.language
+        };
+        let Position { line, key, .. } = &self.at;
+        Problem {
+            message: said(language, &mistake.message),
+            at: Position {
+                file: shown,
+                line: mistake.line,
+                column: mistake.column.max(1),
+                key: String::new(),
+            },
+            help: (*line > 0).then(|| format!("{}: {key} names it", self.at)),
+        }
+    }
+}
+
+/// What code of the config itself is, by its lines.
+const LINES: &str =
+    "one line is an expression; several lines are the body of a function, with `return`";
+
+/// Whether a line is more than an expression, which is all that one line can be.
+fn is_statement(text: &str) -> bool {
+    let text = text.trim();
+    !text.contains('\n') && (text.contains(';') || text.starts_with("return"))
+}
+
+/// What is wrong, as YAML says it of itself.
+fn said(language: &str, message: &str) -> String {
+    let language = match language {
+        JAVASCRIPT => "JavaScript",
+        PYTHON => "Python",
+        other => other,
+    };
+    let message = message.strip_prefix("SyntaxError: ").unwrap_or(message);
+    format!("not valid {language}: {message}")
 }
 
 /// The texts of the files in which code stands, each read once more.

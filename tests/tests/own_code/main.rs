@@ -333,6 +333,7 @@ fn a_command_prints_the_prompt_from_its_context() {
 fn a_grader_that_lacks_a_package_is_an_error_and_no_failing_answer() {
     let python = "import os\nimport no_such_package_here\nreturn True";
     let run = trusted()
+        .env("RUNNER_TRUST", "data")
         .file("check.mjs", "import 'no-such-package-here';\nexport default () => true")
         .file("check.ts", "import x from 'no-such-package-here';\nexport default (): boolean => x")
         .config(&format!("prompts: [p]\nproviders: [echo]\ntests: {}", json!([

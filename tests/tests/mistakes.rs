@@ -13,6 +13,8 @@ providers:
   - echo
   - id: https://api.test.example/chat
     config: { transformResponse: 'json.a +' }
+  - id: https://api.test.example/other
+    config: { transformResponse: '(json) => {' }
 defaultTest:
   options:
     transform: |
@@ -100,7 +102,7 @@ tests:
       - { type: javascript, value: 'output.length > 2' }
       - { type: javascript, value: 'const a = output.length; a > 2' }
       - { type: javascript, value: 'output === "{{word}}"' }
-      - { type: javascript, value: "'{{ word }}{% if n %} && (((' && true }" , weight: 0 }
+      - { type: javascript, value: "'{{ word }}' {% if n %} && ((( {% endif %}", weight: 0 }
       - type: javascript
         value: |
           const a = await Promise.resolve(output);
@@ -139,6 +141,7 @@ fn a_cost_that_nobody_can_know_is_told_before_anything_is_paid() {
         Run::new()
             .config(&config(provider))
             .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
+            .env("RUNNER_TRUST", "config")
     };
     assert_snapshot!(check(run("openai:chat:nobody-knows-me")).told());
     for known in [

@@ -29,27 +29,33 @@ const MAX_FILE: u64 = 4 << 20;
 /// Endings of files that may show a line.
 const SHOWN: [&str; 9] = ["yaml", "yml", "js", "cjs", "mjs", "ts", "cts", "mts", "py"];
 
-/// Something to say that stands somewhere.
-pub(crate) trait Placed: ToString {
-    /// Where it stands, if that is known.
-    fn place(&self) -> Option<&Position>;
+/// Something to say about a config, and where it stands, if that is known.
+pub(crate) struct Remark {
+    text: String,
+    at: Option<Position>,
 }
 
-impl Placed for Problem {
-    fn place(&self) -> Option<&Position> {
-        Some(&self.at)
+impl From<Problem> for Remark {
+    fn from(problem: Problem) -> Self {
+        Self {
+            text: problem.to_string(),
+            at: Some(problem.at).filter(|at| !at.file.as_os_str().is_empty()),
+        }
     }
 }
 
-impl Placed for Warning {
-    fn place(&self) -> Option<&Position> {
-        Some(&self.0.at)
+impl From<Warning> for Remark {
+    fn from(Warning(problem): Warning) -> Self {
+        problem.into()
     }
 }
 
-impl Placed for BindError {
-    fn place(&self) -> Option<&Position> {
-        self.at()
+impl From<BindError> for Remark {
+    fn from(error: BindError) -> Self {
+        Self {
+            text: error.to_string(),
+            at: error.at().cloned(),
+        }
     }
 }
 
@@ -81,12 +87,13 @@ impl Excerpts {
         }
     }
 
-    /// What each of them says, with its line behind its own first one.
-    pub(crate) fn told(&self, problems: impl IntoIterator<Item: Placed>) -> Vec<String> {
-        let problems = problems.into_iter();
-        let told = problems.map(|problem| {
-            let text = problem.to_string();
-            let shown = problem.place().and_then(|at| self.shown(at));
+    /// What they say, by their places in the files, each with its line behind its own first one.
+    pub(crate) fn told(&self, remarks: impl IntoIterator<Item: Into<Remark>>) -> Vec<String> {
+        let mut remarks: Vec<Remark> = remarks.into_iter().map(Into::into).collect();
+        remarks.sort_by(|a, b| self.order(a).cmp(&self.order(b)));
+        remarks.dedup_by(|a, b| a.text == b.text);
+        let told = remarks.into_iter().map(|Remark { text, at }| {
+            let shown = at.and_then(|at| self.shown(&at));
             match (shown, text.split_once('\n')) {
                 (None, _) => text,
                 (Some(shown), None) => format!("{text}\n{shown}"),
@@ -94,6 +101,17 @@ impl Excerpts {
             }
         });
         told.collect()
+    }
+
+    /// The configs in the order in which they are named, then other files, then what stands nowhere.
+    fn order<'a>(&self, remark: &'a Remark) -> impl Ord + use<'a> {
+        let place = remark.at.as_ref().map(|at| {
+            let index = self.configs.iter().position(|config| *config == at.file);
+            let is_other = index.is_none() && !self.is_config(&at.file);
+            let index = index.unwrap_or(self.configs.len());
+            ((is_other, index), &*at.file, at.line, at.column)
+        });
+        (place.is_none(), place)
     }
 
     fn shown(&self, at: &Position) -> Option<String> {
@@ -128,14 +146,17 @@ impl Excerpts {
         let name = file.file_name().and_then(|name| name.to_str());
         let ending = file.extension().and_then(|ending| ending.to_str());
         let is_hidden = name.is_none_or(|name| name.starts_with('.'));
-        let is_config = || {
-            let names = runner_config::DEFAULT_NAMES;
-            self.configs.iter().any(|config| config == file)
-                || name.is_some_and(|name| names.contains(&name))
-        };
-        let is_words =
-            ending.is_some_and(|ending| SHOWN.contains(&ending) || ending == "json" && is_config());
+        let is_words = ending.is_some_and(|ending| {
+            SHOWN.contains(&ending) || ending == "json" && self.is_config(file)
+        });
         !is_hidden && is_words
+    }
+
+    /// Whether the person named it, or it has a name that configs have.
+    fn is_config(&self, file: &Path) -> bool {
+        let name = file.file_name().and_then(|name| name.to_str());
+        self.configs.iter().any(|config| config == file)
+            || name.is_some_and(|name| runner_config::DEFAULT_NAMES.contains(&name))
     }
 }
 
@@ -230,6 +251,45 @@ mod tests {
         assert_eq!(
             told("c.yaml", text, (3, 5), "tests[0].vasr"),
             "c.yaml:3:5: tests[0].vasr: odd\n3 |   - vasr: { n: 1 }\n  |     ^\nhelp: mend it"
+        );
+    }
+
+    #[test]
+    fn problems_stand_in_the_order_of_their_files_and_each_is_told_once() {
+        let request = LoadRequest {
+            config_files: vec!["z.yaml".into(), "b.yaml".into()],
+            ..LoadRequest::default()
+        };
+        let excerpts = Excerpts::of(&request, &Masker::new(&[]), 80);
+        let places = [
+            ("", 0, 0),
+            ("a.csv", 1, 1),
+            ("b.yaml", 1, 1),
+            ("z.yaml", 12, 1),
+            ("z.yaml", 2, 9),
+            ("z.yaml", 2, 3),
+            ("z.yaml", 2, 9),
+        ];
+        let problems = places.map(|(file, line, column)| Problem {
+            message: "odd".to_owned(),
+            at: Position {
+                file: file.into(),
+                line,
+                column,
+                key: String::new(),
+            },
+            help: None,
+        });
+        assert_eq!(
+            excerpts.told(problems),
+            [
+                "z.yaml:2:3: odd",
+                "z.yaml:2:9: odd",
+                "z.yaml:12:1: odd",
+                "b.yaml:1:1: odd",
+                "a.csv:1:1: odd",
+                "odd",
+            ]
         );
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Findings, did_you_mean};
+use crate::model::{Findings, did_you_mean, misspelt};
 
 /// Names that a config may use, each with the plugin that serves it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,23 +51,25 @@ impl Catalog {
             .map(|end| (&id[..end], id.get(end + 1..).unwrap_or_default()))
     }
 
-    /// What exists instead of `written`, as a sentence; the list of names once per report, so
-    /// perhaps nothing.
+    /// What exists instead of `written`, as a sentence: the name that it is but for a slip, else a guess
+    /// and the list of names, once per report, so perhaps nothing.
     pub(crate) fn instead(
         written: &str,
         names: &BTreeMap<String, String>,
         findings: &Findings,
     ) -> Option<String> {
-        let meant = did_you_mean(written, names.keys().map(String::as_str));
-        let meant = meant.map(|name| format!("did you mean '{name}'?"));
-        let list = if names.is_empty() {
-            Some("no plugin serves any; see `plugins` and --plugin".to_owned())
-        } else {
-            findings.list_once(names.keys().map(String::as_str))
-        };
-        match (meant, list) {
-            (Some(meant), Some(list)) => Some(format!("{meant} {list}")),
-            (meant, list) => meant.or(list),
+        if names.is_empty() {
+            return Some("no plugin serves any; see `plugins` and --plugin".to_owned());
+        }
+        let names = || names.keys().map(String::as_str);
+        let ask = |name| format!("did you mean '{name}'?");
+        if let Some(name) = misspelt(written, names()) {
+            return Some(ask(name));
+        }
+        let (guess, list) = (did_you_mean(written, names()), findings.list_once(names()));
+        match (guess.map(ask), list) {
+            (Some(guess), Some(list)) => Some(format!("{guess} {list}")),
+            (guess, list) => guess.or(list),
         }
     }
 }
@@ -98,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_gets_the_list_and_a_guess() {
+    fn an_unknown_name_gets_a_guess_or_the_list() {
         let names = ["contains", "equals"]
             .map(|name| (name.to_owned(), "text".to_owned()))
             .into();
@@ -106,11 +108,11 @@ mod tests {
         let instead = |written| Catalog::instead(written, &names, &findings);
         assert_eq!(
             instead("containz").as_deref(),
-            Some("did you mean 'contains'? there are: contains, equals")
+            Some("did you mean 'contains'?")
         );
         assert_eq!(
-            instead("containz").as_deref(),
-            Some("did you mean 'contains'?")
+            instead("xyzzy").as_deref(),
+            Some("there are: contains, equals")
         );
         assert_eq!(instead("xyzzy"), None);
     }

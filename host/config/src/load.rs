@@ -161,8 +161,10 @@ fn load_by(
     let config = read(request, interpreters, &findings);
     let requests = findings.take_trust_requests();
     let declared = config.as_ref().map(|config| config.declared.clone());
-    let verdict = findings.verdict(config);
-    let (config, warnings) = declared.unwrap_or_default().without_secrets(verdict)?;
+    let found = declared
+        .unwrap_or_default()
+        .without_secrets(findings.found())?;
+    let (config, warnings) = found.unless_wrong(config)?;
     let mut config = config.expect("a file that can't be read was reported");
     config.trust_requests = requests;
     Ok((config, warnings))

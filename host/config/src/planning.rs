@@ -26,7 +26,7 @@ use crate::elements::{
 };
 use crate::filters::Filters;
 use crate::load::{Config, Source};
-use crate::model::{Findings, LoadError, Warning};
+use crate::model::{ConfigError, Findings, LoadError, Warning};
 use crate::overrides::{Given, Overrides};
 use crate::plan::weight;
 use crate::plan::{
@@ -128,7 +128,7 @@ impl Config {
     }
 
     /// Reads and checks everything else against what the plugins serve. Code that would have to
-    /// run for it is an error; see [`Config::plan_with`].
+    /// run for it is an error; see [`Config::draft_with`].
     ///
     /// # Errors
     /// All problems together, or what it asks to read that is not agreed to.
@@ -138,21 +138,33 @@ impl Config {
 
     /// Reads and checks everything else, with something that runs the code which makes tests and changes
     /// the config.
-    ///
-    /// # Errors
-    /// As [`Config::plan`].
-    pub fn plan_with(
-        mut self,
+    pub(crate) fn plan_with(
+        self,
         catalog: &Catalog,
         scripts: &dyn Scripts,
     ) -> Result<(Plan, Vec<Warning>), LoadError> {
+        let (plan, found) = self.draft_with(catalog, scripts)?;
+        found.unless_wrong(plan)
+    }
+
+    /// The plan as far as it can be made, and what is wrong with the rest: whoever finds more wrong
+    /// with the plan has all of it to tell together.
+    ///
+    /// # Errors
+    /// What it asks to read that is not agreed to.
+    pub fn draft_with(
+        mut self,
+        catalog: &Catalog,
+        scripts: &dyn Scripts,
+    ) -> Result<(Plan, ConfigError), LoadError> {
         let requests = std::mem::take(&mut self.trust_requests);
         let findings = Findings::new(self.agreements.clone(), requests);
         findings.take_keys(self.strictness);
         let mut plan = self.planned(catalog, scripts, &findings);
         plan.trust_requests = findings.take_trust_requests();
         plan.config_json = self.json;
-        self.declared.without_secrets(findings.verdict(plan))
+        let found = self.declared.without_secrets(findings.found())?;
+        Ok((plan, found))
     }
 
     /// The plan, as far as it can be made; it has no requests and no config yet.

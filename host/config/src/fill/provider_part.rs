@@ -14,7 +14,7 @@ use serde_json::Map;
 use super::filled_in::FilledIn;
 use super::hider::Hider;
 use super::{Around, Declared, Field, Part, is_variable, may_keep, read};
-use crate::model::{Findings, LoadError, Position, Problem, Warning};
+use crate::model::{ConfigError, Findings, LoadError, Position, Problem, Warning};
 use crate::redacted::is_secret_variable;
 use crate::template::{Template, tolerates_nothing};
 
@@ -158,26 +158,17 @@ impl Declared {
     }
 
     /// What readers found, without the secrets that they saw.
-    pub(crate) fn without_secrets<T>(
+    pub(crate) fn without_secrets(
         &self,
-        verdict: Result<(T, Vec<Warning>), LoadError>,
-    ) -> Result<(T, Vec<Warning>), LoadError> {
+        found: Result<ConfigError, LoadError>,
+    ) -> Result<ConfigError, LoadError> {
+        // What is asked for was made of what may be read.
+        let mut found = found?;
         let hider = self.hider();
-        match verdict {
-            Ok((value, mut warnings)) => {
-                let found = warnings.iter_mut().map(|Warning(problem)| problem);
-                found.for_each(|problem| hide(problem, &hider));
-                Ok((value, warnings))
-            }
-            Err(LoadError::Wrong(mut error)) => {
-                let warnings = error.warnings.iter_mut().map(|Warning(problem)| problem);
-                let found = error.problems.iter_mut().chain(warnings);
-                found.for_each(|problem| hide(problem, &hider));
-                Err(LoadError::Wrong(error))
-            }
-            // It was made of what may be read.
-            Err(error @ LoadError::NotAgreed(_)) => Err(error),
-        }
+        let warnings = found.warnings.iter_mut().map(|Warning(problem)| problem);
+        let all = found.problems.iter_mut().chain(warnings);
+        all.for_each(|problem| hide(problem, &hider));
+        Ok(found)
     }
 }
 

@@ -10,8 +10,9 @@ use std::fmt;
 use super::spelling::{did_you_mean, misspelt};
 use super::{Agreements, Origin, Position, Strictness, TrustRequest, TrustSubject, on_one_line};
 
-/// Problems beyond this many are counted, not kept: a generated file can hold a million.
-const MAX_KEPT: usize = 100;
+mod listed;
+
+use listed::{Listed, MAX_KEPT};
 
 /// What lets keys pass that are nearly others; told once.
 const WAY_OUT: &str = " If not, --lenient or `strict: false` in the config lets it pass";
@@ -55,14 +56,26 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Why a config can't be run: everything that was found, in the order of reading.
+/// What was found in a config: where something is wrong with it, why it can't be run. In the order of
+/// reading.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct ConfigError {
-    /// At least one.
+    /// What is wrong.
     pub problems: Vec<Problem>,
     /// What is odd besides; it may be what explains a problem.
     pub warnings: Vec<Warning>,
+}
+
+impl ConfigError {
+    /// `value` with the warnings, unless something is wrong.
+    pub(crate) fn unless_wrong<T>(self, value: T) -> Result<(T, Vec<Warning>), LoadError> {
+        if self.problems.is_empty() {
+            Ok((value, self.warnings))
+        } else {
+            Err(LoadError::Wrong(self))
+        }
+    }
 }
 
 /// Why there is no config, or no plan.
@@ -80,10 +93,8 @@ pub enum LoadError {
 /// Collects what readers find.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    problems: RefCell<Vec<Problem>>,
-    warnings: RefCell<Vec<Warning>>,
-    unkept_problems: Cell<usize>,
-    unkept_warnings: Cell<usize>,
+    problems: RefCell<Listed>,
+    warnings: RefCell<Listed>,
     /// Whether there is no use in reading on.
     stopped: Cell<bool>,
     /// How keys that nothing reads are taken.
@@ -149,12 +160,7 @@ impl Findings {
 
     /// Reports a problem that is made already.
     pub(crate) fn problem(&self, problem: Problem) {
-        let mut problems = self.problems.borrow_mut();
-        if problems.len() < MAX_KEPT {
-            problems.push(problem);
-        } else {
-            self.unkept_problems.set(self.unkept_problems.get() + 1);
-        }
+        self.problems.borrow_mut().add(problem);
     }
 
     /// Reports what reading on would only make worse: too much of something. Readers of many
@@ -172,16 +178,11 @@ impl Findings {
 
     /// Reports something odd.
     pub(crate) fn warn(&self, at: Position, message: impl Into<String>, help: Option<String>) {
-        let mut warnings = self.warnings.borrow_mut();
-        if warnings.len() < MAX_KEPT {
-            warnings.push(Warning(Problem {
-                message: message.into(),
-                at,
-                help,
-            }));
-        } else {
-            self.unkept_warnings.set(self.unkept_warnings.get() + 1);
-        }
+        self.warnings.borrow_mut().add(Problem {
+            message: message.into(),
+            at,
+            help,
+        });
     }
 
     /// Takes keys that nothing reads so from now on.
@@ -261,7 +262,7 @@ impl Findings {
     /// The names there are, as a sentence; `None` where a help of this report has the same list, or
     /// the report has no room.
     pub(crate) fn list_once<'a>(&self, names: impl Iterator<Item = &'a str>) -> Option<String> {
-        if self.problems.borrow().len() == MAX_KEPT {
+        if self.problems.borrow().is_full() {
             return None;
         }
         let list = format!("there are: {}", names.collect::<Vec<_>>().join(", "));
@@ -269,25 +270,18 @@ impl Findings {
         is_new.then_some(list)
     }
 
-    /// `value` with the warnings, unless a problem was reported or something stayed unknown. What
-    /// follows from that is not worth saying, and could tell what it is.
-    pub(crate) fn verdict<T>(self, value: T) -> Result<(T, Vec<Warning>), LoadError> {
+    /// Everything, unless something stayed unknown. What follows from that is not worth saying, and
+    /// could tell what it is.
+    pub(crate) fn found(self) -> Result<ConfigError, LoadError> {
         let withheld = self.withheld.into_inner().all;
         if !withheld.is_empty() {
             return Err(LoadError::NotAgreed(withheld));
         }
-        let mut problems = self.problems.into_inner();
-        let mut warnings = self.warnings.into_inner();
-        if self.unkept_warnings.get() > 0 {
-            warnings.push(Warning(more(self.unkept_warnings.get(), "warnings")));
-        }
-        if problems.is_empty() {
-            return Ok((value, warnings));
-        }
-        if self.unkept_problems.get() > 0 {
-            problems.push(more(self.unkept_problems.get(), "problems"));
-        }
-        Err(LoadError::Wrong(ConfigError { problems, warnings }))
+        let warnings = self.warnings.into_inner().finish("warnings");
+        Ok(ConfigError {
+            problems: self.problems.into_inner().finish("problems"),
+            warnings: warnings.into_iter().map(Warning).collect(),
+        })
     }
 
     /// Whether nothing stands in the way so far.
@@ -320,30 +314,9 @@ impl FromIterator<TrustRequest> for Requests {
     }
 }
 
-fn more(count: usize, what: &str) -> Problem {
-    Problem {
-        message: format!("and {count} more {what}"),
-        at: Position::default(),
-        help: None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn findings_beyond_the_limit_are_counted() {
-        let findings = Findings::default();
-        for _ in 0..MAX_KEPT + 3 {
-            findings.error(Position::default(), "bad");
-        }
-        let Err(LoadError::Wrong(ConfigError { problems, .. })) = findings.verdict(()) else {
-            panic!("there were problems");
-        };
-        assert_eq!(problems.len(), MAX_KEPT + 1);
-        assert_eq!(problems[MAX_KEPT].to_string(), "and 3 more problems");
-    }
 
     #[test]
     fn what_a_config_quotes_begins_no_line() {
@@ -363,10 +336,9 @@ mod tests {
         let findings = Findings::default();
         findings.warn(Position::default(), "odd", None);
         findings.error(Position::default(), "bad");
-        let Err(LoadError::Wrong(error)) = findings.verdict(()) else {
-            panic!("there was a problem");
-        };
-        assert_eq!(error.warnings[0].to_string(), "odd");
+        let found = findings.found().expect("nothing is unknown");
+        assert_eq!(found.warnings[0].to_string(), "odd");
+        assert!(found.unless_wrong(()).is_err());
     }
 
     #[test]

@@ -40,7 +40,7 @@ fn many_of_everything_are_read_in_linear_time() {
     let wrong = Folder::new(&format!(
         "prompts: [p]\nproviders: [{{ id: echo, limits: [{asked}] }}]\n{groups}"
     ));
-    assert_eq!(wrong.problems().len(), 101);
+    assert_eq!(wrong.problems().len(), 51);
     let names = each(&|n| format!("g{n}, "));
     let prompts = each(&|n| format!("  - {{ raw: 'p{n}', label: l{n} }}\n"));
     let tests = each(&|n| format!("  - {{ prompts: [l{n}], assert: [] }}\n"));

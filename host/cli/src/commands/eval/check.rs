@@ -79,7 +79,8 @@ pub(in crate::commands) fn agree(
     let runtime = runtime()?;
     let mut known = consent.known();
     let excerpts = Excerpts::of(&request, &masker(setting), setting.terminal.width);
-    let planned = agreed_plan(request, arguments, setting, &consent, &mut known)?;
+    let inputs = (arguments, false);
+    let planned = agreed_plan(request, inputs, setting, &consent, &mut known)?;
     let what = planned.preparation(setting, &known.agreements, false);
     let settled = consent.settle(what, known, (&runtime, &excerpts))?;
     stdout::print(&told(settled.needs(), &[], More::Nothing))?;
@@ -121,7 +122,7 @@ fn unasked(
     setting: &Setting,
     about: impl FnOnce(&Plan) -> String,
 ) -> Result<u8, Failure> {
-    let planned = match plan(request, arguments, setting) {
+    let planned = match plan(request, (arguments, false), setting) {
         Ok(planned) => planned,
         Err(Unplanned::Refused(failure)) => return Err(failure),
         Err(Unplanned::NotAgreed(requests)) => {
@@ -152,7 +153,8 @@ pub(in crate::commands) fn lock(arguments: &Inputs, setting: &Setting) -> Result
     let request = requested(arguments, setting)?;
     let folders = request.folders();
     let consent = looked_at(arguments, setting, &folders)?;
-    let planned = agreed_plan(request, arguments, setting, &consent, &mut consent.known())?;
+    let (inputs, mut known) = ((arguments, true), consent.known());
+    let planned = agreed_plan(request, inputs, setting, &consent, &mut known)?;
     let file = planned.lock.write(&planned.plugins)?;
     let shown = file.display().to_string();
     stdout::print(&format!("written: {}\n", visible::line(&shown)))?;

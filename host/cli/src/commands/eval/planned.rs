@@ -10,18 +10,18 @@ use runner_config::{
     Config, FilesRead, Interpreters, LoadError, LoadRequest, Origin, Overrides, TrustRequest,
     Warning,
 };
-use runner_eval::plugins::{Bundled, PluginSet, PluginSources};
+use runner_eval::plugins::{BindError, Bundled, PluginSet, PluginSources};
 use runner_eval::trust::Agreements;
-use runner_eval::{Ahead, Preparation, Settled};
+use runner_eval::{Ahead, Preparation, Settled, prepare};
 use runner_gateway::{Masker, Secret};
 use tokio::runtime::Runtime;
 
 use super::super::Setting;
 use super::session::Session;
-use super::{overrides, sandbox};
+use super::{overrides, runtime, sandbox};
 use crate::arguments::{Inputs, TrustFlags};
 use crate::consent::{Asking, Consent, How, Known, Purpose, Unseen};
-use crate::excerpt::Excerpts;
+use crate::excerpt::{Excerpts, Remark};
 use crate::failure::Failure;
 use crate::home;
 use crate::lock;
@@ -110,7 +110,13 @@ pub(super) fn consented(
     let consent = consent(&eval.trust, command, purpose, setting, &folders)?;
     let mut known = consent.known();
     let excerpts = Excerpts::of(&request, &masker(setting), setting.terminal.width);
-    let planned = agreed_plan(request, &eval.inputs, setting, &consent, &mut known)?;
+    let planned = agreed_plan(
+        request,
+        (&eval.inputs, offline),
+        setting,
+        &consent,
+        &mut known,
+    )?;
     let locked = eval.trust.locked;
     planned
         .lock
@@ -161,16 +167,17 @@ pub(super) fn request(
 }
 
 /// The plan and the components that it runs on, once all that has to be read for it is agreed to.
+/// Who is offline sends nothing.
 pub(super) fn agreed_plan(
     mut request: LoadRequest,
-    arguments: &Inputs,
+    (arguments, offline): (&Inputs, bool),
     setting: &Setting,
     consent: &Consent<'_>,
     known: &mut Known,
 ) -> Result<Planned, Failure> {
     loop {
         request.agreements = known.agreements.clone();
-        match plan(&request, arguments, setting) {
+        match plan(&request, (arguments, offline), setting) {
             Ok(planned) => return Ok(planned),
             Err(Unplanned::NotAgreed(requests)) => consent.read(requests, known)?,
             Err(Unplanned::Refused(failure)) => return Err(failure),
@@ -182,13 +189,13 @@ pub(super) fn agreed_plan(
 /// has to be agreed to first: then all of it is read once more.
 pub(super) fn plan(
     request: &LoadRequest,
-    arguments: &Inputs,
+    (arguments, offline): (&Inputs, bool),
     setting: &Setting,
 ) -> Result<Planned, Unplanned> {
     let said = RefCell::new(Vec::new());
     // Code of the config may have said what it was given.
     let masker = masker(setting);
-    let planned = tried(request, arguments, setting, &said, &masker);
+    let planned = tried(request, (arguments, offline), setting, &said, &masker);
     if !matches!(planned, Err(Unplanned::NotAgreed(_))) {
         for said in said.into_inner() {
             said.tell(&setting.talk, &masker);
@@ -199,7 +206,7 @@ pub(super) fn plan(
 
 fn tried(
     request: &LoadRequest,
-    arguments: &Inputs,
+    (arguments, offline): (&Inputs, bool),
     setting: &Setting,
     said: &RefCell<Vec<Said>>,
     masker: &Masker,
@@ -209,10 +216,9 @@ fn tried(
         LoadError::NotAgreed(requests) => Unplanned::NotAgreed(requests),
         LoadError::Wrong(error) => {
             // What is odd may be the reason for what is wrong.
-            let problems = excerpts.told(error.problems).into_iter();
+            let problems = excerpts.told(error.problems);
             warn(said, excerpts.told(error.warnings));
-            let problems = problems.map(|problem| masker.mask(&problem).into_owned());
-            Unplanned::Refused(refused(problems))
+            wrong(&problems, masker)
         }
     };
     let write = |line: &str| {
@@ -244,16 +250,30 @@ fn tried(
         }
     };
     warn(said, warnings);
-    let planned = config.plan_with(
+    let drafted = config.draft_with(
         &plugins.catalog(),
         &Ahead::new(&plugins, &sandbox, &request.env, &write),
     );
-    let (plan, warnings) = planned.map_err(unloaded)?;
-    warn(said, excerpts.told(warnings));
+    let (plan, found) = drafted.map_err(unloaded)?;
+    warn(said, excerpts.told(found.warnings));
+    let plugins = plugins.load_needed(&sandbox, &plan);
+    if !found.problems.is_empty() {
+        let rest = plugins.map(|plugins| Planned {
+            plan,
+            plugins,
+            lock,
+        });
+        let errors = match rest {
+            Ok(rest) => unfit(rest.preparation(setting, &request.agreements, offline))?,
+            Err(_) => Vec::new(),
+        };
+        let problems = found.problems.into_iter().map(Remark::from);
+        let remarks = problems.chain(errors.into_iter().map(Remark::from));
+        return Err(wrong(&excerpts.told(remarks), masker));
+    }
     let narrowings = plan.narrowings.iter();
     let notes = narrowings.map(|narrowing| Said::Note(narrowing.to_string()));
     said.borrow_mut().extend(notes);
-    let plugins = plugins.load_needed(&sandbox, &plan);
     let plugins = plugins.map_err(|errors| refused(errors.0))?;
     warn(said, plugins.slips(&plan));
     Ok(Planned {
@@ -261,6 +281,17 @@ fn tried(
         plugins,
         lock,
     })
+}
+
+/// What plugins say of a plan that is not whole: each of its parts is as it would be in a whole one.
+fn unfit(what: Preparation) -> Result<Vec<BindError>, Failure> {
+    let prepared = runtime()?.block_on(prepare(what));
+    Ok(prepared.err().map(|errors| errors.0).unwrap_or_default())
+}
+
+fn wrong(problems: &[String], masker: &Masker) -> Unplanned {
+    let problems = problems.iter().map(|problem| masker.mask(problem));
+    Unplanned::Refused(refused(problems))
 }
 
 /// The config, and what is odd about it. One that is a program is run by the bundled plugins: its

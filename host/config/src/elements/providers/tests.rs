@@ -160,7 +160,7 @@ fn what_is_wrong_is_said() {
         ("providers: []", format!("{at}12: providers: there are no providers\nhelp: write at least one, for example: providers: [echo]")),
         (
             "providers: ['opanai:gpt']",
-            format!("{at}13: providers[0]: no plugin serves the provider 'opanai:gpt'\nhelp: did you mean 'openai'? there are: echo, openai, replay"),
+            format!("{at}13: providers[0]: no plugin serves the provider 'opanai:gpt'\nhelp: did you mean 'openai'?"),
         ),
         (
             "providers: [{ id: 'watsonx:x' }]",

@@ -118,7 +118,7 @@ fn what_is_wrong_is_said() {
         (
             "tests: [{ provider: ecco }]",
             format!(
-                "{at}21: tests[0].provider: no plugin serves the provider 'ecco'\nhelp: did you mean 'echo'? there are: echo, openai, replay"
+                "{at}21: tests[0].provider: no plugin serves the provider 'ecco'\nhelp: did you mean 'echo'?"
             ),
         ),
         (

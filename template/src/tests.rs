@@ -395,3 +395,15 @@ fn what_fails_in_a_macro_is_said_with_its_line_there() {
     let error = render(text).expect_err("x is called on nothing");
     assert_eq!(error.to_string(), "'x' is called on nothing (line 2)");
 }
+
+#[test]
+fn nothing_can_t_be_joined() {
+    for text in ["{{ missing | join(', ') }}", "{{ none | join }}"] {
+        let error = render(text).expect_err(text);
+        assert!(error.reason.contains("nothing to join"), "{text}: {error}");
+    }
+    assert_eq!(
+        render("{{ missing | default([]) | join }}"),
+        Ok(String::new())
+    );
+}

@@ -23,10 +23,15 @@ pub(crate) mod hooks;
 /// Bytes of the variables that code makes for a case.
 const MAX_MADE: usize = 32 << 20;
 
-/// What code knows of a provider: not its config, which may hold what is not for code.
+/// What code knows of a provider: not its config, which may hold what is not for code. A label that
+/// there is none of is undefined to code, not null.
 pub(crate) fn provider(case: &Case) -> Value {
     let provider = &case.column.provider;
-    json!({ "id": provider.id, "label": provider.label })
+    let mut known = json!({ "id": provider.id });
+    if let Some(label) = &provider.label {
+        known["label"] = label.as_str().into();
+    }
+    known
 }
 
 /// What a transform of an output reads beside it, as JSON. `prompt` is the template for a transform of
@@ -149,12 +154,13 @@ fn prompt_context(case: &Case) -> String {
     struct Context<'a> {
         vars: &'a Map<String, Value>,
         provider: Value,
-        config: Option<&'a Map<String, Value>>,
+        config: &'a Map<String, Value>,
     }
+    let none = Map::new();
     json(&Context {
         vars: &case.scope,
         provider: provider(case),
-        config: case.column.prompt.config.as_ref(),
+        config: case.column.prompt.config.as_ref().unwrap_or(&none),
     })
 }
 
@@ -210,11 +216,13 @@ pub(crate) async fn scored(
         return Ok(grade);
     }
     let record = &mut grade.record;
-    let context = json!({
-        "threshold": case.test.threshold,
+    let mut context = json!({
         "componentResults": record.component_results,
         "tokensUsed": record.tokens_used,
     });
+    if let Some(threshold) = case.test.threshold {
+        context["threshold"] = threshold.into();
+    }
     let arguments = [
         argument("namedScores", json(&record.named_scores)),
         argument("context", context.to_string()),

@@ -196,6 +196,9 @@ fn groupby<'a>(meter: &mut Meter, value: &Value<'a>, args: &Args<'a>) -> Outcome
 
 /// One text; of each item, or of its attribute.
 fn join<'a>(meter: &mut Meter, value: &Value<'a>, args: &Args<'a>) -> Outcome<Value<'a>> {
+    if matches!(value, Value::Undefined | Value::Null) {
+        return refuse("'join' has nothing to join: there is no list");
+    }
     let (joiner, path) = (args.at(0), args.get(1, "attribute"));
     let joiner = meter.text(&joiner)?;
     let mut parts = Vec::new();

@@ -299,7 +299,7 @@ fn a_command_gets_prompt_options_and_context_and_prints_the_answer() {
     assert_eq!(prompt, "say 0");
     assert_eq!(
         options,
-        json!({ "id": "exec: sh ./answer.sh", "label": null, "config": { "k": 1 } })
+        json!({ "id": "exec: sh ./answer.sh", "config": { "k": 1 } })
     );
     assert_eq!(context["vars"], json!({ "n": "0" }));
     assert_eq!(context["prompt"]["raw"], "say {{n}}");
@@ -322,7 +322,7 @@ fn a_command_prints_the_prompt_from_its_context() {
     finished.expect_code(0);
     assert_eq!(outputs(&finished), [json!("short: 0")]);
     let asked: Value = serde_json::from_str(&lines(&finished, "asked")[0]).expect("JSON");
-    let provider = json!({ "id": "echo", "label": null });
+    let provider = json!({ "id": "echo" });
     assert_eq!(
         asked,
         json!({ "vars": { "n": "0" }, "provider": provider, "config": { "k": 1 } })

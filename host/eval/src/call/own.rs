@@ -298,9 +298,13 @@ impl OwnRequest {
     }
 }
 
-/// What a class is made with, and a function is handed.
+/// What a class is made with, and a function is handed; without a label if there is none.
 fn setup(target: &Target, own: &Own) -> Value {
-    json!({ "id": target.id, "label": own.label, "config": own.config })
+    let mut setup = json!({ "id": target.id, "config": own.config });
+    if let Some(label) = &own.label {
+        setup["label"] = label.as_str().into();
+    }
+    setup
 }
 
 /// A message as chats are written.

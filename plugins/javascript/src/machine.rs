@@ -11,6 +11,7 @@ use rquickjs::context::EvalOptions;
 use rquickjs::function::Func;
 use rquickjs::{Context, Ctx, Error, Function, Object, Promise, Result, Runtime, Value};
 use runner_plugin::script::Level;
+use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::call::Call;
 use crate::{clock, modules, shape, web};
@@ -102,6 +103,7 @@ fn prelude(ctx: &Ctx<'_>) -> Result<()> {
     host.set("encode", Func::from(web::encode))?;
     host.set("decode", Func::from(web::decode))?;
     host.set("url", Func::from(web::url))?;
+    host.set("graphemes", Func::from(graphemes))?;
     host.set("now", Func::from(clock::now_ms))?;
     host.set("advance", Func::from(clock::advance))?;
     for text in PRELUDE {
@@ -153,6 +155,17 @@ pub(crate) fn awaited<'js, V: rquickjs::FromJs<'js>>(
             return Err(Error::WouldBlock);
         }
     }
+}
+
+/// What a reader takes for the characters of a text, by Unicode's rules: how many units of UTF-16 each
+/// has.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the engine calls it with what it owns"
+)]
+fn graphemes(text: String) -> Vec<u32> {
+    let units = |of: &str| of.encode_utf16().count() as u32;
+    text.graphemes(true).map(units).collect()
 }
 
 fn emit(level: u8, text: String) {

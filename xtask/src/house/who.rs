@@ -138,7 +138,7 @@ const IMPURE: [&str; 4] = ["tokio", "async-trait", "futures-util", "tracing"];
 
 /// Libraries that first-party plugins may use beside the SDK, and what for. A plugin has no
 /// door into the host that a stranger's has not.
-const FOR_PLUGINS: [(&str, &str); 17] = [
+const FOR_PLUGINS: [(&str, &str); 18] = [
     ("serde", "typed JSON"),
     ("serde_json", "JSON"),
     ("regress", "regular expressions as JavaScript has them"),
@@ -158,6 +158,10 @@ const FOR_PLUGINS: [(&str, &str); 17] = [
     ("oxc_syntax", "TypeScript in `plugins/javascript`"),
     ("rquickjs", "the JavaScript engine of `plugins/javascript`"),
     ("sqlparser", "SQL"),
+    (
+        "unicode-segmentation",
+        "`Intl.Segmenter` of `plugins/javascript`",
+    ),
     ("url", "`URL` of `plugins/javascript`"),
 ];
 

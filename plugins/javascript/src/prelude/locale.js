@@ -1,9 +1,9 @@
 // The locale's part of the language, which the engine has not: `toLocaleString` and its kin,
-// `localeCompare`, `Intl`. Only en-US, and dates in UTC. Whatever else is asked for is refused by
+// `localeCompare`, `Intl`. Only en-US, and dates in UTC; graphemes. Whatever else is asked for is refused by
 // name: a form that differs from Node's would be a wrong verdict that nobody sees.
 (function (host) {
   "use strict";
-  const { refuse, define } = host;
+  const { refuse, define, graphemes, wellFormed } = host;
   const text = (value) => (typeof value === "string" ? `'${value}'` : String(value));
 
   const english = (what, locales) => {
@@ -351,14 +351,43 @@
     });
   }
 
+  // --- Graphemes, which are the same in every language. Words and sentences need dictionaries.
+  class Segments {
+    #input;
+    constructor(input) { this.#input = input; }
+    *[Symbol.iterator]() {
+      const input = this.#input;
+      let index = 0;
+      for (const length of graphemes(wellFormed(input))) {
+        yield { segment: input.slice(index, index + length), index, input };
+        index += length;
+      }
+    }
+    containing(asked) {
+      const at = Math.trunc(Number(asked)) || 0;
+      if (at < 0) return undefined;
+      for (const one of this) if (at < one.index + one.segment.length) return one;
+      return undefined;
+    }
+  }
+  class Segmenter {
+    constructor(_, options) {
+      option("Intl.Segmenter", taken(options), "granularity", ["grapheme"]);
+    }
+    segment(input) { return new Segments(String(input)); }
+    resolvedOptions() { return { locale: "en-US", granularity: "grapheme" }; }
+  }
+
   const Intl = {};
+  locales(Segmenter);
+  define(Intl, "Segmenter", Segmenter);
   for (const kind of [NumberFormat, DateTimeFormat]) {
     locales(kind);
     define(Intl, kind.name, new Proxy(kind, { apply: (Kind, _, how) => new Kind(...how) }));
   }
   for (const name of [
     "RelativeTimeFormat", "DisplayNames", "Locale", "DurationFormat", "ListFormat", "PluralRules",
-    "Segmenter", "getCanonicalLocales", "supportedValuesOf",
+    "getCanonicalLocales", "supportedValuesOf",
   ]) {
     define(Intl, name, function () { refuse(`Intl.${name}`); });
   }

@@ -108,9 +108,26 @@ fn other_forms_are_refused_by_name() {
             "new Intl.RelativeTimeFormat('en')",
             "`Intl.RelativeTimeFormat`",
         ),
-        ("new Intl.Segmenter('en')", "`Intl.Segmenter`"),
+        (
+            "new Intl.Segmenter('en', { granularity: 'word' })",
+            "`Intl.Segmenter with granularity: 'word'`",
+        ),
     ];
     for (source, words) in rows {
         check(source, &inline(source), &Bad(Unsupported, words));
     }
+}
+
+#[test]
+fn graphemes_are_what_a_reader_takes_for_characters() {
+    check_true(&[
+        "[...new Intl.Segmenter().segment('e\\u0301👩‍👩‍👧🇩🇪a')].map((s) => s.segment.length).join() === '2,8,4,1'",
+        "[...new Intl.Segmenter('de', { granularity: 'grapheme' }).segment('a\\r\\nb')].map((s) => s.index).join() === '0,1,3'",
+        "[...new Intl.Segmenter().segment('')].length === 0",
+        "new Intl.Segmenter('en').segment('👍🏽x').containing(4).segment === 'x'",
+        "new Intl.Segmenter('en').segment('👍🏽x').containing(3).index === 0",
+        "new Intl.Segmenter('en').segment('x').containing(1) === undefined",
+        "[...new Intl.Segmenter().segment('a\\ud800b')].map((s) => s.segment).join('|') === 'a|\\ud800|b'",
+        "Intl.Segmenter.supportedLocalesOf('en').length === 1",
+    ]);
 }

@@ -35,7 +35,7 @@ mod target;
 mod ways;
 
 pub(crate) use bind_error::place;
-pub use bind_error::{BindError, Place};
+pub use bind_error::{BindError, StatedPlace};
 pub(crate) use binding::{Binder, Grader};
 pub(crate) use budgets::Budgets;
 use bundle::{Names, Waiting};

@@ -169,6 +169,7 @@ mod tests {
             one("expression", "output > 1"),
             one("body", "return output\n"),
             file,
+            called,
         ];
         assert_eq!(asked("javascript"), json!(javascript));
         assert_eq!(asked("python"), json!([one("body", "return output\n")]));

@@ -20,7 +20,7 @@ use crate::{machine, shape};
 pub(crate) const ASKED: &str = "$syntax";
 
 /// A text that will run.
-struct Text<'a> {
+struct CheckedText<'a> {
     form: &'a str,
     /// Of a file, its path.
     name: &'a str,
@@ -31,7 +31,7 @@ struct Text<'a> {
     is_outside: bool,
 }
 
-impl<'a> Text<'a> {
+impl<'a> CheckedText<'a> {
     fn of(asked: &'a Value) -> Option<Self> {
         let names = asked["names"].as_array().into_iter().flatten();
         Some(Self {
@@ -49,14 +49,14 @@ impl<'a> Text<'a> {
 pub(crate) fn misread(asked: &str) -> Value {
     let texts: Vec<Value> = serde_json::from_str(asked).unwrap_or_default();
     machine::with(|ctx| {
-        let mistake = |text: &Text<'_>| match (text.form, text.is_outside) {
+        let mistake = |text: &CheckedText<'_>| match (text.form, text.is_outside) {
             ("file", _) => of_file(text),
             (_, true) => of_function(text),
             (_, false) => of_engine(ctx, text),
         };
         let texts = texts.iter().enumerate();
         let found = texts.filter_map(|(index, text)| {
-            let Refused { message, place } = mistake(&Text::of(text)?)?;
+            let Refused { message, place } = mistake(&CheckedText::of(text)?)?;
             Some(json!({ "text": index, "message": message, "line": place.0, "column": place.1 }))
         });
         found.collect()
@@ -64,7 +64,7 @@ pub(crate) fn misread(asked: &str) -> Value {
 }
 
 /// As the engine says it, which will run it.
-fn of_engine(ctx: &rquickjs::Ctx<'_>, text: &Text<'_>) -> Option<Refused> {
+fn of_engine(ctx: &rquickjs::Ctx<'_>, text: &CheckedText<'_>) -> Option<Refused> {
     let program = Program {
         language: String::new(),
         form: Form::Body,
@@ -107,7 +107,7 @@ fn within(source: &str, refused: Refused) -> Refused {
 }
 
 /// The function that the user's Node.js makes of code of the config.
-fn of_function(text: &Text<'_>) -> Option<Refused> {
+fn of_function(text: &CheckedText<'_>) -> Option<Refused> {
     let source = text.source;
     let is_expression = text.form == "expression";
     let (head, code, tail) = match is_expression {
@@ -124,7 +124,7 @@ fn of_function(text: &Text<'_>) -> Option<Refused> {
 }
 
 /// A file by its ending; what only other tools run is not looked at.
-fn of_file(text: &Text<'_>) -> Option<Refused> {
+fn of_file(text: &CheckedText<'_>) -> Option<Refused> {
     let ending = text.name.rsplit_once('.').map(|(_, ending)| ending);
     match ending? {
         "ts" | "mts" | "cts" if text.is_outside => parsed(text.source, SourceType::ts()),

@@ -195,7 +195,7 @@ fn needles(input: &Input) -> Result<Vec<String>, Error> {
     })
 }
 
-/// The same of a value; or why it is none.
+/// What `needles` gives, of a value; or why it is none.
 pub(crate) fn listed_needles(value: &Value) -> Result<Vec<String>, String> {
     let wrong = || "it is neither a list of texts nor texts separated by commas".to_owned();
     match value {

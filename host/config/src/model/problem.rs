@@ -10,9 +10,9 @@ use std::fmt;
 use super::spelling::{did_you_mean, misspelt};
 use super::{Agreements, Origin, Position, Strictness, TrustRequest, TrustSubject, on_one_line};
 
-mod listed;
+mod list;
 
-use listed::{Listed, MAX_KEPT};
+use list::{MAX_KEPT, ProblemList};
 
 /// What lets keys pass that are nearly others; told once.
 const WAY_OUT: &str = " If not, --lenient or `strict: false` in the config lets it pass";
@@ -93,8 +93,8 @@ pub enum LoadError {
 /// Collects what readers find.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    problems: RefCell<Listed>,
-    warnings: RefCell<Listed>,
+    problems: RefCell<ProblemList>,
+    warnings: RefCell<ProblemList>,
     /// Whether there is no use in reading on.
     stopped: Cell<bool>,
     /// How keys that nothing reads are taken.

@@ -30,7 +30,7 @@ pub enum BindError {
     )]
     NoSecret {
         /// Where the provider or the entry stands.
-        at: Place,
+        at: StatedPlace,
         /// Who needs it.
         provider: String,
         /// The variable.
@@ -42,7 +42,7 @@ pub enum BindError {
     #[error("{at}: {problem}")]
     Config {
         /// Where it stands.
-        at: Place,
+        at: StatedPlace,
         /// What is wrong with it.
         problem: String,
     },
@@ -52,7 +52,7 @@ pub enum BindError {
         /// Who says so: the alias; of a foreign one also file and digest.
         plugin: String,
         /// Where the key stands, or the provider and the key's path.
-        at: Place,
+        at: StatedPlace,
         /// What is wrong with it.
         message: String,
         /// What to do.
@@ -119,7 +119,7 @@ impl BindError {
 
 /// Where a key of the provider's `config` stands. One that is not written there, since a variable
 /// of the environment made it, is named after the provider's place.
-pub(super) fn place_of(provider: &Provider, pointer: &str) -> Place {
+pub(super) fn place_of(provider: &Provider, pointer: &str) -> StatedPlace {
     let key = pointer.replace('/', ".");
     match provider.places.of(pointer) {
         Some(at) if at.key.is_empty() => place(at).with(&format!("config{key}")),
@@ -139,13 +139,13 @@ fn exported(env: &str) -> String {
 }
 
 /// File, line, column and key, as the config's own problems have them.
-pub(crate) fn place(at: &Position) -> Place {
+pub(crate) fn place(at: &Position) -> StatedPlace {
     let text = if at.key.is_empty() {
         at.to_string()
     } else {
         format!("{at}: {}", on_one_line(&at.key))
     };
-    Place {
+    StatedPlace {
         text,
         at: Some(at.clone()),
     }
@@ -153,12 +153,12 @@ pub(crate) fn place(at: &Position) -> Place {
 
 /// Where something of a config stands: in words, and in its file, if it is one place there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct StatedPlace {
     text: String,
     at: Option<Position>,
 }
 
-impl Place {
+impl StatedPlace {
     fn with(self, more: &str) -> Self {
         Self {
             text: format!("{}: {more}", self.text),
@@ -174,14 +174,14 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for StatedPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
 /// More places than one, or none in a file.
-impl From<String> for Place {
+impl From<String> for StatedPlace {
     fn from(text: String) -> Self {
         Self { text, at: None }
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use runner_config::plan::{Assertion, Plan};
 use serde_json::{Value, json};
 
-use crate::plugins::{BindError, Grader, LoadedPlugin, Place, Trust, place};
+use crate::plugins::{BindError, Grader, LoadedPlugin, StatedPlace, Trust, place};
 use crate::private_door::{Extras, VALUES};
 
 /// JSON of values in one call, in bytes, unless a single one has more.
@@ -26,7 +26,7 @@ const MAX_TOLD: usize = 50;
 const MAX_PLACES: usize = 8;
 
 /// Values of one plugin that are asked about.
-struct Asked<'a> {
+struct AskedValues<'a> {
     plugin: &'a LoadedPlugin,
     /// Pairs of type and value as JSON, in the order of the tests.
     pairs: Vec<(String, About)>,
@@ -37,7 +37,7 @@ struct Asked<'a> {
 
 /// Where a value stands first, and whose it is.
 struct About {
-    places: Vec<Place>,
+    places: Vec<StatedPlace>,
     kind: String,
 }
 
@@ -47,7 +47,7 @@ pub(super) async fn refused(
     graders: &HashMap<String, Arc<Grader>>,
     errors: &mut Vec<BindError>,
 ) {
-    let mut asked: BTreeMap<&str, Asked<'_>> = BTreeMap::new();
+    let mut asked: BTreeMap<&str, AskedValues<'_>> = BTreeMap::new();
     for test in plan.tests.iter() {
         for assertion in test.assertions() {
             let Some(plugin) = graders.get(&assertion.kind).map(|it| &*it.plugin) else {
@@ -58,7 +58,7 @@ pub(super) async fn refused(
             };
             let asked = asked
                 .entry(&plugin.alias)
-                .or_insert_with(|| Asked::of(plugin));
+                .or_insert_with(|| AskedValues::of(plugin));
             asked.add(json!([assertion.kind, value]).to_string(), assertion);
         }
     }
@@ -103,7 +103,7 @@ fn checks_values(plugin: &LoadedPlugin) -> bool {
     is_bundled && Extras::of(plugin.component.info()).checks_values()
 }
 
-impl<'a> Asked<'a> {
+impl<'a> AskedValues<'a> {
     fn of(plugin: &'a LoadedPlugin) -> Self {
         Self {
             plugin,

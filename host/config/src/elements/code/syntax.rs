@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::language::TYPED;
 use crate::elements::scan::{JAVASCRIPT, PYTHON};
-use crate::model::{CodeFile, CodeFiles, Findings, Position, Problem};
+use crate::model::{CodeFile, CodeFiles, Findings, Origin, Position, Problem};
 use crate::read::files::{Files, MAX_TREE_FILE, has_extension};
 use crate::scripts::{CodeForm, CodeText, Mistake, Scripts};
 
@@ -58,7 +58,7 @@ pub(super) fn form_of(key: &str) -> CodeForm<'static> {
 
 /// A file of code and what it imports.
 #[derive(Debug)]
-struct File {
+struct NamedFile {
     language: String,
     files: Arc<CodeFiles>,
     is_outside: bool,
@@ -73,7 +73,7 @@ struct File {
 pub(super) struct SyntaxBook {
     /// Each with its place in the order of reading, and where it stands first.
     texts: RefCell<HashMap<Inline, (usize, Vec<Position>)>>,
-    files: RefCell<Vec<File>>,
+    files: RefCell<Vec<NamedFile>>,
     kept: Cell<usize>,
     /// How many texts there was no room for.
     left_out: Cell<usize>,
@@ -108,9 +108,9 @@ impl SyntaxBook {
         (shown, at): (&Path, &Position),
     ) {
         let mut known = self.files.borrow_mut();
-        let is_known = |file: &File| Arc::ptr_eq(&file.files, files);
+        let is_known = |file: &NamedFile| Arc::ptr_eq(&file.files, files);
         if !known.iter().any(is_known) {
-            known.push(File {
+            known.push(NamedFile {
                 language: language.to_owned(),
                 files: files.clone(),
                 is_outside,
@@ -153,7 +153,7 @@ impl SyntaxBook {
         if asked.is_empty() {
             return;
         }
-        let mut sources = Sources::of(files);
+        let mut sources = SourceTexts::of(files);
         for mistake in scripts.mistakes(&asked) {
             match stands.get(mistake.text) {
                 None => {}
@@ -195,14 +195,14 @@ enum Stands<'a> {
         places: &'a [Position],
     },
     File {
-        named: &'a File,
+        named: &'a NamedFile,
         file: &'a CodeFile,
     },
 }
 
 impl Inline {
     /// What is wrong with it, where it stands at `at`.
-    fn problem(&self, at: &Position, mistake: &Mistake, sources: &mut Sources<'_>) -> Problem {
+    fn problem(&self, at: &Position, mistake: &Mistake, sources: &mut SourceTexts<'_>) -> Problem {
         let Mistake { line, column, .. } = *mistake;
         let mut message = said(&self.language, &mistake.message);
         let mut at = at.clone();
@@ -222,9 +222,9 @@ impl Inline {
     }
 }
 
-impl File {
+impl NamedFile {
     /// What is wrong with `file`, which is it or what it imports.
-    fn problem(&self, file: &CodeFile, mistake: &Mistake, sources: &Sources<'_>) -> Problem {
+    fn problem(&self, file: &CodeFile, mistake: &Mistake, sources: &SourceTexts<'_>) -> Problem {
         let shown = if file.path == self.files.main.path {
             self.shown.clone()
         } else {
@@ -272,12 +272,12 @@ fn said(language: &str, message: &str) -> String {
 }
 
 /// The texts of the files in which code stands, each read once more.
-struct Sources<'a> {
+struct SourceTexts<'a> {
     files: &'a Files,
     known: HashMap<PathBuf, Option<String>>,
 }
 
-impl<'a> Sources<'a> {
+impl<'a> SourceTexts<'a> {
     fn of(files: &'a Files) -> Self {
         Self {
             files,
@@ -286,7 +286,11 @@ impl<'a> Sources<'a> {
     }
 
     fn of_file(&mut self, path: &Path) -> Option<&str> {
-        let read = || self.files.read(path, MAX_TREE_FILE).ok();
+        // It was read before, by the same right.
+        let read = || {
+            let file = self.files.permit_own(path, &Origin::Config)?;
+            self.files.read(&file, MAX_TREE_FILE).ok()
+        };
         let known = self.known.entry(path.to_owned()).or_insert_with(read);
         known.as_deref()
     }

@@ -19,7 +19,7 @@ const MAX_PLACES: usize = 10;
 
 /// Problems, in the order in which they were found.
 #[derive(Debug, Default)]
-pub(super) struct Listed {
+pub(super) struct ProblemList {
     kept: Vec<Problem>,
     /// By file and message, what is kept of those that say the same.
     alike: HashMap<(PathBuf, String), Alike>,
@@ -36,7 +36,7 @@ struct Alike {
     others: usize,
 }
 
-impl Listed {
+impl ProblemList {
     pub(super) fn add(&mut self, problem: Problem) {
         let Position {
             file, line, column, ..
@@ -118,7 +118,7 @@ mod tests {
     }
 
     fn told(problems: impl IntoIterator<Item = Problem>) -> Vec<String> {
-        let mut listed = Listed::default();
+        let mut listed = ProblemList::default();
         problems.into_iter().for_each(|problem| listed.add(problem));
         let problems = listed.finish("problems");
         problems.iter().map(ToString::to_string).collect()

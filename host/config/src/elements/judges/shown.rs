@@ -1,8 +1,8 @@
 //! What is said of a provider that a row brings, so that a person can judge it: the variable that it
 //! sends and where it leads first, no secrets, cut to size.
 //!
-//! Where it leads is shown as it will be asked: an address may be written so that a person reads
-//! another one.
+//! Where it leads is shown as it will be asked, with its path and by which method: an address may be
+//! written so that a person reads another one, and a long one so that its end is not read.
 
 use serde_json::{Map, Value};
 use url::Url;
@@ -18,11 +18,22 @@ const ADDRESS_ENDS: [&str; 4] = ["URL", "BASE", "HOST", "ENDPOINT"];
 /// The key of a config that names the variable that is sent.
 const VARIABLE: &str = "apiKeyEnvar";
 
+/// The key of a config that says what is done there, and the one whose text begins with it.
+const METHOD: &str = "method";
+const REQUEST: &str = "request";
+
 /// Characters of all of it; addresses may take more.
 const CHARACTERS: usize = 200;
 
+/// Characters of the rest that are shown beside addresses.
+const REST: usize = 40;
+
 /// Characters of an address as it is written.
 const WRITTEN: usize = 100;
+
+/// Characters of the beginning and of the end of an address as it is asked.
+const BEGIN: usize = 160;
+const END: usize = 80;
 
 /// What is said of a provider beside its id.
 pub(super) fn in_short(written: &Value) -> String {
@@ -37,13 +48,18 @@ pub(super) fn in_short(written: &Value) -> String {
     let Value::Object(mut said) = redacted(Value::Object(said)) else {
         unreachable!("a map stays one")
     };
-    let config = match said.shift_remove("config") {
+    let mut config = match said.shift_remove("config") {
         Some(Value::Object(config)) => config,
         _ => Map::new(),
     };
     let sent = config.get(VARIABLE).and_then(Value::as_str);
     let sent = sent.map(|name| format!("sends the environment variable {name}"));
-    let first: Vec<String> = sent.iter().cloned().chain(addresses).collect();
+    let first = sent
+        .iter()
+        .cloned()
+        .chain(method(&mut config))
+        .chain(addresses);
+    let first: Vec<String> = first.collect();
     let is_said = |key: &str| sent.is_some() && key == VARIABLE;
     let rest = config.iter().filter(|(key, _)| !is_said(key)).chain(&said);
     let rest = rest.filter(|(_, value)| !value.as_object().is_some_and(Map::is_empty));
@@ -53,7 +69,14 @@ pub(super) fn in_short(written: &Value) -> String {
     });
     let least = first.join(", ").chars().count();
     let whole: Vec<String> = first.iter().cloned().chain(rest).collect();
-    cut(&whole.join(", "), CHARACTERS.max(least))
+    cut(&whole.join(", "), CHARACTERS.max(least + REST))
+}
+
+/// What is done at an address, where that is said.
+fn method(config: &mut Map<String, Value>) -> Option<String> {
+    let is_text = config.get(METHOD).is_some_and(Value::is_string);
+    let written = is_text.then(|| config.shift_remove(METHOD)).flatten()?;
+    Some(format!("{METHOD}: {}", cut(written.as_str()?, WRITTEN)))
 }
 
 /// The provider's own keys. In the older form the only key is the id.
@@ -102,20 +125,65 @@ fn is_host(text: &str) -> bool {
     (has_parts || text.starts_with("localhost")) && origin(text).is_some()
 }
 
-/// An address with where it leads, where that is not what one reads.
+/// An address as it is asked, and as it is written where one reads another host there.
 fn shown(key: &str, text: &str) -> String {
-    let written = cut(text, WRITTEN);
-    match origin(text) {
-        Some(origin) if !begins_with(text, &origin) => {
-            format!("{key}: {origin} (written '{written}')")
-        }
-        // Whose a host is stands at its end: it is never cut.
-        Some(origin) => {
-            let whole = cut(text, WRITTEN.max(origin.chars().count()));
-            format!("{key}: {whole}")
-        }
-        None => format!("{key}: {written}"),
+    if key == REQUEST {
+        return format!("{key}: {}", first_line(text));
     }
+    let written = cut(text, WRITTEN);
+    let (Some(origin), Some(asked)) = (origin(text), asked(text)) else {
+        return format!("{key}: {written}");
+    };
+    // Whose a host is stands at its end: it is never cut.
+    let asked = without_middle(&asked, BEGIN.max(origin.chars().count()));
+    if begins_with(text, &origin) {
+        format!("{key}: {asked}")
+    } else {
+        format!("{key}: {asked} (written '{written}')")
+    }
+}
+
+/// The whole address that a text leads to, without who asks.
+fn asked(text: &str) -> Option<String> {
+    let (mut url, scheme) = match Url::parse(text).ok().filter(Url::has_host) {
+        Some(url) => (url, ""),
+        None => (Url::parse(&format!("https://{text}")).ok()?, "https://"),
+    };
+    // An address with a host has room for both.
+    let _ = (url.set_username(""), url.set_password(None));
+    let asked = url.as_str().strip_prefix(scheme)?;
+    let is_bare = url.path() == "/" && !text.ends_with('/');
+    let asked = asked.strip_suffix('/').filter(|_| is_bare).unwrap_or(asked);
+    // A template in it is filled in before it is asked.
+    Some(asked.replace("%7B", "{").replace("%7D", "}"))
+}
+
+/// Method and path of a request that is written as text.
+fn first_line(text: &str) -> String {
+    let line = text.trim_start().lines().next().unwrap_or_default();
+    let (method, rest) = line.split_once(' ').unwrap_or(("", line));
+    let rest = rest.trim();
+    let target = rest
+        .rsplit_once(" HTTP/")
+        .map_or(rest, |(target, _)| target);
+    let path = Url::parse("http://-").and_then(|base| base.join(target));
+    let path = path.ok().filter(|_| target.starts_with('/'));
+    let path = path.and_then(|url| Some(url.as_str().strip_prefix("http://-")?.to_owned()));
+    let target = path
+        .or_else(|| asked(target))
+        .unwrap_or_else(|| target.to_owned());
+    let shown = format!("{} {target}", cut(method, WRITTEN));
+    without_middle(shown.trim_start(), BEGIN)
+}
+
+/// A text of which so much of the beginning is shown, and the end.
+fn without_middle(text: &str, begin: usize) -> String {
+    let characters = text.chars().count();
+    if characters <= begin + END {
+        return text.to_owned();
+    }
+    let end: String = text.chars().skip(characters - END).collect();
+    cut(text, begin) + &end
 }
 
 /// Where an address leads, as it is asked: scheme, host and port, or the host of one without a
@@ -187,7 +255,7 @@ mod tests {
             ),
             (
                 json!({"id": "x", "config": {"url": "https://api.openai.com@evil.example/"}}),
-                "url: https://evil.example (written 'https://api.openai.com@evil.example/')",
+                "url: https://evil.example/ (written 'https://api.openai.com@evil.example/')",
             ),
             (
                 json!("https://\u{430}pi.openai.com"),
@@ -201,6 +269,16 @@ mod tests {
             (
                 json!({"id": "x", "config": {"n": 1, "apiKeyEnvar": "KEY", "body": {"to": "http://b.example:81/"}}}),
                 "sends the environment variable KEY, to: http://b.example:81/, n: 1",
+            ),
+            (
+                json!({"id": "http", "config": {"headers": {"h": "x"}, "method": "DELETE",
+                    "url": "http://b.example/v1/./chat/../../admin?q={{x}}"}}),
+                "method: DELETE, url: http://b.example/admin?q={{x}}, headers: {\"h\":\"x\"}",
+            ),
+            (
+                json!({"id": "http", "config": {"url": "http://b.example",
+                    "request": "DELETE /v1/../admin?x HTTP/1.1\nHost: a.example\n\nbody"}}),
+                "url: http://b.example, request: DELETE /admin?x",
             ),
         ];
         for (written, expected) in cases {
@@ -217,9 +295,39 @@ mod tests {
         let short = in_short(&written);
         assert!(short.starts_with("url: http://a.example/xxx"), "{short}");
         assert!(
-            short.contains("…, B_URL: http://b.example, body: bbb"),
+            short.contains("x, B_URL: http://b.example, body: bbb"),
             "{short}"
         );
-        assert_eq!(short.chars().count(), CHARACTERS + 1);
+        let address = BEGIN + 1 + END;
+        let least = "url: , B_URL: http://b.example".len() + address;
+        assert_eq!(short.chars().count(), least + REST + 1);
+    }
+
+    #[test]
+    fn of_a_long_address_the_end_is_shown_as_it_is_asked() {
+        let text = format!(
+            "http://b.example/v1/{}{}admin/delete-all?confirm=yes",
+            "x/".repeat(60),
+            "../".repeat(61)
+        );
+        let config = json!({"id": "http", "config": {"url": text}});
+        assert_eq!(
+            in_short(&config),
+            "url: http://b.example/admin/delete-all?confirm=yes"
+        );
+        let behind = json!({"a": "x".repeat(500)});
+        let config = json!({"id": "http", "config": {"headers": behind, "url": "http://b.example/", "method": "PUT"}});
+        let first = "method: PUT, url: http://b.example/, headers: ";
+        assert!(
+            in_short(&config).starts_with(first),
+            "{}",
+            in_short(&config)
+        );
+        let text = format!("http://b.example/{}/admin", "x/".repeat(500));
+        let short = in_short(&json!({"id": "http", "config": {"url": text}}));
+        assert!(
+            short.starts_with("url: http://b.example/x/x") && short.ends_with("x//admin"),
+            "{short}"
+        );
     }
 }

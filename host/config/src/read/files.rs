@@ -310,7 +310,7 @@ impl Files {
         if !may_match(&shown) {
             return Ok(Vec::new());
         }
-        let full = self.cwd.join(&shown);
+        let full = tidy(&self.cwd.join(&shown));
         if let Some(reason) = unreadable(&full) {
             return Err(reason.to_owned());
         }

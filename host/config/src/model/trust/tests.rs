@@ -214,6 +214,25 @@ fn patterns_of_rows_are_held_to_the_same_rule() {
 }
 
 #[test]
+fn an_agreed_pattern_outside_the_folder_matches_the_files_there() {
+    let outside = tempfile::tempdir().expect("a folder");
+    std::fs::write(outside.path().join("a.txt"), "from {{q}} outside").expect("written");
+    let name = outside
+        .path()
+        .file_name()
+        .expect("a name")
+        .display()
+        .to_string();
+    let config = |pattern: &str| {
+        format!("prompts: ['{pattern}']\nproviders: [echo]\ntests: [{{ vars: {{ q: far }} }}]")
+    };
+    for pattern in [format!("../{name}/*.txt"), format!("x/.././../{name}/a*")] {
+        let folder = Folder::new(&config(&pattern));
+        assert_eq!(folder.texts(), ["from far outside"], "{pattern}");
+    }
+}
+
+#[test]
 fn variables_that_a_row_has_in_a_file_are_the_rows() {
     let folder = Folder::new(
         "env: { KEY: s3cret }\nprompts: ['{{a}}']\nproviders: [echo]\ntests: file://t.jsonl",

@@ -21,6 +21,11 @@ const ERROR: u64 = 2;
 /// # Errors
 /// What it lacks.
 pub(super) fn record(row: Value) -> Result<CaseRecord, Unreadable> {
+    // A person who rates an answer leaves the reason of a failure, and none leaves an error.
+    if row["success"] == true && row["failureReason"] == ERROR {
+        let why = "`success` says that it passed, and `failureReason` that it ended with an error";
+        return Err(Unreadable(why.to_owned()));
+    }
     if let Some(outcome) = row.get("outcome") {
         let passed = outcome == "passed";
         let is_other = |field: &Value| field.as_bool().is_some_and(|it| it != passed);
@@ -205,6 +210,13 @@ mod tests {
         assert!(contradicts(Outcome::Error, "success", json!(true)));
         let failed = json!({ "pass": false, "score": 0, "reason": "r" });
         assert!(contradicts(Outcome::Passed, "gradingResult", failed));
+        assert!(contradicts(Outcome::Passed, "failureReason", json!(2)));
+        assert!(!contradicts(Outcome::Passed, "failureReason", json!(0)));
+        let theirs = |reason: u64| {
+            let row = json!({ "promptIdx": 0, "testIdx": 0, "success": true, "failureReason": reason, "error": "boom" });
+            record(row).is_err()
+        };
+        assert!(theirs(2) && !theirs(1));
         assert!(!contradicts(Outcome::Passed, "success", json!(true)));
     }
 

@@ -51,6 +51,9 @@ pub(crate) struct Declared {
     /// The declared names whose values came from the process's environment, each with the
     /// variables that it took.
     sources: BTreeMap<String, BTreeSet<String>>,
+    /// What the configs say of the declared names, as it is written. A name that stands alone says
+    /// nothing.
+    written: BTreeMap<String, String>,
     /// The declared names whose values are worked out, and not just those of variables.
     computed: BTreeSet<String>,
     /// The declared names whose values hold variables of other names, with what they hold.
@@ -390,6 +393,11 @@ impl Declared {
         (reads, self.sources.clone())
     }
 
+    /// What the configs say of the declared names, as it is written.
+    pub(crate) fn written(&self) -> &BTreeMap<String, String> {
+        &self.written
+    }
+
     fn filled_in(&self) -> MutexGuard<'_, FilledIn> {
         self.filled_in
             .lock()
@@ -454,7 +462,7 @@ fn is_computed(text: &str) -> bool {
 }
 
 /// Whether a tag is a variable as it is: `{{ env.NAME }}`.
-fn is_variable(tag: &str) -> bool {
+pub(crate) fn is_variable(tag: &str) -> bool {
     let inner = tag.trim_start_matches("{{").trim_end_matches("}}");
     let inner = inner.trim_matches(|c: char| c == '-' || c.is_whitespace());
     let name = inner.strip_prefix("env.");

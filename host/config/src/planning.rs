@@ -222,7 +222,10 @@ impl Config {
             languages: books.code.checked(documents[0].reading),
             env_reads,
             provider_reads: self.declared.provider_reads(),
-            processes: books.code.processes.ask(&self.env, &env_sources, findings),
+            processes: books
+                .code
+                .processes
+                .ask(self.declared.written(), &env_sources, findings),
             env_sources,
             code_places: books.code.places(),
             trust_requests: Vec::new(),

@@ -17,12 +17,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
-use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::Reading;
 use super::scan::{self, JAVASCRIPT, PYTHON};
 use crate::environment;
+use crate::fill::is_variable;
 use crate::model::{
     ANY_VARIABLE, CodeFiles, Engine, Findings, Origin, Position, Process, TrustRequest,
     TrustSubject,
@@ -50,6 +50,9 @@ const MAX_WORKERS: u64 = 256;
 
 /// Longest that a call may be allowed: a day, in milliseconds.
 const MAX_TIMEOUT_MS: u64 = 86_400_000;
+
+/// Digits of the digest that stands for a key: nobody finds another value that has the same ones.
+const DIGITS: usize = 16;
 
 /// Most memory that a program may be allowed, in MiB.
 const MAX_MEMORY_MB: u64 = 1 << 20;
@@ -84,9 +87,9 @@ impl Settings {
         let filled_in = reads.map(|read| read.name).collect();
         let env = provider.get("env").into_iter();
         let env = env.flat_map(|env| env.fields().collect::<Vec<_>>());
-        let env = env.map(|(name, value)| {
+        let env = env.filter_map(|(name, value)| {
             environment::check_name(name, value.at(), reading.findings);
-            (name.to_owned(), shown(name, value.text()))
+            Some((name.to_owned(), shown(name, &value.value_as_written()?)))
         });
         let env = env.collect();
         let Some(config) = provider.get("config") else {
@@ -124,11 +127,15 @@ fn word(name: &str, value: &str) -> String {
     word
 }
 
-/// What is shown of a variable that a program is given. A key has its name alone, and so has what is
-/// no text yet.
-fn shown(name: &str, value: Option<&str>) -> String {
-    let value = value.filter(|_| !is_secret_variable(name));
-    value.unwrap_or("…").to_owned()
+/// What is shown of a variable that a program is given: what is written, where that is no key. Of a
+/// key a digest stands for it, since a program may take a file or a command from such a variable, too
+/// (`GIT_ASKPASS`).
+fn shown(name: &str, written: &str) -> String {
+    if !is_secret_variable(name) || is_variable(written.trim()) {
+        return written.to_owned();
+    }
+    let digest = digest(&["variable of a program", name, written]);
+    format!("…{}", &digest[..DIGITS])
 }
 
 /// The value of a key `runtime`; anything else is reported.
@@ -219,19 +226,16 @@ impl ProcessBook {
         process
     }
 
-    /// Asks for all of them, and gives each once. Each gets the config's `env`, with the variables of
-    /// the environment that it takes in (`sources`).
+    /// Asks for all of them, and gives each once. Each gets the config's `env`, as it is `written`,
+    /// with the variables of the environment that it takes in (`sources`).
     pub(crate) fn ask(
         &self,
-        env: &Map<String, Value>,
+        written: &BTreeMap<String, String>,
         sources: &BTreeMap<String, BTreeSet<String>>,
         findings: &Findings,
     ) -> Vec<Arc<Process>> {
-        let all = env.iter().map(|(name, value)| {
-            // What came from the environment is asked for by its name.
-            let value = value.as_str().filter(|_| !sources.contains_key(name));
-            (name.clone(), shown(name, value))
-        });
+        let all = written.iter();
+        let all = all.map(|(name, written)| (name.clone(), shown(name, written)));
         let all: BTreeMap<String, String> = all.collect();
         let mut requests: Vec<TrustRequest> = Vec::new();
         for (command, Wanted { at, variables }) in self.wanted.borrow_mut().drain() {

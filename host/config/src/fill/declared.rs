@@ -47,6 +47,9 @@ impl Declared {
             let sources = sources(name, &entry, &process);
             let is_computed = entry.text().is_some_and(is_computed);
             declared.names.insert(name.to_owned());
+            if let Some(written) = entry.value_as_written() {
+                declared.written.insert(name.to_owned(), written);
+            }
             if is_computed {
                 declared.computed.insert(name.to_owned());
                 // Whether it can be worked out says something of what it is worked out of.
@@ -99,6 +102,15 @@ impl Declared {
             self.borrowed.entry(name).or_default().extend(reads);
         }
         self.computed.extend(later.computed);
+        // Which of two is meant may show whether a variable is set.
+        for (name, text) in later.written {
+            let both = self
+                .written
+                .remove(&name)
+                .filter(|earlier| *earlier != text);
+            let both = both.map(|earlier| format!("{earlier} or {text}"));
+            self.written.insert(name, both.unwrap_or(text));
+        }
         let values = Arc::make_mut(&mut self.values);
         values.extend(Arc::unwrap_or_clone(later.values));
         self.names.extend(later.names);

@@ -6,8 +6,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::Map;
-
 use super::LoadRequest;
 use crate::catalog::Catalog;
 use crate::elements::Reading;
@@ -73,7 +71,8 @@ pub(super) fn tree(
         is_further: false,
     };
     let node = made(path, &at, reading);
-    code.processes.ask(&Map::new(), &BTreeMap::new(), findings);
+    code.processes
+        .ask(&BTreeMap::new(), &BTreeMap::new(), findings);
     Some((node?, code.places()))
 }
 

@@ -149,6 +149,15 @@ impl<'a> Entry<'a> {
         }
     }
 
+    /// A value as it was written, in JSON where it is no text; `None` where there is none.
+    pub(crate) fn value_as_written(&self) -> Option<String> {
+        match &self.node.kind {
+            Kind::Null => None,
+            Kind::Text(text) => Some(text.written.to_string()),
+            _ => Some(self.node.json_as_written().to_string()),
+        }
+    }
+
     /// Whether it is a credential into which a variable was filled in. It is for its plugin alone:
     /// nothing may depend on what it says.
     pub(crate) fn is_filled_credential(&self) -> bool {

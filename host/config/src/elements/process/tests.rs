@@ -113,7 +113,7 @@ fn what_the_config_s_env_takes_in_is_asked_for_with_each_program() {
     assert!(
         requests
             .iter()
-            .any(|it| it.contains("'FOO=… cat'") && it.ends_with("MY_TOKEN")),
+            .any(|it| it.contains("'\"FOO=a {{ env.MY_TOKEN }}\" cat'") && it.ends_with("MY_TOKEN")),
         "{requests:?}"
     );
 }
@@ -130,7 +130,7 @@ fn all_that_env_says_stands_in_front_of_the_command() {
         (
             "PATH: /elsewhere, NODE_OPTIONS: '{{ env.MY_TOKEN }}'",
             "LD_PRELOAD: ./x.so",
-            "LD_PRELOAD=./x.so NODE_OPTIONS=… PATH=/elsewhere cat",
+            "LD_PRELOAD=./x.so \"NODE_OPTIONS={{ env.MY_TOKEN }}\" PATH=/elsewhere cat",
         ),
         (
             "'BASH_FUNC_cat%%': '() { x; }', HTTPS_PROXY: 'http://evil'",
@@ -138,14 +138,35 @@ fn all_that_env_says_stands_in_front_of_the_command() {
             "A=own \"BASH_FUNC_cat%%=() { x; }\" HTTPS_PROXY=http://evil cat",
         ),
         // One variable is not taken for two, nor a key shown.
-        ("A: '1 B=2'", "SOME_KEY: k", "\"A=1 B=2\" SOME_KEY=… cat"),
+        (
+            "A: '1 B=2'",
+            "SOME_KEY: k",
+            "\"A=1 B=2\" SOME_KEY=…2dbc3ae2f8ccf537 cat",
+        ),
         ("A: 1", "A: 'x y'", "\"A=x y\" cat"),
+        // As it is written: what stands around a variable decides, too. One alone is asked for by its name.
+        (
+            "PATH: './evil:{{env.PATH}}', MY_TOKEN: ",
+            "GIT_ASKPASS: '{{env.MY_TOKEN}}'",
+            "GIT_ASKPASS={{env.MY_TOKEN}} PATH=./evil:{{env.PATH}} cat",
+        ),
     ] {
         let folder = Folder::new(&config(env, own)).env("MY_TOKEN", "t");
         let requests = folder.requests();
         let is_said = |it: &String| it.contains(&format!("run '{command}' in"));
         assert!(requests.iter().any(is_said), "{command}: {requests:?}");
     }
+}
+
+#[test]
+fn another_value_of_a_key_is_another_thing_to_agree_to() {
+    let requests = |value: &str| {
+        let env = format!("env: {{ GIT_ASKPASS: {value} }}");
+        Folder::new(&format!("{env}\nprompts: [p]\nproviders: ['exec: cat']")).requests()
+    };
+    assert_ne!(requests("x"), requests("y"));
+    assert_eq!(requests("x"), requests("x"));
+    assert!(!requests("a-key-of-a-test").join("").contains("of-a-test"));
 }
 
 #[test]

@@ -57,10 +57,16 @@ fn of_host(host: &str) -> String {
     format!("https://{bare}")
 }
 
-/// Two addresses: requests would go to the one that the user does not mean.
+/// What is wrong with the host: it ends an address early, so that what comes behind it would be no
+/// part of the path; or it is another than that of the address beside it, and requests would go to
+/// the one that the user does not mean.
 pub(crate) fn problem(config: &Value) -> Option<(String, String)> {
-    let base_url = config["apiBaseUrl"].as_str()?;
     let host = of_host(config["apiHost"].as_str()?);
+    if host.contains(['?', '#', '\\']) {
+        let message = "`apiHost` is the name of a host, and has no `?`, no `#` and no `\\`";
+        return Some(("/apiHost".to_owned(), message.to_owned()));
+    }
+    let base_url = config["apiBaseUrl"].as_str()?;
     let same = base_url
         .strip_prefix(&host)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));

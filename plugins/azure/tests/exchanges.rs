@@ -154,6 +154,8 @@ fn vectors_come_in_order() {
 
 #[test]
 fn what_cannot_be_done_is_said() {
+    let early = json!({ "apiHost": "r.openai.azure.com/openai/files?x=" });
+    assert_eq!(Azure::check_config(&early)[0].0, "/apiHost");
     let both = json!({ "apiHost": "a.openai.azure.com", "apiBaseUrl": "https://b.test/v1" });
     assert_eq!(Azure::check_config(&both)[0].0, "/apiHost");
     let same = json!({ "apiHost": "b.test", "apiBaseUrl": "https://b.test/v1" });

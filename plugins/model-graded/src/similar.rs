@@ -73,7 +73,11 @@ fn compare(
         measure <= threshold + TOLERANCE
     };
     let nearness = if far { 1.0 / (1.0 + measure) } else { measure };
-    let score = if inverse { 1.0 - nearness } else { nearness };
+    let score = if inverse {
+        (1.0 - nearness).clamp(0.0, 1.0)
+    } else {
+        nearness
+    };
     let relation = match (pass == at_least, far) {
         (true, false) => "is greater than or equal to",
         (false, false) => "is less than",

@@ -4,6 +4,7 @@ pub(crate) mod address;
 pub(crate) mod aws;
 pub(crate) mod google;
 pub(crate) mod grants;
+pub(crate) mod header;
 pub(crate) mod masker;
 pub(crate) mod oauth;
 pub(crate) mod origin;

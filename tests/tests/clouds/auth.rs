@@ -91,6 +91,7 @@ fn auth_that_is_wrong_or_asks_elsewhere_is_told_before_anything_is_sent() {
         json!({ "type": "bearer", "token": "{{key}}" }),
         json!({ "type": "api_key", "placement": "body", "keyName": "k", "value": "v" }),
         json!({ "type": "api_key", "placement": "header", "keyName": "a b", "value": "v" }),
+        json!({ "type": "api_key", "placement": "header", "keyName": "Host", "value": "v" }),
         json!({ "type": "oauth", "grantType": "implicit", "tokenUrl": "https://id.example" }),
         json!({ "type": "oauth", "grantType": "client_credentials", "tokenUrl": "x", "clientId": "a", "clientSecret": "b" }),
         json!({ "type": "digest" }),

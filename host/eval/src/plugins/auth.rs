@@ -64,17 +64,14 @@ impl Auth {
         Ok(Some(auth))
     }
 
-    /// The way to the server of tokens. The variables in `auth` go there, and no longer to the
-    /// provider's address: they are taken out of `takes`.
-    pub(super) fn way(&self, provider: &Provider, takes: &mut Vec<EnvRead>) -> Option<Way> {
+    /// The way to the server of tokens, which sees the variables in `auth`. They count as going to the
+    /// provider's address as well, since what they give does.
+    pub(super) fn way(&self, provider: &Provider, takes: &[EnvRead]) -> Option<Way> {
         let to = self.asks.clone()?;
         let place = |member: &str| provider.places.of(&format!("/{KEY}{member}"));
         let inside: Vec<&Position> = TOKEN_MEMBERS.into_iter().filter_map(place).collect();
-        let (there, here) = std::mem::take(takes)
-            .into_iter()
-            .partition(|read| inside.iter().any(|at| at.is_where(&read.at)));
-        *takes = here;
-        let there: Vec<EnvRead> = there;
+        let is_inside = |read: &&EnvRead| inside.iter().any(|at| at.is_where(&read.at));
+        let there: Vec<EnvRead> = takes.iter().filter(is_inside).cloned().collect();
         Some(Way {
             to,
             named: Named::Text,
@@ -119,7 +116,12 @@ impl Written<'_> {
             "query" => Scheme::parse(&format!("query:{name}")),
             _ => return Err(self.problem("placement", "is neither header nor query")),
         };
-        scheme.map_err(|_| self.problem("keyName", "is no name of a header or parameter"))
+        scheme.map_err(|_| {
+            self.problem(
+                "keyName",
+                "is no name of a header or parameter into which a credential may go",
+            )
+        })
     }
 
     fn oauth(&self) -> Result<Auth, BindError> {

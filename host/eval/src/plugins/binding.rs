@@ -275,7 +275,7 @@ impl Binder<'_> {
             Some(_) => Auth::take(provider, config)?,
             None => None,
         };
-        let to_tokens = auth.as_ref().and_then(|it| it.way(provider, &mut takes));
+        let to_tokens = auth.as_ref().and_then(|it| it.way(provider, &takes));
         to_tokens.into_iter().for_each(|way| self.noted.way(way));
         let settings = wants.settings.iter().map(|setting| setting.env.clone());
         let mut own: BTreeSet<String> = settings.collect();

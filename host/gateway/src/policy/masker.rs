@@ -26,7 +26,7 @@
 //! without a match, which is nearly all text, is neither copied nor allocated for.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -35,7 +35,7 @@ use aho_corasick::automaton::Automaton;
 use aho_corasick::nfa::contiguous;
 use aho_corasick::{Anchored, Input, MatchKind};
 
-use crate::policy::secret::Secret;
+use crate::policy::secret::{Fingerprint, Secret};
 
 mod escapes;
 mod forms;
@@ -81,8 +81,34 @@ pub struct Masker {
 /// making one anew for all takes long.
 #[derive(Default)]
 struct Learned {
-    forms: BTreeSet<Vec<u8>>,
+    /// By the key that they were asked for with, the older one first.
+    tokens: BTreeMap<Fingerprint, VecDeque<Token>>,
     finder: Option<Arc<Finder>>,
+}
+
+struct Token {
+    bytes: usize,
+    forms: BTreeSet<Vec<u8>>,
+}
+
+/// Tokens of one key that are masked: an answer on the way may still hold the one before.
+const TOKENS_OF_A_KEY: usize = 2;
+
+/// What the tokens of all keys may take, in bytes. Each byte costs the finder some thousand.
+const MOST_TOKENS: usize = 64 << 10;
+
+/// A run is given more tokens than can be looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the access tokens of a run take at most {} KiB together", MOST_TOKENS >> 10)]
+pub(crate) struct TooManyTokens;
+
+impl Learned {
+    fn forms(&self) -> BTreeSet<Vec<u8>> {
+        let tokens = self.tokens.values().flatten();
+        tokens
+            .flat_map(|token| token.forms.iter().cloned())
+            .collect()
+    }
 }
 
 impl Masker {
@@ -98,8 +124,7 @@ impl Masker {
                 .learned
                 .read()
                 .unwrap_or_else(PoisonError::into_inner);
-            let learned: Vec<Vec<u8>> = learned.forms.iter().cloned().collect();
-            masker.forms.iter().cloned().chain(learned)
+            masker.forms.iter().cloned().chain(learned.forms())
         });
         Self::of_forms(forms.collect())
     }
@@ -112,11 +137,27 @@ impl Masker {
         }
     }
 
-    /// Masks another secret from now on, in all clones.
-    pub(crate) fn learn(&self, secret: &Secret) {
+    /// Masks another token of a key from now on, in all clones, in place of the last but one.
+    ///
+    /// # Errors
+    /// When the tokens of all keys take more than is kept.
+    pub(crate) fn learn(&self, key: &Fingerprint, token: &Secret) -> Result<(), TooManyTokens> {
         let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
-        learned.forms.extend(forms(secret));
-        learned.finder = finder(&learned.forms);
+        let all = learned.tokens.values().flatten();
+        let bytes: usize = all.map(|token| token.bytes).sum();
+        if bytes + token.bytes() > MOST_TOKENS {
+            return Err(TooManyTokens);
+        }
+        let of_key = learned.tokens.entry(key.clone()).or_default();
+        if of_key.len() == TOKENS_OF_A_KEY {
+            of_key.pop_front();
+        }
+        of_key.push_back(Token {
+            bytes: token.bytes(),
+            forms: forms(token).into_iter().collect(),
+        });
+        learned.finder = finder(&learned.forms());
+        Ok(())
     }
 
     /// Of the secrets from the beginning, and of those that came up since.

@@ -10,7 +10,7 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-use crate::policy::aws;
+use crate::policy::{aws, header};
 
 mod parts;
 
@@ -184,8 +184,10 @@ impl Scheme {
             None if text.eq_ignore_ascii_case("basic") => Ok(Self::Basic),
             None if text == "google-adc" => Ok(Self::GoogleAdc),
             Some(("header", name)) => reqwest::header::HeaderName::from_bytes(name.as_bytes())
+                .ok()
+                .filter(|name| header::takes_credential(name.as_str()))
                 .map(|name| Self::Header(name.as_str().to_owned()))
-                .map_err(|_| unreadable()),
+                .ok_or_else(unreadable),
             Some(("query", name)) if !name.is_empty() => Ok(Self::Query(name.to_owned())),
             Some(("aws-sigv4", scope)) => Self::aws(scope).ok_or_else(unreadable),
             _ => Err(unreadable()),
@@ -325,6 +327,11 @@ mod tests {
             "digest",
             "header:",
             "header:bad name",
+            "header:Host",
+            "header:content-length",
+            "header:cookie",
+            "header:proxy-authorization",
+            "header:range",
             "query:",
             "bearer:x",
             "google-adc:x",

@@ -16,6 +16,7 @@ use crate::exchange::{Exchange, REQUEST_LIMIT};
 use crate::lane::{Lane, NAME_LIMIT};
 use crate::policy::address::{self, Reach};
 use crate::policy::grants::{Grants, Refusal};
+use crate::policy::header;
 use crate::policy::origin::Origin;
 use crate::policy::secret::Scheme;
 use crate::wire::draft::Draft;
@@ -34,30 +35,6 @@ const HOST_LIMIT: usize = 253;
 
 /// Most bytes of header names and values together. Servers refuse more than 8 to 64 KiB.
 const HEADERS_LIMIT: usize = 64 << 10;
-
-/// Headers that are the host's: identity, routing, framing. `accept-encoding` is among
-/// them because a compressed response can't be masked as it is.
-const RESERVED: [(&str, &str); 15] = [
-    ("authorization", "name a credential instead"),
-    ("cookie", "requests carry no cookies"),
-    ("cookie2", "requests carry no cookies"),
-    ("host", "it follows from the URL"),
-    ("accept-encoding", "the host decides how bodies travel"),
-    ("content-length", "it follows from the body"),
-    ("transfer-encoding", "it follows from the body"),
-    ("expect", "it concerns the connection"),
-    ("connection", "it concerns the connection"),
-    ("keep-alive", "it concerns the connection"),
-    ("te", "it concerns the connection"),
-    ("trailer", "it concerns the connection"),
-    ("upgrade", "it concerns the connection"),
-    ("http2-settings", "it concerns the connection"),
-    ("forwarded", "it is for proxies"),
-];
-
-/// Headers that ask for a part of an answer, or for it in another coding. With a credential they
-/// could make an answer in which no whole secret is found.
-const PARTIAL: [&str; 3] = ["range", "if-range", "accept-charset"];
 
 /// Headers that say whose quota a request counts against, besides the credential.
 const ORGANIZATION_HEADERS: [&str; 2] = ["openai-organization", "openai-project"];
@@ -234,16 +211,10 @@ fn reserved(name: &str, scheme: Option<&Scheme>) -> Option<&'static str> {
     if matches!(scheme, Some(Scheme::AwsSigV4 { .. })) && name.starts_with("x-amz-") {
         return Some("the signature has it");
     }
-    if scheme.is_some() && PARTIAL.contains(&name) {
+    if scheme.is_some() && header::PARTIAL.contains(&name) {
         return Some("with a credential answers come whole");
     }
-    if name.starts_with("proxy-") {
-        return Some("it is for proxies");
-    }
-    RESERVED
-        .iter()
-        .find(|(reserved, _)| *reserved == name)
-        .map(|(_, reason)| *reason)
+    header::reserved(name)
 }
 
 fn refuse_own_parameter(plugin: &str, url: &Url, scheme: Option<&Scheme>) -> Result<(), Refusal> {

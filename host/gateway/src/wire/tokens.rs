@@ -37,6 +37,13 @@ const MARGIN: Duration = Duration::from_mins(5);
 /// How long a token holds of which nothing is said.
 const USUAL_LIFE: Duration = Duration::from_hours(1);
 
+/// The shortest that a token is believed to hold: one that is to end at once would be asked for with
+/// each request.
+const SHORTEST_LIFE: Duration = Duration::from_secs(30);
+
+/// The shortest text that is masked for being a token.
+const SHORTEST_TOKEN: usize = 16;
+
 /// The longest that a token is believed to hold: a server may say any number.
 const LONGEST_LIFE: Duration = Duration::from_hours(24);
 
@@ -95,7 +102,17 @@ impl Tokens {
             return Ok(token.value.clone());
         }
         let token = ask(clients, key).await?;
-        self.masker.learn(&token.value);
+        if is_masked(token.value.reveal()) {
+            let learned = self.masker.learn(&secret.fingerprint(), &token.value);
+            learned.map_err(|too_many| WireFault::NoToken {
+                origin: key
+                    .address()
+                    .map(|(_, it)| it.to_string())
+                    .unwrap_or_default(),
+                why: too_many.to_string(),
+                is_lasting: true,
+            })?;
+        }
         let value = token.value.clone();
         *held = Some(token);
         Ok(value)
@@ -161,6 +178,12 @@ async fn ask(clients: &Clients, key: &TokenKey) -> Result<Token, WireFault> {
     })
 }
 
+/// Whether answers are searched for a token. Whoever gives tokens could name a word of other servers'
+/// answers, which would then be graded without it.
+fn is_masked(token: &str) -> bool {
+    token.len() >= SHORTEST_TOKEN && token.bytes().any(|it| it.is_ascii_digit())
+}
+
 /// The token, or why there is none and whether that lasts. Of a refusal its code is repeated, which
 /// is a word; the rest is whatever the server likes.
 fn read(status: u16, body: &[u8], begun: Instant) -> Result<Token, (String, bool)> {
@@ -172,7 +195,8 @@ fn read(status: u16, body: &[u8], begun: Instant) -> Result<Token, (String, bool
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             let life = answer.expires_in.map_or(USUAL_LIFE, Duration::from_secs);
             let life = life.min(LONGEST_LIFE);
-            let until = begun + life.saturating_sub(MARGIN.min(life / 10));
+            let life = life.saturating_sub(MARGIN.min(life / 10));
+            let until = begun + life.max(SHORTEST_LIFE);
             return Ok(Token { value, until });
         }
     }

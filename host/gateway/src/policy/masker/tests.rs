@@ -108,7 +108,7 @@ fn what_is_a_secret_in_a_credential_is_masked_alone() {
             "Bearer, Basic or a Token of a user"
         );
         let learned = Masker::default();
-        learned.learn(&Secret::new(credential));
+        learn(&learned, "a key", credential);
         assert_eq!(learned.mask(&said), masked);
     }
     assert_eq!(
@@ -150,16 +150,39 @@ fn what_is_learned_is_masked_by_every_clone_from_then_on() {
     let masker = masker(&["sk-first-1"]);
     let clone = masker.clone();
     assert_eq!(clone.mask("sk-first-1 ya29.token"), "[masked] ya29.token");
-    masker.learn(&Secret::new("ya29.token"));
-    masker.learn(&Secret::new("ya29.other"));
-    masker.learn(&Secret::new("short"));
+    learn(&masker, "one", "ya29.token");
+    learn(&masker, "one", "ya29.other");
+    learn(&masker, "two", "short");
     let all = "sk-first-1 ya29.token ya29.other short";
     let expected = "[masked] [masked] [masked] short";
     assert_eq!(clone.mask(all), expected);
     assert_eq!(Masker::union([&masker]).mask(all), expected);
     let none = Masker::default();
-    none.clone().learn(&Secret::new("ya29.token"));
+    learn(&none.clone(), "one", "ya29.token");
     assert_eq!(none.mask("ya29.token"), "[masked]");
+}
+
+fn learn(masker: &Masker, key: &str, token: &str) {
+    let key = Secret::new(key).fingerprint();
+    masker.learn(&key, &Secret::new(token)).expect("few");
+}
+
+/// Each byte that is masked costs memory and time.
+#[test]
+fn of_each_key_the_last_two_tokens_are_masked_and_of_all_a_bounded_amount() {
+    let masker = Masker::default();
+    for token in ["token-of-key-1", "token-of-key-2", "token-of-key-3"] {
+        learn(&masker, "one", token);
+    }
+    let all = "token-of-key-1 token-of-key-2 token-of-key-3";
+    assert_eq!(masker.mask(all), "token-of-key-1 [masked] [masked]");
+    let long = "x".repeat(4 << 10);
+    let learn = |nth: usize| {
+        let key = Secret::new(format!("key {nth}")).fingerprint();
+        masker.learn(&key, &Secret::new(format!("{long}{nth}")))
+    };
+    let learned = (0..100).take_while(|nth| learn(*nth).is_ok()).count();
+    assert_eq!(learned, 15);
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn a_token_holds_until_some_time_before_its_end() {
     let token = |seconds: u64| json!({ "access_token": "ya29.x", "expires_in": seconds });
     assert_eq!(life(token(3600)), Ok(Duration::from_mins(55)));
     assert_eq!(life(token(100)), Ok(Duration::from_secs(90)));
-    assert_eq!(life(token(0)), Ok(Duration::ZERO));
+    assert_eq!(life(token(0)), Ok(SHORTEST_LIFE));
     assert_eq!(
         life(token(u64::MAX)),
         Ok(LONGEST_LIFE.saturating_sub(MARGIN))
@@ -30,6 +30,14 @@ fn a_token_holds_until_some_time_before_its_end() {
         json!({ "access_token": "a b" }),
     ] {
         assert_eq!(life(nothing), Err("HTTP 200".to_owned()));
+    }
+}
+
+#[test]
+fn a_word_is_no_token_to_look_for() {
+    assert!(is_masked("ya29.a-token-of-a-test"));
+    for word in ["Canberra", "1234", "TheCapitalIsCanberra"] {
+        assert!(!is_masked(word), "{word}");
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) use position::COMMAND_LINE;
 pub use position::{Position, on_one_line};
 pub(crate) use problem::Findings;
 pub use problem::{ConfigError, LoadError, Problem, Warning};
-pub use process::{Engine, GIVEN_VARIABLES, Process};
+pub use process::{Engine, GIVEN_VARIABLES, Process, is_given};
 pub use script::{Code, CodePlace, ProviderCode, Script};
 pub(crate) use spelling::did_you_mean;
 pub use spelling::{Strictness, misspelt};

@@ -55,7 +55,7 @@ pub(crate) use variables::{Axes, VarFiles};
 
 pub use crate::model::{
     Code, CodeFile, CodeFiles, CodePlace, Engine, GIVEN_VARIABLES, Position, Process, ProviderCode,
-    Script,
+    Script, is_given,
 };
 pub use crate::template::FilterCall;
 use crate::template::{Kept, Prepared, RenderError, Results, Template};

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use runner_config::plan::{CodeFiles, Engine, GIVEN_VARIABLES, Plan, Process, ServerLimits};
+use runner_config::plan::{
+    CodeFiles, Engine, GIVEN_VARIABLES, Plan, Process, ServerLimits, is_given,
+};
 use runner_config::{Origin, is_secret_variable};
 use runner_gateway::{CacheMode, LaneStrategy, Peer, Scheduling, Secret};
 use runner_process::{NODE_DRIVER, PYTHON_DRIVER, Program, Service, Supervisor};
@@ -18,9 +20,6 @@ use serde_json::{Map, Value};
 mod typed;
 
 pub(crate) use typed::Typed;
-
-/// Stands for all variables of the environment.
-const ALL: &str = "*";
 
 /// Longest part of a command in its name.
 const SHOWN: usize = 60;
@@ -156,7 +155,7 @@ impl Programs {
     pub(crate) fn secrets(&self) -> impl Iterator<Item = Secret> {
         let is_given = |name: &str| {
             let mut granted = self.granted.values();
-            granted.any(|names| names.contains(name) || names.contains(ALL))
+            granted.any(|names| is_given(names, name))
         };
         let secret = self.env.iter();
         let secret = secret.filter(move |(name, _)| is_secret_variable(name) && is_given(name));
@@ -333,8 +332,7 @@ impl Programs {
         let process = &key.process;
         let granted = self.granted.get(&group(process));
         let is_granted = |name: &str| {
-            GIVEN_VARIABLES.contains(&name)
-                || granted.is_some_and(|names| names.contains(name) || names.contains(ALL))
+            GIVEN_VARIABLES.contains(&name) || granted.is_some_and(|names| is_given(names, name))
         };
         let persons = self.env.iter().filter(|(name, _)| is_granted(name));
         let own = key.env.iter().map(|(name, value)| (name, value));
@@ -386,10 +384,12 @@ fn shown(key: &Key) -> String {
 /// The values of an `env` as texts.
 fn texts(env: &Map<String, Value>) -> BTreeMap<String, String> {
     let text = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+        // Without a value it is the environment's.
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
     };
-    env.iter()
-        .map(|(name, value)| (name.clone(), text(value)))
-        .collect()
+    let texts = env.iter();
+    let texts = texts.filter_map(|(name, value)| Some((name.clone(), text(value)?)));
+    texts.collect()
 }

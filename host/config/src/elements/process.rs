@@ -84,14 +84,18 @@ impl Settings {
     /// Of a provider, by its `config`.
     pub(crate) fn read(provider: &Entry<'_>, reading: Reading<'_>) -> Self {
         let reads = reading.declared.reads_of(provider).into_iter();
-        let filled_in = reads.map(|read| read.name).collect();
-        let env = provider.get("env").into_iter();
-        let env = env.flat_map(|env| env.fields().collect::<Vec<_>>());
-        let env = env.filter_map(|(name, value)| {
-            environment::check_name(name, value.at(), reading.findings);
-            Some((name.to_owned(), shown(name, &value.value_as_written()?)))
-        });
-        let env = env.collect();
+        let mut filled_in: Vec<String> = reads.map(|read| read.name).collect();
+        let mut env = BTreeMap::new();
+        if let Some(own) = provider.get("env") {
+            for (name, value) in own.fields() {
+                environment::check_name(name, value.at(), reading.findings);
+                match value.value_as_written() {
+                    Some(written) => drop(env.insert(name.to_owned(), shown(name, &written))),
+                    // Without a value it is the environment's.
+                    None => filled_in.push(name.to_owned()),
+                }
+            }
+        }
         let Some(config) = provider.get("config") else {
             return Self {
                 filled_in,
@@ -295,7 +299,7 @@ pub(crate) fn program(
     let mut variables = if settings.inherits_env {
         BTreeSet::from([ANY_VARIABLE.to_owned()])
     } else {
-        scan::variables(sources, reading.process)
+        scan::variables(sources)
     };
     // Those that its config takes in are handed to it, too.
     variables.extend(settings.filled_in.iter().cloned());

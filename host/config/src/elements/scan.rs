@@ -5,8 +5,10 @@ pub(crate) mod imports;
 mod needs;
 pub(crate) mod python;
 mod type_imports;
+mod variables;
 
-pub(crate) use needs::{of, variables};
+pub(crate) use needs::of;
+pub(crate) use variables::variables;
 
 /// The language of code that stands in the config, but for assertions, whose type says it.
 pub(crate) const JAVASCRIPT: &str = "javascript";

@@ -103,6 +103,16 @@ impl Process {
     pub const DEFAULT_MEMORY_MB: u64 = 4096;
 }
 
+/// Whether a program that is given these variables is given this one: `*` are all, `OPENAI_*` those
+/// that begin so.
+pub fn is_given(variables: &BTreeSet<String>, name: &str) -> bool {
+    let begins = |it: &String| {
+        it.strip_suffix('*')
+            .is_some_and(|start| name.starts_with(start))
+    };
+    variables.contains(name) || variables.iter().any(begins)
+}
+
 /// Variables of the person's environment that every program gets: without them few start, and none
 /// is a secret.
 pub const GIVEN_VARIABLES: [&str; 22] = [

@@ -45,11 +45,11 @@ fn code_runs_in_the_sandbox_where_that_suffices_and_is_asked_for_where_it_does_n
     let with = "in ~ with the code there, outside the sandbox: it can do what you can, with your environment's";
     assert_eq!(
         asks("'python:rag.py:answer'"),
-        [format!("{at} 'python3' {with} OPENAI_API_KEY")]
+        [format!("{at} 'python3' {with} NUMPY_*, OPENAI_*")]
     );
     assert_eq!(
         asks("file://agent.mjs"),
-        [format!("{at} 'node' {with} ANTHROPIC_API_KEY, MY_TOKEN")]
+        [format!("{at} 'node' {with} ANTHROPIC_*, MY_TOKEN, SDK_*")]
     );
     assert_eq!(
         asks("'exec: ./run.sh --a \"b c\"'"),
@@ -63,6 +63,26 @@ fn code_runs_in_the_sandbox_where_that_suffices_and_is_asked_for_where_it_does_n
     assert_eq!(asks("file://typed.ts"), [format!("{at} 'node' {plain}")]);
 }
 
+/// In a pipeline's log, whose code it is would read there which variables are set.
+#[test]
+fn the_question_does_not_tell_which_variables_are_set() {
+    let code = "import openai, os\nos.environ['A']; os.environ['B']; os.getenv('C'); MY_KEY";
+    let asks = |set: &[&str]| {
+        let config = "prompts: [p]\nproviders: [file://x.py]";
+        let folder = Folder::new(config).file("x.py", code).with_python();
+        let folder = set
+            .iter()
+            .fold(folder, |folder, name| folder.env(name, "some-value"));
+        folder.requests()
+    };
+    let none = asks(&[]);
+    assert!(
+        none[0].ends_with("environment's A, B, C, MY_KEY, OPENAI_*"),
+        "{none:?}"
+    );
+    assert_eq!(asks(&["A", "MY_KEY", "OPENAI_API_KEY", "OTHER_KEY"]), none);
+}
+
 #[test]
 fn what_one_command_runs_is_asked_for_once() {
     let folder = provided("file://rag.py, { id: file://rag.py, label: b }, file://agent.mjs");
@@ -71,7 +91,7 @@ fn what_one_command_runs_is_asked_for_once() {
     let requests = folder.file("promptfooconfig.yaml", config).requests();
     assert_eq!(requests.len(), 1, "{requests:?}");
     assert!(
-        requests[0].ends_with("MY_TOKEN, OPENAI_API_KEY"),
+        requests[0].ends_with("MY_TOKEN, NUMPY_*, OPENAI_*"),
         "{requests:?}"
     );
 }
@@ -114,6 +134,17 @@ fn what_the_config_s_env_takes_in_is_asked_for_with_each_program() {
         requests
             .iter()
             .any(|it| it.contains("'\"FOO=a {{ env.MY_TOKEN }}\" cat'") && it.ends_with("MY_TOKEN")),
+        "{requests:?}"
+    );
+}
+
+#[test]
+fn a_variable_of_env_without_a_value_is_the_environment_s() {
+    let folder =
+        Folder::new("prompts: [p]\nproviders: [{ id: 'exec: cat', env: { MY_TOKEN: , B: b } }]");
+    let requests = folder.requests();
+    assert!(
+        requests[0].contains("'B=b cat'") && requests[0].ends_with("environment's MY_TOKEN"),
         "{requests:?}"
     );
 }

@@ -5,8 +5,6 @@
 //! the sandbox by its name, and `runtime: process` says what the scan could not; one that it sees
 //! where there is none costs a question, and `runtime: sandbox` answers that.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::python::Import;
 use super::{imports, python, type_imports};
 
@@ -131,48 +129,10 @@ fn reaches(code: &str, words: &[&str]) -> Option<String> {
     Some(format!("uses {}", found.trim_matches(['.', '('])))
 }
 
-/// The variables of `environment` that code names, or that belong to a package which it imports:
-/// `OPENAI_API_KEY` to `openai` and to `langchain_openai`. A package reads its own without a word in
-/// the code.
-pub(crate) fn variables(
-    sources: &[&str],
-    environment: &BTreeMap<String, String>,
-) -> BTreeSet<String> {
-    let mut words = BTreeSet::new();
-    let mut packages = BTreeSet::new();
-    let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    for source in sources {
-        words.extend(source.split(|c| !is_name(c)));
-        let modules = python::imports(source).into_iter();
-        let modules = modules.map(|import| import.written());
-        let all = modules.chain(
-            imports::packages(source, |_| false)
-                .into_iter()
-                .map(str::to_owned),
-        );
-        for package in all {
-            let parts = package.split(|c: char| !c.is_alphanumeric());
-            packages.extend(parts.map(str::to_ascii_uppercase));
-        }
-    }
-    let belongs = |name: &str| {
-        let owner = name.split('_').next().unwrap_or(name);
-        // Amazon's package has not its name.
-        let is_amazon = owner == "AWS" && packages.iter().any(|it| it.starts_with("BOTO"));
-        (owner.len() > 2 && owner != name && packages.contains(owner)) || is_amazon
-    };
-    let named = environment.keys();
-    let named = named.filter(|name| words.contains(name.as_str()) || belongs(name));
-    named.filter(|name| !is_given(name)).cloned().collect()
-}
-
-/// Whether every program gets a variable: without it few start, and it is no secret.
-fn is_given(name: &str) -> bool {
-    crate::model::GIVEN_VARIABLES.contains(&name)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -243,40 +203,5 @@ mod tests {
                 "{source}"
             );
         }
-    }
-
-    #[test]
-    fn a_program_gets_the_variables_that_it_names_and_those_of_its_packages() {
-        let environment = |names: &[&str]| -> BTreeMap<String, String> {
-            let pairs = names.iter().map(|name| ((*name).to_owned(), String::new()));
-            pairs.collect()
-        };
-        let environment = environment(&[
-            "OPENAI_API_KEY",
-            "OPENAI_BASE_URL",
-            "ANTHROPIC_API_KEY",
-            "MY_TOKEN",
-            "AWS_PROFILE",
-            "PATH",
-            "SECRET",
-        ]);
-        let given = |source: &str| {
-            let names = variables(&[source], &environment);
-            names.into_iter().collect::<Vec<_>>().join(" ")
-        };
-        assert_eq!(
-            given("import os; os.environ['MY_TOKEN']; os.environ['PATH']"),
-            "MY_TOKEN"
-        );
-        assert_eq!(
-            given("from langchain_openai import X"),
-            "OPENAI_API_KEY OPENAI_BASE_URL"
-        );
-        assert_eq!(
-            given("import A from '@anthropic-ai/sdk'"),
-            "ANTHROPIC_API_KEY"
-        );
-        assert_eq!(given("import boto3"), "AWS_PROFILE");
-        assert_eq!(given("print('MY_TOKENS')"), "");
     }
 }

@@ -209,7 +209,8 @@ async fn bind_all(
     values::refused(plan, &graders, &mut errors).await;
     unpriced::refused(plan, &columns, &mut errors);
     if !binder.offline {
-        errors.extend(bind::missing_programs(plan, programs));
+        let missing = bind::missing_programs(plan, programs, binder.agreements);
+        errors.extend(missing);
     }
     if !errors.is_empty() {
         return Err(PrepareErrors(errors));

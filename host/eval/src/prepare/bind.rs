@@ -14,6 +14,7 @@ use url::Url;
 
 use crate::plugins::{Answers, BindError, Binder, ByPlugin, Grader, Target, place};
 use crate::programs::Programs;
+use crate::trust::Agreements;
 
 /// Providers that were bound, each once, so that it is checked once.
 pub(super) struct BoundOnce<'a> {
@@ -56,10 +57,14 @@ impl<'a> BoundOnce<'a> {
     }
 }
 
-/// The programs of a plan that are not on this machine.
-pub(super) fn missing_programs(plan: &Plan, programs: &Programs) -> Vec<BindError> {
+/// The programs of a plan that are not on this machine, of those that are agreed to: who writes a
+/// config learns nothing of the machine by a name.
+pub(super) fn missing_programs(
+    plan: &Plan,
+    programs: &Programs,
+    agreements: &Agreements,
+) -> Vec<BindError> {
     let fault = |process: &Arc<Process>| {
-        let problem = programs.fault(process)?;
         let command = process.engine.command();
         let asks = |request: &&TrustRequest| match &request.subject {
             TrustSubject::Program {
@@ -69,12 +74,10 @@ pub(super) fn missing_programs(plan: &Plan, programs: &Programs) -> Vec<BindErro
             } => named.ends_with(&command) && *folder == process.folder,
             _ => false,
         };
-        let at = plan
-            .trust_requests
-            .iter()
-            .find(asks)
-            .map(|request| &request.at);
-        let at = at.map_or_else(|| process.folder.display().to_string().into(), place);
+        let mut requests = plan.trust_requests.iter().filter(asks);
+        let agreed = requests.find(|request| agreements.cover(request))?;
+        let problem = programs.fault(process)?;
+        let at = place(&agreed.at);
         Some(BindError::Config { at, problem })
     };
     let mut faults: Vec<BindError> = plan.processes.iter().filter_map(fault).collect();

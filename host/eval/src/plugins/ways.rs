@@ -4,7 +4,8 @@
 //! Rights follow from who wrote the address. The addresses that a plugin of the bundle states
 //! are its vendor's own, and the vendor's own variables go there unasked. An address of the
 //! person's is as good. For one that a config or data wrote, every variable is asked for, and so
-//! is the address itself where it leads into a private network.
+//! is the address itself where it leads into a private network. Keys go to this machine unasked, but
+//! not where a config brings programs: one of them may be the server there.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -90,6 +91,8 @@ pub(crate) struct Ways {
     each: Vec<Way>,
     /// Variables that any of them may see.
     everywhere: Vec<EnvRead>,
+    /// Whether programs that the config brings may listen on this machine.
+    has_programs: bool,
     /// Whether each name was looked up, with the need that came of it.
     looked_up: Vec<(Origin, Option<Need>)>,
 }
@@ -104,11 +107,15 @@ impl Noted {
     }
 
     /// The needs of components, and the ways; variables that texts of no provider take may go
-    /// any of them.
+    /// any of them. `has_programs` says whether the plan runs any outside the sandbox.
     ///
     /// # Errors
     /// When there are too many of both.
-    pub(crate) fn take(self, everywhere: &[EnvRead]) -> Result<(Vec<Need>, Ways), BindError> {
+    pub(crate) fn take(
+        self,
+        everywhere: &[EnvRead],
+        has_programs: bool,
+    ) -> Result<(Vec<Need>, Ways), BindError> {
         let mut everywhere = everywhere.to_vec();
         // Asked for where it stands first.
         everywhere.sort();
@@ -116,6 +123,7 @@ impl Noted {
         let ways = Ways {
             each: self.ways.into_inner(),
             everywhere,
+            has_programs,
             looked_up: Vec::new(),
         };
         let addresses: BTreeSet<String> = ways.each.iter().map(|way| way.to.to_string()).collect();
@@ -139,6 +147,7 @@ impl Ways {
         Self {
             each: Vec::new(),
             everywhere: Vec::new(),
+            has_programs: false,
             looked_up: Vec::new(),
         }
     }
@@ -166,7 +175,7 @@ impl Ways {
     pub(crate) fn needs(&self) -> Vec<Need> {
         let (mut needs, mut known) = (Vec::new(), BTreeSet::new());
         for way in &self.each {
-            needs.extend(way.takes.iter().filter_map(|read| sends(way, read)));
+            needs.extend(way.takes.iter().filter_map(|read| self.sends(way, read)));
             // Thousands of providers may lead to one address.
             let is_text = way.named == Named::Text;
             if !known.insert((way.to.to_string(), is_text, &way.own)) {
@@ -183,7 +192,7 @@ impl Ways {
             };
             let everywhere = self.everywhere.iter();
             needs.extend(everywhere.filter_map(|read| {
-                let mut need = sends(&way, read)?;
+                let mut need = self.sends(&way, read)?;
                 need.request.at = read.at.clone();
                 Some(need)
             }));
@@ -199,7 +208,7 @@ impl Ways {
         let may_go = |way: &Way, origin: &Origin| {
             // Hosts that the config grants to a component are texts of no provider.
             let reads = way.named_by.iter().chain(&self.everywhere);
-            let mut needs = reads.filter_map(|read| sends(way, read));
+            let mut needs = reads.filter_map(|read| self.sends(way, read));
             origin.address().is_some() || needs.all(|need| need.is_covered(agreements))
         };
         let mut wanted: Vec<(Origin, &Way)> = Vec::new();
@@ -233,22 +242,22 @@ impl Ways {
             .chain(asked.map(|(origin, _)| origin.clone()))
             .collect()
     }
-}
 
-/// What it needs to send a variable there.
-fn sends(way: &Way, read: &EnvRead) -> Option<Need> {
-    // Who named the provider does not matter: the config's `env` may have put another variable into
-    // the vendor's own.
-    let is_vendors = way.named != Named::Text && way.own.contains(&read.name);
-    // What is sent as a credential is masked in the whole run, and that tells who guesses a value
-    // that it was guessed. A key can't be guessed, a setting can.
-    let stays_here = way.to.exact().is_some_and(is_loopback) && is_secret_variable(&read.name);
-    if is_vendors || stays_here {
-        return None;
+    /// What it needs to send a variable there.
+    fn sends(&self, way: &Way, read: &EnvRead) -> Option<Need> {
+        // Who named the provider does not matter: the config's `env` may have put another variable
+        // into the vendor's own.
+        let is_vendors = way.named != Named::Text && way.own.contains(&read.name);
+        // What is sent as a credential is masked in the whole run, and that tells who guesses a value
+        // that it was guessed. A key can't be guessed, a setting can.
+        let is_persons_machine = !self.has_programs && way.to.exact().is_some_and(is_loopback);
+        if is_vendors || (is_persons_machine && is_secret_variable(&read.name)) {
+            return None;
+        }
+        let name = read.name.clone();
+        let to = way.to.to_string();
+        Some(need(way, TrustSubject::Variable { name, to }))
     }
-    let name = read.name.clone();
-    let to = way.to.to_string();
-    Some(need(way, TrustSubject::Variable { name, to }))
 }
 
 fn connects(way: &Way, origin: &Origin) -> Need {

@@ -55,7 +55,7 @@ impl Prepared {
             offline,
             ..
         } = &what;
-        let (components, ways) = noted.take(&plan.env_reads)?;
+        let (components, ways) = noted.take(&plan.env_reads, !plan.processes.is_empty())?;
         let of_texts = plan.trust_requests.iter().cloned().map(Need::of);
         let needs = of_texts.chain(interpreters(plan, plugins));
         let kept = if *offline {

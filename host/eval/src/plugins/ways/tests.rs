@@ -34,7 +34,7 @@ fn ways(ways: Vec<Way>) -> Ways {
     for way in ways {
         noted.way(way);
     }
-    noted.take(&[]).expect("few").1
+    noted.take(&[], false).expect("few").1
 }
 
 /// What is needed, in words.
@@ -123,6 +123,24 @@ fn who_named_the_address_decides_what_may_go_there_unasked() {
     }
 }
 
+/// A program that was agreed to without keys would get them as a server.
+#[test]
+fn beside_programs_keys_for_this_machine_are_asked_for() {
+    let here = "http://127.0.0.1:8080";
+    for (named, expected) in [
+        (
+            Named::Text,
+            vec![format!("send the environment variable KEY to {here}")],
+        ),
+        (Named::Person, Vec::new()),
+    ] {
+        let noted = Noted::default();
+        noted.way(way(here, named, &["KEY"]));
+        let (_, ways) = noted.take(&[], true).expect("few");
+        assert_eq!(needs(&ways), expected);
+    }
+}
+
 #[test]
 fn who_names_a_provider_names_no_variable_but_the_vendors_own() {
     let by_flag = |named, variable| Way {
@@ -145,7 +163,9 @@ fn what_texts_of_no_provider_take_may_go_everywhere() {
     noted.way(way("https://api.example", Named::Vendor, &["KEY"]));
     noted.way(way("https://other.example", Named::Text, &[]));
     noted.way(way("http://localhost", Named::Text, &[]));
-    let (_, ways) = noted.take(&[read("KEY"), read("NAME_TOKEN")]).expect("few");
+    let (_, ways) = noted
+        .take(&[read("KEY"), read("NAME_TOKEN")], false)
+        .expect("few");
     assert_eq!(
         needs(&ways),
         [
@@ -291,7 +311,7 @@ fn many_providers_of_one_address_ask_once_for_what_many_texts_take() {
             ..way("https://a.example", Named::Text, &[])
         });
     }
-    let (_, ways) = noted.take(&places).expect("one pair");
+    let (_, ways) = noted.take(&places, false).expect("one pair");
     assert!(ways.kept(&places).is_empty());
     let needs = ways.needs();
     assert_eq!(needs.len(), 1);
@@ -310,9 +330,12 @@ fn more_addresses_and_variables_than_anybody_can_agree_to_are_refused() {
         }
         noted
     };
-    assert!(noted().take(&reads[1..]).is_ok());
+    assert!(noted().take(&reads[1..], false).is_ok());
     assert_eq!(
-        noted().take(&reads).expect_err("too many").to_string(),
+        noted()
+            .take(&reads, false)
+            .expect_err("too many")
+            .to_string(),
         "providers, env: 100 addresses may each see 1001 variables of the environment; at most 100000 such pairs can be agreed to"
     );
 }

@@ -75,6 +75,16 @@ impl Info {
         self
     }
 
+    /// Says at which address of a wanted origin the API is, for example `https://api.example.com/v1`.
+    /// Where a config names another path there, the secret goes to it if the user agrees.
+    ///
+    /// # Panics
+    /// If `metadata_json` was set to something else than a JSON object.
+    #[must_use]
+    pub fn base(self, address: &str) -> Self {
+        self.listed("bases", address)
+    }
+
     /// Names the config key whose URL replaces the wanted origins.
     #[must_use]
     pub fn host_from(mut self, config_key: &str) -> Self {

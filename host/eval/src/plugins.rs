@@ -24,6 +24,7 @@ mod bounds;
 mod budgets;
 mod bundle;
 mod catalog;
+mod configured;
 mod credentials;
 mod foreign;
 mod google;

@@ -126,6 +126,12 @@ impl Extras {
         self.0["credentialsUnless"][credential].as_str()
     }
 
+    /// At which addresses of the origins that it wants the API is (`bases`).
+    pub(crate) fn bases(&self) -> impl Iterator<Item = &str> {
+        let bases = self.0["bases"].as_array().into_iter().flatten();
+        bases.filter_map(Value::as_str)
+    }
+
     /// What of its wants a provider of this prefix and name uses (`wantsOf`): what is said of the
     /// prefix with the first part of the name, else of the prefix; everything where nothing is
     /// said. It only ever takes away.

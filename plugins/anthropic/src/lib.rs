@@ -55,6 +55,7 @@ impl Provider for Anthropic {
         .license(env!("CARGO_PKG_LICENSE"))
         .prefix("anthropic")
         .host(API.base_url)
+        .base(API.base_url)
         .host_from("apiBaseUrl")
         .credential(key)
         .setting("ANTHROPIC_BASE_URL", "apiBaseUrl")

@@ -62,6 +62,7 @@ impl Provider for Cohere {
         .license(env!("CARGO_PKG_LICENSE"))
         .prefix("cohere")
         .host(API.base_url)
+        .base(API.base_url)
         .host_from("apiBaseUrl")
         .credential(key)
         .setting("COHERE_API_BASE_URL", "apiBaseUrl")

@@ -56,6 +56,7 @@ impl Provider for Google {
         .license(env!("CARGO_PKG_LICENSE"))
         .prefix("google")
         .host(API.base_url)
+        .base(API.base_url)
         .host_from("apiBaseUrl")
         .credential(key)
         .further_env(KEY, "GOOGLE_API_KEY")

@@ -124,6 +124,9 @@ impl Server {
         {
             info = info.host(host);
         }
+        if self.host().is_some() {
+            info = info.base(self.base_url);
+        }
         if let Some(Key { name, envs, needed }) = self.key {
             let (first, others) = envs.split_first().expect("a key has a variable");
             let want = CredentialWant::bearer(name, first, "to call the API in your name")

@@ -87,6 +87,7 @@ impl Provider for OpenAi {
         .license(env!("CARGO_PKG_LICENSE"))
         .prefix("openai")
         .host("https://api.openai.com")
+        .base(API.base_url)
         .host_from("apiBaseUrl")
         .credential(key)
         .setting("OPENAI_BASE_URL", "apiBaseUrl")

@@ -54,6 +54,7 @@ impl Provider for Replicate {
         .license(env!("CARGO_PKG_LICENSE"))
         .prefix("replicate")
         .host("https://api.replicate.com")
+        .base(API.base_url)
         .host_from("apiBaseUrl")
         .credential(key)
         .further_env(KEY, "REPLICATE_API_KEY")

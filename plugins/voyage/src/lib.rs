@@ -39,6 +39,7 @@ impl Provider for Voyage {
         .license(env!("CARGO_PKG_LICENSE"))
         .prefix("voyage")
         .host("https://api.voyageai.com")
+        .base(API.base_url)
         .host_from("apiBaseUrl")
         .credential(key)
         .setting("VOYAGE_API_BASE_URL", "apiBaseUrl")

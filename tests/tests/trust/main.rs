@@ -8,6 +8,7 @@ mod commands;
 mod components;
 mod quoted;
 mod terminal;
+mod unasked;
 
 const KEY: &str = "sk-test-0123456789-very-secret";
 

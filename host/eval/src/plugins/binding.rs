@@ -14,17 +14,17 @@ use std::time::Duration;
 use data_encoding::HEXLOWER;
 use runner_config::plan::{Code, EnvRead, Position, Provider, ProviderProgram, ServerLimits};
 use runner_config::{Origin as Author, Prices};
-use runner_gateway::{Bill, Credential, Grants, Origin, OriginPattern, Scheduling, Scheme, Secret};
+use runner_gateway::{Bill, Credential, Grants, OriginPattern, Scheduling, Scheme, Secret};
 use runner_sandbox::CallLimits;
 use runner_sandbox::abi::{self, Inputs, Wants};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
-use url::Url;
 
 use super::auth::Auth;
 use super::aws;
 use super::bind_error::{BindError, place};
 use super::bounds::{call_limits, scheduling};
+use super::configured;
 use super::foreign::granted_json;
 use super::price::price;
 use super::target::{Answers, ByPlugin, Own, Runs, Target};
@@ -264,13 +264,13 @@ impl Binder<'_> {
         config: &mut Map<String, Value>,
         mut takes: Vec<EnvRead>,
     ) -> Result<Bound, BindError> {
-        let address = self.address(wants, provider, config)?;
+        let extras = Extras::of(plugin.component.info());
+        let address = self.address(wants, &extras, provider, config)?;
         // Before the credentials, which are no part of it.
         let named_by = address.named_by(&takes);
         let hosts = &address.patterns;
         let mut credentials = BTreeMap::new();
         let keyless = config.get("apiKeyRequired") == Some(&Value::Bool(false));
-        let extras = Extras::of(plugin.component.info());
         let mut auth = match extras.of_auth() {
             Some(_) => Auth::take(provider, config)?,
             None => None,
@@ -343,6 +343,7 @@ impl Binder<'_> {
     fn address(
         &self,
         wants: &Wants,
+        extras: &Extras,
         provider: &Provider,
         config: &Map<String, Value>,
     ) -> Result<Address, BindError> {
@@ -356,10 +357,9 @@ impl Binder<'_> {
                 is_exact: false,
             });
         };
-        let to = configured_origin(provider, key, address)?;
-        let is_stated = to
-            .exact()
-            .is_some_and(|to| stated.iter().any(|pattern| pattern.covers(to).is_some()));
+        let (to, url) = configured::read(key, address, &provider.at)?;
+        let covers = |to| stated.iter().any(|pattern| pattern.covers(to).is_some());
+        let is_stated = to.exact().is_some_and(covers) && configured::is_api(&url, extras.bases());
         // The person's own environment names it: a config that says the same adds nothing.
         let mut settings = wants.settings.iter();
         let is_persons = settings.any(|setting| {
@@ -406,45 +406,6 @@ pub(super) fn reads(names: Vec<String>, at: &Position) -> impl Iterator<Item = E
         name,
         at: at.clone(),
     })
-}
-
-/// The origin of an address that the user configured: granted because the user wrote it. What a
-/// case's variables fill in can be no part of it.
-fn configured_origin(
-    provider: &Provider,
-    key: &str,
-    address: &Value,
-) -> Result<OriginPattern, BindError> {
-    let url = address.as_str().and_then(|text| Url::parse(text).ok());
-    // What the plugin appends to a base address would be no part of its path.
-    let ends_early = |url: &Url| url.query().is_some() || url.fragment().is_some();
-    if key != "url" && url.as_ref().is_some_and(ends_early) {
-        return Err(BindError::Config {
-            at: place(&provider.at),
-            problem: format!("config.{key} is a base address, and has no '?' and no '#'"),
-        });
-    }
-    let origin = url.and_then(|url| Origin::of(&url));
-    origin
-        .filter(|origin| !origin.to_string().contains(['{', '}']))
-        .map(OriginPattern::exactly)
-        .ok_or_else(|| BindError::Config {
-            at: place(&provider.at),
-            problem: format!(
-                "config.{key} must be a URL such as https://api.example.com/v1, not {}",
-                without_credentials(&address.to_string())
-            ),
-        })
-}
-
-/// An address without the parts of it that may be secret: what stands before a host, and the query.
-fn without_credentials(address: &str) -> String {
-    let (address, query) = address.split_once('?').unwrap_or((address, ""));
-    let mark = if query.is_empty() { "" } else { "?…" };
-    match address.rsplit_once('@') {
-        Some((_, host)) => format!("…@{host}{mark}"),
-        None => format!("{address}{mark}"),
-    }
 }
 
 pub(super) fn patterns(hosts: &[String], at: &Position) -> Result<Vec<OriginPattern>, BindError> {

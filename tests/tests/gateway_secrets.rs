@@ -181,7 +181,7 @@ fn what_a_server_takes_out_of_a_credential_is_nowhere() {
     let basic = format!("Basic {}", STANDARD.encode(&login));
     assert!(
         seen.iter()
-            .any(|it| it.header("authorization") == Some(&basic))
+            .any(|it| it.header("authorization") == Some(basic.as_str()))
     );
     let run = finished.again();
     let written = ["tape.jsonl", "o.json", "o.csv"].map(|name| run.project().join(name));

@@ -31,11 +31,11 @@ pub(super) enum Source<'a> {
     /// The plan: those that run alone come first.
     Plan(Box<Chain<Cases<'a>, Cases<'a>>>),
     /// What a kept run leaves of it.
-    Rest(Reader),
+    Rest(KeptReader),
 }
 
 /// The thread that reads a kept run.
-pub(super) struct Reader {
+pub(super) struct KeptReader {
     ask: mpsc::UnboundedSender<ToReader>,
     found: mpsc::Receiver<FromReader>,
     thread: Option<JoinHandle<()>>,
@@ -80,7 +80,7 @@ impl<'a> Source<'a> {
             // Once nobody hears it there is nothing left to do.
             let _ = read(&plan, resumed, asked, &tell);
         });
-        Self::Rest(Reader {
+        Self::Rest(KeptReader {
             ask,
             found,
             thread: Some(thread),
@@ -104,7 +104,7 @@ impl<'a> Source<'a> {
     }
 }
 
-impl Reader {
+impl KeptReader {
     fn ask(&mut self, what: ToReader) {
         // Whoever is gone has panicked, which is heard of next.
         let _ = self.ask.send(what);

@@ -95,7 +95,7 @@ fn a_retry_runs_the_errors_and_nothing_else() {
 #[test]
 fn a_retry_takes_no_flag_that_names_another_run() {
     let api = ModelApi::start();
-    let first = run(&api, &["a"]).finish();
+    let first = run(&api, &["a"]).args(["eval"]).finish();
     let other = first.again().args(["retry", "latest", "--resume", "run-1"]);
     assert_snapshot!("retry_with_resume", other.finish().told());
     assert_eq!(api.requests().len(), 1);

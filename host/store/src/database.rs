@@ -371,7 +371,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Creates a file that must not exist yet, for the user alone where the system can do so.
-fn private_file(path: &Path) -> std::io::Result<fs::File> {
+pub(crate) fn private_file(path: &Path) -> std::io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

@@ -12,6 +12,7 @@
 //! - [`Store`] opens the file (migrations, refusal of newer and foreign files) and answers
 //!   questions: [`Store::runs`], [`Store::find_run`], [`Store::rows`], …
 //! - [`RunWriter`] takes the rows of one run and commits them in groups on its own thread.
+//! - [`Wanted`] and what goes with it is what a viewer asks: pages of tests, figures, words.
 //! - [`ReopenedRun`] is a run that gets more rows: its rows take the places that a new plan gives
 //!   to their cases, and a [`RunWriter`] goes on.
 //! - [`Cache`] gives and takes responses by the digest of their request.
@@ -22,6 +23,7 @@
 //! runtime. Schema,
 //! crash rule, figures and the road not taken are in `README.md`.
 
+mod browse;
 mod cache;
 mod database;
 mod digest;
@@ -31,6 +33,10 @@ mod problems;
 mod room;
 mod runs;
 
+pub use browse::{
+    Between, Content, Facts, Figure, Figures, From, Lookup, Metrics, Order, Ranked, TestPage,
+    Wanted,
+};
 pub use cache::{
     Cache, CacheCounts, CacheItem, CacheLabels, CacheOptions, CacheStats, CachedResponse, Cleared,
     Commit, Kept,
@@ -40,6 +46,7 @@ pub use digest::Digest;
 pub use error::{RunRef, SqlError, StoreError, WriterFailure};
 pub use hold::WriteHold;
 pub use runs::{
-    Cases, NewRun, Outcome, OutcomeCounts, Placement, PlannedCase, PushError, ReopenedRun, Row,
-    Rows, RowsByKey, RunEnd, RunHead, RunInfo, RunState, RunStatus, RunWriter, Store, StoredCase,
+    AnnotatedCase, Annotation, Cases, NewRun, Outcome, OutcomeCounts, Placement, PlannedCase,
+    PushError, ReopenedRun, Row, Rows, RowsByKey, RunEnd, RunHead, RunInfo, RunState, RunStatus,
+    RunWriter, Store, StoredCase,
 };

@@ -5,8 +5,10 @@
 //! is written has one writer thread with one connection. A pool would save time that nobody
 //! waits for.
 
+mod annotations;
 mod cases;
 mod info;
+mod listing;
 mod liveness;
 mod outcome;
 mod placing;
@@ -20,6 +22,7 @@ mod schema;
 mod store;
 mod writer;
 
+pub use annotations::{AnnotatedCase, Annotation};
 pub use cases::{Cases, StoredCase};
 pub use info::{NewRun, RunEnd, RunHead, RunInfo, RunState, RunStatus};
 pub use outcome::{Outcome, OutcomeCounts};

@@ -36,7 +36,7 @@ impl Outcome {
         }
     }
 
-    pub(super) fn from_word(word: &str) -> Option<Self> {
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|outcome| outcome.as_str() == word)
@@ -60,7 +60,7 @@ impl OutcomeCounts {
         self.counts.iter().sum()
     }
 
-    pub(super) fn add(&mut self, outcome: Outcome) {
+    pub(crate) fn add(&mut self, outcome: Outcome) {
         self.counts[outcome as usize] += 1;
     }
 }

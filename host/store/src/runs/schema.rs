@@ -16,7 +16,7 @@ const APPLICATION_ID: i32 = 0x5255_4E52;
 /// The formats of `runs.db`.
 pub(super) const RUNS: Schema = Schema {
     application_id: APPLICATION_ID,
-    migrations: &[FORMAT_1, FORMAT_2],
+    migrations: &[FORMAT_1, FORMAT_2, FORMAT_3],
 };
 
 /// AUTOINCREMENT: the key of a deleted run is never given to another one, so that nothing that
@@ -66,3 +66,19 @@ CREATE TABLE records (
 /// What a case is, beside where it stands. No index: a resume reads every row of its run once, in
 /// key order, and an index would make each row that is written dearer.
 const FORMAT_2: &str = "ALTER TABLE rows ADD COLUMN identity BLOB;";
+
+/// What people say: of a run, and of a row by its id, which a row that takes its place has not.
+const FORMAT_3: &str = "
+ALTER TABLE runs ADD COLUMN note TEXT;
+
+CREATE TABLE annotations (
+    run     INTEGER NOT NULL REFERENCES runs (key),
+    row_id  TEXT    NOT NULL,
+    thumb   INTEGER,
+    score   REAL,
+    label   TEXT,
+    comment TEXT,
+    at_ms   INTEGER NOT NULL,
+    PRIMARY KEY (run, row_id)
+) STRICT, WITHOUT ROWID;
+";

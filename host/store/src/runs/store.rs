@@ -11,35 +11,19 @@ use super::reopen::ReopenedRun;
 use super::rows::{Rows, RowsByKey};
 use super::schema::RUNS;
 use super::writer::{Run, RunWriter};
-use super::{NewRun, Outcome, OutcomeCounts, RunHead, RunInfo, RunState};
+use super::{NewRun, Outcome, RunHead, RunState};
 use crate::database::{Database, OpenOptions, Purpose};
-use crate::error::{RunRef, StoreError};
-
-/// Runs that an ambiguous prefix is answered with.
-const CANDIDATES: u32 = 10;
+use crate::error::StoreError;
 
 const INSERT_RUN: &str = "
 INSERT INTO runs (id, created_at_ms, state, description, seed, tags, columns, plugins, options,
                   config)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
-const RUN_COLUMNS: &str =
-    "SELECT key, id, created_at_ms, ended_at_ms, state, description, tags, summary FROM runs";
-
-/// The word that names the newest run.
-const LATEST: &str = "latest";
-
 /// The file with every run. Cheap to clone; holds no connection.
 #[derive(Debug, Clone)]
 pub struct Store {
     database: Database,
-}
-
-/// A run as its row says, before the rest of the world is asked.
-struct Found {
-    key: i64,
-    info: RunInfo,
-    state: String,
 }
 
 impl Store {
@@ -160,33 +144,6 @@ impl Store {
         ))
     }
 
-    /// The newest runs, newest first, at most `limit`.
-    ///
-    /// # Errors
-    /// When the file can't be read.
-    pub fn runs(&self, limit: usize) -> Result<Vec<RunInfo>, StoreError> {
-        let connection = self.database.connect(Purpose::Read)?;
-        self.newest(&connection, limit)
-    }
-
-    /// The run that `wanted` names: `latest`, an id, or the beginning of just one id.
-    ///
-    /// # Errors
-    /// [`StoreError::NoRuns`], [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`] with the
-    /// runs that could be meant; otherwise when the file can't be read.
-    pub fn find_run(&self, wanted: &str) -> Result<RunInfo, StoreError> {
-        let connection = self.database.connect(Purpose::Read)?;
-        if wanted == LATEST {
-            return self.newest(&connection, 1)?.pop().ok_or(StoreError::NoRuns);
-        }
-        let id = self.resolve(&connection, wanted)?;
-        self.select(&connection, &format!("{RUN_COLUMNS} WHERE id = ?1"), [id])?
-            .pop()
-            .ok_or_else(|| StoreError::NoSuchRun {
-                wanted: wanted.to_owned(),
-            })
-    }
-
     /// What was said when the run with this id began.
     ///
     /// # Errors
@@ -262,10 +219,13 @@ impl Store {
                 [key],
             )?;
             change.execute("DELETE FROM rows WHERE run = ?1", [key])?;
+            change.execute("DELETE FROM annotations WHERE run = ?1", [key])?;
             change.execute("DELETE FROM runs WHERE key = ?1", [key])
         };
         delete().map_err(failed)?;
-        change.commit().map_err(failed)
+        change.commit().map_err(failed)?;
+        self.forget_lookup(key);
+        Ok(())
     }
 
     fn head(&self, connection: &Connection, id: &str) -> Result<RunHead, StoreError> {
@@ -285,103 +245,7 @@ impl Store {
             .ok_or_else(|| no_such_run(id))
     }
 
-    fn newest(&self, connection: &Connection, limit: usize) -> Result<Vec<RunInfo>, StoreError> {
-        let question = format!("{RUN_COLUMNS} ORDER BY created_at_ms DESC, key DESC LIMIT ?1");
-        self.select(
-            connection,
-            &question,
-            [i64::try_from(limit).unwrap_or(i64::MAX)],
-        )
-    }
-
-    /// The id that `wanted` is or begins.
-    fn resolve(&self, connection: &Connection, wanted: &str) -> Result<String, StoreError> {
-        let exact = connection
-            .query_row("SELECT id FROM runs WHERE id = ?1", [wanted], |row| {
-                row.get(0)
-            })
-            .optional();
-        if let Some(id) = exact.map_err(|error| self.reading(error))? {
-            return Ok(id);
-        }
-        let (mut candidates, total) =
-            candidates(connection, wanted).map_err(|error| self.reading(error))?;
-        match (total, candidates.pop()) {
-            (1, Some(only)) => Ok(only.id),
-            (_, None) => Err(no_such_run(wanted)),
-            (_, Some(last)) => {
-                candidates.push(last);
-                Err(StoreError::AmbiguousRun {
-                    wanted: wanted.to_owned(),
-                    candidates,
-                    total,
-                })
-            }
-        }
-    }
-
-    fn select<P: rusqlite::Params>(
-        &self,
-        connection: &Connection,
-        question: &str,
-        params: P,
-    ) -> Result<Vec<RunInfo>, StoreError> {
-        let found = || {
-            connection
-                .prepare(question)?
-                .query_map(params, found)?
-                .collect::<Result<Vec<_>, _>>()
-        };
-        let found = found().map_err(|error| self.reading(error))?;
-        found
-            .into_iter()
-            .map(|found| self.complete(connection, found))
-            .collect()
-    }
-
-    /// Adds what the run's own row doesn't say: how its rows ended, and whether it lives.
-    fn complete(&self, connection: &Connection, found: Found) -> Result<RunInfo, StoreError> {
-        let Found {
-            key,
-            mut info,
-            state,
-        } = found;
-        info.state = self.state(&state)?;
-        if info.state == RunState::Running && !liveness::is_live(self.path(), key) {
-            // It may have ended in the right way between the two questions.
-            let question = format!("{RUN_COLUMNS} WHERE key = ?1");
-            let again = connection
-                .query_row(&question, [key], self::found)
-                .optional();
-            let Some(again) = again.map_err(|error| self.reading(error))? else {
-                return Err(no_such_run(&info.id));
-            };
-            info = again.info;
-            info.state = match self.state(&again.state)? {
-                RunState::Running => RunState::Interrupted,
-                ended => ended,
-            };
-        }
-        info.outcomes = self.outcomes(connection, key)?;
-        Ok(info)
-    }
-
-    /// Counted here and not by SQL, which would sort the run's rows first: half the time.
-    fn outcomes(&self, connection: &Connection, key: i64) -> Result<OutcomeCounts, StoreError> {
-        let failed = |error| self.reading(error);
-        let question = "SELECT outcome FROM rows WHERE run = ?1";
-        let mut question = connection.prepare_cached(question).map_err(failed)?;
-        let mut found = question.query([key]).map_err(failed)?;
-        let mut counts = OutcomeCounts::default();
-        while let Some(row) = found.next().map_err(failed)? {
-            let word = row.get_ref(0).map_err(failed)?;
-            let word = word.as_str().map_err(|error| failed(error.into()))?;
-            counts.add(Outcome::from_word(word).ok_or_else(|| self.unreadable("outcome", word))?);
-        }
-        Ok(counts)
-    }
-
-    fn key(&self, connection: &Connection, id: &str) -> Result<i64, StoreError> {
+    pub(crate) fn key(&self, connection: &Connection, id: &str) -> Result<i64, StoreError> {
         let key = connection
             .query_row("SELECT key FROM runs WHERE id = ?1", [id], |row| row.get(0))
             .optional();
@@ -389,15 +253,11 @@ impl Store {
             .ok_or_else(|| no_such_run(id))
     }
 
-    fn state(&self, word: &str) -> Result<RunState, StoreError> {
-        RunState::from_word(word).ok_or_else(|| self.unreadable("state of a run", word))
-    }
-
-    fn reading(&self, error: rusqlite::Error) -> StoreError {
+    pub(super) fn reading(&self, error: rusqlite::Error) -> StoreError {
         self.database.failed("read runs", error)
     }
 
-    fn unreadable(&self, what: &'static str, value: &str) -> StoreError {
+    pub(super) fn unreadable(&self, what: &'static str, value: &str) -> StoreError {
         StoreError::Unreadable {
             path: self.path().to_owned(),
             what,
@@ -406,7 +266,7 @@ impl Store {
     }
 }
 
-fn no_such_run(wanted: &str) -> StoreError {
+pub(super) fn no_such_run(wanted: &str) -> StoreError {
     StoreError::NoSuchRun {
         wanted: wanted.to_owned(),
     }
@@ -436,49 +296,6 @@ fn insert(change: &Connection, run: &NewRun) -> rusqlite::Result<()> {
         config,
     );
     change.execute(INSERT_RUN, row).map(drop)
-}
-
-fn found(row: &rusqlite::Row<'_>) -> rusqlite::Result<Found> {
-    let info = RunInfo {
-        id: row.get(1)?,
-        created_at_ms: row.get(2)?,
-        ended_at_ms: row.get(3)?,
-        state: RunState::Running,
-        description: row.get(5)?,
-        tags_json: row.get(6)?,
-        summary_json: row.get(7)?,
-        outcomes: OutcomeCounts::default(),
-    };
-    Ok(Found {
-        key: row.get(0)?,
-        info,
-        state: row.get(4)?,
-    })
-}
-
-/// The newest runs whose id begins with `prefix`, and how many there are. Nothing begins with an
-/// empty one: it is a variable that was not set, and must not name the only run there is.
-fn candidates(connection: &Connection, prefix: &str) -> rusqlite::Result<(Vec<RunRef>, u64)> {
-    let begins = "FROM runs WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1";
-    let total: i64 =
-        connection.query_row(&format!("SELECT count(*) {begins}"), [prefix], |row| {
-            row.get(0)
-        })?;
-    let question = format!(
-        "SELECT id, created_at_ms, description {begins} ORDER BY created_at_ms DESC, key DESC LIMIT {CANDIDATES}"
-    );
-    let mut question = connection.prepare(&question)?;
-    let read = |row: &rusqlite::Row<'_>| {
-        Ok(RunRef {
-            id: row.get(0)?,
-            created_at_ms: row.get(1)?,
-            description: row.get(2)?,
-        })
-    };
-    let candidates = question
-        .query_map([prefix], read)?
-        .collect::<Result<Vec<_>, _>>()?;
-    Ok((candidates, total.unsigned_abs()))
 }
 
 #[cfg(test)]

@@ -300,7 +300,10 @@ fn a_file_of_the_first_format_keeps_its_rows() {
     fresh.finished("run", 1, [row(0, 0), row(1, 0)]);
     fresh
         .raw()
-        .execute_batch("ALTER TABLE rows DROP COLUMN identity; PRAGMA user_version = 1")
+        .execute_batch(
+            "ALTER TABLE rows DROP COLUMN identity; ALTER TABLE runs DROP COLUMN note; \
+             DROP TABLE annotations; PRAGMA user_version = 1",
+        )
         .unwrap();
     let store = crate::runs::Store::open(fresh.store.path(), OpenOptions::default()).unwrap();
     let found: Vec<_> = store.rows("run").unwrap().map(Result::unwrap).collect();

@@ -6,7 +6,7 @@
 
 use super::*;
 use crate::runs::samples::{Fresh, end, new_run, row};
-use crate::runs::{Row, RunEnd, RunStatus};
+use crate::runs::{Row, RunEnd, RunInfo, RunStatus};
 
 fn ids(runs: &[RunInfo]) -> Vec<&str> {
     runs.iter().map(|run| run.id.as_str()).collect()

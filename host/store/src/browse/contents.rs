@@ -1,0 +1,55 @@
+//! How the cases of a run ended and what they are by content, for a comparison of two runs.
+
+use crate::database::Purpose;
+use crate::error::StoreError;
+use crate::runs::{Outcome, Store};
+
+/// A case as far as it is compared with another.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Content {
+    /// Its test.
+    pub test_idx: u32,
+    /// Its column.
+    pub prompt_idx: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Its score; NaN where it has none.
+    pub score: f64,
+    /// See [`Facts`](super::Facts).
+    pub content: u64,
+    /// See [`Facts`](super::Facts).
+    pub answer: u64,
+}
+
+impl Store {
+    /// Shows every case of the run with this id that the lookup knows, in the plan's order.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; otherwise when the file or the lookup can't be read.
+    pub fn contents(&self, id: &str, mut see: impl FnMut(Content)) -> Result<(), StoreError> {
+        let connection = self.database().connect(Purpose::Read)?;
+        let run = self.key(&connection, id)?;
+        self.attach_lookup(&connection, run)?;
+        let mut read = || {
+            let sql = "SELECT test_idx, prompt_idx, outcome, score, content, answer \
+                       FROM rows JOIN lookup.facts USING (record) WHERE run = ?1 \
+                       ORDER BY test_idx, prompt_idx";
+            let mut found = connection.prepare(sql)?;
+            let mut found = found.query([run])?;
+            while let Some(row) = found.next()? {
+                let number = |at| row.get::<_, i64>(at).map(i64::cast_unsigned);
+                see(Content {
+                    test_idx: row.get(0)?,
+                    prompt_idx: row.get(1)?,
+                    outcome: Outcome::from_word(row.get_ref(2)?.as_str()?)
+                        .unwrap_or(Outcome::Error),
+                    score: row.get::<_, Option<f64>>(3)?.unwrap_or(f64::NAN),
+                    content: number(4)?,
+                    answer: number(5)?,
+                });
+            }
+            Ok(())
+        };
+        read().map_err(|error| self.database().failed("compare", error))
+    }
+}

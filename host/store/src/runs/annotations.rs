@@ -1,0 +1,183 @@
+//! What people say of a run and of its cases: kept apart from its rows, which stay as they were
+//! written.
+//!
+//! An annotation is about an answer, so it belongs to a row by the row's id: it moves with its case
+//! when a run is resumed under another plan, and is not shown beside an answer that came since.
+
+use rusqlite::OptionalExtension;
+
+use super::Store;
+use crate::database::Purpose;
+use crate::error::StoreError;
+
+/// What a person says of one case.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Annotation {
+    /// Thumb up or down.
+    pub thumb: Option<bool>,
+    /// A score.
+    pub score: Option<f64>,
+    /// A word to sort cases by.
+    pub label: Option<String>,
+    /// Anything else.
+    pub comment: Option<String>,
+}
+
+impl Annotation {
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// An annotation and the case that it is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnnotatedCase {
+    /// The case's test.
+    pub test_idx: u32,
+    /// Its column.
+    pub prompt_idx: u32,
+    /// The id of its row.
+    pub row_id: String,
+    /// What was said.
+    pub annotation: Annotation,
+}
+
+impl Store {
+    /// Keeps what a person says of a case, instead of what was said before; an empty annotation
+    /// takes it away.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; otherwise when the file can't be written.
+    pub fn annotate(
+        &self,
+        id: &str,
+        row_id: &str,
+        said: &Annotation,
+        at_ms: i64,
+    ) -> Result<(), StoreError> {
+        let connection = self.database().connect(Purpose::Write)?;
+        let run = self.key(&connection, id)?;
+        let write = || {
+            if said.is_empty() {
+                let sql = "DELETE FROM annotations WHERE run = ?1 AND row_id = ?2";
+                return connection.execute(sql, (run, row_id));
+            }
+            let Annotation {
+                thumb,
+                score,
+                label,
+                comment,
+            } = said;
+            let sql = "INSERT OR REPLACE INTO annotations (run, row_id, thumb, score, label, comment, at_ms) \
+                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+            connection.execute(sql, (run, row_id, thumb, score, label, comment, at_ms))
+        };
+        write()
+            .map(drop)
+            .map_err(|error| self.database().failed("keep an annotation", error))
+    }
+
+    /// What was said of a case.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.
+    pub fn annotation(&self, id: &str, row_id: &str) -> Result<Annotation, StoreError> {
+        let connection = self.database().connect(Purpose::Read)?;
+        let run = self.key(&connection, id)?;
+        let sql =
+            "SELECT thumb, score, label, comment FROM annotations WHERE run = ?1 AND row_id = ?2";
+        let found = connection
+            .query_row(sql, (run, row_id), |row| annotation(row, 0))
+            .optional();
+        Ok(found
+            .map_err(|error| self.database().failed("read an annotation", error))?
+            .unwrap_or_default())
+    }
+
+    /// Every case of the run with this id of which something was said, in the plan's order.
+    ///
+    /// # Errors
+    /// As [`Store::annotation`].
+    pub fn annotations(&self, id: &str) -> Result<Vec<AnnotatedCase>, StoreError> {
+        let connection = self.database().connect(Purpose::Read)?;
+        let run = self.key(&connection, id)?;
+        let read = || {
+            let none: i64 = connection.query_row(
+                "SELECT count(*) FROM annotations WHERE run = ?1",
+                [run],
+                |row| row.get(0),
+            )?;
+            if none == 0 {
+                return Ok(Vec::new());
+            }
+            let sql = "SELECT test_idx, prompt_idx, row_id, thumb, annotations.score, label, comment \
+                       FROM rows CROSS JOIN annotations USING (run, row_id) WHERE run = ?1 ORDER BY test_idx, prompt_idx";
+            let case = |row: &rusqlite::Row<'_>| {
+                Ok(AnnotatedCase {
+                    test_idx: row.get(0)?,
+                    prompt_idx: row.get(1)?,
+                    row_id: row.get(2)?,
+                    annotation: annotation(row, 3)?,
+                })
+            };
+            connection
+                .prepare(sql)?
+                .query_map([run], case)?
+                .collect::<Result<_, _>>()
+        };
+        read().map_err(|error| self.database().failed("read annotations", error))
+    }
+
+    /// Gives the run with this id another description.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; otherwise when the file can't be written.
+    pub fn rename_run(&self, id: &str, description: Option<&str>) -> Result<(), StoreError> {
+        self.set(
+            id,
+            "UPDATE runs SET description = ?2 WHERE key = ?1",
+            description,
+        )
+    }
+
+    /// Keeps a note about the run with this id, instead of the one before.
+    ///
+    /// # Errors
+    /// As [`Store::rename_run`].
+    pub fn note_run(&self, id: &str, note: Option<&str>) -> Result<(), StoreError> {
+        self.set(id, "UPDATE runs SET note = ?2 WHERE key = ?1", note)
+    }
+
+    /// The note about the run with this id.
+    ///
+    /// # Errors
+    /// As [`Store::annotation`].
+    pub fn run_note(&self, id: &str) -> Result<Option<String>, StoreError> {
+        let connection = self.database().connect(Purpose::Read)?;
+        let run = self.key(&connection, id)?;
+        connection
+            .query_row("SELECT note FROM runs WHERE key = ?1", [run], |row| {
+                row.get(0)
+            })
+            .map_err(|error| self.database().failed("read a note", error))
+    }
+
+    fn set(&self, id: &str, sql: &str, value: Option<&str>) -> Result<(), StoreError> {
+        let connection = self.database().connect(Purpose::Write)?;
+        let run = self.key(&connection, id)?;
+        let changed = connection.execute(sql, (run, value));
+        changed
+            .map(drop)
+            .map_err(|error| self.database().failed("change a run", error))
+    }
+}
+
+fn annotation(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<Annotation> {
+    Ok(Annotation {
+        thumb: row.get(at)?,
+        score: row.get(at + 1)?,
+        label: row.get(at + 2)?,
+        comment: row.get(at + 3)?,
+    })
+}

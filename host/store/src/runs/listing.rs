@@ -1,0 +1,266 @@
+//! Finds runs: by what a user calls them, by what a list is searched for.
+//!
+//! How the rows of a run ended is counted each time, since only that is true of a run that died. A
+//! million rows take a quarter of a second, so there are questions that leave it out.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::store::no_such_run;
+use super::{Outcome, OutcomeCounts, RunInfo, RunState, Store, liveness};
+use crate::database::Purpose;
+use crate::error::{RunRef, StoreError};
+
+/// Runs that an ambiguous prefix is answered with.
+const CANDIDATES: u32 = 10;
+
+const RUN_COLUMNS: &str =
+    "SELECT key, id, created_at_ms, ended_at_ms, state, description, tags, summary FROM runs";
+
+/// The word that names the newest run.
+const LATEST: &str = "latest";
+
+/// A run as its row says, before the rest of the world is asked.
+struct Found {
+    key: i64,
+    info: RunInfo,
+    state: String,
+}
+
+/// Whether the rows of runs are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rows {
+    Counted,
+    NotCounted,
+}
+
+impl Store {
+    /// The newest runs, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn runs(&self, limit: usize) -> Result<Vec<RunInfo>, StoreError> {
+        let connection = self.database().connect(Purpose::Read)?;
+        self.newest(&connection, limit)
+    }
+
+    /// The run that `wanted` names: `latest`, an id, or the beginning of just one id.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRuns`], [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`] with the
+    /// runs that could be meant; otherwise when the file can't be read.
+    pub fn find_run(&self, wanted: &str) -> Result<RunInfo, StoreError> {
+        let connection = self.database().connect(Purpose::Read)?;
+        if wanted == LATEST {
+            return self.newest(&connection, 1)?.pop().ok_or(StoreError::NoRuns);
+        }
+        let id = self.resolve(&connection, wanted)?;
+        self.select(
+            &connection,
+            &format!("{RUN_COLUMNS} WHERE id = ?1"),
+            [id],
+            Rows::Counted,
+        )?
+        .pop()
+        .ok_or_else(|| StoreError::NoSuchRun {
+            wanted: wanted.to_owned(),
+        })
+    }
+
+    /// The run with this id, its rows not counted.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchRun`]; otherwise when the file can't be read.
+    pub fn run(&self, id: &str) -> Result<RunInfo, StoreError> {
+        let connection = self.database().connect(Purpose::Read)?;
+        let question = format!("{RUN_COLUMNS} WHERE id = ?1");
+        let found = self.select(&connection, &question, [id], Rows::NotCounted)?;
+        found.into_iter().next().ok_or_else(|| no_such_run(id))
+    }
+
+    /// The runs that have `text` in their id, description or tags (all, if it is empty), newest
+    /// first: `limit` of them after the first `skip`, their rows not counted.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn search_runs(
+        &self,
+        text: &str,
+        skip: usize,
+        limit: usize,
+    ) -> Result<Vec<RunInfo>, StoreError> {
+        let connection = self.database().connect(Purpose::Read)?;
+        let question = format!(
+            "{RUN_COLUMNS} WHERE ?1 = '' OR instr(lower(id || ' ' || coalesce(description, '') || ' ' || tags), lower(?1)) \
+             ORDER BY created_at_ms DESC, key DESC LIMIT ?2 OFFSET ?3"
+        );
+        let number = |n| i64::try_from(n).unwrap_or(i64::MAX);
+        let values = (text, number(limit), number(skip));
+        self.select(&connection, &question, values, Rows::NotCounted)
+    }
+
+    /// The runs that are called as the one with this id, or have the same config where it has no
+    /// description; newest first, at most `limit`, their rows not counted.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn runs_like(&self, id: &str, limit: usize) -> Result<Vec<RunInfo>, StoreError> {
+        let connection = self.database().connect(Purpose::Read)?;
+        let question = format!(
+            "{RUN_COLUMNS} WHERE EXISTS (SELECT 1 FROM runs AS it WHERE it.id = ?1 AND \
+             iif(it.description IS NULL, runs.config = it.config, runs.description = it.description)) \
+             ORDER BY created_at_ms DESC, key DESC LIMIT ?2"
+        );
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.select(&connection, &question, (id, limit), Rows::NotCounted)
+    }
+
+    fn newest(&self, connection: &Connection, limit: usize) -> Result<Vec<RunInfo>, StoreError> {
+        let question = format!("{RUN_COLUMNS} ORDER BY created_at_ms DESC, key DESC LIMIT ?1");
+        self.select(
+            connection,
+            &question,
+            [i64::try_from(limit).unwrap_or(i64::MAX)],
+            Rows::Counted,
+        )
+    }
+
+    /// The id that `wanted` is or begins.
+    fn resolve(&self, connection: &Connection, wanted: &str) -> Result<String, StoreError> {
+        let exact = connection
+            .query_row("SELECT id FROM runs WHERE id = ?1", [wanted], |row| {
+                row.get(0)
+            })
+            .optional();
+        if let Some(id) = exact.map_err(|error| self.reading(error))? {
+            return Ok(id);
+        }
+        let (mut candidates, total) =
+            candidates(connection, wanted).map_err(|error| self.reading(error))?;
+        match (total, candidates.pop()) {
+            (1, Some(only)) => Ok(only.id),
+            (_, None) => Err(no_such_run(wanted)),
+            (_, Some(last)) => {
+                candidates.push(last);
+                Err(StoreError::AmbiguousRun {
+                    wanted: wanted.to_owned(),
+                    candidates,
+                    total,
+                })
+            }
+        }
+    }
+
+    fn select<P: rusqlite::Params>(
+        &self,
+        connection: &Connection,
+        question: &str,
+        params: P,
+        rows: Rows,
+    ) -> Result<Vec<RunInfo>, StoreError> {
+        let found = || {
+            connection
+                .prepare(question)?
+                .query_map(params, read)?
+                .collect::<Result<Vec<_>, _>>()
+        };
+        let found = found().map_err(|error| self.reading(error))?;
+        found
+            .into_iter()
+            .map(|found| self.complete(connection, found, rows))
+            .collect()
+    }
+
+    /// Adds what the run's own row doesn't say: how its rows ended, and whether it lives.
+    fn complete(
+        &self,
+        connection: &Connection,
+        found: Found,
+        rows: Rows,
+    ) -> Result<RunInfo, StoreError> {
+        let Found {
+            key,
+            mut info,
+            state,
+        } = found;
+        info.state = self.state(&state)?;
+        if info.state == RunState::Running && !liveness::is_live(self.path(), key) {
+            // It may have ended in the right way between the two questions.
+            let question = format!("{RUN_COLUMNS} WHERE key = ?1");
+            let again = connection.query_row(&question, [key], read).optional();
+            let Some(again) = again.map_err(|error| self.reading(error))? else {
+                return Err(no_such_run(&info.id));
+            };
+            info = again.info;
+            info.state = match self.state(&again.state)? {
+                RunState::Running => RunState::Interrupted,
+                ended => ended,
+            };
+        }
+        if rows == Rows::Counted {
+            info.outcomes = self.outcomes(connection, key)?;
+        }
+        Ok(info)
+    }
+
+    /// Counted here and not by SQL, which would sort the run's rows first: half the time.
+    fn outcomes(&self, connection: &Connection, key: i64) -> Result<OutcomeCounts, StoreError> {
+        let failed = |error| self.reading(error);
+        let question = "SELECT outcome FROM rows WHERE run = ?1";
+        let mut question = connection.prepare_cached(question).map_err(failed)?;
+        let mut found = question.query([key]).map_err(failed)?;
+        let mut counts = OutcomeCounts::default();
+        while let Some(row) = found.next().map_err(failed)? {
+            let word = row.get_ref(0).map_err(failed)?;
+            let word = word.as_str().map_err(|error| failed(error.into()))?;
+            counts.add(Outcome::from_word(word).ok_or_else(|| self.unreadable("outcome", word))?);
+        }
+        Ok(counts)
+    }
+
+    fn state(&self, word: &str) -> Result<RunState, StoreError> {
+        RunState::from_word(word).ok_or_else(|| self.unreadable("state of a run", word))
+    }
+}
+
+fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Found> {
+    let info = RunInfo {
+        id: row.get(1)?,
+        created_at_ms: row.get(2)?,
+        ended_at_ms: row.get(3)?,
+        state: RunState::Running,
+        description: row.get(5)?,
+        tags_json: row.get(6)?,
+        summary_json: row.get(7)?,
+        outcomes: OutcomeCounts::default(),
+    };
+    Ok(Found {
+        key: row.get(0)?,
+        info,
+        state: row.get(4)?,
+    })
+}
+
+/// The newest runs whose id begins with `prefix`, and how many there are. Nothing begins with an
+/// empty one: it is a variable that was not set, and must not name the only run there is.
+fn candidates(connection: &Connection, prefix: &str) -> rusqlite::Result<(Vec<RunRef>, u64)> {
+    let begins = "FROM runs WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1";
+    let total: i64 =
+        connection.query_row(&format!("SELECT count(*) {begins}"), [prefix], |row| {
+            row.get(0)
+        })?;
+    let question = format!(
+        "SELECT id, created_at_ms, description {begins} ORDER BY created_at_ms DESC, key DESC LIMIT {CANDIDATES}"
+    );
+    let mut question = connection.prepare(&question)?;
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(RunRef {
+            id: row.get(0)?,
+            created_at_ms: row.get(1)?,
+            description: row.get(2)?,
+        })
+    };
+    let candidates = question
+        .query_map([prefix], read)?
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok((candidates, total.unsigned_abs()))
+}

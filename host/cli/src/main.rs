@@ -18,7 +18,6 @@ mod events;
 mod excerpt;
 mod exit;
 mod failure;
-mod figures;
 mod findings;
 mod former;
 mod home;
@@ -37,9 +36,9 @@ mod table;
 mod talk;
 mod terminal;
 mod verdict;
-mod visible;
 
 use failure::Failure;
+use runner_telling::{figures, visible};
 
 fn main() -> ExitCode {
     // Programs of a config run below this one, started once more.

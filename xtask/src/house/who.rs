@@ -12,7 +12,7 @@ use crate::step::Failure;
 
 /// The rooms: what a package of the house may use of the house, and what its tests may use
 /// besides. Plugins and guests have rules by folder, further down.
-const ROOMS: [Room; 15] = [
+const ROOMS: [Room; 17] = [
     Room {
         name: "runner-files",
         uses: &[],
@@ -43,6 +43,17 @@ const ROOMS: [Room; 15] = [
     Room {
         name: "runner-store",
         uses: &["runner-files"],
+        tests_use: &[],
+    },
+    Room {
+        name: "runner-telling",
+        uses: &[],
+        tests_use: &[],
+    },
+    // It sees what is kept, and neither configs nor runs.
+    Room {
+        name: "runner-view",
+        uses: &["runner-store", "runner-telling"],
         tests_use: &[],
     },
     Room {
@@ -83,6 +94,8 @@ const ROOMS: [Room; 15] = [
             "runner-process",
             "runner-sandbox",
             "runner-store",
+            "runner-telling",
+            "runner-view",
         ],
         tests_use: &["runner-tests"],
     },

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// `part` of `whole` in percent with one decimal, cut and not rounded: 999 of 1,000 cases and
 /// one more failing in a million must never read "100.0 %".
-pub(crate) fn percent(part: u64, whole: u64) -> String {
+pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "–".to_owned();
     }
@@ -14,13 +14,13 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
 }
 
 /// A share from 0 to 1, in percent like [`percent`].
-pub(crate) fn share(share: f64) -> String {
+pub fn share(share: f64) -> String {
     // A thousandth of what is shown, so that 0.3 isn't 29.9 %.
     percent((share * 1e6).round() as u64, 1_000_000)
 }
 
 /// With a comma between thousands.
-pub(crate) fn count(n: u64) -> String {
+pub fn count(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.char_indices() {
@@ -33,12 +33,12 @@ pub(crate) fn count(n: u64) -> String {
 }
 
 /// `1 case`, `2 cases`.
-pub(crate) fn counted(n: u64, one: &str, many: &str) -> String {
+pub fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(n), if n == 1 { one } else { many })
 }
 
 /// `12 ms`, `3.4 s`, `2 m 05 s`, `1 h 02 m`.
-pub(crate) fn duration(duration: Duration) -> String {
+pub fn duration(duration: Duration) -> String {
     let ms = duration.as_millis() as u64;
     let s = duration.as_secs();
     match ms {
@@ -50,7 +50,7 @@ pub(crate) fn duration(duration: Duration) -> String {
 }
 
 /// As [`duration`], to the second: for what is only guessed.
-pub(crate) fn about(duration: Duration) -> String {
+pub fn about(duration: Duration) -> String {
     match duration.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),
         seconds => self::duration(Duration::from_secs(seconds)),
@@ -58,7 +58,7 @@ pub(crate) fn about(duration: Duration) -> String {
 }
 
 /// US dollars: cents above one dollar, six decimals below, where calls cost fractions of a cent.
-pub(crate) fn dollars(amount: f64) -> String {
+pub fn dollars(amount: f64) -> String {
     if amount == 0.0 || amount.abs() >= 1.0 {
         format!("${amount:.2}")
     } else {

@@ -12,19 +12,19 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// `text` on one line: line breaks and tabs become spaces.
-pub(crate) fn line(text: &str) -> Cow<'_, str> {
+pub fn line(text: &str) -> Cow<'_, str> {
     shown(text, |c| {
         matches!(c, '\n' | '\t' | '\r' | '\u{2028}' | '\u{2029}').then_some(' ')
     })
 }
 
 /// `text` with its line breaks; tabs become spaces, `\r\n` is one break.
-pub(crate) fn block(text: &str) -> Cow<'_, str> {
+pub fn block(text: &str) -> Cow<'_, str> {
     broken(text, ' ')
 }
 
 /// `text` with its line breaks and tabs; `\r\n` is one break.
-pub(crate) fn cell(text: &str) -> Cow<'_, str> {
+pub fn cell(text: &str) -> Cow<'_, str> {
     broken(text, '\t')
 }
 
@@ -47,7 +47,7 @@ fn broken(text: &str, tab: char) -> Cow<'_, str> {
 
 /// JSON that means the same and holds no character that a terminal would obey: they stand in
 /// texts only, and there as `\uXXXX`. Below a space JSON escapes all of them itself.
-pub(crate) fn json(json: &str) -> Cow<'_, str> {
+pub fn json(json: &str) -> Cow<'_, str> {
     if !json.contains(is_obeyed) {
         return Cow::Borrowed(json);
     }
@@ -67,7 +67,7 @@ pub(crate) fn json(json: &str) -> Cow<'_, str> {
 
 /// Whether nothing is seen of a character: white space, what is obeyed instead of shown, and what
 /// has no width.
-pub(crate) fn is_unseen(c: char) -> bool {
+pub fn is_unseen(c: char) -> bool {
     c.is_whitespace()
         || stand_in(c).is_some()
         || matches!(
@@ -93,17 +93,17 @@ pub(crate) fn is_unseen(c: char) -> bool {
 }
 
 /// Whether it stands for a character that is obeyed instead of shown.
-pub(crate) fn is_stand_in(c: char) -> bool {
+pub fn is_stand_in(c: char) -> bool {
     matches!(c, '\u{2400}'..='\u{2421}' | '\u{fffd}')
 }
 
 /// Whether a terminal obeys a character that is no control of ASCII's first 32.
-pub(crate) fn is_obeyed(c: char) -> bool {
+pub fn is_obeyed(c: char) -> bool {
     c > ' ' && stand_in(c).is_some()
 }
 
 /// The first `max` characters of `text`, with `…` where something was cut off.
-pub(crate) fn cut(text: &str, max: usize) -> Cow<'_, str> {
+pub fn cut(text: &str, max: usize) -> Cow<'_, str> {
     match text.char_indices().nth(max) {
         None => Cow::Borrowed(text),
         Some((end, _)) => {
@@ -115,7 +115,7 @@ pub(crate) fn cut(text: &str, max: usize) -> Cow<'_, str> {
 
 /// `text` in at most `max` characters, its beginning and its end, with `…` for what was cut out
 /// between them: for names whose both ends tell them apart.
-pub(crate) fn cut_middle(text: &str, max: usize) -> Cow<'_, str> {
+pub fn cut_middle(text: &str, max: usize) -> Cow<'_, str> {
     let count = text.chars().count();
     if count <= max {
         return Cow::Borrowed(text);
@@ -127,7 +127,7 @@ pub(crate) fn cut_middle(text: &str, max: usize) -> Cow<'_, str> {
 }
 
 /// The first `max` lines of `text`, with `…` where something was cut off.
-pub(crate) fn cut_lines(text: &str, max: usize) -> Cow<'_, str> {
+pub fn cut_lines(text: &str, max: usize) -> Cow<'_, str> {
     match text.match_indices('\n').nth(max.saturating_sub(1)) {
         Some((end, _)) if end + 1 < text.len() => Cow::Owned(format!("{}…", &text[..end])),
         _ => Cow::Borrowed(text),

@@ -1,0 +1,9 @@
+//! How figures and texts are told to people: the same in a terminal, in a file and on a page.
+//!
+//! - [`figures`]: a share, a count, a time, an amount of money;
+//! - [`visible`]: a text from outside, with nothing in it that would be obeyed instead of shown.
+//!
+//! Pure, and without a dependency: whoever tells something uses it.
+
+pub mod figures;
+pub mod visible;

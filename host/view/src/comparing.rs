@@ -1,0 +1,249 @@
+//! Two columns of two runs, or of one, case by case: what got better and what worse.
+//!
+//! Both are read once from their lookups, put into the order of their contents, and walked side by
+//! side: some thirty bytes a case, so that a run of a million can be compared with another.
+
+use runner_store::{Outcome, Store, StoreError};
+
+use crate::significance::Pairs;
+
+/// What there is to say about one case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Worse,
+    Better,
+    /// It did not pass in another way.
+    Otherwise,
+    /// The same verdict with another score.
+    Score,
+    /// The same verdict and score for another answer.
+    Answer,
+}
+
+impl Kind {
+    /// Each with its word in an address, and in words.
+    pub(crate) const ALL: [(Self, &'static str, &'static str); 5] = [
+        (Self::Worse, "worse", "got worse"),
+        (Self::Better, "better", "got better"),
+        (Self::Otherwise, "otherwise", "failed otherwise"),
+        (Self::Score, "score", "another score"),
+        (Self::Answer, "answer", "another answer"),
+    ];
+}
+
+/// A case that came out differently.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Difference {
+    pub(crate) kind: Kind,
+    /// Which pair of columns.
+    pub(crate) pair: usize,
+    pub(crate) before: u32,
+    pub(crate) after: u32,
+}
+
+/// Two columns beside each other.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Beside {
+    pub(crate) before: u32,
+    pub(crate) after: u32,
+    pub(crate) pairs: Pairs,
+    /// By kind.
+    pub(crate) kinds: [u64; Kind::ALL.len()],
+    /// Cases by their two scores, each in tenths.
+    pub(crate) scores: Box<[[u64; 11]; 11]>,
+}
+
+/// A comparison.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Comparison {
+    pub(crate) columns: Vec<Beside>,
+    /// The worst first, then in the later run's order.
+    pub(crate) differences: Vec<Difference>,
+    pub(crate) only_before: u64,
+    pub(crate) only_after: u64,
+}
+
+/// A case, as far as it is compared; ordered by what makes it the same one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Case {
+    pair: u32,
+    content: u64,
+    test: u32,
+    outcome: Outcome,
+    score: f32,
+    answer: u64,
+}
+
+impl Case {
+    fn key(&self) -> (u32, u64) {
+        (self.pair, self.content)
+    }
+}
+
+/// Compares columns of one run with columns of another; both must have been looked up.
+pub(crate) fn compare(
+    store: &Store,
+    before: &str,
+    after: &str,
+    columns: &[(u32, u32)],
+) -> Result<Comparison, StoreError> {
+    let earlier = cases(store, before, columns.iter().map(|it| it.0))?;
+    let later = cases(store, after, columns.iter().map(|it| it.1))?;
+    let beside = |(before, after): &(u32, u32)| Beside {
+        before: *before,
+        after: *after,
+        ..Beside::default()
+    };
+    let columns = columns.iter().map(beside).collect();
+    Ok(walk(columns, &earlier, &later))
+}
+
+fn cases(
+    store: &Store,
+    id: &str,
+    columns: impl Iterator<Item = u32>,
+) -> Result<Vec<Case>, StoreError> {
+    let columns: Vec<u32> = columns.collect();
+    let mut cases = Vec::new();
+    store.contents(id, |it| {
+        for (pair, _) in columns
+            .iter()
+            .enumerate()
+            .filter(|(_, column)| **column == it.prompt_idx)
+        {
+            cases.push(Case {
+                pair: pair as u32,
+                content: it.content,
+                test: it.test_idx,
+                outcome: it.outcome,
+                score: it.score as f32,
+                answer: it.answer,
+            });
+        }
+    })?;
+    cases.sort_unstable_by_key(|case| (case.key(), case.test));
+    Ok(cases)
+}
+
+/// Both in the order of their keys; equal ones pair in the order of their tests.
+fn walk(columns: Vec<Beside>, earlier: &[Case], later: &[Case]) -> Comparison {
+    let mut comparison = Comparison {
+        columns,
+        ..Comparison::default()
+    };
+    let (mut left, mut right) = (earlier.iter().peekable(), later.iter().peekable());
+    loop {
+        match (left.peek(), right.peek()) {
+            (Some(before), Some(after)) if before.key() == after.key() => {
+                comparison.add(before, after);
+                left.next();
+                right.next();
+            }
+            (Some(before), Some(after)) if before.key() < after.key() => {
+                comparison.only_before += 1;
+                left.next();
+            }
+            (_, Some(_)) => {
+                comparison.only_after += 1;
+                right.next();
+            }
+            (Some(_), None) => {
+                comparison.only_before += 1;
+                left.next();
+            }
+            (None, None) => break,
+        }
+    }
+    comparison
+        .differences
+        .sort_unstable_by_key(|it| (it.kind, it.after, it.pair));
+    comparison
+}
+
+impl Comparison {
+    fn add(&mut self, before: &Case, after: &Case) {
+        let column = &mut self.columns[after.pair as usize];
+        let passed = |case: &Case| case.outcome == Outcome::Passed;
+        column.pairs.add(passed(before), passed(after));
+        let tenth = |score: f32| (score.clamp(0.0, 1.0) * 10.0).round() as usize;
+        column.scores[tenth(before.score)][tenth(after.score)] += 1;
+        let kind = match (passed(before), passed(after)) {
+            (true, false) => Kind::Worse,
+            (false, true) => Kind::Better,
+            _ if before.outcome != after.outcome => Kind::Otherwise,
+            _ if (before.score - after.score).abs() > 1e-6 => Kind::Score,
+            _ if before.answer != after.answer => Kind::Answer,
+            _ => return,
+        };
+        column.kinds[kind as usize] += 1;
+        self.differences.push(Difference {
+            kind,
+            pair: after.pair as usize,
+            before: before.test,
+            after: after.test,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(content: u64, test: u32, outcome: Outcome, answer: u64) -> Case {
+        let score = if outcome == Outcome::Passed { 1.0 } else { 0.0 };
+        Case {
+            pair: 0,
+            content,
+            test,
+            outcome,
+            score,
+            answer,
+        }
+    }
+
+    #[test]
+    fn cases_pair_by_content_and_equal_ones_in_order() {
+        use Outcome::{Error, Failed, Passed};
+        let before = [
+            case(1, 0, Passed, 1),
+            case(2, 1, Failed, 1),
+            case(2, 2, Passed, 1),
+            case(4, 3, Failed, 1),
+        ];
+        let after = [
+            case(1, 9, Failed, 2),
+            case(2, 7, Passed, 2),
+            case(2, 8, Passed, 2),
+            case(3, 1, Passed, 1),
+            case(4, 2, Error, 1),
+        ];
+        let comparison = walk(vec![Beside::default()], &before, &after);
+        let found: Vec<_> = comparison
+            .differences
+            .iter()
+            .map(|it| (it.kind, it.before, it.after))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (Kind::Worse, 0, 9),
+                (Kind::Better, 1, 7),
+                (Kind::Otherwise, 3, 2),
+                (Kind::Answer, 2, 8)
+            ]
+        );
+        assert_eq!((comparison.only_before, comparison.only_after), (0, 1));
+        let pairs = comparison.columns[0].pairs;
+        assert_eq!(
+            pairs,
+            Pairs {
+                both: 1,
+                worse: 1,
+                better: 1,
+                neither: 1
+            }
+        );
+        assert_eq!(comparison.columns[0].kinds, [1, 1, 1, 0, 1]);
+        assert_eq!(comparison.columns[0].scores[10][0], 1);
+    }
+}

@@ -1,0 +1,106 @@
+//! A run that grows: what a page is told of it while it does.
+//!
+//! The process that writes a run is another one, so the file is asked again and again, less often
+//! the longer an answer takes. What the lanes of the run do is known to that process alone.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::stream;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Frame;
+use runner_store::{Outcome, RunState, StoreError};
+use runner_telling::figures;
+use serde_json::{Value, json};
+
+use crate::request::Body;
+use crate::site::Site;
+
+/// The time between two questions, at least.
+const PAUSE: Duration = Duration::from_millis(700);
+
+/// What has been told.
+struct Teller {
+    site: Arc<Site>,
+    id: String,
+    /// When the first question was answered, and how many cases had ended then.
+    began: Option<(Instant, u64)>,
+    pause: Duration,
+    told: String,
+    over: bool,
+}
+
+/// Events until the run has ended, or nobody listens.
+pub(crate) fn stream(site: Arc<Site>, id: String) -> Body {
+    let teller = Teller {
+        site,
+        id,
+        began: None,
+        pause: Duration::ZERO,
+        told: String::new(),
+        over: false,
+    };
+    let events = stream::unfold(teller, |mut teller| async move {
+        if teller.over {
+            return None;
+        }
+        tokio::time::sleep(teller.pause).await;
+        let event = teller.next().await;
+        Some((Ok::<_, Infallible>(Frame::data(Bytes::from(event))), teller))
+    });
+    StreamBody::new(events).boxed_unsync()
+}
+
+impl Teller {
+    /// The next event; a comment where there is nothing new, by which a connection that is gone is
+    /// noticed.
+    async fn next(&mut self) -> String {
+        let (site, id, began) = (self.site.clone(), self.id.clone(), self.began);
+        let asked = Instant::now();
+        let answer = tokio::task::spawn_blocking(move || state(&site, &id, began)).await;
+        self.pause = PAUSE.max(asked.elapsed() * 4);
+        let Ok(Ok((ended, done, state))) = answer else {
+            self.over = true;
+            return "event: end\ndata: {}\n\n".to_owned();
+        };
+        self.began.get_or_insert((Instant::now(), done));
+        self.over = ended;
+        let state = state.to_string();
+        if state == self.told && !ended {
+            return ": nothing new\n\n".to_owned();
+        }
+        self.told.clone_from(&state);
+        let name = if ended { "end" } else { "grown" };
+        format!("event: {name}\ndata: {state}\n\n")
+    }
+}
+
+/// Whether the run has ended, how many cases have, and the figures.
+fn state(
+    site: &Site,
+    id: &str,
+    began: Option<(Instant, u64)>,
+) -> Result<(bool, u64, Value), StoreError> {
+    let run = site.store.run(id)?;
+    let all = &site.sums(&run)?.all;
+    let done = all.total();
+    let total = site.planned(id)?.max(done);
+    let left = began.and_then(|(at, before)| {
+        let pace = done.saturating_sub(before) as f64 / at.elapsed().as_secs_f64().max(0.001);
+        (pace > 0.0).then(|| figures::about(Duration::from_secs_f64((total - done) as f64 / pace)))
+    });
+    let of = |outcome| figures::count(all.of_outcome(outcome));
+    let state = json!({
+        "done": figures::count(done),
+        "total": figures::count(total),
+        "share": done as f64 / total.max(1) as f64,
+        "passed": of(Outcome::Passed),
+        "failed": of(Outcome::Failed),
+        "errors": of(Outcome::Error),
+        "cost": all.cost.map_or("–".to_owned(), figures::dollars),
+        "left": left.unwrap_or_else(|| "–".to_owned()),
+    });
+    Ok((run.state != RunState::Running, done, state))
+}

@@ -1,0 +1,330 @@
+//! One case in full: what was asked, what came back, how each assertion judged it, what produced it,
+//! and what people say of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use maud::{Markup, html};
+use runner_store::{Annotation, From, Row, RunHead, RunInfo, StoreError};
+use runner_telling::{figures, visible};
+use serde_json::{Map, Value};
+
+use super::run_columns::title;
+use super::{badge, block, layout, line, name, score, word};
+use crate::address::{Address, segment};
+use crate::record::{Component, Record, Response, text_of};
+use crate::request::{Fields, Reply};
+use crate::site::{Column, LookedUp, Site};
+
+mod command;
+mod content;
+mod transcript;
+
+use content::{json, rendered};
+
+/// The page.
+pub(super) fn page(
+    site: &Arc<Site>,
+    id: &str,
+    (test, column): (u32, u32),
+    query: &Fields,
+) -> Result<Reply, StoreError> {
+    let run = site.store.run(id)?;
+    let (columns, head) = site.head(id)?;
+    let Some(row) = site.store.rows_by_key(id)?.row(test, column)? else {
+        return Ok(Reply::Missing(format!(
+            "run {id} has no result of test {test} in column {column}"
+        )));
+    };
+    let record = Record::read(&row.record_json);
+    let said = site.store.annotation(id, &row.row_id)?;
+    let address = Address::read(query);
+    let at = format!("/runs/{}", segment(id));
+    let description = record.description().unwrap_or_default();
+    let heading = format!("Test {test}, column {column}");
+    Ok(Reply::Page(layout(
+        &format!("{heading} of {}", name(&run)),
+        &html! {
+            p.crumbs {
+                a rel="up" href={ (at) (address.at(From::Start).query()) } { (name(&run)) }
+            }
+            header.case {
+                h1 { (badge(word(row.outcome))) " " (heading) }
+                @if !description.is_empty() { p.description { (line(description)) } }
+                p { (title(&columns, column as usize)) }
+                p.facts { (facts(&row, &record).join(" · ")) }
+                (neighbours(site, &address, &at, &run, (test, column), &columns)?)
+            }
+            div.case {
+                div.story {
+                    (verdict(&row, &record))
+                    (asked(&record))
+                    (answered(&record))
+                }
+                aside {
+                    (say(&at, &address, &row, &said))
+                    (variables(&record))
+                    (origin(&record))
+                    (again(id, &head, &row, &record))
+                    (raw(&row))
+                }
+            }
+        },
+    )))
+}
+
+/// Figures of the case.
+fn facts(row: &Row, record: &Record) -> Vec<String> {
+    let mut facts = vec![format!("score {}", score(Some(row.score)))];
+    facts.extend(
+        row.latency_ms
+            .map(|ms| figures::duration(Duration::from_millis(ms))),
+    );
+    let (input, output) = (
+        row.input_tokens.unwrap_or(0),
+        row.output_tokens.unwrap_or(0),
+    );
+    if input > 0 || output > 0 {
+        facts.push(format!(
+            "{} tokens in, {} out",
+            figures::count(input),
+            figures::count(output)
+        ));
+    }
+    facts.extend(row.cost_usd.map(figures::dollars));
+    facts.extend(row.cached.then(|| "cached".to_owned()));
+    if let Some(response) = &record.response {
+        facts.extend(response.model.as_deref().map(line));
+        facts.extend(
+            response
+                .finish_reason
+                .as_ref()
+                .map(|why| format!("ended by {}", line(why))),
+        );
+        facts.extend(requests(response));
+    }
+    if record.repeat_index > 0 {
+        facts.push(format!("repeat {}", record.repeat_index + 1));
+    }
+    facts
+}
+
+/// How often the API was asked, where it was more than once.
+fn requests(response: &Response) -> Option<String> {
+    let requests = response.token_usage.get("numRequests")?.as_u64()?;
+    (requests > 1).then(|| figures::counted(requests, "request", "requests"))
+}
+
+/// The ways to the cases beside this one: of the list that it was opened from, and of its test.
+fn neighbours(
+    site: &Arc<Site>,
+    address: &Address,
+    at: &str,
+    run: &RunInfo,
+    (test, column): (u32, u32),
+    columns: &[Column],
+) -> Result<Markup, StoreError> {
+    let here = match address.from {
+        From::After(figure, it) if it == test => (figure, test),
+        _ => (0.0, test),
+    };
+    let beside = |from| -> Result<Option<String>, StoreError> {
+        if address.wanted.needs_lookup() && site.look_up(run) != Ok(LookedUp::Ready) {
+            return Ok(None);
+        }
+        let page = site
+            .store
+            .test_page(&run.id, &address.wanted, address.order, from, 1)?;
+        Ok(page.tests.first().map(|(figure, test)| {
+            let query = address.at(From::After(*figure, *test)).query();
+            format!("{at}/cases/{test}/{column}{query}")
+        }))
+    };
+    let previous = beside(From::Before(here.0, here.1))?;
+    let next = beside(From::After(here.0, here.1))?;
+    let query = address.query();
+    Ok(html! {
+        nav.pages aria-label="Cases" {
+            @if let Some(previous) = previous { a rel="prev" href=(previous) { "Previous test" } }
+            @if let Some(next) = next { a rel="next" href=(next) { "Next test" } }
+            @if columns.len() > 1 {
+                span.others { "Column "
+                    @for other in 0..columns.len().min(20) {
+                        @if other as u32 == column { b aria-current="page" { (other) } " " }
+                        @else { a href={ (at) "/cases/" (test) "/" (other) (query) } { (other) } " " }
+                    }
+                }
+            }
+        }
+    })
+}
+
+/// Why it ended as it did.
+fn verdict(row: &Row, record: &Record) -> Markup {
+    let components = record
+        .grading_result
+        .as_ref()
+        .map(|it| it.component_results.as_slice())
+        .unwrap_or_default();
+    let reason = record
+        .grading_result
+        .as_ref()
+        .map(|it| it.reason.as_str())
+        .unwrap_or_default();
+    html! {
+        section aria-label="Verdict" {
+            h2 { "Verdict" }
+            @if let Some(error) = &record.error && (components.is_empty() || row.outcome == runner_store::Outcome::Error) {
+                p.reason { @if let Some(code) = &record.error_code { code { (line(code)) } " " } (block(error)) }
+            } @else if !reason.is_empty() { p.reason { (block(reason)) } }
+            @if !record.named_scores.is_empty() {
+                p.pills { @for (name, value) in record.named_scores.iter().take(40) { span.pill { (line(name)) " " (score(value.as_f64())) } } }
+            }
+            @for component in components { (assertion(component)) }
+            @if components.is_empty() && record.error.is_none() { p.hint { "No assertion was made." } }
+        }
+    }
+}
+
+/// What one assertion said; with the judge's prompt and answer, if a model judged.
+fn assertion(component: &Component) -> Markup {
+    let text = |name: &str| component.assertion.get(name).and_then(Value::as_str);
+    let value = component
+        .metadata
+        .get("renderedAssertionValue")
+        .or_else(|| component.assertion.get("value"));
+    let prompt = component.metadata.get("renderedGradingPrompt");
+    let mut more: Map<String, Value> = component.metadata.clone();
+    more.remove("renderedAssertionValue");
+    more.remove("renderedGradingPrompt");
+    html! {
+        div class={ "assertion " (component.word()) } {
+            p {
+                (badge(component.word())) " " b { (line(text("type").unwrap_or("assertion"))) }
+                @if let Some(metric) = text("metric") { " " span.pill { (line(metric)) } }
+                " " span.score { (score(component.score)) }
+                @if let Some(code) = &component.error_code { " " code { (line(code)) } }
+            }
+            @if !component.reason.is_empty() { p.reason { (block(&component.reason)) } }
+            @for part in &component.parts {
+                p.part { (badge(if part.pass { "PASS" } else { "FAIL" })) " " b { (line(&part.name)) } " " (score(part.score)) " " (block(&part.reason)) }
+            }
+            @if let Some(value) = value.filter(|it| !it.is_null()) { details open[text_of(value).len() < 200] { summary { "Expected" } pre { (block(&text_of(value))) } } }
+            @if let Some(prompt) = prompt { details { summary { "What the judge was asked" } (transcript::prompt(&text_of(prompt))) } }
+            @if !more.is_empty() { details { summary { "What the judge answered beside" } (json(&Value::Object(more))) } }
+        }
+    }
+}
+
+fn asked(record: &Record) -> Markup {
+    html! {
+        section aria-label="Prompt" { h2 { "Prompt" } (transcript::prompt(&record.prompt.raw)) }
+    }
+}
+
+fn answered(record: &Record) -> Markup {
+    let Some(response) = &record.response else {
+        return html! { section aria-label="Answer" { h2 { "Answer" } p.hint { "There is none." } } };
+    };
+    html! {
+        section aria-label="Answer" {
+            h2 { "Answer" }
+            @if let Some(reasoning) = &response.reasoning { details open { summary { "Reasoning" } (rendered(reasoning)) } }
+            (transcript::answer(&response.output))
+            @if !response.metadata.is_empty() { details { summary { "What the provider said beside" } (json(&Value::Object(response.metadata.clone()))) } }
+            @if let Some(raw) = &response.raw { details { summary { "Raw response" } (json(raw)) } }
+        }
+    }
+}
+
+/// The form of what a person says.
+fn say(at: &str, address: &Address, row: &Row, said: &Annotation) -> Markup {
+    let action = format!(
+        "{at}/cases/{}/{}{}",
+        row.test_idx,
+        row.prompt_idx,
+        address.query()
+    );
+    let thumb = |value: &str, wanted: Option<bool>, label: &str| {
+        html! {
+            label class={ "thumb " (value) } { input type="radio" name="thumb" value=(value) checked[said.thumb == wanted]; " " (label) }
+        }
+    };
+    html! {
+        section aria-label="What people say" {
+            h2 { "What people say" }
+            form.say method="post" action=(action) {
+                input type="hidden" name="row" value=(row.row_id);
+                fieldset { legend.sr { "Thumb" } (thumb("up", Some(true), "+ good")) (thumb("down", Some(false), "− bad")) (thumb("none", None, "nothing")) }
+                label { span { "Score" } input inputmode="decimal" name="score" value=(said.score.map(|it| it.to_string()).unwrap_or_default()); }
+                label { span { "Label" } input name="label" value=(said.label.as_deref().unwrap_or_default()); }
+                label { span { "Comment" } textarea name="comment" rows="3" { (said.comment.as_deref().unwrap_or_default()) } }
+                button.main { "Keep" }
+            }
+        }
+    }
+}
+
+fn variables(record: &Record) -> Markup {
+    html! {
+        @if !record.vars.is_empty() {
+            section aria-label="Variables" {
+                h2 { "Variables" }
+                dl.vars { @for (name, value) in &record.vars { dt { (line(name)) } dd { (content::value(value)) } } }
+            }
+        }
+        @if !record.metadata.is_empty() {
+            section aria-label="Metadata" {
+                h2 { "Metadata" }
+                dl.vars { @for (name, value) in &record.metadata { dt { (line(name)) } dd { (block(&visible::cut(&text_of(value), 2000))) } } }
+            }
+        }
+        @if let Some(question) = &record.question { section aria-label="Question" { h2 { "Question" } (json(question)) } }
+    }
+}
+
+/// What produced it.
+fn origin(record: &Record) -> Markup {
+    let Some(by) = &record.provenance else {
+        return html! {};
+    };
+    let text = |name: &str| {
+        by.get(name)
+            .and_then(Value::as_str)
+            .map(line)
+            .unwrap_or_default()
+    };
+    let number = |name: &str| by.get(name).and_then(Value::as_u64).unwrap_or_default();
+    html! {
+        section aria-label="Produced by" {
+            h2 { "Produced by" }
+            dl.vars {
+                dt { "plugin" } dd { (text("plugin")) " " (text("version")) }
+                dt { "sha256" } dd { code { (text("sha256")) } }
+                dt { "grants" } dd { code { (text("grantsDigest")) } }
+                dt { "guest CPU" } dd { (figures::count(number("guestCpuUs"))) " µs" }
+                dt { "peak memory" } dd { (figures::count(number("peakMemory") / 1024)) " KiB" }
+            }
+        }
+    }
+}
+
+/// Commands to copy.
+fn again(id: &str, head: &RunHead, row: &Row, record: &Record) -> Markup {
+    html! {
+        section aria-label="Commands" {
+            h2 { "In a terminal" }
+            @for (label, command) in command::all(id, head, row, record) {
+                div.command { span { (label) } pre { (block(&command)) } button type="button" data-copy=(command) { "Copy" } }
+            }
+        }
+    }
+}
+
+fn raw(row: &Row) -> Markup {
+    html! {
+        section aria-label="Record" {
+            details { summary { "The record as it is stored" } (json(&serde_json::from_str(&row.record_json).unwrap_or(Value::String(row.record_json.clone())))) }
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Two runs beside each other, or two columns of one.
+
+use std::sync::Arc;
+
+use maud::{Markup, html};
+use runner_store::{RunInfo, StoreError};
+use runner_telling::{figures, visible};
+
+use super::run_columns::title;
+use super::{badge, layout, line, name, score, when, word};
+use crate::address::segment;
+use crate::comparing::{self, Beside, Comparison, Difference, Kind};
+use crate::pairing;
+use crate::record::{Record, text_of};
+use crate::request::{Fields, Reply};
+use crate::site::{Column, LookedUp, Site};
+
+mod words;
+
+/// Cases on a page.
+const CASES: usize = 20;
+
+/// The two sides, and what the address says of them.
+struct Sides {
+    before: RunInfo,
+    after: RunInfo,
+    old: Vec<Column>,
+    new: Vec<Column>,
+    /// The columns that are compared.
+    columns: Vec<(u32, u32)>,
+    /// The address without kind and page.
+    query: String,
+}
+
+/// The page.
+pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError> {
+    let Some(sides) = sides(site, query)? else {
+        let why = "a comparison needs two runs: tick two in the list of runs";
+        return Ok(Reply::Missing(why.to_owned()));
+    };
+    let title = format!("{} and {}", name(&sides.before), name(&sides.after));
+    for run in [&sides.before, &sides.after] {
+        match site.look_up(run) {
+            Ok(LookedUp::Ready) => {}
+            Ok(LookedUp::Underway(done, all)) => {
+                return Ok(Reply::Page(layout(
+                    &title,
+                    &html! {
+                        h1 { "Comparing" }
+                        div.waiting data-again="" { p { (name(run)) " is read: " (figures::count(done)) " of " (figures::count(all)) " cases." } progress max=(all.max(1)) value=(done) {} }
+                    },
+                )));
+            }
+            Err(why) => return Ok(Reply::Refused(why)),
+        }
+    }
+    let comparison = comparing::compare(
+        &site.store,
+        &sides.before.id,
+        &sides.after.id,
+        &sides.columns,
+    )?;
+    let kind = query
+        .get("kind")
+        .and_then(|word| Kind::ALL.iter().find(|it| it.1 == word))
+        .map(|it| it.0);
+    let page = query
+        .get("page")
+        .and_then(|text| text.parse::<usize>().ok())
+        .unwrap_or_default();
+    let cases = cases(site, &sides, &comparison, kind, page)?;
+    Ok(Reply::Page(layout(
+        &title,
+        &html! {
+            (head(&sides, &comparison))
+            (table(&sides, &comparison))
+            (cases)
+        },
+    )))
+}
+
+/// What is compared with what.
+fn sides(site: &Arc<Site>, query: &Fields) -> Result<Option<Sides>, StoreError> {
+    let mut runs: Vec<RunInfo> = query
+        .all("run")
+        .take(2)
+        .map(|id| site.store.run(id))
+        .collect::<Result<_, _>>()?;
+    let Some(first) = runs.first().cloned() else {
+        return Ok(None);
+    };
+    let number = |name| query.get(name).and_then(|text| text.parse::<u32>().ok());
+    let chosen = number("left").zip(number("right"));
+    if runs.len() == 1 && chosen.is_some() {
+        runs.push(first);
+    }
+    runs.sort_by_key(|run| run.created_at_ms);
+    let [before, after] = runs.as_slice() else {
+        return Ok(None);
+    };
+    let ((old, _), (new, _)) = (site.head(&before.id)?, site.head(&after.id)?);
+    let columns = match chosen {
+        Some(pair) => vec![pair],
+        None => pairs(&old, &new),
+    };
+    let mut parts = vec![format!("/compare?run={}", segment(&before.id))];
+    parts.extend((before.id != after.id).then(|| format!("run={}", segment(&after.id))));
+    parts.extend(chosen.map(|(left, right)| format!("left={left}&right={right}")));
+    Ok(Some(Sides {
+        before: before.clone(),
+        after: after.clone(),
+        old,
+        new,
+        columns,
+        query: parts.join("&"),
+    }))
+}
+
+fn names(columns: &[Column]) -> Vec<pairing::Names<'_>> {
+    let of = columns.iter();
+    of.map(|it| [&*it.provider, &*it.label, &*it.raw]).collect()
+}
+
+fn pairs(old: &[Column], new: &[Column]) -> Vec<(u32, u32)> {
+    let partners = pairing::columns(&names(old), &names(new));
+    let pair = |(after, before): (usize, &Option<usize>)| Some(((*before)? as u32, after as u32));
+    partners.iter().enumerate().filter_map(pair).collect()
+}
+
+fn head(sides: &Sides, comparison: &Comparison) -> Markup {
+    let run = |run: &RunInfo, label: &str| {
+        html! {
+            p { b { (label) ": " } a href={ "/runs/" (segment(&run.id)) } { (name(run)) } " " (when(run.created_at_ms)) " " code { (line(&run.id)) } }
+        }
+    };
+    html! {
+        header.run {
+            h1 { "Comparison" }
+            @if sides.before.id == sides.after.id { (run(&sides.before, "Columns of")) }
+            @else { (run(&sides.before, "Before")) (run(&sides.after, "After")) }
+            @if comparison.only_before + comparison.only_after > 0 {
+                p.hint { (figures::counted(comparison.only_before, "case is", "cases are")) " before only, " (figures::counted(comparison.only_after, "case", "cases")) " after only." }
+            }
+        }
+    }
+}
+
+/// The sums of each pair of columns, and whether they say something.
+fn table(sides: &Sides, comparison: &Comparison) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Columns" { table.compare {
+            thead { tr {
+                th scope="col" { "Column" } th.n scope="col" { "Cases" } th.n scope="col" { "Before" } th.n scope="col" { "After" } th scope="col" { "Change" }
+                th scope="col" { "By chance?" } th.n scope="col" { "Better" } th.n scope="col" { "Worse" } th scope="col" { "Scores" }
+            } }
+            tbody { @for column in &comparison.columns { (row(sides, column)) } }
+        } }
+        p.hint { "Change of the pass rate with its 95 % interval (paired). By chance: McNemar's test over the cases that came out differently, two-sided. Scores: before to the right, after upwards; on the diagonal nothing changed." }
+        @if sides.before.id == sides.after.id { (choose(sides)) } @else if sides.columns.is_empty() { p.empty { "No column of one run has a partner in the other." } }
+    }
+}
+
+fn row(sides: &Sides, column: &Beside) -> Markup {
+    let pairs = &column.pairs;
+    let (change, low, high) = pairs.change();
+    let points = |share: f64| format!("{:+.1}", share * 100.0);
+    let class = if pairs.p_value() >= 0.05 {
+        ""
+    } else if change > 0.0 {
+        "good"
+    } else {
+        "bad"
+    };
+    html! {
+        tr {
+            th scope="row" {
+                @if sides.before.id == sides.after.id || column.before != column.after { (title(&sides.old, column.before as usize)) " → " }
+                (title(&sides.new, column.after as usize))
+            }
+            td.n { (figures::count(pairs.total())) }
+            td.n { (figures::percent(pairs.both + pairs.worse, pairs.total())) }
+            td.n { (figures::percent(pairs.both + pairs.better, pairs.total())) }
+            td class=(class) { b { (points(change)) " points" } " [" (points(low)) ", " (points(high)) "]" }
+            td class=(class) { (pairs.told()) }
+            td.n { (figures::count(pairs.better)) } td.n { (figures::count(pairs.worse)) }
+            td { (scatter(column)) }
+        }
+    }
+}
+
+/// Cases by their two scores: the more, the larger.
+fn scatter(column: &Beside) -> Markup {
+    let most = column
+        .scores
+        .iter()
+        .flatten()
+        .copied()
+        .max()
+        .unwrap_or(0)
+        .max(1) as f64;
+    html! {
+        svg.scatter viewBox="-1 -1 13 13" role="img" aria-label="scores before and after" {
+            path.axis d="M0 11L11 0" {}
+            @for (before, row) in column.scores.iter().enumerate() { @for (after, count) in row.iter().enumerate() {
+                @if *count > 0 {
+                    circle cx=(format!("{:.1}", before as f64 + 0.5)) cy=(format!("{:.1}", 10.5 - after as f64)) r=(format!("{:.2}", 0.25 + 0.55 * (*count as f64 / most).sqrt())) {
+                        title { (figures::counted(*count, "case", "cases")) " from " (format!("{:.1}", before as f64 / 10.0)) " to " (format!("{:.1}", after as f64 / 10.0)) }
+                    }
+                }
+            } }
+        }
+    }
+}
+
+/// The form that chooses two columns of a run.
+fn choose(sides: &Sides) -> Markup {
+    let (left, right) = sides.columns.first().copied().unwrap_or_default();
+    let select = |field: &str, label: &str, chosen: u32| {
+        html! {
+            label { span { (label) } select name=(field) { @for (column, idx) in sides.new.iter().zip(0_u32..) { option value=(idx) selected[idx == chosen] { "(" (idx) ") " (line(&visible::cut_middle(&column.provider, 60))) } } } }
+        }
+    };
+    html! {
+        form.filters action="/compare" { input type="hidden" name="run" value=(sides.after.id); (select("left", "Column", left)) (select("right", "with", right)) button { "Compare" } }
+    }
+}
+
+/// The cases that came out differently.
+fn cases(
+    site: &Site,
+    sides: &Sides,
+    comparison: &Comparison,
+    kind: Option<Kind>,
+    page: usize,
+) -> Result<Markup, StoreError> {
+    let wanted: Vec<&Difference> = comparison
+        .differences
+        .iter()
+        .filter(|it| kind.is_none_or(|kind| it.kind == kind))
+        .collect();
+    let count = |kind: Kind| {
+        comparison
+            .columns
+            .iter()
+            .map(|it| it.kinds[kind as usize])
+            .sum::<u64>()
+    };
+    let (old, new) = (
+        site.store.rows_by_key(&sides.before.id)?,
+        site.store.rows_by_key(&sides.after.id)?,
+    );
+    let mut shown = Vec::new();
+    for difference in wanted.iter().skip(page * CASES).take(CASES) {
+        let (left, right) = sides.columns[difference.pair];
+        let rows = (
+            old.row(difference.before, left)?,
+            new.row(difference.after, right)?,
+        );
+        if let (Some(before), Some(after)) = rows {
+            shown.push(case(sides, difference, &before, &after));
+        }
+    }
+    let word = kind
+        .and_then(|kind| Kind::ALL.iter().find(|it| it.0 == kind))
+        .map(|it| it.1);
+    let at = |word: Option<&str>, page: usize| {
+        let kind = word.map(|word| format!("&kind={word}")).unwrap_or_default();
+        let page = if page == 0 {
+            String::new()
+        } else {
+            format!("&page={page}")
+        };
+        format!("{}{kind}{page}", sides.query)
+    };
+    Ok(html! {
+        nav.tabs aria-label="Kinds of differences" {
+            a href=(at(None, 0)) aria-current=[kind.is_none().then_some("page")] { "all " (figures::count(comparison.differences.len() as u64)) }
+            @for (it, word, label) in Kind::ALL { a href=(at(Some(word), 0)) aria-current=[(kind == Some(it)).then_some("page")] { (label) " " (figures::count(count(it))) } }
+        }
+        @if shown.is_empty() { p.empty { "No case is like that." } }
+        @for case in shown { (case) }
+        nav.pages aria-label="Pages" {
+            @if page > 0 { a rel="prev" href=(at(word, page - 1)) { "Previous" } }
+            @if wanted.len() > (page + 1) * CASES { a rel="next" href=(at(word, page + 1)) { "Next" } }
+        }
+    })
+}
+
+fn case(
+    sides: &Sides,
+    difference: &Difference,
+    before: &runner_store::Row,
+    after: &runner_store::Row,
+) -> Markup {
+    let (old, new) = (
+        Record::read(&before.record_json),
+        Record::read(&after.record_json),
+    );
+    let label = Kind::ALL
+        .iter()
+        .find(|it| it.0 == difference.kind)
+        .map_or("", |it| it.2);
+    let link = |run: &RunInfo, row: &runner_store::Row, record: &Record| {
+        html! {
+            p { a href={ "/runs/" (segment(&run.id)) "/cases/" (row.test_idx) "/" (row.prompt_idx) } { (badge(word(row.outcome))) " test " (row.test_idx) ", column " (row.prompt_idx) } " " span.score { (score(Some(row.score))) } }
+            @if row.outcome != runner_store::Outcome::Passed { p.why { (super::block(&visible::cut(record.error.as_deref().or(record.grading_result.as_ref().map(|it| it.reason.as_str())).unwrap_or_default(), 300))) } }
+        }
+    };
+    let answers = words::beside(&told(&old), &told(&new));
+    html! {
+        article.difference.row {
+            h2 {
+                (label)
+                @if let Some(description) = new.description() { ": " (line(&visible::cut(description, 200))) }
+            }
+            @if sides.columns.len() > 1 { p.hint { (title(&sides.new, sides.columns[difference.pair].1 as usize)) } }
+            @if new.description().is_none() { p.hint { @for (name, value) in new.vars.iter().take(4) { (line(name)) " = " (line(&visible::cut(&text_of(value), 80))) " " } } }
+            div.beside {
+                div { (link(&sides.before, before, &old)) pre { (answers.0) } }
+                div { (link(&sides.after, after, &new)) pre { (answers.1) } }
+            }
+            @if old.prompt.raw != new.prompt.raw {
+                @let prompts = words::beside(&old.prompt.raw, &new.prompt.raw);
+                details { summary { "The prompt changed" } div.beside { pre { (prompts.0) } pre { (prompts.1) } } }
+            }
+        }
+    }
+}
+
+/// The answer, or why there is none.
+fn told(record: &Record) -> String {
+    match &record.response {
+        Some(_) => record.answer(),
+        None => record.error.clone().unwrap_or_default(),
+    }
+}

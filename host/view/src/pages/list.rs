@@ -1,0 +1,166 @@
+//! The runs that are kept, newest first.
+
+use std::sync::Arc;
+
+use maud::{Markup, html};
+use runner_store::{Outcome, RunInfo, StoreError};
+use runner_telling::figures;
+use serde_json::Value;
+
+use super::{bar, is_running, layout, line, name, state, when};
+use crate::address::segment;
+use crate::request::{Fields, Reply};
+use crate::site::Site;
+
+/// Runs on a page.
+const RUNS: usize = 50;
+/// Cases of a run whose sums are made for a list.
+const MOST_CASES: u64 = 20_000;
+
+/// A run, and how its cases ended as far as that is known at once.
+struct Listed {
+    run: RunInfo,
+    total: u64,
+    passed: u64,
+    failed: u64,
+    errors: u64,
+    cost: Option<f64>,
+}
+
+/// The list.
+pub(super) fn page(site: &Arc<Site>, query: &Fields) -> Result<Reply, StoreError> {
+    let text = query.get("q").unwrap_or_default();
+    let skip = query
+        .get("skip")
+        .and_then(|text| text.parse::<usize>().ok())
+        .unwrap_or_default();
+    let mut runs = site.store.search_runs(text, skip, RUNS + 1)?;
+    let more = runs.len() > RUNS;
+    runs.truncate(RUNS);
+    let runs = runs
+        .into_iter()
+        .map(|run| listed(site, run))
+        .collect::<Result<Vec<_>, _>>()?;
+    let page = |skip: usize| {
+        let text = if text.is_empty() {
+            String::new()
+        } else {
+            format!("q={}&", segment(text))
+        };
+        format!("/?{text}skip={skip}")
+    };
+    Ok(Reply::Page(layout(
+        "Runs",
+        &html! {
+            h1 { "Runs" }
+            form.search role="search" {
+                label { "Search " input #search type="search" name="q" value=(text) placeholder="name, id, tag"; }
+                button { "Search" }
+            }
+            @if runs.is_empty() {
+                p.empty {
+                    @if text.is_empty() { "There is no run yet. Make one with " code { "runner eval" } "." }
+                    @else { "No run has “" (line(text)) "” in its name, id or tags." }
+                }
+            } @else {
+                form action="/compare" {
+                    div.scroll tabindex="0" role="region" aria-label="Runs" {
+                        table.runs {
+                            thead { tr {
+                                th scope="col" { span.sr { "Compare" } }
+                                th scope="col" { "Run" }
+                            th scope="col" { "Pass rate" }
+                            th.n scope="col" { "Cases" }
+                            th.n scope="col" { "Failed" }
+                            th.n scope="col" { "Errors" }
+                            th.n scope="col" { "Cost" }
+                            th scope="col" { "When" }
+                            th scope="col" { "State" }
+                        } }
+                            tbody { @for run in &runs { (row(run)) } }
+                        }
+                    }
+                    p.actions { button { "Compare the two that are ticked" } }
+                }
+            }
+            nav.pages aria-label="Pages" {
+                @if skip > 0 { a rel="prev" href=(page(skip.saturating_sub(RUNS))) { "Newer" } }
+                @if more { a rel="next" href=(page(skip + RUNS)) { "Older" } }
+            }
+        },
+    )))
+}
+
+fn row(listed: &Listed) -> Markup {
+    let Listed {
+        run,
+        total,
+        passed,
+        failed,
+        errors,
+        cost,
+    } = listed;
+    let share = |part: u64| part as f64 / (*total).max(1) as f64;
+    let rate = figures::percent(*passed, *total);
+    let shares = [
+        (share(*passed), "pass"),
+        (share(*failed), "fail"),
+        (share(*errors), "error"),
+    ];
+    let tags: Value = serde_json::from_str(&run.tags_json).unwrap_or_default();
+    let address = format!("/runs/{}", segment(&run.id));
+    html! {
+        tr.row {
+            td { input type="checkbox" name="run" value=(run.id) aria-label={ "Compare " (name(run)) }; }
+            td.name {
+                a href=(address) { (name(run)) }
+                small { (line(&run.id)) }
+                @for (name, value) in tags.as_object().into_iter().flatten() {
+                    span.tag { (line(name)) "=" (line(value.as_str().unwrap_or_default())) }
+                }
+            }
+            td.rate { (bar(&format!("{rate} passed"), &shares)) span { (rate) } }
+            td.n { (figures::count(*total)) }
+            td.n { (figures::count(*failed)) }
+            td.n { (figures::count(*errors)) }
+            td.n { (cost.map_or("–".to_owned(), figures::dollars)) }
+            td { (when(run.created_at_ms)) }
+            td { (state(run)) }
+        }
+    }
+}
+
+/// A large run that ended is told by what it left; its cost is known once somebody has opened it.
+fn listed(site: &Site, run: RunInfo) -> Result<Listed, StoreError> {
+    let left: Value = run
+        .summary_json
+        .as_deref()
+        .and_then(|text| serde_json::from_str(text).ok())
+        .unwrap_or_default();
+    let number = |name: &str| left[name].as_u64();
+    let planned = site.planned(&run.id)?;
+    if planned > MOST_CASES
+        && !is_running(&run)
+        && site.known_sums(&run).is_none()
+        && let (Some(passed), Some(failed), Some(errors)) =
+            (number("passed"), number("failed"), number("errors"))
+    {
+        return Ok(Listed {
+            total: planned,
+            passed,
+            failed,
+            errors,
+            cost: None,
+            run,
+        });
+    }
+    let all = &site.sums(&run)?.all;
+    Ok(Listed {
+        total: planned.max(all.total()),
+        passed: all.of_outcome(Outcome::Passed),
+        failed: all.of_outcome(Outcome::Failed),
+        errors: all.of_outcome(Outcome::Error),
+        cost: all.cost,
+        run,
+    })
+}

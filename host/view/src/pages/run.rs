@@ -1,0 +1,188 @@
+//! A run: its figures, its filters, and its tests as a matrix.
+
+use std::sync::Arc;
+
+use maud::{Markup, html};
+use runner_store::{RunInfo, StoreError};
+use runner_telling::figures;
+use serde_json::Value;
+
+use super::{block, is_running, layout, line, name, state, when};
+use crate::address::{Address, segment};
+use crate::request::{Fields, Reply};
+use crate::site::{LookedUp, Site};
+
+pub(super) mod columns;
+mod filters;
+mod matrix;
+
+/// Cases of a run whose figures are made while its page waits.
+const MOST_CASES: u64 = 50_000;
+
+/// The page.
+pub(super) fn page(site: &Arc<Site>, id: &str, query: &Fields) -> Result<Reply, StoreError> {
+    let run = site.store.run(id)?;
+    let (columns, _) = site.head(id)?;
+    let address = Address::read(query);
+    let at = format!("/runs/{}", segment(id));
+    let total = site.planned(id)?;
+    let small = total <= MOST_CASES;
+    let waiting = lookup_note(site, &run, &address);
+    let sums = if small {
+        Some(site.sums(&run)?)
+    } else {
+        site.known_sums(&run)
+    };
+    let figures = if small {
+        columns::figures(site, &run, &columns)?
+    } else {
+        later(&format!("{at}/figures"), "Adding up…")
+    };
+    let kinds = if small || address.wanted.error.is_some() {
+        filters::kinds(site, &run)
+    } else {
+        Vec::new()
+    };
+    let matrix = match waiting {
+        Some(note) => note,
+        None => matrix::render(site, &run, &columns, &address, sums.as_deref())?,
+    };
+    Ok(Reply::Page(layout(
+        &name(&run),
+        &html! {
+            (head(site, &run)?)
+            @if is_running(&run) { (growing(&at)) }
+            section aria-label="Figures" #figures { (figures) }
+            (filters::form(&at, &address, &columns, &kinds))
+            section #cases aria-label="Cases" data-live=[is_running(&run).then_some("")] {
+                p.count role="status" { (later(&format!("{at}/count{}", address.query()), "Counting…")) }
+                (matrix)
+            }
+        },
+    )))
+}
+
+/// Which run it is, and what can be done with it.
+fn head(site: &Site, run: &RunInfo) -> Result<Markup, StoreError> {
+    let at = format!("/runs/{}", segment(&run.id));
+    let note = site.store.run_note(&run.id)?;
+    Ok(html! {
+        header.run {
+            h1 { (name(run)) }
+            p.facts {
+                (state(run)) " " (when(run.created_at_ms)) " " code { (line(&run.id)) }
+            }
+            nav.actions aria-label="This run" {
+                a href={ (at) "/trend" } { "Trend" }
+                a href={ (at) "/agreement" } { "People and judges" }
+                a href={ (at) "/config" } { "Config" }
+                details.menu {
+                    summary { "Change" }
+                    form method="post" action={ (at) "/rename" } {
+                        label { "Name " input name="description" value=(run.description.as_deref().unwrap_or_default()); }
+                        button { "Rename" }
+                    }
+                    form method="post" action={ (at) "/note" } {
+                        label { "Note " textarea name="note" rows="3" { (note.as_deref().unwrap_or_default()) } }
+                        button { "Keep the note" }
+                    }
+                    form method="post" action={ (at) "/delete" } data-ask="Delete this run and all of its results?" {
+                        button.danger { "Delete the run" }
+                    }
+                }
+            }
+            @if let Some(note) = &note { p.note { (block(note)) } }
+        }
+    })
+}
+
+/// What the script fills in while the run goes on.
+fn growing(at: &str) -> Markup {
+    let figure =
+        |name: &str, label: &str| html! { span { b data-figure=(name) { "–" } " " (label) } };
+    html! {
+        section.growing aria-label="Progress" data-events={ (at) "/live" } {
+            progress max="1" value="0" aria-label="Cases that have ended" {}
+            p role="status" {
+                (figure("done", "of")) " " (figure("total", "cases"))
+                (figure("passed", "passed")) (figure("failed", "failed")) (figure("errors", "errors"))
+                (figure("cost", "spent")) (figure("left", "left"))
+            }
+        }
+    }
+}
+
+/// What is asked for when the page is there.
+fn later(address: &str, meanwhile: &str) -> Markup {
+    html! {
+        span.later data-load=(address) { (meanwhile) noscript { a href=(address) { "Show" } } }
+    }
+}
+
+/// What to say while the lookup that the conditions need is made.
+fn lookup_note(site: &Arc<Site>, run: &RunInfo, address: &Address) -> Option<Markup> {
+    if !address.wanted.needs_lookup() {
+        return None;
+    }
+    match site.look_up(run) {
+        Ok(LookedUp::Ready) => None,
+        Ok(LookedUp::Underway(done, all)) => Some(html! {
+            div.waiting data-again="" {
+                p { "The first search of a run reads all of it: " (figures::count(done)) " of " (figures::count(all)) " cases so far." }
+                progress max=(all.max(1)) value=(done) {}
+            }
+        }),
+        Err(why) => Some(html! { p.waiting { "The run can't be searched: " (line(&why)) "." } }),
+    }
+}
+
+/// The figures alone.
+pub(super) fn figures(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
+    let run = site.store.run(id)?;
+    let (columns, _) = site.head(id)?;
+    Ok(Reply::Page(columns::figures(site, &run, &columns)?))
+}
+
+/// How much there is that is wanted.
+pub(super) fn count(site: &Arc<Site>, id: &str, query: &Fields) -> Result<Reply, StoreError> {
+    let run = site.store.run(id)?;
+    let address = Address::read(query);
+    if lookup_note(site, &run, &address).is_some() {
+        return Ok(Reply::Page(html! { "Not all of the run was read yet." }));
+    }
+    let (tests, cases) = site.store.count_tests(id, &address.wanted)?;
+    let tests = figures::counted(tests, "test", "tests");
+    let cases = figures::counted(cases, "case", "cases");
+    Ok(Reply::Page(html! {
+        span {
+            @if address.is_filtered() { (tests) " with " (cases) " like that" } @else { (tests) ", " (cases) }
+        }
+    }))
+}
+
+/// The config and the rest of what the run was begun with.
+pub(super) fn config(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
+    let run = site.store.run(id)?;
+    let head = site.store.run_head(id)?;
+    let pretty = |json: &str| {
+        let value: Value = serde_json::from_str(json).unwrap_or_default();
+        serde_json::to_string_pretty(&value).unwrap_or_default()
+    };
+    let parts = [
+        ("Config", pretty(&head.config_json)),
+        ("Plugins", pretty(&head.plugins_json)),
+        ("Options", pretty(&head.options_json)),
+        (
+            "Summary",
+            pretty(run.summary_json.as_deref().unwrap_or("null")),
+        ),
+    ];
+    Ok(Reply::Page(layout(
+        &format!("Config of {}", name(&run)),
+        &html! {
+            p.crumbs { a rel="up" href={ "/runs/" (segment(id)) } { (name(&run)) } }
+            h1 { "Config" }
+            @for (title, text) in parts { h2 { (title) } pre { (block(&text)) } }
+        },
+    )))
+}

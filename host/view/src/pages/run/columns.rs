@@ -1,0 +1,153 @@
+//! The figures of a run, column by column: pass rate, score, metrics, tokens, cost, latency.
+
+use std::sync::Arc;
+
+use maud::{Markup, html};
+use runner_store::{Outcome, RunInfo, StoreError};
+use runner_telling::{figures, visible};
+
+use super::super::{bar, line, score};
+use crate::site::{Column, LookedUp, Site};
+use crate::sums::Tally;
+
+/// Ranges of the picture of latencies.
+const BINS: usize = 24;
+/// Columns and metrics that are shown.
+const MOST_COLUMNS: usize = 60;
+const MOST_METRICS: usize = 100;
+
+/// The figures.
+pub(super) fn figures(
+    site: &Arc<Site>,
+    run: &RunInfo,
+    columns: &[Column],
+) -> Result<Markup, StoreError> {
+    let sums = site.sums(run)?;
+    let tallies: Vec<(usize, &Tally)> =
+        sums.columns.iter().enumerate().take(MOST_COLUMNS).collect();
+    let metrics = metrics(site, run, columns)?;
+    Ok(html! {
+        div.scroll tabindex="0" role="region" aria-label="Figures of each column" {
+            table.figures {
+                thead { tr {
+                    th scope="col" { "Column" } th scope="col" { "Pass rate" }
+                    th.n scope="col" { "Passed" } th.n scope="col" { "Failed" } th.n scope="col" { "Errors" }
+                    th.n scope="col" { "Score" } th.n scope="col" { "Tokens in, out" } th.n scope="col" { "Cost" }
+                    th.n scope="col" { "p50" } th.n scope="col" { "p95" } th scope="col" { "Latency" }
+                } }
+                tbody {
+                    @for (idx, tally) in &tallies {
+                        (row(&html! { th scope="row" { (title(columns, *idx)) } }, tally))
+                    }
+                    @if tallies.len() > 1 { (row(&html! { th scope="row" { "All" } }, &sums.all)) }
+                }
+            }
+        }
+        @if sums.columns.len() > MOST_COLUMNS { p.hint { "The first " (MOST_COLUMNS) " of " (sums.columns.len()) " columns." } }
+        (metrics)
+    })
+}
+
+/// What a column is called: its number, its provider, its prompt.
+pub(in crate::pages) fn title(columns: &[Column], idx: usize) -> Markup {
+    let column = columns.get(idx).cloned().unwrap_or_default();
+    html! {
+        span.column title=(line(&visible::cut(&column.raw, 2000))) {
+            b { "(" (idx) ") " (line(&column.provider)) }
+            small { (line(&visible::cut(&column.label, 120))) }
+        }
+    }
+}
+
+fn row(head: &Markup, tally: &Tally) -> Markup {
+    let total = tally.total();
+    let of = |outcome| tally.of_outcome(outcome);
+    let share = |outcome| of(outcome) as f64 / total.max(1) as f64;
+    let rate = figures::percent(of(Outcome::Passed), total);
+    let shares = [
+        (share(Outcome::Passed), "pass"),
+        (share(Outcome::Failed), "fail"),
+        (share(Outcome::Error), "error"),
+    ];
+    let ms = |percent| {
+        tally.latency(percent).map_or("–".to_owned(), |ms| {
+            figures::duration(std::time::Duration::from_millis(ms))
+        })
+    };
+    html! {
+        tr {
+            (head)
+            td.rate { (bar(&format!("{rate} passed"), &shares)) span { (rate) } }
+            td.n { (figures::count(of(Outcome::Passed))) }
+            td.n { (figures::count(of(Outcome::Failed))) }
+            td.n { (figures::count(of(Outcome::Error))) }
+            td.n { (score(tally.score())) }
+            td.n { (figures::count(tally.input_tokens)) ", " (figures::count(tally.output_tokens)) }
+            td.n { (tally.cost.map_or("–".to_owned(), figures::dollars)) }
+            td.n { (ms(50.0)) }
+            td.n { (ms(95.0)) }
+            td { (spread(tally)) }
+        }
+    }
+}
+
+/// How latencies spread, from the least to the most, each range longer than the one before.
+fn spread(tally: &Tally) -> Markup {
+    if tally.latencies.is_empty() {
+        return html! { "–" };
+    }
+    let (least, most) = (tally.latencies.min(), tally.latencies.max());
+    let label = format!("{least} to {most} ms");
+    html! {
+        svg.spread viewBox={ "0 0 " (BINS * 4) " 20" } role="img" aria-label=(label) {
+            title { (label) }
+            @for (at, share) in tally.spread(BINS).iter().enumerate() {
+                rect x=(at * 4) width="3" y=(format!("{:.2}", 20.0 - share * 20.0)) height=(format!("{:.2}", share * 20.0)) {}
+            }
+        }
+    }
+}
+
+/// A bar for each metric and column.
+fn metrics(site: &Arc<Site>, run: &RunInfo, columns: &[Column]) -> Result<Markup, StoreError> {
+    match site.look_up(run) {
+        Ok(LookedUp::Ready) => {}
+        Ok(LookedUp::Underway(done, all)) => {
+            return Ok(html! {
+                p.hint data-again="" { "Metrics: " (figures::count(done)) " of " (figures::count(all)) " cases are read." }
+            });
+        }
+        Err(why) => return Ok(html! { p.hint { "Metrics can't be read: " (line(&why)) "." } }),
+    }
+    let metrics = site.metrics(run)?;
+    let mut names: Vec<&str> = metrics.iter().map(|it| it.1.as_str()).collect();
+    names.dedup();
+    if names.is_empty() {
+        return Ok(html! {});
+    }
+    let count = names.len();
+    names.truncate(MOST_METRICS);
+    let shown = columns.len().min(MOST_COLUMNS) as u32;
+    let of = |name: &str, column: u32| metrics.iter().find(|it| it.0 == column && it.1 == name);
+    Ok(html! {
+        div.scroll tabindex="0" role="region" aria-label="Metrics" {
+            table.metrics {
+                thead { tr {
+                    th scope="col" { "Metric" }
+                    @for column in 0..shown { th scope="col" { (title(columns, column as usize)) } }
+                } }
+                tbody { @for name in &names { tr {
+                    th scope="row" { (line(name)) }
+                    @for column in 0..shown { td.rate {
+                        @if let Some((_, _, count, sum)) = of(name, column) {
+                            @let mean = sum / (*count).max(1) as f64;
+                            (bar(&format!("{mean:.2}"), &[(mean.clamp(0.0, 1.0), "mark")]))
+                            span title={ "mean of " (figures::count(*count)) } { (format!("{mean:.2}")) }
+                        } @else { "–" }
+                    } }
+                } } }
+            }
+        }
+        @if count > MOST_METRICS { p.hint { "The first " (MOST_METRICS) " of " (count) " metrics." } }
+    })
+}

@@ -1,0 +1,111 @@
+//! The form of conditions: it sends itself to the page's own address, so that a link says it all.
+
+use std::sync::Arc;
+
+use maud::{Markup, html};
+use runner_store::{Between, Outcome, RunInfo};
+use runner_telling::{figures, visible};
+
+use super::super::{line, word};
+use crate::address::{Address, ORDERS};
+use crate::site::{Column, LookedUp, Site};
+
+/// Kinds of errors that are offered.
+const KINDS: u32 = 30;
+
+/// The kinds of errors of a run, if they are known.
+pub(super) fn kinds(site: &Arc<Site>, run: &RunInfo) -> Vec<(String, u64)> {
+    match site.look_up(run) {
+        // What can't be read is offered by nobody.
+        Ok(LookedUp::Ready) => site.store.errors(&run.id, KINDS).unwrap_or_default(),
+        _ => Vec::new(),
+    }
+}
+
+/// The form.
+pub(super) fn form(
+    at: &str,
+    address: &Address,
+    columns: &[Column],
+    kinds: &[(String, u64)],
+) -> Markup {
+    let wanted = &address.wanted;
+    let (metric, metric_bounds) = match &wanted.metric {
+        Some((name, bounds)) => (name.as_str(), *bounds),
+        None => ("", Between::default()),
+    };
+    let metadata = wanted
+        .metadata
+        .as_ref()
+        .map(|(name, value)| format!("{name}={value}"));
+    let numbered = columns.iter().zip(0_u32..);
+    html! {
+        form.filters action=(at) role="search" {
+            label.wide { span { "Search" } input #search type="search" name="q" value=(wanted.text.as_deref().unwrap_or_default()) placeholder="answers, variables, reasons (press /)"; }
+            fieldset {
+                legend { "Verdict" }
+                @for outcome in Outcome::ALL {
+                    label { input type="checkbox" name="verdict" value=(outcome.as_str()) checked[wanted.outcomes.contains(&outcome)]; " " (word(outcome)) }
+                }
+            }
+            label { span { "Sort" } select name="sort" {
+                @for (value, label, order) in ORDERS { option value=(value) selected[order == address.order] { (label) } }
+            } }
+            details open[has_more(address)] {
+                summary { "More conditions" }
+                div.grid {
+                    label { span { "Column" } select name="column" {
+                        option value="" { "any" }
+                        @for (column, idx) in numbered.clone() {
+                            option value=(idx) selected[wanted.column == Some(idx)] { "(" (idx) ") " (line(&visible::cut_middle(&column.provider, 60))) }
+                        }
+                    } }
+                    fieldset {
+                        legend { "Columns differ" }
+                        label { input type="checkbox" name="differ" value="verdicts" checked[wanted.verdicts_differ]; " in verdict" }
+                        label { input type="checkbox" name="differ" value="answers" checked[wanted.answers_differ]; " in answer" }
+                    }
+                    fieldset {
+                        legend { "Only" }
+                        label { input type="checkbox" name="only" value="rated" checked[wanted.annotated]; " graded by people" }
+                        label { input type="checkbox" name="only" value="flaky" checked[wanted.flaky]; " flaky repeats" }
+                    }
+                    label { span { "Kind of error" } input name="error" list="kinds" value=(wanted.error.as_deref().unwrap_or_default()); }
+                    datalist #kinds { @for (kind, count) in kinds { option value=(kind) { (figures::count(*count)) } } }
+                    (between("Score", "score", wanted.score))
+                    (between("Latency, ms", "latency", wanted.latency_ms))
+                    (between("Cost, $", "cost", wanted.cost_usd))
+                    label { span { "Metric" } input name="metric" value=(metric); }
+                    (between("its score", "metric", metric_bounds))
+                    label { span { "Metadata" } input name="metadata" placeholder="key=value" value=(metadata.unwrap_or_default()); }
+                    fieldset.hide {
+                        legend { "Hide columns" }
+                        @for (column, idx) in numbered {
+                            label { input type="checkbox" name="hide" value=(idx) checked[address.hidden.contains(&idx)]; " (" (idx) ") " (line(&visible::cut_middle(&column.provider, 40))) }
+                        }
+                    }
+                }
+            }
+            p.actions { button.main { "Show" } @if address.is_filtered() || address != &Address::default() { a href=(at) { "All tests" } } }
+        }
+    }
+}
+
+fn between(label: &str, name: &str, bounds: Between) -> Markup {
+    let text = |bound: Option<f64>| bound.map(|it| it.to_string()).unwrap_or_default();
+    html! {
+        fieldset.between {
+            legend { (label) }
+            label { span.sr { "from" } input inputmode="decimal" name={ (name) "-from" } placeholder="from" value=(text(bounds.least)); }
+            label { span.sr { "to" } input inputmode="decimal" name={ (name) "-to" } placeholder="to" value=(text(bounds.most)); }
+        }
+    }
+}
+
+/// Whether a condition is set that is not seen otherwise.
+fn has_more(address: &Address) -> bool {
+    let mut seen = address.clone();
+    seen.wanted.text = None;
+    seen.wanted.outcomes.clear();
+    seen.is_filtered() || !seen.hidden.is_empty()
+}

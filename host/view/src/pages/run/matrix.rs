@@ -1,0 +1,159 @@
+//! A page of tests: a row each, a cell for each column that is shown.
+//!
+//! Records are read one after the other, and of each only what a cell shows is kept.
+
+use maud::{Markup, html};
+use runner_store::{From, Outcome, Row, RunInfo, StoreError};
+use runner_telling::{figures, visible};
+
+use super::super::{badge, block, line, word};
+use super::columns::title;
+use crate::address::{Address, segment};
+use crate::record::{Record, text_of};
+use crate::site::{Column, Site};
+use crate::sums::Sums;
+
+/// Tests on a page.
+const TESTS: usize = 25;
+/// Characters of an answer, a reason and a variable in the table.
+const ANSWER: usize = 600;
+const REASON: usize = 240;
+const VARIABLE: usize = 160;
+/// Variables and metrics of a case in the table.
+const MOST: usize = 8;
+
+/// The matrix and the way to the pages beside it.
+pub(super) fn render(
+    site: &Site,
+    run: &RunInfo,
+    columns: &[Column],
+    address: &Address,
+    sums: Option<&Sums>,
+) -> Result<Markup, StoreError> {
+    let page =
+        site.store
+            .test_page(&run.id, &address.wanted, address.order, address.from, TESTS)?;
+    let at = format!("/runs/{}", segment(&run.id));
+    let shown: Vec<u32> = (0..columns.len() as u32)
+        .filter(|it| !address.hidden.contains(it))
+        .collect();
+    let rows = site.store.rows_by_key(&run.id)?;
+    let mut body = Vec::new();
+    for (figure, test) in &page.tests {
+        let here = address.at(From::After(*figure, *test)).query();
+        let mut about = html! {};
+        let mut cells = Vec::new();
+        for column in &shown {
+            let Some(row) = rows.row(*test, *column)? else {
+                cells.push(html! { td.cell.none { "not run" } });
+                continue;
+            };
+            let record = Record::read(&row.record_json);
+            if about.0.is_empty() {
+                about = test_head(&record);
+            }
+            cells.push(cell(
+                &format!("{at}/cases/{test}/{column}{here}"),
+                &row,
+                &record,
+            ));
+        }
+        body.push(html! { tr.row { th.number scope="row" { (test) } td.about { (about) } @for cell in cells { (cell) } } });
+    }
+    let neighbour =
+        |from: Option<From>| from.map(|from| format!("{at}{}", address.at(from).query()));
+    let before = page
+        .tests
+        .first()
+        .filter(|_| page.earlier)
+        .map(|it| From::Before(it.0, it.1));
+    let after = page
+        .tests
+        .last()
+        .filter(|_| page.later)
+        .map(|it| From::After(it.0, it.1));
+    Ok(html! {
+        @if body.is_empty() { p.empty { "No test is like that." } } @else {
+            div.scroll.tall tabindex="0" role="region" aria-label="Tests and answers" {
+                table.matrix {
+                    thead { tr {
+                        th.number scope="col" { "#" } th scope="col" { "Test" }
+                        @for column in &shown { th scope="col" { div.size { (title(columns, *column as usize)) (rate(sums, *column)) } } }
+                    } }
+                    tbody { @for row in body { (row) } }
+                }
+            }
+        }
+        nav.pages aria-label="Pages" {
+            @if page.earlier { a href={ (at) (address.at(From::Start).query()) } { "First" } }
+            @if let Some(address) = neighbour(before) { a rel="prev" href=(address) { "Previous" } }
+            @if let Some(address) = neighbour(after) { a rel="next" href=(address) { "Next" } }
+        }
+    })
+}
+
+fn rate(sums: Option<&Sums>, column: u32) -> Markup {
+    let tally = sums.and_then(|sums| sums.columns.get(column as usize));
+    html! { @if let Some(tally) = tally { span.rate { (figures::percent(tally.of_outcome(Outcome::Passed), tally.total())) } } }
+}
+
+fn test_head(record: &Record) -> Markup {
+    let rest = record.vars.len().saturating_sub(MOST);
+    html! {
+        @if let Some(description) = record.description() { p.description { (line(&visible::cut(description, 300))) } }
+        dl.vars { @for (name, value) in record.vars.iter().take(MOST) {
+            dt { (line(name)) } dd { (line(&visible::cut(&text_of(value), VARIABLE))) }
+        } }
+        @if rest > 0 { p.hint { "and " (rest) " more" } }
+    }
+}
+
+fn cell(address: &str, row: &Row, record: &Record) -> Markup {
+    let word = word(row.outcome);
+    let answer = record.answer();
+    let error = record.error.as_deref().unwrap_or_default();
+    let reason = record
+        .grading_result
+        .as_ref()
+        .map(|it| it.reason.as_str())
+        .unwrap_or_default();
+    let mut facts = Vec::new();
+    facts.extend(
+        row.latency_ms
+            .map(|ms| figures::duration(std::time::Duration::from_millis(ms))),
+    );
+    let tokens = row
+        .input_tokens
+        .unwrap_or(0)
+        .saturating_add(row.output_tokens.unwrap_or(0));
+    facts.extend((tokens > 0).then(|| format!("{} tokens", figures::count(tokens))));
+    facts.extend(row.cost_usd.map(figures::dollars));
+    facts.extend(row.cached.then(|| "cached".to_owned()));
+    html! {
+        td.cell {
+            a.case href=(address) {
+                (badge(word)) " " span.score { (super::super::score(Some(row.score))) }
+                @if !answer.is_empty() { span.answer { (block(&visible::cut(&answer, ANSWER))) } }
+                @if row.outcome == Outcome::Error { span.why { (block(&visible::cut(error, REASON))) } }
+                @else if row.outcome == Outcome::Failed { span.why { (block(&visible::cut(reason, REASON))) } }
+            }
+            p.pills {
+                @for (name, score) in record.named_scores.iter().take(MOST) {
+                    @let score = score.as_f64();
+                    span class={ "pill " (shade(score)) } { (line(&visible::cut(name, 40))) " " (super::super::score(score)) }
+                }
+            }
+            p.facts { (facts.join(" · ")) }
+        }
+    }
+}
+
+/// Good, bad or between.
+fn shade(score: Option<f64>) -> &'static str {
+    match score {
+        Some(score) if score >= 0.999 => "good",
+        Some(score) if score <= 0.001 => "bad",
+        Some(_) => "half",
+        None => "none",
+    }
+}

@@ -1,0 +1,166 @@
+//! The same config over time: pass rate, cost and latency of each column, run by run.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use maud::{Markup, html};
+use runner_store::{Outcome, RunInfo, StoreError};
+use runner_telling::figures;
+
+use super::{layout, line, name, when};
+use crate::address::segment;
+use crate::request::Reply;
+use crate::site::Site;
+use crate::sums::{Sums, Tally};
+
+/// Runs that are shown.
+const RUNS: usize = 40;
+/// How long sums are made for one page; those of the other runs are made for the next.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Columns that are drawn: as many colours as people tell apart.
+const COLUMNS: usize = 8;
+
+/// Provider and prompt of a column.
+type Name = (String, String);
+/// A run, its columns, its sums.
+type Point = (RunInfo, Vec<Name>, Arc<Sums>);
+
+/// The page.
+pub(super) fn page(site: &Arc<Site>, id: &str) -> Result<Reply, StoreError> {
+    let run = site.store.run(id)?;
+    let (all, left_out) = runs(site, id)?;
+    let names = names(&all);
+    let figure = |of: &dyn Fn(&Tally) -> Option<f64>| -> Vec<Vec<Option<f64>>> {
+        let of_run = |name: &Name, columns: &[Name], sums: &Sums| {
+            sums.columns
+                .get(columns.iter().position(|it| it == name)?)
+                .and_then(of)
+        };
+        names
+            .iter()
+            .map(|name| {
+                all.iter()
+                    .map(|(_, columns, sums)| of_run(name, columns, sums))
+                    .collect()
+            })
+            .collect()
+    };
+    let rate = figure(&|it| {
+        (it.total() > 0).then(|| it.of_outcome(Outcome::Passed) as f64 / it.total() as f64)
+    });
+    let cost = figure(&|it| it.cost);
+    let p50 = figure(&|it| it.latency(50.0).map(|ms| ms as f64));
+    let p95 = figure(&|it| it.latency(95.0).map(|ms| ms as f64));
+    let share = |it: f64| figures::share(it);
+    let ms = |it: f64| figures::duration(Duration::from_millis(it as u64));
+    let at = format!("/runs/{}", segment(id));
+    Ok(Reply::Page(layout(
+        &format!("Trend of {}", name(&run)),
+        &html! {
+            p.crumbs { a rel="up" href=(at) { (name(&run)) } }
+            h1 { "Trend" }
+            p.hint { "Runs that are called the same, or have the same config, the newest on the right." }
+            @if left_out > 0 { p.hint { (figures::counted(left_out, "run is", "runs are")) " not added up yet; " a href="" { "load again" } " to go on." } }
+            ol.legend { @for (idx, (provider, label)) in names.iter().enumerate() { li class={ "line-" (idx) } { (line(provider)) " · " (line(&runner_telling::visible::cut(label, 60))) } } }
+            div.charts {
+                (chart("Pass rate", &rate, Some(1.0), &share))
+                (chart("Cost", &cost, None, &figures::dollars))
+                (chart("Latency p50", &p50, None, &ms))
+                (chart("Latency p95", &p95, None, &ms))
+            }
+            (table(&all.iter().rev().map(|(run, _, sums)| (run, &sums.all)).collect::<Vec<_>>()))
+        },
+    )))
+}
+
+/// The runs that are shown, the oldest first, and how many are left out for now.
+fn runs(site: &Site, id: &str) -> Result<(Vec<Point>, u64), StoreError> {
+    let began = Instant::now();
+    let (mut all, mut left_out) = (Vec::new(), 0);
+    for run in site.store.runs_like(id, RUNS)? {
+        if began.elapsed() > PATIENCE && site.known_sums(&run).is_none() {
+            left_out += 1;
+            continue;
+        }
+        let sums = site.sums(&run)?;
+        let (columns, _) = site.head(&run.id)?;
+        let columns = columns
+            .into_iter()
+            .map(|it| (it.provider, it.label))
+            .collect();
+        all.push((run, columns, sums));
+    }
+    all.reverse();
+    Ok((all, left_out))
+}
+
+/// The columns of the runs, those of the newest first.
+fn names(all: &[Point]) -> Vec<Name> {
+    let mut names: Vec<Name> = Vec::new();
+    for column in all.iter().rev().flat_map(|(_, columns, _)| columns) {
+        if !names.contains(column) && names.len() < COLUMNS {
+            names.push(column.clone());
+        }
+    }
+    names
+}
+
+/// Lines over runs.
+fn chart(
+    title: &str,
+    lines: &[Vec<Option<f64>>],
+    top: Option<f64>,
+    told: &dyn Fn(f64) -> String,
+) -> Markup {
+    let values = || lines.iter().flatten().flatten().copied();
+    let most = top.unwrap_or_else(|| values().fold(0.0, f64::max));
+    if values().next().is_none() {
+        return html! { figure { figcaption { (title) } p.hint { "Nothing is known." } } };
+    }
+    let count = lines.first().map_or(1, Vec::len);
+    let x = |idx: usize| {
+        10.0 + 380.0
+            * if count > 1 {
+                idx as f64 / (count - 1) as f64
+            } else {
+                0.5
+            }
+    };
+    let y = |value: f64| 110.0 - 100.0 * if most > 0.0 { value / most } else { 0.0 };
+    html! {
+        figure {
+            figcaption { (title) ", up to " (told(most)) }
+            svg.chart viewBox="0 0 400 120" role="img" aria-label=(title) {
+                path.axis d="M10 10H390M10 60H390M10 110H390" {}
+                @for (line, values) in lines.iter().enumerate() {
+                    @let points: Vec<(f64, f64, f64)> = values.iter().enumerate().filter_map(|(idx, value)| value.map(|value| (x(idx), y(value), value))).collect();
+                    g class={ "line-" (line) } {
+                        polyline points=(points.iter().map(|(x, y, _)| format!("{x:.1},{y:.1}")).collect::<Vec<_>>().join(" ")) {}
+                        @for (x, y, value) in &points { circle cx=(format!("{x:.1}")) cy=(format!("{y:.1}")) r="3" { title { (told(*value)) } } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn table(runs: &[(&RunInfo, &Tally)]) -> Markup {
+    let ms = |it: Option<u64>| {
+        it.map_or("–".to_owned(), |ms| {
+            figures::duration(Duration::from_millis(ms))
+        })
+    };
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Runs" { table {
+            thead { tr { th scope="col" { "Run" } th scope="col" { "When" } th.n scope="col" { "Pass rate" } th.n scope="col" { "Cost" } th.n scope="col" { "p50" } th.n scope="col" { "p95" } th scope="col" { "Compare" } } }
+            tbody { @for (idx, (run, all)) in runs.iter().enumerate() { tr.row {
+                td { a href={ "/runs/" (segment(&run.id)) } { (line(&run.id)) } }
+                td { (when(run.created_at_ms)) }
+                td.n { (figures::percent(all.of_outcome(Outcome::Passed), all.total())) }
+                td.n { (all.cost.map_or("–".to_owned(), figures::dollars)) }
+                td.n { (ms(all.latency(50.0))) } td.n { (ms(all.latency(95.0))) }
+                td { @if let Some((before, _)) = runs.get(idx + 1) { a href={ "/compare?run=" (segment(&before.id)) "&run=" (segment(&run.id)) } { "with the one before" } } }
+            } } }
+        } }
+    }
+}

@@ -1,0 +1,133 @@
+//! A case's record as a page reads it: leniently, since it may be of an older format or another
+//! program's; what is missing is empty.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// A finished case.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Record {
+    pub(crate) repeat_index: u32,
+    pub(crate) repeat_group: Option<String>,
+    pub(crate) prompt: Prompt,
+    pub(crate) vars: Map<String, Value>,
+    pub(crate) test_case: Value,
+    pub(crate) response: Option<Response>,
+    pub(crate) grading_result: Option<Grading>,
+    pub(crate) named_scores: Map<String, Value>,
+    pub(crate) error: Option<String>,
+    pub(crate) error_code: Option<String>,
+    pub(crate) metadata: Map<String, Value>,
+    pub(crate) question: Option<Value>,
+    pub(crate) provenance: Option<Value>,
+}
+
+/// What was asked.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Prompt {
+    pub(crate) raw: String,
+}
+
+/// What came back.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Response {
+    pub(crate) output: Value,
+    pub(crate) raw: Option<Value>,
+    pub(crate) cached: bool,
+    pub(crate) finish_reason: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) reasoning: Option<String>,
+    pub(crate) metadata: Map<String, Value>,
+    pub(crate) token_usage: Value,
+}
+
+/// What the assertions came to.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Grading {
+    pub(crate) reason: String,
+    pub(crate) component_results: Vec<Component>,
+}
+
+/// What one assertion said.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Component {
+    pub(crate) pass: bool,
+    pub(crate) score: Option<f64>,
+    pub(crate) reason: String,
+    pub(crate) skipped: bool,
+    pub(crate) error_code: Option<String>,
+    pub(crate) assertion: Value,
+    pub(crate) metadata: Map<String, Value>,
+    pub(crate) parts: Vec<Part>,
+}
+
+/// A part of a grade.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) pass: bool,
+    pub(crate) score: Option<f64>,
+    pub(crate) reason: String,
+}
+
+impl Record {
+    /// Of the text in the store; one that is none is an error that says so.
+    pub(crate) fn read(json: &str) -> Self {
+        serde_json::from_str(json).unwrap_or_else(|error| Self {
+            error: Some(format!("the stored record can't be read: {error}")),
+            error_code: Some("unreadable-record".to_owned()),
+            ..Self::default()
+        })
+    }
+
+    /// The answer as text; empty where there is none.
+    pub(crate) fn answer(&self) -> String {
+        self.response
+            .as_ref()
+            .map(|it| text_of(&it.output))
+            .unwrap_or_default()
+    }
+
+    /// What somebody called the test.
+    pub(crate) fn description(&self) -> Option<&str> {
+        self.test_case.get("description").and_then(Value::as_str)
+    }
+}
+
+impl Component {
+    /// The metric that it counts for, or else its type.
+    pub(crate) fn name(&self) -> &str {
+        let text = |name: &str| self.assertion.get(name).and_then(Value::as_str);
+        text("metric")
+            .or_else(|| text("type"))
+            .unwrap_or("assertion")
+    }
+
+    /// `PASS`, `FAIL`, `ERROR`, `SKIPPED`.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self {
+                error_code: Some(_),
+                ..
+            } => "ERROR",
+            Self { skipped: true, .. } => "SKIPPED",
+            Self { pass: true, .. } => "PASS",
+            _ => "FAIL",
+        }
+    }
+}
+
+/// A value as people read it: a text as it is, nothing as nothing, all else as JSON.
+pub(crate) fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,123 @@
+//! What a run adds up to, for each column and for all, from one pass over its figures.
+
+use hdrhistogram::Histogram;
+use runner_store::{Figure, Outcome, Store, StoreError};
+
+/// Longest latency that is told apart: a day.
+const MAX_LATENCY_MS: u64 = 24 * 60 * 60 * 1000;
+/// Columns with sums of their own; a stored row may name any.
+const MOST_COLUMNS: usize = 1000;
+
+/// The sums of a run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sums {
+    pub(crate) all: Tally,
+    pub(crate) columns: Vec<Tally>,
+}
+
+/// Sums over some cases.
+#[derive(Debug, Clone)]
+pub(crate) struct Tally {
+    outcomes: [u64; Outcome::ALL.len()],
+    score: f64,
+    scored: u64,
+    /// US dollars, where any is known.
+    pub(crate) cost: Option<f64>,
+    pub(crate) input_tokens: u64,
+    pub(crate) output_tokens: u64,
+    pub(crate) cached: u64,
+    pub(crate) latencies: Histogram<u32>,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self {
+            outcomes: Default::default(),
+            score: 0.0,
+            scored: 0,
+            cost: None,
+            input_tokens: 0,
+            output_tokens: 0,
+            cached: 0,
+            latencies: Histogram::new_with_bounds(1, MAX_LATENCY_MS, 2)
+                .expect("the bounds are in order"),
+        }
+    }
+}
+
+impl Sums {
+    /// Reads every figure of a run.
+    pub(crate) fn of(store: &Store, id: &str) -> Result<Self, StoreError> {
+        let mut sums = Self::default();
+        for figure in store.figures(id)? {
+            let figure = figure?;
+            let column = figure.prompt_idx as usize;
+            if column < MOST_COLUMNS {
+                if sums.columns.len() <= column {
+                    sums.columns.resize_with(column + 1, Tally::default);
+                }
+                sums.columns[column].add(&figure);
+            }
+            sums.all.add(&figure);
+        }
+        Ok(sums)
+    }
+}
+
+impl Tally {
+    fn add(&mut self, figure: &Figure) {
+        self.outcomes[figure.outcome as usize] += 1;
+        if !figure.score.is_nan() {
+            self.score += figure.score;
+            self.scored += 1;
+        }
+        if let Some(cost) = figure.cost_usd {
+            *self.cost.get_or_insert(0.0) += cost;
+        }
+        // A server's counts: a sum ends where numbers do.
+        let add = |sum: &mut u64, more: Option<u64>| *sum = sum.saturating_add(more.unwrap_or(0));
+        add(&mut self.input_tokens, figure.input_tokens);
+        add(&mut self.output_tokens, figure.output_tokens);
+        self.cached += u64::from(figure.cached);
+        if let Some(latency) = figure.latency_ms {
+            self.latencies.saturating_record(latency);
+        }
+    }
+
+    /// Cases that ended so.
+    pub(crate) fn of_outcome(&self, outcome: Outcome) -> u64 {
+        self.outcomes[outcome as usize]
+    }
+
+    /// Cases.
+    pub(crate) fn total(&self) -> u64 {
+        self.outcomes.iter().sum()
+    }
+
+    /// Mean of the scores.
+    pub(crate) fn score(&self) -> Option<f64> {
+        (self.scored > 0).then(|| self.score / self.scored as f64)
+    }
+
+    /// So many in a hundred answered in this time, in milliseconds.
+    pub(crate) fn latency(&self, percent: f64) -> Option<u64> {
+        (!self.latencies.is_empty()).then(|| self.latencies.value_at_percentile(percent))
+    }
+
+    /// Shares of the longest bar: how many latencies lie in each of `bins` ranges, each as many times
+    /// as long as the one before.
+    pub(crate) fn spread(&self, bins: usize) -> Vec<f64> {
+        let mut counts = vec![0_u64; bins];
+        let (least, most) = (
+            self.latencies.min().max(1) as f64,
+            self.latencies.max().max(2) as f64,
+        );
+        let width = (most / least).ln().max(1e-9) / bins as f64;
+        for value in self.latencies.iter_recorded() {
+            let at = (value.value_iterated_to().max(1) as f64 / least).ln() / width;
+            counts[(at.max(0.0) as usize).min(bins - 1)] += u64::from(value.count_at_value());
+        }
+        let top = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
+        counts.iter().map(|count| *count as f64 / top).collect()
+    }
+}

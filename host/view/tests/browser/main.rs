@@ -1,0 +1,187 @@
+//! The pages in a real Chromium: keys, forms and what loads later work, nothing hostile runs, and every
+//! page fits every width. Where there is no Chromium, the test says so and passes.
+//!
+//! With `RUNNER_VIEW_PICTURES=FOLDER` it leaves a picture of every page there, to be looked at.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test stops at the first thing that is wrong"
+)]
+
+mod devtools;
+
+use std::io::Write;
+
+use data_encoding::BASE64;
+use devtools::Browser;
+use runner_store::{OpenOptions, Store};
+use runner_view::Viewer;
+
+#[path = "../../examples/gallery/runs.rs"]
+mod runs;
+
+const WIDTHS: [u32; 3] = [360, 820, 1440];
+
+/// A browser that was let in, the store, the root of the server, and the ids of two runs.
+struct Tried {
+    browser: Browser,
+    store: Store,
+    root: String,
+    old: String,
+    new: String,
+    _folder: tempfile::TempDir,
+}
+
+/// Nothing where there is no browser, which is said aloud.
+fn tried() -> Option<Tried> {
+    let Some(mut browser) = Browser::start() else {
+        let loud = "\n!!! NO CHROMIUM: the pages were not tried in a browser. Install chromium, or set RUNNER_CHROMIUM.\n";
+        std::io::stderr().write_all(loud.as_bytes()).unwrap();
+        return None;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(&folder.path().join("runs.db"), OpenOptions::default()).unwrap();
+    let [old, new] = [0, 1].map(|day| {
+        let id = format!("run-{day}");
+        runs::fill(&store, &id, "Hotel assistant", day, 120).unwrap();
+        id
+    });
+    let viewer = Viewer::bind(store.clone(), Some(0)).unwrap();
+    let address = viewer.address();
+    let root = address.split("/?").next().unwrap().to_owned();
+    std::thread::spawn(move || viewer.serve());
+
+    browser.open(&address);
+    Some(Tried {
+        browser,
+        store,
+        root,
+        old,
+        new,
+        _folder: folder,
+    })
+}
+
+#[test]
+fn a_person_finds_reads_and_grades_by_keys() {
+    let Some(mut tried) = tried() else { return };
+    let Tried {
+        browser,
+        store,
+        root,
+        new,
+        ..
+    } = &mut tried;
+    assert_eq!(
+        browser.eval("location.href"),
+        format!("{root}/"),
+        "the token is gone"
+    );
+    assert_eq!(
+        browser.eval("document.cookie"),
+        "",
+        "no script sees the cookie"
+    );
+    assert_eq!(
+        browser.eval("document.querySelectorAll('table.runs tbody tr').length"),
+        2
+    );
+
+    // By keys alone: the newest run, its failures, one of them, a thumb.
+    browser.press("j");
+    browser.eval("document.activeElement.click()");
+    browser.wait(&format!(
+        "location.pathname === '/runs/{new}' && document.querySelector('.matrix')"
+    ));
+    browser
+        .wait("!document.querySelector('[data-load]') && document.querySelector('table.metrics')");
+    assert_eq!(
+        browser.eval("document.querySelectorAll('.matrix tbody tr').length"),
+        25
+    );
+    browser.eval("document.querySelector('input[value=failed]').click(); document.querySelector('form.filters').requestSubmit()");
+    browser.wait("location.search === '?verdict=failed' && document.querySelector('.count span') && !document.querySelector('[data-load]')");
+    browser.press("j");
+    browser.eval("document.querySelector('.at .case').click()");
+    browser.wait("document.querySelector('form.say')");
+    let case = browser.eval("location.pathname + location.search");
+    browser.press("-");
+    browser.wait("document.querySelector('input[value=down]')?.defaultChecked");
+    assert_eq!(
+        browser.eval("location.pathname + location.search"),
+        case,
+        "the list that it came from is kept"
+    );
+    assert_eq!(store.annotations(new).unwrap().len(), 1);
+    browser.press("r");
+    assert_eq!(browser.eval("document.body.className"), "is-raw");
+    browser.press("u");
+    browser.wait("document.querySelector('.matrix')");
+    assert_eq!(browser.eval("location.search"), "?verdict=failed");
+
+    // The search makes the lookup, and finds what is in an answer.
+    browser.press("/");
+    browser.eval("document.activeElement.value = 'breakfast garden'; document.activeElement.form.requestSubmit()");
+    browser.wait(
+        "location.search.includes('q=breakfast') && document.querySelector('.matrix, .empty')",
+    );
+    assert_eq!(browser.complaints, [] as [String; 0]);
+}
+
+#[test]
+fn every_page_fits_every_width_and_nothing_is_refused() {
+    let Some(mut tried) = tried() else { return };
+    let Tried {
+        browser,
+        root,
+        old,
+        new,
+        ..
+    } = &mut tried;
+    browser.open(&format!("{root}/"));
+    browser.eval("document.querySelectorAll('input[name=run]').forEach((box) => box.click()); document.querySelector('form[action=\"/compare\"]').requestSubmit()");
+    browser.wait(
+        "location.pathname === '/compare' && document.querySelector('article ins, article del')",
+    );
+
+    let pages = [
+        ("runs", "/".to_owned()),
+        ("run", format!("/runs/{new}")),
+        (
+            "filtered",
+            format!("/runs/{new}?verdict=failed&sort=-latency&latency-from=300&hide=0"),
+        ),
+        ("case", format!("/runs/{new}/cases/2/0")),
+        ("answer", format!("/runs/{new}/cases/0/0")),
+        ("error", format!("/runs/{new}?verdict=error")),
+        ("compare", format!("/compare?run={old}&run={new}")),
+        ("columns", format!("/compare?run={new}&left=0&right=2")),
+        ("trend", format!("/runs/{new}/trend")),
+        ("agreement", format!("/runs/{new}/agreement")),
+        ("missing", "/nothing".to_owned()),
+    ];
+    let pictures = std::env::var("RUNNER_VIEW_PICTURES").ok();
+    for (name, path) in &pages {
+        browser.open(&format!("{root}{path}"));
+        browser.wait("!document.querySelector('[data-load]')");
+        for width in WIDTHS {
+            browser.look(width, width == 820);
+            let over = browser.eval("document.documentElement.scrollWidth - innerWidth");
+            assert!(
+                over.as_f64().unwrap() <= 0.0,
+                "{name} is wider than {width}: {over}"
+            );
+            if let Some(folder) = &pictures {
+                let picture = BASE64.decode(browser.picture().as_bytes()).unwrap();
+                std::fs::write(format!("{folder}/{name}-{width}.png"), picture).unwrap();
+            }
+        }
+        assert_eq!(
+            browser.eval(
+                "document.querySelectorAll('script:not([src]), iframe, main [onclick]').length"
+            ),
+            0
+        );
+    }
+    let refused = browser.complaints.iter().filter(|it| !it.contains("404"));
+    assert_eq!(refused.collect::<Vec<_>>(), [] as [&String; 0]);
+}

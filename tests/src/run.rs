@@ -302,9 +302,10 @@ impl Running {
         self.stderr.wait_for(text);
     }
 
-    /// Waits until the text has appeared on stdout.
-    pub fn wait_for_stdout(&self, text: &str) {
+    /// Waits until the text has appeared on stdout; gives all that has.
+    pub fn wait_for_stdout(&self, text: &str) -> String {
         self.stdout.wait_for(text);
+        self.stdout.so_far()
     }
 
     /// Calls `then` on a thread of its own when the program has ended, or closed its stdout.

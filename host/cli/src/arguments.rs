@@ -27,6 +27,7 @@ mod prices;
 mod replacing;
 mod spending;
 mod trust;
+mod view;
 mod words;
 
 pub(crate) use cache::{Cache, ClearCache, ListCache};
@@ -38,6 +39,7 @@ pub(crate) use prices::Prices;
 pub(crate) use replacing::Replacing;
 pub(crate) use spending::Spending;
 pub(crate) use trust::{Lock, Trust, TrustFlags};
+pub(crate) use view::View;
 pub(crate) use words::Words;
 
 use numbers::{milliseconds, some, whole};
@@ -91,6 +93,8 @@ pub(crate) enum Command {
     Import(Import),
     /// Say what is different between two kept runs
     Diff(Diff),
+    /// Look at the kept runs in a browser: answers, figures, comparisons, grading by hand
+    View(View),
     /// Write a small config that runs offline
     Init(Init),
     /// Check a config, or print its schema
@@ -337,7 +341,8 @@ pub(crate) fn parse_eval(words: impl Iterator<Item = OsString>) -> Option<Eval> 
         | Command::Plugin(_)
         | Command::Trust(_)
         | Command::Cache(_)
-        | Command::Prices(_) => None,
+        | Command::Prices(_)
+        | Command::View(_) => None,
     }
 }
 

@@ -33,6 +33,7 @@ mod prices;
 mod show;
 mod shown_plan;
 mod trust;
+mod view;
 
 /// What every command knows.
 struct Setting {
@@ -158,6 +159,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Export(export) => export::run(&export, &setting),
         Command::Import(import) => import::run(&import, &setting),
         Command::Diff(diff) => diff::run(&diff, &setting),
+        Command::View(view) => view::run(&view, &setting),
         Command::Init(init) => init::run(&init, &setting),
         Command::Config(config) => config::run(&config, &setting),
         Command::Cache(cache) => cache::run(&cache, &setting),

@@ -85,15 +85,6 @@ fn head(text: &mut Sheet, record: &CaseRecord) {
     }
 }
 
-/// The description that somebody gave a test. Rows of a CSV file that have none are called
-/// `Row #3` by their place, which says nothing about what they are.
-pub(crate) fn given_description(test: &Value) -> Option<&str> {
-    let description = test.get("description")?.as_str()?;
-    let number = description.strip_prefix("Row #");
-    let by_place = number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
-    (!by_place).then_some(description)
-}
-
 fn answer(text: &mut Sheet, record: &CaseRecord, response: &ResponseRecord) {
     let mut facts = Vec::new();
     facts.extend(response.model.clone());

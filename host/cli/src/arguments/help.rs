@@ -39,6 +39,12 @@ or `cost` (for a token) in the provider's config.
 Exit codes: 0 all passed, 1 internal error, 2 usage or config error, or something was not agreed
 to (nothing was run), 100 pass rate below the threshold, 130 interrupted.";
 
+/// Below the help of `view`.
+pub(super) const VIEW: &str = "\
+The server listens on this machine alone and lets in the one browser that opens the address: it is
+good for once. Ctrl-C ends it. Runs that go on meanwhile grow on their pages. Nothing that is
+stored changes, but for what you say of a run or a case, and runs that you delete.";
+
 /// Above the help of `trust`.
 pub(super) const ABOUT_TRUST: &str = "\
 A config may send a vendor's key to that vendor, use this machine's own servers, and read and write

@@ -24,11 +24,6 @@ const LATER: &[(&[&str], &str, &str)] = &[
         "write a file with -o and share that; nothing leaves this machine by itself",
     ),
     (
-        &["view"],
-        "the viewer",
-        "write a page with -o results.html, or use `runner show`",
-    ),
-    (
         &["validate"],
         "this command",
         "`runner config check` says what is wrong with a config",

@@ -84,8 +84,8 @@ fn what_promptfoo_has_and_we_have_not_is_refused_by_name() {
             "error: --suggest-prompts is not supported yet: this setting as a flag\nhelp: set it in the config, where it is supported",
         ),
         (
-            "runner view",
-            "error: view is not supported yet: the viewer\nhelp: write a page with -o results.html, or use `runner show`",
+            "runner validate",
+            "error: validate is not supported yet: this command\nhelp: `runner config check` says what is wrong with a config",
         ),
     ];
     for (line, message) in table {

@@ -20,6 +20,7 @@ use std::io::Write;
 use anyhow::Context as _;
 use runner_config::plan::CaseId;
 use runner_eval::record::{CaseRecord, Outcome};
+use runner_view::pairing;
 use serde_json::Value;
 
 use super::known::SUITES_MARK;
@@ -306,7 +307,7 @@ impl Names {
 
 /// What a case is, in words: `Greets [name=Ada] repeat 2`.
 fn name(record: &CaseRecord) -> String {
-    let description = detail::given_description(&record.test_case);
+    let description = pairing::given_description(&record.test_case);
     let vars: Vec<String> = record
         .vars
         .iter()

@@ -1,20 +1,15 @@
 //! Which cases of two runs are the same one, and how they ended there and here.
 //!
-//! A case is known by what the user would call the same: description, variables, repeat, and the
-//! pair of columns; not by its number, which moves with every edit, and not by prompt, provider
-//! or assertions, whose change is what one wants to see the effect of. Cases equal in all of it
-//! pair in order. Of the earlier run a digest and some figures of each case are kept while the
+//! What makes a case the same one is said in [`pairing`]. Of the earlier run a digest and some figures of each case are kept while the
 //! later one is read (some 200 bytes), so that two runs of a million fit.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use runner_eval::record::{CaseRecord, Outcome};
 use runner_store::Digest;
+use runner_view::pairing;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
-
-use crate::detail;
 
 /// How a case ended, as far as it is compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -190,14 +185,10 @@ impl Index {
     }
 }
 
+/// What the case is, and its column, each in bits of its own.
 fn key(record: &CaseRecord, column: u32) -> u128 {
-    let description = detail::given_description(&record.test_case);
-    // In order of their names: whoever sorts the variables of a test does not change it.
-    let vars: BTreeMap<&String, &Value> = record.vars.iter().collect();
-    let content = json!([description, vars, record.repeat_index, column]);
-    let digest = Sha256::digest(content.to_string());
-    let first: [u8; 16] = digest[..16].try_into().expect("a sha256 has 32 bytes");
-    u128::from_be_bytes(first)
+    let content = pairing::content(&record.test_case, &record.vars, record.repeat_index);
+    content.wrapping_add(u128::from(column) << 64)
 }
 
 #[cfg(test)]

@@ -1,16 +1,13 @@
-//! Which columns of two runs belong together, and what is different about them.
-//!
-//! A column is a provider and a prompt. First the columns pair that have the same names; of the
-//! others those with the same provider (its prompt was edited: an unnamed prompt is called by
-//! its text), then those with the same prompt (another model); each in order. What is then left
-//! is in one run only.
+//! What is different about the columns of two runs; which belong together says
+//! [`pairing`](runner_view::pairing).
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
 
+use runner_view::pairing::{self, Names};
 use serde_json::{Map, Value, json};
 
 use crate::output::ColumnRecord;
@@ -25,31 +22,12 @@ const PATH_CHARS: usize = 1_000;
 
 /// For each column of the later run its partner in the earlier.
 pub(super) fn pairs(before: &[ColumnRecord], after: &[ColumnRecord]) -> Vec<Option<usize>> {
-    type Names = for<'a> fn(&'a ColumnRecord) -> [&'a str; 3];
-    let rules: [Names; 4] = [
-        |it| [&it.provider, &it.label, &it.raw],
-        |it| [&it.provider, &it.label, ""],
-        |it| [&it.provider, "", ""],
-        |it| ["", &it.label, ""],
-    ];
-    let mut partners = vec![None; after.len()];
-    let mut taken = vec![false; before.len()];
-    for names in rules {
-        let mut free: HashMap<[&str; 3], VecDeque<usize>> = HashMap::new();
-        for (idx, earlier) in before.iter().enumerate().filter(|(idx, _)| !taken[*idx]) {
-            free.entry(names(earlier)).or_default().push_back(idx);
-        }
-        for (later, partner) in after.iter().zip(&mut partners) {
-            if partner.is_none() {
-                let free = free.get_mut(&names(later));
-                *partner = free.and_then(VecDeque::pop_front);
-                if let Some(idx) = *partner {
-                    taken[idx] = true;
-                }
-            }
-        }
-    }
-    partners
+    pairing::columns(&names(before), &names(after))
+}
+
+fn names(columns: &[ColumnRecord]) -> Vec<Names<'_>> {
+    let of = columns.iter();
+    of.map(|it| [&*it.provider, &*it.label, &*it.raw]).collect()
 }
 
 /// Something that is not the same in both runs.

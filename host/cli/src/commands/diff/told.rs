@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use runner_eval::record::CaseRecord;
+use runner_view::pairing;
 use serde_json::{Value, json};
 
 use super::cases::{Ended, Kind};
 use super::columns::{Change, Changes, MOST_CHANGES};
 use super::{Compared, Comparison, Totals};
-use crate::detail;
 use crate::figures;
 use crate::findings::text_of;
 use crate::listing::{self, Side};
@@ -275,7 +275,7 @@ fn line(case: &Compared<'_>) -> String {
 
 /// What a case is, in words.
 fn about(record: &CaseRecord) -> String {
-    let description = detail::given_description(&record.test_case);
+    let description = pairing::given_description(&record.test_case);
     let mut parts: Vec<String> = description.map(str::to_owned).into_iter().collect();
     parts.extend(
         record

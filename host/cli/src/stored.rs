@@ -4,18 +4,19 @@
 //! process died. What no row knows (duration, throttling) comes from the summary that the run
 //! left, if it came to its end.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::Context;
 use runner_config::plan::CaseId;
 use runner_eval::event::{LaneMetrics, LaneSummary};
 use runner_eval::question::Tasks;
-use runner_eval::record::CaseRecord;
+use runner_eval::record::{AnnotationRecord, CaseRecord};
 use runner_eval::repeats::Repeats;
 use runner_eval::summary::{ColumnHead, End, Metrics, Summary, Tally};
 use runner_gateway::Statement;
-use runner_store::{RunInfo, RunState, Store, StoreError};
-use serde_json::Value;
+use runner_store::{Annotation, Row, RunInfo, RunState, Store, StoreError};
+use serde_json::{Map, Value, json};
 
 use crate::failure::Failure;
 use crate::output::{ColumnRecord, Places, RecordTexts, Records, Run, TextByPlace};
@@ -158,6 +159,12 @@ impl StoredRun {
         Ok(cases)
     }
 
+    /// What people said of its cases, by the ids of their rows.
+    fn said(&self) -> anyhow::Result<HashMap<String, Annotation>> {
+        let said = self.store.annotations(&self.info.id)?.into_iter();
+        Ok(said.map(|it| (it.row_id, it.annotation)).collect())
+    }
+
     /// The summary that the run left.
     fn left(&self) -> Value {
         let text = self.info.summary_json.as_deref();
@@ -168,8 +175,9 @@ impl StoredRun {
 
 impl Records for StoredRun {
     fn open(&self) -> anyhow::Result<RecordTexts<'_>> {
+        let said = self.said()?;
         let rows = self.store.rows(&self.info.id)?;
-        Ok(Box::new(rows.map(|row| Ok(row?.record_json))))
+        Ok(Box::new(rows.map(move |row| annotated(row?, &said))))
     }
 
     fn places(&self) -> anyhow::Result<Places<'_>> {
@@ -185,12 +193,25 @@ impl Records for StoredRun {
     }
 
     fn by_place(&self) -> anyhow::Result<TextByPlace<'_>> {
+        let said = self.said()?;
         let rows = self.store.rows_by_key(&self.info.id)?;
         Ok(Box::new(move |place| {
             let row = rows.row(place.test_idx, place.prompt_idx)?;
-            Ok(row.map(|row| row.record_json))
+            row.map(|row| annotated(row, &said)).transpose()
         }))
     }
+}
+
+/// The record of a row, with what a person said of it.
+fn annotated(row: Row, said: &HashMap<String, Annotation>) -> anyhow::Result<String> {
+    let Some(said) = said.get(&row.row_id) else {
+        return Ok(row.record_json);
+    };
+    let record = serde_json::from_str(&row.record_json);
+    let mut record: Map<String, Value> = record.context("a stored record is damaged")?;
+    let said = json!(AnnotationRecord::from(said.clone()));
+    record.insert("annotation".to_owned(), said);
+    Ok(Value::Object(record).to_string())
 }
 
 /// The lanes, as a summary has them; none of a run that came from before there were any.

@@ -13,11 +13,13 @@ use serde_json::{Map, Value};
 
 use crate::failure::FailureCode;
 
+mod annotation;
 mod conclusion;
 mod question;
 pub(crate) mod size;
 mod test_case;
 
+pub use annotation::AnnotationRecord;
 pub use conclusion::{Conclusion, NotPassed, Outcome};
 pub use question::{ParseError, QuestionEnd, QuestionRecord, RunFault};
 pub use test_case::TestCase;
@@ -75,6 +77,9 @@ pub struct CaseRecord {
     /// What produced this row; absent where no component ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
+    /// What a person said of it. The store has it beside the row, and files have it here.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub annotation: Option<AnnotationRecord>,
 }
 
 impl CaseRecord {
@@ -109,6 +114,7 @@ impl CaseRecord {
             metadata: case.test.metadata.clone(),
             question: None,
             provenance: None,
+            annotation: None,
         }
     }
 

@@ -11,7 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use jiff::Timestamp;
-use runner_eval::record::{CaseRecord, Outcome};
+use runner_eval::record::{AnnotationRecord, CaseRecord, Outcome};
 use runner_store::{NewRun, RunEnd, RunStatus, RunWriter, Store, StoreError};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -156,7 +156,11 @@ fn keep(
     store: &Store,
     id: &str,
 ) -> Result<(), Failure> {
-    let kept = push(file, survey, writer);
+    let kept = push(file, survey, writer).and_then(|said| {
+        let now = Timestamp::now().as_millisecond();
+        let mut said = said.into_iter();
+        said.try_for_each(|(row, said)| Ok(store.annotate(id, &row, &said.into(), now)?))
+    });
     if kept.is_err()
         && let Err(error) = store.delete_run(id)
     {
@@ -165,9 +169,17 @@ fn keep(
     Ok(kept?)
 }
 
-fn push(file: &ResultsFile, survey: &Survey, writer: RunWriter) -> anyhow::Result<()> {
+fn push(
+    file: &ResultsFile,
+    survey: &Survey,
+    writer: RunWriter,
+) -> anyhow::Result<Vec<(String, AnnotationRecord)>> {
     let mut failed = None;
-    let read = file.rows(&mut |record: CaseRecord| {
+    let mut said = Vec::new();
+    let read = file.rows(&mut |mut record: CaseRecord| {
+        // Without an id nothing says which row is meant.
+        let annotation = record.annotation.take().filter(|_| !record.id.is_empty());
+        said.extend(annotation.map(|annotation| (record.id.clone(), annotation)));
         let json = serde_json::to_string(&record).map_err(anyhow::Error::new);
         let pushed = json.and_then(|json| Ok(writer.push(record.to_row(None, json))?));
         pushed.map_err(|error| {
@@ -197,7 +209,7 @@ fn push(file: &ResultsFile, survey: &Survey, writer: RunWriter) -> anyhow::Resul
         })
         .to_string(),
     })?;
-    Ok(())
+    Ok(said)
 }
 
 fn new_run(file: &ResultsFile, survey: &Survey, id: &str, path: &Path) -> NewRun {

@@ -222,8 +222,9 @@ fn cells(line: &mut Vec<String>, record: Option<&CaseRecord>, metrics: &IndexSet
     let grading = record.grading_result.as_ref();
     let reason = conclusion.error().or(grading.map(|it| &*it.reason));
     line.push(reason.unwrap_or_default().to_owned());
-    // A comment is what a person adds in the viewer; a fresh run has none.
-    line.push(String::new());
+    // What a person said in the viewer; a fresh run has none.
+    let comment = record.annotation.as_ref().and_then(|it| it.comment.clone());
+    line.push(comment.unwrap_or_default());
 }
 
 /// promptfoo knows three; a spent budget is an error there, and so is what was stopped.

@@ -177,3 +177,27 @@ fn a_run_that_is_not_there_is_a_usage_error() {
     );
     assert_eq!(failure.code(), USAGE);
 }
+
+#[test]
+fn what_a_person_said_goes_out_with_its_record() -> anyhow::Result<()> {
+    let records = [
+        record(0, 0, Outcome::Passed, "yes"),
+        record(0, 1, Outcome::Failed, "no"),
+    ];
+    let kept = keep(&records, 2)?;
+    let said = Annotation {
+        thumb: Some(false),
+        comment: Some("too short".to_owned()),
+        ..Annotation::default()
+    };
+    kept.store.annotate("run-1", &records[1].id, &said, 1)?;
+    let run = found(&kept, "run-1");
+    let texts = run.open()?.collect::<anyhow::Result<Vec<_>>>()?;
+    assert!(!texts[0].contains("annotation"), "{}", texts[0]);
+    let read: CaseRecord = serde_json::from_str(&texts[1])?;
+    assert_eq!(read.annotation.map(Annotation::from), Some(said));
+    let written: Value = serde_json::from_str(&texts[1])?;
+    let expected = json!({ "thumb": "down", "comment": "too short" });
+    assert_eq!(written["annotation"], expected);
+    Ok(())
+}

@@ -6,8 +6,8 @@
 //! never graded, which is an error here.
 
 use runner_eval::record::{
-    CaseRecord, ComponentRecord, Conclusion, GradingRecord, Outcome, PromptRecord, ProviderRef,
-    ResponseRecord, TokenUsage,
+    AnnotationRecord, CaseRecord, ComponentRecord, Conclusion, GradingRecord, Outcome,
+    PromptRecord, ProviderRef, ResponseRecord, TokenUsage,
 };
 use serde_json::{Map, Value};
 
@@ -62,11 +62,7 @@ pub(super) fn record(row: Value) -> Result<CaseRecord, Unreadable> {
         repeat_group: None,
         prompt_id: text(row.get("promptId")),
         provider: provider(&row["provider"]),
-        prompt: PromptRecord {
-            raw: text(row["prompt"].get("raw")),
-            label: text(row["prompt"].get("label")),
-            config: row["prompt"]["config"].as_object().cloned(),
-        },
+        prompt: prompt(&row["prompt"]),
         vars: map(&row["vars"]).into(),
         test_case: Value::Object(map(&row["testCase"])).into(),
         response,
@@ -83,6 +79,7 @@ pub(super) fn record(row: Value) -> Result<CaseRecord, Unreadable> {
         metadata: map(&row["metadata"]),
         question: None,
         provenance: None,
+        annotation: annotation(&row),
     })
 }
 
@@ -93,6 +90,29 @@ pub(super) fn text(value: Option<&Value>) -> String {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
     }
+}
+
+fn prompt(value: &Value) -> PromptRecord {
+    PromptRecord {
+        raw: text(value.get("raw")),
+        label: text(value.get("label")),
+        config: value["config"].as_object().cloned(),
+    }
+}
+
+/// What a person said of it; promptfoo has a comment beside the grade.
+fn annotation(row: &Value) -> Option<AnnotationRecord> {
+    let ours = serde_json::from_value(row["annotation"].clone()).ok();
+    ours.or_else(|| {
+        let comment = row["gradingResult"]["comment"]
+            .as_str()
+            .filter(|it| !it.is_empty())?;
+        let comment = Some(comment.to_owned());
+        Some(AnnotationRecord {
+            comment,
+            ..AnnotationRecord::default()
+        })
+    })
 }
 
 fn map(value: &Value) -> Map<String, Value> {

@@ -27,20 +27,35 @@ pub(crate) fn complete(knobs: &Knobs, model: &str, request: &Request) -> Result<
     let flagged = verdict["flagged"].as_bool().ok_or_else(|| {
         Error::bad_response("the response holds no verdict").detail(response.clone())
     })?;
-    verdict["flags"] = flags(&verdict);
+    verdict["flags"] = flags(&verdict, flagged).map_err(|why| {
+        Error::bad_response(format!("the response {why}")).detail(response.clone())
+    })?;
     let text = if flagged { "flagged" } else { "not flagged" };
     let mut completion = Completion::text(text).output(&verdict).raw(&response);
     completion.model = response["model"].as_str().map(str::to_owned);
     Ok(completion)
 }
 
-/// The categories that apply, as the assertion `moderation` reads them.
-fn flags(verdict: &Value) -> Value {
-    let categories = verdict["categories"].as_object().into_iter().flatten();
-    let applied = categories.filter(|(_, applies)| **applies == true);
-    let flag = |(name, _): (&String, &Value)| {
-        let score = &verdict["category_scores"][name];
-        json!({ "code": name, "description": name, "confidence": score })
-    };
-    applied.map(flag).collect()
+/// The categories that apply, as the assertion `moderation` reads them. A verdict that names none has
+/// the flag `flagged`; of one that can't be read nothing is made, since it would pass.
+fn flags(verdict: &Value, flagged: bool) -> Result<Value, String> {
+    let mut flags = Vec::new();
+    for (name, applies) in verdict["categories"].as_object().into_iter().flatten() {
+        match applies {
+            Value::Bool(false) => {}
+            Value::Bool(true) => {
+                let score = &verdict["category_scores"][name];
+                flags.push(json!({ "code": name, "description": name, "confidence": score }));
+            }
+            _ => {
+                return Err(format!(
+                    "says neither true nor false of the category `{name}`"
+                ));
+            }
+        }
+    }
+    if flagged && flags.is_empty() {
+        flags.push(json!({ "code": "flagged", "description": "flagged", "confidence": 1.0 }));
+    }
+    Ok(Value::Array(flags))
 }

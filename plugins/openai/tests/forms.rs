@@ -358,6 +358,28 @@ fn a_moderation_is_a_value() {
     assert_eq!(error.expect_err("none").code, ErrorCode::BadResponse);
 }
 
+/// Nothing that says that it is flagged passes.
+#[test]
+fn a_moderation_without_a_clear_category_is_flagged_or_unreadable() {
+    let id = "openai:moderation:m";
+    let judged = |verdict: &Value| {
+        let reply = Reply::json(200, &json!({ "results": [verdict] }));
+        play(id, &json!({}), &Request::new("Hi"), reply).result
+    };
+    for nothing in [json!({}), json!(null), json!({ "hate": false })] {
+        let verdict = json!({ "flagged": true, "categories": nothing });
+        let flags = output(&judged(&verdict).expect("a verdict")).expect("JSON")["flags"].clone();
+        assert_eq!(flags[0]["code"], "flagged", "{verdict}");
+    }
+    for odd in [json!(1), json!("true")] {
+        let verdict = json!({ "flagged": true, "categories": { "hate": odd } });
+        assert_eq!(
+            judged(&verdict).expect_err("unclear").code,
+            ErrorCode::BadResponse
+        );
+    }
+}
+
 #[test]
 fn vectors_come_in_order() {
     let inputs = ["a".to_owned(), "b".to_owned()];

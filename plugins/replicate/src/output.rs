@@ -51,12 +51,13 @@ pub(crate) fn image(prediction: &Value, prompt: &str) -> Result<Completion, Erro
 pub(crate) fn verdict(prediction: &Value) -> Result<Completion, Error> {
     let text = written(&prediction["output"]).ok_or_else(|| without_output(prediction))?;
     let mut lines = text.trim().lines();
-    let flagged = match lines.next().map(str::trim) {
-        Some("safe") => false,
-        Some("unsafe") => true,
+    let first = lines.next().map(str::trim);
+    let flagged = match (first, lines.clone().next()) {
+        (Some("safe"), None) => false,
+        (Some("unsafe"), _) => true,
         _ => {
             return Err(Error::bad_response(
-                "the model said neither `safe` nor `unsafe`; is it made for moderation?",
+                "the model said neither `safe` alone nor `unsafe`; is it made for moderation?",
             )
             .detail(prediction.clone()));
         }

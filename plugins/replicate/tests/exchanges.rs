@@ -221,8 +221,10 @@ fn a_verdict_has_the_shape_that_moderation_reads() {
         let output: Value = serde_json::from_str(&output).expect("JSON");
         assert_eq!(output, json!({ "flagged": said != "safe", "flags": flags }));
     }
-    let error = judge("I am a poet.").result.expect_err("no verdict");
-    assert_eq!(error.code, ErrorCode::BadResponse);
+    for said in ["I am a poet.", "safe\nunsafe\nS1", "safe\nS1"] {
+        let error = judge(said).result.expect_err("no verdict");
+        assert_eq!(error.code, ErrorCode::BadResponse, "{said}");
+    }
 }
 
 #[test]

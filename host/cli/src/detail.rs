@@ -251,17 +251,6 @@ Produced by:
     }
 
     #[test]
-    fn a_row_that_is_called_by_its_place_has_no_description() {
-        let of =
-            |text: &str| given_description(&serde_json::json!({ "description": text })).is_some();
-        assert_eq!(
-            ["Row #12", "Row #twelve", "Row 12", "Greets"].map(of),
-            [false, true, true, true]
-        );
-        assert_eq!(given_description(&Value::Null), None);
-    }
-
-    #[test]
     fn an_error_has_its_code() {
         let text = render(&record(0, 0, Outcome::Error, "the API refused the key"));
         assert!(

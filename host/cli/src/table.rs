@@ -23,7 +23,7 @@ const LABEL_CHARS: usize = 80;
 
 /// How to draw.
 #[derive(Debug, Clone)]
-pub(crate) struct View {
+pub(crate) struct TableView {
     /// Columns of the terminal.
     pub(crate) width: u16,
     /// Whether to colour cells.
@@ -60,7 +60,7 @@ impl Layout {
 }
 
 /// The table and the lines below it; empty when nothing was gathered.
-pub(crate) fn render(findings: &Findings, columns: &[ColumnHead], view: &View) -> String {
+pub(crate) fn render(findings: &Findings, columns: &[ColumnHead], view: &TableView) -> String {
     let Some((last, _)) = findings.rows().next_back() else {
         return String::new();
     };
@@ -192,7 +192,7 @@ fn footer(
     findings: &Findings,
     inputs: &[Input],
     outputs: &[(u32, &ColumnHead)],
-    view: &View,
+    view: &TableView,
 ) -> Vec<String> {
     let run_id = &view.run_id;
     let mut lines = Vec::new();

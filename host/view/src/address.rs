@@ -123,7 +123,7 @@ impl Address {
         }
     }
 
-    /// The same at another place.
+    /// This state at another place.
     pub(crate) fn at(&self, from: From) -> Self {
         Self {
             from,

@@ -14,9 +14,9 @@ pub(crate) enum Kind {
     Better,
     /// It did not pass in another way.
     Otherwise,
-    /// The same verdict with another score.
+    /// Its verdict is as before, its score another.
     Score,
-    /// The same verdict and score for another answer.
+    /// Verdict and score are as before, the answer is another.
     Answer,
 }
 

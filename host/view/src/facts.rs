@@ -77,7 +77,7 @@ fn cut(text: &str) -> String {
     text.chars().take(NAME_CHARS).collect()
 }
 
-/// The same in every build, since it is kept.
+/// Digest that no build changes, since it is kept.
 fn hash(content: &str) -> u64 {
     let digest = Sha256::digest(content);
     let first: [u8; 8] = digest[..8].try_into().expect("a sha256 has 32 bytes");

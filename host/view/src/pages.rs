@@ -115,7 +115,7 @@ fn line(text: &str) -> String {
     visible::line(text).into_owned()
 }
 
-/// The same with its line breaks.
+/// A text that is made visible, with its line breaks.
 fn block(text: &str) -> String {
     visible::cell(text).into_owned()
 }

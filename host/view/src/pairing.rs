@@ -64,3 +64,18 @@ pub fn given_description(test: &Value) -> Option<&str> {
     let by_place = number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()));
     (!by_place).then_some(description)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_is_called_by_its_place_has_no_description() {
+        let of = |text: &str| given_description(&json!({ "description": text })).is_some();
+        assert_eq!(
+            ["Row #12", "Row #twelve", "Row 12", "Greets"].map(of),
+            [false, true, true, true]
+        );
+        assert_eq!(given_description(&Value::Null), None);
+    }
+}

@@ -41,7 +41,7 @@ const HEAD_PATIENCE: Duration = Duration::from_secs(30);
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src data:; \
     connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-type Response = hyper::Response<Body>;
+type HttpResponse = hyper::Response<Body>;
 
 /// Why there is no viewer.
 #[derive(Debug, thiserror::Error)]
@@ -152,7 +152,7 @@ async fn answer(
     door: Arc<Door>,
     site: Arc<Site>,
     request: hyper::Request<Incoming>,
-) -> Result<Response, Infallible> {
+) -> Result<HttpResponse, Infallible> {
     let posts = request.method() == Method::POST;
     let query = Fields::read(request.uri().query().unwrap_or_default());
     let caller = Caller {
@@ -220,7 +220,7 @@ async fn form(posts: bool, body: Incoming) -> Option<Fields> {
     Some(Fields::read(&String::from_utf8_lossy(&body.to_bytes())))
 }
 
-fn response(reply: Reply) -> Response {
+fn response(reply: Reply) -> HttpResponse {
     match reply {
         Reply::Page(page) => respond(StatusCode::OK, HTML, whole(page.0)),
         Reply::Redirect(to) => redirect(&to),
@@ -248,11 +248,11 @@ fn response(reply: Reply) -> Response {
 
 const HTML: &str = "text/html; charset=utf-8";
 
-fn shown(status: StatusCode, why: &str) -> Response {
+fn shown(status: StatusCode, why: &str) -> HttpResponse {
     respond(status, HTML, whole(pages::refusal(status.as_u16(), why).0))
 }
 
-fn redirect(to: &str) -> Response {
+fn redirect(to: &str) -> HttpResponse {
     let mut response = respond(StatusCode::SEE_OTHER, HTML, whole(""));
     if let Ok(to) = HeaderValue::from_str(to) {
         response.headers_mut().insert(header::LOCATION, to);
@@ -260,7 +260,7 @@ fn redirect(to: &str) -> Response {
     response
 }
 
-fn respond(status: StatusCode, kind: &'static str, body: Body) -> Response {
+fn respond(status: StatusCode, kind: &'static str, body: Body) -> HttpResponse {
     let mut response = hyper::Response::new(body);
     *response.status_mut() = status;
     let fixed = [

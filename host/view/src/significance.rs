@@ -1,6 +1,6 @@
 //! Whether a difference in pass rate is more than chance.
 //!
-//! The same cases are tried twice, so what counts are the cases that came out differently: if
+//! Both tries are of the same cases, so what counts are the cases that came out differently: if
 //! nothing changed, each of them is as likely to have got better as worse (McNemar's test). It is
 //! exact where they are few and uses the normal approximation with continuity correction where they
 //! are many. No bootstrap: it would say the same with chance in it.

@@ -36,7 +36,7 @@ use crate::report;
 use crate::signals::Watch;
 use crate::stdout;
 use crate::stored::StoredRun;
-use crate::table::{self, View};
+use crate::table::{self, TableView};
 use crate::talk::Talk;
 use crate::terminal::Terminal;
 use crate::verdict::{Facts, Policy, Verdict};
@@ -391,7 +391,7 @@ fn results(
         .map(|(head, _)| head.clone())
         .collect();
     let Terminal { width, color, .. } = terminal;
-    let view = View {
+    let view = TableView {
         width,
         color,
         run_id: summary.run_id.clone(),

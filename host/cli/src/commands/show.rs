@@ -16,7 +16,7 @@ use crate::output;
 use crate::report;
 use crate::stdout;
 use crate::stored::{self, StoredRun};
-use crate::table::{self, View};
+use crate::table::{self, TableView};
 use crate::terminal::Terminal;
 use crate::visible;
 
@@ -68,7 +68,7 @@ fn overview(
     let summary = run.sum_up(|record| findings.add(record))?;
     let Terminal { width, color, .. } = terminal;
     let complete = summary.not_run() == 0;
-    let view = View {
+    let view = TableView {
         width,
         color,
         run_id: run.info.id.clone(),

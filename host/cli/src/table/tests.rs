@@ -16,8 +16,8 @@ fn heads(n: u32) -> Vec<ColumnHead> {
         .collect()
 }
 
-fn view(width: u16) -> View {
-    View {
+fn view(width: u16) -> TableView {
+    TableView {
         width,
         color: false,
         run_id: "run-1".to_owned(),
@@ -198,7 +198,7 @@ fn one_column_alone_can_be_drawn() {
     let text = render(
         &findings,
         &heads(3),
-        &View {
+        &TableView {
             only_column: Some(1),
             ..view(80)
         },
@@ -213,7 +213,7 @@ fn one_column_alone_can_be_drawn() {
 fn colour_marks_what_did_not_pass_and_nothing_else() {
     let mut findings = Findings::new(limits(2));
     findings.add(&record(0, 0, Outcome::Passed, "yes"));
-    let color = View {
+    let color = TableView {
         color: true,
         ..view(80)
     };
@@ -227,7 +227,7 @@ fn colour_marks_what_did_not_pass_and_nothing_else() {
 fn a_cell_that_the_plan_does_not_have_is_not_called_missing() {
     let mut findings = Findings::new(limits(1));
     findings.add(&record(0, 1, Outcome::Passed, "yes"));
-    let complete = View {
+    let complete = TableView {
         complete: true,
         ..view(80)
     };

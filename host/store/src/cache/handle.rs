@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 
 use super::commit::Commit;
 use super::queue::PutQueue;
-use super::reader::{Lookup, Reader};
+use super::reader::{FoundEntry, Reader};
 use super::schema::CACHE;
 use super::writer::Writer;
 use super::{CacheLabels, CacheOptions, CachedResponse};
@@ -111,7 +111,7 @@ impl Cache {
     pub fn get(&self, key: &Digest, now_ms: i64) -> Option<CachedResponse> {
         let shared = &*self.shared;
         let response = match self.look_up(key, now_ms) {
-            Some(Lookup::Hit {
+            Some(FoundEntry::Hit {
                 response,
                 stale_use,
             }) => {
@@ -120,8 +120,8 @@ impl Cache {
                 }
                 Some(response)
             }
-            Some(Lookup::Nothing) => None,
-            Some(Lookup::Damaged(id)) => {
+            Some(FoundEntry::Nothing) => None,
+            Some(FoundEntry::Damaged(id)) => {
                 shared.queue.damaged(id);
                 count(&shared.unreadable);
                 None
@@ -164,7 +164,7 @@ impl Cache {
     }
 
     /// `None` when the file can't be read. A reader that failed is not used again.
-    fn look_up(&self, key: &Digest, now_ms: i64) -> Option<Lookup> {
+    fn look_up(&self, key: &Digest, now_ms: i64) -> Option<FoundEntry> {
         let shared = &*self.shared;
         let idle = shared.readers().pop();
         let reader = match idle {

@@ -19,7 +19,7 @@ WHERE key_version = ?1 AND key = ?2";
 
 /// What a lookup found.
 #[derive(Debug)]
-pub(super) enum Lookup {
+pub(super) enum FoundEntry {
     /// A response. `stale_use` is the entry whose last use should be noted.
     Hit {
         response: CachedResponse,
@@ -47,7 +47,7 @@ impl Reader {
         options: &CacheOptions,
         key: &Digest,
         now_ms: i64,
-    ) -> rusqlite::Result<Lookup> {
+    ) -> rusqlite::Result<FoundEntry> {
         let mut question = self.connection.prepare_cached(LOOK_UP)?;
         let found = question.query_row((options.key_version, key.as_bytes().as_slice()), |row| {
             let (id, stored_at_ms): (i64, i64) = (row.get(0)?, row.get(1)?);
@@ -55,19 +55,19 @@ impl Reader {
                 .expired_before(now_ms)
                 .is_some_and(|before| stored_at_ms < before)
             {
-                return Ok(Lookup::Nothing);
+                return Ok(FoundEntry::Nothing);
             }
             let used_at_ms: i64 = row.get(2)?;
             let payload = row.get_ref(4)?.as_blob()?;
             let Some(response) = payload::open(key, payload, row.get(3)?, stored_at_ms) else {
-                return Ok(Lookup::Damaged(id));
+                return Ok(FoundEntry::Damaged(id));
             };
             let stale = now_ms.saturating_sub(used_at_ms) >= USE_GRAIN_MS;
-            Ok(Lookup::Hit {
+            Ok(FoundEntry::Hit {
                 response,
                 stale_use: stale.then_some(id),
             })
         });
-        Ok(found.optional()?.unwrap_or(Lookup::Nothing))
+        Ok(found.optional()?.unwrap_or(FoundEntry::Nothing))
     }
 }

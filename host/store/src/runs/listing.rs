@@ -28,7 +28,7 @@ struct Found {
 
 /// Whether the rows of runs are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rows {
+enum Counting {
     Counted,
     NotCounted,
 }
@@ -58,7 +58,7 @@ impl Store {
             &connection,
             &format!("{RUN_COLUMNS} WHERE id = ?1"),
             [id],
-            Rows::Counted,
+            Counting::Counted,
         )?
         .pop()
         .ok_or_else(|| StoreError::NoSuchRun {
@@ -73,7 +73,7 @@ impl Store {
     pub fn run(&self, id: &str) -> Result<RunInfo, StoreError> {
         let connection = self.database().connect(Purpose::Read)?;
         let question = format!("{RUN_COLUMNS} WHERE id = ?1");
-        let found = self.select(&connection, &question, [id], Rows::NotCounted)?;
+        let found = self.select(&connection, &question, [id], Counting::NotCounted)?;
         found.into_iter().next().ok_or_else(|| no_such_run(id))
     }
 
@@ -95,7 +95,7 @@ impl Store {
         );
         let number = |n| i64::try_from(n).unwrap_or(i64::MAX);
         let values = (text, number(limit), number(skip));
-        self.select(&connection, &question, values, Rows::NotCounted)
+        self.select(&connection, &question, values, Counting::NotCounted)
     }
 
     /// The runs that are called as the one with this id, or have the same config where it has no
@@ -111,7 +111,7 @@ impl Store {
              ORDER BY created_at_ms DESC, key DESC LIMIT ?2"
         );
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.select(&connection, &question, (id, limit), Rows::NotCounted)
+        self.select(&connection, &question, (id, limit), Counting::NotCounted)
     }
 
     fn newest(&self, connection: &Connection, limit: usize) -> Result<Vec<RunInfo>, StoreError> {
@@ -120,7 +120,7 @@ impl Store {
             connection,
             &question,
             [i64::try_from(limit).unwrap_or(i64::MAX)],
-            Rows::Counted,
+            Counting::Counted,
         )
     }
 
@@ -155,7 +155,7 @@ impl Store {
         connection: &Connection,
         question: &str,
         params: P,
-        rows: Rows,
+        rows: Counting,
     ) -> Result<Vec<RunInfo>, StoreError> {
         let found = || {
             connection
@@ -175,7 +175,7 @@ impl Store {
         &self,
         connection: &Connection,
         found: Found,
-        rows: Rows,
+        rows: Counting,
     ) -> Result<RunInfo, StoreError> {
         let Found {
             key,
@@ -196,7 +196,7 @@ impl Store {
                 ended => ended,
             };
         }
-        if rows == Rows::Counted {
+        if rows == Counting::Counted {
             info.outcomes = self.outcomes(connection, key)?;
         }
         Ok(info)

@@ -1,4 +1,4 @@
-//! The same config over time: pass rate, cost and latency of each column, run by run.
+//! One config over time: pass rate, cost and latency of each column, run by run.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -103,7 +103,7 @@ fn calls(value: &Value) -> Vec<Value> {
     }
 }
 
-/// The same where the answer is JSON in a text.
+/// Calls in an answer that is JSON in a text.
 fn calls_in(text: &str) -> Option<Vec<Value>> {
     if !text.trim_start().starts_with(['[', '{']) {
         return None;

@@ -224,6 +224,7 @@ mod tests {
     fn told(name: &str, text: &str, at: (u32, u32), key: &str) -> String {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("folders");
         std::fs::write(&path, text).expect("a file");
         let request = LoadRequest {
             cwd: folder.path().to_owned(),
@@ -353,8 +354,8 @@ mod tests {
         };
         request.files_read.add(&folder.path().join("read.yaml"));
         let excerpts = Excerpts::of(&request, &Masker::new(&[]), 80);
-        let problem = |file: &str| Problem {
-            message: "odd".to_owned(),
+        let problem = |file: &str, nth: u32| Problem {
+            message: format!("odd {nth}"),
             at: Position {
                 file: file.into(),
                 line: 1,
@@ -363,9 +364,9 @@ mod tests {
             },
             help: None,
         };
-        let told = excerpts.told([problem("not.yaml")]);
-        assert_eq!(told, ["not.yaml:1:1: odd"]);
-        let told = excerpts.told((0..1000).map(|_| problem("read.yaml")));
+        let told = excerpts.told([problem("not.yaml", 0)]);
+        assert_eq!(told, ["not.yaml:1:1: odd 0"]);
+        let told = excerpts.told((0..1000).map(|nth| problem("read.yaml", nth)));
         let shown = told.iter().filter(|text| text.contains('|'));
         assert_eq!(shown.count(), MAX_SHOWN);
     }

@@ -37,8 +37,8 @@ const MARGIN: Duration = Duration::from_mins(5);
 /// How long a token holds of which nothing is said.
 const USUAL_LIFE: Duration = Duration::from_hours(1);
 
-/// The shortest that a token is believed to hold: one that is to end at once would be asked for with
-/// each request.
+/// The shortest that a token of a server that a config names is believed to hold: one that is to end
+/// at once would be asked for with each request.
 const SHORTEST_LIFE: Duration = Duration::from_secs(30);
 
 /// The shortest text that is masked for being a token.
@@ -136,6 +136,14 @@ impl TokenKey {
         }
     }
 
+    /// How long a token holds at least, whatever is said of it.
+    fn shortest_life(&self) -> Duration {
+        match self {
+            Self::Google(_) => Duration::ZERO,
+            Self::OAuth(_) => SHORTEST_LIFE,
+        }
+    }
+
     fn form(&self, now: Timestamp) -> Result<String, WireFault> {
         match self {
             Self::Google(key) => google::form(key, now),
@@ -171,10 +179,12 @@ async fn ask(clients: &Clients, key: &TokenKey) -> Result<Token, WireFault> {
             break;
         }
     }
-    read(status, &body, begun).map_err(|(why, is_lasting)| WireFault::NoToken {
-        origin: origin.to_string(),
-        why,
-        is_lasting,
+    read(status, &body, begun, key.shortest_life()).map_err(|(why, is_lasting)| {
+        WireFault::NoToken {
+            origin: origin.to_string(),
+            why,
+            is_lasting,
+        }
     })
 }
 
@@ -186,7 +196,12 @@ fn is_masked(token: &str) -> bool {
 
 /// The token, or why there is none and whether that lasts. Of a refusal its code is repeated, which
 /// is a word; the rest is whatever the server likes.
-fn read(status: u16, body: &[u8], begun: Instant) -> Result<Token, (String, bool)> {
+fn read(
+    status: u16,
+    body: &[u8],
+    begun: Instant,
+    shortest: Duration,
+) -> Result<Token, (String, bool)> {
     if status == 200
         && let Ok(answer) = serde_json::from_slice::<TokenAnswer>(body)
     {
@@ -196,7 +211,7 @@ fn read(status: u16, body: &[u8], begun: Instant) -> Result<Token, (String, bool
             let life = answer.expires_in.map_or(USUAL_LIFE, Duration::from_secs);
             let life = life.min(LONGEST_LIFE);
             let life = life.saturating_sub(MARGIN.min(life / 10));
-            let until = begun + life.max(SHORTEST_LIFE);
+            let until = begun + life.max(shortest);
             return Ok(Token { value, until });
         }
     }

@@ -52,7 +52,7 @@ fn the_metric_is_part_of_the_type() {
     let none = "Distance 0.00 is less than or equal";
     table(&[
         ("similar:dot", Some(2.0), long, true, 3.0, "Similarity 3.00"),
-        ("not-similar:dot", Some(2.0), long, false, -2.0, "3.00"),
+        ("not-similar:dot", Some(2.0), long, false, 0.0, "3.00"),
         ("similar:euclidean", Some(1.0), up, true, 0.5, close),
         ("similar:euclidean", Some(0.9), up, false, 0.5, apart),
         ("not-similar:euclidean", Some(0.9), up, true, 0.5, apart),

@@ -8,16 +8,18 @@ use super::*;
 #[test]
 fn a_token_holds_until_some_time_before_its_end() {
     let begun = Instant::now();
-    let life = |answer: Value| {
-        let token = read(200, answer.to_string().as_bytes(), begun);
+    let within = |shortest: Duration, answer: Value| {
+        let token = read(200, answer.to_string().as_bytes(), begun, shortest);
         token
             .map(|token| token.until - begun)
             .map_err(|(why, _)| why)
     };
+    let life = |answer: Value| within(Duration::ZERO, answer);
     let token = |seconds: u64| json!({ "access_token": "ya29.x", "expires_in": seconds });
     assert_eq!(life(token(3600)), Ok(Duration::from_mins(55)));
     assert_eq!(life(token(100)), Ok(Duration::from_secs(90)));
-    assert_eq!(life(token(0)), Ok(SHORTEST_LIFE));
+    assert_eq!(life(token(0)), Ok(Duration::ZERO));
+    assert_eq!(within(SHORTEST_LIFE, token(0)), Ok(SHORTEST_LIFE));
     assert_eq!(
         life(token(u64::MAX)),
         Ok(LONGEST_LIFE.saturating_sub(MARGIN))
@@ -44,7 +46,7 @@ fn a_word_is_no_token_to_look_for() {
 #[test]
 fn of_a_refusal_only_its_code_is_repeated() {
     let refused = |status: u16, body: &str| {
-        let error = read(status, body.as_bytes(), Instant::now());
+        let error = read(status, body.as_bytes(), Instant::now(), Duration::ZERO);
         error.map(|_| ()).expect_err("no token")
     };
     let body = r#"{"error":"invalid_grant","error_description":"Bad 1//x"}"#;

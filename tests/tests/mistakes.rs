@@ -8,7 +8,7 @@ fn check(run: Run) -> Finished {
     run.args(["config", "check"]).finish()
 }
 
-const BROKEN: &str = r#"prompts: ['{{word}}']
+const BROKEN: &str = r"prompts: ['{{word}}']
 providers:
   - echo
   - id: https://api.test.example/chat
@@ -41,7 +41,7 @@ tests:
           output.length
           > ) 3
   - file://rows.csv
-"#;
+";
 
 #[test]
 fn code_that_is_none_is_told_with_its_place() {
@@ -59,7 +59,7 @@ fn code_that_is_none_is_told_with_its_place() {
 
 #[test]
 fn patterns_schemas_and_lists_that_can_not_be_read_are_told_with_their_place() {
-    let config = r##"prompts: ['{{word}}']
+    let config = r#"prompts: ['{{word}}']
 providers: [echo]
 tests:
   - vars: { word: one }
@@ -76,7 +76,7 @@ tests:
       - { type: similar, value: x, threshold: 80, provider: { embedding: 'openai:embedding:m' } }
       - { type: rouge-n, value: x, threshold: 1.5 }
   - file://rows.csv
-"##;
+"#;
     let run = Run::new()
         .config(config)
         .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
@@ -160,7 +160,7 @@ fn a_cost_that_nobody_can_know_is_told_before_anything_is_paid() {
 
 #[test]
 fn all_that_is_wrong_is_told_at_once() {
-    let config = r#"prompts:
+    let config = r"prompts:
   - file://none.txt
   - '{{word'
 providers:
@@ -178,6 +178,6 @@ tests:
     threshold: -1
     assert: [{ type: equals, value: '{{' }]
 evaluateOptions: { maxConcurrency: many }
-"#;
+";
     assert_snapshot!(check(Run::new().config(config)).told());
 }

@@ -110,9 +110,10 @@ fn within(source: &str, refused: Refused) -> Refused {
 fn of_function(text: &CheckedText<'_>) -> Option<Refused> {
     let source = text.source;
     let is_expression = text.form == "expression";
-    let (head, code, tail) = match is_expression {
-        true => ("(async function () { return (\n", source.trim(), "\n)})"),
-        false => ("(async function () {\n", source, "\n})"),
+    let (head, code, tail) = if is_expression {
+        ("(async function () { return (\n", source.trim(), "\n)})")
+    } else {
+        ("(async function () {\n", source, "\n})")
     };
     let mut refused = parsed(&format!("{head}{code}{tail}"), SourceType::cjs())?;
     refused.place.0 = refused.place.0.saturating_sub(1).max(1);

@@ -181,8 +181,7 @@ pub(crate) fn file_with(
     let files = known.unwrap_or_else(|| {
         let is_outside = runs == Some(Runtime::Process);
         let files = Gathering::new(reading, language, &extensions, origin, is_outside);
-        let files = files.all(&shown, at);
-        let files = files.map(Arc::new);
+        let files = files.all(&shown, at).map(Arc::new);
         let mut book = reading.code.files.borrow_mut();
         book.insert(absolute, files.clone());
         files

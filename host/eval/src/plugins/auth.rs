@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use runner_config::plan::{EnvRead, Position, Provider};
-use runner_gateway::{OriginPattern, Scheme, Secret, TokenClient};
+use runner_gateway::{Credential, OriginPattern, Scheme, Secret, TokenClient};
 use serde_json::{Map, Value, json};
 
 use super::bind_error::{BindError, place_of};
@@ -29,8 +29,8 @@ const TOKEN_MEMBERS: [&str; 7] = [
 
 /// What `auth` says.
 pub(super) struct Auth {
-    pub(super) scheme: Scheme,
-    pub(super) secret: Secret,
+    scheme: Scheme,
+    secret: Secret,
     /// Who is asked for tokens, and so sees what stands in `auth`.
     asks: Option<OriginPattern>,
 }
@@ -62,6 +62,16 @@ impl Auth {
         let (auth, kind) = written_auth.read()?;
         config.insert(KEY.to_owned(), json!({ "type": kind }));
         Ok(Some(auth))
+    }
+
+    /// The credential, for these hosts.
+    pub(super) fn credential(self, hosts: &[OriginPattern]) -> Credential {
+        Credential {
+            scheme: self.scheme,
+            secret: Some(self.secret),
+            env: format!("`{KEY}`"),
+            hosts: hosts.to_vec(),
+        }
     }
 
     /// The way to the server of tokens, which sees the variables in `auth`. They count as going to the
@@ -138,9 +148,10 @@ impl Written<'_> {
             client_id: self.optional("clientId", !is_persons)?,
             client_secret: self.optional("clientSecret", !is_persons)?,
             scopes: self.scopes()?,
-            person: match is_persons {
-                true => Some((self.text("username")?, self.text("password")?)),
-                false => None,
+            person: if is_persons {
+                Some((self.text("username")?, self.text("password")?))
+            } else {
+                None
             },
         };
         let (_, origin) = client.address().ok_or_else(|| {

@@ -67,7 +67,7 @@ impl BindError {
             Self::NotGranted { .. } => None,
             Self::NoSecret { at, .. }
             | Self::Config { at, .. }
-            | Self::ProviderConfig { at, .. } => at.at.as_ref(),
+            | Self::ProviderConfig { at, .. } => at.at.as_deref(),
         }
     }
 
@@ -147,7 +147,7 @@ pub(crate) fn place(at: &Position) -> StatedPlace {
     };
     StatedPlace {
         text,
-        at: Some(at.clone()),
+        at: Some(Box::new(at.clone())),
     }
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn place(at: &Position) -> StatedPlace {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatedPlace {
     text: String,
-    at: Option<Position>,
+    at: Option<Box<Position>>,
 }
 
 impl StatedPlace {

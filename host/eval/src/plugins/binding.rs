@@ -271,25 +271,18 @@ impl Binder<'_> {
         let hosts = &address.patterns;
         let mut credentials = BTreeMap::new();
         let keyless = config.get("apiKeyRequired") == Some(&Value::Bool(false));
-        let mut auth = match extras.of_auth() {
-            Some(_) => Auth::take(provider, config)?,
-            None => None,
-        };
-        let to_tokens = auth.as_ref().and_then(|it| it.way(provider, &takes));
-        to_tokens.into_iter().for_each(|way| self.noted.way(way));
+        if let Some(name) = extras.of_auth()
+            && let Some(auth) = Auth::take(provider, config)?
+        {
+            if let Some(way) = auth.way(provider, &takes) {
+                self.noted.way(way);
+            }
+            credentials.insert(name.to_owned(), auth.credential(hosts));
+        }
         let settings = wants.settings.iter().map(|setting| setting.env.clone());
         let mut own: BTreeSet<String> = settings.collect();
         for want in &wants.credentials {
-            if extras.of_auth() == Some(&want.name)
-                && let Some(Auth { scheme, secret, .. }) = auth.take()
-            {
-                let credential = Credential {
-                    scheme,
-                    secret: Some(secret),
-                    env: want.env.clone(),
-                    hosts: hosts.clone(),
-                };
-                credentials.insert(want.name.clone(), credential);
+            if credentials.contains_key(&want.name) {
                 continue;
             }
             let if_set = extras.if_set(&want.name);
@@ -319,17 +312,7 @@ impl Binder<'_> {
             "hosts": hosts.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "credentials": credentials.keys().collect::<Vec<_>>(),
         }));
-        for to in hosts {
-            self.noted.way(Way {
-                to: to.clone(),
-                named: address.named,
-                author: provider.origin.clone(),
-                at: address.at.clone(),
-                own: own.clone(),
-                takes: takes.clone(),
-                named_by: named_by.clone(),
-            });
-        }
+        self.provider_ways(&address, provider, (&own, &takes, &named_by));
         Ok(Bound {
             grants: Grants::new(plugin.alias.clone(), address.patterns, credentials),
             digest,
@@ -382,6 +365,27 @@ impl Binder<'_> {
             is_exact: at.is_some(),
             at: at.unwrap_or(&provider.at).clone(),
         })
+    }
+
+    /// Notes what a provider of the bundle reaches: with the vendor's own variables, those that it
+    /// takes, and those that its address is made of.
+    fn provider_ways(
+        &self,
+        address: &Address,
+        provider: &Provider,
+        (own, takes, named_by): (&BTreeSet<String>, &[EnvRead], &[EnvRead]),
+    ) {
+        for to in &address.patterns {
+            self.noted.way(Way {
+                to: to.clone(),
+                named: address.named,
+                author: provider.origin.clone(),
+                at: address.at.clone(),
+                own: own.clone(),
+                takes: takes.to_vec(),
+                named_by: named_by.to_vec(),
+            });
+        }
     }
 
     /// Notes what a config lets a plugin reach.

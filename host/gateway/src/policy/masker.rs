@@ -154,7 +154,7 @@ impl Masker {
         }
         of_key.push_back(Token {
             bytes: token.bytes(),
-            forms: forms(token).into_iter().collect(),
+            forms: forms(token).collect(),
         });
         learned.finder = finder(&learned.forms());
         Ok(())

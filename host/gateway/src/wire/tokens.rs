@@ -225,7 +225,5 @@ fn read(
     Err((why, (400..500).contains(&status) && status != 429))
 }
 
-/// What is asked with.
-
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use runner_config::{
     Config, FilesRead, Interpreters, LoadError, LoadRequest, Origin, Overrides, TrustRequest,
     Warning,
 };
-use runner_eval::plugins::{BindError, Bundled, PluginSet, PluginSources};
+use runner_eval::plugins::{BindError, Bundled, PluginErrors, PluginSet, PluginSources};
 use runner_eval::trust::Agreements;
 use runner_eval::{Ahead, Preparation, Settled, prepare};
 use runner_gateway::{Masker, Secret};
@@ -237,18 +237,7 @@ fn tried(
     let sources = sources(&config, &request.files_read, &arguments.plugin, setting)?;
     let lock = lock::LockEntry::of(&config.files, &request.cwd);
     let loaded = PluginSet::load(&sandbox, sources);
-    let (plugins, warnings) = match loaded {
-        Ok(loaded) => loaded,
-        // What is wrong with a component says something of the file.
-        Err(errors) => {
-            let open = config.not_agreed();
-            return Err(if open.is_empty() {
-                refused(errors.0).into()
-            } else {
-                Unplanned::NotAgreed(open)
-            });
-        }
-    };
+    let (plugins, warnings) = loaded.map_err(|errors| unusable(errors, &config))?;
     warn(said, warnings);
     let drafted = config.draft_with(
         &plugins.catalog(),
@@ -281,6 +270,16 @@ fn tried(
         plugins,
         lock,
     })
+}
+
+/// Why components can't be used. What is wrong with one says something of its file.
+fn unusable(errors: PluginErrors, config: &Config) -> Unplanned {
+    let open = config.not_agreed();
+    if open.is_empty() {
+        refused(errors.0).into()
+    } else {
+        Unplanned::NotAgreed(open)
+    }
 }
 
 /// What plugins say of a plan that is not whole: each of its parts is as it would be in a whole one.

@@ -212,7 +212,7 @@ impl Inline {
         if let Some(found) = found {
             (at.line, at.column) = found;
         } else if self.text.contains('\n') {
-            message.push_str(&format!(" (line {line} of the code)"));
+            message = format!("{message} (line {line} of the code)");
         }
         Problem {
             message,
@@ -343,12 +343,19 @@ mod tests {
 
     #[test]
     fn a_place_of_code_is_found_in_its_file() {
+        type LineAndColumn = (u32, u32);
         let at = |line, column| Position {
             line,
             column,
             ..Position::default()
         };
-        let cases: [(&str, (u32, u32), &str, (u32, u32), Option<(u32, u32)>); 8] = [
+        let cases: [(
+            &str,
+            LineAndColumn,
+            &str,
+            LineAndColumn,
+            Option<LineAndColumn>,
+        ); 8] = [
             ("value: a + ;", (1, 8), "a + ;", (1, 5), Some((1, 12))),
             ("value: 'a + ;'", (1, 8), "a + ;", (1, 5), Some((1, 13))),
             (

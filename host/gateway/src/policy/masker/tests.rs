@@ -99,9 +99,9 @@ fn what_is_a_secret_in_a_credential_is_masked_alone() {
                 STANDARD.encode("pass-Qq77WwEe88Rr")
             )
         };
-        let masked = masker.mask(&said).into_owned();
+        let clean = masker.mask(&said).into_owned();
         for secret in ["tok-Zx81", "pass-", "Qq77", "cGFzcy1RcTc3V3dFZTg4"] {
-            assert!(!masked.contains(secret), "{credential}: {masked}");
+            assert!(!clean.contains(secret), "{credential}: {clean}");
         }
         assert_eq!(
             masker.mask("Bearer, Basic or a Token of a user"),
@@ -109,7 +109,7 @@ fn what_is_a_secret_in_a_credential_is_masked_alone() {
         );
         let learned = Masker::default();
         learn(&learned, "a key", credential);
-        assert_eq!(learned.mask(&said), masked);
+        assert_eq!(learned.mask(&said), clean);
     }
     assert_eq!(
         masker(&["user:short"]).mask("a short password"),

@@ -1,5 +1,5 @@
 //! What is different about the columns of two runs; which belong together says
-//! [`pairing`](runner_view::pairing).
+//! [`pairing`].
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

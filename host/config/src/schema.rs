@@ -289,6 +289,10 @@ fn provider() -> Value {
         "config" => any_map("what the plugin takes; its README says"),
         "delay" => number("pause after each call, in milliseconds"),
         "maxRetries" => number("of a request, 0 to 20"),
+        "retryTimeouts" => {
+            truth("requests that ran out of time are sent again; they may be billed twice")
+        }
+        "maxRetryAfter" => number("longest wait that its server may ask for, in seconds"),
         "minConcurrency" | "maxConcurrency" => number("requests in flight in its lane"),
         "pool" => text("the lane's name"),
         "limits" => about(

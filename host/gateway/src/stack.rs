@@ -288,7 +288,13 @@ impl Stack {
                 claim.ended(ended.used());
             }
             match turn.finish(ended.class, &ended.hint, ended.usage) {
-                Next::Return => return Ok((ended, claim.and_then(Claim::landed))),
+                Next::Return => {
+                    if let Some(why) = too_long(&ended, passage) {
+                        let lane = turn.lane_name();
+                        return Err(Fault::Unsent { lane, why });
+                    }
+                    return Ok((ended, claim.and_then(Claim::landed)));
+                }
                 Next::Again { .. } => last = Some(ended),
             }
         }
@@ -307,8 +313,11 @@ impl Stack {
 
     async fn attempt(&self, passage: &Passage<'_>, attempt: u32) -> Ended {
         self.tell(passage, Event::AttemptStarted { attempt });
-        let limit =
-            attempt::Limit::new(passage.budget, passage.ledger.spent().worked, self.timeout);
+        // Who wants timeouts to be sent again means each of them to have its time.
+        let apart = passage.scope.scheduling.retry_timeouts;
+        let begun = passage.ledger.spent().worked;
+        let used = if apart { Duration::ZERO } else { begun };
+        let limit = attempt::Limit::new(passage.budget, used, self.timeout);
         let outbound = passage.outbound;
         let mut space = self.bodies.space(outbound.plugin(), &passage.scope.bodies);
         let wire = outbound.attempt((&self.clients, &self.tokens), limit, &mut space);
@@ -318,7 +327,7 @@ impl Stack {
 
         let mut ended = judge(&self.masker, answer, space);
         // Without time left for another attempt none is worth waiting for.
-        ended.hint.useless |= spent.worked >= passage.budget;
+        ended.hint.useless |= !apart && spent.worked >= passage.budget;
         let class = ended.class;
         let status = ended.result.as_ref().ok().map(|response| response.status);
         let origin = &outbound.lane().origin;
@@ -354,6 +363,14 @@ fn unsent(turn: &Turn<'_>, why: Refusal, last: Option<Ended>) -> Result<Ended, F
             why,
         }),
     }
+}
+
+/// Why a request isn't sent again whose server asks for more patience than there is.
+fn too_long(ended: &Ended, passage: &Passage<'_>) -> Option<Refusal> {
+    let longest = passage.scope.scheduling.policy.longest_hint;
+    let asks = matches!(ended.class, Class::Throttled | Class::Transient);
+    let asked = ended.hint.retry_after.filter(|_| asks)?;
+    (asked > longest).then_some(Refusal::TooLong { asked, longest })
 }
 
 /// Hands what is still owed to the call that has the answer.

@@ -54,6 +54,8 @@ pub struct Demand {
     pub cost: Cost,
     /// Retries allowed instead of the lane's number.
     pub max_retries: Option<u32>,
+    /// Attempts that run out of time are retried too. They may have been billed.
+    pub retry_timeouts: bool,
     /// Declared limits that it falls under, beside its lane's learnt ones.
     pub limits: Arc<[LimitId]>,
 }
@@ -108,6 +110,13 @@ pub enum Refusal {
     QuotaExhausted {
         /// When it is filled again, if the server said so.
         until: Option<Time>,
+    },
+    /// The server wants more patience than [`LanePolicy::longest_hint`](crate::LanePolicy) is.
+    TooLong {
+        /// How long it wants to be waited for.
+        asked: Duration,
+        /// The longest that is waited.
+        longest: Duration,
     },
     /// The server doesn't accept the lane's credential.
     Auth,

@@ -11,7 +11,7 @@ use crate::queue::{Head, Queue};
 use crate::retry::Budget;
 use crate::sent::Amounts;
 use crate::time::Time;
-use crate::view::{View, Wait};
+use crate::view::{Metrics, View, Wait};
 
 mod adaptive;
 mod fixed;
@@ -86,7 +86,10 @@ impl Lane {
             window: self.strategy.window(),
             queued: self.queue.len(),
             wait: self.wait.clone(),
-            metrics: self.counters.metrics(),
+            metrics: Metrics {
+                knee: self.strategy.knee(),
+                ..self.counters.metrics()
+            },
         }
     }
 
@@ -121,7 +124,7 @@ impl Lane {
     /// Takes in that nobody wants the answer of an attempt in flight.
     pub(crate) fn cancel(&mut self, flight: &Flight) {
         self.land();
-        self.strategy.cancelled(flight.sent_at);
+        self.strategy.cancelled(flight);
     }
 
     /// Takes in how an attempt ended, and what its response said.
@@ -134,7 +137,6 @@ impl Lane {
         around: &mut Surroundings<'_>,
     ) {
         let (now, sent_at) = (around.now, flight.sent_at);
-        let was_broken = self.strategy.is_broken();
         self.strategy.read(flight, end.hint, around);
         self.strategy
             .learn(flight, amounts, end, self.in_flight, around);
@@ -151,10 +153,7 @@ impl Lane {
         }
         if !matches!(end.class, Class::Timeout | Class::Transient) {
             self.counters.answered(now - sent_at);
-            self.strategy.answered(now, sent_at);
-        }
-        if was_broken && !self.strategy.is_broken() {
-            around.tell(Event::BreakerClosed);
+            self.strategy.answered(sent_at, around);
         }
     }
 }

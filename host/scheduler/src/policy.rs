@@ -31,8 +31,8 @@ pub struct LanePolicy {
     /// Where doubling ends. Published: 60 s.
     pub retry_cap: Duration,
     /// Longest wait that a server may ask for; who asks for more has run out of something
-    /// that a run should not sit out, and the job fails. One hour: the longest reset that
-    /// published quotas below a day have.
+    /// that a run should not sit out, and the job fails. A quarter of an hour: windows of minutes
+    /// are waited for, and a run that seems to hang tells why before somebody ends it.
     pub longest_hint: Duration,
 }
 
@@ -46,7 +46,7 @@ impl Default for LanePolicy {
             max_retries: 3,
             retry_base: Duration::from_secs(1),
             retry_cap: Duration::from_mins(1),
-            longest_hint: Duration::from_hours(1),
+            longest_hint: Duration::from_mins(15),
         }
     }
 }

@@ -9,8 +9,8 @@
 //! - **Throttled** attempts don't use up retries: being refused says nothing about the request,
 //!   and the lane, not the job, waits. Twenty of them end it all the same (published): no
 //!   limit of a run is that far off. Who sets retries to 0 gets the first refusal back.
-//! - A **timeout** is not retried: the exchange's time was for all attempts together, and a
-//!   completion that was slow once costs as much to be slow again.
+//! - A **timeout** is not retried unless the user says so (`retryTimeouts`): it may have been billed,
+//!   and a completion that was slow once costs as much to be slow again.
 //! - The **budget** bounds retries of failures to about a tenth of all calls, as 500 tokens, 5
 //!   for a retry, 1 back for a success (published, after AWS). Without tokens a retry waits
 //!   for them, or until nothing else is in flight: storms end and no job is lost.
@@ -49,6 +49,8 @@ pub(crate) struct Attempted {
     pub(crate) useless: bool,
     pub(crate) tries: Tries,
     pub(crate) max_retries: u32,
+    /// The user wants timeouts to be tried again.
+    pub(crate) retry_timeouts: bool,
     /// The lane takes care of when: it is blocked or paced.
     pub(crate) lane_waits: bool,
     /// The lane is broken: the attempt was everybody's probe.
@@ -72,7 +74,12 @@ pub(crate) fn decide(
     chance: &mut Chance,
 ) -> Verdict {
     let throttled = attempted.class == Class::Throttled;
-    let retryable = throttled || attempted.class == Class::Transient;
+    let retryable = match attempted.class {
+        Class::Throttled | Class::Transient => true,
+        Class::Timeout => attempted.retry_timeouts,
+        Class::Ok | Class::Permanent => false,
+        Class::QuotaExhausted | Class::Auth | Class::NotFound => false,
+    };
     if !retryable || attempted.useless || attempted.max_retries == 0 {
         return Verdict::Return;
     }
@@ -149,6 +156,7 @@ mod tests {
             free: 0,
         },
         max_retries: 3,
+        retry_timeouts: false,
         lane_waits: true,
         probe: false,
     };
@@ -184,6 +192,24 @@ mod tests {
             let verdict = decide(Attempted { class, ..FAILED });
             assert_eq!(verdict != Verdict::Return, again, "{class:?}");
         }
+    }
+
+    #[test]
+    fn a_timeout_is_tried_again_if_the_user_says_so() {
+        let timeout = Attempted {
+            class: Class::Timeout,
+            retry_timeouts: true,
+            ..FAILED
+        };
+        assert!(matches!(
+            decide(timeout),
+            Verdict::Again { counts: true, .. }
+        ));
+        let tries = Tries {
+            counted: 3,
+            free: 0,
+        };
+        assert_eq!(decide(Attempted { tries, ..timeout }), Verdict::Return);
     }
 
     #[test]
@@ -226,8 +252,8 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_of_hours_is_not_sat_out() {
-        let asked = Some(Duration::from_hours(2));
+    fn a_wait_of_a_quarter_of_an_hour_and_more_is_not_sat_out() {
+        let asked = Some(Duration::from_mins(16));
         assert_eq!(decide(Attempted { asked, ..FAILED }), Verdict::Return);
     }
 

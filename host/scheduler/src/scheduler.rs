@@ -9,6 +9,7 @@
 //! would starve large ones of another.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
 use crate::chance::Chance;
 use crate::class::Class;
@@ -52,6 +53,8 @@ pub struct Scheduler {
     /// Nothing starts any more.
     is_draining: bool,
     now: Time,
+    /// How much of the clock's minute had passed when time began.
+    clock: Duration,
 }
 
 /// Why a head can't go, and when to look again.
@@ -92,7 +95,13 @@ impl Scheduler {
             leased: BTreeSet::new(),
             is_draining: false,
             now: Time::ZERO,
+            clock: Duration::ZERO,
         }
+    }
+
+    /// Says how much of the clock's minute (of UTC) had passed when time began: many servers count by it.
+    pub fn set_clock(&mut self, passed: Duration) {
+        self.clock = passed;
     }
 
     /// Opens a lane.
@@ -254,6 +263,7 @@ impl Scheduler {
             now: self.now,
             chance: &mut self.chance,
             events: &mut self.events,
+            clock: self.clock,
         };
         let (wait, until) = match lane.check(&self.jobs[&head.job].amounts, &mut around) {
             Verdict::Go => match self.reserve(id, head.job) {
@@ -317,6 +327,7 @@ impl Scheduler {
             now: self.now,
             chance: &mut self.chance,
             events: &mut self.events,
+            clock: self.clock,
         };
         lane.learn(flight, &taught.amounts, end, job, &mut around);
     }
@@ -332,6 +343,7 @@ impl Scheduler {
             useless: end.hint.useless,
             tries: decided.tries,
             max_retries: decided.demand.max_retries.unwrap_or(policy.max_retries),
+            retry_timeouts: decided.demand.retry_timeouts,
             lane_waits: lane.strategy().waits(),
             probe: was_broken,
         };
@@ -352,7 +364,7 @@ impl Scheduler {
                 } else {
                     decided.tries.free += 1;
                 }
-                decided.budgeted = counts && end.class == Class::Transient;
+                decided.budgeted = counts && end.class != Class::Throttled;
                 decided.queued_at = self.now;
                 decided.not_before = not_before;
                 lane.queue.push_retry(job, not_before);

@@ -7,20 +7,6 @@
 //!
 //! Sizes of memories and units of arithmetic decide nothing, and stand where they are used.
 
-/// Of `answers`.
-pub(crate) mod answers {
-    /// Answers before their mean says whether the server has become slower: the weight of the very
-    /// first has then shrunk to a third.
-    ///
-    /// Pinned by the test `so_does_one_where_everything_becomes_slower`.
-    pub(crate) const FIRST_ANSWERS: u32 = 8;
-
-    /// How much slower than its quickest the server may be before that counts as being slow.
-    ///
-    /// Pinned by the test `so_does_one_where_everything_becomes_slower`.
-    pub(crate) const SLOW: u32 = 2;
-}
-
 /// Of `gate::backoff`.
 pub(crate) mod backoff {
     use std::time::Duration;
@@ -135,6 +121,11 @@ pub(crate) mod bucket {
     /// Pinned by the test `the_pause_of_probes_doubles_up_to_a_minute`.
     pub(crate) const ASSUMED_WINDOW: Duration = Duration::from_mins(1);
 
+    /// How far the clocks of server and client may be apart before a minute that has ended is none.
+    ///
+    /// PIN
+    pub(crate) const CLOCKS_APART: Duration = Duration::from_secs(3);
+
     /// Consistent pairs of readings that settle how a limit refills. Three (simulation): one is
     /// chance at the resolution of a second, five cost a small bucket its first refill.
     ///
@@ -178,53 +169,135 @@ pub(crate) mod evidence {
 pub(crate) mod window {
     use std::time::Duration;
 
-    /// Spell between doublings while little is in flight, before anything came back. Most
-    /// rejections return within it, and no more than sixteen calls are at stake (simulation: a
-    /// small bucket that is full at the start overflows while the first answers are awaited).
+    /// Attempts in flight before anything has come back (published).
     ///
-    /// Pinned by the gate of "10 s slices, 8 s".
-    pub(crate) const FIRST_SPELL: Duration = Duration::from_millis(150);
+    /// PIN
+    pub(crate) const FIRST_SIZE: u32 = 4;
 
-    /// Up to where [`FIRST_SPELL`] holds.
+    /// Time in which the window doubles up to what the user asked for: most refusals are there within
+    /// it, so that no more than half of what is on the wire is lost with the first.
     ///
-    /// Pinned by the gate of "requests and tokens, 8 s".
-    pub(crate) const FIRST_SPELL_BELOW: u32 = 16;
+    /// PIN
+    pub(crate) const WELCOME_SPELL: Duration = Duration::from_millis(150);
 
-    /// Spell between doublings afterwards (published design: "silence is acceptance").
+    /// The same from [`MANY`] on.
     ///
-    /// Pinned by the gate of "10 s slices, Azure's partial headers".
-    pub(crate) const SPELL: Duration = Duration::from_secs(1);
+    /// PIN
+    pub(crate) const CAREFUL_SPELL: Duration = Duration::from_millis(400);
 
-    /// Spells within the time of one answer, while answers come steadily. A refusal is written
-    /// before any work is done, so it comes sooner than an answer; and whoever hangs holds a place
-    /// in the window, so one that grows slowly is soon full of these (simulation: one call of 17
-    /// hangs for 3 s, the others take 50 ms; a spell of a whole answer still costs a tenth).
+    /// From how many on one spell of refusals costs more than waiting for them.
     ///
-    /// Pinned by the test `a_spell_is_a_quarter_of_a_steady_answer_and_never_longer_than_without`.
-    pub(crate) const SPELLS: u32 = 4;
+    /// PIN
+    pub(crate) const MANY: u32 = 32;
 
-    /// Shortest such spell: what is next door answers in less than a millisecond, which says
-    /// little about the next hundred calls at once.
+    /// Time without a single answer after which one more may go, since those before it may hang.
     ///
-    /// Pinned by the gate of "the same without headers".
-    pub(crate) const SHORTEST_SPELL: Duration = Duration::from_millis(10);
+    /// PIN
+    pub(crate) const SILENCE: Duration = Duration::from_secs(5);
 
-    /// Spell where the server declares limits: the buckets say how much may be sent, and the
+    /// The same where the server declares limits: the buckets say how much may be sent, and the
     /// window only has to get out of their way.
     ///
-    /// Pinned by the gate of "50 per second, 50 ms, -j 20".
+    /// PIN
     pub(crate) const DECLARED_SPELL: Duration = Duration::from_millis(90);
 
     /// Steps in which a spell doubles: eight times an eleventh. In one step half of all that is
     /// in flight would be new, and lost together.
     ///
-    /// Pinned by the gate of "10 s slices, 1.5 s".
+    /// PIN
     pub(crate) const STEPS: u32 = 8;
+
+    /// A window of which so much is out is in use: answers come in bursts, and one that is just being
+    /// filled again is no idle one.
+    ///
+    /// PIN
+    pub(crate) const IN_USE_PER_MILLE: u64 = 800;
 
     /// Longest series of clean rounds that is asked for before one more.
     ///
-    /// Pinned by the row of "16 parallel, 1.5 s".
+    /// PIN
     pub(crate) const MOST_ROUNDS: u32 = 16;
+}
+
+/// Of `knee`. Logarithms and ranks are in 1,024ths, of an octave and of those in flight.
+pub(crate) mod knee {
+    /// How much longer than the base answers take where the server queues: half an octave, so 1.4
+    /// times.
+    ///
+    /// PIN
+    pub(crate) const QUEUES: i64 = 512;
+
+    /// How much longer they may take, their own spread included, while they count as taking the same.
+    ///
+    /// PIN
+    pub(crate) const STEADY: i64 = 320;
+
+    /// Highest rank of an answer, in thousandths of those in flight, that may be a queue's.
+    ///
+    /// PIN
+    pub(crate) const RANKED: i64 = 667;
+
+    /// Answers before anything is concluded: as many as a lane opens with.
+    ///
+    /// PIN
+    pub(crate) const ENOUGH: i64 = 4;
+
+    /// Answers that the mean of the newest looks back on, at least.
+    ///
+    /// PIN
+    pub(crate) const FEWEST_RECENT: i64 = 8;
+
+    /// And at most.
+    ///
+    /// PIN
+    pub(crate) const MOST_RECENT: i64 = 64;
+
+    /// Answers that the mean of an octave looks back on.
+    ///
+    /// PIN
+    pub(crate) const OCTAVE_MEMORY: i64 = 32;
+
+    /// How far answers are taken to be from their mean before two of a kind have come: a factor of
+    /// 1.65, as answers of models are.
+    ///
+    /// PIN
+    pub(crate) const UNKNOWN_SPREAD: i64 = 737;
+
+    /// Part of the knee that may wait at the server beside it, so that it is never without work.
+    ///
+    /// PIN
+    pub(crate) const HEADROOM: u32 = 4;
+}
+
+/// Of `allowance`.
+pub(crate) mod allowance {
+    /// Fewest accepted attempts that make a window. A bucket that refills lets one or two through
+    /// and is shut again.
+    ///
+    /// PIN
+    pub(crate) const FEWEST: u64 = 8;
+
+    /// Part of the time between two openings in which a server that counts in windows has been shut,
+    /// at least, to be taken for one.
+    ///
+    /// PIN
+    pub(crate) const SHUT_SHARE: u32 = 4;
+
+    /// Part of a window that is added to it, for the jitter of the network between two attempts.
+    ///
+    /// PIN
+    pub(crate) const SLACK: u32 = 200;
+
+    /// Part of a window that a client may be behind its rhythm and catch up.
+    ///
+    /// PIN
+    pub(crate) const CATCH_UP: u32 = 10;
+
+    /// Attempts without a refusal before one more is tried, at least: one refusal per hundred
+    /// calls is the waste that is accepted (published design).
+    ///
+    /// PIN
+    pub(crate) const CALM: u64 = 100;
 }
 
 /// Of `pace`.
@@ -266,12 +339,6 @@ pub(crate) mod pace {
     ///
     /// Pinned by the row of "only 429, 8 s".
     pub(crate) const ENOUGH: u64 = 4;
-
-    /// Refused probes in a row that show a window: at 1, 2 and 4 s (published) they span longer
-    /// than any bucket above ten calls a minute needs for one.
-    ///
-    /// Pinned by the row of "the same without headers".
-    pub(crate) const WINDOW_PROBES: u32 = 3;
 }
 
 /// Of `classifier`.

@@ -87,4 +87,6 @@ pub struct Metrics {
     pub latency_p50: Duration,
     /// `p99LatencyMs`.
     pub latency_p99: Duration,
+    /// From how many in flight on answers came no sooner, where that was seen.
+    pub knee: Option<u32>,
 }

@@ -1,8 +1,11 @@
-//! `minConcurrency`, `maxConcurrency` and `pool` of a provider: the knobs of its lane.
+//! `minConcurrency`, `maxConcurrency`, `pool`, `retryTimeouts` and `maxRetryAfter` of a provider: the
+//! knobs of its lane.
 //!
 //! A lane is what shares a quota at a server; it finds by itself how many requests may be in
 //! flight. These bound what it finds, and say which providers share it. Cases in flight are
 //! another matter: that is `maxConcurrency` of `evaluateOptions`, or `-j`.
+
+use std::time::Duration;
 
 use super::options::MAX_CONCURRENCY;
 use crate::model::Findings;
@@ -14,7 +17,12 @@ pub(super) struct Lane {
     pub(super) min_concurrency: Option<u32>,
     pub(super) max_concurrency: Option<u32>,
     pub(super) pool: Option<String>,
+    pub(super) retry_timeouts: bool,
+    pub(super) max_retry_after: Option<Duration>,
 }
+
+/// Longest `maxRetryAfter`, in seconds: 31 days, the longest wait of a server that is believed.
+const MOST_SECONDS: u64 = 31 * 86_400;
 
 /// Reads the provider's object. `default_min` is the environment's, which gives way to a lower
 /// `maxConcurrency`: who sets it means lanes in general.
@@ -37,6 +45,14 @@ pub(super) fn read(entry: &Entry<'_>, default_min: Option<u32>, findings: &Findi
         min_concurrency: min.map(|(min, _)| min).or(default_min),
         max_concurrency,
         pool: entry.get("pool").and_then(|entry| pool(&entry, findings)),
+        retry_timeouts: entry
+            .get("retryTimeouts")
+            .and_then(|entry| entry.want_bool(findings))
+            .unwrap_or(false),
+        max_retry_after: entry
+            .get("maxRetryAfter")
+            .and_then(|entry| entry.want_count(findings, 0, MOST_SECONDS))
+            .map(Duration::from_secs),
     }
 }
 
@@ -55,6 +71,8 @@ fn pool(entry: &Entry<'_>, findings: &Findings) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use crate::fixture::Folder;
 
     fn folder(provider: &str) -> Folder {
@@ -94,6 +112,23 @@ mod tests {
                 "{provider:?}"
             );
         }
+    }
+
+    #[test]
+    fn waits_and_timeouts_are_read() {
+        let said = |provider: &str| {
+            let plan = folder(provider).plan();
+            let provider = &plan.columns[0].provider;
+            (provider.retry_timeouts, provider.max_retry_after)
+        };
+        assert_eq!(said("label: x"), (false, None));
+        let both = said("retryTimeouts: true, maxRetryAfter: 3600");
+        assert_eq!(both, (true, Some(Duration::from_hours(1))));
+        assert_eq!(said("maxRetryAfter: 0"), (false, Some(Duration::ZERO)));
+        let wrong = folder("maxRetryAfter: 1h").problems();
+        let expected = "promptfooconfig.yaml:2:40: providers[0].maxRetryAfter: must be a whole \
+                        number from 0 to 2678400, not text";
+        assert_eq!(wrong, [expected]);
     }
 
     #[test]

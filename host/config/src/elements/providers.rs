@@ -26,12 +26,14 @@ mod same;
 const MAX_NESTING: usize = 8;
 
 /// Keys of a provider's object.
-pub(crate) const KNOWN: [&str; 14] = [
+pub(crate) const KNOWN: [&str; 16] = [
     "id",
     "label",
     "config",
     "delay",
     "maxRetries",
+    "retryTimeouts",
+    "maxRetryAfter",
     "minConcurrency",
     "maxConcurrency",
     "pool",
@@ -376,6 +378,8 @@ impl Reader<'_> {
             config,
             delay: delay.map(Duration::from_millis),
             max_retries,
+            retry_timeouts: lane.retry_timeouts,
+            max_retry_after: lane.max_retry_after,
             min_concurrency: lane.min_concurrency,
             max_concurrency: lane.max_concurrency,
             pool: lane.pool,

@@ -28,6 +28,10 @@ pub struct Provider {
     pub delay: Option<Duration>,
     /// How often a request is sent again; `None`: the scheduler's number.
     pub max_retries: Option<u32>,
+    /// Whether a request that ran out of time is sent again; it may have been billed.
+    pub retry_timeouts: bool,
+    /// Longest wait that its server may ask for; `None`: the scheduler's.
+    pub max_retry_after: Option<Duration>,
     /// Requests in flight that its lane keeps however often the server refuses; ≥ 1. The
     /// environment's default is in it.
     pub min_concurrency: Option<u32>,

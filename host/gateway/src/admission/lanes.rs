@@ -61,9 +61,11 @@ pub(crate) struct Entrant<'a> {
 impl Lanes {
     /// No lane yet. Time is counted from now.
     pub(crate) fn new(seed: u64, observer: Arc<dyn Observer>) -> Self {
+        let mut book = Book::new(seed);
+        book.scheduler.set_clock(Epoch::minute());
         Self {
             shared: Arc::new(Shared {
-                book: Mutex::new(Book::new(seed)),
+                book: Mutex::new(book),
                 epoch: Epoch::begin(),
                 sooner: Notify::new(),
                 observer,
@@ -81,6 +83,7 @@ impl Lanes {
             let demand = Demand {
                 cost: entrant.cost,
                 max_retries: entrant.scheduling.max_retries,
+                retry_timeouts: entrant.scheduling.retry_timeouts,
                 limits: book.limits(&entrant.scheduling.limits),
             };
             let job = book.scheduler.offer(now, lane, demand);

@@ -12,6 +12,8 @@ pub struct Scheduling {
     /// Retries of one exchange instead of the policy's number. Apart from the policy, since it
     /// is a provider's own wish and must not bind others that share its lane.
     pub max_retries: Option<u32>,
+    /// Requests that ran out of time are sent again too; they may have been billed.
+    pub retry_timeouts: bool,
     /// Takes the place of an exchange's bucket in its lane's key: providers that name the same
     /// pool share a quota, providers that name different ones don't.
     pub pool: Option<String>,

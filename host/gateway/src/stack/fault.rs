@@ -6,6 +6,7 @@
 //! written by the server).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use runner_scheduler::{self as scheduler, Class};
 
@@ -55,6 +56,7 @@ fn reason(why: &scheduler::Refusal) -> String {
         Why::QuotaExhausted { .. } => "the quota or balance behind this credential is used up, as \
              the server said to an earlier request"
             .to_owned(),
+        Why::TooLong { asked, longest } => too_long(*asked, *longest),
         Why::Auth => {
             "the server does not accept the credential, as it said to earlier requests".to_owned()
         }
@@ -73,6 +75,15 @@ fn reason(why: &scheduler::Refusal) -> String {
     }
 }
 
+fn too_long(asked: Duration, longest: Duration) -> String {
+    format!(
+        "the server wants to be asked again in {} s, and no more than {} s are waited for; \
+         'maxRetryAfter' of the provider says how many",
+        asked.as_secs_f64().ceil(),
+        longest.as_secs()
+    )
+}
+
 impl Fault {
     pub(super) fn code(&self) -> Code {
         match self {
@@ -82,6 +93,7 @@ impl Fault {
             Self::Unsent { why, .. } => match why {
                 scheduler::Refusal::Oversize { .. } => Code::RateLimited,
                 scheduler::Refusal::QuotaExhausted { .. } => Code::QuotaExhausted,
+                scheduler::Refusal::TooLong { .. } => Code::RateLimited,
                 scheduler::Refusal::Auth => Code::Auth,
                 scheduler::Refusal::NotFound => Code::NotFound,
                 scheduler::Refusal::Down { .. } => Code::Transient,
@@ -98,7 +110,9 @@ impl Fault {
             Self::Wire(fault) => fault.class(),
             Self::Replayed { class, .. } => *class,
             Self::Unsent { why, .. } => match why {
-                scheduler::Refusal::QuotaExhausted { .. } => Class::QuotaExhausted,
+                scheduler::Refusal::QuotaExhausted { .. } | scheduler::Refusal::TooLong { .. } => {
+                    Class::QuotaExhausted
+                }
                 scheduler::Refusal::Auth => Class::Auth,
                 scheduler::Refusal::NotFound => Class::NotFound,
                 scheduler::Refusal::Down { .. } => Class::Transient,

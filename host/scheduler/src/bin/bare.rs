@@ -37,6 +37,7 @@ fn drive(seed: u64, ticks: u64) -> u64 {
                 output_tokens: tick % 50,
             },
             max_retries: None,
+            retry_timeouts: false,
             limits: [limit].into(),
         };
         let offered = machine.offer(now, lane, demand);

@@ -4,12 +4,14 @@
 use std::time::Duration;
 
 use super::{
-    Bucket, CONVINCED, FOREIGN_MEMORY, LARGEST_LIMIT, Level, News, Refill, probe_pause, slack,
+    ASSUMED_WINDOW, Bucket, CONVINCED, FOREIGN_MEMORY, LARGEST_LIMIT, Level, News, Refill,
+    next_end, probe_pause, slack,
 };
 use crate::evidence::{Lean, Seen, lean};
 use crate::hint::{Dimension, Reading};
 use crate::sent::Sent;
 use crate::time::{Time, nanos};
+use crate::tuning::bucket::CLOCKS_APART;
 use crate::tuning::evidence::JITTER;
 
 /// Readings over which those that overtook each other cancel out: a memory, and no decision. With
@@ -66,12 +68,12 @@ impl Bucket {
         self.pull(now, &seen, pull, sent);
         if newest {
             self.last = Some(seen);
-            self.probe_at = seen
-                .reset
-                .map_or(now + probe_pause(self.probes), |reset| {
-                    seen.sent_at + reset + seen.resolution
-                })
-                .max(now);
+            self.probe_at = match (seen.reset, self.kind) {
+                (Some(reset), _) => seen.sent_at + reset + seen.resolution,
+                (None, Refill::Fixed { end, .. }) if end < Time::NEVER => end,
+                (None, _) => now + probe_pause(self.probes),
+            }
+            .max(now);
         }
         news.scarce = newest && self.became_scarce(seen.remaining);
         news
@@ -99,7 +101,10 @@ impl Bucket {
         } = self.kind
             && seen.sent_at >= end.before(seen.resolution + JITTER)
         {
-            self.prove(seen, end, sent);
+            match seen.reset {
+                Some(_) => self.prove(seen, end, sent),
+                None => self.prove_presumed(seen, end, sent),
+            }
             return;
         }
         self.doubt(seen);
@@ -207,6 +212,26 @@ impl Bucket {
         self.leaning = 0;
     }
 
+    /// The same where no reset was ever stated.
+    fn prove_presumed(&mut self, seen: &Seen, end: Time, sent: &Sent) {
+        let since = seen.mark.saturating_sub(sent.until(self.dimension, end));
+        let full = seen.remaining.saturating_add(since).saturating_mul(10) >= self.limit * 8;
+        let window = ASSUMED_WINDOW;
+        if full {
+            self.kind = Refill::Fixed {
+                end: next_end(end, window, seen.sent_at),
+                window: Some(window),
+                proven: true,
+            };
+            let total = sent.total()[self.dimension];
+            let after = self.charged(total.saturating_sub(seen.mark));
+            self.level = Level::whole(seen.remaining) - after;
+            self.drift = Level::ZERO;
+        } else if seen.sent_at > end + CLOCKS_APART {
+            self.kind = Refill::Unsure;
+        }
+    }
+
     /// What vanished between two readings without this lane's doing, and how the server
     /// charges against the estimates.
     fn notice_others(&mut self, last: &Seen, seen: &Seen, stated: Option<Duration>, sent: &Sent) {
@@ -233,7 +258,11 @@ impl Bucket {
     fn notice_refill(&mut self, last: &Seen, seen: &Seen, stated: Option<Duration>) {
         let telling = seen.reset.is_some_and(|reset| reset > 2 * seen.resolution);
         let span = seen.sent_at - last.sent_at;
-        if self.kind != Refill::Unsure || telling || span < JITTER {
+        let open = matches!(
+            self.kind,
+            Refill::Unsure | Refill::Fixed { proven: false, .. }
+        );
+        if !open || telling || span < JITTER {
             return;
         }
         let spent = seen.mark.saturating_sub(last.mark);

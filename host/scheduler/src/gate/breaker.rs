@@ -142,9 +142,9 @@ impl Breaker {
         self.hope.succeeds();
     }
 
-    /// Gives how many probes have failed, if it was broken, and counts anew.
-    pub(super) fn recovers(&mut self) -> Option<u32> {
-        std::mem::take(&mut self.strikes).checked_sub(1)
+    /// Counts failed probes anew.
+    pub(super) fn recovers(&mut self) {
+        self.strikes = 0;
     }
 
     /// Closes, since something else holds the lane now. Gives its failed probes so far.

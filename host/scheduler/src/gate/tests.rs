@@ -213,7 +213,11 @@ fn the_lane_learns_once_how_many_probes_were_refused_before_it_opened() {
     }
     assert_eq!(lane.sends(7000), 1);
     lane.gate.accepted(at(7010), at(7000));
-    assert_eq!(lane.gate.take_opening(), Some(2));
+    let opening = Opening {
+        at: at(7000),
+        probed: true,
+    };
+    assert_eq!(lane.gate.take_opening(), Some(opening));
     assert_eq!(lane.gate.take_opening(), None);
 }
 
@@ -278,7 +282,8 @@ fn a_success_between_begins_the_row_anew() {
     for n in 0..9 {
         assert!(!lane.fails(n, n), "{n}");
     }
-    assert!(!lane.gate.works(at(9), at(9)), "nothing to close");
+    lane.gate.works(at(9), at(9));
+    assert!(!lane.gate.is_broken(), "nothing to close");
     assert!(!lane.fails(10, 10), "the first of its row");
 }
 
@@ -320,7 +325,8 @@ fn a_probe_that_is_answered_closes_the_breaker_and_forgets_the_failures() {
     let mut lane = Watched::new();
     let until = lane.breaks(0, 5);
     assert_eq!(lane.sends(until), 1);
-    assert!(lane.gate.works(at(until + 5), at(until)));
+    lane.gate.works(at(until + 5), at(until));
+    assert!(!lane.gate.is_broken());
     assert_eq!(lane.sends(until + 5), 100);
     let again: Vec<bool> = (0..9).map(|n| lane.fails(until + 9, until + n)).collect();
     assert!(!again.contains(&true));
@@ -330,7 +336,8 @@ fn a_probe_that_is_answered_closes_the_breaker_and_forgets_the_failures() {
 fn attempts_from_before_the_failures_prove_nothing_however_they_end() {
     let mut lane = Watched::new();
     let until = lane.breaks(100, 5);
-    assert!(!lane.gate.works(at(120), at(50)), "sent while it worked");
+    lane.gate.works(at(120), at(50));
+    assert!(lane.gate.is_broken(), "sent while it worked");
     assert!(!lane.fails(121, 51));
     assert_eq!(lane.held_until(122), Some(until));
     assert_eq!(lane.sends(until), 1);
@@ -434,7 +441,8 @@ fn what_has_ended_stays_so_for_its_first_reason() {
     for n in 0..20 {
         assert!(!lane.fails(10 + n, 9 + n));
     }
-    assert!(!lane.gate.works(at(50), at(49)));
+    lane.gate.works(at(50), at(49));
+    assert!(!lane.gate.is_broken());
     let held = lane.gate.check(at(90_000_000), QUIET, false);
     assert_eq!(held, Some(Held::Ended(why)));
 }

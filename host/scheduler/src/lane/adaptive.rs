@@ -17,15 +17,17 @@
 //!    again and again it goes on as in 3.
 //! 3. Nothing is declared. The first time the window is halved. From then on a `classifier` tells
 //!    what kind of limit it is: if of **parallel** requests, the window goes to their number; if
-//!    of **rate**, `pace` measures it.
+//!    of **rate**, `pace` measures it. A server that stays shut for a while and opens again counts in
+//!    windows, whatever else it looks like: `allowance` finds how many and how long.
 //!
 //! Attempts sent before it last reacted belong to the same burst and teach nothing.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::strategy::{Flight, Strategy, Surroundings, Verdict};
-use crate::answers::Answers;
+use crate::allowance::Allowance;
 use crate::bucket::{Bucket, Credit};
 use crate::class::Class;
 use crate::classifier::{ByHeight, Classifier};
@@ -33,10 +35,11 @@ use crate::event::Event;
 use crate::gate::{Gate, Held};
 use crate::hint::{Dimension, Hint};
 use crate::job::{End, Refusal};
+use crate::knee::{Came, Knee};
 use crate::pace::Pace;
 use crate::policy::LanePolicy;
 use crate::sent::{Amounts, Sent};
-use crate::time::Time;
+use crate::time::{Time, nanos};
 use crate::trust::Trust;
 use crate::tuning::adaptive::{SLOT, SLOT_SHARE};
 use crate::view::Why;
@@ -71,15 +74,28 @@ pub(super) struct Adaptive {
     buckets: Vec<Bucket>,
     window: Window,
     pace: Pace,
+    allowance: Allowance,
     /// Attempts sent before then belong to an episode that was reacted to.
     reacted_at: Time,
     classifier: Box<dyn Classifier>,
     trust: Trust,
     refusal_latency: Option<Duration>,
-    answers: Answers,
+    knee: Knee,
+    /// The attempts in flight, by number.
+    out: BTreeSet<u64>,
+    number: u64,
+    /// When the newest of the attempts was sent that were answered; whether there was one.
+    newest_answered: Time,
+    answered: bool,
+    /// Attempts sent before then that run out of time were reacted to.
+    outwaited_at: Time,
+    /// Something else than the window held the head back last.
+    spaced: bool,
     /// When the first attempt was sent.
     begun: Option<Time>,
     slot: Slot,
+    /// That the breaker opened was told, and not yet that it closed.
+    told_broken: bool,
 }
 
 impl Adaptive {
@@ -91,21 +107,45 @@ impl Adaptive {
             buckets: Vec::new(),
             window: Window::new(policy, now),
             pace: Pace::default(),
+            allowance: Allowance::default(),
             reacted_at: Time::ZERO,
             classifier: Box::new(ByHeight::default()),
             trust: Trust::default(),
             refusal_latency: None,
-            answers: Answers::default(),
+            knee: Knee::default(),
+            out: BTreeSet::new(),
+            number: 0,
+            newest_answered: Time::ZERO,
+            answered: false,
+            outwaited_at: Time::ZERO,
+            spaced: false,
             begun: None,
             slot: Slot::begin(now),
+            told_broken: false,
         }
     }
 
+    /// Tells that the breaker closed, whatever closed it: an answer, silence, or a refusal.
+    fn tell_breaker(&mut self, around: &mut Surroundings<'_>) {
+        if self.told_broken && !self.gate.is_broken() {
+            self.told_broken = false;
+            around.tell(Event::BreakerClosed);
+        }
+    }
+
+    /// The reason of a wait that nobody should sit out.
+    fn too_long(&self, asked: Duration) -> Refusal {
+        let longest = self.policy.longest_hint;
+        Refusal::TooLong { asked, longest }
+    }
+
     /// Whether the gate holds everything back.
-    fn check_gate(&mut self, now: Time) -> Option<Verdict> {
+    fn check_gate(&mut self, around: &mut Surroundings<'_>) -> Option<Verdict> {
+        let now = around.now;
         let quiet = self.quiet();
-        let held = self.gate.check(now, quiet, self.pace.interval().is_some());
-        self.mark_opening(now);
+        let held = self.gate.check(now, quiet, self.interval().is_some());
+        self.tell_breaker(around);
+        self.mark_opening(around);
         Some(match held? {
             Held::Ended(why) => Verdict::End(why),
             Held::Until(time, why) => Verdict::until(time, why),
@@ -140,39 +180,52 @@ impl Adaptive {
         }
         let (until, why) = latest?;
         if until - now > self.policy.longest_hint {
-            return Some(Verdict::End(Refusal::QuotaExhausted { until: Some(until) }));
+            return Some(Verdict::End(self.too_long(until - now)));
         }
         Some(Verdict::until(until, why))
     }
 
+    /// The time from one attempt to the next, where that was found by trying.
+    fn interval(&self) -> Option<Duration> {
+        let allowed = self.allowance.known();
+        let spread =
+            |(limit, window): (u64, Duration)| Duration::from_nanos(nanos(window) / limit.max(1));
+        allowed.map(spread).or(self.pace.interval())
+    }
+
     /// Whether an attempt is not due yet by the pace.
     fn check_pace(&self, now: Time) -> Option<Verdict> {
-        let due = self.pace.due();
-        let interval = self.pace.interval().filter(|_| due > now)?;
+        let due = self.pace.due().max(self.allowance.due());
+        let interval = self.interval().filter(|_| due > now)?;
         Some(Verdict::until(due, Why::Pace { interval }))
     }
 
     fn check_window(&mut self, in_flight: u32, around: &mut Surroundings<'_>) -> Verdict {
         while in_flight >= self.window.size() {
             let before = self.window.size();
-            match self.window.press(around.now, self.known(around.now)) {
-                Some(due) if due > around.now => return Verdict::Wait(None, Some(due)),
-                Some(_) => self.say_window(before, around),
-                None => return Verdict::Wait(None, None),
+            match self.window.press(around.now, self.known()) {
+                Some(due) if due <= around.now => self.say_window(before, around),
+                later => {
+                    self.spaced = false;
+                    return Verdict::Wait(None, later);
+                }
             }
         }
         Verdict::Go
     }
 
-    fn known(&self, now: Time) -> Known {
-        if !self.buckets.is_empty() && self.trust.holds() {
+    /// What says how much is welcome, beside answers.
+    fn known(&self) -> Known {
+        if self.knee.found().is_some() {
+            Known::Nothing
+        } else if !self.buckets.is_empty() && self.trust.holds() {
             Known::Limits
-        } else if self.refusal_latency.is_some() {
-            Known::Refusals(self.quiet())
-        } else if let Some(usual) = self.answers.steady(now) {
-            Known::Steady(usual)
-        } else if self.answers.any() {
-            Known::Answers
+        } else if self.interval().is_some() {
+            Known::Paced(self.quiet())
+        } else if self.refusal_latency.is_none() && self.answered {
+            Known::Word
+        } else if self.refusal_latency.is_none() {
+            Known::Silence
         } else {
             Known::Nothing
         }
@@ -224,11 +277,17 @@ impl Strategy for Adaptive {
     ) -> Verdict {
         let now = around.now;
         let held = self
-            .check_gate(now)
+            .check_gate(around)
             .or_else(|| self.check_buckets(now, amounts))
             .or_else(|| Some(Verdict::Wait(None, Some(self.slot_due(now)?))))
             .or_else(|| self.check_pace(now));
-        held.unwrap_or_else(|| self.check_window(in_flight, around))
+        match held {
+            Some(verdict) => {
+                self.spaced = true;
+                verdict
+            }
+            None => self.check_window(in_flight, around),
+        }
     }
 
     fn send(&mut self, now: Time, amounts: Amounts, in_flight: u32) -> Flight {
@@ -236,12 +295,15 @@ impl Strategy for Adaptive {
             self.begun = Some(now);
             self.window.rest(now);
         }
+        self.number += 1;
+        self.out.insert(self.number);
         self.sent.add(now, amounts);
         let mut overdraft = false;
         for bucket in &mut self.buckets {
             overdraft |= bucket.spend(now, amounts[bucket.dimension()]);
         }
         self.pace.send(now);
+        self.allowance.send(now);
         self.gate.send(now);
         self.slot.used += 1;
         Flight {
@@ -249,6 +311,8 @@ impl Strategy for Adaptive {
             marks: self.sent.total(),
             among: in_flight,
             overdraft,
+            spaced: self.spaced,
+            number: self.number,
         }
     }
 
@@ -266,18 +330,28 @@ impl Strategy for Adaptive {
         in_flight: u32,
         around: &mut Surroundings<'_>,
     ) {
+        let rank = self.out.range(..=flight.number).count() as u32;
+        let out = self.out.len() as u32;
+        self.out.remove(&flight.number);
         match end.class {
             Class::Ok => {
                 self.gate.succeeded();
-                self.accept(flight, in_flight, around);
+                self.accept(flight, around);
+                let came = Came {
+                    among: flight.among,
+                    took: around.now - flight.sent_at,
+                    rank,
+                    out,
+                };
+                self.pay(flight, came, in_flight, around);
             }
             Class::Permanent => {
                 self.gate.was_understood();
-                self.accept(flight, in_flight, around);
+                self.accept(flight, around);
             }
             Class::NotFound => {
                 self.gate.was_not_found();
-                self.accept(flight, in_flight, around);
+                self.accept(flight, around);
             }
             Class::Throttled => self.refuse(flight, amounts, end.hint, around),
             Class::Transient => self.fail(flight, around),
@@ -286,18 +360,19 @@ impl Strategy for Adaptive {
                 self.gate.end(Refusal::QuotaExhausted { until });
             }
             Class::Auth => self.gate.auth_failed(),
-            // How long an answer takes is the model's work and the caller's patience: silence says
-            // neither that the server refused nor that it failed.
-            Class::Timeout => {}
+            Class::Timeout => self.outwait(flight, around),
         }
+        self.tell_breaker(around);
     }
 
-    fn answered(&mut self, now: Time, sent_at: Time) {
-        self.gate.works(now, sent_at);
+    fn answered(&mut self, sent_at: Time, around: &mut Surroundings<'_>) {
+        self.gate.works(around.now, sent_at);
+        self.tell_breaker(around);
     }
 
-    fn cancelled(&mut self, sent_at: Time) {
-        self.gate.lost_probe(sent_at);
+    fn cancelled(&mut self, flight: &Flight) {
+        self.out.remove(&flight.number);
+        self.gate.lost_probe(flight.sent_at);
     }
 
     fn blocked_until(&self) -> Option<Time> {
@@ -306,6 +381,10 @@ impl Strategy for Adaptive {
 
     fn is_broken(&self) -> bool {
         self.gate.is_broken()
+    }
+
+    fn knee(&self) -> Option<u32> {
+        self.knee.found()
     }
 
     fn waits(&self) -> bool {

@@ -44,6 +44,8 @@ impl Strategy for Fixed {
             marks: Amounts::default(),
             among: in_flight,
             overdraft: false,
+            spaced: false,
+            number: 0,
         }
     }
 }

@@ -37,6 +37,7 @@ impl Rig {
             now: at(ms),
             chance: &mut self.chance,
             events: &mut self.events,
+            clock: Duration::ZERO,
         };
         (&mut self.lane, around)
     }

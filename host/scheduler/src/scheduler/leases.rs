@@ -78,7 +78,8 @@ impl Scheduler {
     fn requirements(&self, demand: &Demand, amounts: &Amounts) -> Vec<(LimitId, u64)> {
         let amount = |limit: &LimitId| match self.limits.limit(*limit).map(|l| l.counts) {
             Some(Counts::Tokens(_)) => amounts[Dimension::Tokens].max(1),
-            _ => 1,
+            // One that isn't known refuses the lease, whatever is asked of it.
+            Some(Counts::Requests(_) | Counts::Concurrency) | None => 1,
         };
         demand.limits.iter().map(|id| (*id, amount(id))).collect()
     }

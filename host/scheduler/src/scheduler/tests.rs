@@ -29,6 +29,7 @@ fn at(ms: u64) -> Time {
 /// A policy with so many slots from the start.
 fn slots(window: u32) -> LanePolicy {
     LanePolicy {
+        min_window: window,
         start_window: window,
         max_window: window,
         ..LanePolicy::default()

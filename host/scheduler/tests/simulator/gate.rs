@@ -47,6 +47,9 @@ pub(crate) struct Gate {
     pub(crate) recovery: Option<Duration>,
     /// Fairness between lanes, at least.
     pub(crate) fairness: Option<Share>,
+    /// The median of what answers take above that of a client that always has one more in flight
+    /// than the server has slots.
+    pub(crate) slower: Option<Share>,
     /// Where the figures come from.
     pub(crate) why: &'static str,
 }
@@ -59,6 +62,7 @@ impl Gate {
         idle: Some(Duration::from_millis(100)),
         recovery: None,
         fairness: None,
+        slower: None,
         why: "declared by headers",
     };
 
@@ -83,6 +87,7 @@ impl Gate {
         idle: None,
         recovery: None,
         fairness: None,
+        slower: None,
         why: "undeclared",
     };
 
@@ -93,7 +98,20 @@ impl Gate {
         idle: None,
         recovery: None,
         fairness: None,
+        slower: None,
         why: "declared by the user",
+    };
+
+    /// A server that queues: throughput of at least 97 % of the best, and answers that take at most
+    /// half as long again.
+    pub(crate) const QUEUE: Self = Self {
+        regret: Share::tenths(31),
+        wasted: Share::ZERO,
+        slower: Some(Share::tenths(500)),
+        idle: None,
+        recovery: None,
+        fairness: None,
+        why: "97 % of what the slots give, latency up to 1.5 times that at the knee",
     };
 
     /// The same with a bound on recovery.

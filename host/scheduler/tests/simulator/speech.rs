@@ -31,6 +31,8 @@ pub(crate) enum Style {
     Anthropic,
     /// `x-ratelimit-remaining-req-minute`, no resets.
     Mistral,
+    /// LiteLLM's proxy: limit and remaining on answers, nothing on refusals, no resets.
+    LiteLlm,
     /// `ratelimit-remaining`, resets in whole seconds; requests only.
     Ietf,
 }
@@ -122,6 +124,7 @@ impl Said {
                 resolution: second,
                 ..plain
             }),
+            Style::LiteLlm => Some(plain),
             Style::Mistral => Some(Reading {
                 window: Some(Duration::from_mins(1)),
                 ..plain

@@ -19,6 +19,8 @@ impl Repeated for Listed {
             config,
             delay,
             max_retries,
+            retry_timeouts,
+            max_retry_after,
             min_concurrency,
             max_concurrency,
             pool,
@@ -35,6 +37,7 @@ impl Repeated for Listed {
         } = &*self.provider;
         let [config, env] = [config, env].map(several::in_order);
         let asked = (delay, max_retries, min_concurrency, max_concurrency);
+        let asked = (asked, retry_timeouts, max_retry_after);
         let counted = (pool, limits, budget);
         let prompts = self.prompts.as_ref();
         let prompts: Option<Vec<&str>> =

@@ -8,7 +8,7 @@ use crate::classifier::{Finding, Kind, Unexplained};
 use crate::event::Event;
 use crate::evidence::Seen;
 use crate::hint::{Hint, Reading};
-use crate::job::Refusal;
+use crate::knee::{self, Came};
 use crate::pace::Pace;
 use crate::sent::Amounts;
 use crate::time::Time;
@@ -39,7 +39,11 @@ impl Adaptive {
             return;
         }
         let index = place.unwrap_or_else(|| {
-            self.buckets.push(Bucket::new(reading.dimension, now));
+            let mut bucket = Bucket::new(reading.dimension, now);
+            if reading.limit.is_some() && reading.reset.is_none() && reading.window.is_none() {
+                bucket.presume(around.minute_end());
+            }
+            self.buckets.push(bucket);
             self.buckets.len() - 1
         });
         let bucket = &mut self.buckets[index];
@@ -75,26 +79,55 @@ impl Adaptive {
         let now = around.now;
         self.window.rest(now);
         if let Some(until) = self.gate.fails(now, flight.sent_at, around.chance) {
+            self.told_broken = true;
             around.tell(Event::BreakerOpened { until });
         }
     }
 
-    /// Takes in that an attempt was accepted and ended well.
-    pub(super) fn accept(
+    /// Asks after an answer whether more at once pay.
+    pub(super) fn pay(
         &mut self,
         flight: &Flight,
+        came: Came,
         in_flight: u32,
         around: &mut Surroundings<'_>,
     ) {
-        self.answers.came(around.now, around.now - flight.sent_at);
+        let now = around.now;
+        let before = self.window.size();
+        let mut earned = 0;
+        if !flight.spaced {
+            match self.knee.answered(came, before) {
+                knee::Finding::Stay => {}
+                knee::Finding::Grow { eighths } => earned = eighths,
+                knee::Finding::Shrink(to) | knee::Finding::Return(to) => self.window.turn(to, now),
+            }
+        }
+        self.window.succeed(in_flight + 1, earned);
+        self.say_window(before, around);
+    }
+
+    /// Takes in that an attempt ran out of time. One that others overtook was slow by itself; where none
+    /// did, all wait in a queue, or nobody is served.
+    pub(super) fn outwait(&mut self, flight: &Flight, around: &mut Surroundings<'_>) {
+        if flight.sent_at < self.outwaited_at || flight.sent_at < self.newest_answered {
+            return;
+        }
+        self.outwaited_at = around.now;
+        self.knee.interrupt();
+        let before = self.window.size();
+        self.window.cut(around.now);
+        self.say_window(before, around);
+    }
+
+    /// Takes in that the server took an attempt.
+    pub(super) fn accept(&mut self, flight: &Flight, around: &mut Surroundings<'_>) {
+        self.newest_answered = self.newest_answered.max(flight.sent_at);
+        self.answered = true;
         self.gate.accepted(around.now, flight.sent_at);
-        self.mark_opening(around.now);
+        self.mark_opening(around);
         if flight.overdraft {
             self.buckets.iter_mut().for_each(Bucket::bluffed);
         }
-        let before = self.window.size();
-        self.window.succeed(around.now, in_flight + 1);
-        self.say_window(before, around);
         let amends = self.trust.accepted();
         for bucket in &mut self.buckets {
             if amends != Amends::Nothing {
@@ -118,8 +151,7 @@ impl Adaptive {
         if let Some(wait) = hint.retry_after
             && wait > self.policy.longest_hint
         {
-            let until = Some(now + wait);
-            self.gate.end(Refusal::QuotaExhausted { until });
+            self.gate.end(self.too_long(wait));
             return;
         }
         if self.gate.is_broken() && !self.gate.is_probe(flight.sent_at) {
@@ -134,6 +166,11 @@ impl Adaptive {
         let first_probe = self.gate.is_first_probe(flight.sent_at);
         if first_probe && !explained {
             self.buckets.iter_mut().for_each(Bucket::uncap);
+        }
+        if !explained {
+            let is_first = is_new && !first_probe;
+            self.allowance
+                .refused(flight.sent_at, flight.among, is_first);
         }
         let usual = match (explained, is_new && !first_probe) {
             (true, _) => {
@@ -157,12 +194,19 @@ impl Adaptive {
         }
     }
 
-    /// Tells the pace when the lane has opened again.
-    pub(super) fn mark_opening(&mut self, now: Time) {
-        if let Some(probes) = self.gate.take_opening()
+    /// Learns from when the lane has opened again.
+    pub(super) fn mark_opening(&mut self, around: &mut Surroundings<'_>) {
+        if let Some(opening) = self.gate.take_opening()
             && self.classifier.kind() != Kind::Parallel
+            && let Some((limit, window)) = self.allowance.opened(opening.at, opening.probed)
         {
-            self.pace.opened(now, probes);
+            self.pace = Pace::default();
+            self.window.widen(around.now);
+            around.tell(Event::RateLimitLearned {
+                dimension: None,
+                limit,
+                window: Some(window),
+            });
         }
     }
 
@@ -200,16 +244,21 @@ impl Adaptive {
                 return None;
             }
         }
+        if self.allowance.known().is_some() {
+            return self.usual_block();
+        }
         let finding = self.classifier.refused(Unexplained {
             in_flight: flight.among,
             earned: self.pace.accepted() >= u64::from(self.window.size()),
         });
         match finding {
             Finding::Unclear => {
+                self.knee.interrupt();
                 self.pace.episode(flight.sent_at, false);
                 self.window.cut(now);
             }
             Finding::Parallel(most) => {
+                self.knee.interrupt();
                 self.pace = Pace::default();
                 self.pace.episode(flight.sent_at, false);
                 self.window.fit(most, now);
@@ -225,7 +274,7 @@ impl Adaptive {
 
     /// How long a refusal blocks if the server doesn't say; `None`: the gate's own default.
     fn usual_block(&self) -> Option<Duration> {
-        match (self.classifier.kind(), self.pace.interval()) {
+        match (self.classifier.kind(), self.interval()) {
             (_, Some(interval)) => {
                 Some((interval * BLOCK_INTERVALS).clamp(SHORTEST_PACED_BLOCK, LONGEST_USUAL_BLOCK))
             }

@@ -71,10 +71,9 @@ impl Rig {
 
     /// A lane whose window is in nobody's way.
     fn wide() -> Self {
-        Self::new(LanePolicy {
-            start_window: 200,
-            ..LanePolicy::default()
-        })
+        let mut rig = Self::new(LanePolicy::default());
+        rig.strategy.window.turn(200, Time::ZERO);
+        rig
     }
 
     fn check(&mut self, ms: u64) -> Verdict {
@@ -83,6 +82,7 @@ impl Rig {
             now: at(ms),
             chance: &mut self.chance,
             events: &mut self.events,
+            clock: Duration::ZERO,
         };
         self.strategy.check(&usual(), self.in_flight, &mut around)
     }
@@ -110,6 +110,7 @@ impl Rig {
             now: at(ms),
             chance: &mut self.chance,
             events: &mut self.events,
+            clock: Duration::ZERO,
         };
         let end = End {
             class,
@@ -121,7 +122,7 @@ impl Rig {
         self.strategy
             .learn(flight, &usual(), &end, self.in_flight, &mut around);
         if !matches!(class, Class::Timeout | Class::Transient) {
-            self.strategy.answered(at(ms), flight.sent_at);
+            self.strategy.answered(flight.sent_at, &mut around);
         }
     }
 
@@ -165,10 +166,52 @@ fn an_unknown_lane_sends_its_first_four() {
     let mut rig = Rig::new(LanePolicy::default());
     assert_eq!(rig.send(0, 100).len(), 4);
     let wait = rig.check(0);
-    assert!(
-        matches!(wait, Verdict::Wait(None, Some(_))),
-        "the window grows with silence: {wait:?}"
-    );
+    assert_eq!(wait, Verdict::Wait(None, None), "silence says nothing");
+}
+
+#[test]
+fn what_the_user_asked_for_is_sent_within_a_moment_of_silence() {
+    let mut rig = Rig::new(LanePolicy {
+        start_window: 20,
+        max_window: 20,
+        ..LanePolicy::default()
+    });
+    let mut sent = 0;
+    let mut now = 0;
+    while let Verdict::Go | Verdict::Wait(None, Some(_)) = rig.check(now) {
+        sent += rig.send(now, 100).len();
+        now += 1;
+    }
+    assert_eq!(sent, 20);
+    assert!((100..400).contains(&now), "{now} ms");
+}
+
+#[test]
+fn a_server_that_works_on_one_at_a_time_gets_one_more_and_not_six() {
+    let mut rig = Rig::new(LanePolicy::default());
+    let mut flights: VecDeque<Flight> = rig.send(0, 9).into();
+    let mut most = 0;
+    for answer in 1..60 {
+        let flight = flights.pop_front().expect("some are in flight");
+        rig.end(300 * answer, &flight, Class::Ok, &silent());
+        flights.extend(rig.send(300 * answer, 9));
+        most = most.max(flights.len());
+    }
+    assert_eq!((most, flights.len()), (4, 2));
+    assert_eq!(rig.strategy.knee(), Some(2));
+}
+
+#[test]
+fn an_attempt_that_ran_out_of_time_halves_the_window_unless_others_overtook_it() {
+    let mut rig = Rig::wide();
+    let flights = rig.send(0, 3);
+    let later = rig.send(10, 1);
+    rig.end_all(100, &later, Class::Ok);
+    rig.end(5000, &flights[0], Class::Timeout, &silent());
+    assert_eq!(rig.strategy.window(), 200, "it was slow by itself");
+    let alone = rig.send(6000, 2);
+    rig.end_all(11_000, &alone, Class::Timeout);
+    assert_eq!(rig.strategy.window(), 100, "once for both");
 }
 
 #[test]
@@ -403,10 +446,10 @@ fn who_waits_longer_than_a_run_sits_out_gets_the_reason_at_once() {
     let flights = rig.send(0, 1);
     let day = Duration::from_hours(20);
     rig.end(10, &flights[0], Class::Ok, &says(1000, 0, day));
-    let Verdict::End(Refusal::QuotaExhausted { until: Some(until) }) = rig.check(11) else {
+    let Verdict::End(Refusal::TooLong { asked, longest }) = rig.check(11) else {
         panic!("the day's requests are used up");
     };
-    assert!(until >= Time::ZERO + day);
+    assert!(asked >= day - MINUTE && longest == 15 * MINUTE);
 }
 
 #[test]

@@ -186,6 +186,7 @@ impl Caller {
                 let named = (0..3).filter(|n| limits & (1 << n) != 0);
                 let limits: Arc<[LimitId]> = named.map(|n| self.limits[n]).collect();
                 let demand = Demand {
+                    retry_timeouts: false,
                     cost: *cost,
                     max_retries: *retries,
                     limits,

@@ -37,7 +37,7 @@ fn who_waits_for_a_blocked_lane_or_a_retry_ends_at_once() {
     let (mut rig, lane) = Rig::with(slots(2));
     let (first, second) = (rig.offer(lane), rig.offer(lane));
     assert_eq!(rig.started(), [0, 1]);
-    let hour = asks_for(Duration::from_hours(1));
+    let hour = asks_for(Duration::from_mins(10));
     let next = rig.finish(first, Class::Throttled, &hour);
     assert!(matches!(next, Next::Again { .. }));
     rig.offer(lane);

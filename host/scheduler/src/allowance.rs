@@ -15,7 +15,8 @@
 //! - **A refusal although there was room** says how many there really were in the window: that is
 //!   the limit then. If there were less than half, this is no window: the lane forgets it, and the
 //!   next opening says what it is instead, or `pace` measures a rate.
-//! - One more is tried for each two windows' worth (a hundred attempts at least) without a refusal.
+//! - One more is tried for each twenty windows' worth (a thousand attempts at least) without a refusal:
+//!   the server may ask for a whole window's wait for it.
 //!
 //! A bucket that refills opens at once, with one or two accepted until it is shut again; so few are
 //! no window, and `pace` is right for it.
@@ -96,7 +97,7 @@ impl Allowance {
         let spread = window * 9 / 10 / u32::try_from(limit).unwrap_or(u32::MAX).max(1);
         self.due = self.due.max(now.before(window / CATCH_UP)) + spread;
         self.calm += 1;
-        if self.calm >= CALM.max(2 * limit) {
+        if self.calm >= CALM.max(20 * limit) {
             self.calm = 0;
             self.known = Some(Known {
                 limit: limit + 1,
@@ -267,7 +268,7 @@ mod tests {
     fn after_a_calm_it_tries_one_more() {
         let mut allowance = shut(950);
         allowance.opened(ms(1010), true);
-        send(&mut allowance, 2010, 20, 100);
+        send(&mut allowance, 2010, 20, 1000);
         assert_eq!(allowance.known(), Some((51, SECOND)));
     }
 }

@@ -152,6 +152,11 @@ impl Knee {
         self.found
     }
 
+    /// Whether the server queues, or that is being tried.
+    pub(crate) fn queues(&self) -> bool {
+        self.trial.is_some() || self.found.is_some()
+    }
+
     /// Takes in an answer, while the window has `size`.
     pub(crate) fn answered(&mut self, came: Came, size: u32) -> Finding {
         let octave = (came.among.max(1).ilog2() as usize).min(OCTAVES - 1);

@@ -293,11 +293,11 @@ pub(crate) mod allowance {
     /// PIN
     pub(crate) const CATCH_UP: u32 = 10;
 
-    /// Attempts without a refusal before one more is tried, at least: one refusal per hundred
-    /// calls is the waste that is accepted (published design).
+    /// Attempts without a refusal before one more is tried, at least: a refusal may cost the wait of a whole
+    /// window.
     ///
     /// PIN
-    pub(crate) const CALM: u64 = 100;
+    pub(crate) const CALM: u64 = 1000;
 }
 
 /// Of `pace`.

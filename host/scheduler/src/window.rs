@@ -111,7 +111,7 @@ impl Window {
             Known::Silence => 1,
             _ => (self.size / 11).max(1),
         };
-        self.set(self.size + more, now);
+        self.set((self.size + more).min(most), now);
         Some(now)
     }
 

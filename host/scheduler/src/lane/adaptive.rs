@@ -216,7 +216,7 @@ impl Adaptive {
 
     /// What says how much is welcome, beside answers.
     fn known(&self) -> Known {
-        if self.knee.found().is_some() {
+        if self.knee.queues() {
             Known::Nothing
         } else if !self.buckets.is_empty() && self.trust.holds() {
             Known::Limits

@@ -95,7 +95,8 @@ impl Adaptive {
         let now = around.now;
         let before = self.window.size();
         let mut earned = 0;
-        if !flight.spaced {
+        // Who refuses what is too much at once has no queue.
+        if !flight.spaced && self.classifier.kind() != Kind::Parallel {
             match self.knee.answered(came, before) {
                 knee::Finding::Stay => {}
                 knee::Finding::Grow { eighths } => earned = eighths,

@@ -47,13 +47,20 @@ pub(super) async fn refused(
     graders: &HashMap<String, Arc<Grader>>,
     errors: &mut Vec<BindError>,
 ) {
+    let plugins = graders.iter().map(|(kind, it)| (&**kind, &*it.plugin));
+    let checking: HashMap<&str, &LoadedPlugin> = plugins
+        .filter(|(_, plugin)| checks_values(plugin))
+        .collect();
+    if checking.is_empty() {
+        return;
+    }
     let mut asked: BTreeMap<&str, AskedValues<'_>> = BTreeMap::new();
     for test in plan.tests.iter() {
         for assertion in test.assertions() {
-            let Some(plugin) = graders.get(&assertion.kind).map(|it| &*it.plugin) else {
+            let Some(plugin) = checking.get(&*assertion.kind).copied() else {
                 continue;
             };
-            let Some(value) = known_value(assertion).filter(|_| checks_values(plugin)) else {
+            let Some(value) = known_value(assertion) else {
                 continue;
             };
             let asked = asked

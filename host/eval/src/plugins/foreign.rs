@@ -344,6 +344,9 @@ fn yaml(alias: &str, source: &str, permissions: &Permissions) -> String {
     if !permissions.llm.is_empty() {
         lines.push(format!("      llm: {}", list(&permissions.llm)));
     }
+    if permissions.wasi_http {
+        lines.push("      wasi_http: true".to_owned());
+    }
     lines.join("\n")
 }
 
@@ -371,7 +374,12 @@ pub(super) fn granted_json(granted: &Permissions) -> Value {
             )
         })
         .collect();
-    json!({ "hosts": granted.hosts, "credentials": credentials, "llm": granted.llm })
+    let mut json =
+        json!({ "hosts": granted.hosts, "credentials": credentials, "llm": granted.llm });
+    if granted.wasi_http {
+        json["wasiHttp"] = Value::Bool(true);
+    }
+    json
 }
 
 #[cfg(test)]
@@ -418,10 +426,11 @@ mod tests {
             )]
             .into(),
             llm: vec![nasty.to_owned()],
+            wasi_http: true,
         };
         let text = yaml(nasty, nasty, &permissions);
         assert!(
-            text.lines().count() == 8
+            text.lines().count() == 9
                 && text
                     .bytes()
                     .all(|b| b.is_ascii_graphic() || b" \n".contains(&b)),

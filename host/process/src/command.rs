@@ -68,7 +68,11 @@ impl Supervisor {
             .stderr(Stdio::piped());
         #[cfg(unix)]
         command.process_group(0);
-        command.spawn().map_err(|error| Fault::NotStarted {
+        #[cfg(target_os = "linux")]
+        let child = crate::terminal::held(|| command.spawn());
+        #[cfg(not(target_os = "linux"))]
+        let child = command.spawn();
+        child.map_err(|error| Fault::NotStarted {
             program: program.shown.clone(),
             reason: error.to_string(),
         })

@@ -51,6 +51,15 @@ pub(crate) struct Files {
     pub(crate) read: FilesRead,
 }
 
+/// What there is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum There {
+    /// Nothing that code could import.
+    Nothing,
+    File,
+    Folder,
+}
+
 /// A file that the text which names it may read: made here alone, where that is decided.
 #[derive(Debug)]
 pub(crate) struct Permitted {
@@ -151,22 +160,35 @@ impl Files {
         }
     }
 
-    /// Whether what code imports is there, as `is` says. Where a text may not look, that is asked
-    /// for, and nothing is there meanwhile.
-    pub(crate) fn sees(
+    /// What there is at a path that code imports. Where a text may not look, that is asked for, and
+    /// nothing is there meanwhile.
+    pub(crate) fn there(
         &self,
         shown: &Path,
-        is: impl Fn(&Path) -> bool,
+        is_beyond: bool,
         named: (&Position, &Origin, &Findings),
-    ) -> bool {
+    ) -> There {
         let subject = |path: PathBuf| {
             let mut pattern = path.with_extension("").into_os_string();
             pattern.push("*");
             let pattern = pattern.into();
             TrustSubject::Match { pattern }
         };
+        if is_beyond && !self.permit_as(subject, shown, named) {
+            return There::Nothing;
+        }
         let path = self.cwd.join(shown);
-        self.permit_as(subject, shown, named) && !is_by_system(&path) && is(&path)
+        // Most names lead nowhere: whose a place is costs more to know than that nothing is there.
+        let there = match std::fs::metadata(&path) {
+            Ok(found) if found.is_file() => There::File,
+            Ok(found) if found.is_dir() => There::Folder,
+            _ => return There::Nothing,
+        };
+        if is_by_system(&path) {
+            There::Nothing
+        } else {
+            there
+        }
     }
 
     /// The rights of a data file.
@@ -197,6 +219,12 @@ impl Files {
     /// The bytes of a file.
     pub(crate) fn read_bytes(&self, file: &Permitted, max: u64) -> Result<Vec<u8>, String> {
         let path = self.cwd.join(&file.shown);
+        if !self.read.open() {
+            let most = read::MAX_OPENED;
+            return Err(format!(
+                "the files of a config are read more than {most} times"
+            ));
+        }
         self.read.note(&path);
         let refused = |error: std::io::Error| match error.kind() {
             ErrorKind::NotFound => "there is no such file".to_owned(),

@@ -10,6 +10,7 @@ use insta::assert_snapshot;
 use runner_tests::{Finished, Run};
 use serde_json::{Value, json};
 
+mod agreed;
 mod ends;
 mod secrets;
 

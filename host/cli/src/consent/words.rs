@@ -218,7 +218,7 @@ fn rows(needs: &[&Need]) -> Option<String> {
                 let name = named_path(&file.shown);
                 Some(visible::line(&name).into_owned())
             }
-            Origin::Config | Origin::Person => None,
+            Origin::Person | Origin::Config | Origin::Vouched => None,
         })
         .collect();
     if files.is_empty() {

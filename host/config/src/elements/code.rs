@@ -99,7 +99,7 @@ pub(crate) fn graded(
 }
 
 /// What runs a text of code outside the sandbox, if the sandbox can't. Rows of data bring no such
-/// text: theirs stays in the sandbox.
+/// text, whatever vouches for them, and hooks make none: theirs stays in the sandbox.
 fn inline(
     language: &str,
     text: &str,
@@ -112,7 +112,7 @@ fn inline(
     });
     let engine = process::engine(language, &settings, reading);
     let code = format!("inline {language}");
-    let Some((engine, reason)) = engine.zip(reason).filter(|_| !origin.is_data()) else {
+    let Some((engine, reason)) = engine.zip(reason).filter(|_| origin.may_bring_programs()) else {
         reading.code.note(language);
         reading.code.place(code, None);
         return None;

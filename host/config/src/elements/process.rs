@@ -216,7 +216,7 @@ pub(crate) fn program(
         engine,
         digest,
         folder,
-        origin: origin.clone(),
+        origin: origin.by_name().clone(),
         env: settings.env.clone(),
         variables,
         workers,

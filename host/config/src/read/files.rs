@@ -140,7 +140,7 @@ impl Files {
     fn target(&self, shown: &Path, origin: &Origin) -> Option<(PathBuf, bool)> {
         let folder = match origin {
             Origin::Person => return None,
-            Origin::Config => self.cwd.join(&self.root),
+            Origin::Config | Origin::Vouched => self.cwd.join(&self.root),
             // Everything lies outside what is no folder.
             Origin::Data(file) => file.folder(&self.cwd).unwrap_or_else(|| file.real.clone()),
         };
@@ -200,7 +200,7 @@ impl Files {
     /// data, and what the person names is at most the config's.
     pub(crate) fn origin_of(&self, path: &Path, holds_data: bool, named_by: &Origin) -> Origin {
         match named_by {
-            Origin::Data(_) => named_by.clone(),
+            Origin::Data(_) | Origin::Vouched => named_by.clone(),
             Origin::Person | Origin::Config if holds_data => self.data(path),
             Origin::Person | Origin::Config => Origin::Config,
         }
@@ -444,7 +444,7 @@ fn is_hidden_path(path: &Path, origin: &Origin) -> bool {
     });
     match origin {
         Origin::Person => false,
-        Origin::Config => {
+        Origin::Config | Origin::Vouched => {
             let is_open = |name: &OsStr| OPEN.iter().any(|folder| name == *folder);
             path.file_name().is_some_and(is_hidden)
                 || names.any(|name| is_hidden(name) && !is_open(name))

@@ -364,3 +364,29 @@ fn files_of_code_are_told_by_their_digest_and_not_by_their_text() {
     let script = script(&folder);
     assert!(format!("{script:?}").len() < 1000);
 }
+
+/// Who agreed to an interpreter for the config's code has not seen what a file says that the config
+/// vouches for, nor what a hook fetches.
+#[test]
+fn inline_code_that_is_not_in_the_config_stays_in_the_sandbox_whatever_vouches_for_it() {
+    let outside = |tests: &str, rows: &str| {
+        let config = format!("prompts: [p]\nproviders: [echo]\ntests: {tests}");
+        let folder = Folder::new(&config)
+            .file("t.yaml", rows)
+            .file("t.json", rows)
+            .file("a.js", "require('fs')");
+        let processes = folder.plan().processes.len();
+        processes > 0
+    };
+    let inline = r#"[{"assert": [{"type": "javascript", "value": "require('fs')"}]}]"#;
+    let file = r#"[{"assert": [{"type": "javascript", "value": "file://a.js"}]}]"#;
+    let transform = r#"[{"vars": {"a": 1}, "options": {"transform": "require('fs')"}}]"#;
+    assert!(outside("t.yaml", inline));
+    assert!(outside(inline, ""));
+    let vouched = "[{ path: t.json, trust: config }]";
+    assert!(!outside(vouched, inline));
+    assert!(!outside(vouched, transform));
+    // A file is named, and asked for as one.
+    assert!(outside(vouched, file));
+    assert!(!outside("t.json", inline));
+}

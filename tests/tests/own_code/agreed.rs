@@ -1,6 +1,34 @@
 //! What is run only after that was agreed to.
 
-use super::{outputs, rows, trusted};
+use super::{lines, on_this_machine, outputs, rows, trusted};
+
+/// Agreeing to a program starts none: what it makes is asked for by who agrees once more.
+#[test]
+fn yes_starts_no_program_that_was_not_agreed_to_before() {
+    let first = on_this_machine()
+        .file(
+            "tests.py",
+            "import socket\nopen('started', 'w').write('yes\\n')\ndef generate_tests(): return [{'vars': {'x': 1}}]\n",
+        )
+        .config("prompts: ['{{x}}']\nproviders: [echo]\ntests: file://tests.py")
+        .args(["trust", "--yes"])
+        .finish();
+    first.expect_code(2);
+    let said = &first.stderr;
+    assert!(
+        said.starts_with(
+            "error: what else is asked for is known once it has run; agreed to so far:\n"
+        ),
+        "{said}"
+    );
+    assert!(lines(&first, "started").is_empty());
+    first
+        .again()
+        .args(["trust", "--yes"])
+        .finish()
+        .expect_code(0);
+    assert_eq!(lines(&first, "started"), ["yes"]);
+}
 
 /// The file may say something else after it was vouched for, and nobody is asked about Node.js again.
 #[test]

@@ -102,6 +102,12 @@ pub(crate) fn told(needs: &[Need], open: &[Need], more: More) -> String {
     told.join("\n") + "\n" + &notes(open, more)
 }
 
+/// Needs as a list, a line each.
+pub(super) fn list(needs: &[Need]) -> String {
+    let needs: Vec<&Need> = needs.iter().collect();
+    lines(&needs).join("\n")
+}
+
 /// The question for needs of one kind of author.
 ///
 /// # Errors

@@ -58,7 +58,7 @@ pub(super) const TRUST: &str = "\
 Examples:
   runner trust                      show what the config of this folder asks for, and ask
   runner trust --show               show it, and ask nothing
-  runner trust ci.yaml --yes        agree to all of it
+  runner trust ci.yaml --yes        agree to what --show shows now
   runner trust --list               what was agreed to, by folder
   runner trust --revoke             forget what was agreed to for this folder
 

@@ -72,8 +72,8 @@ impl BindError {
     }
 
     /// Takes secrets out of it: a guest may quote the config that it refuses.
-    pub(crate) fn masked(self, masker: &Masker) -> Self {
-        let mask = |text: String| masker.mask(&text).into_owned();
+    pub(crate) fn masked(self, clean: &dyn Fn(&str) -> String) -> Self {
+        let mask = |text: String| clean(&text);
         match self {
             Self::Config { at, problem } => Self::Config {
                 at,
@@ -86,7 +86,7 @@ impl BindError {
                 help,
             } => Self::ProviderConfig {
                 plugin,
-                at: at.masked(masker),
+                at: at.masked(clean),
                 message: mask(message),
                 help: mask(help),
             },
@@ -166,9 +166,9 @@ impl StatedPlace {
         }
     }
 
-    fn masked(self, masker: &Masker) -> Self {
+    fn masked(self, clean: &dyn Fn(&str) -> String) -> Self {
         Self {
-            text: masker.mask(&self.text).into_owned(),
+            text: clean(&self.text),
             ..self
         }
     }

@@ -145,6 +145,7 @@ pub(super) fn consent<'a>(
         command,
         purpose,
         talk: &setting.talk,
+        said: RefCell::default(),
     })
 }
 

@@ -49,12 +49,19 @@ use crate::failure::Failure;
 
 /// Evaluate prompts: every prompt × provider × test of a config is run, graded and compared.
 #[derive(Debug, Parser)]
-#[command(name = "runner", bin_name = "runner", version, max_term_width = 100, after_help = help::SHORT, after_long_help = help::long())]
-#[command(disable_help_subcommand = true, subcommand_required = false)]
+#[command(name = "runner", bin_name = "runner", max_term_width = 100, after_help = help::SHORT, after_long_help = help::long())]
+#[command(
+    disable_help_subcommand = true,
+    disable_version_flag = true,
+    subcommand_required = false
+)]
 pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+    /// Print the version; with --verbose also the commit, the target and the plugins
+    #[arg(short = 'V', long)]
+    pub(crate) version: bool,
     /// Flags of every command.
     #[command(flatten)]
     pub(crate) global: Global,
@@ -270,6 +277,32 @@ pub(crate) enum Plugin {
     Inspect(Inspect),
     /// Write runner.lock beside the config: which components it uses, and what each may do
     Lock(Box<Lock>),
+    /// Put compiled plugins into a program
+    #[command(hide = true)]
+    Pack(Pack),
+}
+
+/// `runner plugin pack`, which `cargo xtask bundle` runs.
+#[derive(Debug, Args)]
+pub(crate) struct Pack {
+    /// The plugins (.wasm)
+    #[arg(required = true)]
+    pub(crate) components: Vec<PathBuf>,
+    /// The program that shall carry them; it carries nothing yet
+    #[arg(long, value_name = "FILE")]
+    pub(crate) program: PathBuf,
+    /// Where to write it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) to: PathBuf,
+    /// The plugin to compress the others against
+    #[arg(long, value_name = "NAME")]
+    pub(crate) like: Option<String>,
+    /// How hard they are compressed
+    #[arg(long, value_name = "N", default_value_t = 19, value_parser = clap::value_parser!(i32).range(1..=22))]
+    pub(crate) level: i32,
+    /// The commit that the program was built from
+    #[arg(long, value_name = "ID")]
+    pub(crate) commit: Option<String>,
 }
 
 /// `runner plugin inspect`
@@ -368,9 +401,14 @@ fn variable(text: &str) -> Result<(String, String), &'static str> {
     }
 }
 
+/// All commands and flags.
+pub(crate) fn command() -> clap::Command {
+    Arguments::command()
+}
+
 /// What `runner` alone prints.
 pub(crate) fn long_help() -> String {
-    Arguments::command().render_long_help().to_string()
+    command().render_long_help().to_string()
 }
 
 #[cfg(test)]

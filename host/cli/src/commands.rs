@@ -29,10 +29,12 @@ mod import;
 mod init;
 mod inspect;
 mod list;
+mod pack;
 mod prices;
 mod show;
 mod shown_plan;
 mod trust;
+mod version;
 mod view;
 
 /// What every command knows.
@@ -105,6 +107,13 @@ impl Setting {
         }
     }
 
+    /// Warns where results are not kept for long.
+    fn tell_home(&self) {
+        if let Some(warning) = self.home.warning() {
+            self.talk.warning(&warning);
+        }
+    }
+
     /// Warns of variables that are nearly ours.
     fn tell_slips(&self) {
         for (name, meant) in self.environment.slips() {
@@ -146,6 +155,10 @@ impl Setting {
 /// # Errors
 /// Why it could not.
 pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
+    if arguments.version {
+        version::run(arguments.global.verbose)?;
+        return Ok(SUCCESS);
+    }
     let Some(command) = arguments.command else {
         stdout::print(&arguments::long_help())?;
         return Ok(SUCCESS);
@@ -166,6 +179,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Prices(prices) => prices::run(&prices, &setting),
         Command::Trust(trust) => trust::run(*trust, &setting),
         Command::Plugin(Plugin::Inspect(inspect)) => inspect::run(&inspect, &setting),
+        Command::Plugin(Plugin::Pack(pack)) => pack::run(pack, &setting),
         Command::Plugin(Plugin::Lock(lock)) => eval::lock(&lock.inputs, &setting),
     }
 }

@@ -19,7 +19,7 @@ use bindings::runner::plugin::{http, llm, log};
 pub(crate) const PACKAGE: &str = "runner:plugin";
 
 /// The version this track's bindings are written against. Lookups by it find any `0.1.x`.
-pub(crate) const VERSION: &str = "0.1.1";
+pub const VERSION: &str = "0.1.1";
 
 /// Interfaces that a guest of this track can import. `types` has no functions.
 pub(crate) const IMPORTS: [&str; 4] = ["http", "llm", "log", "types"];

@@ -10,6 +10,7 @@ mod bundle;
 mod check;
 mod compat;
 mod deny;
+mod dist;
 mod fuzz;
 mod house;
 mod mutants;
@@ -39,6 +40,7 @@ usage: cargo xtask <command>
 
   quickstart          build everything and run examples/quickstart
   bundle              build everything, and make one file of the program and its plugins
+  dist                the same, as archive and Debian package with licences, and tried
   test                build everything, check, run all tests
   check [STAGE]       fmt, clippy, docs, house (sizes, names, who may depend on whom), pure (the
                       scheduler and templates need no system) and deny (licences, sources and
@@ -95,6 +97,7 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
     let task: Task = match *words {
         ["quickstart"] => Box::new(quickstart::run),
         ["bundle"] => Box::new(bundle::run),
+        ["dist"] => Box::new(dist::run),
         ["test"] => Box::new(test::run),
         ["bench", ref rest @ ..] => {
             let words: Vec<String> = rest.iter().map(ToString::to_string).collect();

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
 
 mod cache;
 mod elsewhere;
@@ -119,6 +120,26 @@ pub(crate) enum Command {
     /// Import list prices of models, so that costs are known
     #[command(subcommand)]
     Prices(Prices),
+    /// Print what completes commands and flags in a shell
+    #[command(after_help = help::COMPLETIONS)]
+    Completions(Completions),
+    /// Write man pages
+    #[command(hide = true)]
+    Man(Man),
+}
+
+/// `runner completions`
+#[derive(Debug, Args)]
+pub(crate) struct Completions {
+    /// The shell
+    pub(crate) shell: Shell,
+}
+
+/// `runner man`
+#[derive(Debug, Args)]
+pub(crate) struct Man {
+    /// Where to
+    pub(crate) folder: PathBuf,
 }
 
 /// `runner retry`
@@ -375,7 +396,9 @@ pub(crate) fn parse_eval(words: impl Iterator<Item = OsString>) -> Option<Eval> 
         | Command::Trust(_)
         | Command::Cache(_)
         | Command::Prices(_)
-        | Command::View(_) => None,
+        | Command::View(_)
+        | Command::Completions(_)
+        | Command::Man(_) => None,
     }
 }
 

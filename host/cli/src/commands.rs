@@ -28,6 +28,7 @@ mod export;
 mod import;
 mod init;
 mod inspect;
+mod learnt;
 mod list;
 mod pack;
 mod prices;
@@ -178,6 +179,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Cache(cache) => cache::run(&cache, &setting),
         Command::Prices(prices) => prices::run(&prices, &setting),
         Command::Trust(trust) => trust::run(*trust, &setting),
+        Command::Completions(shell) => learnt::completions(&shell),
+        Command::Man(man) => learnt::man(&man, &setting),
         Command::Plugin(Plugin::Inspect(inspect)) => inspect::run(&inspect, &setting),
         Command::Plugin(Plugin::Pack(pack)) => pack::run(pack, &setting),
         Command::Plugin(Plugin::Lock(lock)) => eval::lock(&lock.inputs, &setting),

@@ -32,7 +32,7 @@ impl Failure {
         }
     }
 
-    /// The same, with what caused it.
+    /// A message of this kind, with what caused it.
     pub(crate) fn usage_from(error: impl Into<anyhow::Error>) -> Self {
         Self {
             code: USAGE,

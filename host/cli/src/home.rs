@@ -128,18 +128,24 @@ impl Home {
 }
 
 /// A folder of this user alone in one that everybody may write to. It is made at once: as long as it is not
-/// there, somebody else could make it. `None` if that can't be, or somebody else has.
+/// there, somebody else could make it. `None` if that can't be, or somebody else has, or could put another
+/// in its place.
 fn own_below(place: &Path) -> Option<PathBuf> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
         let user = rustix::process::geteuid().as_raw();
+        let around = fs::metadata(place).ok()?;
+        let is_kept = around.mode() & 0o022 == 0 || around.mode() & 0o1000 != 0;
+        if !is_kept || ![0, user].contains(&around.uid()) {
+            return None;
+        }
         let own = place.join(format!("runner-{user}"));
         try_place(&own.join("file")).ok()?;
         make_private(&own).ok()?;
         let its = fs::symlink_metadata(&own).ok()?;
-        let closed = its.is_dir() && its.mode() & 0o077 == 0;
-        (closed && its.uid() == user).then_some(own)
+        let others = its.mode() & 0o077;
+        (its.is_dir() && others == 0 && its.uid() == user).then_some(own)
     }
     #[cfg(not(unix))]
     {
@@ -207,6 +213,14 @@ mod tests {
             assert_eq!(own_below(place.path()).is_some(), taken, "{mode:o}");
         }
         set(0o700);
+        for (mode, taken) in [(0o777, false), (0o1777, true), (0o775, false)] {
+            fs::set_permissions(place.path(), PermissionsExt::from_mode(mode)).expect("it is ours");
+            assert_eq!(
+                own_below(place.path()).is_some(),
+                taken,
+                "around it {mode:o}"
+            );
+        }
         let other = tempfile::tempdir().expect("a folder");
         symlink(&own, other.path().join(name)).expect("a link");
         assert_eq!(

@@ -50,4 +50,4 @@ pub use plugin::Plugin;
 pub use purity::{Capabilities, Purity};
 pub use sandbox::{OnLongCompile, OnUntrustedCode, Options, Sandbox, SandboxError};
 pub use script::ScriptLanguage;
-pub use v0_1::VERSION as API;
+pub use v0_1::API;

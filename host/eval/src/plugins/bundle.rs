@@ -48,14 +48,14 @@ pub struct Optional {
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) served: Served,
-    pub(super) place: Place,
+    pub(super) place: Whereabouts,
     /// Whether it may be missing.
     pub(super) is_optional: bool,
 }
 
 /// Where a component is.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum Whereabouts {
     File(PathBuf),
     /// In the program itself, under the name by which it serves.
     Carried(Arc<Carried>),
@@ -65,16 +65,16 @@ impl Waiting {
     /// The file that it is in.
     pub(super) fn path(&self) -> &Path {
         match &self.place {
-            Place::File(path) => path,
-            Place::Carried(carried) => carried.path(),
+            Whereabouts::File(path) => path,
+            Whereabouts::Carried(carried) => carried.path(),
         }
     }
 
     /// Loads it.
     pub(super) fn load(&self, sandbox: &Sandbox) -> Result<Plugin, LoadError> {
         match &self.place {
-            Place::File(path) => sandbox.load(path, None),
-            Place::Carried(carried) => sandbox.load_carried(carried, &self.served.name),
+            Whereabouts::File(path) => sandbox.load(path, None),
+            Whereabouts::Carried(carried) => sandbox.load_carried(carried, &self.served.name),
         }
     }
 }
@@ -136,8 +136,8 @@ pub fn optional() -> Vec<Optional> {
             settings: BTreeSet::new(),
             languages: vec![(name(), vec!["py".to_owned()])],
         },
-        help: "`cargo xtask plugins --python` builds it and puts it beside the program's other plugins; \
-               or name its file: --plugin python.wasm",
+        help: "this program was built without it: take one that carries it, or name its file: \
+               --plugin python.wasm",
     }]
 }
 

@@ -10,7 +10,7 @@ use runner_config::PluginEntry;
 use runner_sandbox::limits::DEFAULT_MEMORY_BYTES;
 use runner_sandbox::{Carried, Plugin, Sandbox};
 
-use super::bundle::{Place, Served, Waiting, bundle, optional};
+use super::bundle::{Served, Waiting, Whereabouts, bundle, optional};
 use super::{Bundled, Known, LoadedPlugin, PluginError, PluginSet, Trust};
 
 /// A set in the making.
@@ -34,7 +34,7 @@ impl Loading<'_> {
     fn carried(&mut self, carried: &Arc<Carried>) {
         let has = |name: &str| {
             let carried = carried.about(name).map(|_| carried.clone());
-            carried.map(Place::Carried)
+            carried.map(Whereabouts::Carried)
         };
         self.wait(has);
         for about in carried.components() {
@@ -56,7 +56,7 @@ impl Loading<'_> {
         self.set.known = known;
         let has = |name: &str| {
             let path = directory.join(format!("{name}.wasm"));
-            path.is_file().then_some(Place::File(path))
+            path.is_file().then_some(Whereabouts::File(path))
         };
         self.wait(has);
         let waiting = self.set.waiting.iter();
@@ -65,7 +65,7 @@ impl Loading<'_> {
     }
 
     /// Lets wait what the program knows of and has.
-    fn wait(&mut self, has: impl Fn(&str) -> Option<Place>) {
+    fn wait(&mut self, has: impl Fn(&str) -> Option<Whereabouts>) {
         for served in bundle() {
             if let Some(place) = has(&served.name) {
                 self.set.waiting.push(Waiting {

@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand};
-use clap_complete::Shell;
 
 mod cache;
 mod elsewhere;
@@ -21,9 +20,11 @@ mod help;
 mod inputs;
 mod kept;
 mod later;
+mod learnt;
 mod numbers;
 mod over;
 mod persistence;
+mod plugin;
 mod prices;
 mod replacing;
 mod spending;
@@ -35,7 +36,9 @@ pub(crate) use cache::{Cache, ClearCache, ListCache};
 pub(crate) use filtering::{Filtering, Wanted};
 pub(crate) use inputs::Inputs;
 pub(crate) use kept::{Check, Config, Diff, Export, Import, Init};
+pub(crate) use learnt::{Completions, Man};
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
+pub(crate) use plugin::{Docs, Inspect, Pack, Plugin};
 pub(crate) use prices::Prices;
 pub(crate) use replacing::Replacing;
 pub(crate) use spending::Spending;
@@ -51,11 +54,7 @@ use crate::failure::Failure;
 /// Evaluate prompts: every prompt × provider × test of a config is run, graded and compared.
 #[derive(Debug, Parser)]
 #[command(name = "runner", bin_name = "runner", max_term_width = 100, after_help = help::SHORT, after_long_help = help::long())]
-#[command(
-    disable_help_subcommand = true,
-    disable_version_flag = true,
-    subcommand_required = false
-)]
+#[command(disable_version_flag = true, subcommand_required = false)]
 pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
@@ -120,26 +119,15 @@ pub(crate) enum Command {
     /// Import list prices of models, so that costs are known
     #[command(subcommand)]
     Prices(Prices),
+    /// Say what a run needs of this machine, and what to do where it is not there
+    #[command(after_help = help::DOCTOR)]
+    Doctor,
     /// Print what completes commands and flags in a shell
     #[command(after_help = help::COMPLETIONS)]
     Completions(Completions),
     /// Write man pages
     #[command(hide = true)]
     Man(Man),
-}
-
-/// `runner completions`
-#[derive(Debug, Args)]
-pub(crate) struct Completions {
-    /// The shell
-    pub(crate) shell: Shell,
-}
-
-/// `runner man`
-#[derive(Debug, Args)]
-pub(crate) struct Man {
-    /// Where to
-    pub(crate) folder: PathBuf,
 }
 
 /// `runner retry`
@@ -291,51 +279,6 @@ pub(crate) struct Show {
     pub(crate) table_cell_max_length: usize,
 }
 
-/// `runner plugin …`
-#[derive(Debug, Subcommand)]
-pub(crate) enum Plugin {
-    /// Say what a component is, what it wants and whether it can be loaded
-    Inspect(Inspect),
-    /// Write runner.lock beside the config: which components it uses, and what each may do
-    Lock(Box<Lock>),
-    /// Put compiled plugins into a program
-    #[command(hide = true)]
-    Pack(Pack),
-}
-
-/// `runner plugin pack`, which `cargo xtask bundle` runs.
-#[derive(Debug, Args)]
-pub(crate) struct Pack {
-    /// The plugins (.wasm)
-    #[arg(required = true)]
-    pub(crate) components: Vec<PathBuf>,
-    /// The program that shall carry them; it carries nothing yet
-    #[arg(long, value_name = "FILE")]
-    pub(crate) program: PathBuf,
-    /// Where to write it
-    #[arg(long, value_name = "FILE")]
-    pub(crate) to: PathBuf,
-    /// The plugin to compress the others against
-    #[arg(long, value_name = "NAME")]
-    pub(crate) like: Option<String>,
-    /// How hard they are compressed
-    #[arg(long, value_name = "N", default_value_t = 19, value_parser = clap::value_parser!(i32).range(1..=22))]
-    pub(crate) level: i32,
-    /// The commit that the program was built from
-    #[arg(long, value_name = "ID")]
-    pub(crate) commit: Option<String>,
-}
-
-/// `runner plugin inspect`
-#[derive(Debug, Args)]
-pub(crate) struct Inspect {
-    /// The component (.wasm)
-    pub(crate) file: PathBuf,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 /// Why there is no command to run.
 #[derive(Debug)]
 pub(crate) enum Refusal {
@@ -397,6 +340,7 @@ pub(crate) fn parse_eval(words: impl Iterator<Item = OsString>) -> Option<Eval> 
         | Command::Cache(_)
         | Command::Prices(_)
         | Command::View(_)
+        | Command::Doctor
         | Command::Completions(_)
         | Command::Man(_) => None,
     }

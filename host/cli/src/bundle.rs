@@ -4,6 +4,7 @@
 //! nowhere else. One that was just built carries none: it takes those that `cargo xtask plugins` puts
 //! beside it, and knows them by their digests, since a folder may be anybody's.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -73,18 +74,22 @@ fn own_file(path: &Path) -> io::Result<File> {
 /// Where the program's file is, as well as that is known: the system says so, or whoever started it. What
 /// is read there is held against what the program has in memory.
 fn own_path() -> PathBuf {
-    let first = || PathBuf::from(std::env::args_os().next().unwrap_or_default());
-    std::env::current_exe().unwrap_or_else(|_| found(first(), std::env::var_os("PATH")))
+    let started = || {
+        let first = PathBuf::from(std::env::args_os().next().unwrap_or_default());
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        found(&first, &path).unwrap_or(first)
+    };
+    std::env::current_exe().unwrap_or_else(|_| started())
 }
 
-/// As a shell finds a program.
-fn found(name: PathBuf, path: Option<std::ffi::OsString>) -> PathBuf {
+/// Where a shell with this `PATH` finds a program.
+pub(crate) fn found(name: &Path, path: &OsStr) -> Option<PathBuf> {
+    let is_file = |place: &PathBuf| place.is_file();
     if name.components().count() > 1 {
-        return name;
+        return Some(name.to_owned()).filter(is_file);
     }
-    let path = path.unwrap_or_default();
-    let mut places = std::env::split_paths(&path).map(|folder| folder.join(&name));
-    places.find(|place| place.is_file()).unwrap_or(name)
+    let mut places = std::env::split_paths(path).map(|folder| folder.join(name));
+    places.find(is_file)
 }
 
 /// The folder that the user named.
@@ -154,17 +159,17 @@ mod tests {
     }
 
     #[test]
-    fn without_the_system_s_word_it_is_where_a_shell_finds_it() {
+    fn a_program_is_where_a_shell_finds_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let program = folder.path().join("runner");
         std::fs::write(&program, "").expect("written");
         let path =
             std::env::join_paths([Path::new("/nonexistent"), folder.path()]).expect("a path");
-        let at = |name: &str| found(name.into(), Some(path.clone()));
-        assert_eq!(at("runner"), program);
-        assert_eq!(at("./runner"), Path::new("./runner"));
-        assert_eq!(at("/x/runner"), Path::new("/x/runner"));
-        assert_eq!(at("other"), Path::new("other"));
-        assert_eq!(found("runner".into(), None), Path::new("runner"));
+        let at = |name: &Path| found(name, &path);
+        assert_eq!(at(Path::new("runner")).as_ref(), Some(&program));
+        assert_eq!(at(&program).as_ref(), Some(&program));
+        assert_eq!(at(Path::new("/x/runner")), None);
+        assert_eq!(at(Path::new("other")), None);
+        assert_eq!(found(Path::new("runner"), OsStr::new("")), None);
     }
 }

@@ -23,6 +23,8 @@ use crate::terminal::Terminal;
 mod cache;
 mod config;
 mod diff;
+mod docs;
+mod doctor;
 mod eval;
 mod export;
 mod import;
@@ -164,7 +166,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         stdout::print(&arguments::long_help())?;
         return Ok(SUCCESS);
     };
-    let setting = Setting::new(&arguments.global)?;
+    let setting = match Setting::new(&arguments.global) {
+        // It tells what stops every command beside what else it finds.
+        Err(failure) if matches!(command, Command::Doctor) => return doctor::run(&Err(failure)),
+        setting => setting?,
+    };
     match command {
         Command::Eval(eval) => eval::run(&eval, &setting),
         Command::Retry(retry) => eval::run(&retry.into_eval(), &setting),
@@ -179,9 +185,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Cache(cache) => cache::run(&cache, &setting),
         Command::Prices(prices) => prices::run(&prices, &setting),
         Command::Trust(trust) => trust::run(*trust, &setting),
+        Command::Doctor => doctor::run(&Ok(setting)),
         Command::Completions(shell) => learnt::completions(&shell),
         Command::Man(man) => learnt::man(&man, &setting),
         Command::Plugin(Plugin::Inspect(inspect)) => inspect::run(&inspect, &setting),
+        Command::Plugin(Plugin::Docs(docs)) => docs::run(&docs, &setting),
         Command::Plugin(Plugin::Pack(pack)) => pack::run(pack, &setting),
         Command::Plugin(Plugin::Lock(lock)) => eval::lock(&lock.inputs, &setting),
     }

@@ -189,8 +189,17 @@ impl Carried {
         part.ok_or_else(|| self.damaged(format!("its list lacks {name}")))
     }
 
-    fn unpacked(&self, part: &Part, prefix: &[u8]) -> Result<Vec<u8>, CarriedError> {
-        let name = &part.about.name;
+    /// Reads all of it, and holds it against the digests.
+    ///
+    /// # Errors
+    /// [`CarriedError`] of the first part that is not what was put there.
+    pub fn check(&self) -> Result<(), CarriedError> {
+        let mut parts = self.list.parts.iter();
+        parts.try_for_each(|part| self.packed(part).map(drop))
+    }
+
+    /// The bytes of a part as they are in the file, which are those that were put there.
+    fn packed(&self, part: &Part) -> Result<Vec<u8>, CarriedError> {
         let packed = {
             // Who panicked has read a part at most; each begins with its place.
             let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
@@ -200,9 +209,16 @@ impl Carried {
             path: self.path.clone(),
             source,
         })?;
-        if HEXLOWER.encode(&Sha256::digest(&packed)) != part.packed_sha256 {
-            return Err(self.damaged(format!("the plugin {name} has another digest in it")));
+        if HEXLOWER.encode(&Sha256::digest(&packed)) == part.packed_sha256 {
+            Ok(packed)
+        } else {
+            let name = &part.about.name;
+            Err(self.damaged(format!("the plugin {name} has another digest in it")))
         }
+    }
+
+    fn unpacked(&self, part: &Part, prefix: &[u8]) -> Result<Vec<u8>, CarriedError> {
+        let packed = self.packed(part)?;
         let mut code = Vec::with_capacity(usize::try_from(part.size).unwrap_or(0));
         let unpacked = zstd::Decoder::with_ref_prefix(&packed[..], prefix).and_then(|mut it| {
             it.window_log_max(WINDOW_LOG)?;
@@ -210,7 +226,10 @@ impl Carried {
         });
         match unpacked {
             Ok(size) if size as u64 == part.size => Ok(code),
-            _ => Err(self.damaged(format!("the plugin {name} can't be unpacked"))),
+            _ => {
+                let name = &part.about.name;
+                Err(self.damaged(format!("the plugin {name} can't be unpacked")))
+            }
         }
     }
 

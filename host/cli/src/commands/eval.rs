@@ -155,7 +155,7 @@ fn spare_inputs(path: &Path, read: &FilesRead) -> Result<(), Failure> {
 }
 
 /// Room for so many instances at once.
-fn sandbox(instances: usize, setting: &Setting) -> Result<Sandbox, Failure> {
+pub(super) fn sandbox(instances: usize, setting: &Setting) -> Result<Sandbox, Failure> {
     setting.home.make()?;
     let talk = setting.talk.clone();
     let warned = setting.talk.clone();

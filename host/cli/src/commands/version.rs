@@ -21,7 +21,7 @@ pub(super) fn run(verbose: bool) -> Result<(), Failure> {
 fn more() -> Result<String, Failure> {
     let carried = bundle::carried()?;
     let commit = carried.as_ref().and_then(|carried| carried.commit());
-    let commit = commit.unwrap_or("unknown: it was not built by `cargo xtask bundle`");
+    let commit = commit.unwrap_or("unknown, since it carries no plugins");
     let mut text = format!(
         "commit      {commit}\ntarget      {}\nplugin API  {API}\n",
         target()

@@ -4,10 +4,11 @@
 
 #![cfg(unix)]
 
+mod bare;
+
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 use insta::assert_snapshot;
@@ -173,50 +174,6 @@ fn a_program_carries_plugins_once() {
     assert!(!again.again().project().join("x").exists());
 }
 
-/// A root with the program, the libraries that it is linked to, and folders of these modes.
-fn bare_root(folders: &[(&str, u32)]) -> Option<TempDir> {
-    let root = TempDir::new().expect("the system has a folder for temporary files");
-    let open = |path: &Path, mode| {
-        fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("it is ours");
-    };
-    open(root.path(), 0o755);
-    fs::copy(one_file(), root.path().join("runner")).expect("copied");
-    let listed = Command::new("ldd").arg(one_file()).output().ok()?;
-    let listed = String::from_utf8(listed.stdout).ok()?;
-    for library in listed
-        .split_whitespace()
-        .filter(|word| word.starts_with('/'))
-    {
-        let to = root.path().join(&library[1..]);
-        fs::create_dir_all(to.parent()?).ok()?;
-        fs::copy(library, to).ok()?;
-    }
-    for (name, mode) in folders {
-        let folder = root.path().join(name);
-        fs::create_dir_all(&folder).expect("made");
-        open(&folder, *mode);
-    }
-    Some(root)
-}
-
-/// Where the system has the program that changes the root.
-fn chroot() -> String {
-    let places = ["/usr/sbin/chroot", "/usr/bin/chroot", "/sbin/chroot"];
-    let place = places.iter().find(|place| Path::new(place).is_file());
-    (*place.expect("every Linux has it")).to_owned()
-}
-
-/// Runs it there as nobody, with nothing in its environment.
-fn in_root(root: &Path, arguments: &[&str]) -> Finished {
-    Run::new()
-        .program("/usr/bin/env")
-        .args(["-i", &chroot(), &format!("--userspec={NOBODY}:{NOBODY}")])
-        .arg(root)
-        .arg("/runner")
-        .args(arguments)
-        .finish()
-}
-
 fn is_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|its| std::os::unix::fs::MetadataExt::uid(&its) == 0)
 }
@@ -225,29 +182,61 @@ fn skip(why: &str) {
     eprintln!("SKIPPED: {why}");
 }
 
+/// The first two words of each finding.
+fn findings(told: &Finished) -> String {
+    let lines = told.stdout.lines().filter(|line| !line.starts_with(' '));
+    let words = lines.map(|line| {
+        line.split_whitespace()
+            .take(2)
+            .collect::<Vec<_>>()
+            .join(" ")
+    });
+    words.collect::<Vec<_>>().join("\n")
+}
+
 #[test]
-fn a_kernel_and_a_libc_are_enough() {
-    if !is_root() {
-        return skip("a root of its own needs root");
-    }
-    let Some(root) = bare_root(&[("project", 0o777), ("tmp", 0o1777)]) else {
-        return skip("there is no ldd");
-    };
-    let version = in_root(root.path(), &["--version", "--verbose"]);
-    version.expect_code(0);
+fn what_stands_in_the_way_is_said_at_once() {
+    let (_folder, program) = copied();
+    let run = anew(&program).env("HTTPS_PROXY", "http://me:hunter2@proxy.example");
+    let good = run.clone().arg("doctor").finish();
+    good.expect_code(0);
     assert!(
-        version.stdout.contains("commit      0123abcd"),
+        good.stdout.contains("4 in the program, as they were built"),
         "{}",
-        version.stdout
+        good.stdout
     );
-    in_root(root.path(), &["init", "/project"]).expect_code(0);
-    let config = ["eval", "-c", "/project/promptfooconfig.yaml"];
-    let told = in_root(root.path(), &config);
-    assert_snapshot!("bare", told.told());
-    // What was kept is found again.
-    in_root(root.path(), &["show"]).expect_code(0);
-    // Nowhere to write at all.
-    let tmp = root.path().join("tmp");
-    fs::remove_dir_all(&tmp).expect("root may");
-    assert_snapshot!("nowhere", in_root(root.path(), &config).told());
+    assert!(
+        good.stdout.contains("proxies     HTTPS_PROXY: "),
+        "{}",
+        good.stdout
+    );
+    assert!(!good.stdout.contains("hunter2"), "{}", good.stdout);
+
+    // The database is none, and the program's file is not whole.
+    fs::write(good.again().home().join("runs.db"), "no database").expect("written");
+    let whole = fs::read(&program).expect("read");
+    fs::remove_file(&program).expect("it is ours");
+    fs::write(&program, &whole[..whole.len() - 100]).expect("written");
+    fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).expect("it is ours");
+    let bad = good.again().arg("doctor").finish();
+    bad.expect_code(2);
+    for problem in ["error program", "error plugins", "error database"] {
+        assert!(
+            findings(&bad).contains(problem),
+            "{problem}: {}",
+            bad.stdout
+        );
+    }
+    assert!(findings(&bad).contains("ok sandbox"), "{}", bad.stdout);
+}
+
+#[test]
+fn what_a_plugin_takes_is_in_the_program() {
+    let (_folder, program) = copied();
+    let listed = anew(&program).args(["plugin", "docs"]).finish();
+    listed.expect_code(0);
+    assert!(listed.stdout.contains("\nopenai "), "{}", listed.stdout);
+    let shown = listed.again().args(["plugin", "docs", "echo"]).finish();
+    let readme = runner_tests::workspace_root().join("plugins/echo/README.md");
+    assert_eq!(shown.stdout, fs::read_to_string(readme).expect("read"));
 }

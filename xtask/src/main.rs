@@ -40,7 +40,7 @@ usage: cargo xtask <command>
 
   quickstart          build everything and run examples/quickstart
   bundle              build everything, and make one file of the program and its plugins
-  dist                the same, as archive and Debian package with licences, and tried
+  dist                the same, as archive and packages with licences, each tried
   test                build everything, check, run all tests
   check [STAGE]       fmt, clippy, docs, house (sizes, names, who may depend on whom), pure (the
                       scheduler and templates need no system) and deny (licences, sources and

@@ -4,6 +4,7 @@
 
 #![cfg(unix)]
 
+mod action;
 mod bare;
 
 use std::fs;

@@ -286,7 +286,7 @@ fn provider() -> Value {
     let full = map(&providers::KNOWN, &[], |key| match key {
         "id" => text("prefix:model, for example openai:gpt-4o-mini"),
         "label" => text("what the column is called"),
-        "config" => any_map("what the plugin takes; its README says"),
+        "config" => any_map("what the plugin takes: `runner plugin docs NAME` says it"),
         "delay" => number("pause after each call, in milliseconds"),
         "maxRetries" => number("of a request, 0 to 20"),
         "minConcurrency" | "maxConcurrency" => number("requests in flight in its lane"),

@@ -101,18 +101,27 @@ impl BindError {
         pointer: &str,
         message: String,
     ) -> Self {
-        let said_by = match plugin.trust {
-            Trust::Bundled => format!("plugin '{}'", plugin.alias),
-            Trust::Foreign(_) => plugin.named(),
+        let (said_by, help) = match plugin.trust {
+            Trust::Bundled => (
+                format!("plugin '{}'", plugin.alias),
+                format!(
+                    "`runner plugin docs {}` says what `config` takes",
+                    plugin.alias
+                ),
+            ),
+            Trust::Foreign(_) => (
+                plugin.named(),
+                format!(
+                    "the README of plugin '{}' says what `config` takes",
+                    plugin.alias
+                ),
+            ),
         };
         Self::ProviderConfig {
             plugin: said_by,
             at: place_of(provider, pointer),
             message,
-            help: format!(
-                "the keys of `config` are in the README of plugin '{}'",
-                plugin.alias
-            ),
+            help,
         }
     }
 }

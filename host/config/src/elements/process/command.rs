@@ -56,8 +56,10 @@ pub(crate) fn command(
             files.read(&file, MAX_TEXT).ok()
         };
         let file = reading.code.processes.command_file(&shown, read);
-        file.iter().for_each(|file| names.add(&file.names));
-        digests.extend(file.map(|file| file.digest.clone()));
+        if let Some(file) = file {
+            names.add(&file.names);
+            digests.push(file.digest.clone());
+        }
     }
     if let Some(too_many) = looked.too_many() {
         let message = format!("a command that {too_many}");

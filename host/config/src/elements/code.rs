@@ -12,7 +12,7 @@
 use std::sync::Arc;
 
 use super::process::{self, Brought, Runtime, Settings};
-use super::scan::{self, JAVASCRIPT, Names};
+use super::scan::{self, JAVASCRIPT, VariableNames};
 use super::{Reading, program};
 use crate::model::{Code, Origin, Position, Process, Script, TrustRequest, TrustSubject};
 use crate::read::entry::Entry;
@@ -115,7 +115,7 @@ fn inline(
         return None;
     };
     let named = (origin, at);
-    let variables = Names::of(text);
+    let variables = VariableNames::of(text);
     let brought = Brought::code(engine, &variables);
     let process = process::program(brought, &settings, named, reading);
     reading.code.place(code, Some((&process, reason)));

@@ -8,11 +8,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::language::TYPED;
-use super::looked::Looked;
+use super::looked::LookedUp;
 use super::syntax::SyntaxBook;
 use crate::elements::Reading;
 use crate::elements::process::ProcessBook;
-use crate::elements::scan::Names;
+use crate::elements::scan::VariableNames;
 use crate::model::{CodeFiles, CodePlace, Process};
 use crate::read::files::has_extension;
 
@@ -21,7 +21,7 @@ use crate::read::files::has_extension;
 #[derive(Debug, Clone)]
 pub(super) struct FoundCode {
     pub(super) files: Arc<CodeFiles>,
-    names: Rc<OnceCell<Names>>,
+    names: Rc<OnceCell<VariableNames>>,
 }
 
 impl FoundCode {
@@ -40,12 +40,12 @@ impl FoundCode {
     }
 
     /// The variables that they read.
-    pub(super) fn names(&self) -> &Names {
+    pub(super) fn names(&self) -> &VariableNames {
         self.names.get_or_init(|| {
             let CodeFiles { main, modules, .. } = &*self.files;
             let all = modules.iter().chain([main]);
             let sources: Vec<&str> = all.map(|file| &*file.source).collect();
-            Names::of_all(&sources)
+            VariableNames::of_all(&sources)
         })
     }
 }
@@ -56,7 +56,7 @@ pub(crate) struct CodeBook {
     /// The files that were read; `None`: reported.
     files: RefCell<HashMap<PathBuf, Option<FoundCode>>>,
     /// What it has looked up.
-    pub(crate) looked: Looked,
+    pub(crate) looked: LookedUp,
     languages: RefCell<BTreeSet<String>>,
     /// What runs outside the sandbox.
     pub(crate) processes: ProcessBook,

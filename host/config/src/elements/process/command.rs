@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Brought, Settings, digest, program};
 use crate::elements::Reading;
-use crate::elements::scan::Names;
+use crate::elements::scan::VariableNames;
 use crate::model::{Engine, Origin, Position, Process};
 
 /// Most text of a command's file that is looked into, in bytes.
@@ -43,7 +43,7 @@ pub(crate) fn command(
     // What its own files name of the environment; what is elsewhere is not looked into.
     let files = reading.files;
     let looked = reading.code.looked.piece();
-    let mut names = Names::of(line);
+    let mut names = VariableNames::of(line);
     let mut digests = Vec::new();
     let mut known = HashSet::new();
     for word in words.iter().filter(|word| known.insert(*word)) {

@@ -375,13 +375,11 @@ impl Programs {
         let all = all.map(|(name, value)| (name.into(), value.into()));
         let all: Environment = all.collect();
         let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        match shared.get(&all) {
-            Some(known) => known.clone(),
-            None => {
-                shared.insert(all.clone());
-                all
-            }
+        if let Some(known) = shared.get(&all) {
+            return known.clone();
         }
+        shared.insert(all.clone());
+        all
     }
 
     /// What the config's `env` gives a program: nothing to one that a row brings.

@@ -9,15 +9,14 @@
 //! Rows of data files may hold code, which is harmless where it runs; files of code that they name
 //! need the person's agreement: somebody else's data would choose what is run and read.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::process::{self, Brought, Runtime, Settings};
-use super::scan::{self, JAVASCRIPT, Names};
+use super::scan::{self, JAVASCRIPT, VariableNames};
 use super::{Reading, program};
 use crate::model::{Code, Origin, Position, Process, Script, TrustRequest, TrustSubject};
 use crate::read::entry::Entry;
-use crate::read::files::{has_extension, names_file, real};
+use crate::read::files::{names_file, real};
 use crate::template::is_plain;
 
 mod book;
@@ -29,12 +28,10 @@ mod package;
 mod syntax;
 
 use gathering::Gathering;
-use language::{TYPED, languages, spoken};
+use language::{languages, spoken};
 
 pub(crate) use book::CodeBook;
-use book::FoundCode;
 pub(crate) use convention::{Use, meant};
-pub(crate) use gathering::MAX_CODE;
 pub(crate) use package::is_package;
 use syntax::{GRADED, Inline, form_of};
 
@@ -118,8 +115,8 @@ fn inline(
         return None;
     };
     let named = (origin, at);
-    let names = Names::of(text);
-    let brought = Brought::code(engine, &names);
+    let variables = VariableNames::of(text);
+    let brought = Brought::code(engine, &variables);
     let process = process::program(brought, &settings, named, reading);
     reading.code.place(code, Some((&process, reason)));
     Some(process)
@@ -174,23 +171,16 @@ pub(crate) fn file_with(
     if !(may_read && may_run) {
         return None;
     }
-    let known = reading.code.files.borrow().get(&absolute).cloned();
-    let found = known.unwrap_or_else(|| {
-        let is_outside = runs == Some(Runtime::Process);
-        let files = Gathering::new(reading, language, &extensions, origin, is_outside);
-        let found = files.all(&shown, at).map(FoundCode::new);
-        let mut book = reading.code.files.borrow_mut();
-        book.insert(absolute, found.clone());
-        found
+    let is_outside = runs == Some(Runtime::Process);
+    let found = reading.code.found(absolute, || {
+        Gathering::new(reading, language, &extensions, origin, is_outside).all(&shown, at)
     })?;
     let files = &found.files;
     let reason = outside(runs, || files.needs.clone());
     let engine = process::engine(language, settings, reading);
     let process = engine.zip(reason).map(|(engine, reason)| {
-        let mut all = files.modules.iter().chain([&files.main]);
-        let is_typed = all.any(|file| has_extension(Path::new(&file.path), &TYPED));
         let brought = Brought {
-            typed: is_typed.then(|| files.clone()),
+            typed: found.is_typed().then(|| files.clone()),
             ..Brought::code(engine, found.names())
         };
         let process = process::program(brought, settings, (origin, at), reading);

@@ -18,7 +18,7 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 use super::Reading;
-use super::scan::{JAVASCRIPT, Names, PYTHON};
+use super::scan::{JAVASCRIPT, PYTHON, VariableNames};
 use crate::environment;
 use crate::fill::is_variable;
 use crate::model::{ANY_VARIABLE, CodeFiles, Engine, Findings, Origin, Position, Process};
@@ -170,14 +170,14 @@ pub(crate) struct Brought<'a> {
     /// sha256 (hex) of a command and its files; empty for an interpreter.
     pub(crate) digest: String,
     /// The variables that its own texts read.
-    pub(crate) names: &'a Names,
+    pub(crate) names: &'a VariableNames,
     /// Files of which some are TypeScript.
     pub(crate) typed: Option<Arc<CodeFiles>>,
 }
 
 impl<'a> Brought<'a> {
     /// By code for an interpreter.
-    pub(crate) fn code(engine: Engine, names: &'a Names) -> Self {
+    pub(crate) fn code(engine: Engine, names: &'a VariableNames) -> Self {
         Self {
             engine,
             digest: String::new(),

@@ -8,7 +8,7 @@ mod type_imports;
 mod variables;
 
 pub(crate) use needs::of;
-pub(crate) use variables::Names;
+pub(crate) use variables::VariableNames;
 
 /// The language of code that stands in the config, but for assertions, whose type says it.
 pub(crate) const JAVASCRIPT: &str = "javascript";

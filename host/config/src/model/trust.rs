@@ -107,7 +107,7 @@ impl Origin {
         matches!(self, Self::Person | Self::Config)
     }
 
-    /// The same without a difference between the config and what it vouches for: what both name by a
+    /// This origin without a difference between the config and what it vouches for: what both name by a
     /// path is one thing.
     pub(crate) fn by_name(&self) -> &Self {
         match self {

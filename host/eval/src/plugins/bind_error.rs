@@ -4,7 +4,6 @@ use std::fmt;
 
 use runner_config::on_one_line;
 use runner_config::plan::{Position, Provider};
-use runner_gateway::Masker;
 
 use super::{LoadedPlugin, Trust};
 

@@ -26,12 +26,12 @@ pub(super) fn clean(secrets: BTreeSet<String>) -> impl Fn(&str) -> String {
     values.retain(|value| value.len() >= SHORTEST_MASKED);
     // One may be a part of another.
     values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-    move |text| match &masker {
-        Some(masker) => masker.mask(text).into_owned(),
-        None => {
-            let without = |text: String, value: &String| text.replace(value, MASKED);
-            values.iter().fold(text.to_owned(), without)
+    move |text| {
+        if let Some(masker) = &masker {
+            return masker.mask(text).into_owned();
         }
+        let without = |text: String, value: &String| text.replace(value, MASKED);
+        values.iter().fold(text.to_owned(), without)
     }
 }
 

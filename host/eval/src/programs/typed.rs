@@ -22,7 +22,7 @@ struct Texts {
     /// The files that they were made of.
     files: HashSet<PathBuf>,
     /// JavaScript, or why there is none, by the absolute path of its file.
-    texts: BTreeMap<String, Value>,
+    by_path: BTreeMap<String, Value>,
     /// What the driver is told.
     setup: OnceLock<Arc<str>>,
 }
@@ -34,7 +34,7 @@ impl Typed {
         if !known.files.insert(files.path.clone()) {
             return;
         }
-        known.texts.extend(texts.iter().map(|(path, text)| {
+        known.by_path.extend(texts.iter().map(|(path, text)| {
             let place = files.place(path);
             (place.to_string_lossy().into_owned(), text.clone())
         }));
@@ -43,7 +43,7 @@ impl Typed {
     /// What the driver of a group is told before its first call.
     pub(super) fn setup(&self, group: &Group) -> Arc<str> {
         let told = |typed: &Texts| {
-            let setup = json!({ "typed": typed.texts, "hooks": NODE_HOOKS });
+            let setup = json!({ "typed": typed.by_path, "hooks": NODE_HOOKS });
             setup.to_string().into()
         };
         match self.0.get(group) {

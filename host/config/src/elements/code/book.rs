@@ -3,40 +3,49 @@
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::looked::Looked;
+use super::language::TYPED;
+use super::looked::LookedUp;
 use super::syntax::SyntaxBook;
 use crate::elements::Reading;
 use crate::elements::process::ProcessBook;
-use crate::elements::scan::Names;
+use crate::elements::scan::VariableNames;
 use crate::model::{CodeFiles, CodePlace, Process};
+use crate::read::files::has_extension;
 
 /// Files of code, as they were found, with the variables that they read: thousands of providers may name
 /// the same.
 #[derive(Debug, Clone)]
 pub(super) struct FoundCode {
     pub(super) files: Arc<CodeFiles>,
-    names: Rc<OnceCell<Names>>,
+    names: Rc<OnceCell<VariableNames>>,
 }
 
 impl FoundCode {
-    pub(super) fn new(files: CodeFiles) -> Self {
+    fn new(files: CodeFiles) -> Self {
         Self {
             files: Arc::new(files),
             names: Rc::default(),
         }
     }
 
+    /// Whether one of them is TypeScript.
+    pub(super) fn is_typed(&self) -> bool {
+        let CodeFiles { main, modules, .. } = &*self.files;
+        let mut all = modules.iter().chain([main]);
+        all.any(|file| has_extension(Path::new(&file.path), &TYPED))
+    }
+
     /// The variables that they read.
-    pub(super) fn names(&self) -> &Names {
+    pub(super) fn names(&self) -> &VariableNames {
         self.names.get_or_init(|| {
             let CodeFiles { main, modules, .. } = &*self.files;
             let all = modules.iter().chain([main]);
             let sources: Vec<&str> = all.map(|file| &*file.source).collect();
-            Names::of_all(&sources)
+            VariableNames::of_all(&sources)
         })
     }
 }
@@ -45,9 +54,9 @@ impl FoundCode {
 #[derive(Debug, Default)]
 pub(crate) struct CodeBook {
     /// The files that were read; `None`: reported.
-    pub(super) files: RefCell<HashMap<PathBuf, Option<FoundCode>>>,
+    files: RefCell<HashMap<PathBuf, Option<FoundCode>>>,
     /// What it has looked up.
-    pub(crate) looked: Looked,
+    pub(crate) looked: LookedUp,
     languages: RefCell<BTreeSet<String>>,
     /// What runs outside the sandbox.
     pub(crate) processes: ProcessBook,
@@ -58,6 +67,20 @@ pub(crate) struct CodeBook {
 }
 
 impl CodeBook {
+    /// The files of a piece of code, which `gather` reads the first time; `None`: reported.
+    pub(super) fn found(
+        &self,
+        path: PathBuf,
+        gather: impl FnOnce() -> Option<CodeFiles>,
+    ) -> Option<FoundCode> {
+        let known = self.files.borrow().get(&path).cloned();
+        known.unwrap_or_else(|| {
+            let found = gather().map(FoundCode::new);
+            self.files.borrow_mut().insert(path, found.clone());
+            found
+        })
+    }
+
     /// Notes that there is code in this language.
     pub(crate) fn note(&self, language: &str) {
         let mut languages = self.languages.borrow_mut();

@@ -19,7 +19,7 @@ pub(super) const MAX_FILES: usize = 256;
 
 /// Most text of one script, all files together, in bytes: what a call can hand over with room
 /// for its arguments.
-pub(crate) const MAX_CODE: usize = 4 << 20;
+pub(super) const MAX_CODE: usize = 4 << 20;
 
 /// Why a file is not among those of a script.
 enum Untaken {

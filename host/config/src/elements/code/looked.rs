@@ -56,12 +56,12 @@ struct Known {
 
 /// What all code of a config has looked up.
 #[derive(Debug, Default)]
-pub(crate) struct Looked {
+pub(crate) struct LookedUp {
     known: RefCell<HashMap<(Origin, PathBuf), Known>>,
     counts: Cell<Counts>,
 }
 
-impl Looked {
+impl LookedUp {
     /// What one script, or one command, looks up.
     pub(crate) fn piece(&self) -> Piece<'_> {
         Piece {
@@ -73,7 +73,7 @@ impl Looked {
 
 /// What one script, or one command, looks up.
 pub(crate) struct Piece<'a> {
-    all: &'a Looked,
+    all: &'a LookedUp,
     before: Counts,
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::super::Reading;
 use super::super::process::{self, Brought, Runtime, Settings};
-use super::super::scan::{JAVASCRIPT, Names};
+use super::super::scan::{JAVASCRIPT, VariableNames};
 use crate::model::{Code, CodeFile, CodeFiles, Engine, Origin, Position, Script};
 
 const PREFIX: &str = "package:";
@@ -53,8 +53,8 @@ pub(crate) fn package(
     // A package is handed the variables that are called after it.
     let source = format!("import '{name}'");
     let named = (origin, at);
-    let names = Names::of(&source);
-    let brought = Brought::code(Engine::Node, &names);
+    let variables = VariableNames::of(&source);
+    let brought = Brought::code(Engine::Node, &variables);
     let process = process::program(brought, settings, named, reading);
     reading.code.place(path, Some((&process, reason)));
     Some(Arc::new(Script {

@@ -114,14 +114,14 @@ fn an_import_that_leads_nowhere_is_a_warning() {
 #[test]
 fn code_that_can_t_be_had_is_said() {
     let at = "promptfooconfig.yaml:3:47: tests[0].assert[0].value";
-    let large = graded_by("file://a.js").file("a.js", " ".repeat(super::MAX_CODE + 1));
+    let large = graded_by("file://a.js").file("a.js", " ".repeat(super::gathering::MAX_CODE + 1));
     assert_eq!(
         large.problems(),
         [format!("{at}: 'a.js': is larger than 4 MiB")]
     );
     let together = graded_by("file://a.js")
         .file("a.js", "import './b.js'")
-        .file("b.js", " ".repeat(super::MAX_CODE - 1));
+        .file("b.js", " ".repeat(super::gathering::MAX_CODE - 1));
     assert_eq!(
         together.problems(),
         [format!(
@@ -360,7 +360,7 @@ fn names_that_code_asks_for_are_counted_for_each_piece_and_for_all() {
 
 #[test]
 fn files_of_code_are_told_by_their_digest_and_not_by_their_text() {
-    let folder = graded_by("file://a.js").file("a.js", " ".repeat(super::MAX_CODE));
+    let folder = graded_by("file://a.js").file("a.js", " ".repeat(super::gathering::MAX_CODE));
     let script = script(&folder);
     assert!(format!("{script:?}").len() < 1000);
 }

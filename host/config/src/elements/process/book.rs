@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::{digest, shown};
-use crate::elements::scan::Names;
+use crate::elements::scan::VariableNames;
 use crate::model::{
     ANY_VARIABLE, Engine, Findings, Origin, Position, Process, TrustRequest, TrustSubject,
 };
@@ -49,7 +49,7 @@ pub(super) struct CommandFile {
     /// sha256 (hex) of its text.
     pub(super) digest: String,
     /// The variables that it reads.
-    pub(super) names: Names,
+    pub(super) names: VariableNames,
 }
 
 /// What is agreed to as one.
@@ -132,7 +132,7 @@ impl ProcessBook {
         let file = read().map(|text| {
             Rc::new(CommandFile {
                 digest: digest(&[&text]),
-                names: Names::of(&text),
+                names: VariableNames::of(&text),
             })
         });
         files.insert(path.to_owned(), file.clone());

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{Brought, Settings, digest, program};
 use crate::elements::Reading;
-use crate::elements::scan::Names;
+use crate::elements::scan::VariableNames;
 use crate::model::{Engine, Origin, Position, Process};
 
 /// Most text of a command's file that is looked into, in bytes.
@@ -43,7 +43,7 @@ pub(crate) fn command(
     // What its own files name of the environment; what is elsewhere is not looked into.
     let files = reading.files;
     let looked = reading.code.looked.piece();
-    let mut names = Names::of(line);
+    let mut names = VariableNames::of(line);
     let mut digests = Vec::new();
     let mut known = HashSet::new();
     for word in words.iter().filter(|word| known.insert(*word)) {
@@ -56,8 +56,10 @@ pub(crate) fn command(
             files.read(&file, MAX_TEXT).ok()
         };
         let file = reading.code.processes.command_file(&shown, read);
-        file.iter().for_each(|file| names.add(&file.names));
-        digests.extend(file.map(|file| file.digest.clone()));
+        if let Some(file) = file {
+            names.add(&file.names);
+            digests.push(file.digest.clone());
+        }
     }
     if let Some(too_many) = looked.too_many() {
         let message = format!("a command that {too_many}");

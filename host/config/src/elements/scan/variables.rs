@@ -37,13 +37,13 @@ const STANDARD: &str = "abc argparse array ast async_hooks asyncio base64 bisect
 /// The names that sources read, of each of which a file may have a hundred thousand: the first are
 /// kept.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct VariableNames {
     asked: BTreeSet<String>,
     keys: BTreeSet<String>,
     others: BTreeSet<String>,
 }
 
-impl Names {
+impl VariableNames {
     /// Those of one source; `OPENAI_*` for all that belong to a package.
     pub(crate) fn of(source: &str) -> Self {
         let mut names = Self::default();
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     fn read(source: &str) -> String {
-        let names = Names::of(source).given().into_iter();
+        let names = VariableNames::of(source).given().into_iter();
         names.collect::<Vec<_>>().join(" ")
     }
 
@@ -237,7 +237,7 @@ mod tests {
     fn of_many_names_those_that_are_asked_for_come_first() {
         let constants: Vec<String> = (0..500).map(|n| format!("A_{n}")).collect();
         let constants = constants.join(" ");
-        let names = Names::of(&format!("{constants} process.env.Z; MY_KEY")).given();
+        let names = VariableNames::of(&format!("{constants} process.env.Z; MY_KEY")).given();
         assert_eq!(names.len(), MOST);
         assert!(names.contains("Z") && names.contains("MY_KEY"));
     }

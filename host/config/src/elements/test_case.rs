@@ -249,6 +249,12 @@ impl<'a> TestReader<'a> {
         let Some(vars) = entry.get("vars") else {
             return Map::new();
         };
+        let mut fields = vars.fields();
+        if let Some((name, value)) = fields.find(|(name, _)| name.starts_with("__expected")) {
+            let message = format!("'{name}' is a column of CSV files, and no variable");
+            let help = "as a variable nothing is held against it; write `assert` beside `vars`";
+            (self.reading.findings).error_help(value.at(), message, help);
+        }
         let options = entry.get("options");
         match options.and_then(|options| options.get(test_options::RAW_VARS)) {
             Some(raw) if raw.node.json() == Value::Bool(true) => {

@@ -1,4 +1,4 @@
-//! Writes the digests of the bundled plugins into the program.
+//! Writes the digests of the bundled plugins into the program, and what their READMEs say.
 //!
 //! The program grants its own plugins what they ask for, so it has to know them by what they
 //! are: a folder of that name beside it may be anybody's. They are read where `cargo xtask plugins`
@@ -8,7 +8,7 @@
 //! No table in the sources, since components differ with the compiler that builds them.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
@@ -17,6 +17,7 @@ fn main() {
     let out = std::env::var_os("OUT_DIR").expect("cargo sets it for build scripts");
     // target/release/build/runner-0123456789abcdef/out
     let out = PathBuf::from(out);
+    fs::write(out.join("docs.rs"), docs()).expect("cargo made the folder");
     let profile = out
         .ancestors()
         .nth(3)
@@ -33,4 +34,22 @@ fn main() {
         .collect();
     digests.sort();
     println!("cargo::rustc-env=RUNNER_BUNDLE={}", digests.join(","));
+}
+
+/// A list of the plugins' names and READMEs, as Rust.
+fn docs() -> String {
+    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
+    println!("cargo::rerun-if-changed={}", plugins.display());
+    let entries = fs::read_dir(&plugins).into_iter().flatten().flatten();
+    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    folders.retain(|folder| folder.join("README.md").is_file());
+    folders.sort();
+    let row = |folder: PathBuf| {
+        let name = folder.file_name().unwrap_or_default();
+        let name = name.to_string_lossy().into_owned();
+        let readme = folder.join("README.md").display().to_string();
+        format!("({name:?}, include_str!({readme:?}))")
+    };
+    let rows: Vec<String> = folders.into_iter().map(row).collect();
+    format!("[{}]", rows.join(", "))
 }

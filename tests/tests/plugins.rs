@@ -220,3 +220,64 @@ fn the_bundled_graders_are_pure_functions() {
         );
     }
 }
+
+/// A client that was written for WASI reaches what its plugin is granted, with the credential that
+/// it names, and hears why not where something is missing. It opens no socket.
+#[test]
+fn a_plugin_that_knows_wasi_alone_goes_through_the_gateway() {
+    let api = ModelApi::start();
+    api.always(Answer::json(&serde_json::json!({ "answer": "hi" })));
+    let config = |permissions: &str| {
+        format!(
+            "prompts: ['{{{{url}}}}']\nproviders: ['fetch:get', 'fetch:post', 'fetch:socket']\ntests: [{{ vars: {{ url: '{}/a' }} }}]\n\
+             plugins:\n  fetch:\n    source: {:?}\n    permissions:\n{permissions}",
+            api.url(),
+            outside("fetch")
+        )
+    };
+    let credential = format!(
+        "      hosts: ['{0}']\n      credentials: {{ fetch-key: {{ env: FETCH_KEY, hosts: ['{0}'] }} }}\n",
+        api.url()
+    );
+    let run = Run::new()
+        .config(&config(&credential))
+        .env("FETCH_KEY", "fetch-secret-value")
+        .args(["eval", "--trust-config", "-o", "out.json", "-j", "1"]);
+    let denied = run.finish();
+    assert_snapshot!("wasi_http_without_a_grant", denied.told());
+    assert!(api.requests().is_empty());
+
+    let granted = denied
+        .again()
+        .config(&config(&format!("{credential}      wasi_http: true\n")))
+        .args(["eval", "--trust-config", "-o", "out.json", "-j", "1"])
+        .finish();
+    assert_snapshot!("wasi_http_with_a_grant", granted.told());
+    let requests = api.requests();
+    let sent: Vec<_> = requests
+        .iter()
+        .map(|request| {
+            (
+                request.method.as_str(),
+                request.path.as_str(),
+                &request.body,
+            )
+        })
+        .collect();
+    assert_eq!(sent.len(), 2, "{sent:?}");
+    for request in &requests {
+        let names: Vec<_> = request.headers.iter().map(|(name, _)| name).collect();
+        assert!(
+            !names.iter().any(|name| name.starts_with("runner-")),
+            "{names:?}"
+        );
+        let has_key = request.headers.iter();
+        assert!(
+            has_key
+                .clone()
+                .any(|(_, value)| value == "Bearer fetch-secret-value"),
+            "{names:?}"
+        );
+    }
+    assert!(!granted.read("out.json").contains("fetch-secret-value"));
+}

@@ -8,7 +8,7 @@
 
 use crate::place::Place;
 use crate::plugins;
-use crate::quickstart;
+use crate::program;
 use crate::step::{self, Failure};
 use crate::toolchain::Wish;
 
@@ -33,7 +33,7 @@ pub(crate) fn run(place: &Place, words: &[String]) -> Result<(), Failure> {
     let wanted = |name: &str| own.is_none_or(|(wanted, _)| wanted == name);
     let measures = MEASURES.iter().filter(|(name, _)| wanted(name));
     plugins::run(place, Wish::Any)?;
-    quickstart::build_program(place)?;
+    program::build(place)?;
     let mut cargo = step::cargo(&place.root);
     // The whole workspace, as everywhere: `--package` would compile the engine once more.
     cargo.args(["build", "--locked", "--release", "--workspace"]);

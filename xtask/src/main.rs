@@ -6,9 +6,11 @@
 //! One file per command, each with one entry point.
 
 mod bench;
+mod bundle;
 mod check;
 mod compat;
 mod deny;
+mod dist;
 mod fuzz;
 mod house;
 mod mutants;
@@ -16,6 +18,7 @@ mod nightly;
 mod nunjucks;
 mod place;
 mod plugins;
+mod program;
 mod pure;
 mod python;
 mod quickstart;
@@ -36,6 +39,8 @@ const USAGE: &str = "\
 usage: cargo xtask <command>
 
   quickstart          build everything and run examples/quickstart
+  bundle              build everything, and make one file of the program and its plugins
+  dist                the same, as archive and packages with licences, each tried
   test                build everything, check, run all tests
   check [STAGE]       fmt, clippy, docs, house (sizes, names, who may depend on whom), pure (the
                       scheduler and templates need no system) and deny (licences, sources and
@@ -91,6 +96,8 @@ fn dispatch(words: &[&str]) -> Option<Result<(), Failure>> {
     type Task = Box<dyn FnOnce(&Place) -> Result<(), Failure>>;
     let task: Task = match *words {
         ["quickstart"] => Box::new(quickstart::run),
+        ["bundle"] => Box::new(bundle::run),
+        ["dist"] => Box::new(dist::run),
         ["test"] => Box::new(test::run),
         ["bench", ref rest @ ..] => {
             let words: Vec<String> = rest.iter().map(ToString::to_string).collect();

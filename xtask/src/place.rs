@@ -50,6 +50,13 @@ impl Place {
             .join(format!("runner{}", std::env::consts::EXE_SUFFIX))
     }
 
+    /// The program with its plugins in it, as one file.
+    pub(crate) fn bundled_runner(&self) -> PathBuf {
+        self.target
+            .join("bundle")
+            .join(format!("runner{}", std::env::consts::EXE_SUFFIX))
+    }
+
     /// A workspace apart, with programs by "strangers"; `None` while there is none.
     pub(crate) fn outside(&self) -> Option<PathBuf> {
         let folder = self.root.join("tests/outside");

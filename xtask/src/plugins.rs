@@ -67,6 +67,8 @@ pub(crate) fn run(place: &Place, wish: Wish) -> Result<(), Failure> {
 /// Which of the program's own plugins are built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Own {
+    /// Those of these names, which are quick.
+    Some(&'static [&'static str]),
     /// Those that need nothing but a Rust compiler and little time.
     Quick,
     /// Those that are started ahead, which takes another compiler and a tool of its own.
@@ -78,9 +80,14 @@ pub(crate) fn own(place: &Place, which: Own) -> Result<(), Failure> {
     let builder = Builder::new(place, Wish::Any)?;
     let (slow, quick) = builder.packages();
     let shelf = place.root.join("plugins");
-    let is_own = |(folder, _): &(PathBuf, String)| folder.starts_with(&shelf);
+    let is_wanted = |(folder, _): &(PathBuf, String)| match which {
+        Own::Some(names) => names.iter().any(|name| *folder == shelf.join(name)),
+        Own::Quick | Own::StartedAhead => folder.starts_with(&shelf),
+    };
     let built = match which {
-        Own::Quick => builder.quick(&quick.into_iter().filter(is_own).collect::<Vec<_>>()),
+        Own::Some(_) | Own::Quick => {
+            builder.quick(&quick.into_iter().filter(is_wanted).collect::<Vec<_>>())
+        }
         Own::StartedAhead => builder.slow(&slow),
     }?;
     let mut shelves = Shelves::new(place);
@@ -89,6 +96,7 @@ pub(crate) fn own(place: &Place, which: Own) -> Result<(), Failure> {
     }
     if built.iter().any(|component| !component.fresh) {
         let what = match which {
+            Own::Some(_) => "plugins that the example needs",
             Own::Quick => "plugins",
             Own::StartedAhead => "plugins that are started ahead",
         };

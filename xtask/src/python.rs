@@ -56,6 +56,14 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Builds it where Python and PyPI are at hand; the rest works without.
+pub(crate) fn if_possible(place: &Place) {
+    if let Err(failure) = run(place) {
+        say(&failure.to_string());
+        say("code in Python is not run until `cargo xtask quickstart` could build its plugin");
+    }
+}
+
 /// What the component is made of, as a number: sources, contract, tool.
 fn digest(place: &Place) -> Result<u64, Failure> {
     let mut hasher = DefaultHasher::new();

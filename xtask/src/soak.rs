@@ -5,14 +5,14 @@
 
 use crate::place::Place;
 use crate::plugins;
-use crate::quickstart;
+use crate::program;
 use crate::step::{self, Failure};
 use crate::toolchain::Wish;
 
 /// Builds program and test, and runs it with `words`.
 pub(crate) fn run(place: &Place, words: &[String]) -> Result<(), Failure> {
     plugins::run(place, Wish::Any)?;
-    quickstart::build_program(place)?;
+    program::build(place)?;
     let mut cargo = step::cargo(&place.root);
     // The whole workspace, as everywhere: `--package` would compile the engine once more.
     cargo.args(["build", "--locked", "--release", "--workspace"]);

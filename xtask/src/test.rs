@@ -9,8 +9,8 @@ use std::process::Command;
 use crate::check;
 use crate::place::Place;
 use crate::plugins;
+use crate::program;
 use crate::python;
-use crate::quickstart;
 use crate::step::{self, Failure};
 use crate::toolchain::Wish;
 
@@ -18,7 +18,7 @@ use crate::toolchain::Wish;
 pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     plugins::run(place, Wish::Any)?;
     python::run(place)?;
-    quickstart::build_program(place)?;
+    program::build(place)?;
     compile_python(place)?;
     check::run(place)?;
     let mut cargo = step::cargo(&place.root);

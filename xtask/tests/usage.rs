@@ -1,6 +1,6 @@
 //! What the command says when it is called wrongly.
 //!
-//! This is also the test target that `build_program` names, so keep it free of libraries.
+//! This is also the test target that `program::build` names, so keep it free of libraries.
 
 use std::process::{Command, Output};
 

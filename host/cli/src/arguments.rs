@@ -20,9 +20,11 @@ mod help;
 mod inputs;
 mod kept;
 mod later;
+mod learnt;
 mod numbers;
 mod over;
 mod persistence;
+mod plugin;
 mod prices;
 mod replacing;
 mod spending;
@@ -34,7 +36,9 @@ pub(crate) use cache::{Cache, ClearCache, ListCache};
 pub(crate) use filtering::{Filtering, Wanted};
 pub(crate) use inputs::Inputs;
 pub(crate) use kept::{Check, Config, Diff, Export, Import, Init};
+pub(crate) use learnt::{Completions, Man};
 pub(crate) use persistence::{Beginning, Exchanges, NEWEST, PersistenceFlags};
+pub(crate) use plugin::{Docs, Inspect, Pack, Plugin};
 pub(crate) use prices::Prices;
 pub(crate) use replacing::Replacing;
 pub(crate) use spending::Spending;
@@ -49,12 +53,15 @@ use crate::failure::Failure;
 
 /// Evaluate prompts: every prompt × provider × test of a config is run, graded and compared.
 #[derive(Debug, Parser)]
-#[command(name = "runner", bin_name = "runner", version, max_term_width = 100, after_help = help::SHORT, after_long_help = help::long())]
-#[command(disable_help_subcommand = true, subcommand_required = false)]
+#[command(name = "runner", bin_name = "runner", max_term_width = 100, after_help = help::SHORT, after_long_help = help::long())]
+#[command(disable_version_flag = true, subcommand_required = false)]
 pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+    /// Print the version; with --verbose also the commit, the target and the plugins
+    #[arg(short = 'V', long)]
+    pub(crate) version: bool,
     /// Flags of every command.
     #[command(flatten)]
     pub(crate) global: Global,
@@ -112,6 +119,15 @@ pub(crate) enum Command {
     /// Import list prices of models, so that costs are known
     #[command(subcommand)]
     Prices(Prices),
+    /// Say what a run needs of this machine, and what to do where it is not there
+    #[command(after_help = help::DOCTOR)]
+    Doctor,
+    /// Print what completes commands and flags in a shell
+    #[command(after_help = help::COMPLETIONS)]
+    Completions(Completions),
+    /// Write man pages
+    #[command(hide = true)]
+    Man(Man),
 }
 
 /// `runner retry`
@@ -263,25 +279,6 @@ pub(crate) struct Show {
     pub(crate) table_cell_max_length: usize,
 }
 
-/// `runner plugin …`
-#[derive(Debug, Subcommand)]
-pub(crate) enum Plugin {
-    /// Say what a component is, what it wants and whether it can be loaded
-    Inspect(Inspect),
-    /// Write runner.lock beside the config: which components it uses, and what each may do
-    Lock(Box<Lock>),
-}
-
-/// `runner plugin inspect`
-#[derive(Debug, Args)]
-pub(crate) struct Inspect {
-    /// The component (.wasm)
-    pub(crate) file: PathBuf,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 /// Why there is no command to run.
 #[derive(Debug)]
 pub(crate) enum Refusal {
@@ -342,7 +339,10 @@ pub(crate) fn parse_eval(words: impl Iterator<Item = OsString>) -> Option<Eval> 
         | Command::Trust(_)
         | Command::Cache(_)
         | Command::Prices(_)
-        | Command::View(_) => None,
+        | Command::View(_)
+        | Command::Doctor
+        | Command::Completions(_)
+        | Command::Man(_) => None,
     }
 }
 
@@ -368,9 +368,14 @@ fn variable(text: &str) -> Result<(String, String), &'static str> {
     }
 }
 
+/// All commands and flags.
+pub(crate) fn command() -> clap::Command {
+    Arguments::command()
+}
+
 /// What `runner` alone prints.
 pub(crate) fn long_help() -> String {
-    Arguments::command().render_long_help().to_string()
+    command().render_long_help().to_string()
 }
 
 #[cfg(test)]

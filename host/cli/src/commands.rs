@@ -23,16 +23,21 @@ use crate::terminal::Terminal;
 mod cache;
 mod config;
 mod diff;
+mod docs;
+mod doctor;
 mod eval;
 mod export;
 mod import;
 mod init;
 mod inspect;
+mod learnt;
 mod list;
+mod pack;
 mod prices;
 mod show;
 mod shown_plan;
 mod trust;
+mod version;
 mod view;
 
 /// What every command knows.
@@ -105,6 +110,13 @@ impl Setting {
         }
     }
 
+    /// Warns where results are not kept for long.
+    fn tell_home(&self) {
+        if let Some(warning) = self.home.warning() {
+            self.talk.warning(&warning);
+        }
+    }
+
     /// Warns of variables that are nearly ours.
     fn tell_slips(&self) {
         for (name, meant) in self.environment.slips() {
@@ -146,11 +158,19 @@ impl Setting {
 /// # Errors
 /// Why it could not.
 pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
+    if arguments.version {
+        version::run(arguments.global.verbose)?;
+        return Ok(SUCCESS);
+    }
     let Some(command) = arguments.command else {
         stdout::print(&arguments::long_help())?;
         return Ok(SUCCESS);
     };
-    let setting = Setting::new(&arguments.global)?;
+    let setting = match Setting::new(&arguments.global) {
+        // It tells what stops every command beside what else it finds.
+        Err(failure) if matches!(command, Command::Doctor) => return doctor::run(&Err(failure)),
+        setting => setting?,
+    };
     match command {
         Command::Eval(eval) => eval::run(&eval, &setting),
         Command::Retry(retry) => eval::run(&retry.into_eval(), &setting),
@@ -165,7 +185,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<u8, Failure> {
         Command::Cache(cache) => cache::run(&cache, &setting),
         Command::Prices(prices) => prices::run(&prices, &setting),
         Command::Trust(trust) => trust::run(*trust, &setting),
+        Command::Doctor => doctor::run(&Ok(setting)),
+        Command::Completions(shell) => learnt::completions(&shell),
+        Command::Man(man) => learnt::man(&man, &setting),
         Command::Plugin(Plugin::Inspect(inspect)) => inspect::run(&inspect, &setting),
+        Command::Plugin(Plugin::Docs(docs)) => docs::run(&docs, &setting),
+        Command::Plugin(Plugin::Pack(pack)) => pack::run(pack, &setting),
         Command::Plugin(Plugin::Lock(lock)) => eval::lock(&lock.inputs, &setting),
     }
 }

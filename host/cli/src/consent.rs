@@ -9,6 +9,7 @@
 //! without; here the person is asked. What the config asks for is one question, what rows of data
 //! ask for is another. Where nobody can be asked, the answer is no.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -81,7 +82,7 @@ impl Unseen {
 pub(crate) enum How {
     /// By a question in the terminal.
     Question,
-    /// They said yes already.
+    /// They said yes already, to what `runner trust --show` shows now: to one stage.
     Yes,
     /// They can't be.
     Nobody,
@@ -113,6 +114,8 @@ pub(crate) struct Consent<'a> {
     pub(crate) purpose: Purpose,
     /// Where the question is.
     pub(crate) talk: &'a Talk,
+    /// What was said yes to without a question.
+    pub(crate) said: RefCell<Vec<Need>>,
 }
 
 impl Purpose {
@@ -158,7 +161,12 @@ impl Consent<'_> {
         known: &mut Known,
     ) -> Result<(), Failure> {
         let open: Vec<Need> = requests.into_iter().map(Need::of).collect();
-        self.obtain(&open, More::Follows, known)
+        self.obtain(&open, More::Follows, known)?;
+        // What it makes would be known only by running it, which nobody had agreed to.
+        if self.how == How::Yes && open.iter().any(Need::is_program) {
+            return Err(self.one_stage("what else is asked for is known once it has run"));
+        }
+        Ok(())
     }
 
     /// The run, prepared anew by `prepare` until everything that it needs is agreed to.
@@ -217,6 +225,9 @@ impl Consent<'_> {
         if self.how == How::Nobody {
             return Err(words::refusal(open, more, self.purpose, &self.command));
         }
+        if self.how == How::Yes && !self.said.borrow().is_empty() {
+            return Err(self.one_stage("more is asked for"));
+        }
         let groups = words::by_author(open);
         let last = groups.len().saturating_sub(1);
         for (index, needs) in groups.into_iter().enumerate() {
@@ -238,8 +249,24 @@ impl Consent<'_> {
                 }
             }
             self.remembered.add(self.folders, &needs)?;
+            if self.how == How::Yes {
+                self.said.borrow_mut().extend(needs.into_iter().cloned());
+            }
         }
         Ok(())
+    }
+
+    /// Why not more is agreed to than was shown before.
+    fn one_stage(&self, why: &str) -> Failure {
+        let said = self.said.borrow();
+        let message = format!("{why}; agreed to so far:\n{}", words::list(&said));
+        let help = format!(
+            "{} shows it, {} agrees to it{}",
+            self.command.show(),
+            self.command.yes(),
+            self.command.left_out()
+        );
+        Failure::usage(message).help(help)
     }
 }
 

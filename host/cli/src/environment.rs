@@ -32,7 +32,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "RUNNER_BUNDLED_PLUGINS",
-        about: "folder of the bundled plugins, trusted as they are (default: plugins/ beside the program, known by their digests)",
+        about: "folder of the bundled plugins, trusted as they are (default: those that the program carries, or plugins/ beside one that was just built, known by their digests)",
     },
     Variable {
         name: "RUNNER_TRUST",

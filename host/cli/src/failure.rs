@@ -32,6 +32,14 @@ impl Failure {
         }
     }
 
+    /// A message of this kind, with what caused it.
+    pub(crate) fn usage_from(error: impl Into<anyhow::Error>) -> Self {
+        Self {
+            code: USAGE,
+            ..Self::from(error.into())
+        }
+    }
+
     /// Several such things, found together.
     pub(crate) fn usage_all(messages: impl IntoIterator<Item: Display>) -> Self {
         let mut messages = messages.into_iter().map(|message| message.to_string());

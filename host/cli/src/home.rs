@@ -1,50 +1,83 @@
-//! Where this program keeps things, and where its bundled plugins are.
+//! Where this program keeps things.
 //!
 //! With `RUNNER_HOME` everything lives below that one folder, so that a test or a stranger can
 //! point it at an empty one. Without it, results are data and compiled plugins are a cache, and
-//! each goes where the platform wants such things.
+//! each goes where the platform wants such things. An account without a home, or with one that can't be
+//! written to, has a folder for temporary files: a run there is worth its table, and what is kept of it is
+//! found again until the machine clears that folder.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use runner_eval::plugins::{Bundled, Known};
-use runner_files::make_private;
+use runner_files::{make_private, try_place};
 
 use crate::environment::Environment;
 use crate::failure::Failure;
-
-/// sha256 of the plugins that the program was built with; see `build.rs`.
-const DIGESTS: &str = env!("RUNNER_BUNDLE");
 
 /// The folders of this command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Home {
     data: PathBuf,
     cache: PathBuf,
+    /// Why it is no lasting place, if it is none.
+    passing: Option<String>,
 }
 
 impl Home {
-    /// From the environment; a relative `RUNNER_HOME` counts from `cwd`.
+    /// From the environment; a relative `RUNNER_HOME` counts from `cwd`. Nothing is made but a folder that
+    /// does not last.
     ///
     /// # Errors
-    /// When neither `RUNNER_HOME` nor a home directory is known.
+    /// When there is no place that can be written to, and none was named.
     pub(crate) fn find(environment: &Environment, cwd: &Path) -> Result<Self, Failure> {
         if let Some(home) = environment.get("RUNNER_HOME") {
-            let data = cwd.join(home);
-            return Ok(Self {
-                cache: data.join("cache"),
-                data,
-            });
+            return Ok(Self::below(cwd.join(home), None));
         }
-        let folders = directories::ProjectDirs::from("", "", "runner").ok_or_else(|| {
-            Failure::usage("no folder to keep results in: this account has no home directory")
-                .help("set RUNNER_HOME to a folder")
+        let why = match directories::ProjectDirs::from("", "", "runner") {
+            None => "this account has no home directory".to_owned(),
+            Some(folders) => {
+                let (data, cache) = (folders.data_dir(), folders.cache_dir());
+                let places = [data, cache].map(|folder| try_place(&folder.join("file")));
+                match places.into_iter().collect::<io::Result<()>>() {
+                    Ok(()) => {
+                        return Ok(Self {
+                            data: data.to_owned(),
+                            cache: cache.to_owned(),
+                            passing: None,
+                        });
+                    }
+                    Err(error) => format!("{} can't be written to: {error}", data.display()),
+                }
+            }
+        };
+        // The second is memory, which a container with a read-only disk has all the same.
+        let places = [std::env::temp_dir(), PathBuf::from("/dev/shm")];
+        let place = places.iter().find_map(|place| own_below(place));
+        let place = place.ok_or_else(|| {
+            Failure::usage(format!("no folder to keep results in: {why}"))
+                .help("set RUNNER_HOME to a folder that can be written to")
         })?;
-        Ok(Self {
-            data: folders.data_dir().to_owned(),
-            cache: folders.cache_dir().to_owned(),
-        })
+        Ok(Self::below(place, Some(why)))
+    }
+
+    /// Everything below one folder.
+    fn below(data: PathBuf, passing: Option<String>) -> Self {
+        Self {
+            cache: data.join("cache"),
+            data,
+            passing,
+        }
+    }
+
+    /// What to say of a place that does not last.
+    pub(crate) fn warning(&self) -> Option<String> {
+        let why = self.passing.as_ref()?;
+        let shown = self.data.display();
+        Some(format!(
+            "results are kept in {shown}, until that is cleared: {why}\n\
+             help: set RUNNER_HOME to a folder that lasts"
+        ))
     }
 
     /// Makes the folders, which nobody else may look into, before anything is put there. One that
@@ -94,6 +127,33 @@ impl Home {
     }
 }
 
+/// A folder of this user alone in one that everybody may write to. It is made at once: as long as it is not
+/// there, somebody else could make it. `None` if that can't be, or somebody else has, or could put another
+/// in its place.
+fn own_below(place: &Path) -> Option<PathBuf> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let user = rustix::process::geteuid().as_raw();
+        let around = fs::metadata(place).ok()?;
+        let is_kept = around.mode() & 0o022 == 0 || around.mode() & 0o1000 != 0;
+        if !is_kept || ![0, user].contains(&around.uid()) {
+            return None;
+        }
+        let own = place.join(format!("runner-{user}"));
+        try_place(&own.join("file")).ok()?;
+        make_private(&own).ok()?;
+        let its = fs::symlink_metadata(&own).ok()?;
+        let others = its.mode() & 0o077;
+        (its.is_dir() && others == 0 && its.uid() == user).then_some(own)
+    }
+    #[cfg(not(unix))]
+    {
+        let own = place.join("runner");
+        make_private(&own).is_ok().then_some(own)
+    }
+}
+
 /// Takes the rights of others from the folder of caches, if it is the user's; if it isn't, what is
 /// in it is private all the same.
 ///
@@ -121,45 +181,6 @@ fn close_to_others(cache: &Path, compiled: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The bundled plugins: in `RUNNER_BUNDLED_PLUGINS`, whatever they are, or those that this program
-/// was built with, in `plugins` beside `program`.
-///
-/// # Errors
-/// When there is none: nearly every config needs them.
-pub(crate) fn bundled_plugins(
-    environment: &Environment,
-    cwd: &Path,
-    program: &Path,
-) -> Result<Bundled, Failure> {
-    if let Some(folder) = environment.get("RUNNER_BUNDLED_PLUGINS") {
-        let directory = cwd.join(folder);
-        return if directory.is_dir() {
-            Ok(Bundled {
-                directory,
-                known: Known::Folder,
-            })
-        } else {
-            let shown = directory.display();
-            Err(Failure::usage(format!(
-                "RUNNER_BUNDLED_PLUGINS names {shown}, which is no folder"
-            )))
-        };
-    }
-    let directory = program.parent().unwrap_or(cwd).join("plugins");
-    if directory.is_dir() {
-        let digests = DIGESTS.split(',').map(str::to_owned);
-        return Ok(Bundled {
-            directory,
-            known: Known::Digests(digests.collect()),
-        });
-    }
-    let shown = directory.display();
-    Err(Failure::usage(format!(
-        "the bundled plugins are missing: there is no folder {shown}"
-    ))
-    .help("build them with `cargo xtask plugins`, or set RUNNER_BUNDLED_PLUGINS to their folder"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,6 +196,50 @@ mod tests {
             home.compiled_plugins(),
             Path::new("/project/state/cache/plugins")
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_passing_place_is_this_user_s_alone() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let place = tempfile::tempdir().expect("a folder");
+        let own = own_below(place.path()).expect("it can be made");
+        let name = own.file_name().expect("a name").to_owned();
+        let set = |mode| {
+            fs::set_permissions(&own, PermissionsExt::from_mode(mode)).expect("it is ours");
+        };
+        for (mode, taken) in [(0o700, true), (0o770, false), (0o755, false)] {
+            set(mode);
+            assert_eq!(own_below(place.path()).is_some(), taken, "{mode:o}");
+        }
+        set(0o700);
+        for (mode, taken) in [(0o777, false), (0o1777, true), (0o775, false)] {
+            fs::set_permissions(place.path(), PermissionsExt::from_mode(mode)).expect("it is ours");
+            assert_eq!(
+                own_below(place.path()).is_some(),
+                taken,
+                "around it {mode:o}"
+            );
+        }
+        let other = tempfile::tempdir().expect("a folder");
+        symlink(&own, other.path().join(name)).expect("a link");
+        assert_eq!(
+            own_below(other.path()),
+            None,
+            "a link leads where somebody wants"
+        );
+        assert_eq!(own_below(Path::new("/nonexistent/x")), None);
+    }
+
+    #[test]
+    fn a_place_that_does_not_last_is_told() {
+        let home = Home::below("/tmp/runner-7".into(), Some("no home".into()));
+        assert_eq!(
+            home.warning().expect("told"),
+            "results are kept in /tmp/runner-7, until that is cleared: no home\n\
+             help: set RUNNER_HOME to a folder that lasts"
+        );
+        assert_eq!(Home::below("/x".into(), None).warning(), None);
     }
 
     #[cfg(unix)]
@@ -235,33 +300,5 @@ mod tests {
             outside,
             "and where it led is as it was"
         );
-    }
-
-    #[test]
-    fn missing_plugins_come_with_the_command_that_builds_them() {
-        let nowhere = Path::new("/nonexistent/bin/runner");
-        let failure =
-            bundled_plugins(&Environment::default(), Path::new("/"), nowhere).expect_err("missing");
-        assert_eq!(
-            failure.render(),
-            "error: the bundled plugins are missing: there is no folder /nonexistent/bin/plugins\n\
-             help: build them with `cargo xtask plugins`, or set RUNNER_BUNDLED_PLUGINS to their folder"
-        );
-    }
-
-    #[test]
-    fn a_named_folder_is_taken_or_refused() {
-        let here = env!("CARGO_MANIFEST_DIR");
-        let found = |value| {
-            bundled_plugins(
-                &Environment::from_pairs(&[("RUNNER_BUNDLED_PLUGINS", value)]),
-                Path::new(here),
-                Path::new("/x"),
-            )
-        };
-        assert!(found(here).is_ok_and(
-            |found| found.directory == Path::new(here) && matches!(found.known, Known::Folder)
-        ));
-        assert!(found("nonexistent").is_err());
     }
 }

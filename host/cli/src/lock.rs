@@ -280,7 +280,11 @@ fn granted(grants: &Permissions) -> BTreeSet<String> {
         format!("credential {name:?} (environment variable {env:?} as {scheme:?} to {hosts:?})")
     });
     let llm = grants.llm.iter().map(|name| format!("provider {name}"));
-    hosts.chain(credentials).chain(llm).collect()
+    let wasi_http = grants
+        .wasi_http
+        .then(|| "requests through wasi:http".to_owned());
+    let given = hosts.chain(credentials).chain(llm);
+    given.chain(wasi_http).collect()
 }
 
 /// What came and what went.

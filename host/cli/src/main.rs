@@ -9,6 +9,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
 mod arguments;
+mod bundle;
 mod commands;
 mod consent;
 mod detail;

@@ -77,7 +77,7 @@ fn too_much(limit: u64) -> Failure {
 }
 
 /// Three quarters of the memory that the machine or its container has, at most [`USUAL`].
-fn of_machine() -> Option<u64> {
+pub(crate) fn of_machine() -> Option<u64> {
     let machine = figures_of("/proc/meminfo", &["MemTotal:"])?;
     let container = std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
     let container = container.and_then(|text| text.trim().parse().ok());

@@ -177,7 +177,7 @@ impl Output {
         // What a config calls a link says nothing about what it leads to.
         let named = match path.origin {
             Origin::Person => &path.path,
-            Origin::Config | Origin::Data(_) => &path.place,
+            Origin::Config | Origin::Vouched | Origin::Data(_) => &path.place,
         };
         let extension = named
             .extension()

@@ -18,7 +18,7 @@ use crate::model::{
 use crate::overrides::Overrides;
 use crate::read::entry::Entry;
 use crate::read::files::{Files, FilesRead};
-use crate::read::node::{Kind, Mark, Node};
+use crate::read::node::{Key, Kind, Mark, Node};
 use crate::read::references;
 use crate::redacted::redacted;
 use crate::several;
@@ -124,6 +124,24 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// A source in the same place, of what hooks made.
+    pub(crate) fn made(&self, mut fields: Vec<(Key, Node)>) -> Self {
+        let mark = self.root.mark;
+        if let Kind::Map(own) = &self.root.kind {
+            fields.extend(own.iter().find(|(key, _)| &*key.name == "runtime").cloned());
+        }
+        Self {
+            path: self.path.clone(),
+            root: Node {
+                kind: Kind::Map(fields),
+                mark,
+            },
+            files: self.files.clone(),
+            origin: Origin::Vouched,
+            places: Vec::new(),
+        }
+    }
+
     /// Where its code is to run, if it says so.
     pub(crate) fn runtime(&self) -> Option<Runtime> {
         let runtime = Entry::root(&self.root, &self.path, &self.origin).get("runtime")?;

@@ -289,16 +289,19 @@ impl Config {
         let Kind::Map(keys) = changed.keys.kind else {
             return changed.tests;
         };
-        for (index, source) in self.sources.iter_mut().enumerate() {
+        if keys.is_empty() {
+            return changed.tests;
+        }
+        for source in &mut self.sources {
             let Kind::Map(fields) = &mut source.root.kind else {
                 continue;
             };
             let stays = |name: &str| keys.iter().all(|(changed, _)| *changed.name != *name);
             fields.retain(|(key, _)| stays(&key.name));
-            if index == 0 {
-                fields.extend(keys.iter().cloned());
-            }
         }
+        // As a config of their own, since it is not the config's text.
+        let made = self.sources[0].made(keys);
+        self.sources.push(made);
         changed.tests
     }
 

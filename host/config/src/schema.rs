@@ -20,7 +20,7 @@ use crate::planning;
 /// The keys of entries whose readers have them in place.
 const PROMPT: [&str; 5] = ["id", "raw", "label", "config", "display"];
 const PLUGIN: [&str; 5] = ["source", "sha256", "permissions", "limits", "budget"];
-const PERMISSIONS: [&str; 3] = ["hosts", "credentials", "llm"];
+const PERMISSIONS: [&str; 4] = ["hosts", "credentials", "llm", "wasi_http"];
 const CREDENTIAL: [&str; 3] = ["env", "scheme", "hosts"];
 const PLUGIN_LIMITS: [&str; 4] = ["usd", "requests", "memory_mb", "cpu_ms"];
 const PRICE: [&str; 4] = ["input", "output", "cachedInput", "cacheWrite"];
@@ -286,7 +286,7 @@ fn provider() -> Value {
     let full = map(&providers::KNOWN, &[], |key| match key {
         "id" => text("prefix:model, for example openai:gpt-4o-mini"),
         "label" => text("what the column is called"),
-        "config" => any_map("what the plugin takes; its README says"),
+        "config" => any_map("what the plugin takes: `runner plugin docs NAME` says it"),
         "delay" => number("pause after each call, in milliseconds"),
         "maxRetries" => number("of a request, 0 to 20"),
         "minConcurrency" | "maxConcurrency" => number("requests in flight in its lane"),

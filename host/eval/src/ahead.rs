@@ -300,6 +300,10 @@ impl Host for Heard {
         Nothing.http(request).await
     }
 
+    fn wasi_http(&self) -> Result<(), abi::Error> {
+        Nothing.wasi_http()
+    }
+
     async fn llm_complete(
         &self,
         target: &str,

@@ -54,7 +54,8 @@ pub(crate) struct RunContext {
     pub(crate) run_timeout: Option<Duration>,
     /// Why cases in flight are cut off; set before they are.
     pub(crate) stopped_by: OnceLock<End>,
-    /// Cancelled when the run lets nothing new begin: pauses that the user asked for end.
+    /// Cancelled when the run lets nothing new begin: requests are refused, which cuts their cases
+    /// off, and pauses that the user asked for end.
     pub(crate) draining: CancellationToken,
     /// What all cases in flight hold.
     pub(crate) memory: Arc<Memory>,

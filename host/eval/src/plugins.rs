@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use runner_config::plan::Plan;
 use runner_config::{PluginEntry, on_one_line};
-use runner_sandbox::{LoadError, Plugin, Sandbox};
+use runner_sandbox::{Carried, LoadError, Plugin, Sandbox};
 
 mod auth;
 mod aws;
@@ -62,11 +62,16 @@ pub struct PluginSources {
 
 /// Where the components are that came with the program, and how they are told from others.
 #[derive(Debug, Clone)]
-pub struct Bundled {
-    /// Their directory.
-    pub directory: PathBuf,
-    /// Who says that they are.
-    pub known: Known,
+pub enum Bundled {
+    /// In the program itself, which vouches for them.
+    Carried(Arc<Carried>),
+    /// In files.
+    Folder {
+        /// Their directory.
+        directory: PathBuf,
+        /// Who says that they are.
+        known: Known,
+    },
 }
 
 /// How a component is known to have come with the program.
@@ -299,13 +304,13 @@ impl PluginSet {
             .into_iter()
             .filter(|one| one.served.is_needed(&names))
         {
-            match sandbox.load(&one.path, None) {
+            match one.load(sandbox) {
                 Ok(component) if Served::by(&component) == one.served => {
                     loading.bundled(component, one.is_optional);
                 }
-                Ok(_) => loading
-                    .errors
-                    .push(PluginError::OtherBundle { path: one.path }),
+                Ok(component) => loading.errors.push(PluginError::OtherBundle {
+                    path: component.path().to_owned(),
+                }),
                 Err(error) => loading.errors.push(error.into()),
             }
         }
@@ -411,9 +416,9 @@ impl PluginSet {
                 ));
             }
         }
-        for Waiting { served, path, .. } in &self.waiting {
-            if let Some((what, claim)) = collision(&plugin, served) {
-                claims.push(duplicate(&plugin, what, claim, path));
+        for waiting in &self.waiting {
+            if let Some((what, claim)) = collision(&plugin, &waiting.served) {
+                claims.push(duplicate(&plugin, what, claim, waiting.path()));
             }
         }
         claims.extend(self.languages_claimed(&plugin));

@@ -23,7 +23,6 @@ use crate::erased::{JAVASCRIPT, typed};
 use crate::error::RunError;
 use crate::event::{Consumer, Event, LogRoom, Stage};
 use crate::identity::Identities;
-use crate::masking::declared;
 use crate::plugins::{BindError, Binder, Budgets, Grader, Noted, PluginSet, Target};
 use crate::programs::Programs;
 use crate::question::asking::Asking;
@@ -36,6 +35,7 @@ use crate::trust::Agreements;
 
 mod bind;
 mod kept;
+mod quiet;
 mod settle;
 mod unpriced;
 mod values;
@@ -102,17 +102,16 @@ impl std::error::Error for PrepareErrors {}
 /// # Errors
 /// Missing secrets, and configs that a plugin refuses. A plugin may quote what it refuses.
 pub async fn prepare(what: Preparation) -> Result<Prepared, PrepareErrors> {
-    let declared_secrets = what.plan.secrets().map(Secret::new).collect();
-    can_be_masked(&declared_secrets).map_err(PrepareErrors::one)?;
-    let masker = declared(&what.plan);
+    let secrets = what.plan.secrets().map(str::to_owned).collect();
     let prepared = match bind(&what).await {
-        (Ok(targets), noted) => can_be_masked(&targets.secrets(&what.plan))
-            .and_then(|()| Prepared::new(what, targets, noted))
+        (Ok(targets), noted) => Prepared::new(what, targets, noted)
+            .and_then(Prepared::unless_unmaskable)
             .map_err(PrepareErrors::one),
         (Err(errors), _) => Err(errors),
     };
     prepared.map_err(|PrepareErrors(errors)| {
-        let safe = errors.into_iter().map(|error| error.masked(&masker));
+        let clean = quiet::clean(secrets);
+        let safe = errors.into_iter().map(|error| error.masked(&clean));
         PrepareErrors(safe.collect())
     })
 }
@@ -150,23 +149,6 @@ impl Targets {
             .chain(programs.secrets())
             .collect()
     }
-}
-
-/// Secrets of a run in all, in bytes; each costs the masker some thousand.
-const MOST_SECRETS: usize = 32 << 10;
-
-/// Refuses a config that can't be run without showing its secrets.
-fn can_be_masked(secrets: &BTreeSet<Secret>) -> Result<(), BindError> {
-    let bytes: usize = secrets.iter().map(Secret::bytes).sum();
-    if bytes <= MOST_SECRETS {
-        return Ok(());
-    }
-    Err(BindError::Config {
-        at: "env, providers".to_owned().into(),
-        problem: format!(
-            "the secrets that stand there take {bytes} bytes; at most {MOST_SECRETS} can be kept out of results"
-        ),
-    })
 }
 
 async fn bind(what: &Preparation) -> (Result<Targets, PrepareErrors>, Noted) {
@@ -442,16 +424,5 @@ mod tests {
         let all = secrets.clone().into();
         let own: Vec<&Secret> = own(&all, &env.into()).collect();
         assert_eq!(own, [&secrets[3], &secrets[2]]);
-    }
-
-    #[test]
-    fn secrets_that_can_t_be_kept_out_of_results_are_refused_before_anything_is_sent() {
-        let with = |bytes: usize| {
-            let secret = "s".repeat(bytes);
-            can_be_masked(&[Secret::new(secret)].into()).map_err(|error| error.to_string())
-        };
-        assert_eq!(with(MOST_SECRETS), Ok(()));
-        let told = with(MOST_SECRETS + 1).expect_err("it is too much");
-        assert!(told.contains("take 32769 bytes"), "{told}");
     }
 }

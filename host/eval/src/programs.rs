@@ -3,19 +3,21 @@
 //! A program is started when it is first called, and kept for the run. Which interpreter it is and
 //! what its environment holds is decided here, once, from the plan and the person's environment.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use runner_config::plan::{
     CodeFiles, Engine, GIVEN_VARIABLES, Plan, Process, ServerLimits, is_given,
 };
-use runner_config::{Origin, is_secret_variable};
+use runner_config::{Origin, TrustSubject, is_secret_variable};
 use runner_gateway::{CacheMode, LaneStrategy, Peer, Scheduling, Secret};
 use runner_process::{NODE_DRIVER, PYTHON_DRIVER, Program, Service, Supervisor};
 use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
 
 mod typed;
 
@@ -32,12 +34,21 @@ pub(crate) struct Programs {
     declared: BTreeMap<String, String>,
     /// The variables that each command was granted in its folder, by all that the same hand brings.
     granted: HashMap<Group, BTreeSet<String>>,
+    /// The variables that the config's `env`, which programs are given, takes in.
+    taken_in: BTreeSet<String>,
+    /// The variables that were agreed to be shown.
+    shown: BTreeSet<String>,
     /// JavaScript of the config's TypeScript.
     typed: Typed,
     server_limits: ServerLimits,
     supervisor: Supervisor,
     known: Mutex<CalledPrograms>,
+    /// The environments of programs, each once.
+    shared: Mutex<HashSet<Environment>>,
 }
+
+/// Names and values.
+type Environment = Arc<[(OsString, OsString)]>;
 
 /// What is agreed to as one.
 type Group = (Engine, PathBuf, Origin);
@@ -119,8 +130,19 @@ impl Callee {
 impl Programs {
     /// Those of a plan; none is started.
     pub(crate) fn new(plan: &Plan, env: &BTreeMap<String, String>, typed: Typed) -> Self {
+        let mut processes = plan.processes.iter();
+        let is_for_programs = processes.any(|process| !process.origin.is_data());
+        let taken_in = plan.env_sources.values().flatten();
+        let taken_in = taken_in.filter(|_| is_for_programs).cloned();
+        let requests = plan.trust_requests.iter();
+        let shown = requests.filter_map(|request| match &request.subject {
+            TrustSubject::Keep { name } => Some(name.clone()),
+            _ => None,
+        });
         Self {
             declared: texts(&plan.env),
+            taken_in: taken_in.collect(),
+            shown: shown.collect(),
             server_limits: plan.options.server_limits,
             ..Self::of(&plan.processes, env, typed)
         }
@@ -141,6 +163,8 @@ impl Programs {
             env: env.clone(),
             declared: BTreeMap::new(),
             granted,
+            taken_in: BTreeSet::new(),
+            shown: BTreeSet::new(),
             typed,
             server_limits: ServerLimits::Learnt,
             // Without one nothing is started, and each call says so.
@@ -148,17 +172,24 @@ impl Programs {
                 executable: PathBuf::new(),
             }),
             known: Mutex::default(),
+            shared: Mutex::default(),
         }
     }
 
-    /// Secrets of the person's environment that programs are given: none may show in results.
+    /// The values of the person's environment that programs are given, none of which may show in
+    /// results: all that they were given by name, but for those that were agreed to be shown; where
+    /// they are given everything, what looks like a key.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = Secret> {
-        let is_given = |name: &str| {
-            let mut granted = self.granted.values();
-            granted.any(|names| is_given(names, name))
+        let is_secret = |name: &str| {
+            let mut granted = self.granted.values().chain([&self.taken_in]);
+            if is_secret_variable(name) {
+                return granted.any(|names| is_given(names, name));
+            }
+            let is_shown = GIVEN_VARIABLES.contains(&name) || is_given(&self.shown, name);
+            !is_shown && granted.any(|names| is_named(names, name))
         };
         let secret = self.env.iter();
-        let secret = secret.filter(move |(name, _)| is_secret_variable(name) && is_given(name));
+        let secret = secret.filter(move |(name, _)| is_secret(name));
         secret.map(|(_, value)| Secret::new(value))
     }
 
@@ -328,31 +359,49 @@ impl Programs {
     }
 
     /// The whole environment of a program.
-    fn environment(&self, key: &Key) -> Vec<(OsString, OsString)> {
+    fn environment(&self, key: &Key) -> Environment {
         let process = &key.process;
-        let granted = self.granted.get(&group(process));
+        let group = group(process);
+        let granted = self.granted.get(&group);
         let is_granted = |name: &str| {
             GIVEN_VARIABLES.contains(&name) || granted.is_some_and(|names| is_given(names, name))
         };
         let persons = self.env.iter().filter(|(name, _)| is_granted(name));
         let own = key.env.iter().map(|(name, value)| (name, value));
+        let declared = self.declared(process);
         // The later wins.
-        let all: BTreeMap<&String, &String> = persons.chain(&self.declared).chain(own).collect();
+        let all: BTreeMap<&String, &String> = persons.chain(declared).chain(own).collect();
         let all = all.into_iter();
-        all.map(|(name, value)| (name.into(), value.into()))
-            .collect()
+        let all = all.map(|(name, value)| (name.into(), value.into()));
+        let all: Environment = all.collect();
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        match shared.get(&all) {
+            Some(known) => known.clone(),
+            None => {
+                shared.insert(all.clone());
+                all
+            }
+        }
     }
 
-    /// Folder and what the config says of the environment, but for secrets: a key that was exchanged
-    /// changes no answer.
+    /// What the config's `env` gives a program: nothing to one that a row brings.
+    fn declared(&self, process: &Process) -> impl Iterator<Item = (&String, &String)> {
+        let is_config = !process.origin.is_data();
+        self.declared.iter().filter(move |_| is_config)
+    }
+
+    /// sha256 (hex) of folder and what the config says of the environment, but for secrets: a key that was
+    /// exchanged changes no answer.
     fn surroundings(&self, key: &Key) -> String {
         let own = key.env.iter().map(|(name, value)| (name, value));
-        let said: BTreeMap<&String, &String> = self.declared.iter().chain(own).collect();
+        let declared = self.declared(&key.process);
+        let said: BTreeMap<&String, &String> = declared.chain(own).collect();
         let said = said
             .into_iter()
             .filter(|(name, _)| !is_secret_variable(name));
         let said: Vec<(&String, &String)> = said.collect();
-        crate::request::json(&(&key.process.folder, said))
+        let said = crate::request::json(&(&key.process.folder, said));
+        HEXLOWER.encode(&Sha256::digest(said))
     }
 
     /// Lets every program end by itself, a moment long.
@@ -361,6 +410,15 @@ impl Programs {
         let all = known.peers.values().map(|peer| peer.close());
         futures_util::future::join_all(all).await;
     }
+}
+
+/// Whether a program is given a variable by its name, or the beginning of it.
+fn is_named(variables: &BTreeSet<String>, name: &str) -> bool {
+    let mut variables = variables.iter().filter(|it| *it != "*");
+    variables.any(|it| match it.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => it == name,
+    })
 }
 
 /// Whether a folder of a path has a program.
@@ -393,3 +451,6 @@ fn texts(env: &Map<String, Value>) -> BTreeMap<String, String> {
     let texts = texts.filter_map(|(name, value)| Some((name.clone(), text(value)?)));
     texts.collect()
 }
+
+#[cfg(test)]
+mod tests;

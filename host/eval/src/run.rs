@@ -1,8 +1,9 @@
 //! The loop of a run, and its end.
 //!
 //! One task waits on every source at once, turns what happened into an [`Input`](state::Input), hands it to the
-//! [`RunState`] and carries out the commands that come back; it decides nothing itself. Nor does
-//! it work or block: cases and comparisons run as tasks of their own and hand back rows that are
+//! [`RunState`] and carries out the commands that come back. Which case starts, and when the run drains or
+//! stops, is decided there; what an interrupt means once every case has ended is decided here
+//! (`afterwards`). It neither works nor blocks: cases and comparisons run as tasks of their own and hand back rows that are
 //! ready for the store, a store that is behind is waited for like everything else, and what a kept
 //! run has already is read beside the loop (`source`). A task that panics (a bug of ours) costs its
 //! row and no more.
@@ -81,6 +82,8 @@ pub(crate) struct Loop {
     store: StoreState,
     /// What it was told of the memory.
     has_memory: bool,
+    /// Why the rows of a kept run can't be read.
+    unread: Option<RunError>,
     tasks: JoinSet<Done>,
     /// What each task does, until it ends.
     running: HashMap<Id, TaskKind>,
@@ -139,6 +142,7 @@ impl Loop {
             inputs: VecDeque::new(),
             store: StoreState::Ready,
             has_memory: true,
+            unread: None,
             tasks: JoinSet::new(),
             running: HashMap::new(),
             made: Made::default(),
@@ -187,8 +191,9 @@ impl Loop {
                     }
                 }
                 found = source.found(), if self.takes_rows() => {
-                    let input = self.found(found)?;
-                    self.take(input, &mut source);
+                    if let Some(input) = self.found(found) {
+                        self.take(input, &mut source);
+                    }
                 }
             }
         }
@@ -396,6 +401,7 @@ impl Loop {
             totals,
             begun,
             interrupts,
+            unread,
             ..
         } = self;
         // What a program has left to write, it writes before the run is over.
@@ -423,6 +429,9 @@ impl Loop {
                 place,
                 source: error,
             });
+        }
+        if let Some(error) = unread {
+            return Err(error);
         }
         for consumer in &mut consumers {
             consumer.on_event(&Event::RunFinished(summary.clone()));

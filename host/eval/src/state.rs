@@ -2,9 +2,12 @@
 //!
 //! The loop in [`run`](crate::run) turns everything that happens (a case that ended, a signal, a
 //! timer, a store that falls behind) into an [`Input`], hands it to [`RunState::on`] with the
-//! time that has passed, and carries out the [`Command`]s that come back. So every decision can
-//! be tested without a runtime, and this is the only place where one is made (but for how many
-//! signals are one: [`Interrupts`](crate::run::Interrupts) merges those that nobody has heard):
+//! time that has passed, and carries out the [`Command`]s that come back. So what follows can be
+//! tested without a runtime. Decided elsewhere: how many signals are one
+//! ([`Interrupts`](crate::run::Interrupts) merges those that nobody has heard), what they mean once
+//! every case has ended (`run/afterwards`), and when a case that has a slot has room to be made
+//! (`memory`).
+//!
 //!
 //! - **Which case starts when.** Cases come in the order of a sequential run, a few ahead of
 //!   those that start, since some depend on others (`dependencies`). A slot is refilled as soon
@@ -46,11 +49,30 @@ use rows::Rows;
 /// conversation, few enough to be nothing in memory (some KB each).
 const LOOKAHEAD: usize = 4096;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// How far a run is toward its end. It never goes back, and `by` stays the first reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Running,
-    Draining,
-    Stopping,
+    /// Nothing starts; what is in flight may go on until its grace is over.
+    Draining {
+        by: End,
+        until: Duration,
+    },
+    /// What is in flight is cut off.
+    Stopping {
+        by: End,
+    },
+}
+
+/// Whether the plan has further cases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Coming {
+    /// Perhaps; nobody asked.
+    Unasked,
+    /// [`Command::Next`] was not answered yet. Other inputs may come before its answer.
+    Asked,
+    /// No.
+    Nothing,
 }
 
 /// A case that has a slot.
@@ -85,21 +107,15 @@ enum Abandoning {
 #[derive(Debug)]
 pub struct RunState<C, A> {
     slots: usize,
-    /// When the run's time is up, until it was.
+    /// When the run's time is up.
     deadline: Option<Duration>,
     grace: Duration,
-    /// When the grace of a run that drains is over, until it was.
-    grace_over: Option<Duration>,
     phase: Phase,
-    end: End,
     reading: Reading,
     store: StoreState,
     /// There is memory for further cases.
     has_memory: bool,
-    /// The plan has no further case.
-    exhausted: bool,
-    /// [`Command::Next`] was not answered yet. Other inputs may come before its answer.
-    asked: bool,
+    coming: Coming,
     dependencies: Dependencies,
     /// Cases that have come and not started.
     waiting: HashMap<CaseId, Planned<C>>,
@@ -115,27 +131,24 @@ pub struct RunState<C, A> {
 impl<C: Clone, A> RunState<C, A> {
     /// A new run. Its first input is [`Input::Wake`].
     pub fn new(bounds: Bounds) -> Self {
-        Self::reading(bounds, Reading::Done)
+        Self::with(bounds, Reading::Done)
     }
 
     /// A kept run that goes on: its rows come first.
     pub fn again(bounds: Bounds) -> Self {
-        Self::reading(bounds, Reading::First)
+        Self::with(bounds, Reading::First)
     }
 
-    fn reading(bounds: Bounds, reading: Reading) -> Self {
+    fn with(bounds: Bounds, reading: Reading) -> Self {
         Self {
             slots: bounds.slots.max(1),
             deadline: bounds.time,
             grace: bounds.grace,
-            grace_over: None,
             phase: Phase::Running,
-            end: End::Finished,
             reading,
             store: StoreState::Ready,
             has_memory: true,
-            exhausted: false,
-            asked: false,
+            coming: Coming::Unasked,
             dependencies: Dependencies::default(),
             waiting: HashMap::new(),
             in_flight: HashMap::new(),
@@ -146,35 +159,49 @@ impl<C: Clone, A> RunState<C, A> {
         }
     }
 
+    /// Takes a case of a kept run that stays as it is. What comes after it says whether something
+    /// starts.
+    pub fn keep(&mut self, Kept { id, row, left }: Kept<A>) {
+        if let Some(left) = left {
+            self.carried.keep(id, left);
+        }
+        match row {
+            Some((of, Some(answer))) => self.rows.hold(id, of, answer),
+            Some((of, None)) => self.rows.without(id, of),
+            None => {}
+        }
+    }
+
     /// Takes what happened, `now` after the run's begin; says what to do, in this order.
     ///
     /// # Panics
-    /// If a case ends that is not in flight, or comes when none was asked for.
+    /// If a case ends or is compared that is not in flight, and where an answer comes that nothing
+    /// was asked for: a case, rows of a kept run, answers that were handed back.
     pub fn on(&mut self, now: Duration, input: Input<C, A>) -> Vec<Command<C, A>> {
         let mut commands = Vec::new();
         match input {
-            Input::Kept(kept) => {
-                self.keep(kept);
-                return commands; // what follows it says whether something starts
+            Input::Read => self.read(),
+            Input::Unread => {
+                self.reading = Reading::Done;
+                self.stop(End::StoreFailed, &mut commands);
             }
-            Input::Read if self.reading == Reading::First => self.reading = Reading::Between,
-            Input::Read => self.reading = Reading::Done,
             Input::Next(case) => self.next(case),
             Input::Ended { id, how, left } => self.ended(id, how, left, &mut commands),
             Input::Compared(id) => self.free(id),
-            Input::Abandoned => self.abandoning = Abandoning::Done,
-            Input::Interrupt if self.is_quiet() => commands.push(Command::TellClosing),
-            Input::Interrupt => {
-                let to = match self.phase {
-                    Phase::Running => Phase::Draining,
-                    Phase::Draining | Phase::Stopping => Phase::Stopping,
-                };
-                self.escalate(now, to, End::Interrupted, &mut commands);
+            Input::Abandoned => {
+                assert_eq!(
+                    self.abandoning,
+                    Abandoning::UnderWay,
+                    "they were handed back"
+                );
+                self.abandoning = Abandoning::Done;
             }
+            Input::Interrupt if self.is_quiet() => commands.push(Command::TellClosing),
+            Input::Interrupt => self.interrupt(now, &mut commands),
             Input::Wake => {}
             Input::Store(StoreState::Failed) => {
                 self.store = StoreState::Failed;
-                self.escalate(now, Phase::Stopping, End::StoreFailed, &mut commands);
+                self.stop(End::StoreFailed, &mut commands);
             }
             // A store that failed stays so, whatever was under way.
             Input::Store(_) if self.store == StoreState::Failed => {}
@@ -189,7 +216,14 @@ impl<C: Clone, A> RunState<C, A> {
 
     /// When [`Input::Wake`] is due, if nothing happens before.
     pub fn wake(&self) -> Option<Duration> {
-        self.deadline.into_iter().chain(self.grace_over).min()
+        if self.is_quiet() {
+            return None;
+        }
+        match self.phase {
+            Phase::Running => self.deadline,
+            Phase::Draining { until, .. } => Some(self.deadline.map_or(until, |at| at.min(until))),
+            Phase::Stopping { .. } => None,
+        }
     }
 
     /// Whether everything has ended: nothing is in flight, nothing will start, every row was read,
@@ -203,7 +237,10 @@ impl<C: Clone, A> RunState<C, A> {
 
     /// Why the run ended; meaningful once [`Self::is_over`].
     pub fn end(&self) -> End {
-        self.end
+        match self.phase {
+            Phase::Running => End::Finished,
+            Phase::Draining { by, .. } | Phase::Stopping { by } => by,
+        }
     }
 
     /// Cases in flight.
@@ -213,7 +250,7 @@ impl<C: Clone, A> RunState<C, A> {
 
     /// Whether the rows that come before the first case were not read, because the run was stopped.
     pub(crate) fn left_rows_out(&self) -> bool {
-        self.reading == Reading::First && self.phase == Phase::Stopping
+        self.reading == Reading::First && matches!(self.phase, Phase::Stopping { .. })
     }
 
     /// Each with the time since it started, the oldest first.
@@ -228,10 +265,14 @@ impl<C: Clone, A> RunState<C, A> {
 
     /// Nothing is in flight, nothing will start, and nothing comes that may have rows with it.
     fn is_quiet(&self) -> bool {
-        let nothing_comes = self.exhausted && !self.dependencies.has_ready();
+        let nothing_starts = match self.phase {
+            Phase::Running => self.coming == Coming::Nothing && !self.dependencies.has_ready(),
+            Phase::Draining { .. } | Phase::Stopping { .. } => true,
+        };
         let is_read = self.reading != Reading::First || self.left_rows_out();
-        let is_stopped = self.phase > Phase::Running;
-        self.in_flight.is_empty() && (nothing_comes || is_stopped) && is_read && !self.asked
+        // The case that was asked for may bring answers that are held.
+        let may_come = self.coming == Coming::Asked;
+        self.in_flight.is_empty() && nothing_starts && is_read && !may_come
     }
 
     fn has_slot(&self) -> bool {
@@ -242,13 +283,28 @@ impl<C: Clone, A> RunState<C, A> {
             && self.in_flight.len() < self.slots
     }
 
+    /// The rows that come before the first case have been read, or those after the last.
+    fn read(&mut self) {
+        self.reading = match self.reading {
+            Reading::First => Reading::Between,
+            Reading::Rest => Reading::Done,
+            Reading::Between | Reading::Done => unreachable!("rows are read when they are due"),
+        };
+    }
+
     /// Takes the answer to [`Command::Next`].
     fn next(&mut self, case: Option<Planned<C>>) {
-        assert!(self.asked, "a case comes when one was asked for");
-        self.asked = false;
+        assert_eq!(
+            self.coming,
+            Coming::Asked,
+            "a case comes when one was asked for"
+        );
         match case {
-            Some(case) => self.enter(case),
-            None => self.exhausted = true,
+            Some(case) => {
+                self.coming = Coming::Unasked;
+                self.enter(case);
+            }
+            None => self.coming = Coming::Nothing,
         }
     }
 
@@ -267,24 +323,14 @@ impl<C: Clone, A> RunState<C, A> {
         assert!(before.is_none(), "a case comes once");
     }
 
-    fn keep(&mut self, Kept { id, row, left }: Kept<A>) {
-        if let Some(left) = left {
-            self.carried.keep(id, left);
-        }
-        match row {
-            Some((of, Some(answer))) => self.rows.hold(id, of, answer),
-            Some((of, None)) => self.rows.without(id, of),
-            None => {}
-        }
-    }
-
     /// Starts cases while there are free slots.
     fn refill(&mut self, now: Duration, commands: &mut Vec<Command<C, A>>) {
         while self.has_slot() {
             let Some(id) = self.dependencies.start() else {
-                let may_come = !self.exhausted && !self.asked && self.alone.is_none();
+                let may_come = self.coming == Coming::Unasked && self.alone.is_none();
+                // Only those that wait for others are ever ahead: one that could start has started.
                 if may_come && self.dependencies.waiting() < LOOKAHEAD {
-                    self.asked = true;
+                    self.coming = Coming::Asked;
                     commands.push(Command::Next);
                 }
                 return;
@@ -364,33 +410,44 @@ impl<C: Clone, A> RunState<C, A> {
 
     /// What is due by now.
     fn pass(&mut self, now: Duration, commands: &mut Vec<Command<C, A>>) {
-        // The run's own limit first: where both have passed, it says why the run ended.
-        if self.deadline.take_if(|at| *at <= now).is_some() {
-            self.escalate(now, Phase::Stopping, End::TimeLimit, commands);
+        if self.deadline.is_some_and(|at| at <= now) {
+            self.stop(End::TimeLimit, commands);
         }
-        if self.grace_over.take_if(|at| *at <= now).is_some() {
-            self.escalate(now, Phase::Stopping, End::Interrupted, commands);
+        if matches!(self.phase, Phase::Draining { until, .. } if until <= now) {
+            self.stop(End::Interrupted, commands);
         }
     }
 
-    fn escalate(&mut self, now: Duration, to: Phase, end: End, commands: &mut Vec<Command<C, A>>) {
-        if to <= self.phase || self.is_quiet() {
+    /// The first interrupt lets what is in flight end, the second cuts it off. What was due before it
+    /// was heard comes first, since a run ends by its first reason.
+    fn interrupt(&mut self, now: Duration, commands: &mut Vec<Command<C, A>>) {
+        self.pass(now, commands);
+        if self.phase != Phase::Running {
+            self.stop(End::Interrupted, commands);
             return;
         }
-        if self.phase == Phase::Running {
-            self.end = end;
+        self.phase = Phase::Draining {
+            by: End::Interrupted,
+            until: now + self.grace,
+        };
+        commands.push(Command::Drain {
+            in_flight: self.flights(now),
+            grace: self.grace,
+        });
+    }
+
+    /// Cuts off what is in flight, unless nothing is or that was done.
+    fn stop(&mut self, end: End, commands: &mut Vec<Command<C, A>>) {
+        let by = match self.phase {
+            Phase::Running => end,
+            Phase::Draining { by, .. } => by,
+            Phase::Stopping { .. } => return,
+        };
+        if self.is_quiet() {
+            return;
         }
-        self.phase = to;
-        if to == Phase::Draining {
-            self.grace_over = Some(now + self.grace);
-            commands.push(Command::Drain {
-                in_flight: self.flights(now),
-                grace: self.grace,
-            });
-        } else {
-            self.grace_over = None;
-            commands.push(Command::Abort(self.end));
-        }
+        self.phase = Phase::Stopping { by };
+        commands.push(Command::Abort(by));
     }
 
     /// When every case has ended: has the rows read that nobody asked for, and hands back what is

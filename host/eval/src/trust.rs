@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 pub use runner_config::{Agreed, Agreements, Author, Level};
-use runner_config::{Origin, TrustRequest};
+use runner_config::{Origin, TrustRequest, TrustSubject};
 
 /// Something that has to be agreed to before a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +31,11 @@ impl Need {
     /// Whether the person wants it: it needs no agreement.
     pub fn is_persons(&self) -> bool {
         self.request.origin == Origin::Person && self.not_granted.is_none()
+    }
+
+    /// Whether a program of the person's machine is to be run.
+    pub fn is_program(&self) -> bool {
+        matches!(self.request.subject, TrustSubject::Program { .. })
     }
 
     /// What agreeing to it means.
@@ -61,7 +66,6 @@ pub(crate) fn each_once(needs: Vec<Need>) -> Vec<Need> {
 mod tests {
     use std::path::Path;
 
-    use runner_config::TrustSubject;
     use runner_config::plan::Position;
 
     use super::*;

@@ -72,7 +72,7 @@ pub use runner_scheduler::{Class, Counts, LanePolicy, LaneStrategy, Limit};
 pub use stack::scope::CallScope;
 pub use stack::{Gateway, Settings};
 pub use wire::bodies::{CALL_LIMIT, CallBodies};
-pub use wire::client::ClientSettings;
+pub use wire::client::{ClientSettings, tls};
 pub use wire::hint::{BodyHint, HintSource};
 pub use wire::proxies::ProxyChoice;
 pub use wire::resolve::{Lookup, SystemLookup};

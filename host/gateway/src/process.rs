@@ -314,7 +314,7 @@ mod tests {
             executable: "./x".into(),
             arguments: Vec::new(),
             folder: "/".into(),
-            env: Vec::new(),
+            env: [].into(),
             memory: 0,
         };
         let supervisor = Supervisor {
@@ -344,7 +344,7 @@ mod tests {
             executable: "./x".into(),
             arguments: Vec::new(),
             folder: "/".into(),
-            env: Vec::new(),
+            env: [].into(),
             memory: 0,
         };
         let given = |text: &str| {

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use tokio::process::{Child, Command};
 
@@ -20,8 +21,8 @@ pub struct Program {
     pub arguments: Vec<OsString>,
     /// Where it runs.
     pub folder: PathBuf,
-    /// Its whole environment.
-    pub env: Vec<(OsString, OsString)>,
+    /// Its whole environment, which thousands of programs of one config may share.
+    pub env: Arc<[(OsString, OsString)]>,
     /// Bytes of memory that it may take together with what it starts, where the system tells.
     pub memory: u64,
 }
@@ -68,7 +69,11 @@ impl Supervisor {
             .stderr(Stdio::piped());
         #[cfg(unix)]
         command.process_group(0);
-        command.spawn().map_err(|error| Fault::NotStarted {
+        #[cfg(target_os = "linux")]
+        let child = crate::terminal::held(|| command.spawn());
+        #[cfg(not(target_os = "linux"))]
+        let child = command.spawn();
+        child.map_err(|error| Fault::NotStarted {
             program: program.shown.clone(),
             reason: error.to_string(),
         })

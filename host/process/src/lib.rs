@@ -23,6 +23,8 @@ mod line;
 mod lines;
 mod once;
 mod supervisor;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod worker;
 mod workers;
 

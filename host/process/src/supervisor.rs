@@ -35,6 +35,8 @@ pub fn supervised(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitC
     let mut number = || arguments.next()?.to_str()?.parse::<u64>().ok();
     let (parent, memory) = (number()?, number()?);
     let program = arguments.next()?;
+    #[cfg(target_os = "linux")]
+    crate::terminal::let_go();
     adopt();
     let child = Command::new(&program).args(arguments).spawn();
     let child = match child {

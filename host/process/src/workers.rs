@@ -1,5 +1,6 @@
 //! The workers of one program.
 
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,7 +30,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 pub type Answer = Result<Option<Box<RawValue>>, Report>;
 
 /// A program and how it is asked.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Eq)]
 pub struct Service {
     /// The program.
     pub program: Program,
@@ -39,6 +40,26 @@ pub struct Service {
     pub workers: Option<usize>,
     /// What its driver is told before the first call, as one JSON text; `null` for nothing.
     pub setup: Arc<str>,
+}
+
+/// What a driver is told may be megabytes, and mostly is the same text.
+impl PartialEq for Service {
+    fn eq(&self, other: &Self) -> bool {
+        let Self {
+            program,
+            supervisor,
+            workers,
+            setup,
+        } = self;
+        (program, supervisor, workers) == (&other.program, &other.supervisor, &other.workers)
+            && (Arc::ptr_eq(setup, &other.setup) || *setup == other.setup)
+    }
+}
+
+impl Hash for Service {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.program, &self.supervisor, self.workers).hash(state);
+    }
 }
 
 /// The workers of one program. They start when they are needed, and end when this is dropped.

@@ -5,6 +5,7 @@
 //! counts); CPU, memory, stack, data and counts are enforced here.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -19,7 +20,7 @@ use crate::log::LogSink;
 use crate::meter::Meter;
 use crate::notice::Finding;
 use crate::trap::{self, Circumstances, OverGuestTime};
-use crate::wasi::VirtualWasi;
+use crate::wasi::{Requests, VirtualWasi};
 
 /// What a call is made with.
 #[derive(Clone)]
@@ -73,7 +74,7 @@ pub(crate) struct CallState {
     pub(crate) host: Arc<dyn Host>,
     pub(crate) meter: Arc<Meter>,
     pub(crate) log: LogSink,
-    pub(crate) effects: Effects,
+    pub(crate) effects: Arc<Effects>,
     memory: Memory,
     /// Seeds the random numbers of virtual WASI: same id, same numbers.
     call_id: String,
@@ -87,12 +88,12 @@ impl CallState {
             host: Arc::clone(&call.host),
             meter: Arc::clone(&meter),
             log: LogSink::new(Arc::clone(&call.host)),
-            effects: Effects {
+            effects: Arc::new(Effects {
                 limits: call.limits,
                 nested: call.nested,
-                http: 0,
-                llm: 0,
-            },
+                http: AtomicU32::new(0),
+                llm: AtomicU32::new(0),
+            }),
             memory: Memory {
                 limit: call.limits.memory,
                 now: 0,
@@ -109,33 +110,31 @@ impl CallState {
 
     /// The WASI of this call, made at first use.
     pub(crate) fn wasi(&mut self) -> &mut VirtualWasi {
-        self.wasi
-            .get_or_insert_with(|| Box::new(VirtualWasi::new(&self.call_id, &self.log)))
+        self.wasi.get_or_insert_with(|| {
+            let (host, meter) = (Arc::clone(&self.host), Arc::clone(&self.meter));
+            let requests = Requests::new(host, meter, Arc::clone(&self.effects), self.log.clone());
+            Box::new(VirtualWasi::new(&self.call_id, &self.log, requests))
+        })
     }
 }
 
-/// Counters of what a call asked of the world.
+/// Counters of what a call asked of the world. Shared with its requests through `wasi:http`.
 pub(crate) struct Effects {
     limits: CallLimits,
     nested: bool,
-    http: u32,
-    llm: u32,
+    http: AtomicU32,
+    llm: AtomicU32,
 }
 
 impl Effects {
     /// Counts HTTP requests before they are made.
-    pub(crate) fn take_http(&mut self, count: usize) -> Granted {
-        Granted::of(
-            &mut self.http,
-            count,
-            self.limits.http_calls,
-            "HTTP requests",
-        )
+    pub(crate) fn take_http(&self, count: usize) -> Granted {
+        Granted::of(&self.http, count, self.limits.http_calls, "HTTP requests")
     }
 
     /// Counts model calls before they are made.
-    pub(crate) fn take_llm(&mut self, count: usize) -> Granted {
-        let granted = Granted::of(&mut self.llm, count, self.limits.llm_calls, "model calls");
+    pub(crate) fn take_llm(&self, count: usize) -> Granted {
+        let granted = Granted::of(&self.llm, count, self.limits.llm_calls, "model calls");
         if !self.nested {
             return granted;
         }
@@ -157,9 +156,12 @@ pub(crate) struct Granted {
 }
 
 impl Granted {
-    fn of(counter: &mut u32, asked: usize, limit: u32, what: &str) -> Self {
-        let left = limit.saturating_sub(*counter) as usize;
-        *counter = counter.saturating_add(u32::try_from(asked).unwrap_or(u32::MAX));
+    fn of(counter: &AtomicU32, asked: usize, limit: u32, what: &str) -> Self {
+        let more = u32::try_from(asked).unwrap_or(u32::MAX);
+        let before = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
+            Some(count.saturating_add(more))
+        });
+        let left = limit.saturating_sub(before.unwrap_or_else(|count| count)) as usize;
         let refused = || {
             let message = format!("no more than {limit} {what} in one call");
             abi::Error::new(abi::ErrorCode::Budget, message)
@@ -306,8 +308,8 @@ fn finish<R>(store: Store<CallState>, call: &Call, result: wasmtime::Result<R>) 
             .fuel
             .unwrap_or(u64::MAX)
             .saturating_sub(fuel_left),
-        http_calls: state.effects.http,
-        llm_calls: state.effects.llm,
+        http_calls: state.effects.http.load(Ordering::Relaxed),
+        llm_calls: state.effects.llm.load(Ordering::Relaxed),
     };
     let refused = state.memory.refused;
     let log = state.log.clone();
@@ -319,7 +321,7 @@ fn finish<R>(store: Store<CallState>, call: &Call, result: wasmtime::Result<R>) 
             &Circumstances {
                 limits: call.limits,
                 refused,
-                last_words: log.last_words(),
+                words: log.words(),
             },
         )
     });

@@ -69,18 +69,12 @@ impl Cache {
             .ok())
     }
 
-    /// Keeps a compiled component, and what was used last of the others. Failure only costs the
-    /// next run a compilation.
-    pub(crate) fn put(&self, sha256: &str, component: &Component) {
-        let write = |code: Vec<u8>| {
-            let others = MAX_KEPT_BYTES.saturating_sub(code.len() as u64);
-            self.folder.shrink(others)?;
-            self.folder.write(&self.name(sha256), &code)
-        };
-        let written = component
-            .serialize()
-            .map_err(io::Error::other)
-            .and_then(write);
+    /// Keeps the code of a compiled component, and what was used last of the others. Failure only costs
+    /// the next run a compilation.
+    pub(crate) fn put(&self, sha256: &str, code: &[u8]) {
+        let others = MAX_KEPT_BYTES.saturating_sub(code.len() as u64);
+        let written = self.folder.shrink(others);
+        let written = written.and_then(|()| self.folder.write(&self.name(sha256), code));
         if let Err(error) = written {
             tracing::debug!(%error, "compiled component not kept");
         }
@@ -112,6 +106,16 @@ impl Cache {
 
 fn description_name(sha256: &str, track: &str) -> String {
     format!("{sha256}-{track}.json")
+}
+
+/// A component from code that was compiled elsewhere by this engine and came with the program.
+pub(crate) fn of_code(engine: &wasmtime::Engine, code: &[u8]) -> wasmtime::Result<Component> {
+    #[expect(unsafe_code, reason = "loads compiled code; see the safety comment")]
+    // SAFETY: an engine of this program wrote it when the program was built, and its bytes are those of
+    // then: `Carried::code` has held them against the digest that the program has in memory.
+    unsafe {
+        Component::deserialize(engine, code)
+    }
 }
 
 /// Compiles a component, for at most `timeout`.

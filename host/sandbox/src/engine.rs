@@ -34,6 +34,20 @@ pub(crate) struct Engine {
     _ticker: Ticker,
 }
 
+/// The target that this program was built for, and builds code for.
+pub fn target() -> String {
+    target_lexicon::HOST.to_string()
+}
+
+/// Which machines of our target can run what is compiled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Machines {
+    /// This one, with all that its processor has.
+    This,
+    /// Each: for code that travels.
+    All,
+}
+
 /// One call's share of the pool, given back on drop.
 pub(crate) struct Place<'a> {
     _permit: Option<SemaphorePermit<'a>>,
@@ -42,9 +56,15 @@ pub(crate) struct Place<'a> {
 impl Engine {
     /// An engine for `instances` at once, and a quarter more for nested calls; at most
     /// [`MAX_INSTANCES`] in all.
-    pub(crate) fn new(instances: u32) -> wasmtime::Result<Arc<Self>> {
+    pub(crate) fn new(instances: u32, machines: Machines) -> wasmtime::Result<Arc<Self>> {
         let (outer_places, nested_places) = shares(instances);
-        let wasmtime = wasmtime::Engine::new(&config(outer_places + nested_places))?;
+        let mut config = config(outer_places + nested_places);
+        if machines == Machines::All {
+            // Named, the target has the processor extensions that each of its machines has, instead
+            // of those of this one.
+            config.target(&target())?;
+        }
+        let wasmtime = wasmtime::Engine::new(&config)?;
         let ticker = Ticker::start(wasmtime.clone())?;
         Ok(Arc::new(Self {
             wasmtime,
@@ -203,7 +223,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_nested_call_does_not_wait_for_its_caller() {
-        let engine = Engine::new(1).expect("an engine");
+        let engine = Engine::new(1, Machines::This).expect("an engine");
         let _caller = engine.place(MAX_PLACES, false, pending()).await;
         let _nested = engine.place(1, true, pending()).await;
         assert_eq!(engine.outer.available_permits(), 0);
@@ -212,7 +232,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_goes_first_does_not_wait_for_the_places_of_others() {
-        let engine = Engine::new(1).expect("an engine");
+        let engine = Engine::new(1, Machines::This).expect("an engine");
         let _others = engine.place(MAX_PLACES, true, pending()).await;
         assert!(engine.place(1, true, pending()).now_or_never().is_none());
         let _first = engine.place(1, true, ready(())).await;

@@ -15,6 +15,13 @@ pub trait Host: Send + Sync {
     /// One HTTP request. Several may run at once for one guest (`http.send-all`).
     async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error>;
 
+    /// Whether this plugin may send requests through `wasi:http`, or why not. They then go the way of
+    /// [`Self::http`], which has its own say.
+    ///
+    /// # Errors
+    /// A refusal with code `denied` and what would grant it.
+    fn wasi_http(&self) -> Result<(), abi::Error>;
+
     /// The guest has every response that was given until now; they need no memory of the host any
     /// more. Said when it asks for the next thing: a response is the host's while the guest waits
     /// for the memory to copy it into.
@@ -71,6 +78,10 @@ impl Nothing {
 #[async_trait]
 impl Host for Nothing {
     async fn http(&self, _: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
+        Err(Self::denied())
+    }
+
+    fn wasi_http(&self) -> Result<(), abi::Error> {
         Err(Self::denied())
     }
 

@@ -17,6 +17,7 @@
 
 pub mod abi;
 mod call;
+mod carried;
 mod compiled;
 mod describe;
 mod engine;
@@ -26,6 +27,7 @@ pub mod limits;
 mod log;
 mod meter;
 mod notice;
+mod pack;
 mod plugin;
 mod preflight;
 mod purity;
@@ -36,12 +38,16 @@ mod v0_1;
 mod wasi;
 
 pub use call::{Call, CallUsage, Called};
+pub use carried::{About, Carried, CarriedError};
 pub use describe::{Problem, problems_of};
+pub use engine::target;
 pub use host::{Host, Nothing};
 pub use inspect::Inspection;
 pub use limits::CallLimits;
 pub use notice::{CallError, Code, Label, LoadError, Notice};
+pub use pack::{PackError, Packed, Packing, pack};
 pub use plugin::Plugin;
 pub use purity::{Capabilities, Purity};
 pub use sandbox::{OnLongCompile, OnUntrustedCode, Options, Sandbox, SandboxError};
 pub use script::ScriptLanguage;
+pub use v0_1::API;

@@ -155,7 +155,11 @@ pub const MAX_LOG_BYTES: usize = 256 << 10;
 /// Fields of a log line; more are counted and left out.
 pub const MAX_LOG_FIELDS: usize = 32;
 
-/// Lines of standard error or error log that are kept for the message about a crash.
+/// Lines of standard error or error log that are kept for the message about a crash: the first, which
+/// say what happened where an engine lists the calls after it,
+pub(crate) const FIRST_LINES: usize = 2;
+
+/// and the last, which say it where they come before it.
 pub(crate) const LAST_LINES: usize = 3;
 
 /// Crashes in a row after which a plugin is not called again in this run. One or two are an input's
@@ -171,6 +175,18 @@ pub(crate) const MAX_INSTANCES: u32 = 4_000;
 /// Open handles of one instance: streams and pollables of virtual WASI, as many as systems give a
 /// process by default. Each is memory of the host, which the guest's own limit doesn't count.
 pub(crate) const MAX_HANDLES: usize = 1_024;
+
+/// Headers of one message of `wasi:http`. Those of real requests have one or two KiB; a guest may hold
+/// [`MAX_HANDLES`] of them.
+pub(crate) const MAX_FIELDS_BYTES: usize = 16 << 10;
+
+/// The method or the authority of a request of `wasi:http`, of which a guest may hold [`MAX_HANDLES`].
+/// A host name has at most 253 bytes.
+pub(crate) const MAX_NAME_BYTES: usize = 1 << 10;
+
+/// Bytes of a body of `wasi:http` that are written at once, and wait until its request is sent; a guest
+/// may hold [`MAX_HANDLES`] that never are.
+pub(crate) const MAX_WRITE_BYTES: usize = 16 << 10;
 
 /// Random bytes in one request of virtual WASI. `getentropy` asks for 256.
 pub(crate) const MAX_RANDOM_BYTES: u64 = 1 << 20;

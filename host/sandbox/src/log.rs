@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::abi::{Level, LogLine};
 use crate::host::Host;
-use crate::limits::{LAST_LINES, MAX_LOG_BYTES, MAX_LOG_FIELDS, MAX_LOG_LINE_BYTES, MAX_LOG_LINES};
+use crate::limits::{
+    FIRST_LINES, LAST_LINES, MAX_LOG_BYTES, MAX_LOG_FIELDS, MAX_LOG_LINE_BYTES, MAX_LOG_LINES,
+};
 
 /// What a field takes in a line beside its words: a blank and an equals sign.
 const FIELD_MARKS: usize = 2;
@@ -26,7 +28,47 @@ struct Counted {
     lines: u32,
     bytes: usize,
     dropped: u64,
+    words: Words,
+}
+
+/// Warnings, errors and standard error of a call, as far as they may tell why it crashed: JavaScript
+/// says that first, Python last.
+#[derive(Default)]
+struct Words {
+    first: Vec<String>,
     last: VecDeque<String>,
+    between: u64,
+}
+
+/// Lines that toolchains add to every crash.
+const NOISE: [&str; 4] = [
+    "note: run with `RUST_BACKTRACE=1`",
+    "Redirecting call to abort() to mozalloc_abort",
+    "Python function threw an unexpected exception",
+    "thread '<unnamed>' (1) panicked at runtime/src/lib.rs:",
+];
+
+impl Words {
+    fn take(&mut self, line: &str) {
+        if line.trim().is_empty() || NOISE.iter().any(|noise| line.starts_with(noise)) {
+            return;
+        }
+        if self.first.len() < FIRST_LINES {
+            self.first.push(line.to_owned());
+            return;
+        }
+        if self.last.len() == LAST_LINES {
+            self.last.pop_front();
+            self.between += 1;
+        }
+        self.last.push_back(line.to_owned());
+    }
+
+    fn all(&self) -> Vec<String> {
+        let between = (self.between > 0).then(|| format!("… ({} lines)", self.between));
+        let first = self.first.iter().cloned().chain(between);
+        first.chain(self.last.iter().cloned()).collect()
+    }
 }
 
 impl LogSink {
@@ -52,10 +94,7 @@ impl LogSink {
         }
         let mut counted = self.counted();
         if matches!(level, Level::Warn | Level::Error) {
-            if counted.last.len() == LAST_LINES {
-                counted.last.pop_front();
-            }
-            counted.last.push_back(message.clone());
+            counted.words.take(&message);
         }
         let size: usize = message.len()
             + fields
@@ -89,9 +128,9 @@ impl LogSink {
         }
     }
 
-    /// The last lines that were warnings, errors or standard error, oldest first.
-    pub(crate) fn last_words(&self) -> Vec<String> {
-        self.counted().last.iter().cloned().collect()
+    /// The first and the last lines that were warnings, errors or standard error, oldest first.
+    pub(crate) fn words(&self) -> Vec<String> {
+        self.counted().words.all()
     }
 
     fn counted(&self) -> MutexGuard<'_, Counted> {
@@ -107,4 +146,45 @@ fn cut(line: &str) -> String {
     let mark = "…";
     let end = line.floor_char_boundary(MAX_LOG_LINE_BYTES - mark.len());
     format!("{}{mark}", &line[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(lines: &[&str]) -> Vec<String> {
+        let mut words = Words::default();
+        for line in lines {
+            words.take(line);
+        }
+        words.all()
+    }
+
+    #[test]
+    fn what_toolchains_add_is_not_among_the_words() {
+        let javascript = [
+            "TypeError: x is undefined",
+            "Stack:",
+            "  evaluate@grade.js:9:3",
+            "",
+            "Redirecting call to abort() to mozalloc_abort",
+        ];
+        assert_eq!(kept(&javascript), javascript[..3]);
+        let python = [
+            "Traceback (most recent call last):",
+            "  File \"/0/app.py\", line 19, in evaluate",
+            "ValueError: no",
+            "thread '<unnamed>' (1) panicked at runtime/src/lib.rs:1293:29:",
+            "Python function threw an unexpected exception",
+            "note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace",
+        ];
+        assert_eq!(kept(&python), python[..3]);
+    }
+
+    #[test]
+    fn the_middle_is_counted() {
+        let lines = ["1", "2", "3", "4", "5", "6", "7"];
+        assert_eq!(kept(&lines), ["1", "2", "… (2 lines)", "5", "6", "7"]);
+        assert_eq!(kept(&lines[..5]), lines[..5]);
+    }
 }

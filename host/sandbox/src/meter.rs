@@ -9,9 +9,12 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
+
+use futures_util::task::AtomicWaker;
 
 use crate::trap::OverGuestTime;
 
@@ -26,6 +29,21 @@ pub(crate) struct Meter {
     since: AtomicU64,
     /// What the guest waits for is the host, or its next turn.
     excused: AtomicBool,
+    /// Answers that the guest waits for in a way of its own, with [`Waits`] for each.
+    waits: AtomicUsize,
+    /// Wakes the call when the last of those has come: what it sleeps from then on is its own time.
+    waker: AtomicWaker,
+}
+
+/// An answer of the host is awaited by a guest that polls for it. Dropped with it.
+#[derive(Debug)]
+pub(crate) struct Waits(Arc<Meter>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.waits.fetch_sub(1, Ordering::AcqRel);
+        self.0.waker.wake();
+    }
 }
 
 impl Meter {
@@ -35,7 +53,15 @@ impl Meter {
             spent: AtomicU64::new(0),
             since: AtomicU64::new(0),
             excused: AtomicBool::new(false),
+            waits: AtomicUsize::new(0),
+            waker: AtomicWaker::new(),
         }
+    }
+
+    /// From now on until this is dropped, the guest waits for the host when it sleeps.
+    pub(crate) fn waits(self: &Arc<Self>) -> Waits {
+        self.waits.fetch_add(1, Ordering::AcqRel);
+        Waits(Arc::clone(self))
     }
 
     /// Guest time up to this moment.
@@ -60,7 +86,10 @@ impl Meter {
         poll_fn(|context| {
             self.resume();
             let poll = future.as_mut().poll(context);
-            if poll.is_ready() || self.excused.swap(false, Ordering::Relaxed) {
+            // Before the count is read, or an answer that comes in between wakes nobody.
+            self.waker.register(context.waker());
+            let waits = self.waits.load(Ordering::Acquire) > 0;
+            if poll.is_ready() || self.excused.swap(false, Ordering::Relaxed) || waits {
                 self.pause();
                 return poll;
             }
@@ -150,6 +179,7 @@ mod tests {
             "{spent:?} includes time outside"
         );
     }
+
     #[tokio::test]
     async fn who_sleeps_spends_and_who_waits_for_the_host_does_not() {
         let limit = Duration::from_millis(5);
@@ -165,5 +195,24 @@ mod tests {
         });
         let error = call.await.expect_err("the guest's time");
         assert!(error.is::<OverGuestTime>(), "{error}");
+    }
+
+    #[tokio::test]
+    async fn who_polls_for_an_answer_spends_once_it_is_there() {
+        let limit = Duration::from_millis(5);
+        let meter = Arc::new(Meter::new());
+        let waits = meter.waits();
+        let answered = tokio::spawn(async move {
+            tokio::time::sleep(limit * 10).await;
+            drop(waits);
+        });
+        let call = meter.inside(limit, async {
+            answered.await.expect("it ends");
+            tokio::time::sleep(Duration::from_hours(5)).await;
+            Ok(())
+        });
+        let error = call.await.expect_err("the guest's time");
+        assert!(error.is::<OverGuestTime>(), "{error}");
+        assert!(meter.origin.elapsed() >= limit * 11, "the wait was counted");
     }
 }

@@ -129,13 +129,22 @@ const LONGEST_NAME: usize = 4_096;
 
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, path) = (self.name.as_str(), self.path.display().to_string());
-        let [name, path] = [name, &path].map(|words| one_line(words, LONGEST_NAME));
-        write!(f, "plugin '{name}' ({path}")?;
-        if let Some(short) = self.sha256.as_deref().and_then(|hex| hex.get(..8)) {
-            write!(f, ", sha256 {short}…")?;
+        write!(f, "plugin '{}' ({})", self.said_name(), self.said_file())
+    }
+}
+
+impl Label {
+    fn said_name(&self) -> String {
+        one_line(&self.name, LONGEST_NAME)
+    }
+
+    /// The path, and the digest where it is known.
+    fn said_file(&self) -> String {
+        let path = one_line(&self.path.display().to_string(), LONGEST_NAME);
+        match self.sha256.as_deref().and_then(|hex| hex.get(..8)) {
+            Some(short) => format!("{path}, sha256 {short}…"),
+            None => path,
         }
-        f.write_str(")")
     }
 }
 
@@ -161,9 +170,26 @@ pub struct LoadError(pub Box<Notice>);
 
 /// A call that gave no answer through the plugin's fault. Data, not an abort: the case ends
 /// as an error and the run goes on.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
+///
+/// Where there is little room for it, as in a table, the plugin's own words are what is seen of it:
+/// its file comes after them.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallError(pub Box<Notice>);
+
+impl std::error::Error for CallError {}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Notice {
+            code,
+            label,
+            message,
+            help,
+        } = &*self.0;
+        write!(f, "plugin '{}': {code} {message}\n", label.said_name())?;
+        write!(f, "({})\nhelp: {help}", label.said_file())
+    }
+}
 
 impl LoadError {
     /// The message's stable code.

@@ -3,6 +3,7 @@
 //! Cheap to clone and to share; it holds no instance. Each call makes one and drops it, so two
 //! calls of the same plugin know nothing of each other but how often it crashed.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -12,6 +13,7 @@ use wasmtime::component::{Component, ComponentExportIndex, ComponentNamedList, L
 
 use crate::abi;
 use crate::call::{self, Call, CallUsage, Called, Ready, Returned};
+use crate::carried::About;
 use crate::compiled::Cache;
 use crate::describe::{self, Exported, Problem, Schemas};
 use crate::host::Nothing;
@@ -46,7 +48,7 @@ struct Inner {
 }
 
 /// What a plugin is made of before it has described itself.
-pub(crate) struct Parts {
+pub(crate) struct Parts<'a> {
     pub(crate) label: Label,
     /// The label's name was given by the user.
     pub(crate) named: bool,
@@ -55,9 +57,11 @@ pub(crate) struct Parts {
     pub(crate) component: Component,
     pub(crate) ready: Ready,
     pub(crate) cache: Option<Arc<Cache>>,
+    /// What it said of itself when it was compiled.
+    pub(crate) description: Option<&'a str>,
 }
 
-impl Parts {
+impl Parts<'_> {
     /// Lets it describe itself, or remembers what it said. `P011`, `P012`.
     pub(crate) fn plugin(self) -> Result<Plugin, Finding> {
         let exports = Exports::of(&self.component);
@@ -96,10 +100,11 @@ impl Parts {
     }
 
     fn info(&self, exports: &Exports) -> Result<abi::Info, Finding> {
-        let kept = self
-            .cache
-            .as_ref()
-            .and_then(|cache| cache.description(&self.sha256, v0_1::VERSION));
+        let kept = self.description.map(Cow::Borrowed).or_else(|| {
+            let cache = self.cache.as_ref()?;
+            let text = cache.description(&self.sha256, v0_1::VERSION)?;
+            Some(Cow::Owned(text))
+        });
         if let Some(info) = kept.and_then(|text| v0_1::kept::read(&text)) {
             return Ok(info);
         }
@@ -231,6 +236,22 @@ impl Plugin {
     /// Never disables it: it is known, so that a crash is the doing of its input.
     pub fn endure(&self) {
         self.0.endures.store(true, Ordering::Relaxed);
+    }
+
+    /// What loading it needs to know beside its code.
+    pub(crate) fn about(&self) -> About {
+        About {
+            name: self.0.info.name.clone(),
+            sha256: self.0.sha256.clone(),
+            start_memory: self.0.start_memory,
+            places: self.0.ready.places,
+            description: v0_1::kept::write(&self.0.info),
+        }
+    }
+
+    /// Its code, as the engine compiled it.
+    pub(crate) fn code(&self) -> wasmtime::Result<Vec<u8>> {
+        self.0.ready.pre.component().serialize()
     }
 
     /// Whether it has crashed [`MAX_CRASHES_IN_A_ROW`] times in a row and is not called again.

@@ -9,7 +9,8 @@ pub enum Purity {
     /// Imports no function: its answer is a function of its input. May be cached by the
     /// component's digest and the input.
     Pure,
-    /// Imports only logging and virtual WASI, which answer the same everywhere.
+    /// Imports only logging and virtual WASI, which answer the same everywhere; or `wasi:http`, too,
+    /// which answers nothing unless `permissions.wasi_http` grants it.
     Virtualised,
     /// Can reach the network or models.
     Impure,
@@ -38,6 +39,8 @@ pub struct Capabilities {
     pub llm: bool,
     /// Anything of WASI.
     pub wasi: bool,
+    /// `wasi:http`, which toolchains import whether it is used or not.
+    pub wasi_http: bool,
 }
 
 impl Capabilities {
@@ -58,6 +61,7 @@ impl Capabilities {
                 "runner:plugin/log" => capabilities.log = true,
                 "runner:plugin/http" => capabilities.http = true,
                 "runner:plugin/llm" => capabilities.llm = true,
+                "wasi:http/outgoing-handler" => capabilities.wasi_http = true,
                 _ => capabilities.wasi = true,
             }
         }
@@ -67,7 +71,7 @@ impl Capabilities {
     pub(crate) const fn purity(self) -> Purity {
         if self.http || self.llm {
             Purity::Impure
-        } else if self.log || self.wasi {
+        } else if self.log || self.wasi || self.wasi_http {
             Purity::Virtualised
         } else {
             Purity::Pure

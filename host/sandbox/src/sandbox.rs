@@ -13,11 +13,12 @@ use std::time::{Duration, Instant};
 use data_encoding::HEXLOWER;
 use runner_files::is_untrusted;
 use sha2::{Digest, Sha256};
-use wasmtime::component::{Component, Linker};
+use wasmtime::component::{Component, InstancePre, Linker};
 
 use crate::call::{CallState, Ready};
+use crate::carried::{About, Carried};
 use crate::compiled::{self, Cache};
-use crate::engine::{self, Engine};
+use crate::engine::{self, Engine, Machines};
 use crate::inspect::Inspection;
 use crate::limits::{
     COMPILE_TIMEOUT, DEFAULT_MEMORY_BYTES, MAX_FILE_BYTES, MAX_MEMORIES, MAX_MEMORY_BYTES,
@@ -40,6 +41,8 @@ pub struct Options {
     /// Longest compilation that is waited for; all together take at most 2.5 times that. A config can
     /// name many components, and they are compiled before anybody is asked about them.
     pub compile_timeout: Duration,
+    /// Compile for each machine of our target rather than for this one: the code travels.
+    pub travels: bool,
     /// Called before a compilation that somebody who waits would notice.
     pub on_long_compile: OnLongCompile,
     /// Called once if compiled code is not used because others can change it.
@@ -103,6 +106,7 @@ impl Default for Options {
             cache_dir: None,
             instances: 64,
             compile_timeout: COMPILE_TIMEOUT,
+            travels: false,
             on_long_compile: OnLongCompile::default(),
             on_untrusted_code: OnUntrustedCode::default(),
         }
@@ -162,7 +166,12 @@ impl Sandbox {
                 instances: options.instances,
             }
         };
-        let engine = Engine::new(options.instances).map_err(no_room)?;
+        let machines = if options.travels {
+            Machines::All
+        } else {
+            Machines::This
+        };
+        let engine = Engine::new(options.instances, machines).map_err(no_room)?;
         let mut linker = Linker::new(engine.wasmtime());
         wasi::link(&mut linker)
             .and_then(|()| v0_1::link(&mut linker))
@@ -259,16 +268,76 @@ impl Sandbox {
             component,
             ready,
             cache: self.cache.clone(),
+            description: None,
         }
         .plugin()
     }
 
+    /// Loads a component that the program carries. Nothing is compiled; where there is a cache, the code
+    /// is unpacked once per machine.
+    ///
+    /// # Errors
+    /// [`LoadError`] if its code is not there, or not what was put there.
+    pub fn load_carried(&self, carried: &Carried, name: &str) -> Result<Plugin, LoadError> {
+        let about = carried.about(name);
+        let label = Label {
+            name: name.to_owned(),
+            path: carried.path().to_owned(),
+            sha256: about.map(|about| about.sha256.clone()),
+        };
+        let absent = || not_unpacked(&"the program does not carry it");
+        let plugin = about.ok_or_else(absent).and_then(|about| {
+            let component = self.unpacked(carried, about)?;
+            plugin::Parts {
+                label: label.clone(),
+                named: false,
+                sha256: about.sha256.clone(),
+                start_memory: about.start_memory,
+                ready: self.ready(self.pre(&component)?, about.places),
+                component,
+                cache: None,
+                description: Some(&about.description),
+            }
+            .plugin()
+        });
+        plugin.map_err(|finding| LoadError(Box::new(finding.about(label))))
+    }
+
+    /// Its code from the cache, else from the program. Mapped, it takes no memory of its own.
+    fn unpacked(&self, carried: &Carried, about: &About) -> Result<Component, Finding> {
+        if let Some(cached) = self.cached(&about.sha256) {
+            return Ok(cached);
+        }
+        let code = carried.code(&about.name);
+        let code = code.map_err(|error| not_unpacked(&error))?;
+        if let Some(cache) = &self.cache {
+            cache.put(&about.sha256, &code);
+            if let Some(cached) = self.cached(&about.sha256) {
+                return Ok(cached);
+            }
+        }
+        compiled::of_code(self.engine.wasmtime(), &code).map_err(|error| {
+            tracing::debug!(?error, "carried component not usable");
+            not_unpacked(&"it was compiled for another machine")
+        })
+    }
+
+    /// A compiled component from the cache.
+    fn cached(&self, sha256: &str) -> Option<Component> {
+        let engine = self.engine.wasmtime();
+        match self.cache.as_ref()?.get(engine, sha256) {
+            Ok(cached) => cached,
+            Err(error) => {
+                self.untrusted(&error);
+                None
+            }
+        }
+    }
+
     fn component(&self, file: Vec<u8>, sha256: &str) -> Result<Component, Finding> {
         let engine = self.engine.wasmtime();
-        match self.cache.as_ref().map(|cache| cache.get(engine, sha256)) {
-            Some(Ok(Some(cached))) => return Ok(cached),
-            Some(Err(error)) => self.untrusted(&error),
-            Some(Ok(None)) | None => {}
+        if let Some(cached) = self.cached(sha256) {
+            return Ok(cached);
         }
         if file.len() >= LONG_COMPILE_BYTES {
             (self.on_long_compile.0)();
@@ -283,8 +352,8 @@ impl Sandbox {
         let begun = Instant::now();
         let timeout = self.compile_timeout.min(*left);
         let compiled = compiled::compile(engine, file, timeout, move |component| {
-            if let Some(cache) = cache {
-                cache.put(&sha256, component);
+            if let (Some(cache), Ok(code)) = (cache, component.serialize()) {
+                cache.put(&sha256, &code);
             }
         });
         *left = left.saturating_sub(begun.elapsed());
@@ -296,14 +365,7 @@ impl Sandbox {
         if let Some(departure) = v0_1::signatures::departure(&component.component_type(), engine) {
             return Err(departed(departure));
         }
-        let pre = self.linker.instantiate_pre(component).map_err(|error| {
-            tracing::debug!(?error, "component not linked");
-            Finding::new(
-                Code::P008,
-                "imports a function of WASI that this runner never offers",
-                "rebuild the plugin with a toolchain for WASI 0.2",
-            )
-        })?;
+        let pre = self.pre(component)?;
         // None: it takes modules from outside, which nothing that is linked here gives.
         let (memories, tables) = component
             .resources_required()
@@ -311,12 +373,33 @@ impl Sandbox {
                 (needs.num_memories, needs.num_tables)
             });
         preflight::has_place(memories, tables)?;
-        Ok(Ready {
-            engine: Arc::clone(&self.engine),
-            pre,
-            places: engine::places(memories, tables, core_instances),
+        Ok(self.ready(pre, engine::places(memories, tables, core_instances)))
+    }
+
+    fn pre(&self, component: &Component) -> Result<InstancePre<CallState>, Finding> {
+        self.linker.instantiate_pre(component).map_err(|error| {
+            tracing::debug!(?error, "component not linked");
+            Finding::new(
+                Code::P008,
+                "imports a function of WASI that this runner never offers",
+                "rebuild the plugin with a toolchain for WASI 0.2",
+            )
         })
     }
+
+    fn ready(&self, pre: InstancePre<CallState>, places: u32) -> Ready {
+        Ready {
+            engine: Arc::clone(&self.engine),
+            pre,
+            places,
+        }
+    }
+}
+
+/// `P016` for a component that the program carries.
+fn not_unpacked(why: &dyn fmt::Display) -> Finding {
+    let help = "install the program again; a copy of it must be whole";
+    Finding::new(Code::P016, format!("cannot be unpacked: {why}"), help)
 }
 
 /// `P006` and `P007`.

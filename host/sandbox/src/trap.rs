@@ -9,8 +9,9 @@ use std::fmt;
 use wasmtime::component::ResourceTableError;
 use wasmtime::{PoolConcurrencyLimitError, Trap};
 use wasmtime_wasi::I32Exit;
+use wasmtime_wasi_http::FieldMapError;
 
-use crate::limits::{CallLimits, MAX_CROSSING_BYTES, MAX_LOG_LINE_BYTES};
+use crate::limits::{CallLimits, MAX_CROSSING_BYTES, MAX_FIELDS_BYTES, MAX_LOG_LINE_BYTES};
 use crate::notice::{Code, Finding, bytes, one_line};
 
 /// Raised at an epoch when the guest time is used up.
@@ -30,8 +31,8 @@ pub(crate) struct Circumstances {
     pub(crate) limits: CallLimits,
     /// Memory asked for when it was refused.
     pub(crate) refused: Option<u64>,
-    /// Last warnings, errors and standard error.
-    pub(crate) last_words: Vec<String>,
+    /// First and last warnings, errors and standard error.
+    pub(crate) words: Vec<String>,
 }
 
 /// The message for a call that ended in `error`.
@@ -55,6 +56,11 @@ pub(crate) fn finding(error: &wasmtime::Error, around: &Circumstances) -> Findin
             "crashed: used a stream or timer that it has not, or opened too many",
             around,
         );
+    }
+    if error.chain().any(|cause| cause.is::<FieldMapError>()) {
+        let limit = bytes(MAX_FIELDS_BYTES as u64);
+        let how = format!("crashed: a message of `wasi:http` may have {limit} of headers");
+        return crashed(&how, around);
     }
     match error.downcast_ref::<Trap>() {
         Some(trap) => of_trap(*trap, around),
@@ -124,9 +130,18 @@ fn out_of_memory(around: &Circumstances) -> Finding {
 
 fn crashed(how: &str, around: &Circumstances) -> Finding {
     let mut message = how.to_owned();
-    if !around.last_words.is_empty() {
-        message.push_str("; its last words:");
-        for line in &around.last_words {
+    let mut words: Vec<_> = around.words.iter().map(String::as_str).collect();
+    if !words.is_empty() {
+        // Python says what happened after where it did.
+        let is_python = words[0].starts_with("Traceback ");
+        let headline = words.remove(if is_python { words.len() - 1 } else { 0 });
+        message.push_str(if how.contains(':') {
+            "; it said: "
+        } else {
+            ": "
+        });
+        message.push_str(&one_line(headline, MAX_LOG_LINE_BYTES));
+        for line in words {
             message.push_str("\n  ");
             message.push_str(&one_line(line, MAX_LOG_LINE_BYTES));
         }

@@ -21,6 +21,9 @@ pub(crate) const PACKAGE: &str = "runner:plugin";
 /// The version this track's bindings are written against. Lookups by it find any `0.1.x`.
 pub(crate) const VERSION: &str = "0.1.1";
 
+/// The newest version of the contract that plugins can be built for.
+pub const API: &str = VERSION;
+
 /// Interfaces that a guest of this track can import. `types` has no functions.
 pub(crate) const IMPORTS: [&str; 4] = ["http", "llm", "log", "types"];
 

@@ -1,12 +1,17 @@
 //! Virtual WASI 0.2: what a toolchain insists on importing, with nothing behind it.
 //!
-//! No environment, no arguments, no files, no sockets. The clock starts at a fixed moment and
+//! No environment, no arguments, no files. The clock starts at a fixed moment and
 //! advances by a microsecond each time it is read, so that a loop that waits for it ends; the
 //! random numbers follow from the call's id; standard output and error become log lines. So
 //! the same call gives the same answer on any machine and any day.
 //!
-//! Sockets, `wasi:http` and anything that inherits from the process are never linked: a
-//! component that imports them is refused by name before this is asked (`P008`).
+//! The network is in `network`: sockets that can't be opened, and `wasi:http` over the host's own
+//! requests. Nothing inherits from the process, and a component that imports anything else is
+//! refused by name before this is asked (`P008`).
+
+mod network;
+
+pub(crate) use network::Requests;
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,6 +30,7 @@ use wasmtime_wasi::random::{WasiRandom, WasiRandomCtx};
 use wasmtime_wasi::{
     Deterministic, HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxView, WasiView,
 };
+use wasmtime_wasi_http::WasiHttpCtxView;
 
 use crate::abi::Level;
 use crate::call::CallState;
@@ -32,7 +38,7 @@ use crate::limits::{MAX_HANDLES, MAX_LOG_LINE_BYTES, MAX_RANDOM_BYTES};
 use crate::log::LogSink;
 
 /// The interfaces that are linked, without versions: any 0.2 is served.
-pub(crate) const OFFERED: [&str; 20] = [
+pub(crate) const OFFERED: [&str; 29] = [
     "wasi:cli/environment",
     "wasi:cli/exit",
     "wasi:cli/stderr",
@@ -47,12 +53,21 @@ pub(crate) const OFFERED: [&str; 20] = [
     "wasi:clocks/wall-clock",
     "wasi:filesystem/preopens",
     "wasi:filesystem/types",
+    "wasi:http/outgoing-handler",
+    "wasi:http/types",
     "wasi:io/error",
     "wasi:io/poll",
     "wasi:io/streams",
     "wasi:random/insecure",
     "wasi:random/insecure-seed",
     "wasi:random/random",
+    "wasi:sockets/instance-network",
+    "wasi:sockets/ip-name-lookup",
+    "wasi:sockets/network",
+    "wasi:sockets/tcp",
+    "wasi:sockets/tcp-create-socket",
+    "wasi:sockets/udp",
+    "wasi:sockets/udp-create-socket",
 ];
 
 /// Start of virtual time: 2025-01-01T00:00:00Z. Late enough for certificates and file formats
@@ -62,7 +77,7 @@ const START_OF_TIME: Duration = Duration::from_hours(20_089 * 24);
 /// Bytes of pseudo-randomness before they repeat. CPython takes 2,500 to seed its generator.
 const RANDOM_PERIOD: usize = 4_096;
 
-/// Links [`OFFERED`], each by name: `add_to_linker` of the whole would bring sockets.
+/// Links [`OFFERED`], each by name, so that nothing comes with a new version of the library.
 pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
     p2::add_to_linker_proxy_interfaces_async(linker)?;
     cli::environment::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
@@ -78,7 +93,8 @@ pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
         CallState::filesystem,
     )?;
     random::insecure::add_to_linker::<CallState, WasiRandom>(linker, random_of)?;
-    random::insecure_seed::add_to_linker::<CallState, WasiRandom>(linker, random_of)
+    random::insecure_seed::add_to_linker::<CallState, WasiRandom>(linker, random_of)?;
+    network::link(linker)
 }
 
 fn random_of(state: &mut CallState) -> &mut WasiRandomCtx {
@@ -90,10 +106,14 @@ fn random_of(state: &mut CallState) -> &mut WasiRandomCtx {
 pub(crate) struct VirtualWasi {
     context: WasiCtx,
     table: ResourceTable,
+    requests: Requests,
+    /// The log says that sockets are denied.
+    told_sockets: bool,
 }
 
 impl VirtualWasi {
-    pub(crate) fn new(call_id: &str, log: &LogSink) -> Self {
+    /// For the call of this id, whose log lines go to `log`.
+    pub(crate) fn new(call_id: &str, log: &LogSink, requests: Requests) -> Self {
         let noise = noise(call_id);
         let seed = noise[..16]
             .iter()
@@ -115,7 +135,13 @@ impl VirtualWasi {
         Self {
             context: builder.build(),
             table,
+            requests,
+            told_sockets: false,
         }
+    }
+
+    fn requests(&mut self) -> WasiHttpCtxView<'_> {
+        self.requests.view(&mut self.table)
     }
 
     pub(crate) fn view(&mut self) -> WasiCtxView<'_> {

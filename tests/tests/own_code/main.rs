@@ -10,6 +10,7 @@ use insta::assert_snapshot;
 use runner_tests::{Finished, Run};
 use serde_json::{Value, json};
 
+mod agreed;
 mod ends;
 mod secrets;
 
@@ -385,6 +386,13 @@ fn a_row_chooses_no_option_of_a_command() {
         begins[2].starts_with("{\"id\""),
         "an empty prompt is empty: {begins:?}"
     );
+    // Nor by what it puts before a prompt of the config that is one.
+    let rows = r#"{"vars": {"x": "hi"}, "options": {"prefix": "--opt="}}"#;
+    let config = "prompts: ['-a {{x}}']\nproviders: ['exec: echo']\ntests: rows.jsonl";
+    let run = trusted().file("rows.jsonl", rows).config(config);
+    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+    finished.expect_code(100);
+    assert_eq!(self::outputs(&finished), [Value::Null]);
 }
 
 #[test]

@@ -56,6 +56,27 @@ fn code_of_rows_has_no_part_in_what_the_config_s_is_given() {
     );
 }
 
+/// A driver of a database quotes its address in an error.
+#[test]
+fn what_a_program_was_given_does_not_show_whatever_it_is_called() {
+    let says = "import os, socket\ndef call_api(p, o, c): return {'output': ' '.join([os.environ['DATABASE_URL'], os.environ['NOTE'], os.environ['TAKEN']])}";
+    let run = trusted()
+        .file("db.py", says)
+        .config("env: { TAKEN: 'from {{ env.SOURCE }}' }\nprompts: [p]\nproviders: [file://db.py]")
+        .env("DATABASE_URL", "postgres://me:pw@db")
+        .env("SOURCE", "source-of-mine")
+        .env("NOTE", "a note of mine");
+    let eval = ["eval", "-o", "out.json", "--no-table"];
+    let finished = run.args(eval).finish();
+    assert_eq!(outputs(&finished), ["[masked] [masked] from [masked]"]);
+    // Unless it was agreed that it appears.
+    let shown = finished.again().config(
+        "env: { TAKEN: '', NOTE: '{{ env.NOTE }}' }\nprompts: ['{{ env.NOTE }}']\nproviders: [file://db.py]",
+    );
+    let shown = shown.args(eval).finish();
+    assert_eq!(outputs(&shown), ["[masked] a note of mine "]);
+}
+
 const KEYS: &str = r#"
 import os, openai_like
 

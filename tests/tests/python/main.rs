@@ -331,7 +331,7 @@ fn bundle_without_python(project: &Path) {
 }
 
 #[test]
-fn a_plugin_that_is_not_there_is_named_with_line_and_command() {
+fn a_plugin_that_is_not_there_is_named_with_its_line() {
     let run = asserting(&json!([{"type": "python", "value": "True"}]));
     bundle_without_python(run.project());
     let finished = evaluated(run.env("RUNNER_BUNDLED_PLUGINS", "plugins"));

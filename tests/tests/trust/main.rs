@@ -7,6 +7,7 @@ use runner_tests::{Answer, Finished, ModelApi, Run};
 mod commands;
 mod components;
 mod quoted;
+mod stages;
 mod terminal;
 mod unasked;
 

@@ -45,6 +45,21 @@ The server listens on this machine alone and lets in the one browser that opens 
 good for once. Ctrl-C ends it. Runs that go on meanwhile grow on their pages. Nothing that is
 stored changes, but for what you say of a run or a case, and runs that you delete.";
 
+/// Below the help of `doctor`.
+pub(super) const DOCTOR: &str = "\
+Nothing is sent, and nothing but folders is made. Values of variables are not shown, so that the
+lines can be put into a report of a problem.
+
+Exit codes: 0 nothing stands in the way of a run, 2 something does.";
+
+/// Below the help of `completions`.
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  runner completions bash > ~/.local/share/bash-completion/completions/runner
+  runner completions zsh > ~/.zfunc/_runner          (with ~/.zfunc in fpath)
+  runner completions fish > ~/.config/fish/completions/runner.fish
+  runner completions powershell >> $PROFILE";
+
 /// Above the help of `trust`.
 pub(super) const ABOUT_TRUST: &str = "\
 A config may send a vendor's key to that vendor, use this machine's own servers, and read and write
@@ -58,7 +73,7 @@ pub(super) const TRUST: &str = "\
 Examples:
   runner trust                      show what the config of this folder asks for, and ask
   runner trust --show               show it, and ask nothing
-  runner trust ci.yaml --yes        agree to all of it
+  runner trust ci.yaml --yes        agree to what --show shows now
   runner trust --list               what was agreed to, by folder
   runner trust --revoke             forget what was agreed to for this folder
 

@@ -28,7 +28,7 @@ pub(crate) struct Trust {
     /// The configs, as with -c; with --revoke also folders [default: promptfooconfig.yaml in this folder]
     #[arg(value_name = "CONFIG")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Agree to everything asked for, without showing it first; see --show
+    /// Agree to everything that --show shows now; exit code 2 if more is asked for after it
     #[arg(long)]
     pub(crate) yes: bool,
     /// Show all that is asked for, and ask nothing; exit code 2 if something is not agreed to

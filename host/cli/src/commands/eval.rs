@@ -70,6 +70,7 @@ pub(super) fn run(arguments: &Eval, setting: &Setting) -> Result<u8, Failure> {
 fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Failure> {
     let policy = Policy::from_environment(&setting.environment)?;
     setting.tell_found_keys();
+    setting.tell_home();
     let beginning = arguments.persistence.beginning();
     let session = Session::new(arguments, &beginning, setting)?;
     let arguments = &session.eval;
@@ -154,7 +155,7 @@ fn spare_inputs(path: &Path, read: &FilesRead) -> Result<(), Failure> {
 }
 
 /// Room for so many instances at once.
-fn sandbox(instances: usize, setting: &Setting) -> Result<Sandbox, Failure> {
+pub(super) fn sandbox(instances: usize, setting: &Setting) -> Result<Sandbox, Failure> {
     setting.home.make()?;
     let talk = setting.talk.clone();
     let warned = setting.talk.clone();

@@ -170,12 +170,14 @@ fn uses(capabilities: Capabilities) -> String {
         http,
         llm,
         wasi,
+        wasi_http,
     } = capabilities;
     let all = [
         (log, "log"),
         (http, "network (as granted)"),
         (llm, "models (as granted)"),
         (wasi, "virtual WASI"),
+        (wasi_http, "wasi:http (with `permissions.wasi_http`)"),
     ];
     let used: Vec<&str> = all
         .iter()
@@ -239,7 +241,7 @@ fn as_json(inspection: &Inspection) -> Value {
         "exports": exports,
         "startMemory": start_memory,
         "plugin": info.as_ref().map(info_json),
-        "capabilities": capabilities.map(|Capabilities { log, http, llm, wasi }| json!({ "log": log, "http": http, "llm": llm, "wasi": wasi })),
+        "capabilities": capabilities.map(|Capabilities { log, http, llm, wasi, wasi_http }| json!({ "log": log, "http": http, "llm": llm, "wasi": wasi, "wasiHttp": wasi_http })),
         "purity": purity.map(Purity::as_str),
         "problem": problem.as_ref().map(|problem| json!({
             "code": problem.code.to_string(), "message": problem.message, "help": problem.help,

@@ -102,6 +102,12 @@ pub(crate) fn told(needs: &[Need], open: &[Need], more: More) -> String {
     told.join("\n") + "\n" + &notes(open, more)
 }
 
+/// Needs as a list, a line each.
+pub(super) fn list(needs: &[Need]) -> String {
+    let needs: Vec<&Need> = needs.iter().collect();
+    lines(&needs).join("\n")
+}
+
 /// The question for needs of one kind of author.
 ///
 /// # Errors
@@ -218,7 +224,7 @@ fn rows(needs: &[&Need]) -> Option<String> {
                 let name = named_path(&file.shown);
                 Some(visible::line(&name).into_owned())
             }
-            Origin::Config | Origin::Person => None,
+            Origin::Person | Origin::Config | Origin::Vouched => None,
         })
         .collect();
     if files.is_empty() {

@@ -21,6 +21,9 @@ use crate::read::entry::Entry;
 /// Keys of a group.
 pub(crate) const KNOWN: [&str; 3] = ["requests", "tokens", "concurrency"];
 
+/// Most limits that bind one provider: what the scheduler leases at once, less the one of a task.
+const MOST_OF_PROVIDER: usize = 31;
+
 /// The config's groups.
 #[derive(Default)]
 pub(crate) struct Groups {
@@ -92,7 +95,15 @@ impl Groups {
         // Named twice is held once.
         let mut held = HashSet::new();
         let new = groups.filter(|group| held.insert(group.name.as_str()));
-        new.flat_map(|group| group.limits.iter().cloned()).collect()
+        let limits: Vec<_> = new.flat_map(|group| group.limits.iter().cloned()).collect();
+        if limits.len() > MOST_OF_PROVIDER {
+            let message = format!(
+                "groups with {} limits bind this provider; at most {MOST_OF_PROVIDER} can",
+                limits.len()
+            );
+            findings.error(entry.at(), message);
+        }
+        limits
     }
 
     fn named(&self, entry: &Entry<'_>, findings: &Findings) -> Option<&Group> {

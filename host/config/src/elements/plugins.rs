@@ -141,6 +141,7 @@ fn bundled(
         hosts,
         credentials,
         llm,
+        wasi_http,
     } = &permissions;
     let more = ["sha256", "limits", "budget"].map(|key| entry.get(key).is_some());
     let help = "for example: source: ./plugins/acme.wasm";
@@ -148,7 +149,8 @@ fn bundled(
         findings.error_help(entry.at(), "has no `source`", help);
         return None;
     }
-    if !credentials.is_empty() || !llm.is_empty() || more.contains(&true) {
+    let more = more.contains(&true) || *wasi_http;
+    if !credentials.is_empty() || !llm.is_empty() || more {
         let message = "has no `source`, and a plugin that comes with the program can be given `permissions.hosts` and nothing else";
         findings.error_help(entry.at(), message, help);
         return None;
@@ -176,7 +178,7 @@ fn sha256(entry: &Entry<'_>, findings: &Findings) -> Option<String> {
 }
 
 fn permissions(entry: &Entry<'_>, findings: &Findings) -> Permissions {
-    entry.report_unknown(findings, &["hosts", "credentials", "llm"]);
+    entry.report_unknown(findings, &["hosts", "credentials", "llm", "wasi_http"]);
     if !entry.is_map() {
         entry.mismatch(findings, "a map");
     }
@@ -202,6 +204,10 @@ fn permissions(entry: &Entry<'_>, findings: &Findings) -> Permissions {
         hosts,
         credentials,
         llm: texts("llm"),
+        wasi_http: entry
+            .get("wasi_http")
+            .and_then(|entry| entry.want_bool(findings))
+            .unwrap_or_default(),
     }
 }
 

@@ -10,9 +10,7 @@
 //! `OPENAI_BASE_URL`), and each language and library has its own, so there is no list of harmless
 //! ones.
 
-use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,16 +18,19 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 
 use super::Reading;
-use super::scan::{self, JAVASCRIPT, PYTHON};
+use super::scan::{JAVASCRIPT, Names, PYTHON};
 use crate::environment;
 use crate::fill::is_variable;
-use crate::model::{
-    ANY_VARIABLE, CodeFiles, Engine, Findings, Origin, Position, Process, TrustRequest,
-    TrustSubject,
-};
+use crate::model::{ANY_VARIABLE, CodeFiles, Engine, Findings, Origin, Position, Process};
 use crate::read::entry::Entry;
 use crate::read::files::real;
 use crate::redacted::is_secret_variable;
+
+mod book;
+mod command;
+
+pub(crate) use book::{ProcessBook, request};
+pub(crate) use command::command;
 
 /// Keys of a provider's `config` that are the host's.
 pub(crate) const KEYS: [&str; 7] = [
@@ -41,9 +42,6 @@ pub(crate) const KEYS: [&str; 7] = [
     "memoryMb",
     "cache",
 ];
-
-/// Most text of a command's file that is looked into, in bytes.
-const MAX_TEXT: u64 = 4 << 20;
 
 /// Most workers of one program: each is an interpreter of its own.
 const MAX_WORKERS: u64 = 256;
@@ -121,16 +119,6 @@ impl Settings {
     }
 }
 
-/// A variable before a command. In quotes where it could be taken for more than one word.
-fn word(name: &str, value: &str) -> String {
-    let word = format!("{name}={value}");
-    let parts = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\');
-    if word.contains(parts) {
-        return format!("{word:?}");
-    }
-    word
-}
-
 /// What is shown of a variable that a program is given: what is written, where that is no key. Of a
 /// key a digest stands for it, since a program may take a file or a command from such a variable, too
 /// (`GIT_ASKPASS`).
@@ -161,117 +149,6 @@ pub(crate) fn known(word: &str) -> Option<Runtime> {
     }
 }
 
-/// What the configs of a run start by each command.
-#[derive(Debug, Default)]
-pub(crate) struct ProcessBook {
-    wanted: RefCell<HashMap<Command, Wanted>>,
-    /// Each once: thousands of assertions may run by the same.
-    all: RefCell<HashSet<Arc<Process>>>,
-}
-
-/// What is agreed to as one.
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Command {
-    engine: Engine,
-    folder: PathBuf,
-    origin: Origin,
-    env: BTreeMap<String, String>,
-}
-
-impl Command {
-    fn of(process: &Process) -> Self {
-        Self {
-            engine: process.engine.clone(),
-            folder: process.folder.clone(),
-            origin: process.origin.clone(),
-            env: process.env.clone(),
-        }
-    }
-
-    /// As a shell would have it, with its variables in front.
-    fn subject(&self, mut variables: BTreeSet<String>) -> TrustSubject {
-        if variables.contains(ANY_VARIABLE) {
-            variables = BTreeSet::from([ANY_VARIABLE.to_owned()]);
-        }
-        let env = self.env.iter();
-        let mut words: Vec<String> = env.map(|(name, value)| word(name, value)).collect();
-        words.push(self.engine.command());
-        TrustSubject::Program {
-            command: words.join(" "),
-            folder: self.folder.clone(),
-            variables,
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Wanted {
-    at: Position,
-    variables: BTreeSet<String>,
-}
-
-impl ProcessBook {
-    /// Notes a program. What it is given adds up.
-    fn note(&self, process: Process, at: &Position) -> Arc<Process> {
-        let mut all = self.all.borrow_mut();
-        let process = all.get(&process).cloned().unwrap_or_else(|| {
-            let process = Arc::new(process);
-            all.insert(process.clone());
-            process
-        });
-        let mut wanted = self.wanted.borrow_mut();
-        let wanted = wanted
-            .entry(Command::of(&process))
-            .or_insert_with(|| Wanted {
-                at: at.clone(),
-                variables: BTreeSet::new(),
-            });
-        wanted.variables.extend(process.variables.iter().cloned());
-        process
-    }
-
-    /// Asks for all of them, and gives each once. Each gets the config's `env`, as it is `written`,
-    /// with the variables of the environment that it takes in (`sources`).
-    pub(crate) fn ask(
-        &self,
-        written: &BTreeMap<String, String>,
-        sources: &BTreeMap<String, BTreeSet<String>>,
-        findings: &Findings,
-    ) -> Vec<Arc<Process>> {
-        let all = written.iter();
-        let all = all.map(|(name, written)| (name.clone(), shown(name, written)));
-        let all: BTreeMap<String, String> = all.collect();
-        let mut requests: Vec<TrustRequest> = Vec::new();
-        for (command, Wanted { at, variables }) in self.wanted.borrow_mut().drain() {
-            let mut variables = variables;
-            variables.extend(sources.values().flatten().cloned());
-            let env = all.clone().into_iter().chain(command.env).collect();
-            let command = Command { env, ..command };
-            requests.push(TrustRequest {
-                subject: command.subject(variables),
-                origin: command.origin,
-                at,
-            });
-        }
-        requests.sort_by(|one, other| one.at.cmp(&other.at));
-        for request in requests {
-            findings.trust_request(request);
-        }
-        let mut all: Vec<_> = self.all.borrow().iter().cloned().collect();
-        all.sort_by(|one, other| one.engine.cmp(&other.engine));
-        all
-    }
-}
-
-/// What has to be agreed to before one program runs.
-pub(crate) fn request(process: &Process, at: &Position) -> TrustRequest {
-    TrustRequest {
-        subject: Command::of(process).subject(process.variables.clone()),
-        origin: process.origin.clone(),
-        at: at.clone(),
-    }
-}
-
 /// The interpreter of a language, if there is one for it.
 pub(crate) fn engine(language: &str, settings: &Settings, reading: Reading<'_>) -> Option<Engine> {
     match language {
@@ -287,19 +164,46 @@ pub(crate) fn engine(language: &str, settings: &Settings, reading: Reading<'_>) 
     }
 }
 
-/// A program whose own texts are `sources`, of which those of `typed` are TypeScript; it is noted.
+/// A program as its code, or its command line, brings it.
+pub(crate) struct Brought<'a> {
+    pub(crate) engine: Engine,
+    /// sha256 (hex) of a command and its files; empty for an interpreter.
+    pub(crate) digest: String,
+    /// The variables that its own texts read.
+    pub(crate) names: &'a Names,
+    /// Files of which some are TypeScript.
+    pub(crate) typed: Option<Arc<CodeFiles>>,
+}
+
+impl<'a> Brought<'a> {
+    /// By code for an interpreter.
+    pub(crate) fn code(engine: Engine, names: &'a Names) -> Self {
+        Self {
+            engine,
+            digest: String::new(),
+            names,
+            typed: None,
+        }
+    }
+}
+
+/// A program, which is noted.
 pub(crate) fn program(
-    engine: Engine,
-    sources: &[&str],
-    typed: Option<Arc<CodeFiles>>,
+    brought: Brought<'_>,
     settings: &Settings,
     (origin, at): (&Origin, &Position),
     reading: Reading<'_>,
 ) -> Arc<Process> {
+    let Brought {
+        engine,
+        digest,
+        names,
+        typed,
+    } = brought;
     let mut variables = if settings.inherits_env {
         BTreeSet::from([ANY_VARIABLE.to_owned()])
     } else {
-        scan::variables(sources)
+        names.given()
     };
     // Those that its config takes in are handed to it, too.
     variables.extend(settings.filled_in.iter().cloned());
@@ -308,15 +212,11 @@ pub(crate) fn program(
         is_python.then(|| python_workers(reading)).flatten()
     });
     let folder = real(&reading.files.cwd.join(&reading.files.root));
-    let digest = match &engine {
-        Engine::Command { .. } => digest(sources),
-        Engine::Python { .. } | Engine::Node => String::new(),
-    };
     let process = Process {
         engine,
         digest,
         folder,
-        origin: origin.clone(),
+        origin: origin.by_name().clone(),
         env: settings.env.clone(),
         variables,
         workers,
@@ -344,43 +244,6 @@ fn python_workers(reading: Reading<'_>) -> Option<u32> {
     let name = environment::PYTHON_WORKERS;
     let count = environment::count(reading.process, name, bounds, reading.findings);
     count.map(|count| count as u32)
-}
-
-/// The provider `exec:`, a command line.
-pub(crate) fn command(
-    line: &str,
-    settings: &Settings,
-    (origin, at): (&Origin, &Position),
-    reading: Reading<'_>,
-) -> Option<Arc<Process>> {
-    let engine = Engine::Command {
-        line: line.trim().to_owned(),
-    };
-    let words = engine.words();
-    if words.is_empty() {
-        let help = "for example: exec: python3 answer.py --short";
-        let message = "names no command";
-        reading.findings.error_help(at.clone(), message, help);
-        return None;
-    }
-    let files = reading.files;
-    // What its own files name of the environment; what is elsewhere is not looked into.
-    let texts: Vec<String> = words
-        .iter()
-        .map(|word| files.shown(word))
-        .filter_map(|shown| files.permit_own(&shown, origin))
-        .filter_map(|file| files.read(&file, MAX_TEXT).ok())
-        .collect();
-    let mut sources: Vec<&str> = texts.iter().map(String::as_str).collect();
-    sources.push(line);
-    Some(program(
-        engine,
-        &sources,
-        None,
-        settings,
-        (origin, at),
-        reading,
-    ))
 }
 
 #[cfg(test)]

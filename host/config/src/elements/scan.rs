@@ -8,7 +8,7 @@ mod type_imports;
 mod variables;
 
 pub(crate) use needs::of;
-pub(crate) use variables::variables;
+pub(crate) use variables::Names;
 
 /// The language of code that stands in the config, but for assertions, whose type says it.
 pub(crate) const JAVASCRIPT: &str = "javascript";

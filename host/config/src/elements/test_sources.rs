@@ -50,6 +50,16 @@ struct Extra {
     trusts: bool,
 }
 
+impl Extra {
+    /// The origin of a source that is named with this.
+    fn vouched(&self, origin: Origin) -> Origin {
+        match origin {
+            Origin::Config if self.trusts => Origin::Vouched,
+            origin => origin,
+        }
+    }
+}
+
 /// What stands under `tests`.
 pub(crate) enum Found<'a> {
     /// The tree of a test.
@@ -274,7 +284,7 @@ impl Sources<'_, '_> {
         let (at, files, findings) = (&named.at(), reading.files, reading.findings);
         let is_tree = has_extension(path, &["yaml", "yml", "json"]);
         let holds_data = !extra.trusts && !has_extension(path, &["yaml", "yml"]);
-        let origin = &files.origin_of(path, holds_data, named.origin);
+        let origin = &extra.vouched(files.origin_of(path, holds_data, named.origin));
         if sheet::is_spreadsheet(path) {
             if let Some(table) = sheet::read(path, at, named.origin, reading) {
                 csv::tests((path, ""), table, reading, &mut |test| {

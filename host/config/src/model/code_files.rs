@@ -1,5 +1,6 @@
 //! Files of code, as they were read when the plan was made.
 
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 
@@ -7,7 +8,7 @@ use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 /// A file of code with the files that it imports, directly or through others.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct CodeFiles {
     /// Where the file itself is: an absolute path.
     pub path: PathBuf,
@@ -20,6 +21,26 @@ pub struct CodeFiles {
     /// sha256 (hex) of all of them. Thousands of scripts of one config may be one file, and each
     /// case is known by what they do.
     digest: String,
+}
+
+/// By path and digest: a hundred thousand providers may name one file of megabytes, and each is held
+/// against the others.
+impl PartialEq for CodeFiles {
+    fn eq(&self, other: &Self) -> bool {
+        self.digest == other.digest && self.path == other.path
+    }
+}
+
+impl Eq for CodeFiles {}
+
+/// Without the texts, for which the digest stands.
+impl fmt::Debug for CodeFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CodeFiles")
+            .field("path", &self.path)
+            .field("digest", &self.digest)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Hash for CodeFiles {

@@ -14,6 +14,9 @@ pub struct Permissions {
     pub credentials: BTreeMap<String, CredentialGrant>,
     /// Providers (label or id) that it may ask.
     pub llm: Vec<String>,
+    /// Its requests to `hosts` may come through `wasi:http`, as its toolchain makes them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wasi_http: bool,
 }
 
 /// A credential that the host adds to a plugin's requests.

@@ -37,6 +37,10 @@ pub enum Origin {
     /// The config: the file named by `-c`, YAML that it names, its `env`, its prompt files.
     #[default]
     Config,
+    /// Text from elsewhere that the config vouches for: rows of a file with `trust: config`, what a hook
+    /// made. It has the config's rights, but its inline code runs in the sandbox: nobody who agreed
+    /// to an interpreter for the config's code has seen it.
+    Vouched,
     /// A data file, or the code that made the data: it gives values, and chooses among what the
     /// config declares.
     Data(Arc<DataFile>),
@@ -73,12 +77,12 @@ impl Origin {
         }))
     }
 
-    /// The rights of what may have words of all of these.
+    /// The rights of what code made that may have used the words of all of these.
     pub(crate) fn mixed<'a>(origins: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut known = HashSet::new();
         let files = origins.into_iter().filter_map(|origin| match origin {
             Self::Data(file) => known.insert(file).then_some(file),
-            Self::Person | Self::Config => None,
+            Self::Person | Self::Config | Self::Vouched => None,
         });
         let files: Vec<&Arc<DataFile>> = files.collect();
         // As they are, also where they are not UTF-8: two names are never one.
@@ -87,7 +91,7 @@ impl Origin {
             PathBuf::from(paths.join(OsStr::new("\0")))
         };
         match &*files {
-            [] => Self::Config,
+            [] => Self::Vouched,
             [one] => Self::Data((*one).clone()),
             _ => Self::Data(Arc::new(DataFile {
                 shown: some(&files),
@@ -95,6 +99,20 @@ impl Origin {
                 real: real(),
                 is_mixed: true,
             })),
+        }
+    }
+
+    /// Whether inline code of it may run outside the sandbox.
+    pub(crate) fn may_bring_programs(&self) -> bool {
+        matches!(self, Self::Person | Self::Config)
+    }
+
+    /// The same without a difference between the config and what it vouches for: what both name by a
+    /// path is one thing.
+    pub(crate) fn by_name(&self) -> &Self {
+        match self {
+            Self::Vouched => &Self::Config,
+            origin => origin,
         }
     }
 

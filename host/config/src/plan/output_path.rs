@@ -54,10 +54,10 @@ impl OutputPath {
     pub fn now(&self) -> Option<PathBuf> {
         match self.origin {
             Origin::Person => Some(real(&tidy(&self.path))),
-            Origin::Config | Origin::Data(_) if self.is_outside => {
+            Origin::Config | Origin::Vouched | Origin::Data(_) if self.is_outside => {
                 Some(real(&self.place)).filter(|place| !is_of_system(place))
             }
-            Origin::Config | Origin::Data(_) => Some(self.place.clone()),
+            Origin::Config | Origin::Vouched | Origin::Data(_) => Some(self.place.clone()),
         }
     }
 

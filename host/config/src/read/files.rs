@@ -51,6 +51,15 @@ pub(crate) struct Files {
     pub(crate) read: FilesRead,
 }
 
+/// What there is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum There {
+    /// Nothing that code could import.
+    Nothing,
+    File,
+    Folder,
+}
+
 /// A file that the text which names it may read: made here alone, where that is decided.
 #[derive(Debug)]
 pub(crate) struct Permitted {
@@ -131,7 +140,7 @@ impl Files {
     fn target(&self, shown: &Path, origin: &Origin) -> Option<(PathBuf, bool)> {
         let folder = match origin {
             Origin::Person => return None,
-            Origin::Config => self.cwd.join(&self.root),
+            Origin::Config | Origin::Vouched => self.cwd.join(&self.root),
             // Everything lies outside what is no folder.
             Origin::Data(file) => file.folder(&self.cwd).unwrap_or_else(|| file.real.clone()),
         };
@@ -151,22 +160,35 @@ impl Files {
         }
     }
 
-    /// Whether what code imports is there, as `is` says. Where a text may not look, that is asked
-    /// for, and nothing is there meanwhile.
-    pub(crate) fn sees(
+    /// What there is at a path that code imports. Where a text may not look, that is asked for, and
+    /// nothing is there meanwhile.
+    pub(crate) fn there(
         &self,
         shown: &Path,
-        is: impl Fn(&Path) -> bool,
+        is_beyond: bool,
         named: (&Position, &Origin, &Findings),
-    ) -> bool {
+    ) -> There {
         let subject = |path: PathBuf| {
             let mut pattern = path.with_extension("").into_os_string();
             pattern.push("*");
             let pattern = pattern.into();
             TrustSubject::Match { pattern }
         };
+        if is_beyond && !self.permit_as(subject, shown, named) {
+            return There::Nothing;
+        }
         let path = self.cwd.join(shown);
-        self.permit_as(subject, shown, named) && !is_by_system(&path) && is(&path)
+        // Most names lead nowhere: whose a place is costs more to know than that nothing is there.
+        let there = match std::fs::metadata(&path) {
+            Ok(found) if found.is_file() => There::File,
+            Ok(found) if found.is_dir() => There::Folder,
+            _ => return There::Nothing,
+        };
+        if is_by_system(&path) {
+            There::Nothing
+        } else {
+            there
+        }
     }
 
     /// The rights of a data file.
@@ -178,7 +200,7 @@ impl Files {
     /// data, and what the person names is at most the config's.
     pub(crate) fn origin_of(&self, path: &Path, holds_data: bool, named_by: &Origin) -> Origin {
         match named_by {
-            Origin::Data(_) => named_by.clone(),
+            Origin::Data(_) | Origin::Vouched => named_by.clone(),
             Origin::Person | Origin::Config if holds_data => self.data(path),
             Origin::Person | Origin::Config => Origin::Config,
         }
@@ -197,6 +219,12 @@ impl Files {
     /// The bytes of a file.
     pub(crate) fn read_bytes(&self, file: &Permitted, max: u64) -> Result<Vec<u8>, String> {
         let path = self.cwd.join(&file.shown);
+        if !self.read.open() {
+            let most = read::MAX_OPENED;
+            return Err(format!(
+                "the files of a config are read more than {most} times"
+            ));
+        }
         self.read.note(&path);
         let refused = |error: std::io::Error| match error.kind() {
             ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -416,7 +444,7 @@ fn is_hidden_path(path: &Path, origin: &Origin) -> bool {
     });
     match origin {
         Origin::Person => false,
-        Origin::Config => {
+        Origin::Config | Origin::Vouched => {
             let is_open = |name: &OsStr| OPEN.iter().any(|folder| name == *folder);
             path.file_name().is_some_and(is_hidden)
                 || names.any(|name| is_hidden(name) && !is_open(name))

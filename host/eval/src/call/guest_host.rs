@@ -111,6 +111,20 @@ impl Host for GuestHost {
         }
     }
 
+    fn wasi_http(&self) -> Result<(), abi::Error> {
+        if let Trust::Foreign(Some(entry)) = &self.plugin.trust
+            && entry.permissions.wasi_http
+        {
+            return Ok(());
+        }
+        let plugin = &self.plugin.alias;
+        let message = format!(
+            "plugin '{plugin}' may not use `wasi:http`; to allow it, put this under \
+             `plugins.{plugin}.permissions`: wasi_http: true"
+        );
+        Err(abi::Error::new(ErrorCode::Denied, message))
+    }
+
     async fn goes_first(&self) {
         self.scope.memory.first().await;
     }

@@ -226,7 +226,12 @@ impl OwnRequest {
         } else {
             request.prompt.clone()
         };
-        let begins = |case: &Case| case.column.prompt.raw.starts_with('-');
+        // A row that puts words before the prompt chooses how it begins.
+        let begins = |case: &Case| {
+            let prefix = case.test.options.get("prefix").and_then(Value::as_str);
+            let is_row_s = !case.test.affixes_see_env && prefix.is_some_and(|it| !it.is_empty());
+            case.column.prompt.raw.starts_with('-') && !is_row_s
+        };
         let may_be_option = case.is_some_and(begins);
         let context = match case {
             None => json!({ "vars": {}, "prompt": { "raw": prompt, "label": prompt } }),

@@ -72,8 +72,8 @@ impl BindError {
     }
 
     /// Takes secrets out of it: a guest may quote the config that it refuses.
-    pub(crate) fn masked(self, masker: &Masker) -> Self {
-        let mask = |text: String| masker.mask(&text).into_owned();
+    pub(crate) fn masked(self, clean: &dyn Fn(&str) -> String) -> Self {
+        let mask = |text: String| clean(&text);
         match self {
             Self::Config { at, problem } => Self::Config {
                 at,
@@ -86,7 +86,7 @@ impl BindError {
                 help,
             } => Self::ProviderConfig {
                 plugin,
-                at: at.masked(masker),
+                at: at.masked(clean),
                 message: mask(message),
                 help: mask(help),
             },
@@ -101,18 +101,27 @@ impl BindError {
         pointer: &str,
         message: String,
     ) -> Self {
-        let said_by = match plugin.trust {
-            Trust::Bundled => format!("plugin '{}'", plugin.alias),
-            Trust::Foreign(_) => plugin.named(),
+        let (said_by, help) = match plugin.trust {
+            Trust::Bundled => (
+                format!("plugin '{}'", plugin.alias),
+                format!(
+                    "`runner plugin docs {}` says what `config` takes",
+                    plugin.alias
+                ),
+            ),
+            Trust::Foreign(_) => (
+                plugin.named(),
+                format!(
+                    "the README of plugin '{}' says what `config` takes",
+                    plugin.alias
+                ),
+            ),
         };
         Self::ProviderConfig {
             plugin: said_by,
             at: place_of(provider, pointer),
             message,
-            help: format!(
-                "the keys of `config` are in the README of plugin '{}'",
-                plugin.alias
-            ),
+            help,
         }
     }
 }
@@ -166,9 +175,9 @@ impl StatedPlace {
         }
     }
 
-    fn masked(self, masker: &Masker) -> Self {
+    fn masked(self, clean: &dyn Fn(&str) -> String) -> Self {
         Self {
-            text: masker.mask(&self.text).into_owned(),
+            text: clean(&self.text),
             ..self
         }
     }

@@ -8,11 +8,12 @@
 //! built with a toolchain of its own, takes long to compile, and most configs do without.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use runner_config::plan::{Plan, Test};
-use runner_sandbox::Plugin;
 use runner_sandbox::abi::Info;
+use runner_sandbox::{Carried, LoadError, Plugin, Sandbox};
 use serde::{Deserialize, Serialize};
 
 /// What a component serves.
@@ -47,9 +48,35 @@ pub struct Optional {
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) served: Served,
-    pub(super) path: PathBuf,
+    pub(super) place: Whereabouts,
     /// Whether it may be missing.
     pub(super) is_optional: bool,
+}
+
+/// Where a component is.
+#[derive(Debug)]
+pub(super) enum Whereabouts {
+    File(PathBuf),
+    /// In the program itself, under the name by which it serves.
+    Carried(Arc<Carried>),
+}
+
+impl Waiting {
+    /// The file that it is in.
+    pub(super) fn path(&self) -> &Path {
+        match &self.place {
+            Whereabouts::File(path) => path,
+            Whereabouts::Carried(carried) => carried.path(),
+        }
+    }
+
+    /// Loads it.
+    pub(super) fn load(&self, sandbox: &Sandbox) -> Result<Plugin, LoadError> {
+        match &self.place {
+            Whereabouts::File(path) => sandbox.load(path, None),
+            Whereabouts::Carried(carried) => sandbox.load_carried(carried, &self.served.name),
+        }
+    }
 }
 
 impl Served {
@@ -109,8 +136,8 @@ pub fn optional() -> Vec<Optional> {
             settings: BTreeSet::new(),
             languages: vec![(name(), vec!["py".to_owned()])],
         },
-        help: "`cargo xtask plugins --python` builds it and puts it beside the program's other plugins; \
-               or name its file: --plugin python.wasm",
+        help: "this program was built without it: take one that carries it, or name its file: \
+               --plugin python.wasm",
     }]
 }
 

@@ -15,7 +15,7 @@ use runner_config::plan::{EnvRead, Plan, Position, Provider};
 use runner_config::{
     CredentialGrant, Origin as Author, Permissions, PluginEntry, TrustRequest, TrustSubject,
 };
-use runner_gateway::{Credential, Grants, Scheme, Secret};
+use runner_gateway::{Credential, Grants, OriginPattern, Scheme, Secret};
 use runner_sandbox::abi::Wants;
 use serde_json::{Map, Value, json};
 
@@ -265,8 +265,18 @@ fn widened(plugin: &LoadedPlugin, granted: &Permissions) -> (Permissions, Vec<St
     let wants = &plugin.component.info().wants;
     let mut missing = Vec::new();
     let mut wide = granted.clone();
+    let patterns: Vec<_> = granted
+        .hosts
+        .iter()
+        .map(|it| OriginPattern::parse(it))
+        .collect();
     for host in &wants.hosts {
-        if !granted.hosts.contains(host) {
+        // As origins: what stands there with another case, a usual port or a slash is the same.
+        let is_met = OriginPattern::parse(host).is_ok_and(|wanted| {
+            let mut granted = patterns.iter().flatten();
+            granted.any(|granted| granted.meets(&wanted))
+        });
+        if !is_met && !granted.hosts.contains(host) {
             missing.push(format!("the address {}", said(host)));
             wide.hosts.push(host.clone());
         }
@@ -316,10 +326,16 @@ pub(super) fn said(text: &str) -> String {
 /// The entry under `plugins:` that grants `permissions`.
 fn entry_yaml(plugin: &LoadedPlugin, permissions: &Permissions) -> String {
     let source = plugin.component.path().display().to_string();
-    yaml(&plugin.alias, &source, permissions)
+    yaml(
+        &plugin.alias,
+        &source,
+        plugin.component.sha256(),
+        permissions,
+    )
 }
 
-fn yaml(alias: &str, source: &str, permissions: &Permissions) -> String {
+/// Who grants something grants it to the file that was looked at.
+fn yaml(alias: &str, source: &str, sha256: &str, permissions: &Permissions) -> String {
     let list = |items: &[String]| {
         let items: Vec<String> = items.iter().map(|item| quoted(item)).collect();
         format!("[{}]", items.join(", "))
@@ -328,6 +344,7 @@ fn yaml(alias: &str, source: &str, permissions: &Permissions) -> String {
         "plugins:".to_owned(),
         format!("  {}:", quoted(alias)),
         format!("    source: {}", quoted(source)),
+        format!("    sha256: {sha256}"),
         "    permissions:".to_owned(),
     ];
     if !permissions.hosts.is_empty() {
@@ -343,6 +360,9 @@ fn yaml(alias: &str, source: &str, permissions: &Permissions) -> String {
     }
     if !permissions.llm.is_empty() {
         lines.push(format!("      llm: {}", list(&permissions.llm)));
+    }
+    if permissions.wasi_http {
+        lines.push("      wasi_http: true".to_owned());
     }
     lines.join("\n")
 }
@@ -371,7 +391,12 @@ pub(super) fn granted_json(granted: &Permissions) -> Value {
             )
         })
         .collect();
-    json!({ "hosts": granted.hosts, "credentials": credentials, "llm": granted.llm })
+    let mut json =
+        json!({ "hosts": granted.hosts, "credentials": credentials, "llm": granted.llm });
+    if granted.wasi_http {
+        json["wasiHttp"] = Value::Bool(true);
+    }
+    json
 }
 
 #[cfg(test)]
@@ -418,10 +443,11 @@ mod tests {
             )]
             .into(),
             llm: vec![nasty.to_owned()],
+            wasi_http: true,
         };
-        let text = yaml(nasty, nasty, &permissions);
+        let text = yaml(nasty, nasty, &"9f".repeat(32), &permissions);
         assert!(
-            text.lines().count() == 8
+            text.lines().count() == 10
                 && text
                     .bytes()
                     .all(|b| b.is_ascii_graphic() || b" \n".contains(&b)),

@@ -91,9 +91,7 @@ impl PluginSet {
         };
         let waiting = self.waiting.iter().find(speaks);
         let waiting = waiting.ok_or_else(|| format!("no plugin runs {language}"))?;
-        let component = sandbox
-            .load(&waiting.path, None)
-            .map_err(|error| error.to_string())?;
+        let component = waiting.load(sandbox).map_err(|error| error.to_string())?;
         let alias = component.info().name.clone();
         let plugin = LoadedPlugin {
             component,

@@ -4,13 +4,14 @@
 //! noted with it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use runner_config::PluginEntry;
 use runner_sandbox::limits::DEFAULT_MEMORY_BYTES;
-use runner_sandbox::{Plugin, Sandbox};
+use runner_sandbox::{Carried, Plugin, Sandbox};
 
-use super::bundle::{Served, Waiting, bundle, optional};
-use super::{Bundled, LoadedPlugin, PluginError, PluginSet, Trust};
+use super::bundle::{Served, Waiting, Whereabouts, bundle, optional};
+use super::{Bundled, Known, LoadedPlugin, PluginError, PluginSet, Trust};
 
 /// A set in the making.
 pub(super) struct Loading<'a> {
@@ -22,38 +23,68 @@ pub(super) struct Loading<'a> {
 
 impl Loading<'_> {
     /// The bundle: what the program knows of waits until somebody needs it.
-    pub(super) fn bundle(&mut self, Bundled { directory, known }: Bundled) {
+    pub(super) fn bundle(&mut self, bundled: Bundled) {
+        match bundled {
+            Bundled::Carried(carried) => self.carried(&carried),
+            Bundled::Folder { directory, known } => self.folder(&directory, known),
+        }
+    }
+
+    /// What the program carries. It vouches for that itself.
+    fn carried(&mut self, carried: &Arc<Carried>) {
+        let has = |name: &str| {
+            let carried = carried.about(name).map(|_| carried.clone());
+            carried.map(Whereabouts::Carried)
+        };
+        self.wait(has);
+        for about in carried.components() {
+            let mut waiting = self.set.waiting.iter();
+            if waiting.any(|one| one.served.name == about.name) {
+                continue;
+            }
+            match self.sandbox.load_carried(carried, &about.name) {
+                Ok(component) => self.add(component, None, Trust::Bundled),
+                Err(error) => self.errors.push(error.into()),
+            }
+        }
+        let digests = carried.components().map(|about| about.sha256.clone());
+        self.set.known = Known::Digests(digests.collect());
+    }
+
+    /// What is in a folder.
+    fn folder(&mut self, directory: &Path, known: Known) {
         self.set.known = known;
+        let has = |name: &str| {
+            let path = directory.join(format!("{name}.wasm"));
+            path.is_file().then_some(Whereabouts::File(path))
+        };
+        self.wait(has);
+        let waiting = self.set.waiting.iter();
+        let known: Vec<PathBuf> = waiting.filter_map(|one| canonical(one.path())).collect();
+        self.directory_except(directory, &Trust::Bundled, &known);
+    }
+
+    /// Lets wait what the program knows of and has.
+    fn wait(&mut self, has: impl Fn(&str) -> Option<Whereabouts>) {
         for served in bundle() {
-            let path = directory.join(format!("{}.wasm", served.name));
-            if path.is_file() {
+            if let Some(place) = has(&served.name) {
                 self.set.waiting.push(Waiting {
                     served,
-                    path,
+                    place,
                     is_optional: false,
                 });
             }
         }
         for option in optional() {
-            let path = directory.join(format!("{}.wasm", option.served.name));
-            if path.is_file() {
-                self.set.waiting.push(Waiting {
+            match has(&option.served.name) {
+                Some(place) => self.set.waiting.push(Waiting {
                     served: option.served,
-                    path,
+                    place,
                     is_optional: true,
-                });
-            } else {
-                self.set.absent.push(option);
+                }),
+                None => self.set.absent.push(option),
             }
         }
-        let known: Vec<PathBuf> = self
-            .set
-            .waiting
-            .iter()
-            .map(|one| one.path.clone())
-            .collect();
-        let known: Vec<PathBuf> = known.iter().filter_map(|path| canonical(path)).collect();
-        self.directory_except(&directory, &Trust::Bundled, &known);
     }
 
     /// A component that stands in the bundle's place for it. One that is not of this program's

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use runner_config::plan::Plan;
-use runner_gateway::{Lookup, Origin, SystemLookup};
+use runner_gateway::{Lookup, Origin, Secret, SystemLookup};
 
 use super::{Preparation, Targets};
 use crate::plugins::{BindError, Noted, PluginSet, Ways, interpreters};
@@ -69,6 +69,18 @@ impl Prepared {
             what,
             targets,
         })
+    }
+
+    /// Whether everything that is known to be needed is agreed to.
+    pub(super) fn is_agreed(&self) -> bool {
+        let agreements = &self.what.agreements;
+        let needs = self.needs();
+        needs.iter().all(|need| need.is_covered(agreements))
+    }
+
+    /// The secrets of the run.
+    pub(super) fn secrets(&self) -> BTreeSet<Secret> {
+        self.targets.secrets(&self.what.plan)
     }
 
     /// What it was prepared from, to be prepared again when more is agreed to: a component of

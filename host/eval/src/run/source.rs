@@ -10,7 +10,6 @@ use std::iter::Chain;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
 
 use runner_config::plan::{Case, CaseId, Cases, Plan};
 use runner_store::StoreError;
@@ -190,14 +189,19 @@ impl Loop {
         }
     }
 
-    /// What the state is told of something that was found.
-    pub(super) fn found(&mut self, found: FromReader) -> Result<LoopInput, RunError> {
-        Ok(match found {
-            FromReader::Left(id, left) => leaves(id, Some(left)),
+    /// What the state is told of something that was found; `None` of a row that stays, which moves
+    /// nothing.
+    pub(super) fn found(&mut self, found: FromReader) -> Option<LoopInput> {
+        Some(match found {
+            FromReader::Left(id, left) => {
+                self.state.keep(leaves(id, Some(left)));
+                return None;
+            }
             FromReader::Kept(row, left) => {
                 let id = row.1.case_id();
                 self.keep(*row);
-                leaves(id, left)
+                self.state.keep(leaves(id, left));
+                return None;
             }
             FromReader::Read => LoopInput::Read,
             FromReader::Next(Ok(Some((case, members)))) => {
@@ -209,7 +213,10 @@ impl Loop {
                 self.outlets.recorder.fail(error);
                 LoopInput::Next(None)
             }
-            FromReader::Failed(error) => return Err(error),
+            FromReader::Failed(error) => {
+                self.unread = Some(error);
+                LoopInput::Unread
+            }
         })
     }
 
@@ -256,16 +263,16 @@ impl Loop {
                 row: Some((self.cases_of_row(case), held)),
                 left: None,
             };
-            self.state.on(Duration::ZERO, LoopInput::Kept(kept));
+            self.state.keep(kept);
         }
     }
 }
 
 /// What a case that is not run leaves to later ones.
-fn leaves(id: CaseId, left: Option<Left>) -> LoopInput {
-    LoopInput::Kept(Kept {
+fn leaves(id: CaseId, left: Option<Left>) -> Kept<Held> {
+    Kept {
         id,
         row: None,
         left,
-    })
+    }
 }

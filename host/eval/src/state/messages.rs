@@ -59,11 +59,11 @@ pub enum StoreState {
 /// Something that happened.
 #[derive(Debug, Clone)]
 pub enum Input<C, A> {
-    /// A case of a kept run stays as it is.
-    Kept(Kept<A>),
     /// The rows have been read that come before the first case, or what
     /// [`Command::ReadRest`] asked for.
     Read,
+    /// The rows of the kept run can't be read.
+    Unread,
     /// What [`Command::Next`] asked for; `None`: the plan has no further case.
     Next(Option<Planned<C>>),
     /// The task of a case ended.
@@ -81,7 +81,8 @@ pub enum Input<C, A> {
     Abandoned,
     /// Ctrl-C, or another signal that asks to end.
     Interrupt,
-    /// [`RunState::wake`](super::RunState::wake) has passed.
+    /// Nothing happened but time: [`RunState::wake`](super::RunState::wake) has passed, the run
+    /// begins, or the store's room is worth another look.
     Wake,
     /// What the store said of a row, or of the room that it has.
     Store(StoreState),
@@ -117,7 +118,8 @@ pub enum Command<C, A> {
     Abandon(Vec<A>),
     /// Read the rows of the kept run that nobody asked for; answer with [`Input::Read`].
     ReadRest,
-    /// Say that the run drains, and let no request begin.
+    /// Say that the run drains, and let no request begin, of cases in flight neither: one that wants
+    /// another is cut off as soon as those end that it has open.
     Drain {
         /// Cases in flight, each with the time since it started, the oldest first.
         in_flight: Vec<(CaseId, Duration)>,

@@ -150,6 +150,36 @@ fn when_its_time_is_up_a_run_is_cut_off_even_while_it_drains() {
     assert!(late.is_over());
 }
 
+#[test]
+fn an_interrupt_that_is_heard_late_does_not_hide_that_time_was_up() {
+    let limit = Bounds {
+        time: Some(5 * SECOND),
+        ..bounds(1)
+    };
+    let mut state = full(limit);
+    let cut = [Command::Abort(End::TimeLimit)];
+    assert_eq!(state.on(6 * SECOND, Input::Interrupt), cut);
+    assert_eq!(state.end(), End::TimeLimit);
+}
+
+#[test]
+fn a_run_whose_rows_cannot_be_read_starts_nothing() {
+    let mut state = State::again(bounds(1));
+    let cut = [Command::Abort(End::StoreFailed)];
+    assert_eq!(state.on(SECOND, Input::Unread), cut);
+    assert!(state.is_over());
+}
+
+#[test]
+fn rows_that_cannot_be_read_in_the_end_cost_the_run_nothing() {
+    let mut state = State::again(bounds(1));
+    state.on(SECOND, Input::Read);
+    assert_eq!(state.on(SECOND, Input::Next(None)), [Command::ReadRest]);
+    assert_eq!(state.on(SECOND, Input::Unread), []);
+    assert!(state.is_over());
+    assert_eq!(state.end(), End::Finished);
+}
+
 /// What happens, and what is due when: everything that may stop a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
@@ -162,16 +192,32 @@ enum Event {
 }
 
 /// The phase after an event, the commands, and what the run is said to have ended by.
-type Expected<'a> = (Phase, &'a dyn Fn(&Commands) -> bool, End);
+type Expected<'a> = (At, &'a dyn Fn(&Commands) -> bool, End);
+
+/// A phase without what goes with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    Running,
+    Draining,
+    Stopping,
+}
+
+fn phase(state: &State) -> At {
+    match state.phase {
+        Phase::Running => At::Running,
+        Phase::Draining { .. } => At::Draining,
+        Phase::Stopping { .. } => At::Stopping,
+    }
+}
 
 /// Every event in every phase, with cases in flight: what it makes of the phase, what it orders,
 /// and what the run is said to have ended by.
 #[test]
 #[expect(clippy::too_many_lines, reason = "most of it is one table")]
 fn reasons_to_stop_only_escalate_and_the_first_one_is_reported() {
+    use At::{Draining, Running, Stopping};
     use End::{Finished, Interrupted, StoreFailed, TimeLimit};
-    use Phase::{Draining, Running, Stopping};
-    let phases: [(Phase, &[Event]); 3] = [
+    let phases: [(At, &[Event]); 3] = [
         (Running, &[]),
         (Draining, &[Event::Interrupt]),
         (Stopping, &[Event::TimeLimit]),
@@ -183,7 +229,7 @@ fn reasons_to_stop_only_escalate_and_the_first_one_is_reported() {
     let cuts = |end: End| move |commands: &Commands| commands[..] == [Command::Abort(end)];
     let nothing = |commands: &Commands| commands.is_empty();
     let asks = |commands: &Commands| commands[..] == [Command::Next];
-    let table: [(Event, Phase, Expected<'_>); 18] = [
+    let table: [(Event, At, Expected<'_>); 18] = [
         (Event::Interrupt, Running, (Draining, &drains, Interrupted)),
         (
             Event::Interrupt,
@@ -244,7 +290,7 @@ fn reasons_to_stop_only_escalate_and_the_first_one_is_reported() {
         Event::Exhausted => state.on(SECOND, Input::Next(None)),
         Event::Ended => state.on(SECOND, ended(id(0))),
     };
-    for (event, from, (phase, is_expected, end)) in table {
+    for (event, from, (to, is_expected, end)) in table {
         let bounds = Bounds {
             slots: 2,
             time: Some(60 * SECOND),
@@ -258,15 +304,15 @@ fn reasons_to_stop_only_escalate_and_the_first_one_is_reported() {
         for before in phases[from as usize].1 {
             happen(&mut state, *before);
         }
-        assert_eq!(state.phase, from);
+        assert_eq!(phase(&state), from);
         let commands = happen(&mut state, event);
         assert!(
             is_expected(&commands),
             "{event:?} while {from:?}: {commands:?}"
         );
         assert_eq!(
-            (state.phase, state.end()),
-            (phase, end),
+            (phase(&state), state.end()),
+            (to, end),
             "{event:?} while {from:?}"
         );
     }
@@ -423,7 +469,7 @@ fn a_row_that_is_complete_already_is_compared_in_the_slot_of_one_of_its_cases() 
             row: Some((3, answer)),
             left: None,
         };
-        assert_eq!(state.on(Duration::ZERO, Input::Kept(kept)), []);
+        state.keep(kept);
     }
     assert_eq!(state.on(Duration::ZERO, Input::Wake), [Command::Next]);
     let commands = state.on(Duration::ZERO, Input::Next(Some(member(2))));
@@ -485,7 +531,7 @@ fn a_run_is_not_over_before_the_case_that_was_asked_for_has_come() {
         row: Some((3, Some(1))),
         left: None,
     };
-    state.on(SECOND, Input::Kept(kept));
+    state.keep(kept);
     let commands = state.on(SECOND, Input::Next(Some(member(0))));
     assert_eq!(commands, [Command::ReadRest, Command::Abandon(vec![1])]);
     state.on(SECOND, Input::Abandoned);

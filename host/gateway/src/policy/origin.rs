@@ -211,6 +211,26 @@ impl OriginPattern {
         covered.then_some(self.naming)
     }
 
+    /// Whether one of the two covers the other: what is granted may be wider than what is wanted, and
+    /// narrower by whoever knows that it is enough.
+    pub fn meets(&self, other: &Self) -> bool {
+        self == other
+            || self.covers(&other.sample()).is_some()
+            || other.covers(&self.sample()).is_some()
+    }
+
+    /// An origin that it covers, with a letter for each `*`.
+    fn sample(&self) -> Origin {
+        let mut sample = self.origin.clone();
+        if let Host::Domain(name) = &mut sample.host {
+            *name = name.replace('*', "x");
+            if self.below {
+                name.insert_str(0, "x.");
+            }
+        }
+        sample
+    }
+
     /// Label by label from the end, by which a name is somebody's.
     fn covers_name(&self, granted: &str, asked: &str) -> bool {
         let mut asked = asked.rsplit('.');

@@ -152,6 +152,22 @@ fn build(builder: ClientBuilder) -> Result<Client, String> {
 }
 
 /// Nearly always a machine without certificates: a bare container.
+/// Whether requests can be encrypted here, without sending one.
+///
+/// # Errors
+/// Why they can't, and what to do.
+pub fn tls() -> Result<(), String> {
+    let url = Url::parse("https://localhost").expect("it is one");
+    let direct = ClientSettings {
+        proxy: ProxyChoice::Direct,
+        ..ClientSettings::default()
+    };
+    match Clients::new(direct).get(&url, Reach::Public) {
+        Err(WireFault::Client(why)) => Err(why),
+        _ => Ok(()),
+    }
+}
+
 fn no_tls(reason: impl std::fmt::Display) -> String {
     format!(
         "{reason}; install the system's CA certificates, or name a bundle of them in SSL_CERT_FILE"

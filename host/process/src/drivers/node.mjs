@@ -5,7 +5,7 @@
 // lines of its call.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync, statSync } from 'node:fs';
 import Module, { createRequire } from 'node:module';
 import path from 'node:path';
 import readline from 'node:readline';
@@ -86,17 +86,38 @@ function asCompiled(text) {
   );
 }
 
+// The folder whose `tsx` is the project's: that of the config, or one above it that has a package.json. Never
+// one into which somebody else could put one, as anybody could into a folder of the system's for temporary files.
+function withTsx() {
+  const own = statSync(process.cwd());
+  const [owners, groups] = [new Set([0, own.uid, process.getuid?.()]), new Set([own.gid, process.getgid?.()])];
+  const isOurs = (place) => {
+    const { uid, gid, mode } = statSync(place);
+    const isOpen = (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && !groups.has(gid));
+    return !process.getuid || (owners.has(uid) && !isOpen);
+  };
+  for (let folder = process.cwd(); ; folder = path.dirname(folder)) {
+    const modules = path.join(folder, 'node_modules');
+    const tsx = path.join(modules, 'tsx');
+    const isProject = folder === process.cwd() || existsSync(path.join(folder, 'package.json'));
+    if (isProject && existsSync(tsx) && [folder, modules, realpathSync(tsx)].every(isOurs)) return folder;
+    if (folder === path.dirname(folder)) return undefined;
+  }
+}
+
 // The config's TypeScript: the project's own `tsx` runs it, if there is one; else what the host has made
 // of it.
 async function takeTyped({ typed, hooks }) {
   try {
-    const [esm, cjs] = [await import('tsx/esm/api'), await import('tsx/cjs/api')];
-    esm.register();
-    cjs.register();
-    return;
+    const folder = withTsx();
+    if (folder !== undefined) {
+      const find = createRequire(path.join(folder, 'package.json'));
+      for (const name of ['tsx/esm/api', 'tsx/cjs/api']) find(name).register();
+      return;
+    }
   } catch (error) {
-    // It is not there, or too old to be asked this way.
-    if (error?.code !== 'ERR_MODULE_NOT_FOUND' && error?.code !== 'ERR_PACKAGE_PATH_NOT_EXPORTED') throw error;
+    // It is too old to be asked this way.
+    if (error?.code !== 'MODULE_NOT_FOUND' && error?.code !== 'ERR_PACKAGE_PATH_NOT_EXPORTED') throw error;
   }
   const files = {};
   for (const [file, { text, refused }] of Object.entries(typed)) {

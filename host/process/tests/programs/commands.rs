@@ -83,3 +83,52 @@ async fn who_makes_a_session_of_its_own_ends_with_the_command_all_the_same() {
         assert!(gone(&left().await).await);
     }
 }
+
+/// A terminal's Ctrl-C reaches all of its group, and a program that is just being started has no other yet.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_of_the_group_ends_no_program_that_is_being_started() {
+    use std::os::unix::process::CommandExt as _;
+    const OF_ITS_OWN: &str = "RUNNER_TEST_GROUP";
+    const NAME: &str = "commands::an_interrupt_of_the_group_ends_no_program_that_is_being_started";
+    if std::env::var_os(OF_ITS_OWN).is_none() {
+        let test = std::env::current_exe().expect("this program has a path");
+        let output = std::process::Command::new(test)
+            .args(["--exact", NAME, "--nocapture"])
+            .env(OF_ITS_OWN, "yes")
+            .process_group(0)
+            .output()
+            .expect("it starts");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{said}");
+        return;
+    }
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let programs = async {
+        let mut heard = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::interrupt())
+            .expect("signals can be caught");
+        let code = Code::new(&[]);
+        let (supervisor, program) = (supervisor(), code.program("sh", &["-c", "echo done"]));
+        let (ended, mut all) = tokio::sync::oneshot::channel::<()>();
+        let interrupts = std::thread::spawn(move || {
+            use tokio::sync::oneshot::error::TryRecvError;
+            while all.try_recv() == Err(TryRecvError::Empty) {
+                let group = rustix::process::getpgrp();
+                rustix::process::kill_process_group(group, rustix::process::Signal::INT)
+                    .expect("the group is ours");
+            }
+        });
+        for _ in 0..10 {
+            let programs = (0..20).map(|_| once(&supervisor, &program, &[], LONG));
+            for output in futures_util::future::join_all(programs).await {
+                let output = output.expect("it is started");
+                assert_eq!(output.failed, None);
+                assert_eq!(output.stdout, b"done\n");
+            }
+        }
+        heard.recv().await.expect("we are interrupted");
+        drop(ended);
+        interrupts.join().expect("it ends with us");
+    };
+    runtime.block_on(programs);
+}

@@ -1,9 +1,9 @@
 //! Node.js: calls side by side in one process.
 
-use runner_process::Fault;
+use runner_process::{Fault, NODE_DRIVER, Program, Service, Workers};
 use serde_json::{Value, json};
 
-use crate::world::{Code, SHORT, function, gone, value};
+use crate::world::{Code, SHORT, function, gone, supervisor, value};
 
 const NODE: &str = r"
 import { spawn } from 'node:child_process';
@@ -145,4 +145,55 @@ async fn of_two_that_pass_their_limits_in_a_blocked_process_both_are_made_again(
     }
     let starts = std::fs::read_to_string(code.path("starts")).expect("it ran");
     assert_eq!(starts.lines().count(), 3, "together, and each alone");
+}
+
+/// `tsx` runs TypeScript with all rights: it is the project's own, or none.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tsx_is_taken_from_the_project_and_from_no_folder_that_others_may_write() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    const API: &str = "exports.register = () => { globalThis.ranBy = 'tsx'; };";
+    const PACKAGE: &str =
+        r#"{"name":"tsx","exports":{"./esm/api":"./api.cjs","./cjs/api":"./api.cjs"}}"#;
+    let ran_by = async |tsx_in: &str, manifest: bool, mode: u32| {
+        let outer = Code::new(&[]);
+        let project = outer.path("project");
+        std::fs::create_dir(&project).expect("a folder");
+        let code = "export const by = () => globalThis.ranBy ?? 'node';";
+        std::fs::write(project.join("x.mjs"), code).expect("a file");
+        let folder = outer.path(tsx_in);
+        let tsx = folder.join("node_modules/tsx");
+        std::fs::create_dir_all(&tsx).expect("a folder");
+        std::fs::write(tsx.join("package.json"), PACKAGE).expect("a file");
+        std::fs::write(tsx.join("api.cjs"), API).expect("a file");
+        if manifest {
+            std::fs::write(folder.join("package.json"), "{}").expect("a file");
+        }
+        let rights = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(&folder, rights).expect("it is ours");
+        let arguments = ["--input-type=module", "-e", NODE_DRIVER];
+        let program = Program {
+            folder: project.clone(),
+            ..outer.program("node", &arguments)
+        };
+        let workers = Workers::new(Service {
+            program,
+            supervisor: supervisor(),
+            workers: None,
+            setup: r#"{"typed":{},"hooks":""}"#.into(),
+        });
+        let by = function(&project.join("x.mjs"), "by", &[]);
+        value(outer.call(&workers, &by).await)
+    };
+    for (place, manifest, mode, expected) in [
+        ("project", false, 0o755, "tsx"),
+        ("project", false, 0o775, "tsx"),
+        ("project", false, 0o777, "node"),
+        (".", true, 0o755, "tsx"),
+        (".", false, 0o755, "node"),
+        (".", true, 0o1777, "node"),
+    ] {
+        let found = ran_by(place, manifest, mode).await;
+        assert_eq!(found, expected, "{place} {manifest} {mode:o}");
+    }
 }

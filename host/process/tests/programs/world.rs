@@ -51,11 +51,12 @@ impl Code {
             executable: executable.into(),
             arguments: arguments.iter().map(OsString::from).collect(),
             folder: self.folder.path().to_owned(),
-            env: vec![
+            env: [
                 ("PATH".into(), path),
                 ("HOME".into(), std::env::var_os("HOME").unwrap_or_default()),
                 ("GIVEN".into(), "yes".into()),
-            ],
+            ]
+            .into(),
             memory: 1 << 30,
         }
     }

@@ -36,7 +36,7 @@ pub(super) fn not_wasm(file: &[u8]) -> Result<(), Finding> {
         return Ok(());
     }
     if !file.is_empty() && b"\0asm".starts_with(file) {
-        return Err(super::outline::damaged(file.len() as u64));
+        return Err(super::outline::damaged(file.len()));
     }
     let (what, help) = guess(file);
     Err(Finding::new(

@@ -6,8 +6,8 @@
 use std::cmp::Ordering;
 
 use wasmparser::{
-    Chunk, ComponentInstance, ComponentTypeRef, Encoding, Import, Instance, Parser, Payload,
-    TypeRef,
+    Chunk, ComponentExternName, ComponentInstance, ComponentTypeRef, Encoding, Import, Instance,
+    Parser, Payload, TypeRef,
 };
 
 use crate::notice::{Code, Finding};
@@ -170,15 +170,15 @@ pub(super) fn read(file: &[u8]) -> Result<Outline, Finding> {
     // Each with where it ends: the file's end, or that of the section it is in. The parser is
     // told only there that nothing follows, since anywhere else the file's end means that
     // something is missing, which it tells apart only while it may hope for more.
-    let mut parsers = vec![(Parser::new(0), file.len() as u64)];
+    let mut parsers = vec![(Parser::new(0), file.len())];
     let mut at = 0;
     while let Some((parser, end)) = parsers.last_mut() {
-        let ends = at as u64 == *end;
+        let ends = at == *end;
         let chunk = parser
             .parse(&file[at..], ends)
             .map_err(|error| invalid(error.offset()))?;
         let Chunk::Parsed { consumed, payload } = chunk else {
-            return Err(damaged(file.len() as u64));
+            return Err(damaged(file.len()));
         };
         at += consumed;
         match payload {
@@ -203,7 +203,7 @@ pub(super) fn read(file: &[u8]) -> Result<Outline, Finding> {
                 reading.outline.functions += u64::from(count);
                 at += size as usize;
                 if at > file.len() {
-                    return Err(damaged(file.len() as u64));
+                    return Err(damaged(file.len()));
                 }
                 parser.skip_section();
             }
@@ -216,6 +216,16 @@ pub(super) fn read(file: &[u8]) -> Result<Outline, Finding> {
     reading.finish()
 }
 
+/// A name with its whole version, of which a part may stand apart.
+fn full_name(name: ComponentExternName<'_>) -> String {
+    match name.version_suffix {
+        Some(suffix) if name.implements.is_none() && name.name.contains('@') => {
+            format!("{}{suffix}", name.name)
+        }
+        _ => name.name.to_owned(),
+    }
+}
+
 fn too_deep() -> Finding {
     Finding::new(
         Code::P016,
@@ -224,7 +234,7 @@ fn too_deep() -> Finding {
     )
 }
 
-pub(super) fn damaged(end: u64) -> Finding {
+pub(super) fn damaged(end: usize) -> Finding {
     Finding::new(
         Code::P002,
         format!("damaged or incomplete: ends at byte {end}"),
@@ -233,7 +243,7 @@ pub(super) fn damaged(end: u64) -> Finding {
 }
 
 /// `P002` for a file that is whole but wrong at `offset`.
-pub(crate) fn invalid(offset: u64) -> Finding {
+pub(crate) fn invalid(offset: usize) -> Finding {
     Finding::new(
         Code::P002,
         format!("damaged or incomplete: no valid WebAssembly at byte {offset}"),
@@ -269,16 +279,14 @@ impl Reading {
                 for import in section.clone() {
                     let import = import?;
                     self.outline.imports.push(Imported {
-                        name: import.name.full_name().into_owned(),
+                        name: full_name(import.name),
                         has_items: !matches!(import.ty, ComponentTypeRef::Type(_)),
                     });
                 }
             }
             Payload::ComponentExportSection(section) if outermost => {
                 for export in section.clone() {
-                    self.outline
-                        .exports
-                        .push(export?.name.full_name().into_owned());
+                    self.outline.exports.push(full_name(export?.name));
                 }
             }
             Payload::MemorySection(section) => {

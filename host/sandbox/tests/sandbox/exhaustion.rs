@@ -96,6 +96,7 @@ async fn there_is_little_of_a_system() {
         ("exit", Code::C101, "exited with status 1"),
         ("handles", Code::C101, "opened too many"),
         ("pollables", Code::C101, "opened too many"),
+        ("wasi-requests", Code::C101, "opened too many"),
         ("random-much", Code::C107, "passed a value"),
         ("zeroes", Code::C107, "passed a value"),
     ] {

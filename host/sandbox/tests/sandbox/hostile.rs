@@ -59,7 +59,11 @@ async fn each_misbehaviour_has_its_code() {
             "grade.metadata-json is not JSON at byte 219",
         ),
         ("twice", Code::C109, "'tone' is there twice"),
-        ("last-words", Code::C101, "two\n  three\n  four"),
+        (
+            "last-words",
+            Code::C101,
+            "crashed: one\n  two\n  three\n  four\n(",
+        ),
     ] {
         // Loaded anew, so that no row counts toward the next one's crashes.
         let plugin = hostile(&sandbox);
@@ -70,7 +74,7 @@ async fn each_misbehaviour_has_its_code() {
         assert_eq!(error.code(), code, "{kind}: {error}");
         let text = error.to_string();
         assert!(text.contains(says), "{kind}: {text}");
-        assert!(text.starts_with("plugin 'hostile' ("), "{text}");
+        assert!(text.starts_with("plugin 'hostile': C1"), "{text}");
         let help = text
             .lines()
             .filter(|line| line.starts_with("help: "))

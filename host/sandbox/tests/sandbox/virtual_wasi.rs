@@ -179,7 +179,7 @@ async fn standard_error_is_logged_and_quoted_when_the_guest_dies() {
     assert_eq!(error.code(), Code::C101);
     let text = error.to_string();
     assert!(
-        text.contains("its last words:\n  first\n  last words\nhelp: "),
+        text.contains("C101 crashed: first\n  last words\n("),
         "{text}"
     );
     let lines = host.lines();

@@ -106,6 +106,10 @@ impl Host for Recorder {
         })
     }
 
+    fn wasi_http(&self) -> Result<(), abi::Error> {
+        Ok(())
+    }
+
     async fn llm_complete(&self, _: &str, _: abi::Request) -> Result<abi::Answer, abi::Error> {
         self.llm.fetch_add(1, Ordering::SeqCst);
         self.answer().await;

@@ -113,6 +113,10 @@ impl Host for Counting {
         })
     }
 
+    fn wasi_http(&self) -> Result<(), abi::Error> {
+        Ok(())
+    }
+
     async fn llm_complete(&self, _: &str, _: abi::Request) -> Result<abi::Answer, abi::Error> {
         self.note(|reached| reached.llm += 1);
         Err(denied())

@@ -50,6 +50,7 @@ mod bindings {
                 import wasi:clocks/monotonic-clock@0.2.0;
                 import wasi:clocks/wall-clock@0.2.0;
                 import wasi:filesystem/preopens@0.2.0;
+                import wasi:http/types@0.2.0;
                 import wasi:random/insecure@0.2.0;
                 import wasi:random/insecure-seed@0.2.0;
                 import wasi:random/random@0.2.0;
@@ -145,6 +146,23 @@ mod bindings {
                 interface preopens {
                     use types.{descriptor};
                     get-directories: func() -> list<tuple<descriptor, string>>;
+                }
+            }
+            package wasi:http@0.2.0 {
+                interface types {
+                    variant method {
+                        get, head, post, put, delete, connect, options, trace, patch, other(string)
+                    }
+                    variant header-error { invalid-syntax, forbidden, immutable }
+                    resource fields {
+                        constructor();
+                        append: func(name: string, value: list<u8>) -> result<_, header-error>;
+                    }
+                    resource outgoing-request {
+                        constructor(headers: fields);
+                        set-method: func(method: method) -> result;
+                        set-authority: func(authority: option<string>) -> result;
+                    }
                 }
             }
             package wasi:random@0.2.0 {

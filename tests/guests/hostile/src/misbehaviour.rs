@@ -10,7 +10,7 @@ use crate::describe::nested;
 use crate::{demands, world};
 
 /// Every name that does something. `fine` and the wrong values are made by the caller.
-pub(crate) const NAMES: [&str; 69] = [
+pub(crate) const NAMES: [&str; 70] = [
     "fine",
     "spin",
     "copy",
@@ -51,6 +51,7 @@ pub(crate) const NAMES: [&str; 69] = [
     "random-often",
     "handles",
     "pollables",
+    "wasi-requests",
     "exit",
     "look-around",
     "empty-fields",
@@ -129,6 +130,7 @@ pub(crate) fn by_name(name: &str, text: &str) -> String {
         "random-often" => world::random(1 << 20, 100_000),
         "handles" => world::handles(),
         "pollables" => world::pollables(),
+        "wasi-requests" => world::requests(),
         "exit" => world::leave(),
         "look-around" => world::look_around(),
         "empty-fields" => empty_fields(),

@@ -3,6 +3,7 @@
 use crate::bindings::wasi::cli::{environment, exit, stdin, stdout};
 use crate::bindings::wasi::clocks::monotonic_clock::subscribe_duration;
 use crate::bindings::wasi::filesystem::preopens;
+use crate::bindings::wasi::http::types::{Fields, Method, OutgoingRequest};
 use crate::bindings::wasi::io::poll;
 use crate::bindings::wasi::random::random::get_random_bytes;
 
@@ -65,6 +66,25 @@ pub(crate) fn handles() -> String {
 pub(crate) fn pollables() -> String {
     let all: Vec<_> = (0..1_000_000).map(|_| subscribe_duration(1)).collect();
     format!("{} open", all.len())
+}
+
+/// Makes requests that it never sends, each as large as it can be.
+pub(crate) fn requests() -> String {
+    let (name, value) = ("x".repeat(1 << 20), [b'x'; 1 << 10]);
+    let request = |_| {
+        let headers = Fields::new();
+        for _ in 0..14 {
+            // One more would be a crash.
+            let _ = headers.append("x", &value);
+        }
+        let request = OutgoingRequest::new(headers);
+        // Refused or not, the next is made.
+        let _ = request.set_method(&Method::Other(name.clone()));
+        let _ = request.set_authority(Some(&name));
+        request
+    };
+    let all: Vec<_> = (0..1_000_000).map(request).collect();
+    format!("{} made", all.len())
 }
 
 pub(crate) fn leave() -> String {

@@ -4,13 +4,12 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use runner_config::plan::{OutputPath, Plan};
 use runner_config::{
     Config, FilesRead, Interpreters, LoadError, LoadRequest, Origin, Overrides, TrustRequest,
     Warning,
 };
-use runner_eval::plugins::{BindError, Bundled, PluginErrors, PluginSet, PluginSources};
+use runner_eval::plugins::{BindError, PluginErrors, PluginSet, PluginSources};
 use runner_eval::trust::Agreements;
 use runner_eval::{Ahead, Preparation, Settled, prepare};
 use runner_gateway::{Masker, Secret};
@@ -20,10 +19,10 @@ use super::super::Setting;
 use super::session::Session;
 use super::{overrides, runtime, sandbox};
 use crate::arguments::{Inputs, TrustFlags};
+use crate::bundle;
 use crate::consent::{Asking, Consent, How, Known, Purpose, Unseen};
 use crate::excerpt::{Excerpts, Remark};
 use crate::failure::Failure;
-use crate::home;
 use crate::lock;
 use crate::output::Output;
 use crate::talk::Talk;
@@ -145,6 +144,7 @@ pub(super) fn consent<'a>(
         command,
         purpose,
         talk: &setting.talk,
+        said: RefCell::default(),
     })
 }
 
@@ -305,7 +305,7 @@ fn loaded(
     }
     let sandbox = sandbox(1, setting)?;
     let sources = PluginSources {
-        bundled: Some(bundled(setting)?),
+        bundled: Some(bundle::plugins(&setting.environment, &setting.cwd)?),
         ..PluginSources::default()
     };
     let plugins = PluginSet::load(&sandbox, sources);
@@ -315,12 +315,6 @@ fn loaded(
         scripts: &Ahead::new(&plugins, &sandbox, &request.env, write),
     };
     Ok(runner_config::load_with(request, interpreters))
-}
-
-/// The folder of the plugins that come with the program.
-fn bundled(setting: &Setting) -> Result<Bundled, Failure> {
-    let program = std::env::current_exe().context("the program's own file can't be found")?;
-    home::bundled_plugins(&setting.environment, &setting.cwd, &program)
 }
 
 impl From<Failure> for Unplanned {
@@ -369,7 +363,7 @@ fn sources(
         files_read.add(&setting.cwd.join(path));
     }
     Ok(PluginSources {
-        bundled: Some(bundled(setting)?),
+        bundled: Some(bundle::plugins(&setting.environment, &setting.cwd)?),
         paths: flags.to_vec(),
         entries: config.plugins.clone(),
     })

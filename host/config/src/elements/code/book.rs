@@ -1,21 +1,53 @@
 //! The code of a run, as it is found: files, each read once, languages, processes, and where each
 //! piece runs.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use super::looked::Looked;
 use super::syntax::SyntaxBook;
 use crate::elements::Reading;
 use crate::elements::process::ProcessBook;
+use crate::elements::scan::Names;
 use crate::model::{CodeFiles, CodePlace, Process};
+
+/// Files of code, as they were found, with the variables that they read: thousands of providers may name
+/// the same.
+#[derive(Debug, Clone)]
+pub(super) struct FoundCode {
+    pub(super) files: Arc<CodeFiles>,
+    names: Rc<OnceCell<Names>>,
+}
+
+impl FoundCode {
+    pub(super) fn new(files: CodeFiles) -> Self {
+        Self {
+            files: Arc::new(files),
+            names: Rc::default(),
+        }
+    }
+
+    /// The variables that they read.
+    pub(super) fn names(&self) -> &Names {
+        self.names.get_or_init(|| {
+            let CodeFiles { main, modules, .. } = &*self.files;
+            let all = modules.iter().chain([main]);
+            let sources: Vec<&str> = all.map(|file| &*file.source).collect();
+            Names::of_all(&sources)
+        })
+    }
+}
 
 /// The code of all configs of a run together.
 #[derive(Debug, Default)]
 pub(crate) struct CodeBook {
     /// The files that were read; `None`: reported.
-    pub(super) files: RefCell<HashMap<PathBuf, Option<Arc<CodeFiles>>>>,
+    pub(super) files: RefCell<HashMap<PathBuf, Option<FoundCode>>>,
+    /// What it has looked up.
+    pub(crate) looked: Looked,
     languages: RefCell<BTreeSet<String>>,
     /// What runs outside the sandbox.
     pub(crate) processes: ProcessBook,

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::super::Reading;
-use super::super::process::{self, Runtime, Settings};
-use super::super::scan::JAVASCRIPT;
+use super::super::process::{self, Brought, Runtime, Settings};
+use super::super::scan::{JAVASCRIPT, Names};
 use crate::model::{Code, CodeFile, CodeFiles, Engine, Origin, Position, Script};
 
 const PREFIX: &str = "package:";
@@ -53,7 +53,9 @@ pub(crate) fn package(
     // A package is handed the variables that are called after it.
     let source = format!("import '{name}'");
     let named = (origin, at);
-    let process = process::program(Engine::Node, &[&source], None, settings, named, reading);
+    let names = Names::of(&source);
+    let brought = Brought::code(Engine::Node, &names);
+    let process = process::program(brought, settings, named, reading);
     reading.code.place(path, Some((&process, reason)));
     Some(Arc::new(Script {
         language: JAVASCRIPT.to_owned(),

@@ -74,6 +74,8 @@ pub(super) struct SyntaxBook {
     /// Each with its place in the order of reading, and where it stands first.
     texts: RefCell<HashMap<Inline, (usize, Vec<Position>)>>,
     files: RefCell<Vec<NamedFile>>,
+    /// Those of the files.
+    named: RefCell<HashSet<Arc<CodeFiles>>>,
     kept: Cell<usize>,
     /// How many texts there was no room for.
     left_out: Cell<usize>,
@@ -107,10 +109,9 @@ impl SyntaxBook {
         is_outside: bool,
         (shown, at): (&Path, &Position),
     ) {
-        let mut known = self.files.borrow_mut();
-        let is_known = |file: &NamedFile| Arc::ptr_eq(&file.files, files);
-        if !known.iter().any(is_known) {
-            known.push(NamedFile {
+        // Equal ones are one: thousands of providers may name the same file.
+        if self.named.borrow_mut().insert(files.clone()) {
+            self.files.borrow_mut().push(NamedFile {
                 language: language.to_owned(),
                 files: files.clone(),
                 is_outside,

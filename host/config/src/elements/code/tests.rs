@@ -130,10 +130,10 @@ fn code_that_can_t_be_had_is_said() {
     );
     let imports = |n: usize| format!("import './{}.js'", n + 1);
     let mut many = graded_by("file://0.js");
-    for n in 0..super::MAX_FILES {
+    for n in 0..super::gathering::MAX_FILES {
         many = many.file(&format!("{n}.js"), imports(n));
     }
-    let last = super::MAX_FILES;
+    let last = super::gathering::MAX_FILES;
     let many = many.file(&format!("{last}.js"), "1");
     assert_eq!(
         many.problems(),
@@ -317,4 +317,76 @@ fn a_path_that_no_file_has_is_not_looked_for() {
     );
     let problems = Folder::new(&vars).problems();
     assert!(problems[0].ends_with("is a longer name than any file has"));
+}
+
+/// Each import takes a few bytes, and a dozen looks at the disk where it leads nowhere.
+#[test]
+fn names_that_code_asks_for_are_counted_for_each_piece_and_for_all() {
+    let at = "promptfooconfig.yaml:3:47: tests[0].assert[0].value";
+    let imports = |from: usize, to: usize| {
+        let lines = (from..to).map(|n| format!("import './{n}';\n"));
+        lines.collect::<String>()
+    };
+    let too_many = |of: &str| format!("names more files than are looked for: {of}");
+    let many = graded_by("file://a.js").file("a.js", imports(0, 3000));
+    let one = too_many("10000 for one piece of code");
+    assert_eq!(many.problems(), [format!("{at}: 'a.js': {one}")]);
+    let python = (0..11_000).map(|n| format!("import a{n}\n"));
+    let many = Folder::new("prompts: [p]\nproviders: [file://a.py]")
+        .file("a.py", python.collect::<String>())
+        .with_python();
+    assert_eq!(
+        many.problems(),
+        [format!(
+            "promptfooconfig.yaml:2:13: providers[0]: 'a.py': {one}"
+        )]
+    );
+    // What others asked for before costs nothing.
+    let all = |imports: &dyn Fn(usize) -> String| {
+        let names =
+            (0..150).map(|n| format!("{{ id: echo, label: l{n}, transform: file://f{n}.js }}"));
+        let names: Vec<String> = names.collect();
+        let folder = Folder::new(&format!("prompts: [p]\nproviders: [{}]", names.join(", ")));
+        let files = 0..150;
+        files.fold(folder, |folder, n| {
+            folder.file(&format!("f{n}.js"), imports(n))
+        })
+    };
+    assert_eq!(all(&|_| imports(0, 100)).problems(), [""; 0]);
+    let apart = all(&|n| imports(n * 100, n * 100 + 100)).problems();
+    let of_all = too_many("100000 for all code of a config");
+    assert!(apart[0].contains(&of_all), "{apart:?}");
+}
+
+#[test]
+fn files_of_code_are_told_by_their_digest_and_not_by_their_text() {
+    let folder = graded_by("file://a.js").file("a.js", " ".repeat(super::MAX_CODE));
+    let script = script(&folder);
+    assert!(format!("{script:?}").len() < 1000);
+}
+
+/// Who agreed to an interpreter for the config's code has not seen what a file says that the config
+/// vouches for, nor what a hook fetches.
+#[test]
+fn inline_code_that_is_not_in_the_config_stays_in_the_sandbox_whatever_vouches_for_it() {
+    let outside = |tests: &str, rows: &str| {
+        let config = format!("prompts: [p]\nproviders: [echo]\ntests: {tests}");
+        let folder = Folder::new(&config)
+            .file("t.yaml", rows)
+            .file("t.json", rows)
+            .file("a.js", "require('fs')");
+        let processes = folder.plan().processes.len();
+        processes > 0
+    };
+    let inline = r#"[{"assert": [{"type": "javascript", "value": "require('fs')"}]}]"#;
+    let file = r#"[{"assert": [{"type": "javascript", "value": "file://a.js"}]}]"#;
+    let transform = r#"[{"vars": {"a": 1}, "options": {"transform": "require('fs')"}}]"#;
+    assert!(outside("t.yaml", inline));
+    assert!(outside(inline, ""));
+    let vouched = "[{ path: t.json, trust: config }]";
+    assert!(!outside(vouched, inline));
+    assert!(!outside(vouched, transform));
+    // A file is named, and asked for as one.
+    assert!(outside(vouched, file));
+    assert!(!outside("t.json", inline));
 }

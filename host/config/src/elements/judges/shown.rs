@@ -22,6 +22,15 @@ const VARIABLE: &str = "apiKeyEnvar";
 const METHOD: &str = "method";
 const REQUEST: &str = "request";
 
+/// The key of a config that adds to an address, how many of its parameters are shown, and characters of
+/// each.
+const PARAMETERS: &str = "queryParams";
+const MOST_PARAMETERS: usize = 10;
+const PARAMETER: usize = 60;
+
+/// The key of a config whose code makes what is asked.
+const MADE: &str = "transformRequest";
+
 /// Characters of all of it; addresses may take more.
 const CHARACTERS: usize = 200;
 
@@ -57,8 +66,9 @@ pub(super) fn in_short(written: &Value) -> String {
     let first = sent
         .iter()
         .cloned()
-        .chain(method(&mut config))
-        .chain(addresses);
+        .chain(said_short(&mut config, METHOD))
+        .chain(addresses)
+        .chain(said_short(&mut config, MADE));
     let first: Vec<String> = first.collect();
     let is_said = |key: &str| sent.is_some() && key == VARIABLE;
     let rest = config.iter().filter(|(key, _)| !is_said(key)).chain(&said);
@@ -72,11 +82,27 @@ pub(super) fn in_short(written: &Value) -> String {
     cut(&whole.join(", "), CHARACTERS.max(least + REST))
 }
 
-/// What is done at an address, where that is said.
-fn method(config: &mut Map<String, Value>) -> Option<String> {
-    let is_text = config.get(METHOD).is_some_and(Value::is_string);
-    let written = is_text.then(|| config.shift_remove(METHOD)).flatten()?;
-    Some(format!("{METHOD}: {}", cut(written.as_str()?, WRITTEN)))
+/// What a key says that changes what is asked, as far as it fits.
+fn said_short(config: &mut Map<String, Value>, key: &str) -> Option<String> {
+    let is_text = config.get(key).is_some_and(Value::is_string);
+    let written = is_text.then(|| config.shift_remove(key)).flatten()?;
+    Some(format!("{key}: {}", cut(written.as_str()?, WRITTEN)))
+}
+
+/// Parameters of an address that stand beside it, each by itself: a long one hides no other.
+fn parameters(fields: &Map<String, Value>) -> String {
+    let one = |(name, value): (&String, &Value)| {
+        let value = value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned);
+        cut(&format!("{}={value}", cut(name, PARAMETER / 2)), PARAMETER)
+    };
+    let shown: Vec<String> = fields.iter().take(MOST_PARAMETERS).map(one).collect();
+    let more = match fields.len().saturating_sub(MOST_PARAMETERS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{PARAMETERS}: {}{more}", shown.join("&"))
 }
 
 /// The provider's own keys. In the older form the only key is the id.
@@ -101,6 +127,13 @@ fn take_addresses(fields: &mut Map<String, Value>, is_env: bool, addresses: &mut
     fields.retain(|key, value| match value {
         Value::String(text) if is_address(key, text, is_env) => {
             addresses.push(shown(key, text));
+            false
+        }
+        Value::Object(inner) if key == PARAMETERS && !inner.is_empty() => {
+            // A key among them is none of ours to show.
+            if let Value::Object(inner) = redacted(Value::Object(std::mem::take(inner))) {
+                addresses.push(parameters(&inner));
+            }
             false
         }
         Value::Object(inner) => {
@@ -228,6 +261,30 @@ mod tests {
             let shown = in_short(&written);
             assert!(shown.starts_with(&format!("{key}: {host}")), "{shown}");
         }
+    }
+
+    #[test]
+    fn what_else_changes_what_is_asked_is_shown_beside_a_long_address() {
+        let address = format!("http://127.0.0.1/{}", "x/".repeat(200));
+        let written = json!({"id": "http", "config": {
+            "url": address,
+            "queryParams": {"a".repeat(300): "1", "confirm": "yes", "api_key": "sk-123"},
+            "auth": {"tokenUrl": address},
+            "transformRequest": "x".repeat(300),
+            "body": "y".repeat(300),
+        }});
+        let shown = in_short(&written);
+        for part in [
+            "&confirm=yes&",
+            "tokenUrl: http://127.0.0.1/x/",
+            "transformRequest: xx",
+        ] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        assert!(!shown.contains("sk-123"), "{shown}");
+        let many: Map<String, Value> = (0..50).map(|n| (format!("p{n}"), json!(n))).collect();
+        let shown = in_short(&json!({"id": "http", "config": {"queryParams": many}}));
+        assert!(shown.contains("p9=9 and 40 more"), "{shown}");
     }
 
     #[test]

@@ -119,6 +119,30 @@ fn limits_of_their_own_are_never_shared_and_have_names_of_their_own() {
     );
 }
 
+/// More than the scheduler leases at once were a mistake of ours at the first request.
+#[test]
+fn so_many_limits_as_a_request_can_hold_bind_a_provider() {
+    let groups = |count: u32| {
+        let names: Vec<String> = (0..count).map(|group| format!("g{group}")).collect();
+        let limits = names
+            .iter()
+            .map(|name| format!("{name}: {{ concurrency: 9 }}"));
+        let limits = limits.collect::<Vec<_>>().join(", ");
+        grouped(
+            &format!("{{ {limits} }}"),
+            &format!("[{}]", names.join(", ")),
+        )
+    };
+    assert_eq!(groups(31).problems(), [""; 0]);
+    let [problem] = &groups(32).problems()[..] else {
+        panic!("one problem");
+    };
+    assert!(
+        problem.ends_with("groups with 32 limits bind this provider; at most 31 can"),
+        "{problem}"
+    );
+}
+
 #[test]
 fn a_quota_that_is_no_quota_is_refused() {
     let at = "promptfooconfig.yaml:2:";

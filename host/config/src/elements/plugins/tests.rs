@@ -15,7 +15,7 @@ fn an_entry_is_read_whole() {
     let digest = "9F".repeat(32);
     let (folder, entries) = plugins(&format!(
         "plugins:\n  acme:\n    source: ./plugins/acme.wasm\n    sha256: {digest}\n    permissions:\n      hosts: ['https://api.acme.com']\n      \
-         credentials: {{ key: {{ env: ACME_API_KEY }} }}\n      llm: [grader]\n    limits: {{ usd: 2.00, requests: 500, memory_mb: 128, cpu_ms: 2000 }}"
+         credentials: {{ key: {{ env: ACME_API_KEY }} }}\n      llm: [grader]\n      wasi_http: true\n    limits: {{ usd: 2.00, requests: 500, memory_mb: 128, cpu_ms: 2000 }}"
     ));
     let expected = PluginEntry {
         alias: "acme".into(),
@@ -32,6 +32,7 @@ fn an_entry_is_read_whole() {
                 },
             )]),
             llm: vec!["grader".into()],
+            wasi_http: true,
         },
         limits: PluginLimits {
             usd: Some(2.0),

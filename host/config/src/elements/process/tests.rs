@@ -277,3 +277,61 @@ fn a_row_that_brings_a_program_asks_in_its_own_name() {
         .filter(|it| !agreements.cover(it));
     assert!(open.any(|it| it.subject.to_string().contains("rm -rf")));
 }
+
+#[test]
+fn what_the_config_s_environment_says_is_no_row_s() {
+    let config =
+        "env: { L: lit, T: '{{ env.DB }}' }\nprompts: [p]\nproviders: ['exec: a']\ntests: t.jsonl";
+    let row = r#"{"vars": {"a": 1}, "provider": "exec: b"}"#;
+    let folder = Folder::new(config)
+        .file("t.jsonl", row)
+        .env("DB", "secret-1");
+    let requests = folder.requests();
+    let of = |command: &str| {
+        let mut found = requests.iter().filter(|it| it.contains(command));
+        found.next().cloned().unwrap_or_default()
+    };
+    assert!(
+        of("run 'L=lit").contains("environment's DB"),
+        "{requests:?}"
+    );
+    assert!(
+        of("run 'b' in ~").ends_with("it can do what you can"),
+        "{requests:?}"
+    );
+}
+
+/// The config's `env` stands before each of its commands.
+#[test]
+fn what_is_asked_for_commands_and_their_environment_has_a_bound() {
+    let config = |variables: usize, value: &str, commands: usize| {
+        let env = (0..variables).map(|n| format!("E{n}: {value}"));
+        let env: Vec<String> = env.collect();
+        let commands = (0..commands).map(|n| format!("'exec: echo {n}'"));
+        let commands: Vec<String> = commands.collect();
+        let (env, commands) = (env.join(", "), commands.join(", "));
+        let config = format!("prompts: [p]\nproviders: [{commands}]\nenv: {{ {env} }}");
+        Folder::new(&config).problems()
+    };
+    assert_eq!(config(1000, "v", 100), [""; 0]);
+    let refused = config(1000, "v", 800);
+    let asked = "the commands of the config with the variables of its `env`, which each of them is given, take more than 4 MiB\nhelp: give fewer variables, or run the commands in parts";
+    assert!(refused[0].ends_with(asked), "{refused:?}");
+    // Names without a value are the environment's, and stand in the question, too.
+    let refused = config(1000, "", 800);
+    assert!(refused[0].ends_with(asked), "{refused:?}");
+    let long = "v".repeat(300 << 10);
+    let refused = config(1, &long, 1);
+    assert!(refused[0].contains("more than 256 KiB"), "{refused:?}");
+}
+
+#[test]
+fn a_command_line_has_a_bound_and_so_have_the_files_that_it_names() {
+    let line = |words: usize| {
+        let words: Vec<String> = (0..words).map(|n| format!("{n}")).collect();
+        provided(&format!("'exec: echo {}'", words.join(" "))).problems()
+    };
+    assert_eq!(line(1000), [""; 0]);
+    assert!(line(15_000)[0].contains("names more files than are looked for"));
+    assert!(line(40_000)[0].contains("a command line has at most 128 KiB"));
+}

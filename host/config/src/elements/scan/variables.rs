@@ -16,6 +16,9 @@ use crate::redacted::is_secret_variable;
 /// more in a question; the others need `env`, or `inheritEnv`.
 const MOST: usize = 100;
 
+/// Longest name that counts, in bytes: what is longer is no variable of anybody's.
+const LONGEST_NAME: usize = 128;
+
 /// What an environment is called in the languages that programs are written in.
 const ENVIRONMENTS: [&str; 4] = ["env", "environ", "getenv", "ENV"];
 
@@ -31,10 +34,19 @@ const STANDARD: &str = "abc argparse array ast async_hooks asyncio base64 bisect
     threading time timeit timers tls token tokenize tomllib traceback tty types typing unicodedata unittest \
     url urllib util uuid vm warnings weakref worker_threads xml zipfile zlib";
 
-/// The names that code reads; `OPENAI_*` for all that belong to a package.
-pub(crate) fn variables(sources: &[&str]) -> BTreeSet<String> {
-    let (mut asked, mut keys, mut others) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    for source in sources {
+/// The names that sources read, of each of which a file may have a hundred thousand: the first are
+/// kept.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    asked: BTreeSet<String>,
+    keys: BTreeSet<String>,
+    others: BTreeSet<String>,
+}
+
+impl Names {
+    /// Those of one source; `OPENAI_*` for all that belong to a package.
+    pub(crate) fn of(source: &str) -> Self {
+        let mut names = Self::default();
         let has_environment = ENVIRONMENTS.iter().any(|name| source.contains(name));
         for (before, word) in words(source) {
             let is_loud = is_loud(word);
@@ -43,19 +55,58 @@ pub(crate) fn variables(sources: &[&str]) -> BTreeSet<String> {
             let is_named = is_loud || before.ends_with(['"', '\'', '`']);
             let is_asked = is_named && is_asked(before);
             if is_asked || (is_loud && is_shell(before)) {
-                asked.insert(word.to_owned());
+                keep(&mut names.asked, word.to_owned());
             } else if is_long && is_secret_variable(word) {
-                keys.insert(word.to_owned());
+                keep(&mut names.keys, word.to_owned());
             } else if is_long && has_environment {
-                others.insert(word.to_owned());
+                keep(&mut names.others, word.to_owned());
             }
         }
-        keys.extend(families(source));
+        for family in families(source) {
+            keep(&mut names.keys, family);
+        }
+        names
     }
-    let all = asked.into_iter().chain(keys).chain(others);
-    all.filter(|name| !GIVEN_VARIABLES.contains(&name.as_str()))
-        .take(MOST)
-        .collect()
+
+    /// Those of several sources together.
+    pub(crate) fn of_all(sources: &[&str]) -> Self {
+        let mut all = Self::default();
+        for source in sources {
+            all.add(&Self::of(source));
+        }
+        all
+    }
+
+    /// Adds those of another source.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (own, more) in [
+            (&mut self.asked, &other.asked),
+            (&mut self.keys, &other.keys),
+            (&mut self.others, &other.others),
+        ] {
+            for name in more {
+                keep(own, name.clone());
+            }
+        }
+    }
+
+    /// What a program is given for them.
+    pub(crate) fn given(&self) -> BTreeSet<String> {
+        let all = self.asked.iter().chain(&self.keys).chain(&self.others);
+        all.take(MOST).cloned().collect()
+    }
+}
+
+/// Keeps a name, if it is among the first of its kind.
+fn keep(names: &mut BTreeSet<String>, name: String) {
+    let is_late = names.len() == MOST && names.last().is_some_and(|last| *last <= name);
+    let is_name = name.len() <= LONGEST_NAME;
+    if is_name && !is_late && !GIVEN_VARIABLES.contains(&name.as_str()) {
+        names.insert(name);
+        if names.len() > MOST {
+            names.pop_last();
+        }
+    }
 }
 
 /// Each word with what stands before it.
@@ -137,7 +188,7 @@ mod tests {
     use super::*;
 
     fn read(source: &str) -> String {
-        let names = variables(&[source]).into_iter();
+        let names = Names::of(source).given().into_iter();
         names.collect::<Vec<_>>().join(" ")
     }
 
@@ -186,7 +237,7 @@ mod tests {
     fn of_many_names_those_that_are_asked_for_come_first() {
         let constants: Vec<String> = (0..500).map(|n| format!("A_{n}")).collect();
         let constants = constants.join(" ");
-        let names = variables(&[&format!("{constants} process.env.Z; MY_KEY")]);
+        let names = Names::of(&format!("{constants} process.env.Z; MY_KEY")).given();
         assert_eq!(names.len(), MOST);
         assert!(names.contains("Z") && names.contains("MY_KEY"));
     }

@@ -77,6 +77,7 @@ impl Sources<'_, '_> {
         }
         let file = reading.files.shown(file_of(text, &script));
         let origin = reading.files.origin_of(&file, !extra.trusts, named.origin);
+        let origin = extra.vouched(origin);
         for (index, test) in tests.into_iter().enumerate() {
             reading.files.read.count(test.to_string().len());
             let Some(mut node) = Node::made(test, Mark::default()) else {

@@ -53,7 +53,7 @@ impl TrustRequest {
     pub fn agreed(&self) -> Agreed {
         Agreed {
             author: match &self.origin {
-                Origin::Person | Origin::Config => Author::Config,
+                Origin::Person | Origin::Config | Origin::Vouched => Author::Config,
                 Origin::Data(file) => Author::Data(file.real.clone()),
             },
             subject: self.subject.clone(),
@@ -66,7 +66,7 @@ impl Agreements {
     pub fn cover(&self, request: &TrustRequest) -> bool {
         let is_trusted_unseen = match request.origin {
             Origin::Person => true,
-            Origin::Config => self.level >= Level::Config,
+            Origin::Config | Origin::Vouched => self.level >= Level::Config,
             Origin::Data(_) => self.level >= Level::Data,
         };
         is_trusted_unseen || self.name(request)

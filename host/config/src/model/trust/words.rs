@@ -295,7 +295,12 @@ fn component(
 fn granted(grants: &Permissions, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut abilities = Vec::new();
     if !grants.hosts.is_empty() {
-        abilities.push(format!("reach {}", joined(&grants.hosts)));
+        let how = if grants.wasi_http {
+            " (also through `wasi:http`)"
+        } else {
+            ""
+        };
+        abilities.push(format!("reach {}{how}", joined(&grants.hosts)));
     }
     for grant in grants.credentials.values() {
         let (variable, hosts) = (variable(&grant.env), joined(&grant.hosts));

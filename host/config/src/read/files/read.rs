@@ -20,12 +20,18 @@ use super::{has_extension, is_of_system};
 /// named, and become part of what names them.
 pub(super) const MAX_TAKEN: usize = 2 << 30;
 
+/// How often files may be read for a config, there or not. Looking for one takes the system's time, and
+/// its name a few bytes.
+pub(super) const MAX_OPENED: usize = 250_000;
+
 /// The files that a config names, as they were when they were read. Copies share the record.
 #[derive(Debug, Clone, Default)]
 pub struct FilesRead {
     state: Arc<Mutex<FilesState>>,
     /// What they took so far, in bytes of memory.
     taken: Arc<AtomicUsize>,
+    /// How often one was read.
+    opened: Arc<AtomicUsize>,
     /// What they hold.
     held: Arc<Mutex<Held>>,
     /// What patterns looked at.
@@ -85,8 +91,14 @@ impl FilesRead {
     /// what was noted stays.
     pub(crate) fn begin(&self) {
         self.taken.store(0, Ordering::Relaxed);
+        self.opened.store(0, Ordering::Relaxed);
         *self.held() = Held::default();
         self.looked.forget();
+    }
+
+    /// Counts a file that is about to be read; `false` when that was too often.
+    pub(super) fn open(&self) -> bool {
+        self.opened.fetch_add(1, Ordering::Relaxed) < MAX_OPENED
     }
 
     /// Counts memory that a file takes; `false` when all of them took too much.

@@ -117,7 +117,9 @@ fn what_leads_through_the_system_is_never_read_wherever_it_ends() {
             let findings = Findings::default();
             let at = Position::default();
             let named = (&at, &origin, &findings);
-            assert!(!files.sees(&shown, Path::exists, named), "{written}");
+            let is_beyond = files.beyond(&shown, &origin).is_some();
+            let there = files.there(&shown, is_beyond, named);
+            assert_eq!(there, There::Nothing, "{written}");
             let pattern = format!("{written}*");
             assert_eq!(
                 files.expand(&pattern, named),
@@ -222,4 +224,18 @@ fn a_file_that_is_exchanged_for_a_link_after_it_was_permitted_is_not_read() {
         let file = permitted(shown).unwrap();
         assert_eq!(files.read(&file, 100).unwrap(), "text");
     }
+}
+
+/// A name takes a few bytes, and the system's time also where it leads nowhere.
+#[test]
+fn files_are_read_only_so_often_for_a_config() {
+    let (_directory, files) = folder();
+    let shown = files.shown("a.txt");
+    let file = by_person(&files, &shown);
+    assert!((1..read::MAX_OPENED).all(|_| files.read.open()));
+    assert_eq!(files.read(&file, 100).unwrap(), "text");
+    let refused = "the files of a config are read more than 250000 times";
+    assert_eq!(files.read(&file, 100).unwrap_err(), refused);
+    files.read.begin();
+    assert!(files.read(&file, 100).is_ok());
 }

@@ -144,6 +144,26 @@ fn what_is_not_an_origin_is_refused_with_the_reason() {
 }
 
 #[test]
+fn patterns_meet_where_one_covers_the_other() {
+    for (one, other, meets) in [
+        ("https://API.acme.com/", "api.acme.com:443", true),
+        ("https://*.acme.com", "https://eu.acme.com", true),
+        ("https://*.acme.com", "https://*.eu.acme.com", true),
+        ("https://api.*.acme.com", "https://*.acme.com", true),
+        ("https://api.*.acme.com", "https://api.eu.acme.com", true),
+        ("https://*.acme.com", "https://acme.com", false),
+        ("https://*.acme.com", "http://eu.acme.com", false),
+        ("https://*.acme.com", "https://*.acme.org", false),
+        ("http://127.0.0.1:80", "http://127.0.0.1", true),
+        ("http://127.0.0.1", "http://127.0.0.1:81", false),
+    ] {
+        let [one, other] = [one, other].map(|it| OriginPattern::parse(it).expect("an origin"));
+        assert_eq!(one.meets(&other), meets, "{one} {other}");
+        assert_eq!(other.meets(&one), meets, "{other} {one}");
+    }
+}
+
+#[test]
 fn an_exact_entry_beats_a_wildcard() {
     let patterns = [
         OriginPattern::parse("*.acme.com").unwrap(),

@@ -1,0 +1,175 @@
+//! The plugins that came with the program: in its own file, or beside it.
+//!
+//! A program that people are given carries them (`cargo xtask bundle`), runs from anywhere, and looks
+//! nowhere else. One that was just built carries none: it takes those that `cargo xtask plugins` puts
+//! beside it, and knows them by their digests, since a folder may be anybody's.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use runner_eval::plugins::{Bundled, Known};
+use runner_sandbox::{Carried, CarriedError};
+
+use crate::environment::Environment;
+use crate::failure::Failure;
+
+/// sha256 of the plugins that the program was built with; see `build.rs`.
+const DIGESTS: &str = env!("RUNNER_BUNDLE");
+
+/// The plugins that came with the program: in `RUNNER_BUNDLED_PLUGINS`, whatever they are, or in the
+/// program, or those that it was built with, in `plugins` beside it.
+///
+/// # Errors
+/// When there is none, for nearly every config needs them, or they are damaged.
+pub(crate) fn plugins(environment: &Environment, cwd: &Path) -> Result<Bundled, Failure> {
+    if let Some(folder) = environment.get("RUNNER_BUNDLED_PLUGINS") {
+        return named(&cwd.join(folder));
+    }
+    match carried()? {
+        Some(carried) => Ok(Bundled::Carried(Arc::new(carried))),
+        None => beside(&own_path()),
+    }
+}
+
+/// sha256 of the plugins that may be beside a program that carries none.
+pub(crate) fn known() -> impl Iterator<Item = &'static str> {
+    DIGESTS.split(',').filter(|digest| !digest.is_empty())
+}
+
+/// What the program carries; `None` if it carries nothing.
+///
+/// # Errors
+/// When it is not there, or damaged.
+pub(crate) fn carried() -> Result<Option<Carried>, Failure> {
+    if !Carried::is_expected() {
+        return Ok(None);
+    }
+    let path = own_path();
+    let unreadable = |source| CarriedError::Unreadable {
+        path: path.clone(),
+        source,
+    };
+    let carried = own_file(&path).map_err(unreadable);
+    let carried = carried.and_then(|file| Carried::of_program(file, &path));
+    carried.map_err(|error| {
+        Failure::usage_from(error).help(
+            "its plugins are in it: install it again; a copy of it must be whole, and readable",
+        )
+    })
+}
+
+/// The program's own file. Linux opens the one that was started, also if another has its name by now.
+fn own_file(path: &Path) -> io::Result<File> {
+    if cfg!(target_os = "linux")
+        && let Ok(file) = File::open("/proc/self/exe")
+    {
+        return Ok(file);
+    }
+    File::open(path)
+}
+
+/// Where the program's file is, as well as that is known: the system says so, or whoever started it. What
+/// is read there is held against what the program has in memory.
+fn own_path() -> PathBuf {
+    let started = || {
+        let first = PathBuf::from(std::env::args_os().next().unwrap_or_default());
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        found(&first, &path).unwrap_or(first)
+    };
+    std::env::current_exe().unwrap_or_else(|_| started())
+}
+
+/// Where a shell with this `PATH` finds a program.
+pub(crate) fn found(name: &Path, path: &OsStr) -> Option<PathBuf> {
+    let is_file = |place: &PathBuf| place.is_file();
+    if name.components().count() > 1 {
+        return Some(name.to_owned()).filter(is_file);
+    }
+    let mut places = std::env::split_paths(path).map(|folder| folder.join(name));
+    places.find(is_file)
+}
+
+/// The folder that the user named.
+fn named(directory: &Path) -> Result<Bundled, Failure> {
+    if directory.is_dir() {
+        return Ok(Bundled::Folder {
+            directory: directory.to_owned(),
+            known: Known::Folder,
+        });
+    }
+    let shown = directory.display();
+    Err(Failure::usage(format!(
+        "RUNNER_BUNDLED_PLUGINS names {shown}, which is no folder"
+    )))
+}
+
+/// The folder beside a program that was just built.
+fn beside(program: &Path) -> Result<Bundled, Failure> {
+    let directory = program.parent().unwrap_or(program).join("plugins");
+    if directory.is_dir() {
+        return Ok(Bundled::Folder {
+            directory,
+            known: Known::Digests(known().map(str::to_owned).collect()),
+        });
+    }
+    let shown = directory.display();
+    Err(Failure::usage(format!(
+        "the bundled plugins are missing: this program carries none, and there is no folder {shown}"
+    ))
+    .help(
+        "take a program that carries them (`cargo xtask bundle` makes one), build them with `cargo xtask \
+         plugins`, or set RUNNER_BUNDLED_PLUGINS to their folder",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_plugins_come_with_the_command_that_builds_them() {
+        let failure = beside(Path::new("/nonexistent/bin/runner")).expect_err("missing");
+        assert_eq!(
+            failure.render(),
+            "error: the bundled plugins are missing: this program carries none, and there is no folder \
+             /nonexistent/bin/plugins\n\
+             help: take a program that carries them (`cargo xtask bundle` makes one), build them with `cargo \
+             xtask plugins`, or set RUNNER_BUNDLED_PLUGINS to their folder"
+        );
+    }
+
+    #[test]
+    fn a_named_folder_is_taken_or_refused() {
+        let here = env!("CARGO_MANIFEST_DIR");
+        let found = |value| {
+            let environment = Environment::from_pairs(&[("RUNNER_BUNDLED_PLUGINS", value)]);
+            plugins(&environment, Path::new(here))
+        };
+        assert!(found(".").is_ok_and(|found| matches!(
+            found,
+            Bundled::Folder {
+                known: Known::Folder,
+                ..
+            }
+        )));
+        assert!(found("nonexistent").is_err());
+    }
+
+    #[test]
+    fn a_program_is_where_a_shell_finds_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = folder.path().join("runner");
+        std::fs::write(&program, "").expect("written");
+        let path =
+            std::env::join_paths([Path::new("/nonexistent"), folder.path()]).expect("a path");
+        let at = |name: &Path| found(name, &path);
+        assert_eq!(at(Path::new("runner")).as_ref(), Some(&program));
+        assert_eq!(at(&program).as_ref(), Some(&program));
+        assert_eq!(at(Path::new("/x/runner")), None);
+        assert_eq!(at(Path::new("other")), None);
+        assert_eq!(found(Path::new("runner"), OsStr::new("")), None);
+    }
+}

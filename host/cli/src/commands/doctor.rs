@@ -1,0 +1,291 @@
+//! `runner doctor`: what a run needs of this machine, looked at one by one, and what to do about it.
+//!
+//! Each look gives one finding, whatever the others gave: somebody whose runs fail wants all of them at
+//! once. It asks the parts that a run uses, the same way, and knows no rules of its own. What it says may be
+//! put into a report of a problem, so no value of a variable is in it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, civil};
+use runner_eval::plugins::Bundled;
+use runner_sandbox::target;
+
+use super::list::when;
+use super::{Setting, cache, eval};
+use crate::bundle;
+use crate::exit::{SUCCESS, USAGE};
+use crate::failure::Failure;
+use crate::figures;
+use crate::memory_limit;
+use crate::stdout;
+use crate::visible;
+
+mod machine;
+
+/// Cases at once that a run may have without `-j`.
+const USUAL_INSTANCES: usize = 256;
+
+/// How something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Good,
+    /// Some configs will not run, or not well.
+    Doubtful,
+    /// Nothing runs.
+    Bad,
+}
+
+/// What a look gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Finding {
+    what: &'static str,
+    state: State,
+    /// The first line says how it is, those below what to do.
+    text: String,
+}
+
+impl Finding {
+    fn good(what: &'static str, text: impl Into<String>) -> Self {
+        let (state, text) = (State::Good, text.into());
+        Self { what, state, text }
+    }
+
+    fn doubtful(what: &'static str, text: impl Into<String>) -> Self {
+        let state = State::Doubtful;
+        Self {
+            state,
+            ..Self::good(what, text)
+        }
+    }
+
+    /// What stops a run.
+    fn bad(what: &'static str, failure: &Failure) -> Self {
+        let text = failure.render();
+        Self {
+            state: State::Bad,
+            ..Self::good(what, text.trim_start_matches("error: "))
+        }
+    }
+
+    /// How it is, or what stops a run.
+    fn of(what: &'static str, looked: Result<String, Failure>) -> Self {
+        match looked {
+            Ok(text) => Self::good(what, text),
+            Err(failure) => Self::bad(what, &failure),
+        }
+    }
+}
+
+/// Looks at everything; gives whether something stops a run. `setting` is what every command needs.
+pub(super) fn run(setting: &Result<Setting, Failure>) -> Result<u8, Failure> {
+    let now = Timestamp::now();
+    let mut findings = vec![Finding::of("program", program())];
+    match setting {
+        Ok(setting) => {
+            findings.push(Finding::of("plugins", plugins(setting)));
+            findings.push(Finding::of("sandbox", sandbox(setting)));
+            findings.push(home(setting));
+            findings.push(database(setting, now));
+            findings.push(Finding::of("answers", answers(setting)));
+            findings.extend(machine::programs(&setting.environment));
+            findings.push(machine::proxies(&setting.environment));
+            findings.push(Finding::good("terminal", terminal(setting)));
+        }
+        Err(failure) => findings.push(Finding::bad("settings", failure)),
+    }
+    findings.push(encryption());
+    findings.push(clock(now));
+    #[cfg(unix)]
+    findings.push(machine::open_files());
+    findings.push(Finding::good("memory", memory()));
+    stdout::print(&told(&findings))?;
+    let is_bad = findings.iter().any(|it| it.state == State::Bad);
+    Ok(if is_bad { USAGE } else { SUCCESS })
+}
+
+/// One paragraph a finding; lines of help stand below what they are about.
+fn told(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for Finding {
+        what,
+        state,
+        text: it,
+    } in findings
+    {
+        let state = match state {
+            State::Good => "ok",
+            State::Doubtful => "warning",
+            State::Bad => "error",
+        };
+        let it = visible::block(it.trim_end());
+        let it = it.replace('\n', &format!("\n{:21}", ""));
+        // Writing to a string can't fail.
+        let _ = writeln!(text, "{state:8} {what:11} {it}");
+    }
+    text
+}
+
+fn program() -> Result<String, Failure> {
+    let carried = bundle::carried()?;
+    let commit = carried.as_ref().and_then(|carried| carried.commit());
+    let commit = commit.map(|commit| format!(", commit {commit}"));
+    let (version, commit) = (env!("CARGO_PKG_VERSION"), commit.unwrap_or_default());
+    Ok(format!("runner {version}{commit}, for {}", target()))
+}
+
+/// Whether those that came with the program are there, and as they were built.
+fn plugins(setting: &Setting) -> Result<String, Failure> {
+    Ok(match bundle::plugins(&setting.environment, &setting.cwd)? {
+        Bundled::Carried(carried) => {
+            carried.check().map_err(Failure::usage_from)?;
+            let count = carried.components().count() as u64;
+            format!(
+                "{} in the program, as they were built",
+                figures::count(count)
+            )
+        }
+        Bundled::Folder { directory, .. } => format!("those in {}", directory.display()),
+    })
+}
+
+/// Whether as many instances as a run has can be reserved, and code of plugins can be kept.
+fn sandbox(setting: &Setting) -> Result<String, Failure> {
+    eval::sandbox(USUAL_INSTANCES, setting)?;
+    let kept = setting.home.compiled_plugins();
+    Ok(format!(
+        "there is room; code of plugins is kept in {}",
+        kept.display()
+    ))
+}
+
+fn home(setting: &Setting) -> Finding {
+    if let Some(warning) = setting.home.warning() {
+        return Finding::doubtful("results", warning);
+    }
+    let runs = setting.home.runs();
+    let folder = runs
+        .parent()
+        .unwrap_or(Path::new("/"))
+        .display()
+        .to_string();
+    let room = setting.home.make().and_then(|()| {
+        let store = setting.existing_store()?;
+        let room = store.map_or(Ok(()), |store| store.check_room(&runs, 0));
+        room.map_err(Failure::usage_from)
+    });
+    Finding::of(
+        "results",
+        room.map(|()| format!("kept in {folder}, where there is room")),
+    )
+}
+
+fn database(setting: &Setting, now: Timestamp) -> Finding {
+    let newest = setting.existing_store().and_then(|store| {
+        let runs = store.map(|store| store.runs(1)).transpose();
+        Ok(runs.map_err(anyhow::Error::new)?.unwrap_or_default().pop())
+    });
+    match newest {
+        Err(failure) => Finding::bad("database", &failure),
+        Ok(None) => Finding::good("database", "no runs yet"),
+        Ok(Some(run)) => {
+            let text = format!(
+                "the newest run is of {}",
+                when(run.created_at_ms, &TimeZone::system())
+            );
+            if run.created_at_ms > now.as_millisecond() {
+                let help = "that is to come, so a clock is wrong\nhelp: set this machine's clock";
+                return Finding::doubtful("database", format!("{text}: {help}"));
+            }
+            Finding::good("database", text)
+        }
+    }
+}
+
+/// What is remembered, if anything is.
+fn answers(setting: &Setting) -> Result<String, Failure> {
+    if !setting.home.answers().exists() {
+        return Ok("none remembered yet".to_owned());
+    }
+    let stats = cache::open(setting)?.stats();
+    let stats = stats.map_err(Failure::usage_from)?;
+    Ok(format!(
+        "{} remembered in {}",
+        figures::count(stats.entries),
+        stats.path.display()
+    ))
+}
+
+fn terminal(setting: &Setting) -> String {
+    let terminal = setting.terminal;
+    let can = |is: bool| if is { "" } else { "no " };
+    format!(
+        "{} columns, {}colours, {}bar, {}questions",
+        terminal.width,
+        can(terminal.color),
+        can(terminal.bar),
+        can(terminal.can_ask)
+    )
+}
+
+fn encryption() -> Finding {
+    match runner_gateway::tls() {
+        Ok(()) => Finding::good("encryption", "there are certificates to know servers by"),
+        Err(why) => Finding::doubtful(
+            "encryption",
+            format!(
+                "no request can be encrypted, so only servers without https are reached\nhelp: {why}"
+            ),
+        ),
+    }
+}
+
+/// A clock that lags is found where nothing else is asked: this program was written later.
+fn clock(now: Timestamp) -> Finding {
+    let utc = now.to_zoned(TimeZone::UTC);
+    let shown = utc.strftime("%Y-%m-%d %H:%M:%S UTC").to_string();
+    if utc.date() < civil::date(2026, 1, 1) {
+        let help = "servers' certificates are not valid then\nhelp: set this machine's clock";
+        return Finding::doubtful("clock", format!("{shown}: {help}"));
+    }
+    Finding::good("clock", shown)
+}
+
+fn memory() -> String {
+    match memory_limit::of_machine() {
+        Some(limit) => format!(
+            "a run may take {} MiB; RUNNER_MEMORY_LIMIT sets another limit",
+            figures::count(limit >> 20)
+        ),
+        None => "the system doesn't say what there is, so no limit is kept to".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_finding_says_how_it_is_and_what_to_do() {
+        let failure = Failure::usage("no room").help("make some");
+        let findings = [
+            Finding::good("clock", "now"),
+            Finding::doubtful("proxies", "one"),
+            Finding::bad("results", &failure),
+        ];
+        assert_eq!(
+            told(&findings),
+            "ok       clock       now\n\
+             warning  proxies     one\n\
+             error    results     no room\n                     help: make some\n"
+        );
+    }
+
+    #[test]
+    fn a_clock_that_lags_is_told() {
+        let state = |text: &str| clock(text.parse().expect("a time")).state;
+        assert_eq!(state("1970-01-01T00:00:03Z"), State::Doubtful);
+        assert_eq!(state("2026-11-25T10:00:00Z"), State::Good);
+    }
+}

@@ -1,0 +1,161 @@
+//! What is asked of the system: programs, proxies, limits.
+
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::Finding;
+use crate::bundle;
+use crate::environment::Environment;
+use crate::figures;
+
+/// Open files that a run with many cases at once may need: a connection each, and the program's own.
+#[cfg(unix)]
+const FILES: u64 = 512;
+
+/// What runs code of a config that the sandbox can't run: name, what names another, the oldest release
+/// that will do.
+type Sought = (&'static str, Option<&'static str>, (u32, u32));
+
+const PROGRAMS: [Sought; 2] = [
+    ("python3", Some("PYTHON"), (3, 10)),
+    ("node", None, (20, 6)),
+];
+
+/// Variables by which requests go by way of a proxy, also in small letters.
+const PROXIES: [&str; 4] = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"];
+
+/// The interpreters that configs may ask for.
+pub(super) fn programs(environment: &Environment) -> Vec<Finding> {
+    let path = environment.get("PATH").unwrap_or_default();
+    let look = |(name, variable, oldest): Sought| {
+        let other = variable.and_then(|variable| environment.setting(variable));
+        let name: &str = other.as_ref().map_or(name, |(_, value)| value);
+        program(name, path, oldest)
+    };
+    PROGRAMS.map(look).into()
+}
+
+fn program(name: &str, path: &str, oldest: (u32, u32)) -> Finding {
+    let Some(place) = bundle::found(Path::new(name), OsStr::new(path)) else {
+        let text = format!("no {name}: a config whose code needs it does not run");
+        return Finding::good("programs", text);
+    };
+    let mut command = Command::new(&place);
+    command.arg("--version").stdin(Stdio::null());
+    let output = command.output();
+    let said = output.ok().filter(|output| output.status.success());
+    let said = said.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    version(
+        &place.display().to_string(),
+        &said.unwrap_or_default(),
+        oldest,
+    )
+}
+
+/// Whether what a program says of its version will do.
+fn version(place: &str, said: &str, oldest: (u32, u32)) -> Finding {
+    match release(said) {
+        None => {
+            let help = "help: see whether it starts, and install it again";
+            Finding::doubtful(
+                "programs",
+                format!("{place} does not say its version\n{help}"),
+            )
+        }
+        Some(found) if found < oldest => {
+            let (major, minor) = oldest;
+            let help = format!("help: install {major}.{minor} or later");
+            Finding::doubtful("programs", format!("{place}, {said}, is too old\n{help}"))
+        }
+        Some(_) => Finding::good("programs", format!("{place}, {said}")),
+    }
+}
+
+/// Of `Python 3.11.2` or `v20.6.1`.
+fn release(said: &str) -> Option<(u32, u32)> {
+    let begin = said.find(|c: char| c.is_ascii_digit())?;
+    let mut numbers = said[begin..].split('.').map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+/// Whether some proxy is asked; what is in the variables may be a password.
+pub(super) fn proxies(environment: &Environment) -> Finding {
+    let small = PROXIES.map(str::to_lowercase);
+    let names = PROXIES.into_iter().chain(small.iter().map(String::as_str));
+    let set: Vec<&str> = names
+        .filter(|name| environment.get(name).is_some())
+        .collect();
+    let text = match &set[..] {
+        [] => "no variable names one".to_owned(),
+        set => format!(
+            "{}: requests to other machines go as they say",
+            set.join(", ")
+        ),
+    };
+    Finding::good("proxies", text)
+}
+
+/// How many files the process may have open.
+#[cfg(unix)]
+pub(super) fn open_files() -> Finding {
+    files(rustix::process::getrlimit(rustix::process::Resource::Nofile).current)
+}
+
+#[cfg(unix)]
+fn files(limit: Option<u64>) -> Finding {
+    match limit {
+        Some(few) if few < FILES => Finding::doubtful(
+            "open files",
+            format!(
+                "at most {}: many cases at once need more\nhelp: ulimit -n {FILES}, or a smaller -j",
+                figures::count(few)
+            ),
+        ),
+        Some(limit) => Finding::good("open files", format!("at most {}", figures::count(limit))),
+        None => Finding::good("open files", "no limit"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::State;
+    use super::*;
+
+    #[test]
+    fn a_release_is_read_as_programs_say_it() {
+        assert_eq!(release("Python 3.11.2"), Some((3, 11)));
+        assert_eq!(release("v20.6.1"), Some((20, 6)));
+        assert_eq!(release("node"), None);
+    }
+
+    #[test]
+    fn a_program_is_missing_too_old_mute_or_good() {
+        let state = |said| version("/bin/node", said, (20, 6)).state;
+        assert_eq!(state("v18.19.0"), State::Doubtful);
+        assert_eq!(state(""), State::Doubtful);
+        assert_eq!(state("v22.1.0"), State::Good);
+        let missing = program("node", "/nonexistent", (20, 6));
+        assert_eq!(
+            missing.text,
+            "no node: a config whose code needs it does not run"
+        );
+    }
+
+    #[test]
+    fn proxies_are_named_without_what_is_in_them() {
+        let environment = Environment::from_pairs(&[("https_proxy", "http://me:secret@p")]);
+        assert_eq!(
+            proxies(&environment).text,
+            "https_proxy: requests to other machines go as they say"
+        );
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn few_files_are_told() {
+        assert_eq!(files(Some(256)).state, State::Doubtful);
+        assert_eq!(files(Some(1024)).state, State::Good);
+        assert_eq!(files(None).state, State::Good);
+    }
+}

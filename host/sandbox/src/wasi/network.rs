@@ -1,0 +1,307 @@
+//! The network in WASI's words: `wasi:sockets`, denied, and `wasi:http`, which leads to the same
+//! [`Host::http`] as our own interface.
+//!
+//! Toolchains of JavaScript and Python import both whether the author's code uses them or not, so a
+//! component that has them loads. A socket is refused as the guest's own libraries know it, as an
+//! error of the system, and the log says why. A request is one value here, as everywhere: its body is
+//! collected before it is checked, and its answer is whole before the guest reads of it. Whether it
+//! may be sent at all is the host's to say ([`Host::wasi_http`]).
+//!
+//! What the library keeps for a guest counts nowhere else, so each part has a bound: headers
+//! (`MAX_FIELDS_BYTES` a map), names and addresses (`MAX_NAME_BYTES`), bodies that are being sent
+//! ([`MAX_CROSSING_BYTES`] together), and handles (`MAX_HANDLES`).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use http_body_util::{BodyExt as _, Full};
+use wasmtime::component::{HasData, Linker, Resource};
+use wasmtime_wasi::p2::bindings::sockets;
+use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsCtxView, WasiSocketsView as _};
+use wasmtime_wasi_http::p2::bindings::http::types::{HostOutgoingRequest as _, Method};
+use wasmtime_wasi_http::p2::bindings::http::{outgoing_handler, types};
+use wasmtime_wasi_http::p2::types::HostOutgoingRequest;
+use wasmtime_wasi_http::{
+    Error, RequestOptions, WasiBody, WasiHttp, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks,
+};
+
+use crate::abi::{CacheMode, ErrorCode, HttpRequest, HttpResponse, Level};
+use crate::call::{CallState, Effects};
+use crate::host::Host;
+use crate::limits::{MAX_CROSSING_BYTES, MAX_FIELDS_BYTES, MAX_NAME_BYTES, MAX_WRITE_BYTES};
+use crate::log::LogSink;
+use crate::meter::Meter;
+
+/// The header by which a request names a granted credential; it is not sent.
+const CREDENTIAL: &str = "runner-credential";
+
+/// The header by which a request names its rate-limit bucket; it is not sent.
+const BUCKET: &str = "runner-bucket";
+
+/// The interface that the library links, by the version of its WIT.
+const TYPES: &str = "wasi:http/types@0.2.12";
+
+/// What a guest hears of a socket.
+const NO_SOCKETS: &str = "sockets are denied: a plugin reaches the network through \
+    `runner:plugin/http`, or through `wasi:http` where `permissions.wasi_http` grants it";
+
+/// Links sockets that can't be opened, and requests.
+pub(super) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+    let options = sockets::network::LinkOptions::default();
+    sockets::instance_network::add_to_linker::<CallState, WasiSockets>(linker, denied)?;
+    sockets::network::add_to_linker::<CallState, WasiSockets>(linker, &options, denied)?;
+    sockets::ip_name_lookup::add_to_linker::<CallState, WasiSockets>(linker, denied)?;
+    sockets::tcp::add_to_linker::<CallState, WasiSockets>(linker, denied)?;
+    sockets::tcp_create_socket::add_to_linker::<CallState, WasiSockets>(linker, denied)?;
+    sockets::udp::add_to_linker::<CallState, WasiSockets>(linker, denied)?;
+    sockets::udp_create_socket::add_to_linker::<CallState, WasiSockets>(linker, denied)?;
+    let options = types::LinkOptions::default();
+    outgoing_handler::add_to_linker::<CallState, WasiHttp>(linker, requests)?;
+    types::add_to_linker::<CallState, WasiHttp>(linker, &options, requests)?;
+    bound_names(linker)
+}
+
+/// The library bounds an address and a method by nothing but what may cross at once, for each of a
+/// thousand handles.
+fn bound_names(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
+    linker.allow_shadowing(true);
+    let mut types = linker.instance(TYPES)?;
+    types.func_wrap(
+        "[method]outgoing-request.set-method",
+        |mut store, (request, method): (Resource<HostOutgoingRequest>, Method)| {
+            if matches!(&method, Method::Other(name) if name.len() > MAX_NAME_BYTES) {
+                return Ok((Err(()),));
+            }
+            Ok((requests(store.data_mut()).set_method(request, method)?,))
+        },
+    )?;
+    types.func_wrap(
+        "[method]outgoing-request.set-authority",
+        |mut store, (request, authority): (Resource<HostOutgoingRequest>, Option<String>)| {
+            if authority
+                .as_ref()
+                .is_some_and(|it| it.len() > MAX_NAME_BYTES)
+            {
+                return Ok((Err(()),));
+            }
+            Ok((requests(store.data_mut()).set_authority(request, authority)?,))
+        },
+    )?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+/// What is behind a function of `wasi:sockets`: nothing is allowed, and the log says so.
+fn denied(state: &mut CallState) -> WasiSocketsCtxView<'_> {
+    let log = state.log.clone();
+    if !std::mem::replace(&mut state.wasi().told_sockets, true) {
+        log.line(Level::Warn, NO_SOCKETS, Vec::new());
+    }
+    state.sockets()
+}
+
+fn requests(state: &mut CallState) -> <WasiHttp as HasData>::Data<'_> {
+    state.wasi().requests()
+}
+
+/// What the library asks of whoever embeds it, for one call.
+pub(crate) struct Requests {
+    context: WasiHttpCtx,
+    sender: Sender,
+}
+
+impl Requests {
+    pub(crate) fn new(
+        host: Arc<dyn Host>,
+        meter: Arc<Meter>,
+        effects: Arc<Effects>,
+        log: LogSink,
+    ) -> Self {
+        let mut context = WasiHttpCtx::new();
+        context.set_field_size_limit(MAX_FIELDS_BYTES);
+        Self {
+            context,
+            sender: Sender {
+                host,
+                meter,
+                effects,
+                log,
+                sending: Arc::default(),
+            },
+        }
+    }
+
+    pub(super) fn view<'a>(
+        &'a mut self,
+        table: &'a mut wasmtime::component::ResourceTable,
+    ) -> WasiHttpCtxView<'a> {
+        WasiHttpCtxView {
+            hooks: &mut self.sender,
+            table,
+            ctx: &mut self.context,
+        }
+    }
+}
+
+/// Sends what a guest hands over.
+#[derive(Clone)]
+struct Sender {
+    host: Arc<dyn Host>,
+    meter: Arc<Meter>,
+    effects: Arc<Effects>,
+    log: LogSink,
+    /// Bytes of bodies that are collected or on their way.
+    sending: Arc<AtomicUsize>,
+}
+
+/// Ends with the request: nothing goes on once its answer is there.
+type Ended = Box<dyn Future<Output = Result<(), Error>> + Send>;
+
+impl WasiHttpHooks for Sender {
+    fn set_host_header(&mut self) -> bool {
+        // It follows from the address.
+        false
+    }
+
+    fn p2_outgoing_body_chunk_size(&mut self) -> usize {
+        MAX_WRITE_BYTES
+    }
+
+    fn send_request(
+        &mut self,
+        request: http::Request<WasiBody>,
+        options: Option<RequestOptions>,
+        _: Ended,
+    ) -> Box<dyn Future<Output = Result<(http::Response<WasiBody>, Ended), Error>> + Send> {
+        let sender = self.clone();
+        // What the guest waits for from here on is an answer.
+        let waits = self.meter.waits();
+        Box::new(async move {
+            let _waits = waits;
+            let answer = sender.send(request, options).await?;
+            let ended: Ended = Box::new(std::future::ready(Ok(())));
+            Ok((answer, ended))
+        })
+    }
+}
+
+impl Sender {
+    async fn send(
+        &self,
+        request: http::Request<WasiBody>,
+        options: Option<RequestOptions>,
+    ) -> Result<http::Response<WasiBody>, Error> {
+        let allowed = self.host.wasi_http();
+        let counted = allowed.and_then(|()| self.effects.take_http(1).one());
+        counted.map_err(|error| self.failed(error))?;
+        let (head, body) = request.into_parts();
+        let mut held = Held {
+            sending: &self.sending,
+            bytes: 0,
+        };
+        let body = held.collect(body).await?;
+        let request = asked(head, body, options).map_err(|why| self.failed(why))?;
+        let answer = self.host.http(request).await;
+        given(answer.map_err(|error| self.failed(error))?)
+    }
+
+    /// The guest hears the host's words, and so does the log: few toolchains pass them on.
+    fn failed(&self, error: crate::abi::Error) -> Error {
+        match error.code {
+            ErrorCode::Timeout => return Error::HttpResponseTimeout,
+            ErrorCode::Denied | ErrorCode::InvalidRequest => {
+                self.log.line(Level::Warn, &error.message, Vec::new());
+            }
+            _ => {}
+        }
+        Error::InternalError(Some(error.message))
+    }
+}
+
+/// Bytes of a body, counted until its request has been answered.
+struct Held<'a> {
+    sending: &'a AtomicUsize,
+    bytes: usize,
+}
+
+impl Held<'_> {
+    async fn collect(&mut self, mut body: WasiBody) -> Result<Vec<u8>, Error> {
+        let mut whole = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let Ok(data) = frame?.into_data() else {
+                continue;
+            };
+            self.bytes += data.len();
+            let all = self.sending.fetch_add(data.len(), Ordering::Relaxed) + data.len();
+            if all > MAX_CROSSING_BYTES {
+                return Err(Error::HttpRequestBodySize(Some(all as u64)));
+            }
+            whole.extend_from_slice(&data);
+        }
+        Ok(whole)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.sending.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// The request as a plugin of ours would have made it.
+fn asked(
+    head: http::request::Parts,
+    body: Vec<u8>,
+    options: Option<RequestOptions>,
+) -> Result<HttpRequest, crate::abi::Error> {
+    let mut credential = None;
+    let mut bucket = None;
+    let mut headers = Vec::with_capacity(head.headers.len());
+    for (name, value) in &head.headers {
+        let Ok(value) = value.to_str() else {
+            let message = format!("the header '{name}' is no text");
+            return Err(crate::abi::Error::new(ErrorCode::InvalidRequest, message));
+        };
+        match name.as_str() {
+            CREDENTIAL => credential = Some(value.to_owned()),
+            BUCKET => bucket = Some(value.to_owned()),
+            // Follows from the body.
+            "content-length" => {}
+            name => headers.push((name.to_owned(), value.to_owned())),
+        }
+    }
+    let patience = options.and_then(|options| options.first_byte_timeout);
+    Ok(HttpRequest {
+        method: head.method.as_str().to_owned(),
+        url: head.uri.to_string(),
+        headers,
+        body: (!body.is_empty()).then_some(body),
+        credential,
+        bucket,
+        timeout_ms: patience.map(millis),
+        cache: CacheMode::Auto,
+    })
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The answer as `wasi:http` has it.
+fn given(answer: HttpResponse) -> Result<http::Response<WasiBody>, Error> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in answer.headers {
+        let name = HeaderName::try_from(name).map_err(|_| Error::HttpProtocolError)?;
+        let value = HeaderValue::try_from(value).map_err(|_| Error::HttpProtocolError)?;
+        headers.append(name, value);
+    }
+    let body = Full::new(Bytes::from(answer.body)).map_err(|never| match never {});
+    let mut response = http::Response::new(body.boxed_unsync());
+    *response.status_mut() =
+        http::StatusCode::from_u16(answer.status).map_err(|_| Error::HttpProtocolError)?;
+    *response.headers_mut() = headers;
+    Ok(response)
+}

@@ -1,0 +1,176 @@
+//! The step for GitHub Actions, run as GitHub runs it: each script of its file, in order, with what the one
+//! before it has said. What is others' (the cache, the artefact) is not run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use runner_tests::workspace_root;
+use tempfile::TempDir;
+
+use crate::one_file;
+
+/// A job with an archive and a config in its workspace.
+struct Job(TempDir);
+
+impl Job {
+    fn new(config: &str) -> Self {
+        let job = Self(TempDir::new().expect("the system has a folder for temporary files"));
+        for folder in ["temp", "workspace", "runner-0.1.0"] {
+            fs::create_dir(job.path(folder)).expect("made");
+        }
+        fs::copy(one_file(), job.path("runner-0.1.0/runner")).expect("copied");
+        let mut tar = Command::new("tar");
+        tar.current_dir(job.0.path())
+            .args(["-czf", "workspace/a.tar.gz", "runner-0.1.0"]);
+        assert!(tar.status().expect("every Linux has it").success());
+        fs::write(job.path("workspace/promptfooconfig.yaml"), config).expect("written");
+        job
+    }
+
+    fn path(&self, name: &str) -> std::path::PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Runs a script of the action, with these variables.
+    fn step(&self, script: &str, variables: &[(&str, &str)]) -> Output {
+        let mut bash = Command::new("bash");
+        bash.arg(workspace_root().join("action").join(script));
+        bash.current_dir(self.path("workspace")).env_clear();
+        bash.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        bash.env("RUNNER_TEMP", self.path("temp"));
+        bash.env("GITHUB_OUTPUT", self.path("output"));
+        bash.env("GITHUB_STEP_SUMMARY", self.path("summary"));
+        bash.envs(variables.iter().copied());
+        bash.output().expect("every CI has bash")
+    }
+
+    /// What the steps have said so far.
+    fn outputs(&self) -> BTreeMap<String, String> {
+        let text = fs::read_to_string(self.path("output")).unwrap_or_default();
+        let pairs = text.lines().filter_map(|line| line.split_once('='));
+        pairs
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect()
+    }
+
+    fn eval(&self, arguments: &str) -> Output {
+        let said = self.outputs();
+        self.step(
+            "eval.sh",
+            &[
+                ("RUNNER", &said["program"]),
+                ("RUNNER_HOME", &said["home"]),
+                ("RUNNER_TRUST", ""),
+                ("CONFIG", "promptfooconfig.yaml"),
+                ("ARGUMENTS", arguments),
+                ("RESULTS", &said["results"]),
+                ("PAGE", &said["page"]),
+            ],
+        )
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+const CONFIG: &str = "\
+prompts: ['::error::{{word}} <b>']
+providers: [echo]
+tests:
+  - { vars: { word: one }, assert: [{ type: contains, value: one }] }
+  - { vars: { word: two }, assert: [{ type: contains, value: one }] }
+";
+
+#[test]
+fn a_job_gets_the_table_the_results_and_the_exit_code() {
+    let job = Job::new(CONFIG);
+    let installed = job.step("install.sh", &[("ARCHIVE", "a.tar.gz"), ("SHA256", "")]);
+    assert!(installed.status.success(), "{}", text(&installed.stderr));
+    let failed = job.eval("-j 2");
+    assert_eq!(failed.status.code(), Some(100), "{}", text(&failed.stdout));
+    let log = text(&failed.stdout);
+    let said = job.outputs();
+    for file in ["results", "page"] {
+        assert!(Path::new(&said[file]).is_file(), "{file}: {log}");
+    }
+    // The answers are where no command to the job is obeyed.
+    let begin = log.find("::stop-commands::").expect("it says so first");
+    let token = log[begin..]
+        .lines()
+        .next()
+        .expect("a line")
+        .trim_start_matches("::stop-commands::");
+    let answer = log.find("::error::").expect("the answer is there");
+    let end = log.find(&format!("::{token}::")).expect("it ends");
+    assert!(begin < answer && answer < end && token.len() == 32, "{log}");
+    let summary = fs::read_to_string(job.path("summary")).expect("written");
+    assert!(
+        summary.starts_with("### runner: exit code 100\n<pre>\n"),
+        "{summary}"
+    );
+    assert!(
+        summary.contains("&lt;b&gt;") && !summary.contains("<b>"),
+        "{summary}"
+    );
+
+    let passed = job.eval("--filter-first-n 1");
+    assert_eq!(passed.status.code(), Some(0), "{}", text(&passed.stdout));
+}
+
+#[test]
+fn another_archive_than_the_one_that_was_meant_is_not_run() {
+    let job = Job::new(CONFIG);
+    let refused = |archive: &str, sha256: &str| {
+        let output = job.step("install.sh", &[("ARCHIVE", archive), ("SHA256", sha256)]);
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+        assert!(job.outputs().is_empty());
+        text(&output.stdout)
+    };
+    let other = refused("a.tar.gz", &"0".repeat(64));
+    assert!(other.contains("not the one that sha256 names"), "{other}");
+    let unnamed = refused("https://127.0.0.1:1/a.tar.gz", "");
+    assert!(unnamed.contains("needs its digest"), "{unnamed}");
+}
+
+/// Whoever writes a variable into the file of the action writes it where the scripts read it.
+#[test]
+fn what_the_scripts_read_the_file_of_the_action_gives() {
+    let action = workspace_root().join("action");
+    let read = |name: &str| fs::read_to_string(action.join(name)).expect("it is there");
+    let file = read("action.yml");
+    for (script, names) in [
+        ("install.sh", &["ARCHIVE", "SHA256"][..]),
+        (
+            "eval.sh",
+            &[
+                "RUNNER",
+                "RUNNER_HOME",
+                "RUNNER_TRUST",
+                "CONFIG",
+                "ARGUMENTS",
+                "RESULTS",
+                "PAGE",
+            ],
+        ),
+    ] {
+        let (_, step) = file.split_once(&format!("/{script}\"")).expect("it is run");
+        let step = step.split("\n    - ").next().expect("a step");
+        for name in names {
+            assert!(
+                step.contains(&format!("\n        {name}: ")),
+                "{script}: {name}"
+            );
+        }
+        // What an input says is never a part of a script.
+        assert!(!read(script).contains("${{"), "{script}");
+    }
+    for line in file
+        .lines()
+        .filter(|line| line.trim_start().starts_with("run:"))
+    {
+        assert!(!line.contains("${{"), "{line}");
+    }
+}

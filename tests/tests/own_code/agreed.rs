@@ -1,0 +1,70 @@
+//! What is run only after that was agreed to.
+
+use super::{lines, on_this_machine, outputs, rows, trusted};
+
+/// Agreeing to a program starts none: what it makes is asked for by who agrees once more.
+#[test]
+fn yes_starts_no_program_that_was_not_agreed_to_before() {
+    let first = on_this_machine()
+        .file(
+            "tests.py",
+            "import socket\nopen('started', 'w').write('yes\\n')\ndef generate_tests(): return [{'vars': {'x': 1}}]\n",
+        )
+        .config("prompts: ['{{x}}']\nproviders: [echo]\ntests: file://tests.py")
+        .args(["trust", "--yes"])
+        .finish();
+    first.expect_code(2);
+    let said = &first.stderr;
+    assert!(
+        said.starts_with(
+            "error: what else is asked for is known once it has run; agreed to so far:\n"
+        ),
+        "{said}"
+    );
+    assert!(lines(&first, "started").is_empty());
+    first
+        .again()
+        .args(["trust", "--yes"])
+        .finish()
+        .expect_code(0);
+    assert_eq!(lines(&first, "started"), ["yes"]);
+}
+
+/// The file may say something else after it was vouched for, and nobody is asked about Node.js again.
+#[test]
+fn code_in_rows_stays_in_the_sandbox_whatever_vouches_for_it() {
+    let value =
+        "({ pass: true, score: 1, reason: typeof process + require('os').userInfo().username })";
+    let row = serde_json::json!({ "assert": [{ "type": "javascript", "value": value }] });
+    let run = trusted()
+        .file("own.mjs", "import fs from 'node:fs'; export default () => ({ output: 'a' })")
+        .file("rows.jsonl", row.to_string())
+        .config("prompts: [p]\nproviders: [file://own.mjs]\ntests: [{ path: file://rows.jsonl, trust: config }]");
+    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+    let row = &rows(&finished)[0];
+    assert_eq!(row["success"], false, "{row}");
+    let made = "export const beforeAll = (context) => {\n  context.suite.tests = [TEST];\n  context.suite.defaultTest = TEST;\n  return context;\n};";
+    let test = serde_json::json!({ "vars": { "x": 1 }, "assert": [{ "type": "javascript", "value": value }] });
+    let run = finished
+        .again()
+        .file("hook.mjs", made.replace("TEST", &test.to_string()))
+        .config("prompts: [p]\nproviders: [file://own.mjs]\nextensions: [file://hook.mjs:beforeAll]\ntests: [{ vars: { x: 2 } }]");
+    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+    let rows = rows(&finished);
+    assert_eq!(rows.len(), 1);
+    assert_eq!(rows[0]["success"], false, "{}", rows[0]);
+    assert_eq!(outputs(&finished), ["a"]);
+    // Nor does a hook put other words in the place of code that was let out.
+    let hook = "export const beforeEach = (context) => {\n  context.test.assert[0].value = \"require('fs') && true\";\n  return context;\n};";
+    let run = finished
+        .again()
+        .file("hook.mjs", hook)
+        .config("prompts: [p]\nproviders: [file://own.mjs]\nextensions: [file://hook.mjs:beforeEach]\ntests: [{ assert: [{ type: javascript, value: \"require('fs') && false\" }] }]");
+    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+    let error = &self::rows(&finished)[0]["error"];
+    let why = "code outside the sandbox can't be changed here";
+    assert!(
+        error.as_str().is_some_and(|error| error.contains(why)),
+        "{error}"
+    );
+}

@@ -169,6 +169,19 @@ impl Info {
         self.extra("wantsOf", json!({}), |all| all[prefix] = part)
     }
 
+    /// Says at which address a provider whose id begins with `first` (`prefix:part`) is asked, where the
+    /// wanted origin is shared by strangers: `{key}` in it stands for a text of the config. Nothing
+    /// beside it can be reached. `lends` says that the secrets are another company's than the origin:
+    /// they go there if the user agrees to that address.
+    ///
+    /// # Panics
+    /// If `metadata_json` was set to something else than a JSON object.
+    #[must_use]
+    pub fn shared(self, first: &str, address: &str, lends: bool) -> Self {
+        let shared = json!({ "address": address, "lends": lends });
+        self.extra("shared", json!({}), |all| all[first] = shared)
+    }
+
     /// Lets the host hand over the id of a provider with the config that is checked. Whatever
     /// exports a [`Provider`](crate::Provider) says it by itself.
     pub(crate) fn checks_targets(self) -> Self {

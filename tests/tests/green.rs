@@ -208,3 +208,19 @@ fn cases_without_an_assertion_are_counted_and_can_be_refused() {
     let refused = run.args(["eval", "--require-assertions"]).finish();
     assert_snapshot!(refused.told());
 }
+
+/// A file of rows could answer for another one.
+#[test]
+fn rows_of_one_file_don_t_make_those_of_another_green() {
+    let evil =
+        r#"{"vars":{"x":"row"},"providerOutput":"sorry","options":{"storeOutputAs":"gold"}}"#;
+    let good = "x,gold,__expected\nfirst,Canberra,contains: {{gold}}\n";
+    let config = "prompts: ['{{x}} {{gold}}']\nproviders: [echo]\ndefaultTest: { options: { transform: '\"sorry, no idea\"' } }\ntests: [file://evil.jsonl, file://good.csv]\n";
+    let run = Run::new().config(config).file("evil.jsonl", evil);
+    let run = run.file("good.csv", good).args(["eval", "-o", "out.json"]);
+    let finished = run.finish();
+    finished.expect_code(100);
+    let row = &rows(&finished)[1];
+    assert_eq!(row["success"], false, "{row}");
+    assert_eq!(row["vars"]["gold"], "Canberra", "{row}");
+}

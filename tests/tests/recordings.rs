@@ -320,3 +320,52 @@ fn a_recording_holds_no_secret() {
             .contains("apple bread cheese, [masked]")
     );
 }
+
+/// Two accounts at one address, whose answers differ.
+#[test]
+fn one_account_s_column_never_replays_the_answers_of_another() {
+    let api = ModelApi::start();
+    api.rule(|seen| {
+        let is_good = seen.header("authorization") == Some("Bearer key-of-the-good-one");
+        Some(Answer::text(if is_good { "good" } else { "bad" }))
+    });
+    let provider = |label: Option<&str>, key: &str| {
+        let config = json!({ "apiBaseUrl": api.url(), "apiKey": key });
+        match label {
+            Some(label) => json!({ "id": "openai:m", "label": label, "config": config }),
+            None => json!({ "id": "openai:m", "config": config }),
+        }
+    };
+    let (good, bad) = ("key-of-the-good-one", "key-of-the-bad-one");
+    let config = |providers: Value| {
+        let tests = json!([{ "assert": [{ "type": "equals", "value": "good" }] }]);
+        json!({ "prompts": ["How?"], "providers": providers, "tests": tests }).to_string()
+    };
+    let eval = ["eval", "--no-table", "--no-cache"];
+    let named = config(json!([provider(Some("A"), good), provider(Some("B"), bad)]));
+    let run = Run::new().config(&named).args(eval);
+    let recorded = run.args(["--record", "tape.jsonl"]).finish();
+    recorded.expect_code(100);
+    let replayed = |config: &str| {
+        let run = recorded.again().config(config).args(eval);
+        run.args(["--replay", "tape.jsonl"]).finish()
+    };
+    replayed(&config(json!([provider(Some("A"), good)]))).expect_code(0);
+    let mut told = String::new();
+    for (case, providers) in [
+        ("the other account alone", json!([provider(Some("B"), bad)])),
+        (
+            "nobody that was recorded",
+            json!([provider(Some("C"), bad)]),
+        ),
+    ] {
+        told += &replayed(&config(providers)).told_as(case);
+    }
+    let nameless = config(json!([provider(None, good), provider(None, bad)]));
+    let run = recorded.again().config(&nameless).args(eval);
+    run.args(["--record", "tape.jsonl"])
+        .finish()
+        .expect_code(100);
+    told += &replayed(&config(json!([provider(None, bad)]))).told_as("one of two without labels");
+    assert_snapshot!(told);
+}

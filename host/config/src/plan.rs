@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::model::TrustRequest;
+use crate::model::{DataFile, TrustRequest};
 use crate::redacted::is_secret_variable;
 
 mod alike;
@@ -320,8 +320,8 @@ pub struct Test {
     /// Whether templates in `options.prefix` and `options.suffix` see the config's `env`: they are
     /// the config's words, not those of a row or of code.
     pub affixes_see_env: bool,
-    /// Whether it is a row of data.
-    pub is_data: bool,
+    /// The data file of which it is a row.
+    pub data: Option<Arc<DataFile>>,
     /// `options.timeoutMs`: over [`RunOptions::case_timeout`].
     pub timeout: TestTimeout,
     /// `provider`: asked instead of the columns' providers.

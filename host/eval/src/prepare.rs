@@ -232,7 +232,7 @@ impl Settled {
         let seed = uuid::Uuid::new_v4().as_u64_pair().0;
         let head = Arc::new(head(&plan, &beginning, &masker));
         let new = new_run(&plan, &plugins, &head, seed, &masker, &invocation);
-        let identities = Identities::new(&plan, masker.clone());
+        let identities = Identities::new(&plan, &masker);
         let open = opening(store.clone(), beginning, plan.clone(), identities, new);
         let (writer, resumed, identities) = unless_stopped(&interrupts, open).await?;
         let seed = resumed.as_ref().map_or(seed, |resumed| resumed.seed);
@@ -276,7 +276,7 @@ impl Settled {
         let secrets = self.targets.secrets(&self.plan);
         let masker = Masker::new(&secrets);
         let own = || own(&secrets, &self.env);
-        let cache = cache.map(|cache| DiskCache::new(cache, masker.clone(), own()));
+        let cache = cache.map(|cache| DiskCache::new(cache, &masker, own()));
         (masker, cache)
     }
 }
@@ -309,7 +309,7 @@ fn gateway(
         private,
         timeout: plan.options.exchange_timeout.unwrap_or(DEFAULT_TIMEOUT),
         seed,
-        cassette: exchanges.cassette(masker.clone()),
+        cassette: exchanges.cassette(masker),
         cache: cache.map(|cache| Box::new(cache) as _),
         masker: masker.clone(),
         observer: Box::new(news),

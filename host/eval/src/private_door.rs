@@ -89,6 +89,14 @@ pub(crate) fn judge(judges: Judges, alias: &str) -> Option<JudgeId> {
     }
 }
 
+/// Where a plugin's requests go that has a stated origin in common with others.
+pub(crate) struct SharedAddress {
+    /// The address; `{key}` stands for a text of the config.
+    pub(crate) address: String,
+    /// Whether the credentials are another company's than the origin.
+    pub(crate) lends: bool,
+}
+
 /// A plugin's `info.metadata-json`.
 pub(crate) struct Extras(Value);
 
@@ -130,6 +138,16 @@ impl Extras {
     pub(crate) fn bases(&self) -> impl Iterator<Item = &str> {
         let bases = self.0["bases"].as_array().into_iter().flatten();
         bases.filter_map(Value::as_str)
+    }
+
+    /// Where a provider of this prefix and name is asked, if others share that origin (`shared`).
+    pub(crate) fn shared(&self, prefix: &str, name: &str) -> Option<SharedAddress> {
+        let first = name.split(':').next().unwrap_or_default();
+        let shared = self.0["shared"].get(format!("{prefix}:{first}"))?;
+        Some(SharedAddress {
+            address: shared["address"].as_str()?.to_owned(),
+            lends: shared["lends"] == true,
+        })
     }
 
     /// What of its wants a provider of this prefix and name uses (`wantsOf`): what is said of the

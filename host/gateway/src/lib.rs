@@ -57,7 +57,7 @@ pub use lane::Lane;
 pub use memory::cache::{DiskCache, KEY_VERSION};
 pub use memory::cassette::{CassetteError, Exchanges, Playback, Recording};
 pub use memory::remembered::{
-    Cassette, Ending, Envelope, Found, Held, Interaction, Remembered, ResponseCache,
+    Caller, Cassette, Ending, Envelope, Found, Held, Interaction, Remembered, ResponseCache,
 };
 pub use observer::{Event, LaneNotice, LaneStanding, Notice, Observer};
 pub use policy::address::{Place, needs_agreement};

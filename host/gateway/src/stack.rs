@@ -5,7 +5,7 @@
 //! transfer outlives it, and no stage has to think of that.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use runner_scheduler::{Class, Next, Refusal};
@@ -16,13 +16,13 @@ use self::flight::{Landed, Route};
 use self::ledger::Ledger;
 use self::outbound::Outbound;
 use self::scope::CallScope;
-use crate::admission::budget::{Claim, Reservation};
+use crate::admission::budget::{Claim, Exceeded, Reservation};
 use crate::admission::lanes::{Entrant, LaneSummary, Lanes, Turn};
 use crate::admission::tokens::Guess;
 use crate::exchange::{CacheMode, DEFAULT_TIMEOUT, Exchange, ExchangeError, Reply, Spent};
 use crate::memory::cache;
 use crate::memory::flights::Flights;
-use crate::memory::remembered::{Cassette, Found, NoCassette, Remembered, ResponseCache};
+use crate::memory::remembered::{Caller, Cassette, Found, NoCassette, Remembered, ResponseCache};
 use crate::observer::{Event, Notice, Observer, Unobserved};
 use crate::policy::grants::Grants;
 use crate::policy::masker::Masker;
@@ -34,7 +34,7 @@ use crate::wire::class::{ErrorBody, classify};
 use crate::wire::client::{ClientSettings, Clients};
 use crate::wire::fault::WireFault;
 use crate::wire::request;
-use crate::wire::tokens::Tokens;
+use crate::wire::tokens::{Means, Tokens};
 
 mod ended;
 mod fault;
@@ -219,7 +219,11 @@ impl Stack {
         if bytes > 0 {
             self.keep(passage, None, bytes).await?;
         }
-        match self.cassette.find(&envelope, scope.tag) {
+        let caller = Caller {
+            tag: scope.tag,
+            name: scope.scheduling.caller.as_deref(),
+        };
+        match self.cassette.find(&envelope, &caller) {
             Found::Live => {}
             Found::Replay(interaction) => return self.replayed(passage, interaction),
             Found::Missing { nearest } => {
@@ -227,6 +231,13 @@ impl Stack {
                     method: envelope.method.clone(),
                     url: envelope.url.clone(),
                     nearest,
+                });
+            }
+            Found::Ambiguous { whose } => {
+                return Err(Fault::OfAnother {
+                    method: envelope.method.clone(),
+                    url: envelope.url.clone(),
+                    whose,
                 });
             }
         }
@@ -238,7 +249,7 @@ impl Stack {
         // What a budget refuses is no exchange: another run may have a larger one.
         if self.cassette.is_recording() && !matches!(result, Err(Fault::OverBudget(_))) {
             let interaction = remember::interaction(&self.masker, &result, &passage.ledger.spent());
-            self.cassette.record(&envelope, scope.tag, &interaction);
+            self.cassette.record(&envelope, &caller, &interaction);
         }
         result
     }
@@ -283,7 +294,7 @@ impl Stack {
                 return Ok((ended, claim.and_then(Claim::landed)));
             }
             claim.as_ref().map_or(Ok(()), Claim::attempt)?;
-            let ended = self.attempt(passage, attempt).await;
+            let ended = self.attempt(passage, attempt, claim.as_ref()).await?;
             if let Some(claim) = &claim {
                 claim.ended(ended.used());
             }
@@ -305,18 +316,38 @@ impl Stack {
         })
     }
 
-    async fn attempt(&self, passage: &Passage<'_>, attempt: u32) -> Ended {
+    /// One attempt; refused where the budget has no request left for the token that it needs.
+    async fn attempt(
+        &self,
+        passage: &Passage<'_>,
+        attempt: u32,
+        claim: Option<&Claim>,
+    ) -> Result<Ended, Exceeded> {
         self.tell(passage, Event::AttemptStarted { attempt });
         let limit =
             attempt::Limit::new(passage.budget, passage.ledger.spent().worked, self.timeout);
         let outbound = passage.outbound;
         let mut space = self.bodies.space(outbound.plugin(), &passage.scope.bodies);
-        let wire = outbound.attempt((&self.clients, &self.tokens), limit, &mut space);
+        let unpaid = Mutex::new(None);
+        let pays = || {
+            let paid = claim.map_or(Ok(()), Claim::attempt);
+            let mut unpaid = unpaid.lock().unwrap_or_else(PoisonError::into_inner);
+            *unpaid = paid.err();
+            unpaid.is_none()
+        };
+        let means = Means {
+            clients: &self.clients,
+            tokens: &self.tokens,
+            pays: &pays,
+        };
+        let wire = outbound.attempt(means, limit, &mut space);
         let answer = passage.ledger.working(wire).await;
+        let unpaid = unpaid.into_inner().unwrap_or_else(PoisonError::into_inner);
         let spent = passage.ledger.spent();
         let latency = spent.latency;
 
-        let mut ended = classified(&self.masker, answer, space);
+        let masker = self.masker.of_key(outbound.lane().credential.as_ref());
+        let mut ended = classified(&masker, answer, space);
         // Without time left for another attempt none is worth waiting for.
         ended.hint.useless |= spent.worked >= passage.budget;
         let class = ended.class;
@@ -332,7 +363,7 @@ impl Stack {
                 latency,
             },
         );
-        ended
+        unpaid.map_or(Ok(ended), Err)
     }
 
     fn tell(&self, passage: &Passage<'_>, event: Event) {

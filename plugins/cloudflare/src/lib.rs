@@ -62,15 +62,13 @@ impl Provider for Cloudflare {
             .wants_of("cloudflare-gateway", &[GATEWAY], &[], &[account, gateway]);
         for vendor in &VENDORS {
             // The gateway may have the key itself.
+            let id = format!("cloudflare-gateway:{}", vendor.id);
+            let address = format!("{GATEWAY}/v1/{{accountId}}/{{gatewayId}}/{}", vendor.id);
             info = info
                 .credential(key(vendor.key, vendor.env))
                 .credential_if_set(vendor.key)
-                .wants_of(
-                    &format!("cloudflare-gateway:{}", vendor.id),
-                    &[GATEWAY],
-                    &[vendor.key],
-                    &[account, gateway],
-                );
+                .wants_of(&id, &[GATEWAY], &[vendor.key], &[account, gateway])
+                .shared(&id, &address, !vendor.is_ours());
         }
         for (env, config_key) in SETTINGS {
             info = info.setting(env, config_key);

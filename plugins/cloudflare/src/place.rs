@@ -63,6 +63,13 @@ const fn vendor(
     Vendor { id, path, key, env }
 }
 
+impl Vendor {
+    /// Whether it is Cloudflare: any other's key is handed to a stranger there.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.id == "workers-ai"
+    }
+}
+
 /// All of them.
 pub(crate) const VENDORS: [Vendor; 9] = [
     vendor("anthropic", "/v1", "anthropic-key", "ANTHROPIC_API_KEY"),

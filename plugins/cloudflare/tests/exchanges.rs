@@ -109,6 +109,10 @@ fn a_gateway_is_asked_with_the_key_of_who_is_behind_it() {
         let own = &extras["wantsOf"][format!("cloudflare-gateway:{vendor}")];
         assert_eq!(own["credentials"], json!([key]));
         assert_eq!(own["hosts"], json!(["https://gateway.ai.cloudflare.com"]));
+        let shared = &extras["shared"][format!("cloudflare-gateway:{vendor}")];
+        let address = "https://gateway.ai.cloudflare.com/v1/{accountId}/{gatewayId}";
+        assert_eq!(shared["address"], format!("{address}/{vendor}"));
+        assert_eq!(shared["lends"], vendor != "workers-ai", "{vendor}");
     }
 }
 

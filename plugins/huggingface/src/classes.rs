@@ -25,17 +25,27 @@ pub(crate) fn complete(
     }
     let body = body::of(&json!(request.prompt), parameters, knobs);
     let response = failure::check(&knobs.post("", &body, model).send()?)?;
-    let scores = scores(&response).ok_or_else(|| {
-        Error::bad_response("the response holds no list of classes and scores")
+    let names_found_alone = task == Task::TokenClassification;
+    let scores = scores(&response).filter(|scores| names_found_alone || !scores.is_empty());
+    let scores = scores.ok_or_else(|| {
+        Error::bad_response("the response holds no list of classes and scores, or several")
             .detail(response.clone())
     })?;
-    Ok(Completion::text(Value::Object(scores).to_string()).raw(&response))
+    let mut completion = Completion::text(Value::Object(scores).to_string()).raw(&response);
+    if names_found_alone {
+        completion = completion.metadata(&json!({ "absentClasses": "not found" }));
+    }
+    Ok(completion)
 }
 
-/// The best score of each class. Some servers wrap the list in one of one text's lists.
+/// The best score of each class. Some servers wrap the list in one of one text's lists; the list of
+/// another text is none of this one's.
 fn scores(response: &Value) -> Option<Map<String, Value>> {
     let outer = response.as_array()?;
-    let list = outer.first().and_then(Value::as_array).unwrap_or(outer);
+    let list = match &outer[..] {
+        [Value::Array(list)] => list,
+        _ => outer,
+    };
     let mut scores: Map<String, Value> = Map::new();
     for found in list {
         let class = ["label", "entity_group", "entity"]

@@ -64,6 +64,15 @@ pub(crate) fn compare(knobs: &Knobs, model: &str, inputs: &[String]) -> Result<E
             sentences.len()
         ))
     })?;
+    // A little beyond is what 32 bits make of 1.
+    if let Some(odd) = similarities
+        .iter()
+        .find(|it| !(-1.001..=1.001).contains(*it))
+    {
+        return Err(Error::bad_response(format!(
+            "the response holds the similarity {odd}, which is none: -1 to 1 are"
+        )));
+    }
     let at_angle = |cosine: f32| {
         let cosine = cosine.clamp(-1.0, 1.0);
         vec![cosine, (1.0 - cosine * cosine).sqrt()]

@@ -177,7 +177,46 @@ fn classes_are_an_object_of_class_and_best_score() {
     // Nothing is named in the text: no class, and no error.
     let reply = Reply::json(200, &json!([]));
     let played = ask(id, &json!({}), &Request::new("Hi"), &url, reply);
-    assert_eq!(played.result.expect("an answer").message.text(), "{}");
+    let completion = played.result.expect("an answer");
+    assert_eq!(completion.message.text(), "{}");
+    let metadata = completion
+        .metadata_json
+        .expect("what an absent class means");
+    assert_eq!(metadata, r#"{"absentClasses":"not found"}"#);
+}
+
+#[test]
+fn a_verdict_on_nothing_and_several_verdicts_are_none() {
+    let url = format!("{MODELS}/org/m");
+    let id = "huggingface:text-classification:org/m";
+    let one = json!({ "label": "hate", "score": 0.1 });
+    for body in [
+        json!([]),
+        json!([[]]),
+        json!([[one], [{ "label": "hate", "score": 0.9 }]]),
+        json!([[one], one]),
+    ] {
+        let played = ask(
+            id,
+            &json!({}),
+            &Request::new("Hi"),
+            &url,
+            Reply::json(200, &body),
+        );
+        let error = played.result.expect_err("no verdict");
+        assert_eq!(error.code, ErrorCode::BadResponse, "{body}");
+    }
+}
+
+#[test]
+fn what_is_no_similarity_is_refused() {
+    let id = "huggingface:sentence-similarity:org/m";
+    let url = format!("{MODELS}/org/m/pipeline/sentence-similarity");
+    for odd in [json!(5), json!(1e9), json!(-7), json!(1.01), json!(1e300)] {
+        let error = embed(id, &url, &["a", "b", "c"], &json!([0.5, odd])).result;
+        let error = error.expect_err("no similarity");
+        assert_eq!(error.code, ErrorCode::BadResponse, "{odd}");
+    }
 }
 
 #[test]

@@ -14,11 +14,14 @@ use runner_plugin::{Error, Request, Target, http};
 /// Where the host lists wanted credentials that have no value and may be missing.
 const WITHOUT: &str = "$without";
 
+/// Where the API is: what a user agrees to for a whole run, so that no request says another.
+const ADDRESS: &str = "apiBaseUrl";
+
 /// Keys that are not for any API: those read here, those that the host acts on, and those by
 /// which promptfoo steers itself.
 pub const OURS: [&str; 17] = [
     WITHOUT,
-    "apiBaseUrl",
+    ADDRESS,
     "apiHost",
     "apiKey",
     "apiKeyEnvar",
@@ -91,7 +94,13 @@ impl Knobs {
     pub fn read(api: &Api, target: &Target, request: &Request) -> Result<Self, Error> {
         let mut config: Map<String, Value> = target.config()?;
         if let Some(options) = &request.options_json {
-            config.extend(json::read::<Map<String, Value>>("options", options)?);
+            let options: Map<String, Value> = json::read("options", options)?;
+            if options.contains_key(ADDRESS) {
+                return Err(Error::invalid_request(format!(
+                    "`{ADDRESS}` says where requests go; it stands in the provider's `config`, not in options of a test or prompt"
+                )));
+            }
+            config.extend(options);
         }
         let mut knobs = Self::of(api, config)?;
         knobs.timeout = request.timeout_ms.map(Duration::from_millis);
@@ -114,7 +123,7 @@ impl Knobs {
             body.extend(passthrough.clone());
         }
         let base_url = own
-            .get("apiBaseUrl")
+            .get(ADDRESS)
             .and_then(Value::as_str)
             .unwrap_or(api.base_url)
             .trim_end_matches('/')

@@ -163,6 +163,18 @@ impl<'a> Bench<'a> {
         self.take(alias, llm::complete(alias, request))
     }
 
+    /// Asks any alias once; the reply comes with what the provider says of it, null if nothing.
+    pub(crate) fn told(&self, alias: &str, request: &Request) -> Result<(Reply, Value), Failure> {
+        let answer = llm::complete(alias, request);
+        let metadata = answer
+            .as_ref()
+            .ok()
+            .and_then(|it| it.completion.metadata_json.as_deref());
+        let metadata = metadata.and_then(|text| serde_json::from_str(text).ok());
+        let metadata = metadata.unwrap_or_default();
+        Ok((self.take(alias, answer)?, metadata))
+    }
+
     /// One vector for each text, all of one length. The contract reports no tokens for it.
     pub(crate) fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Failure> {
         let vectors =

@@ -11,6 +11,9 @@ use crate::bench::{Bench, CLASSIFIER, MODERATION, Reply, excerpt};
 use crate::rubric::number;
 use crate::verdict::{Failure, TOLERANCE, Verdict};
 
+/// Classes in a reason.
+const SHOWN: usize = 10;
+
 /// promptfoo's default: only a certain class passes.
 const THRESHOLD: f64 = 1.0;
 
@@ -21,7 +24,8 @@ pub(crate) fn classifier(bench: &Bench<'_>) -> Result<Verdict, Failure> {
         Some(Value::String(class)) => Some(class),
         Some(_) => return Err(bench.refuse("takes the name of a class as its value, or none")),
     };
-    let reply = bench.complete(CLASSIFIER, &Request::new(&bench.input.output))?;
+    let (reply, metadata) = bench.told(CLASSIFIER, &Request::new(&bench.input.output))?;
+    let names_found_alone = metadata["absentClasses"] == "not found";
     let scores = object(&reply, CLASSIFIER, "an object of class and score")?;
     let mut best: Option<f64> = None;
     for (name, score) in &scores {
@@ -30,16 +34,19 @@ pub(crate) fn classifier(bench: &Bench<'_>) -> Result<Verdict, Failure> {
         })?;
         best = Some(best.map_or(score, |best| best.max(score)));
     }
+    best = best.or(names_found_alone.then_some(0.0));
     let threshold = bench.threshold_or(THRESHOLD);
-    let (score, what) = match (&class, best) {
-        (None, None) => {
-            return Err(Failure::unreadable("the classifier gave no scores"));
+    let Some(best) = best else {
+        return Err(Failure::unreadable("the classifier gave no scores"));
+    };
+    let (score, what) = match &class {
+        None => (best, "Maximum classification score".to_owned()),
+        Some(class) => {
+            let absent = names_found_alone.then_some(0.0);
+            let score = scores.get(class).and_then(number).or(absent);
+            let score = score.ok_or_else(|| not_scored(class, &scores))?;
+            (score, format!("Classification {class} has score"))
         }
-        (None, Some(best)) => (best, "Maximum classification score".to_owned()),
-        (Some(class), _) => (
-            scores.get(class).and_then(number).unwrap_or(0.0),
-            format!("Classification {class} has score"),
-        ),
     };
     let pass = score >= threshold - TOLERANCE;
     let sign = if pass { ">=" } else { "<" };
@@ -47,6 +54,25 @@ pub(crate) fn classifier(bench: &Bench<'_>) -> Result<Verdict, Failure> {
         pass,
         score,
         format!("{what} {score:.2} {sign} {threshold}"),
+    ))
+}
+
+fn not_scored(class: &str, scores: &Map<String, Value>) -> Failure {
+    let names: Vec<String> = scores
+        .keys()
+        .take(SHOWN)
+        .map(|it| format!("`{it}`"))
+        .collect();
+    let more = scores.len().saturating_sub(SHOWN);
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    Failure::unreadable(format_args!(
+        "the classifier scored no class `{}`, only {}{more}",
+        excerpt(class),
+        excerpt(&names.join(", "))
     ))
 }
 

@@ -1,8 +1,9 @@
 //! `select-best`: which of several answers meets a criterion best?
 //!
 //! The host hands over the answers of a row as `outputs`; the grade has one part for each, in
-//! their order. The model replies with a number, and the first one in its reply counts. A reply
-//! that names no answer chooses none, and no answer passes.
+//! their order. The model replies with a number. A reply that names no answer chooses none, and no
+//! answer passes; so does one that names several, since a judge quotes answers and an answer may hold
+//! a number.
 
 use runner_plugin::json::{Value, json};
 use runner_plugin::{Component, Grade};
@@ -48,9 +49,9 @@ pub(crate) fn grade(bench: &Bench<'_>) -> Result<Grade, Failure> {
         crate::bench::Reply::Text(text) => text.clone(),
         crate::bench::Reply::Json(value) => value.to_string(),
     };
-    let Some(best) = first_number(&text).filter(|number| *number < outputs.len()) else {
+    let Some(best) = only_number(&text).filter(|number| *number < outputs.len()) else {
         return Err(Failure::unreadable(format_args!(
-            "the grader's reply names none of the answers 0 to {}: {}",
+            "the grader's reply names not one of the answers 0 to {}: {}",
             outputs.len() - 1,
             excerpt(&text)
         )));
@@ -90,13 +91,50 @@ fn numbered(outputs: &[String]) -> String {
     all.join("\n\n")
 }
 
-/// The first whole number in a text.
-fn first_number(text: &str) -> Option<usize> {
-    let from = &text[text.find(|c: char| c.is_ascii_digit())?..];
-    let end = from
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(from.len());
-    from[..end].parse().ok()
+/// The whole number in a text, if all that are there are the same. One with a sign or a fraction, or
+/// within a word, is none.
+fn only_number(text: &str) -> Option<usize> {
+    let mut found = None;
+    let mut rest = text;
+    let mut before = None;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let before_it = rest[..at].chars().next_back().or(before);
+        let sign_after = rest[..at].chars().rev().nth(1).or(before);
+        let tail = &rest[at..];
+        let length = number_length(tail);
+        let digits = &tail[..length];
+        rest = &tail[length..];
+        before = digits.chars().next_back();
+        let is_signed = before_it.is_some_and(|c| "+-−–‑".contains(c))
+            && !(at > 0 && sign_after.is_some_and(|c| c.is_ascii_digit()));
+        let is_word = before_it.is_some_and(char::is_alphanumeric)
+            || rest.chars().next().is_some_and(char::is_alphanumeric);
+        if is_signed || is_word || !digits.bytes().all(|it| it.is_ascii_digit()) {
+            continue;
+        }
+        let number = digits.parse().ok()?;
+        if found.is_some_and(|first| first != number) {
+            return None;
+        }
+        found = Some(number);
+    }
+    found
+}
+
+/// How long the number is with which a text begins, its fraction with it.
+fn number_length(text: &str) -> usize {
+    let digits = |text: &str| {
+        text.find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(text.len())
+    };
+    let mut length = digits(text);
+    while let Some(fraction) = text[length..].strip_prefix(['.', ',']) {
+        match digits(fraction) {
+            0 => break,
+            more => length += 1 + more,
+        }
+    }
+    length
 }
 
 #[cfg(test)]
@@ -104,15 +142,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_number_counts() {
+    fn a_reply_names_one_answer_or_none() {
         for (text, number) in [
             ("1", Some(1)),
             (" 12\n", Some(12)),
-            ("Answer 0, not 1", Some(0)),
+            ("Answer 1.", Some(1)),
+            ("**1**", Some(1)),
+            ("#1, so 1", Some(1)),
+            ("- 1", Some(1)),
+            ("1 (I am 0.9 sure)", Some(1)),
+            (r#"{"best":1}"#, Some(1)),
+            ("Answer 0, not 1", None),
+            ("Not 0 but 1", None),
+            ("The answer '0 errors' is bad; 1", None),
+            ("0-1", None),
+            ("0, 1", None),
+            ("-1", None),
+            ("\u{2212}1", None),
+            ("+1", None),
+            ("1.5", None),
+            ("0,5", None),
+            ("1.2.3", None),
+            ("0x1", None),
+            ("1st", None),
             ("none", None),
             ("99999999999999999999999", None),
         ] {
-            assert_eq!(first_number(text), number, "{text}");
+            assert_eq!(only_number(text), number, "{text}");
         }
     }
 

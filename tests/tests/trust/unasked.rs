@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use runner_tests::{ModelApi, Run};
+use serde_json::json;
 
 use super::KEY;
 
@@ -68,5 +69,105 @@ fn a_vendor_s_key_goes_unasked_to_its_models_alone() {
         let shown = with(path);
         let line = "send the environment variable OPENAI_API_KEY to https://api.openai.com";
         assert!(shown.contains(line), "{path}: {shown}");
+    }
+}
+
+/// Whose gateway it is sees the key's requests, and may hand them to a server of its own.
+#[test]
+fn a_vendor_s_key_goes_through_a_stranger_s_gateway_only_if_that_was_agreed_to() {
+    let provider = |id: &str, config: &str| {
+        format!(
+            "prompts: [hi]\nproviders:\n  - id: cloudflare-gateway:{id}\n    config: {config}\n"
+        )
+    };
+    let theirs = "{ accountId: theirs, gatewayId: gw }";
+    let run = |config: &str| {
+        let run = Run::new().config(config).env("OPENAI_API_KEY", KEY);
+        run.env("CLOUDFLARE_API_KEY", "cf-test-0123456789-very-secret")
+    };
+    let show = |run: Run| run.args(["trust", "--show"]).finish().stdout;
+    let line = |key: &str, path: &str| {
+        format!("send the environment variable {key} to https://gateway.ai.cloudflare.com{path}\n")
+    };
+    let stated = provider("openai:gpt-4o", theirs);
+    let shown = show(run(&stated));
+    assert!(
+        shown.contains(&line("OPENAI_API_KEY", "/v1/theirs/gw/openai")),
+        "{shown}"
+    );
+    // What the config's own `env` says is the config's word, what the person exports theirs.
+    let by_env = provider("openai:gpt-4o", "{}")
+        + "env: { CLOUDFLARE_ACCOUNT_ID: theirs, CLOUDFLARE_GATEWAY_ID: gw }\n";
+    let shown = show(run(&by_env));
+    assert!(
+        shown.contains(&line("OPENAI_API_KEY", "/v1/theirs/gw/openai")),
+        "{shown}"
+    );
+    let exported = |run: Run| {
+        let run = run.env("CLOUDFLARE_ACCOUNT_ID", "mine");
+        run.env("CLOUDFLARE_GATEWAY_ID", "gw")
+    };
+    assert_eq!(
+        show(exported(run(&provider("openai:gpt-4o", "{}")))),
+        NOTHING
+    );
+    let shown = show(exported(run(&provider(
+        "openai:gpt-4o",
+        "{ accountId: theirs }",
+    ))));
+    assert!(
+        shown.contains(&line("OPENAI_API_KEY", "/v1/theirs/gw/openai")),
+        "{shown}"
+    );
+    // Cloudflare's own key is at home there, but for an address that the config writes.
+    assert_eq!(show(run(&provider("workers-ai:m", theirs))), NOTHING);
+    let address = "https://gateway.ai.cloudflare.com/v1/theirs/gw/custom-evil/v1";
+    for (id, key) in [
+        ("openai:m", "OPENAI_API_KEY"),
+        ("workers-ai:m", "CLOUDFLARE_API_KEY"),
+    ] {
+        let shown = show(run(&provider(
+            id,
+            &format!("{{ apiBaseUrl: '{address}' }}"),
+        )));
+        assert!(
+            shown.contains(&line(key, "/v1/theirs/gw/custom-evil")),
+            "{shown}"
+        );
+    }
+    // An agreement is for one account and gateway.
+    let agreed = run(&stated).args(["trust", "--yes"]).finish();
+    agreed.expect_code(0);
+    let shown = |config: &str| show(agreed.again().config(config));
+    assert!(shown(&stated).contains("agreed to"));
+    let other = stated.replace("gw", "other");
+    assert!(shown(&other).contains(&line("OPENAI_API_KEY", "/v1/theirs/other/openai")));
+}
+
+/// A token has two addresses: of who gives it, and of who gets it.
+#[test]
+fn what_a_key_of_google_s_is_made_of_is_asked_for_where_it_goes() {
+    let api = ModelApi::start();
+    let key = json!({
+        "type": "authorized_user", "client_id": "x",
+        "client_secret": "{{env.MY_SECRET}}", "refresh_token": "{{env.OPENAI_API_KEY}}",
+    });
+    for credentials in [json!(key.to_string()), key] {
+        let config =
+            json!({ "projectId": "p", "apiBaseUrl": api.url(), "credentials": credentials });
+        let config = json!({
+            "prompts": ["hi"],
+            "providers": [{ "id": "vertex:gemini-2.5-flash", "config": config }],
+        });
+        let run = Run::new()
+            .config(&config.to_string())
+            .env("OPENAI_API_KEY", KEY);
+        let shown = run.env("MY_SECRET", KEY).args(["trust", "--show"]).finish();
+        shown.expect_code(2);
+        for name in ["MY_SECRET", "OPENAI_API_KEY"] {
+            let to = "https://oauth2.googleapis.com";
+            let line = format!("send the environment variable {name} to {to}");
+            assert!(shown.stdout.contains(&line), "{}", shown.told());
+        }
     }
 }

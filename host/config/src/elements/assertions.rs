@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::assertion_text::PROMPTFOO_TYPES;
 use super::code::{self, Use};
@@ -20,6 +20,7 @@ use crate::read::files::{has_extension, names_file, without_scheme};
 use crate::template::{Piece, Template, is_plain, pieces};
 
 pub(crate) mod compared;
+mod knobs;
 mod refused;
 mod threshold;
 pub(crate) mod when;
@@ -36,7 +37,7 @@ const MAX_FROM_FILES: usize = 32 << 20;
 /// Largest weight: beyond it one assertion would be all that counts.
 const MAX_WEIGHT: f64 = 1e6;
 
-pub(crate) const KNOWN: [&str; 13] = [
+pub(crate) const KNOWN: [&str; 16] = [
     "type",
     "value",
     "threshold",
@@ -48,6 +49,9 @@ pub(crate) const KNOWN: [&str; 13] = [
     "provider",
     "rubricPrompt",
     "votes",
+    "measure",
+    "factuality",
+    "windowSize",
     "when",
     // Means nothing: people write comments there.
     "description",
@@ -61,9 +65,6 @@ pub(crate) const KNOWN_IN_SET: [&str; 7] = [
     "config",
     "description",
 ];
-/// Keys beside `type` that are the grader's own.
-const KNOBS: [&str; 2] = ["rubricPrompt", "votes"];
-
 /// Reads assertions; files of values are read once.
 pub(crate) struct AssertionReader<'a> {
     reading: Reading<'a>,
@@ -130,9 +131,12 @@ impl<'a> AssertionReader<'a> {
             let help = "give each of its assertions the `when`";
             findings.error_help(when.at(), message, help);
         }
-        if rule == SetRule::Any && members.items().next().is_none() {
-            let message = format!("an {word} needs an assertion that may pass");
-            findings.error(members.at(), message);
+        if members.items().next().is_none() {
+            let needs = match rule {
+                SetRule::All => "needs an assertion: without one every answer passes",
+                SetRule::Any => "needs an assertion that may pass",
+            };
+            findings.error(members.at(), format!("an {word} {needs}"));
         }
         let mut assertions = Vec::new();
         for member in members.items() {
@@ -176,6 +180,7 @@ impl<'a> AssertionReader<'a> {
         entry.report_unknown(findings, &KNOWN);
         let written = kind.want_text(findings)?;
         let (name, inverse) = self.kind(&written, &kind)?;
+        let knobs = knobs::read(&name, entry, findings, |value| self.raw_value(value));
         let value = entry.get("value");
         let process = self.check_code(&name, value.as_ref(), entry);
         let code = |entry: &Entry<'_>, usage| {
@@ -211,7 +216,7 @@ impl<'a> AssertionReader<'a> {
             config: entry
                 .get("config")
                 .and_then(|config| config.want_map(findings)),
-            knobs: self.knobs(entry),
+            knobs,
             judges: self.judges(entry),
             when: entry
                 .get("when")
@@ -268,14 +273,6 @@ impl<'a> AssertionReader<'a> {
             }
         }
         None
-    }
-
-    fn knobs(&self, entry: &Entry<'_>) -> Map<String, Value> {
-        let knob = |key: &&str| {
-            let value = self.raw_value(&entry.get(key)?)?;
-            Some(((*key).to_owned(), value))
-        };
-        KNOBS.iter().filter_map(knob).collect()
     }
 
     fn judges(&self, entry: &Entry<'_>) -> Judges {

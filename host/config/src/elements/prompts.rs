@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use super::process::{self, Settings};
-use super::{Document, PROGRAMS, Reading, code, program};
+use super::{Document, PROGRAMS, Reading, code, program, test_options};
 use crate::environment;
 use crate::model::{Code, Origin, Position, Script};
 use crate::plan::{Prompt, weight};
@@ -182,9 +182,10 @@ impl<'a> PromptReader<'a> {
         let id = id.and_then(|id| id.want_text(findings));
         let label = label.and_then(|label| label.want_text(findings));
         let label = label.or_else(|| id.clone());
-        let config = entry
-            .get("config")
-            .and_then(|config| config.want_map(findings));
+        let config = entry.get("config").and_then(|config| {
+            test_options::refuse_provider_keys(&config, findings);
+            config.want_map(findings)
+        });
         let named = (text, &source.at(), source.origin);
         let begin = prompts.len();
         self.source(named, label.as_deref(), config.as_ref(), prompts);

@@ -11,7 +11,7 @@ use super::names::{Filter, Names};
 use super::vars::{VarCollector, VarReader};
 use super::{Reading, code, providers, test_options};
 use crate::environment;
-use crate::model::{Position, Script};
+use crate::model::{DataFile, Position, Script};
 use crate::plan::{Assertion, Axes, Check, Column, JudgeId, Judges, Test, TestTimeout, Tests};
 use crate::read::entry::Entry;
 use crate::redacted::redacted;
@@ -64,8 +64,8 @@ pub(crate) struct Draft {
     pub(crate) options_written: Map<String, Value>,
     /// Whether `options.prefix` or `suffix` is data's.
     affixes_are_data: bool,
-    /// Whether it is a row of data.
-    is_data: bool,
+    /// The data file of which it is a row.
+    data: Option<Arc<DataFile>>,
     /// `options.provider`.
     pub(crate) judges: Judges,
     /// Where it stands, if it names nobody.
@@ -229,7 +229,7 @@ impl<'a> TestReader<'a> {
             options,
             options_written,
             affixes_are_data: has_affix && entry.origin.is_data(),
-            is_data: entry.origin.is_data(),
+            data: entry.origin.data_file().cloned(),
             judges,
             nameless,
             own: self.own_answer(entry),
@@ -249,6 +249,12 @@ impl<'a> TestReader<'a> {
         let Some(vars) = entry.get("vars") else {
             return Map::new();
         };
+        let mut fields = vars.fields();
+        if let Some((name, value)) = fields.find(|(name, _)| name.starts_with("__expected")) {
+            let message = format!("'{name}' is a column of CSV files, and no variable");
+            let help = "as a variable nothing is held against it; write `assert` beside `vars`";
+            (self.reading.findings).error_help(value.at(), message, help);
+        }
         let options = entry.get("options");
         match options.and_then(|options| options.get(test_options::RAW_VARS)) {
             Some(raw) if raw.node.json() == Value::Bool(true) => {
@@ -302,7 +308,10 @@ impl<'a> TestReader<'a> {
 
     /// The test that a draft makes under `default`.
     pub(crate) fn finish(&self, default: &Draft, draft: Draft) -> Test {
-        let of_row = draft.is_data.then(|| test_options::timeout(&draft.options));
+        let of_row = draft
+            .data
+            .as_ref()
+            .map(|_| test_options::timeout(&draft.options));
         let mut merged = default.under(draft);
         for assertion in merged.checks.iter_mut().flat_map(Check::members_mut) {
             let chosen = assertion.judges.or(merged.judges);
@@ -341,7 +350,7 @@ impl<'a> TestReader<'a> {
             },
             options: merged.options,
             affixes_see_env: !merged.affixes_are_data,
-            is_data: merged.is_data,
+            data: merged.data,
             provider: merged.own.provider,
             output: merged.own.output,
             transform: merged.code.transform,
@@ -435,7 +444,7 @@ impl Draft {
             options,
             options_written: over(&self.options_written, draft.options_written),
             affixes_are_data: draft.affixes_are_data || self.affixes_are_data,
-            is_data: draft.is_data || self.is_data,
+            data: draft.data.or_else(|| self.data.clone()),
             judges: draft.judges.or(self.judges),
             nameless: draft.nameless.or_else(|| self.nameless.clone()),
             own: self.own.under(draft.own),

@@ -71,6 +71,10 @@ const OF_THE_ANSWER: [&str; 37] = [
     "effort",
 ];
 
+/// What a provider's `config` says once for a whole run: where requests go, and with which key. It is
+/// agreed to there, and means nothing in a request.
+const OF_THE_PROVIDER: [&str; 5] = ["auth", "apiBaseUrl", "apiHost", "apiKey", "apiKeyEnvar"];
+
 /// The longest time that a test may work, a day, in milliseconds.
 const MAX_TIMEOUT_MS: u64 = 86_400_000;
 
@@ -93,6 +97,7 @@ pub(crate) fn read(
         }
     }
     ask_for_steering(entry, findings);
+    refuse_provider_keys(entry, findings);
     warn_of_slips(entry, findings);
     if let Some(timeout) = entry.get("timeoutMs") {
         timeout.want_count(findings, 0, MAX_TIMEOUT_MS);
@@ -150,6 +155,18 @@ fn ask_for_steering(entry: &Entry<'_>, findings: &Findings) {
             origin: entry.origin.clone(),
             at: value.at(),
         });
+    }
+}
+
+/// Says which options of a test, or keys of a prompt's `config`, are a provider's alone. What rows may
+/// not set is asked for.
+pub(super) fn refuse_provider_keys(entry: &Entry<'_>, findings: &Findings) {
+    let keys = entry.fields().filter(|_| !entry.origin.is_data());
+    for (key, value) in keys.filter(|(key, _)| OF_THE_PROVIDER.contains(key)) {
+        let message =
+            format!("'{key}' is one for all requests of a provider, and is not read here");
+        let help = format!("write it into the provider's own entry: config: {{ {key}: … }}");
+        findings.error_help(value.at(), message, help);
     }
 }
 

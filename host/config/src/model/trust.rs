@@ -47,7 +47,7 @@ pub enum Origin {
 }
 
 /// Where data comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DataFile {
     /// The path that messages call it.
     pub shown: PathBuf,
@@ -118,7 +118,15 @@ impl Origin {
 
     /// Whether it gives values only.
     pub fn is_data(&self) -> bool {
-        matches!(self, Self::Data(_))
+        self.data_file().is_some()
+    }
+
+    /// The data file, if it is one's.
+    pub(crate) fn data_file(&self) -> Option<&Arc<DataFile>> {
+        match self {
+            Self::Data(file) => Some(file),
+            Self::Person | Self::Config => None,
+        }
     }
 }
 

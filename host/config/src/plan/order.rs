@@ -14,6 +14,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Assertion, Column, Script, Test, Tests};
+use crate::model::DataFile;
 use crate::template::{Prepared, Template, is_plain, text_of};
 
 /// The variable that holds a conversation's earlier turns.
@@ -33,15 +34,15 @@ pub enum Strand {
         id: Option<Arc<str>>,
         /// Which repeat of its tests.
         repeat: u32,
-        /// Whether it is held by rows of data. Tests of the config don't see it: a row could put words
-        /// into it that no model said.
-        of_data: bool,
+        /// The data file whose rows hold it. Tests of the config don't see it, nor do rows of another
+        /// file: a row could put words into it that no model said.
+        of_data: Option<Arc<DataFile>>,
     },
     /// The variable that a test's `storeOutputAs` names, for all columns.
     Register(Arc<str>),
-    /// A variable that rows of data store. Tests of the config don't see it: it would take the place of
-    /// what they set themselves.
-    RowRegister(Arc<str>),
+    /// A variable that rows of a data file store. Tests of the config don't see it, nor do rows of
+    /// another file: it would take the place of what they set themselves.
+    RowRegister(Arc<str>, Arc<DataFile>),
     /// The place of a task whose questions are asked one after the other. Nothing is left on it.
     Turn {
         /// The task.
@@ -55,7 +56,7 @@ impl Strand {
     /// Whether what a case leaves there changes those after it.
     pub fn carries(&self) -> bool {
         match self {
-            Self::Conversation { .. } | Self::Register(_) | Self::RowRegister(_) => true,
+            Self::Conversation { .. } | Self::Register(_) | Self::RowRegister(..) => true,
             Self::Turn { .. } => false,
         }
     }
@@ -94,9 +95,11 @@ struct TestOrder {
     conversation: Option<Arc<str>>,
     /// `options.disableConversationVar`.
     apart: bool,
-    /// It is a row of data.
-    of_data: bool,
+    /// The data file of which it is a row.
+    of_data: Option<Arc<DataFile>>,
     reads: BTreeSet<Arc<str>>,
+    /// Registers that are variables of its own as well.
+    sets: BTreeSet<Arc<str>>,
     writes: Option<Arc<str>>,
     /// The task whose questions are asked one after the other.
     turn: Option<Arc<str>>,
@@ -139,17 +142,24 @@ impl Order {
         let (test, column) = (&self.tests[test], &self.columns[prompt_idx as usize]);
         let read = || test.reads.union(&column.reads).cloned();
         let mut reads: Vec<Strand> = read().map(Strand::Register).collect();
-        let mut write: fn(Arc<str>) -> Strand = Strand::Register;
-        if test.of_data {
-            write = Strand::RowRegister;
-            reads.extend(read().map(write));
-        }
-        let mut writes: Vec<Strand> = test.writes.iter().cloned().map(write).collect();
+        let of_row = |file: &Arc<DataFile>| {
+            let file = file.clone();
+            move |name| Strand::RowRegister(name, file.clone())
+        };
+        let written = test.writes.iter().cloned();
+        let mut writes: Vec<Strand> = match &test.of_data {
+            Some(file) => {
+                let missing = read().filter(|name| !test.sets.contains(name));
+                reads.extend(missing.map(of_row(file)));
+                written.map(of_row(file)).collect()
+            }
+            None => written.map(Strand::Register).collect(),
+        };
         if column.converses && !test.apart {
             let turns = Strand::Conversation {
                 column: prompt_idx,
                 id: test.conversation.clone(),
-                of_data: test.of_data,
+                of_data: test.of_data.clone(),
                 repeat,
             };
             reads.push(turns.clone());
@@ -215,8 +225,13 @@ impl TestOrder {
                 .get("conversationId")
                 .map(|id| text_of(id).into()),
             apart: is_on(test, "disableConversationVar"),
-            of_data: test.is_data,
+            of_data: test.data.clone(),
             reads: among(registers, &read),
+            sets: registers
+                .iter()
+                .filter(|name| test.vars.contains_key(&***name))
+                .cloned()
+                .collect(),
             writes: option("storeOutputAs")
                 .and_then(Value::as_str)
                 .map(Arc::from),

@@ -29,6 +29,16 @@ impl Places {
         }
         None
     }
+
+    /// Where `pointer` stands, and everything that was written in it.
+    pub fn within(&self, pointer: &str) -> impl Iterator<Item = &Position> {
+        let inner = self.0.iter().filter(move |(one, _)| {
+            let rest = one.strip_prefix(pointer);
+            rest.is_some_and(|rest| rest.starts_with('/'))
+        });
+        let inner = inner.map(|(_, at)| at);
+        self.of(pointer).into_iter().chain(inner)
+    }
 }
 
 #[cfg(test)]
@@ -47,6 +57,11 @@ mod tests {
         let line = |pointer: &str| places.of(pointer).map(|at| at.line);
         assert_eq!(line("/a/b"), Some(2));
         assert_eq!(line("/a/c/0"), Some(1));
+        let within = |pointer: &str| places.within(pointer).map(|at| at.line).collect::<Vec<_>>();
+        assert_eq!(within("/a"), [1, 2]);
+        assert_eq!(within("/a/b"), [2]);
+        assert_eq!(within("/a/c"), [1]);
+        assert!(within("/ab").is_empty());
         for unknown in ["", "/", "/ab", "a"] {
             assert_eq!(line(unknown), None, "{unknown}");
         }

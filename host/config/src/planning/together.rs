@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::unset;
 use crate::filters::Chosen;
 use crate::model::Findings;
-use crate::plan::{Column, Test, Tests};
+use crate::plan::{Assertion, Check, Column, Test, Tests};
 
 /// Rows of a run: the results count them with 32 bits.
 const MAX_ROWS: u64 = u32::MAX as u64;
@@ -45,7 +47,10 @@ const NAMED: usize = 10;
 
 /// Something says what a good answer is.
 fn check_assertions(tests: &Tests, findings: &Findings) {
-    let lacks = |test: &Test| test.assertions.is_empty() && test.comparisons.is_empty();
+    let lacks = |test: &Test| {
+        let decides = test.assertions.iter().any(can_fail) && test.threshold != Some(0.0);
+        !decides && test.comparisons.is_empty() && test.scoring.is_none()
+    };
     let models = tests.models().enumerate();
     let mut lacking = models.filter(|(_, model)| lacks(model));
     let help = "give it `assert`, or leave out --require-assertions";
@@ -59,6 +64,37 @@ fn check_assertions(tests: &Tests, findings: &Findings) {
         let message = format!("{} more tests have no assertion", lacking.count() + 1);
         findings.error_help(at.unwrap_or_default(), message, help);
     }
+}
+
+/// Whether some answer fails a check: one of weight 0 counts for nothing, and a list of nothing is in
+/// every text.
+fn can_fail(check: &Check) -> bool {
+    match check {
+        Check::One(assertion) => assertion.weight > 0.0 && !holds_always(assertion),
+        Check::Set {
+            assertions, weight, ..
+        } => {
+            *weight > 0.0
+                && assertions
+                    .iter()
+                    .any(|it| it.weight > 0.0 && !holds_always(it))
+        }
+    }
+}
+
+fn holds_always(assertion: &Assertion) -> bool {
+    let is_nothing = match &assertion.value {
+        Some(Value::String(text)) => text.is_empty(),
+        Some(Value::Array(items)) => items.is_empty(),
+        _ => false,
+    };
+    let of_nothing = match (&*assertion.kind, assertion.inverse) {
+        ("contains" | "icontains" | "starts-with" | "regex", false) => true,
+        ("contains-all" | "icontains-all", false) => true,
+        ("contains-any" | "icontains-any", true) => true,
+        _ => false,
+    };
+    is_nothing && of_nothing
 }
 
 /// As many rows as results can count.
@@ -79,5 +115,46 @@ pub(super) fn check_size(tests: &Tests, findings: &Findings) {
                 return findings.error_help(at.unwrap_or_default(), message, help);
             }
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fixture::Folder;
+
+    fn lacking(test: &str) -> usize {
+        let config = format!("providers: [echo]\nprompts: [hi]\ntests: [{test}]\n");
+        let mut folder = Folder::new(&config);
+        folder.overrides.requires_assertions = true;
+        let problems = folder.problems();
+        assert!(
+            problems.iter().all(|it| it.contains("no assertion says")),
+            "{problems:?}"
+        );
+        problems.len()
+    }
+
+    #[test]
+    fn an_assertion_that_no_answer_fails_says_nothing() {
+        for nothing in [
+            "{ vars: { a: 1 } }",
+            "{ assert: [{ type: equals, value: a, weight: 0 }] }",
+            "{ assert: [{ type: not-contains-any, value: [] }] }",
+            "{ assert: [{ type: contains, value: '' }] }",
+            "{ assert: [{ type: equals, value: a }], threshold: 0 }",
+            "{ assert: [{ type: assert-set, weight: 0, assert: [{ type: equals, value: a }] }] }",
+            "{ assert: [{ type: assert-set, assert: [{ type: equals, value: a, weight: 0 }] }] }",
+        ] {
+            assert_eq!(lacking(nothing), 1, "{nothing}");
+        }
+        for something in [
+            "{ assert: [{ type: equals, value: '' }] }",
+            "{ assert: [{ type: contains, value: a }] }",
+            "{ assert: [{ type: not-contains, value: '' }] }",
+            "{ assert: [{ type: contains-any, value: [] }] }",
+            "{ assert: [{ type: assert-set, assert: [{ type: equals, value: a }] }] }",
+        ] {
+            assert_eq!(lacking(something), 0, "{something}");
+        }
     }
 }

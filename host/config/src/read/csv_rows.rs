@@ -6,7 +6,7 @@
 //!
 //! Memory: the text, and one row beside it. The whole text is looked through first, so that what
 //! is wrong on the last line is said before the first row is used; then rows are made one by one,
-//! each without what lies beyond the last header.
+//! each without what lies far beyond the last header.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,6 +28,10 @@ pub(crate) enum Blanks {
 
 /// How many columns are read: what spreadsheets can have.
 const MAX_COLUMNS: usize = 16_384;
+
+/// Cells of a row that are there whatever the first row has: names of columns may stand below it by
+/// mistake.
+const NAMES: usize = 64;
 
 /// A file's rows, the first of them apart.
 pub(crate) struct Table<'a> {
@@ -78,7 +82,10 @@ pub(crate) fn read<'a>(
         column: 1,
         key: String::new(),
     };
-    let delimiter = char::from(delimiter(process, findings));
+    let (delimiter, text) = match stated(text) {
+        Some(stated) => stated,
+        None => (char::from(delimiter(process, findings)), text),
+    };
     let strict = environment::flag(process, environment::CSV_STRICT, findings);
     let format = Format {
         delimiter,
@@ -99,11 +106,26 @@ pub(crate) fn read<'a>(
     };
     let headers = header.cells.iter().map(|header| header.trim().to_owned());
     let headers: Vec<String> = headers.collect();
-    let rows = format.rows(text, headers.len()).skip(1);
+    let rows = format.rows(text, headers.len().max(NAMES)).skip(1);
     Some(Table {
         headers,
         rows: Box::new(rows),
     })
+}
+
+/// The separator that a first line states (`sep=;`, as Excel reads and some programs write it), and the
+/// text after it.
+fn stated(text: &str) -> Option<(char, &str)> {
+    const WORD: usize = "sep=".len();
+    let word = text.get(..WORD)?;
+    let delimiter = char::from(*text.as_bytes().get(WORD)?);
+    // The end of the line stays, so that the lines after it keep their numbers.
+    let rest = text.get(WORD + 1..)?;
+    let is_stated = word.eq_ignore_ascii_case("sep=")
+        && rest.starts_with(['\r', '\n'])
+        && delimiter.is_ascii()
+        && !matches!(delimiter, '"' | '\r' | '\n');
+    is_stated.then_some((delimiter, rest))
 }
 
 /// The cells of a text that is one row, without empty ones.
@@ -314,6 +336,24 @@ mod tests {
 
     fn fault(text: &str, strict: bool) -> Option<(u32, Fault)> {
         Format { strict, ..TRIMMED }.look_through(text).err()
+    }
+
+    #[test]
+    fn a_first_line_may_state_the_separator() {
+        assert_eq!(stated("sep=;\na;b\n"), Some((';', "\na;b\n")));
+        assert_eq!(stated("SEP=\t\r\na\n"), Some(('\t', "\r\na\n")));
+        for none in [
+            "",
+            "sep",
+            "sep=",
+            "sep=;",
+            "sep=,x\n",
+            "sep=\"\n",
+            "a,sep=;\n",
+            "s\u{e9}p=,\n",
+        ] {
+            assert_eq!(stated(none), None, "{none}");
+        }
     }
 
     #[test]

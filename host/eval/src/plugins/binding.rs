@@ -301,8 +301,13 @@ impl Binder<'_> {
             if is_replaced {
                 continue;
             }
+            if let Some(way) = self.way_to_google(provider, want, &credential, &takes) {
+                self.noted.way(way);
+            }
             takes.extend(reads(made_of, &address.at));
-            own.extend(envs.into_iter().flat_map(aws::beside));
+            if !address.lends {
+                own.extend(envs.into_iter().flat_map(aws::beside));
+            }
             if if_set && credential.secret.is_none() {
                 private_door::without(config, &want.name);
             }
@@ -333,8 +338,16 @@ impl Binder<'_> {
         let stated = patterns(&wants.hosts, &provider.at)?;
         let key = wants.host_config_key.as_ref();
         let Some((key, address)) = key.and_then(|key| Some((key, config.get(key)?))) else {
+            let shared = extras.shared(&provider.prefix, &provider.name);
+            let to = shared
+                .as_ref()
+                .and_then(|it| configured::filled(&it.address, config));
             return Ok(Address {
-                patterns: stated,
+                lends: shared.is_some_and(|shared| {
+                    shared.lends
+                        && !self.is_persons(configured::keys(&shared.address), wants, config)
+                }),
+                patterns: to.map_or(stated, |to| vec![to]),
                 named: Named::Vendor,
                 at: provider.at.clone(),
                 is_exact: false,
@@ -342,13 +355,12 @@ impl Binder<'_> {
         };
         let (to, url) = configured::read(key, address, &provider.at)?;
         let covers = |to| stated.iter().any(|pattern| pattern.covers(to).is_some());
-        let is_stated = to.exact().is_some_and(covers) && configured::is_api(&url, extras.bases());
+        let is_stated = to
+            .exact()
+            .is_some_and(|to| covers(to) && !configured::is_shared(to))
+            && configured::is_api(&url, extras.bases());
         // The person's own environment names it: a config that says the same adds nothing.
-        let mut settings = wants.settings.iter();
-        let is_persons = settings.any(|setting| {
-            setting.config_key == *key
-                && self.env.get(&setting.env).map(String::as_str) == address.as_str()
-        });
+        let is_persons = self.is_persons([key.as_str()].into_iter(), wants, config);
         let is_written = provider.config.contains_key(key) || address == &provider.id;
         let by_flag = provider.origin == Author::Person && is_written;
         let named = if is_stated {
@@ -362,8 +374,24 @@ impl Binder<'_> {
         Ok(Address {
             patterns: vec![to],
             named,
+            lends: false,
             is_exact: at.is_some(),
             at: at.unwrap_or(&provider.at).clone(),
+        })
+    }
+
+    /// Whether a config says under each of these keys what a variable that the person exported for it
+    /// says.
+    fn is_persons<'k>(
+        &self,
+        mut keys: impl Iterator<Item = &'k str>,
+        wants: &Wants,
+        config: &Map<String, Value>,
+    ) -> bool {
+        keys.all(|key| {
+            let said = config.get(key).and_then(Value::as_str);
+            let mut settings = wants.settings.iter().filter(|it| it.config_key == key);
+            said.is_some() && settings.any(|it| self.env.get(&it.env).map(String::as_str) == said)
         })
     }
 

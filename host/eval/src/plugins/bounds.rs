@@ -66,6 +66,7 @@ pub(super) fn scheduling(provider: Option<&Provider>, server_limits: ServerLimit
         max_retries: provider.max_retries,
         pool: provider.pool.clone(),
         limits: provider.limits.iter().map(limit).collect(),
+        caller: Some(provider.label.as_ref().unwrap_or(&provider.id).clone()),
     }
 }
 
@@ -118,7 +119,11 @@ mod tests {
     #[test]
     fn a_provider_without_knobs_is_scheduled_as_usual() {
         let learnt = ServerLimits::Learnt;
-        assert_eq!(scheduling(Some(&provider()), learnt), Scheduling::default());
+        let of_provider = Scheduling {
+            caller: Some("acme:gpt".to_owned()),
+            ..Scheduling::default()
+        };
+        assert_eq!(scheduling(Some(&provider()), learnt), of_provider);
         assert_eq!(scheduling(None, learnt), Scheduling::default());
         let ignored = scheduling(None, ServerLimits::Ignored);
         assert_eq!(ignored.policy.strategy, LaneStrategy::Fixed);

@@ -6,10 +6,64 @@
 
 use runner_config::plan::Position;
 use runner_gateway::{Origin, OriginPattern};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use url::Url;
 
 use super::bind_error::{BindError, place};
+
+/// Origins that strangers share, and how many parts of a path there say whom it is asked for. Whoever
+/// has an account there sees what is sent to it, and may hand it on: account, gateway, and who is
+/// behind it (which may be a server of one's own); and an endpoint of a program of one's own.
+const SHARED: [(&str, usize); 2] = [
+    ("https://gateway.ai.cloudflare.com", 4),
+    ("https://api.runpod.ai", 2),
+];
+
+/// What a config makes of a shared address, in which `{key}` stands for a text of the config. A key
+/// that is missing stays as it is written: the plugin refuses that config.
+pub(super) fn filled(address: &str, config: &Map<String, Value>) -> Option<OriginPattern> {
+    let mut url = Url::parse(address).ok()?;
+    let path = url.path_segments()?;
+    let parts: Vec<String> = path.map(|part| filled_part(part, config)).collect();
+    url.path_segments_mut().ok()?.clear().extend(parts);
+    Some(OriginPattern::exactly(Origin::of(&url)?).within(url.path()))
+}
+
+fn filled_part(part: &str, config: &Map<String, Value>) -> String {
+    // Braces are escaped in a parsed address.
+    let key = part.strip_prefix("%7B");
+    let key = key.and_then(|it| it.strip_suffix("%7D"));
+    let text = key.and_then(|key| config.get(key)?.as_str());
+    match (text, key) {
+        (Some(text), _) => text.to_owned(),
+        (None, Some(key)) => format!("{{{key}}}"),
+        (None, None) => part.to_owned(),
+    }
+}
+
+/// The keys that a shared address takes from the config.
+pub(super) fn keys(address: &str) -> impl Iterator<Item = &str> {
+    let parts = address.split('/');
+    parts.filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+}
+
+/// Whether strangers share an origin.
+pub(super) fn is_shared(origin: &Origin) -> bool {
+    let origin = origin.to_string();
+    SHARED.iter().any(|(shared, _)| *shared == origin)
+}
+
+/// The pattern for an address: its origin, and where strangers share that the part of the path that
+/// says whom it is asked for.
+fn pattern(origin: Origin, url: &Url) -> OriginPattern {
+    let text = origin.to_string();
+    let pattern = OriginPattern::exactly(origin);
+    let Some((_, parts)) = SHARED.iter().find(|(shared, _)| *shared == text) else {
+        return pattern;
+    };
+    let path: Vec<&str> = url.path().split('/').take(parts + 1).collect();
+    pattern.within(&path.join("/"))
+}
 
 /// The origin of an address that the user configured under `key`, and the address: granted because
 /// the user wrote it. What a case's variables fill in can be no part of it.
@@ -34,7 +88,7 @@ pub(super) fn read(
     }
     let read = url.and_then(|url| Some((Origin::of(&url)?, url)));
     read.filter(|(origin, _)| !origin.to_string().contains(['{', '}']))
-        .map(|(origin, url)| (OriginPattern::exactly(origin), url))
+        .map(|(origin, url)| (pattern(origin, &url), url))
         .ok_or_else(|| {
             wrong(format!(
                 "config.{key} must be a URL such as https://api.example.com/v1, not {}",
@@ -115,6 +169,43 @@ mod tests {
             let told = refused("apiBaseUrl", address).expect(address);
             assert!(told.contains("must be a URL such as"), "{told}");
             assert!(told.contains(shown) && !told.contains("hunter22"), "{told}");
+        }
+    }
+
+    #[test]
+    fn of_an_origin_that_strangers_share_the_path_says_whom_it_is_asked_for() {
+        for (address, to) in [
+            (
+                "https://gateway.ai.cloudflare.com/v1/a/g/openai/x/y",
+                "https://gateway.ai.cloudflare.com/v1/a/g/openai",
+            ),
+            (
+                "https://gateway.ai.cloudflare.com/v1/a/../b/g/",
+                "https://gateway.ai.cloudflare.com/v1/b/g",
+            ),
+            (
+                "https://api.runpod.ai/v2/id/openai/v1",
+                "https://api.runpod.ai/v2/id",
+            ),
+            ("https://api.example.com/v1/a", "https://api.example.com"),
+        ] {
+            let (read, _) = read("url", &json!(address), &Position::default()).expect(address);
+            assert_eq!(read.to_string(), to);
+        }
+    }
+
+    #[test]
+    fn an_address_is_made_of_a_config_as_the_plugin_makes_it() {
+        let address = "https://gate.test/v1/{account}/{gate}/openai";
+        assert_eq!(keys(address).collect::<Vec<_>>(), ["account", "gate"]);
+        for (config, to) in [
+            (json!({ "account": "a", "gate": "g" }), "a/g"),
+            (json!({ "account": "a/b?c", "gate": "g" }), "a%2Fb%3Fc/g"),
+            (json!({ "gate": "g" }), "%7Baccount%7D/g"),
+        ] {
+            let config = config.as_object().expect("a map");
+            let made = filled(address, config).expect("an address").to_string();
+            assert_eq!(made, format!("https://gate.test/v1/{to}/openai"));
         }
     }
 

@@ -5,16 +5,18 @@
 //! a config's `env` says is a file of whoever runs the config, and is not read. Google's metadata
 //! server, which gives tokens on machines of theirs, is not asked.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use runner_config::plan::Provider;
-use runner_gateway::Secret;
+use runner_config::plan::{EnvRead, Position, Provider};
+use runner_gateway::{Credential, OriginPattern, Secret};
 use runner_sandbox::abi::CredentialWant;
 use serde_json::{Map, Value};
 
 use super::aws::{FoundKey, home, small_file};
 use super::binding::Binder;
 use super::credentials::take;
+use super::ways::{Named, Way};
 
 /// The variable by which the person names another server of tokens than Google's.
 const TOKENS_AT: &str = "RUNNER_GOOGLE_TOKEN_URL";
@@ -69,6 +71,35 @@ impl Binder<'_> {
             return (Some(Err(problem)), Vec::new());
         }
         (Some(self.google_file(env, &found.value, config)), takes)
+    }
+
+    /// The way to whoever gives tokens for a key, which sees the variables that the config wrote into
+    /// it: another address than the one that gets the token.
+    pub(super) fn way_to_google(
+        &self,
+        provider: &Provider,
+        want: &CredentialWant,
+        credential: &Credential,
+        takes: &[EnvRead],
+    ) -> Option<Way> {
+        let to = credential.secret.as_ref()?.google_gives()?;
+        let pointer = format!("/{}", want.value_config_key.as_ref()?);
+        let places: Vec<&Position> = provider.places.within(&pointer).collect();
+        let is_inside = |read: &&EnvRead| places.iter().any(|at| at.is_where(&read.at));
+        let is_persons = self.env.get(TOKENS_AT).is_some_and(|url| !url.is_empty());
+        Some(Way {
+            to: OriginPattern::exactly(to),
+            named: if is_persons {
+                Named::Person
+            } else {
+                Named::Vendor
+            },
+            author: provider.origin.clone(),
+            at: places.first().copied().unwrap_or(&provider.at).clone(),
+            own: BTreeSet::from([want.env.clone()]),
+            takes: takes.iter().filter(is_inside).cloned().collect(),
+            named_by: Vec::new(),
+        })
     }
 
     /// The key in a file that the person's `env` names. What it knows of a project fills the config's.

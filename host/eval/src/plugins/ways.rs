@@ -63,6 +63,8 @@ pub(super) struct Way {
 pub(super) struct Address {
     pub(super) patterns: Vec<OriginPattern>,
     pub(super) named: Named,
+    /// Whether it is another company's than the credentials.
+    pub(super) lends: bool,
     pub(super) at: Position,
     /// Whether that is the place of its own text, and not of the whole provider.
     pub(super) is_exact: bool,

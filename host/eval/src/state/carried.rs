@@ -30,7 +30,7 @@ impl Left {
         let response = record.response.as_ref()?;
         let value = |strand: &Strand| match strand {
             Strand::Conversation { .. } => Some(turn(record, response)),
-            Strand::Register(_) | Strand::RowRegister(_) => {
+            Strand::Register(_) | Strand::RowRegister(..) => {
                 is_truthy(&response.output).then(|| response.output.clone())
             }
             Strand::Turn { .. } => None,
@@ -119,7 +119,7 @@ impl Carried {
                 Some((CONVERSATION.to_owned(), Shared::Turns(turns.collect())))
             }
             Strand::Turn { .. } => None,
-            Strand::Register(name) | Strand::RowRegister(name) => {
+            Strand::Register(name) | Strand::RowRegister(name, _) => {
                 let (_, value) = before?.next_back()?;
                 Some((name.to_string(), Shared::Register(value.clone())))
             }

@@ -18,4 +18,6 @@ pub struct Scheduling {
     /// Limits that the user declared; each exchange falls under all of them. Limits of the same
     /// name are the same limit, whoever names it.
     pub limits: Vec<Arc<Limit>>,
+    /// What the user calls the provider: equal requests of a recording are told apart by it.
+    pub caller: Option<String>,
 }

@@ -143,12 +143,13 @@ pub struct DiskCache {
 }
 
 impl DiskCache {
-    /// Over an open cache; `masker` knows every secret of the run. Those that the config writes itself
+    /// Over an open cache; `masker` knows every secret of the run. Tokens that came up since are none of
+    /// the cache's affair: what is remembered of an answer to them has none. Those that the config writes itself
     /// are `own`: they could be any word of an answer, which would be kept without it. So what is
     /// remembered among such secrets is there for runs that have the same.
     pub fn new<'a>(
         cache: Cache,
-        masker: Masker,
+        masker: &Masker,
         own: impl IntoIterator<Item = &'a Secret>,
     ) -> Self {
         let own = own.into_iter().map(Secret::reveal);
@@ -163,7 +164,7 @@ impl DiskCache {
         };
         Self {
             cache,
-            masker,
+            masker: masker.declared(),
             own: (!own.is_empty()).then(digest),
             has_failed: AtomicBool::new(false),
         }

@@ -6,10 +6,10 @@
 //! such files, and put them beside their tests.
 //!
 //! Every line passes the masker of the whole run, request and response alike, and the credential
-//! is no part of it: a replay needs none. What identifies a request is all the rest of it. Equal
-//! requests are answered in the order in which they ended, each case with what that case got
-//! as long as there is such an answer; when all are used up, the last one is given again. A call
-//! that was cut off by its case's timeout has no end and so no line.
+//! is no part of it: a replay needs none. What identifies a request is all the rest of it, and who
+//! made it (`whose`). Equal requests are answered in the order in which they ended, each case with
+//! what that case got as long as there is such an answer; when all are used up, the last one is given
+//! again. A call that was cut off by its case's timeout has no end and so no line.
 //!
 //! Memory of a replay: places of lines, at most three times the file's size where all are as short as
 //! can be; one line at a time, at most three times its size; and the requests among which the nearest
@@ -26,17 +26,21 @@ use runner_store::Digest;
 
 use crate::exchange::Code;
 use crate::memory::cache::anonymous_key;
-use crate::memory::remembered::{Cassette, Ending, Envelope, Found, Interaction, NoCassette};
+use crate::memory::remembered::{
+    Caller, Cassette, Ending, Envelope, Found, Interaction, NoCassette,
+};
 use crate::policy::masker::Masker;
 
 mod line;
 mod nearest;
+mod whose;
 
 #[cfg(test)]
 mod tests;
 
 use line::{HEAD, Line, is_head};
 use nearest::Index;
+use whose::{Keys, Names, Slot};
 
 /// Why a recording can't be made or used.
 #[derive(Debug, thiserror::Error)]
@@ -86,10 +90,16 @@ impl Exchanges {
     }
 
     /// The cassette of a run whose secrets `masker` knows.
-    pub fn cassette(self, masker: Masker) -> Box<dyn Cassette> {
+    pub fn cassette(self, masker: &Masker) -> Box<dyn Cassette> {
+        // A replay is given no tokens, and has to know its requests again.
+        let masker = masker.declared();
         match self {
             Self::Live => Box::new(NoCassette),
-            Self::Record(recording) => Box::new(RecordCassette { recording, masker }),
+            Self::Record(recording) => Box::new(RecordCassette {
+                recording,
+                masker,
+                keys: Mutex::default(),
+            }),
             Self::Replay(playback) => Box::new(ReplayCassette { playback, masker }),
         }
     }
@@ -202,14 +212,15 @@ fn cut_to_lines(file: &mut File) -> io::Result<()> {
 struct RecordCassette {
     recording: Recording,
     masker: Masker,
+    keys: Mutex<Keys>,
 }
 
 impl Cassette for RecordCassette {
-    fn find(&self, _envelope: &Envelope, _tag: u64) -> Found {
+    fn find(&self, _envelope: &Envelope, _caller: &Caller<'_>) -> Found {
         Found::Live
     }
 
-    fn record(&self, envelope: &Envelope, tag: u64, interaction: &Interaction) {
+    fn record(&self, envelope: &Envelope, caller: &Caller<'_>, interaction: &Interaction) {
         // What the end of the run cut short says nothing about the request.
         if let Ending::Failed {
             code: Code::Cancelled,
@@ -218,8 +229,14 @@ impl Cassette for RecordCassette {
         {
             return;
         }
-        let envelope = anonymous(&self.masker, envelope);
-        let line = Line::new(&envelope, tag, interaction, &self.masker);
+        let anonymous = anonymous(&self.masker, envelope);
+        let mut line = Line::new(&anonymous, caller.tag, interaction, &self.masker);
+        if let Some(name) = caller.name {
+            let name = self.masker.mask(name).into_owned();
+            let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+            line.key = keys.number(&name, envelope.credential.as_ref());
+            line.by = Some(name);
+        }
         self.recording.write(&line.text());
     }
 }
@@ -233,6 +250,7 @@ struct Interactions {
     path: PathBuf,
     file: Mutex<File>,
     by_request: Mutex<HashMap<Digest, Vec<Slot>>>,
+    names: Names,
     index: OnceLock<Index>,
 }
 
@@ -256,14 +274,6 @@ struct Place {
     bytes: usize,
 }
 
-/// A recorded exchange.
-#[derive(Debug, Clone, Copy)]
-struct Slot {
-    tag: u64,
-    place: Place,
-    is_used: bool,
-}
-
 impl Playback {
     /// Opens a recording. Reads it once; the answers stay on disk.
     ///
@@ -277,11 +287,14 @@ impl Playback {
         // Before it is read: should it be replaced meanwhile, this is noticed at the first line.
         let file = File::open(path).map_err(failed)?;
         let mut by_request: HashMap<Digest, Vec<Slot>> = HashMap::new();
+        let mut names = Names::default();
         for line in Lines::of(path)? {
-            let (place, line) = line?;
+            let (place, mut line) = line?;
             let slot = Slot {
                 tag: line.tag,
                 place,
+                by: line.by.take().map(|name| names.id(name)),
+                key: line.key,
                 is_used: false,
             };
             let key = anonymous_key(&line.envelope());
@@ -291,21 +304,27 @@ impl Playback {
             path: path.to_owned(),
             file: Mutex::new(file),
             by_request: Mutex::new(by_request),
+            names,
             index: OnceLock::new(),
         })))
     }
 
-    fn take(&self, envelope: &Envelope, tag: u64) -> Option<Interaction> {
+    /// The answer, or whose the answers are that are none of this caller's.
+    fn take(
+        &self,
+        envelope: &Envelope,
+        caller: &Caller<'_>,
+    ) -> Result<Option<Interaction>, String> {
         let place = {
             let key = anonymous_key(envelope);
-            let mut by_request = self
-                .0
-                .by_request
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            next(by_request.get_mut(&key)?, tag)?
+            let by_request = self.0.by_request.lock();
+            let mut by_request = by_request.unwrap_or_else(PoisonError::into_inner);
+            match by_request.get_mut(&key) {
+                Some(slots) => self.0.names.take(slots, caller)?,
+                None => None,
+            }
         };
-        self.0.read(place).map(Line::interaction)
+        Ok(place.and_then(|it| self.0.read(it)).map(Line::interaction))
     }
 
     /// Bytes of the longest line that answers this request.
@@ -333,19 +352,6 @@ impl Playback {
     }
 }
 
-/// The first unused one of the same case, else of any; when all are used, the last one.
-fn next(slots: &mut [Slot], tag: u64) -> Option<Place> {
-    let unused = |same: bool| move |slot: &Slot| !slot.is_used && (!same || slot.tag == tag);
-    let place = slots
-        .iter()
-        .position(unused(true))
-        .or_else(|| slots.iter().position(unused(false)))
-        .or_else(|| slots.iter().rposition(|slot| slot.tag == tag))
-        .or_else(|| slots.len().checked_sub(1))?;
-    slots[place].is_used = true;
-    Some(slots[place].place)
-}
-
 struct ReplayCassette {
     playback: Playback,
     masker: Masker,
@@ -365,17 +371,23 @@ impl Cassette for ReplayCassette {
         self.playback.most_bytes(&envelope)
     }
 
-    fn find(&self, envelope: &Envelope, tag: u64) -> Found {
+    fn find(&self, envelope: &Envelope, caller: &Caller<'_>) -> Found {
         let envelope = anonymous(&self.masker, envelope);
-        match self.playback.take(&envelope, tag) {
-            Some(interaction) => Found::Replay(interaction),
-            None => Found::Missing {
+        let name = caller.name.map(|name| self.masker.mask(name));
+        let caller = Caller {
+            name: name.as_deref(),
+            ..*caller
+        };
+        match self.playback.take(&envelope, &caller) {
+            Ok(Some(interaction)) => Found::Replay(interaction),
+            Ok(None) => Found::Missing {
                 nearest: self.playback.nearest(&envelope),
             },
+            Err(whose) => Found::Ambiguous { whose },
         }
     }
 
-    fn record(&self, _envelope: &Envelope, _tag: u64, _interaction: &Interaction) {}
+    fn record(&self, _envelope: &Envelope, _caller: &Caller<'_>, _interaction: &Interaction) {}
 }
 
 /// A request as it stands in a recording.

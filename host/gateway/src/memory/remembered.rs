@@ -100,6 +100,15 @@ pub enum Ending {
     },
 }
 
+/// Who makes a request.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Caller<'a> {
+    /// The tag of the call's scope.
+    pub tag: u64,
+    /// What the user calls the provider, if it is one's.
+    pub name: Option<&'a str>,
+}
+
 /// What a cassette has for a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
@@ -112,9 +121,14 @@ pub enum Found {
         /// What it has that comes nearest, to follow "is not in the recording"; may be empty.
         nearest: String,
     },
+    /// It has some, and nothing says that they were this caller's: an error.
+    Ambiguous {
+        /// Whose they are, to follow "is in the recording".
+        whose: String,
+    },
 }
 
-/// Records exchanges, or replays recorded ones. `tag` is that of the call's scope.
+/// Records exchanges, or replays recorded ones.
 pub trait Cassette: Send + Sync {
     /// Whether no request ever leaves, so that no credential needs a value.
     fn is_offline(&self) -> bool {
@@ -132,10 +146,10 @@ pub trait Cassette: Send + Sync {
     }
 
     /// Looks a request up.
-    fn find(&self, envelope: &Envelope, tag: u64) -> Found;
+    fn find(&self, envelope: &Envelope, caller: &Caller<'_>) -> Found;
 
     /// Takes how a request with [`Found::Live`] ended.
-    fn record(&self, envelope: &Envelope, tag: u64, interaction: &Interaction);
+    fn record(&self, envelope: &Envelope, caller: &Caller<'_>, interaction: &Interaction);
 }
 
 /// Neither records nor replays.
@@ -147,11 +161,11 @@ impl Cassette for NoCassette {
         false
     }
 
-    fn find(&self, _envelope: &Envelope, _tag: u64) -> Found {
+    fn find(&self, _envelope: &Envelope, _caller: &Caller<'_>) -> Found {
         Found::Live
     }
 
-    fn record(&self, _envelope: &Envelope, _tag: u64, _interaction: &Interaction) {}
+    fn record(&self, _envelope: &Envelope, _caller: &Caller<'_>, _interaction: &Interaction) {}
 }
 
 /// Keeps responses by the digest of their request.

@@ -106,6 +106,11 @@ impl Secret {
         Ok(Self::credential(text)?)
     }
 
+    /// Who gives tokens for it, if it is a key of Google's, and so sees what stands in it.
+    pub fn google_gives(&self) -> Option<Origin> {
+        Some(self.google_key()?.address()?.1)
+    }
+
     /// The key of Google's that it is.
     pub(crate) fn google_key(&self) -> Option<GoogleKey> {
         serde_json::from_str(self.reveal()).ok()
@@ -196,6 +201,19 @@ mod tests {
             let key = meant.google_key().expect("a key");
             assert_eq!(key.token_uri, "http://127.0.0.1:9/token");
         }
+    }
+
+    #[test]
+    fn who_gives_tokens_is_known_before_one_is_asked_for() {
+        let gives = |secret: Secret| secret.google_gives().map(|origin| origin.to_string());
+        let google = Secret::google(&user(None), None).expect("a key");
+        assert_eq!(
+            gives(google).as_deref(),
+            Some("https://oauth2.googleapis.com")
+        );
+        let own = Secret::google(&user(None), Some("http://127.0.0.1:9/token")).expect("a key");
+        assert_eq!(gives(own).as_deref(), Some("http://127.0.0.1:9"));
+        assert_eq!(gives(Secret::new("no key")), None);
     }
 
     #[test]

@@ -179,6 +179,18 @@ impl Grants {
         })
     }
 
+    /// Whether the plugin may reach this address of an origin that it may reach.
+    pub(crate) fn check_path(&self, origin: &Origin, url: &Url) -> Result<(), Refusal> {
+        if origin::holds(&self.hosts, origin, url) {
+            return Ok(());
+        }
+        Err(Refusal::Host {
+            plugin: self.plugin.clone(),
+            origin: format!("{origin}{}", url.path()),
+            line: hosts_line(&self.hosts, origin),
+        })
+    }
+
     /// The credential of that name, if it may go to `origin`.
     pub fn credential(&self, name: &str, origin: &Origin) -> Result<&Credential, Refusal> {
         let credential = self.credentials.get(name).ok_or_else(|| Refusal::Credential {

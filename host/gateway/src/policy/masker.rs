@@ -77,18 +77,29 @@ pub struct Masker {
     learned: Arc<RwLock<Learned>>,
 }
 
-/// Secrets that a run is given while it goes on. They are few, and have a finder of their own, since
-/// making one anew for all takes long.
+/// Secrets that a run is given while it goes on, by the key that they were asked for with. They are
+/// few, and those of each key have a finder of their own, since making one anew for all takes long.
 #[derive(Default)]
-struct Learned {
-    /// By the key that they were asked for with, the older one first.
-    tokens: BTreeMap<Fingerprint, VecDeque<Token>>,
+struct Learned(BTreeMap<Fingerprint, Arc<TokensOfKey>>);
+
+#[derive(Default, Clone)]
+struct TokensOfKey {
+    /// The older one first.
+    tokens: VecDeque<Token>,
     finder: Option<Arc<Finder>>,
 }
 
+#[derive(Clone)]
 struct Token {
     bytes: usize,
     forms: BTreeSet<Vec<u8>>,
+}
+
+impl TokensOfKey {
+    fn forms(&self) -> BTreeSet<Vec<u8>> {
+        let forms = self.tokens.iter().flat_map(|token| &token.forms);
+        forms.cloned().collect()
+    }
 }
 
 /// Tokens of one key that are masked: an answer on the way may still hold the one before.
@@ -101,15 +112,6 @@ const MOST_TOKENS: usize = 64 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the access tokens of a run take at most {} KiB together", MOST_TOKENS >> 10)]
 pub(crate) struct TooManyTokens;
-
-impl Learned {
-    fn forms(&self) -> BTreeSet<Vec<u8>> {
-        let tokens = self.tokens.values().flatten();
-        tokens
-            .flat_map(|token| token.forms.iter().cloned())
-            .collect()
-    }
-}
 
 impl Masker {
     /// A masker for these secrets.
@@ -124,7 +126,12 @@ impl Masker {
                 .learned
                 .read()
                 .unwrap_or_else(PoisonError::into_inner);
-            masker.forms.iter().cloned().chain(learned.forms())
+            let learned: Vec<_> = learned.0.values().map(|it| it.forms()).collect();
+            masker
+                .forms
+                .iter()
+                .cloned()
+                .chain(learned.into_iter().flatten())
         });
         Self::of_forms(forms.collect())
     }
@@ -143,29 +150,54 @@ impl Masker {
     /// When the tokens of all keys take more than is kept.
     pub(crate) fn learn(&self, key: &Fingerprint, token: &Secret) -> Result<(), TooManyTokens> {
         let mut learned = self.learned.write().unwrap_or_else(PoisonError::into_inner);
-        let all = learned.tokens.values().flatten();
+        let all = learned.0.values().flat_map(|it| &it.tokens);
         let bytes: usize = all.map(|token| token.bytes).sum();
         if bytes + token.bytes() > MOST_TOKENS {
             return Err(TooManyTokens);
         }
-        let of_key = learned.tokens.entry(key.clone()).or_default();
-        if of_key.len() == TOKENS_OF_A_KEY {
-            of_key.pop_front();
+        let mut of_key = learned
+            .0
+            .get(key)
+            .map(|it| TokensOfKey::clone(it))
+            .unwrap_or_default();
+        if of_key.tokens.len() == TOKENS_OF_A_KEY {
+            of_key.tokens.pop_front();
         }
-        of_key.push_back(Token {
+        of_key.tokens.push_back(Token {
             bytes: token.bytes(),
             forms: forms(token).collect(),
         });
-        learned.finder = finder(&learned.forms());
+        of_key.finder = finder(&of_key.forms());
+        learned.0.insert(key.clone(), Arc::new(of_key));
         Ok(())
+    }
+
+    /// What this one knew from the beginning, and of the tokens that came up since those of one key.
+    /// Whoever gives tokens chooses what they are: an answer to another key, or to none, may hold the
+    /// same word by chance or by intent, and is read with it.
+    pub(crate) fn of_key(&self, key: Option<&Fingerprint>) -> Self {
+        let learned = self.learned.read().unwrap_or_else(PoisonError::into_inner);
+        let own = key.and_then(|key| learned.0.get_key_value(key));
+        let own = own.map(|(key, tokens)| (key.clone(), Arc::clone(tokens)));
+        Self {
+            forms: Arc::clone(&self.forms),
+            finder: self.finder.clone(),
+            learned: Arc::new(RwLock::new(Learned(own.into_iter().collect()))),
+        }
+    }
+
+    /// What this one knew from the beginning.
+    #[must_use]
+    pub fn declared(&self) -> Self {
+        self.of_key(None)
     }
 
     /// Of the secrets from the beginning, and of those that came up since.
     fn finders(&self) -> impl Iterator<Item = Arc<Finder>> {
         let learned = self.learned.read().unwrap_or_else(PoisonError::into_inner);
-        [self.finder.clone(), learned.finder.clone()]
-            .into_iter()
-            .flatten()
+        let learned = learned.0.values().filter_map(|it| it.finder.clone());
+        let finders: Vec<_> = self.finder.clone().into_iter().chain(learned).collect();
+        finders.into_iter()
     }
 
     /// `text` without secrets.

@@ -2,7 +2,9 @@
 //!
 //! An origin is scheme, host and port: the unit in which the web separates parties, and
 //! the only one that a redirect or a shared path can't blur. Paths are deliberately not
-//! part of a grant, since a server is free to serve anything under any path.
+//! part of what a user grants, since a server is free to serve anything under any path. Where
+//! strangers share an origin, and the path says whose part of it is asked, the host keeps a
+//! pattern within a folder.
 //!
 //! Both sides go through the URL standard's parser, so that `HTTPS://API.Acme.com:443`,
 //! `https://api.acme.com` and an internationalised name in either spelling are one
@@ -109,6 +111,8 @@ pub struct OriginPattern {
     naming: Naming,
     /// Whether `*.` stands at the front.
     below: bool,
+    /// The path in which it stays, without a slash at the end; empty if it is the whole origin's.
+    folder: String,
 }
 
 /// A pattern that can't be read.
@@ -160,6 +164,7 @@ impl OriginPattern {
             origin,
             naming,
             below,
+            folder: String::new(),
         })
     }
 
@@ -169,7 +174,21 @@ impl OriginPattern {
             origin,
             naming: Naming::Exact,
             below: false,
+            folder: String::new(),
         }
+    }
+
+    /// This pattern for addresses below a path alone (`/v1/ada`), as a parsed URL has it.
+    #[must_use]
+    pub fn within(mut self, folder: &str) -> Self {
+        folder.trim_end_matches('/').clone_into(&mut self.folder);
+        self
+    }
+
+    /// Whether the path of an address that it covers is in its folder.
+    fn holds(&self, url: &Url) -> bool {
+        let rest = url.path().strip_prefix(&self.folder);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
     /// The one origin that it names; `None` for a wildcard.
@@ -249,14 +268,20 @@ fn covers_label(granted: &str, asked: &str) -> bool {
 impl fmt::Display for OriginPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.below {
-            return self.origin.fmt(f);
+            return write!(f, "{}{}", self.origin, self.folder);
         }
         let whole = self.origin.to_string();
         let (scheme, rest) = whole
             .split_once("://")
             .expect("an origin displays with its scheme");
-        write!(f, "{scheme}://*.{rest}")
+        write!(f, "{scheme}://*.{rest}{}", self.folder)
     }
+}
+
+/// Whether an entry of a list covers an address, its path included.
+pub(crate) fn holds(patterns: &[OriginPattern], origin: &Origin, url: &Url) -> bool {
+    let mut covering = patterns.iter().filter(|it| it.covers(origin).is_some());
+    covering.any(|pattern| pattern.holds(url))
 }
 
 /// The best naming of `origin` in a list: exact beats wildcard, `None` when no entry

@@ -25,6 +25,12 @@ pub(super) enum Fault {
         url: String,
         nearest: String,
     },
+    #[error("{method} {url} is in the recording {whose}")]
+    OfAnother {
+        method: String,
+        url: String,
+        whose: String,
+    },
     #[error("{message}")]
     Replayed {
         code: Code,
@@ -78,7 +84,7 @@ impl Fault {
         match self {
             Self::Wire(fault) => fault.code(),
             Self::OverBudget(_) => Code::Budget,
-            Self::NotRecorded { .. } => Code::Other,
+            Self::NotRecorded { .. } | Self::OfAnother { .. } => Code::Other,
             Self::Unsent { why, .. } => match why {
                 scheduler::Refusal::Oversize { .. } => Code::RateLimited,
                 scheduler::Refusal::QuotaExhausted { .. } => Code::QuotaExhausted,

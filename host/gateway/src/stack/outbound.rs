@@ -15,11 +15,10 @@ use crate::policy::grants::Grants;
 use crate::process::ProcessCall;
 use crate::wire::attempt::{self, Answer, Limit};
 use crate::wire::bodies::Space;
-use crate::wire::client::Clients;
 use crate::wire::fault::WireFault;
 use crate::wire::request::Prepared;
 use crate::wire::signature::Signature;
-use crate::wire::tokens::Tokens;
+use crate::wire::tokens::Means;
 
 /// What leaves the run.
 #[expect(
@@ -86,7 +85,7 @@ impl Outbound {
     /// Goes once.
     pub(super) async fn attempt(
         &self,
-        means: (&Clients, &Tokens),
+        means: Means<'_>,
         limit: Limit,
         space: &mut Space,
     ) -> Result<Answer, WireFault> {

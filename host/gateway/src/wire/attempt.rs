@@ -17,14 +17,13 @@ use crate::policy::grants::Grants;
 use crate::policy::origin::Origin;
 use crate::wire::bodies::Space;
 use crate::wire::class::Transport;
-use crate::wire::client::Clients;
 use crate::wire::coding::{self, Coding, Unpackable};
 use crate::wire::draft::Draft;
 use crate::wire::fault::WireFault;
 use crate::wire::redirect::{self, REDIRECT_LIMIT, Way};
 use crate::wire::request::Prepared;
 use crate::wire::resolve::{OutOfReach, Unresolved};
-use crate::wire::tokens::Tokens;
+use crate::wire::tokens::Means;
 
 /// A whole response as it came, secrets and all: it does not leave the gateway so.
 #[derive(Debug)]
@@ -61,14 +60,14 @@ impl Limit {
 /// Sends `prepared` once, following redirects within its origin, for at most what is left. The
 /// answer is counted in `space`.
 pub(crate) async fn once(
-    (clients, tokens): (&Clients, &Tokens),
+    means: Means<'_>,
     grants: &Grants,
     prepared: &Prepared,
     limit: Limit,
     space: &mut Space,
 ) -> Result<Answer, WireFault> {
     let deadline = Instant::now() + limit.left;
-    let hops = follow((clients, tokens), grants, prepared, space);
+    let hops = follow(means, grants, prepared, space);
     match tokio::time::timeout_at(deadline.into(), hops).await {
         Ok(result) => result,
         Err(_) => Err(WireFault::TimedOut {
@@ -80,7 +79,7 @@ pub(crate) async fn once(
 }
 
 async fn follow(
-    (clients, tokens): (&Clients, &Tokens),
+    means: Means<'_>,
     grants: &Grants,
     prepared: &Prepared,
     space: &mut Space,
@@ -88,9 +87,10 @@ async fn follow(
     let mut draft = prepared.draft.clone();
     let mut redirects = 0;
     loop {
-        // Within one origin the grant can't differ, but the rule is: no hop unchecked.
+        // No hop is unchecked: within one origin a grant may be for a path of it.
         grants.check(&prepared.origin)?;
-        let response = send((clients, tokens), grants, prepared, &draft).await?;
+        grants.check_path(&prepared.origin, &draft.url)?;
+        let response = send(means, grants, prepared, &draft).await?;
         let status = response.status().as_u16();
         match redirect::way(&draft.url, status, response.headers()) {
             Way::Stay => return whole(response, prepared, space).await,
@@ -112,7 +112,7 @@ async fn follow(
 }
 
 async fn send(
-    (clients, tokens): (&Clients, &Tokens),
+    means: Means<'_>,
     grants: &Grants,
     prepared: &Prepared,
     draft: &Draft,
@@ -120,7 +120,7 @@ async fn send(
     let mut draft = draft.clone();
     if let Some(signature) = &prepared.signature {
         let token = match signature.token_key() {
-            Some((secret, key)) => Some(tokens.get(clients, secret, &key).await?),
+            Some((secret, key)) => Some(means.tokens.get(&means, secret, &key).await?),
             None => None,
         };
         signature.sign(&mut draft, Timestamp::now(), token.as_ref());
@@ -128,7 +128,7 @@ async fn send(
     // Without the header any coding would do.
     let identity = HeaderValue::from_static("identity");
     draft.headers.insert(ACCEPT_ENCODING, identity);
-    let client = clients.get(&draft.url, prepared.reach)?;
+    let client = means.clients.get(&draft.url, prepared.reach)?;
     let request = client.request(draft.method, draft.url);
     let mut request = request.headers(draft.headers);
     if let Some(body) = draft.body {

@@ -26,6 +26,9 @@ pub(crate) enum WireFault {
         /// Another try would end alike.
         is_lasting: bool,
     },
+    /// The stack knows which budget it is.
+    #[error("no request is left to ask for an access token with")]
+    Unpaid,
     #[error("no whole answer from {origin} within {limit:?} on the wire ({})", whose(*.is_own))]
     TimedOut {
         origin: String,
@@ -87,6 +90,7 @@ impl WireFault {
                 is_lasting: true, ..
             } => Code::Auth,
             Self::NoToken { .. } => Code::Transient,
+            Self::Unpaid => Code::Budget,
             Self::TimedOut { .. } | Self::Process(runner_process::Fault::TimedOut { .. }) => {
                 Code::Timeout
             }

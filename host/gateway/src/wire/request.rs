@@ -80,6 +80,7 @@ fn checked(
         WireFault::Invalid(format!("'{}' is neither https nor http", url.scheme()))
     })?;
     let reach = reach(grants, agreed, &origin)?;
+    grants.check_path(&origin, &url)?;
     let body = exchange.body.map(Bytes::from);
     if let Some(size) = body
         .as_ref()

@@ -4,6 +4,9 @@
 //! the same wait for it. Who waits takes over where the one that asks is given up. Each token is made
 //! known to the masker before anything is sent with it, and lives in memory alone: not in the
 //! cache, nor in a recording, nor in the database.
+//!
+//! Asking is a request that leaves the machine: it is paid for like any other. A server that gives
+//! none is left alone for a while, longer each time; who needs a token meanwhile is told the same.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,6 +53,12 @@ const LONGEST_LIFE: Duration = Duration::from_hours(24);
 /// The most of an answer with a token, in bytes. Tokens have one or two thousand.
 const ANSWER_LIMIT: usize = 64 << 10;
 
+/// How long a server is left alone that gave no token, for the first time.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest that it is left alone.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
 /// The tokens of a run.
 #[derive(Default)]
 pub(crate) struct Tokens {
@@ -57,8 +66,54 @@ pub(crate) struct Tokens {
     masker: Masker,
 }
 
+/// What a request goes out with.
+#[derive(Clone, Copy)]
+pub(crate) struct Means<'a> {
+    pub(crate) clients: &'a Clients,
+    pub(crate) tokens: &'a Tokens,
+    /// Pays for one request more, if there is anything left.
+    pub(crate) pays: &'a (dyn Fn() -> bool + Sync),
+}
+
 /// The token of one key; whoever holds the lock asks for it.
-type TokenOfKey = tokio::sync::Mutex<Option<Token>>;
+type TokenOfKey = tokio::sync::Mutex<TokenState>;
+
+/// What is known of the token of one key.
+#[derive(Default)]
+struct TokenState {
+    token: Option<Token>,
+    /// The last failure, until there is a token.
+    failure: Option<LeftAlone>,
+}
+
+/// A server that gave no token.
+struct LeftAlone {
+    fault: WireFault,
+    pause: Duration,
+    until: Instant,
+}
+
+impl TokenState {
+    /// Notes that there was no token at `now`.
+    fn failed(&mut self, fault: &WireFault, now: Instant) {
+        let last = self.failure.take().map(|failure| failure.pause);
+        let pause = last.map_or(FIRST_PAUSE, |last| (2 * last).min(LONGEST_PAUSE));
+        self.failure = Some(LeftAlone {
+            fault: fault.clone(),
+            pause,
+            until: now + pause,
+        });
+    }
+
+    /// What is said at `now` without asking: the token, or why there is none.
+    fn known(&self, now: Instant) -> Option<Result<Secret, WireFault>> {
+        if let Some(token) = self.token.as_ref().filter(|it| now < it.until) {
+            return Some(Ok(token.value.clone()));
+        }
+        let failure = self.failure.as_ref().filter(|it| now < it.until)?;
+        Some(Err(failure.fault.clone()))
+    }
+}
 
 #[derive(Clone)]
 struct Token {
@@ -89,7 +144,7 @@ impl Tokens {
     /// A token that holds, for the key that `secret` is.
     pub(crate) async fn get(
         &self,
-        clients: &Clients,
+        means: &Means<'_>,
         secret: &Secret,
         key: &TokenKey,
     ) -> Result<Secret, WireFault> {
@@ -98,10 +153,14 @@ impl Tokens {
             Arc::clone(each.entry(secret.fingerprint()).or_default())
         };
         let mut held = held.lock().await;
-        if let Some(token) = held.as_ref().filter(|it| Instant::now() < it.until) {
-            return Ok(token.value.clone());
+        if let Some(known) = held.known(Instant::now()) {
+            return known;
         }
-        let token = ask(clients, key).await?;
+        if !(means.pays)() {
+            return Err(WireFault::Unpaid);
+        }
+        let asked = ask(means.clients, key).await;
+        let token = asked.inspect_err(|fault| held.failed(fault, Instant::now()))?;
         if is_masked(token.value.reveal()) {
             let learned = self.masker.learn(&secret.fingerprint(), &token.value);
             learned.map_err(|too_many| WireFault::NoToken {
@@ -114,7 +173,10 @@ impl Tokens {
             })?;
         }
         let value = token.value.clone();
-        *held = Some(token);
+        *held = TokenState {
+            token: Some(token),
+            failure: None,
+        };
         Ok(value)
     }
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use runner_gateway::{
-    Code, Credential, Gateway, Grants, Masker, OriginPattern, Scheme, Secret, Settings,
+    Bill, Budget, BudgetLedger, CallScope, Code, Credential, Gateway, Grants, Masker,
+    OriginPattern, Owner, Reservation, Scheme, Secret, Settings,
 };
 use runner_tests::{Answer, ModelApi};
 use serde_json::{Value, json};
@@ -99,4 +100,44 @@ async fn without_a_token_nothing_is_sent() {
     );
     assert_eq!(error.message, expected);
     assert!(api.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_server_that_gives_no_tokens_is_left_alone_for_a_while() {
+    let (api, tokens) = (echoing(), ModelApi::start());
+    tokens.always(Answer::text("busy").with_status(503));
+    let (gateway, grants) = plugin(&api, &tokens);
+    let scope = scope();
+    let sends = (0..8).map(|_| gateway.send(&grants, post(api.url()), &scope));
+    for result in futures_util::future::join_all(sends).await {
+        assert_eq!(result.expect_err("no reply").code, Code::Transient);
+    }
+    assert_eq!(tokens.requests().len(), 1);
+    assert!(api.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_request_for_a_token_is_one_of_the_budget_s() {
+    let (api, tokens) = (echoing(), ModelApi::start());
+    tokens.always(giving(0));
+    let (gateway, grants) = plugin(&api, &tokens);
+    let ledger = Arc::new(BudgetLedger::default());
+    let budget = Budget {
+        requests: Some(5),
+        ..Budget::default()
+    };
+    let account = ledger.open(Owner::Run, budget);
+    let mut codes = Vec::new();
+    for _ in 0..4 {
+        let bill = Bill::new(&ledger, [account], None, true);
+        let scope = CallScope {
+            reservation: bill.map(|bill| Arc::new(Reservation::new(bill))),
+            ..scope()
+        };
+        let sent = gateway.send(&grants, post(api.url()), &scope).await;
+        codes.push(sent.map(|_| ()).map_err(|error| error.code));
+    }
+    let refused = Err(Code::Budget);
+    assert_eq!(codes, [Ok(()), Ok(()), refused.clone(), refused]);
+    assert_eq!((api.requests().len(), tokens.requests().len()), (2, 2));
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use runner_gateway::{
-    CacheMode, CallScope, Cassette, Class, ClientSettings, Code, Ending, Envelope, Event, Exchange,
-    Found, Gateway, Held, Interaction, Lane, LaneNotice, LanePolicy, Notice, Observer, Remembered,
-    ResponseCache, Scheduling, Settings,
+    CacheMode, CallScope, Caller, Cassette, Class, ClientSettings, Code, Ending, Envelope, Event,
+    Exchange, Found, Gateway, Held, Interaction, Lane, LaneNotice, LanePolicy, Notice, Observer,
+    Remembered, ResponseCache, Scheduling, Settings,
 };
 use runner_tests::{Answer, Gate, ModelApi};
 
@@ -69,14 +69,14 @@ impl Observer for Journal {
 struct JournalCassette(Journal, Found);
 
 impl Cassette for JournalCassette {
-    fn find(&self, envelope: &Envelope, tag: u64) -> Found {
+    fn find(&self, envelope: &Envelope, caller: &Caller<'_>) -> Found {
         assert!(!format!("{}{:?}", envelope.url, envelope.headers).contains("key=42"));
-        assert_eq!(tag, 7);
+        assert_eq!(caller.tag, 7);
         self.0.write("find");
         self.1.clone()
     }
 
-    fn record(&self, _envelope: &Envelope, _tag: u64, interaction: &Interaction) {
+    fn record(&self, _envelope: &Envelope, _caller: &Caller<'_>, interaction: &Interaction) {
         let Ending::Answered { response, .. } = &interaction.ending else {
             return self.0.write("record failure");
         };

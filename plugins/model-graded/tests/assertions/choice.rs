@@ -19,7 +19,7 @@ fn answers(outputs: &[&str], more: &serde_json::Value) -> Input {
 #[test]
 fn the_number_in_the_reply_chooses_an_answer() {
     let input = answers(&["go away", "welcome", "hello"], &json!({}));
-    for (reply, best) in [("1", 1), (" 2.", 2), ("Answer 0 is kinder than 1", 0)] {
+    for (reply, best) in [("1", 1), (" 2.", 2), ("Answer 0 is the kindest", 0)] {
         let grade = graded(&input, &[reply]);
         let parts: Vec<bool> = grade.components.iter().map(|part| part.pass).collect();
         let expected: Vec<bool> = (0..3).map(|index| index == best).collect();

@@ -18,7 +18,7 @@ fn a_class_needs_its_score() {
     let scores = json!({ "kind": 0.9, "rude": 0.1, "odd": "1.0" });
     let text = Completion::text(scores.to_string());
     let json = Completion::text("").output(&scores);
-    let (kind, rude, absent) = (json!("kind"), json!("rude"), json!("absent"));
+    let (kind, rude) = (json!("kind"), json!("rude"));
     let rows = [
         (
             "classifier",
@@ -35,14 +35,6 @@ fn a_class_needs_its_score() {
             false,
             0.9,
             "kind has score 0.90 < 1",
-        ),
-        (
-            "classifier",
-            &absent,
-            Some(0.5),
-            false,
-            0.0,
-            "score 0.00 < 0.5",
         ),
         ("classifier", &Value::Null, None, true, 1.0, "Maximum"),
         (
@@ -72,6 +64,9 @@ fn a_reply_that_is_no_object_of_scores_is_a_failure() {
         (json!("kind"), "[0.5]"),
         (json!("kind"), "kind"),
         (json!("kind"), r#"{"kind": "very"}"#),
+        // Of a class that has no score nothing is known: it may be misspelt.
+        (json!("kind"), "{}"),
+        (json!("kind"), r#"{"KIND": 0.1, "other": 0.9}"#),
     ] {
         for kind in ["classifier", "not-classifier"] {
             let grade = classified(kind, &value, None, Completion::text(reply));
@@ -79,6 +74,29 @@ fn a_reply_that_is_no_object_of_scores_is_a_failure() {
         }
     }
     refused(&input("classifier", &json!(3), "out"), "name of a class");
+    let reply = Completion::text(r#"{"LABEL_0": 0.1, "LABEL_1": 0.9}"#);
+    let grade = classified("not-classifier", &json!("hate"), None, reply);
+    let reason = "the classifier scored no class `hate`, only `LABEL_0`, `LABEL_1`";
+    assert_eq!(grade.reason, reason);
+}
+
+#[test]
+fn what_was_looked_for_and_not_found_has_no_score() {
+    let found = |scores: &Value| {
+        Completion::text(scores.to_string()).metadata(&json!({ "absentClasses": "not found" }))
+    };
+    let (mail, none) = (json!("EMAIL"), json!(null));
+    for (value, scores, pass) in [
+        (&mail, json!({}), true),
+        (&mail, json!({ "NAME": 0.9 }), true),
+        (&mail, json!({ "EMAIL": 0.9 }), false),
+        (&none, json!({}), true),
+        (&none, json!({ "NAME": 0.9 }), false),
+    ] {
+        let grade = classified("not-classifier", value, Some(0.5), found(&scores));
+        assert_eq!(grade.pass, pass, "{value} {scores} {grade:?}");
+        assert!(!failed_to_grade(&grade), "{grade:?}");
+    }
 }
 
 fn moderated(kind: &str, value: &Value, reply: &Value) -> Grade {

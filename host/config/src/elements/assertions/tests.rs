@@ -399,3 +399,24 @@ fn what_reads_env_in_a_row_is_text() {
         assert_eq!(value, Some(expected.into()));
     }
 }
+
+/// A key that is passed over changes what is graded, and nobody sees it.
+#[test]
+fn knobs_of_graders_stand_beside_the_type_that_reads_them() {
+    let config = |assertion: &str| {
+        format!("prompts: [p]\nproviders: [echo]\ntests: [{{ assert: [{assertion}] }}]\n")
+    };
+    let plan = Folder::new(&config(
+        "{ type: not-similar, value: a, measure: euclidean, provider: openai:m }",
+    ))
+    .plan();
+    let test = plan.tests.iter().next().expect("a test");
+    let knobs = &test.assertions[0].members()[0].knobs;
+    assert_eq!(knobs["measure"], "euclidean");
+    let folder = Folder::new(&config("{ type: equals, value: a, measure: euclidean }"));
+    let told = match &folder.problems()[..] {
+        [] => folder.warnings().join(""),
+        problems => problems.join(""),
+    };
+    assert!(told.contains("unknown key 'measure'"), "{told}");
+}

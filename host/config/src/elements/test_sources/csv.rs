@@ -22,6 +22,18 @@ use column::ColumnMeaning;
 /// Gives each test of a file, as a tree, to `each`: a row's tree is gone before the next is made.
 pub(super) fn read(path: &Path, text: &str, reading: Reading<'_>, mut each: impl FnMut(Node)) {
     let with = (reading.process, reading.findings);
+    if let Some(at) = text.find('\0') {
+        let line = 1 + text[..at].matches('\n').count() as u32;
+        let message = "holds NUL characters, which no text has";
+        let help = "if it is UTF-16 without a byte order mark: save it as UTF-8";
+        let at = Position {
+            file: path.to_owned(),
+            line,
+            column: 1,
+            key: String::new(),
+        };
+        return reading.findings.error_help(at, message, help);
+    }
     if let Some(table) = csv_rows::read(path, text, Blanks::Kept, with) {
         tests((path, text), table, reading, &mut each);
     }
@@ -64,9 +76,20 @@ pub(super) fn tests(
         if reading.findings.has_stopped() {
             return;
         }
+        if number <= LOOKED_AT && row.cells.iter().any(|it| column::is_name_of_assertions(it)) {
+            let message = "the names of columns stand here, and not in the first row";
+            let help =
+                "remove what stands above them: the first row of a CSV file names its columns";
+            return reading
+                .findings
+                .error_help(file.at(row.line), message, help);
+        }
         each(file.test(number, row));
     }
 }
+
+/// Rows in which the names of columns are looked for: notes stand at the top of a file.
+const LOOKED_AT: usize = 100;
 
 /// What the name of the metric may take in all assertions of a row.
 const MAX_METRICS: usize = 16 << 20;

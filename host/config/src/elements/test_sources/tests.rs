@@ -386,3 +386,68 @@ fn blanks_around_cells_belong_to_variables_and_not_to_special_columns() {
         "equals"
     );
 }
+
+#[test]
+fn assertions_that_are_called_otherwise_are_wrong() {
+    for header in [
+        "__expected99999999999999999999",
+        "__expected0",
+        "__expected_2",
+        "__Expected",
+        "__EXPECTED2",
+        "\u{ff3f}\u{ff3f}expected",
+        "__\u{ff45}xpected",
+        "--expected",
+        "\u{2014}expected3",
+        "#expected",
+    ] {
+        let csv = format!("a,{header}\n1,equals: b\n");
+        let problems = folder("t.csv").file("t.csv", csv).problems();
+        let expected = format!(
+            "t.csv:1:3: the column '{header}' has '__expected' in its name, and is not that column"
+        );
+        assert_eq!(problems.len(), 1, "{header}: {problems:?}");
+        assert!(problems[0].starts_with(&expected), "{header}: {problems:?}");
+    }
+    for fine in ["expected", "expected2", "expectedly", "what expected", "e"] {
+        let csv = format!("a,{fine}\n1,b\n");
+        folder("t.csv").file("t.csv", csv).plan();
+    }
+}
+
+#[test]
+fn names_of_columns_that_stand_below_the_first_row_are_wrong() {
+    let expected = "t.csv:2:1: the names of columns stand here, and not in the first row\n\
+                    help: remove what stands above them: the first row of a CSV file names its columns";
+    for first in ["# note", "Table 1,,", "sep=;;"] {
+        let csv = format!("{first}\nx,__expected\na,equals: b\n");
+        let problems = folder("t.csv").file("t.csv", csv).problems();
+        assert_eq!(problems, [expected], "{first}");
+    }
+    let text = "t.csv:1:1: holds NUL characters, which no text has\n\
+                help: if it is UTF-16 without a byte order mark: save it as UTF-8";
+    let csv = "x,__expected\na,equals: b\n".bytes().flat_map(|it| [it, 0]);
+    let csv: Vec<u8> = csv.collect();
+    let csv = String::from_utf8(csv).expect("NUL is a character");
+    assert_eq!(folder("t.csv").file("t.csv", csv).problems(), [text]);
+}
+
+#[test]
+fn a_separator_that_the_first_line_states_is_meant() {
+    let csv = "sep=;\nx;__expected\na,b;equals: c\n";
+    let plan = folder("t.csv").file("t.csv", csv).plan();
+    let test = plan.tests.iter().next().expect("a test");
+    assert_eq!(test.vars["x"], "a,b");
+    assert_eq!(test.assertions.len(), 1);
+    assert_eq!(test.at.line, 3);
+}
+
+#[test]
+fn the_name_of_a_column_of_assertions_is_no_variable() {
+    let row = r#"{"vars":{"x":"a","__expected":"equals: b"}}"#;
+    let problems = folder("t.jsonl").file("t.jsonl", row).problems();
+    let expected = "'__expected' is a column of CSV files, and no variable\n\
+                    help: as a variable nothing is held against it; write `assert` beside `vars`";
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].ends_with(expected), "{problems:?}");
+}

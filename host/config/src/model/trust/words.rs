@@ -304,7 +304,8 @@ fn granted(grants: &Permissions, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
     for grant in grants.credentials.values() {
         let (variable, hosts) = (variable(&grant.env), joined(&grant.hosts));
-        abilities.push(format!("send {variable} to {hosts}"));
+        let how = sent(&grant.scheme);
+        abilities.push(format!("send {variable}{how} to {hosts}"));
     }
     if !grants.llm.is_empty() {
         abilities.push(format!("ask the providers {}", joined(&grants.llm)));
@@ -315,9 +316,33 @@ fn granted(grants: &Permissions, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(f, ", which may {}", abilities.join("; "))
 }
 
+/// How a credential goes along, where that is not the usual way: a header can be one by which a server
+/// decides whose request it is.
+fn sent(scheme: &str) -> String {
+    match scheme.split_once(':') {
+        Some(("header", name)) => format!(" in the header {}", named(name)),
+        Some(("query", name)) => format!(" in the address, as {},", named(name)),
+        _ if scheme == "bearer" => String::new(),
+        _ => format!(" by {}", named(scheme)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn how_a_credential_goes_along_is_said() {
+        for (scheme, expected) in [
+            ("bearer", ""),
+            ("header:X-Tenant", " in the header X-Tenant"),
+            ("query:key", " in the address, as key,"),
+            ("aws-sigv4:s3", " by aws-sigv4:s3"),
+        ] {
+            assert_eq!(sent(scheme), expected);
+        }
+        assert_eq!(sent("header:a\nb"), r" in the header 'a\u{a}b'");
+    }
 
     #[cfg(unix)]
     #[test]

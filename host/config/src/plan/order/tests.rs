@@ -20,11 +20,11 @@ fn shown(case: &Case) -> String {
             repeat,
             of_data,
         } => {
-            let whose = if *of_data { "row's " } else { "" };
+            let whose = if of_data.is_some() { "row's " } else { "" };
             format!("{whose}{column}:{}:{repeat}", id.as_deref().unwrap_or("-"))
         }
         Strand::Register(name) => name.to_string(),
-        Strand::RowRegister(name) => format!("row's {name}"),
+        Strand::RowRegister(name, _) => format!("row's {name}"),
         Strand::Turn { task, column } => format!("{task} in {column}"),
     };
     let list = |strands: &[Strand]| strands.iter().map(strand).collect::<Vec<_>>().join(",");
@@ -181,13 +181,10 @@ fn the_line_says_what_waits_and_why() {
 fn what_a_row_stores_is_seen_by_rows_and_not_by_tests_of_the_config() {
     let config =
         "providers: [echo]\nprompts: ['{{q}}']\ntests: [file://r.jsonl, { vars: { q: mine } }]";
-    let rows = "{ \"vars\": { \"q\": 1 }, \"options\": { \"storeOutputAs\": \"q\" } }\n{ \"vars\": { \"q\": 2 } }";
+    let rows = "{ \"vars\": { \"q\": 1 }, \"options\": { \"storeOutputAs\": \"q\" } }\n{ \"vars\": { \"r\": 2 } }";
     let plan = Folder::new(config).file("r.jsonl", rows).plan();
     let cases: Vec<String> = plan.cases().map(|case| shown(&case)).collect();
-    assert_eq!(
-        cases,
-        ["0.0 <q,row's q >row's q", "1.0 <q,row's q >", "2.0 <q >",]
-    );
+    assert_eq!(cases, ["0.0 <q >row's q", "1.0 <q,row's q >", "2.0 <q >",]);
 }
 
 #[test]
@@ -215,4 +212,64 @@ fn rows_of_data_hold_conversations_of_their_own() {
         shown,
         ["0.0 <0:-:0 >0:-:0", "1.0 <row's 0:-:0 >row's 0:-:0"]
     );
+}
+
+/// Of every row which earlier ones leave something that it reads, by its place.
+fn follows(config: &str, files: &[(&str, &str)]) -> Vec<Vec<u32>> {
+    let folder = files
+        .iter()
+        .fold(Folder::new(config), |folder, (name, rows)| {
+            folder.file(name, (*rows).to_owned())
+        });
+    let plan = folder.plan();
+    let cases: Vec<Case> = plan.cases().collect();
+    let needs = |case: &Case| case.needs.as_deref().cloned().unwrap_or_default();
+    let leaves = |one: &Case, to: &Case| {
+        let reads = needs(to).reads;
+        needs(one)
+            .writes
+            .iter()
+            .any(|strand| reads.contains(strand))
+    };
+    let before = |at: usize| {
+        let earlier = cases[..at].iter();
+        let leaving = earlier.filter(|one| leaves(one, &cases[at]));
+        leaving.map(|one| one.id.test_idx).collect()
+    };
+    (0..cases.len()).map(before).collect()
+}
+
+/// One file of rows is not another's word: it could make all of its assertions true.
+#[test]
+fn rows_of_one_file_leave_nothing_to_those_of_another() {
+    let stores = r#"{"vars":{"q":1},"options":{"storeOutputAs":"gold"}}"#;
+    let rows = "{\"vars\":{\"q\":2}}\n{\"vars\":{\"q\":3}}";
+    let of = |prompt: &str, second: &str| {
+        let config = format!(
+            "prompts: ['{prompt}']\nproviders: [echo]\ntests: [file://a.jsonl, {second}]\n"
+        );
+        let both = format!("{stores}\n{rows}");
+        follows(&config, &[("a.jsonl", &both), ("b.jsonl", rows)])
+    };
+    for prompt in ["{{q}}{{gold}}", "{{q}}{{_conversation}}"] {
+        let follows = of(prompt, "file://b.jsonl");
+        assert!(follows[1].contains(&0), "{prompt}: {follows:?}");
+        for after in &follows[3..] {
+            assert!(!after.iter().any(|it| *it < 3), "{prompt}: {follows:?}");
+        }
+    }
+}
+
+#[test]
+fn what_rows_store_never_stands_over_a_variable_that_a_row_has() {
+    let rows = concat!(
+        r#"{"vars":{"q":1},"options":{"storeOutputAs":"gold"}}"#,
+        "\n",
+        r#"{"vars":{"q":2}}"#,
+        "\n",
+        r#"{"vars":{"q":3,"gold":"mine"}}"#,
+    );
+    let config = "prompts: ['{{q}}{{gold}}']\nproviders: [echo]\ntests: file://a.jsonl\n";
+    let follows = follows(config, &[("a.jsonl", rows)]);
+    assert_eq!(follows, [vec![], vec![0], vec![]]);
 }

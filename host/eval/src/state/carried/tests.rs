@@ -87,7 +87,7 @@ fn a_turn_holds_prompt_input_output_and_metadata() {
     let strand = Strand::Conversation {
         column: 0,
         id: None,
-        of_data: false,
+        of_data: None,
         repeat: 0,
     };
     let needs = Needs {

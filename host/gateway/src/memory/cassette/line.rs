@@ -42,6 +42,12 @@ pub(super) fn is_head(line: &str) -> bool {
 pub(super) struct Line {
     /// Which call it was.
     pub(super) tag: u64,
+    /// What the user calls the provider that asked; masked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) by: Option<String>,
+    /// Which key of that name it had, in the order in which they came.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub(super) key: u32,
     request: Request,
     #[serde(skip_serializing_if = "Option::is_none")]
     response: Option<Response>,
@@ -49,6 +55,14 @@ pub(super) struct Line {
     failure: Option<Failure>,
     attempts: u32,
     latency_us: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+fn is_first(key: &u32) -> bool {
+    *key == 0
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -223,6 +237,8 @@ impl Line {
         };
         Self {
             tag,
+            by: None,
+            key: 0,
             request: Request {
                 method: envelope.method.clone(),
                 url: envelope.url.clone(),

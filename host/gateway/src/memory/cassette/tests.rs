@@ -57,16 +57,20 @@ fn file() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
+fn by_case(tag: u64) -> Caller<'static> {
+    Caller { tag, name: None }
+}
+
 fn record(path: &Path, interactions: &[(&str, u64, Interaction)]) {
-    let cassette = Exchanges::Record(Recording::create(path).expect("created")).cassette(masker());
+    let cassette = Exchanges::Record(Recording::create(path).expect("created")).cassette(&masker());
     for (body, tag, interaction) in interactions {
-        assert_eq!(cassette.find(&envelope(body), *tag), Found::Live);
-        cassette.record(&envelope(body), *tag, interaction);
+        assert_eq!(cassette.find(&envelope(body), &by_case(*tag)), Found::Live);
+        cassette.record(&envelope(body), &by_case(*tag), interaction);
     }
 }
 
 fn player(path: &Path) -> Box<dyn Cassette> {
-    Exchanges::Replay(Playback::open(path).expect("opened")).cassette(masker())
+    Exchanges::Replay(Playback::open(path).expect("opened")).cassette(&masker())
 }
 
 #[test]
@@ -93,7 +97,7 @@ fn no_secret_is_in_the_file_and_what_was_recorded_comes_back() {
 
     let cassette = player(&path);
     assert!(cassette.is_offline());
-    let Found::Replay(played) = cassette.find(&envelope(&request), 1) else {
+    let Found::Replay(played) = cassette.find(&envelope(&request), &by_case(1)) else {
         panic!("it is there");
     };
     assert_eq!(
@@ -105,7 +109,7 @@ fn no_secret_is_in_the_file_and_what_was_recorded_comes_back() {
         response.headers[0].1 = "[masked]".to_owned();
     }
     assert_eq!(played, expected);
-    let Found::Replay(played) = cassette.find(&envelope("other"), 2) else {
+    let Found::Replay(played) = cassette.find(&envelope("other"), &by_case(2)) else {
         panic!("it is there");
     };
     assert!(matches!(
@@ -130,7 +134,7 @@ fn equal_requests_get_their_own_case_s_answer_then_the_others_in_order_then_the_
     let cassette = player(&path);
     let given: Vec<Vec<u8>> = [2, 1, 3, 2, 9]
         .into_iter()
-        .map(|tag| body(cassette.find(&envelope("q"), tag)))
+        .map(|tag| body(cassette.find(&envelope("q"), &by_case(tag))))
         .collect();
     assert_eq!(given, [b"b", b"a", b"c", b"b", b"c"]);
 }
@@ -142,7 +146,7 @@ fn a_request_that_is_not_there_is_told_with_what_comes_nearest() {
         &path,
         &[("say hello", 1, answer(b"a")), ("zzz", 1, answer(b"b"))],
     );
-    let Found::Missing { nearest } = player(&path).find(&envelope("say howdy"), 1) else {
+    let Found::Missing { nearest } = player(&path).find(&envelope("say howdy"), &by_case(1)) else {
         panic!("it is not there");
     };
     assert_eq!(
@@ -158,9 +162,9 @@ fn a_cut_last_line_is_left_out_and_a_foreign_file_is_neither_read_nor_overwritte
     let text = std::fs::read_to_string(&path).expect("read");
     std::fs::write(&path, &text[..text.len() - 9]).expect("written");
     let cassette = player(&path);
-    assert_eq!(body(cassette.find(&envelope("q"), 1)), b"a");
+    assert_eq!(body(cassette.find(&envelope("q"), &by_case(1))), b"a");
     assert!(matches!(
-        cassette.find(&envelope("r"), 1),
+        cassette.find(&envelope("r"), &by_case(1)),
         Found::Missing { .. }
     ));
 
@@ -253,4 +257,41 @@ fn a_line_is_read_as_far_as_it_may_be_long() {
             path.display()
         )
     );
+}
+
+#[test]
+fn one_account_never_gets_the_answer_of_another() {
+    let (_folder, path) = file();
+    let other = Secret::new("sk-other-0123456789");
+    let of = |key: &Secret| Envelope {
+        credential: Some(key.fingerprint()),
+        ..envelope("q")
+    };
+    let (mine, theirs) = (of(&Secret::new(KEY)), of(&other));
+    let named = |name| Caller {
+        tag: 1,
+        name: Some(name),
+    };
+    let recorded = |names: [&'static str; 2]| {
+        let recording = Recording::create(&path).expect("created");
+        let cassette = Exchanges::Record(recording).cassette(&masker());
+        cassette.record(&mine, &named(names[0]), &answer(b"mine"));
+        cassette.record(&theirs, &named(names[1]), &answer(b"theirs"));
+    };
+    recorded(["A", "B"]);
+    let text = std::fs::read_to_string(&path).expect("read");
+    assert!(!text.contains(other.fingerprint().as_str()), "{text}");
+    let player = |path: &Path| player(path);
+    // A replay has no key, and only one of the two may be asked.
+    assert_eq!(body(player(&path).find(&theirs, &named("B"))), b"theirs");
+    assert_eq!(body(player(&path).find(&mine, &named("A"))), b"mine");
+    let Found::Ambiguous { whose } = player(&path).find(&mine, &named("C")) else {
+        panic!("A's or B's");
+    };
+    assert!(whose.contains("'A', 'B'"), "{whose}");
+    recorded(["http", "http"]);
+    let Found::Ambiguous { whose } = player(&path).find(&mine, &named("http")) else {
+        panic!("the first's or the second's");
+    };
+    assert!(whose.contains("several keys"), "{whose}");
 }

@@ -158,3 +158,15 @@ fn a_refused_address_says_what_would_allow_it() {
         );
     }
 }
+
+#[test]
+fn a_refusal_within_a_shared_origin_names_the_address_and_the_folder() {
+    let hosts = vec![patterns(&["https://shared.test"])[0].clone().within("/ada")];
+    let grants = Grants::new("acme", hosts, BTreeMap::new());
+    let url = Url::parse("https://shared.test/eve/chat?key=x").unwrap();
+    let origin = origin("https://shared.test");
+    let refusal = grants.check_path(&origin, &url).unwrap_err().to_string();
+    let line = "plugin 'acme' may not reach https://shared.test/eve/chat; ";
+    assert!(refusal.starts_with(line), "{refusal}");
+    assert!(refusal.contains("\"https://shared.test/ada\""), "{refusal}");
+}

@@ -162,6 +162,23 @@ fn what_is_learned_is_masked_by_every_clone_from_then_on() {
     assert_eq!(none.mask("ya29.token"), "[masked]");
 }
 
+/// A server of tokens could name a word of another server's answers.
+#[test]
+fn what_one_key_was_given_is_none_of_another_s_affair() {
+    let masker = masker(&["sk-first-1"]);
+    learn(&masker, "one", "ya29.token");
+    let all = "sk-first-1 ya29.token";
+    let of = |key: &str| masker.of_key(Some(&Secret::new(key).fingerprint()));
+    assert_eq!(of("one").mask(all), "[masked] [masked]");
+    assert_eq!(of("two").mask(all), "[masked] ya29.token");
+    let declared = masker.declared();
+    learn(&masker, "one", "ya29.other");
+    assert_eq!(
+        declared.mask("sk-first-1 ya29.other"),
+        "[masked] ya29.other"
+    );
+}
+
 fn learn(masker: &Masker, key: &str, token: &str) {
     let key = Secret::new(key).fingerprint();
     masker.learn(&key, &Secret::new(token)).expect("few");

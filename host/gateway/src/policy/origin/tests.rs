@@ -195,3 +195,26 @@ fn display_parses_back_to_the_same() {
         assert_eq!(OriginPattern::parse(&pattern.to_string()).unwrap(), pattern);
     }
 }
+
+#[test]
+fn what_stays_in_a_folder_holds_nothing_beside_it() {
+    let of = |text: &str| OriginPattern::parse(text).unwrap();
+    let shared = "https://shared.test";
+    let patterns = [of(shared).within("/v1/ada/"), of("https://own.test")];
+    assert_eq!(patterns[0].to_string(), "https://shared.test/v1/ada");
+    for (url, expected) in [
+        ("https://shared.test/v1/ada", true),
+        ("https://shared.test/v1/ada/chat?x=/v1/eve", true),
+        ("https://shared.test/v1/x/../ada/chat", true),
+        ("https://own.test/v1/eve", true),
+        ("https://shared.test", false),
+        ("https://shared.test/v1/adam/chat", false),
+        ("https://shared.test/v1/ada/../eve/chat", false),
+        ("https://shared.test/v1/ada/%2e%2E/eve/chat", false),
+        ("https://shared.test/v1//ada/chat", false),
+        ("https://third.test/v1/ada", false),
+    ] {
+        let parsed = Url::parse(url).unwrap();
+        assert_eq!(holds(&patterns, &origin(url), &parsed), expected, "{url}");
+    }
+}

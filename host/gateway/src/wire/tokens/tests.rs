@@ -59,3 +59,22 @@ fn of_a_refusal_only_its_code_is_repeated() {
     assert_eq!(refused(429, ""), ("HTTP 429".to_owned(), false));
     assert_eq!(refused(503, "<html>"), ("HTTP 503".to_owned(), false));
 }
+
+#[test]
+fn a_server_without_tokens_is_asked_ever_more_rarely() {
+    let begun = Instant::now();
+    let fault = WireFault::Invalid("none".to_owned());
+    let mut held = TokenState::default();
+    assert!(held.known(begun).is_none());
+    let mut pauses = Vec::new();
+    let mut now = begun;
+    for _ in 0..8 {
+        held.failed(&fault, now);
+        assert!(held.known(now).is_some_and(|known| known.is_err()));
+        let until = held.failure.as_ref().expect("it failed").until;
+        assert!(held.known(until).is_none());
+        pauses.push((until - now).as_secs());
+        now = until;
+    }
+    assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60]);
+}

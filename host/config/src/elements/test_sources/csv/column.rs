@@ -48,7 +48,7 @@ pub(super) fn read(header: &str, text: &str, at: &Position, reading: Reading<'_>
         return column;
     }
     let findings = reading.findings;
-    if let Some((special, help)) = mistaken(header) {
+    if let Some((special, help)) = mistaken(header).or_else(|| is_expected(header)) {
         let message =
             format!("the column '{header}' has '{special}' in its name, and is not that column");
         findings.error_help(place(header, text, at), message, help);
@@ -132,6 +132,35 @@ fn mistaken(name: &str) -> Option<(&'static str, String)> {
         format!("write '{special}' and nothing else")
     };
     Some((special, help))
+}
+
+/// Whether a cell below the first row says what a column of assertions is called: then the names are
+/// not where they should be.
+pub(super) fn is_name_of_assertions(cell: &str) -> bool {
+    matches!(column(cell.trim()), Some(ColumnMeaning::Expected(_)))
+}
+
+/// A name of assertions that can't be read as one, `__expected99999999999` or `__Expected`, or one that
+/// is written with other signs: its assertions would be held against nothing.
+fn is_expected(name: &str) -> Option<(&'static str, String)> {
+    let special = SPECIAL[0];
+    // Full-width letters are those of ASCII elsewhere.
+    let ascii = |sign: char| match u32::from(sign) {
+        wide @ 0xFF01..=0xFF5E => char::from_u32(wide - 0xFEE0).unwrap_or(sign),
+        _ => sign,
+    };
+    let seen: String = name.chars().map(ascii).collect();
+    let seen = seen.to_ascii_lowercase();
+    let word = seen.trim_start_matches(|sign: char| !sign.is_alphanumeric());
+    let before = &seen[..seen.len() - word.len()];
+    let rest = word.strip_prefix("expected")?;
+    let is_meant = match before {
+        "" | "_" => name.contains(|sign: char| ascii(sign) != sign),
+        _ => true,
+    };
+    let is_number = rest.bytes().all(|sign| sign.is_ascii_digit());
+    let help = format!("write '{special}', or '{special}2' and so on for more of a row");
+    (is_meant && (is_number || before == "__")).then_some((special, help))
 }
 
 /// `_expected` and `my__expected` are variables, and hardly meant as such.

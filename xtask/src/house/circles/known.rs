@@ -12,13 +12,7 @@ pub(super) struct Known {
     pub(super) reason: &'static str,
 }
 
-pub(super) const KNOWN: [Known; 8] = [
-    Known {
-        folder: "host/eval",
-        within: "plugins",
-        members: &["binding", "foreign"],
-        reason: "a component of somebody else's is shown as it is bound",
-    },
+pub(super) const KNOWN: [Known; 7] = [
     Known {
         folder: "host/sandbox",
         within: "crate",

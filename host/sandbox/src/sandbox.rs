@@ -19,7 +19,6 @@ use crate::call::{CallState, Ready};
 use crate::carried::{About, Carried};
 use crate::compiled::{self, Cache};
 use crate::engine::{self, Engine, Machines};
-use crate::inspect::Inspection;
 use crate::limits::{
     COMPILE_TIMEOUT, DEFAULT_MEMORY_BYTES, MAX_FILE_BYTES, MAX_MEMORIES, MAX_MEMORY_BYTES,
     MAX_TABLES,
@@ -241,11 +240,6 @@ impl Sandbox {
             self.plugin_of(looked, &label, alias, memory)
         });
         result.map_err(|finding| LoadError(Box::new(finding.about(label))))
-    }
-
-    /// What can be said about a file, whether or not it can be loaded.
-    pub fn inspect(&self, path: &Path) -> Inspection {
-        Inspection::of(self, path)
     }
 
     fn plugin_of(

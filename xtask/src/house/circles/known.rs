@@ -12,18 +12,12 @@ pub(super) struct Known {
     pub(super) reason: &'static str,
 }
 
-pub(super) const KNOWN: [Known; 7] = [
+pub(super) const KNOWN: [Known; 6] = [
     Known {
         folder: "host/sandbox",
         within: "crate",
         members: &["abi", "call", "host", "log", "v0_1", "wasi"],
         reason: "the types of the one version of the contract serve as those of the host",
-    },
-    Known {
-        folder: "host/sandbox",
-        within: "crate",
-        members: &["inspect", "sandbox"],
-        reason: "the sandbox keeps what inspecting a component found",
     },
     Known {
         folder: "host/sandbox",

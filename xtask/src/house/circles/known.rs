@@ -12,18 +12,12 @@ pub(super) struct Known {
     pub(super) reason: &'static str,
 }
 
-pub(super) const KNOWN: [Known; 6] = [
+pub(super) const KNOWN: [Known; 5] = [
     Known {
         folder: "host/sandbox",
         within: "crate",
         members: &["abi", "call", "host", "log", "v0_1", "wasi"],
         reason: "the types of the one version of the contract serve as those of the host",
-    },
-    Known {
-        folder: "host/sandbox",
-        within: "crate",
-        members: &["plugin", "script"],
-        reason: "a plugin that runs scripts is a plugin, and is made by one",
     },
     Known {
         folder: "plugin-sdk",

@@ -12,13 +12,7 @@ pub(super) struct Known {
     pub(super) reason: &'static str,
 }
 
-pub(super) const KNOWN: [Known; 5] = [
-    Known {
-        folder: "host/sandbox",
-        within: "crate",
-        members: &["abi", "call", "host", "log", "v0_1", "wasi"],
-        reason: "the types of the one version of the contract serve as those of the host",
-    },
+pub(super) const KNOWN: [Known; 4] = [
     Known {
         folder: "plugin-sdk",
         within: "crate",

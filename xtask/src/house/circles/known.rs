@@ -12,7 +12,7 @@ pub(super) struct Known {
     pub(super) reason: &'static str,
 }
 
-pub(super) const KNOWN: [Known; 4] = [
+pub(super) const KNOWN: [Known; 3] = [
     Known {
         folder: "plugin-sdk",
         within: "crate",
@@ -24,12 +24,6 @@ pub(super) const KNOWN: [Known; 4] = [
         within: "crate",
         members: &["machine", "modules"],
         reason: "a module is loaded by the machine that runs it",
-    },
-    Known {
-        folder: "plugins/model-api",
-        within: "crate",
-        members: &["body", "chat"],
-        reason: "a body differs by the dialect of the chat",
     },
     Known {
         folder: "tests/guests/hostile",

@@ -12,7 +12,7 @@ pub(super) struct Known {
     pub(super) reason: &'static str,
 }
 
-pub(super) const KNOWN: [Known; 3] = [
+pub(super) const KNOWN: [Known; 2] = [
     Known {
         folder: "plugin-sdk",
         within: "crate",
@@ -24,11 +24,5 @@ pub(super) const KNOWN: [Known; 3] = [
         within: "crate",
         members: &["machine", "modules"],
         reason: "a module is loaded by the machine that runs it",
-    },
-    Known {
-        folder: "tests/guests/hostile",
-        within: "crate",
-        members: &["demands", "describe", "misbehaviour"],
-        reason: "each misbehaviour is one of another's demands",
     },
 ];

@@ -12,17 +12,11 @@ pub(super) struct Known {
     pub(super) reason: &'static str,
 }
 
-pub(super) const KNOWN: [Known; 2] = [
+pub(super) const KNOWN: [Known; 1] = [
     Known {
         folder: "plugin-sdk",
         within: "crate",
         members: &["http", "llm", "testing"],
         reason: "without a host, the calls go to the scripted one of tests",
-    },
-    Known {
-        folder: "plugins/javascript",
-        within: "crate",
-        members: &["machine", "modules"],
-        reason: "a module is loaded by the machine that runs it",
     },
 ];

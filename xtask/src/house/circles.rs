@@ -166,7 +166,8 @@ impl Modules {
     }
 
     /// The module in which that stands which a path means: the longest beginning that is a module,
-    /// or, if that has the next name from elsewhere, what is meant there.
+    /// or, if that has the next name from elsewhere, what is meant there. What it ends with is a
+    /// module's own if that defines it, though a module of this name may have been brought there, too.
     fn meant(&self, mut path: Path) -> Path {
         // A name can come from module to module only so often; a circle of names is no Rust.
         for _ in 0..8 {
@@ -174,8 +175,10 @@ impl Modules {
                 .rev()
                 .find(|len| self.named.contains_key(&path[..*len]));
             let Some(len) = module else { break };
-            let next = path.get(len).and_then(|next| {
-                let brought = self.named[&path[..len]].brought.get(next)?;
+            let named = &self.named[&path[..len]];
+            let is_own = |name: &&String| path.len() == len + 1 && named.defined.contains(*name);
+            let next = path.get(len).filter(|name| !is_own(name)).and_then(|next| {
+                let brought = named.brought.get(next)?;
                 let start = self.absolute(&path[..len], brought)?;
                 Some([&start, &path[len + 1..]].concat())
             });

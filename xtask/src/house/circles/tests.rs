@@ -144,6 +144,24 @@ fn a_facade_hides_no_arrow() {
 }
 
 #[test]
+fn what_a_module_defines_is_its_own_whatever_it_was_given() {
+    let files = |defined| [("a.rs", "fn f() { crate::b::a() }"), ("b.rs", defined)];
+    let own = "use crate::{a, c}; pub(crate) fn a() { a::g() }";
+    let expected = ["crate: a (a.rs:1: crate::b::a), b (b.rs:1: crate::a)"];
+    assert_eq!(lines(&files(own)), expected);
+    // A method is none of the module's, nor does a name count that goes on.
+    let given = "pub(crate) use crate::c::a; impl B { fn a() { crate::a::f() } }";
+    let named = [&files(given)[..], &[("c.rs", "pub(crate) fn a() {}")]].concat();
+    assert_eq!(lines(&named), Vec::<String>::new());
+    let within = [
+        ("a.rs", "fn f() { crate::b::c::f() }"),
+        ("b.rs", "use crate::{a, c}; fn c() {}"),
+        ("c.rs", "pub(crate) fn f() {}"),
+    ];
+    assert_eq!(lines(&within), Vec::<String>::new());
+}
+
+#[test]
 fn code_after_tests_and_lifetimes_still_counts() {
     let files = [
         (

@@ -17,6 +17,8 @@
 //! [`Response::ok`] where the status alone is enough. There is no async and no retry here: a
 //! guest has one call in flight, and the host repeats what is worth repeating.
 
+#[cfg(not(target_arch = "wasm32"))]
+use std::cell::Cell;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -27,6 +29,13 @@ use crate::Error;
 use crate::wire::hands::runner::plugin::http as wire;
 
 pub use wire::CacheMode;
+
+#[cfg(not(target_arch = "wasm32"))]
+thread_local! {
+    /// What answers where there is no host: the script that plays, which sets it.
+    pub(crate) static SCRIPT: Cell<Option<fn(Request) -> Result<Response, Error>>> =
+        const { Cell::new(None) };
+}
 
 /// A request as a value: made with [`get`], [`post`] or [`request`], sent with
 /// [`Request::send`].
@@ -149,7 +158,7 @@ impl Request {
             Ok(wire::send(&self.into())?.into())
         }
         #[cfg(not(target_arch = "wasm32"))]
-        crate::testing::send(self)
+        scripted(self)
     }
 }
 
@@ -166,7 +175,18 @@ pub fn send_all(requests: Vec<Request>) -> Vec<Result<Response, Error>> {
             .collect()
     }
     #[cfg(not(target_arch = "wasm32"))]
-    requests.into_iter().map(crate::testing::send).collect()
+    requests.into_iter().map(scripted).collect()
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn scripted(request: Request) -> Result<Response, Error> {
+    match SCRIPT.get() {
+        Some(answer) => answer(request),
+        None => panic!(
+            "outside a script: {} {} request",
+            request.method, request.url
+        ),
+    }
 }
 
 /// A whole response, of any status.

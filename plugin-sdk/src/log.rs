@@ -6,11 +6,19 @@
 //!
 //! The first line of a component also installs its panic hook (see [`crate::export`]).
 
+#[cfg(not(target_arch = "wasm32"))]
+use std::cell::Cell;
 use std::fmt::Display;
 
 use crate::wire::hands::runner::plugin::log as wire;
 
 pub use wire::Level;
+
+#[cfg(not(target_arch = "wasm32"))]
+thread_local! {
+    /// What keeps the lines where there is no host: the script that plays, which sets it.
+    pub(crate) static SCRIPT: Cell<Option<fn(Line)>> = const { Cell::new(None) };
+}
 
 /// A line that is being made. Nothing is sent before [`Line::emit`].
 #[derive(Debug, Clone, PartialEq)]
@@ -48,7 +56,11 @@ impl Line {
             wire::emit(self.level, &self.message, &self.fields);
         }
         #[cfg(not(target_arch = "wasm32"))]
-        crate::testing::log(self);
+        match SCRIPT.get() {
+            Some(keep) => keep(self),
+            // Where a test shows it.
+            None => eprintln!("{:?}: {}", self.level, self.message),
+        }
     }
 }
 

@@ -26,6 +26,9 @@
 //!
 //! The script is bound to the thread that plays it, so tests may run side by side. It imitates
 //! what the host answers, not what it checks: grants, limits and masking have their own tests.
+//!
+//! Scripts are made of what `http` and `log` are about, so those don't know scripts: whichever plays
+//! tells them what to call. `llm` asks here.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -33,9 +36,9 @@ use std::collections::VecDeque;
 use serde_json::Value;
 
 use crate::assertion::Input;
-use crate::llm::Answer;
 use crate::provider::Target;
 use crate::script::{Argument, Form, Program};
+use crate::wire::hands::runner::plugin::llm::Answer;
 use crate::{CallContext, Completion, Error, Request, http, log};
 
 thread_local! {
@@ -127,6 +130,8 @@ impl Script {
         let before = STAGE.replace(Some(stage));
         let _guard = Cleared;
         assert!(before.is_none(), "a script already plays on this thread");
+        http::SCRIPT.set(Some(send));
+        log::SCRIPT.set(Some(keep));
         let result = plugin();
         let Stage {
             script,
@@ -168,6 +173,8 @@ struct Cleared;
 
 impl Drop for Cleared {
     fn drop(&mut self) {
+        http::SCRIPT.set(None);
+        log::SCRIPT.set(None);
         STAGE.take();
     }
 }
@@ -298,7 +305,7 @@ fn next<T>(what: &str, act: impl FnOnce(&mut Stage) -> Option<T>) -> T {
         .unwrap_or_else(|| panic!("outside a script: {what}"))
 }
 
-pub(crate) fn send(request: http::Request) -> Result<http::Response, Error> {
+fn send(request: http::Request) -> Result<http::Response, Error> {
     let sent = format!("{} {}", request.method, request.url);
     let (method, url, reply) = next(&format!("{sent} request"), |stage| {
         stage.requests.push(request);
@@ -326,10 +333,6 @@ pub(crate) fn embed(target: &str, _inputs: &[String]) -> Vectors {
     vectors
 }
 
-/// A line outside a script goes to standard error, where a test shows it.
-pub(crate) fn log(line: log::Line) {
-    let text = format!("{:?}: {}", line.level, line.message);
-    if on_stage(|stage| stage.log.push(line)).is_none() {
-        eprintln!("{text}");
-    }
+fn keep(line: log::Line) {
+    on_stage(|stage| stage.log.push(line));
 }

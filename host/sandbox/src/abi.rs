@@ -5,24 +5,24 @@
 
 use serde_json::{Map, Value};
 
-pub use crate::v0_1::bindings::exports::runner::plugin::assertion::{
+pub use crate::bindings::exports::runner::plugin::assertion::{
     Component as GradeComponent, Grade, Input,
 };
-pub use crate::v0_1::bindings::exports::runner::plugin::meta::{
+pub use crate::bindings::exports::runner::plugin::meta::{
     AssertionType, CredentialWant, Info, Inputs, SettingWant, Wants,
 };
-pub use crate::v0_1::bindings::exports::runner::plugin::provider::Target;
-pub use crate::v0_1::bindings::exports::runner::plugin::provider_embed::Embeddings;
-pub use crate::v0_1::bindings::exports::runner::plugin::script::{
+pub use crate::bindings::exports::runner::plugin::provider::Target;
+pub use crate::bindings::exports::runner::plugin::provider_embed::Embeddings;
+pub use crate::bindings::exports::runner::plugin::script::{
     Argument, Failure as ScriptFailure, FailureKind, Form, Line as ConsoleLine, Module,
     Outcome as ScriptOutcome, Position, Program,
 };
-pub use crate::v0_1::bindings::runner::plugin::http::{
+pub use crate::bindings::runner::plugin::http::{
     CacheMode, Request as HttpRequest, Response as HttpResponse,
 };
-pub use crate::v0_1::bindings::runner::plugin::llm::Answer;
-pub use crate::v0_1::bindings::runner::plugin::log::Level;
-pub use crate::v0_1::bindings::runner::plugin::types::{
+pub use crate::bindings::runner::plugin::llm::Answer;
+pub use crate::bindings::runner::plugin::log::Level;
+pub use crate::bindings::runner::plugin::types::{
     CallContext, Completion, Error, ErrorCode, FinishReason, Media, Message, Part, Request, Role,
     ToolCall, ToolResult, Usage,
 };

@@ -2,17 +2,19 @@
 //!
 //! A call owns everything it uses, so dropping its future drops the instance: that is the
 //! only way a guest is cancelled. The wall-clock limit is the caller's (it knows what waiting
-//! counts); CPU, memory, stack, data and counts are enforced here.
+//! counts); CPU, memory, stack, data and counts are enforced here. What its WASI leads to is put
+//! together in `linking`.
+
+pub(crate) mod linking;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use wasmtime::component::{ComponentExportIndex, ComponentNamedList, InstancePre, Lift, Lower};
 use wasmtime::{ResourceLimiterAsync, Store, UpdateDeadline};
 
-use crate::abi;
+use crate::effects::Effects;
 use crate::engine::Engine;
 use crate::host::Host;
 use crate::limits::{CallLimits, MAX_CROSSING_BYTES, MAX_TABLE_ELEMENTS, UNASKED_MEMORY_BYTES};
@@ -88,12 +90,7 @@ impl CallState {
             host: Arc::clone(&call.host),
             meter: Arc::clone(&meter),
             log: LogSink::new(Arc::clone(&call.host)),
-            effects: Arc::new(Effects {
-                limits: call.limits,
-                nested: call.nested,
-                http: AtomicU32::new(0),
-                llm: AtomicU32::new(0),
-            }),
+            effects: Arc::new(Effects::new(call.limits, call.nested)),
             memory: Memory {
                 limit: call.limits.memory,
                 now: 0,
@@ -109,72 +106,12 @@ impl CallState {
     }
 
     /// The WASI of this call, made at first use.
-    pub(crate) fn wasi(&mut self) -> &mut VirtualWasi {
+    fn wasi(&mut self) -> &mut VirtualWasi {
         self.wasi.get_or_insert_with(|| {
             let (host, meter) = (Arc::clone(&self.host), Arc::clone(&self.meter));
             let requests = Requests::new(host, meter, Arc::clone(&self.effects), self.log.clone());
             Box::new(VirtualWasi::new(&self.call_id, &self.log, requests))
         })
-    }
-}
-
-/// Counters of what a call asked of the world. Shared with its requests through `wasi:http`.
-pub(crate) struct Effects {
-    limits: CallLimits,
-    nested: bool,
-    http: AtomicU32,
-    llm: AtomicU32,
-}
-
-impl Effects {
-    /// Counts HTTP requests before they are made.
-    pub(crate) fn take_http(&self, count: usize) -> Granted {
-        Granted::of(&self.http, count, self.limits.http_calls, "HTTP requests")
-    }
-
-    /// Counts model calls before they are made.
-    pub(crate) fn take_llm(&self, count: usize) -> Granted {
-        let granted = Granted::of(&self.llm, count, self.limits.llm_calls, "model calls");
-        if !self.nested {
-            return granted;
-        }
-        Granted {
-            count: 0,
-            refusal: Some(abi::Error::new(
-                abi::ErrorCode::Denied,
-                "a plugin that is called by a plugin may not call models itself",
-            )),
-        }
-    }
-}
-
-/// How many of the effects that a guest asked for at once it may have.
-pub(crate) struct Granted {
-    pub(crate) count: usize,
-    /// What is said of the others, if there are any.
-    pub(crate) refusal: Option<abi::Error>,
-}
-
-impl Granted {
-    fn of(counter: &AtomicU32, asked: usize, limit: u32, what: &str) -> Self {
-        let more = u32::try_from(asked).unwrap_or(u32::MAX);
-        let before = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |count| {
-            Some(count.saturating_add(more))
-        });
-        let left = limit.saturating_sub(before.unwrap_or_else(|count| count)) as usize;
-        let refused = || {
-            let message = format!("no more than {limit} {what} in one call");
-            abi::Error::new(abi::ErrorCode::Budget, message)
-        };
-        Self {
-            count: asked.min(left),
-            refusal: (asked > left).then(refused),
-        }
-    }
-
-    /// For a single effect.
-    pub(crate) fn one(self) -> Result<(), abi::Error> {
-        self.refusal.map_or(Ok(()), Err)
     }
 }
 
@@ -308,8 +245,8 @@ fn finish<R>(store: Store<CallState>, call: &Call, result: wasmtime::Result<R>) 
             .fuel
             .unwrap_or(u64::MAX)
             .saturating_sub(fuel_left),
-        http_calls: state.effects.http.load(Ordering::Relaxed),
-        llm_calls: state.effects.llm.load(Ordering::Relaxed),
+        http_calls: state.effects.http_calls(),
+        llm_calls: state.effects.llm_calls(),
     };
     let refused = state.memory.refused;
     let log = state.log.clone();

@@ -34,8 +34,15 @@ pub struct Inspection {
     pub problem: Option<Notice>,
 }
 
+impl Sandbox {
+    /// What can be said about a file, whether or not it can be loaded.
+    pub fn inspect(&self, path: &Path) -> Inspection {
+        Inspection::of(self, path)
+    }
+}
+
 impl Inspection {
-    pub(crate) fn of(sandbox: &Sandbox, path: &Path) -> Self {
+    fn of(sandbox: &Sandbox, path: &Path) -> Self {
         let mut inspection = Self::nothing(path);
         match sandbox::look(path) {
             Ok(looked) => {

@@ -16,10 +16,12 @@
 //! `README.md` beside this crate has the tables of limits and messages and the roads not taken.
 
 pub mod abi;
+mod bindings;
 mod call;
 mod carried;
 mod compiled;
 mod describe;
+mod effects;
 mod engine;
 mod host;
 mod inspect;

@@ -18,11 +18,12 @@ use crate::compiled::Cache;
 use crate::describe::{self, Exported, Problem, Schemas};
 use crate::host::Nothing;
 use crate::limits::{CallLimits, DESCRIBE_TIMEOUT, MAX_CRASHES_IN_A_ROW};
+use crate::log::LogSink;
 use crate::notice::{CallError, Code, Finding, Label, one_line};
 use crate::preflight;
 use crate::purity::{Capabilities, Purity};
 use crate::script::{self, ScriptLanguage};
-use crate::v0_1::check::{self, Checked, Violation};
+use crate::v0_1::check::{self, Checked, ScriptResult, Violation};
 use crate::v0_1::{self, Exports};
 
 type Answer<T> = Result<T, abi::Error>;
@@ -223,11 +224,6 @@ impl Plugin {
         &self.0.languages
     }
 
-    /// Where its functions are.
-    pub(crate) fn exports(&self) -> &Exports {
-        &self.0.exports
-    }
-
     /// Whether it can be called with [`Self::embed`].
     pub fn embeds(&self) -> bool {
         self.0.exports.embed.is_some()
@@ -322,6 +318,39 @@ impl Plugin {
         .await
     }
 
+    /// Runs code of a config. The answer is its value, `None` for none, or how it failed; an error is
+    /// a guest that gave no answer: out of CPU or memory, crashed. What the program wrote to its
+    /// console has gone to the host's log. Dropping the future drops the guest.
+    pub async fn script(
+        &self,
+        call: Call,
+        program: &abi::Program,
+        arguments: &[abi::Argument],
+        context: &abi::CallContext,
+    ) -> Called<ScriptResult> {
+        let host = Arc::clone(&call.host);
+        let called = self
+            .call(
+                &call,
+                &context.call_id,
+                self.0.exports.run.as_ref(),
+                (program, arguments, context),
+                check::script,
+            )
+            .await;
+        // The console comes back as data, so that running code needs no import and is a pure function.
+        called.map(|(result, console)| {
+            if !console.is_empty() {
+                let sink = LogSink::new(host);
+                for line in &console {
+                    sink.line(line.level, &line.text, Vec::new());
+                }
+                sink.finish();
+            }
+            result
+        })
+    }
+
     /// Asks the plugin what is wrong with a provider's config beyond its schema, with all
     /// imports denied. Needs a tokio runtime with a clock.
     ///
@@ -341,7 +370,7 @@ impl Plugin {
         }
     }
 
-    pub(crate) async fn call<P, R, T>(
+    async fn call<P, R, T>(
         &self,
         call: &Call,
         call_id: &str,

@@ -15,11 +15,10 @@ use runner_files::is_untrusted;
 use sha2::{Digest, Sha256};
 use wasmtime::component::{Component, InstancePre, Linker};
 
-use crate::call::{CallState, Ready};
+use crate::call::{CallState, Ready, linking};
 use crate::carried::{About, Carried};
 use crate::compiled::{self, Cache};
 use crate::engine::{self, Engine, Machines};
-use crate::inspect::Inspection;
 use crate::limits::{
     COMPILE_TIMEOUT, DEFAULT_MEMORY_BYTES, MAX_FILE_BYTES, MAX_MEMORIES, MAX_MEMORY_BYTES,
     MAX_TABLES,
@@ -28,7 +27,6 @@ use crate::notice::{Code, Finding, Label, LoadError, bytes};
 use crate::plugin::{self, Plugin};
 use crate::preflight::{self, Outline};
 use crate::v0_1::{self, signatures::Departure};
-use crate::wasi;
 
 /// How a sandbox is set up.
 #[derive(Debug, Clone)]
@@ -173,7 +171,7 @@ impl Sandbox {
         };
         let engine = Engine::new(options.instances, machines).map_err(no_room)?;
         let mut linker = Linker::new(engine.wasmtime());
-        wasi::link(&mut linker)
+        linking::link(&mut linker)
             .and_then(|()| v0_1::link(&mut linker))
             .expect("each interface is linked once");
         let mut sandbox = Self {
@@ -241,11 +239,6 @@ impl Sandbox {
             self.plugin_of(looked, &label, alias, memory)
         });
         result.map_err(|finding| LoadError(Box::new(finding.about(label))))
-    }
-
-    /// What can be said about a file, whether or not it can be loaded.
-    pub fn inspect(&self, path: &Path) -> Inspection {
-        Inspection::of(self, path)
     }
 
     fn plugin_of(

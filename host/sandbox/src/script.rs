@@ -1,20 +1,15 @@
-//! Code of configs: which languages a plugin runs, and a call of it.
+//! Which languages of configs' code a plugin runs.
 //!
-//! A script plugin is a plugin like any other, with the limits of an assertion. What the code
-//! printed comes back as data, so that running it needs no import and is a pure function; here
-//! it goes to the call's log, through the same sink as any other line.
+//! A script plugin is a plugin like any other, with the limits of an assertion; it is called in
+//! `plugin`. What the WIT has no place for is read here: the languages stand in the JSON of its
+//! description, and so can be nonsense.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use crate::abi;
-use crate::call::{Call, Called};
-use crate::log::LogSink;
 use crate::notice::{Code, Finding};
-use crate::plugin::Plugin;
-use crate::v0_1::check::{self, ScriptResult};
 
 /// Longest language or extension.
 const MAX_NAME: usize = 32;
@@ -88,40 +83,6 @@ fn read(metadata_json: Option<&str>) -> Result<Vec<ScriptLanguage>, String> {
         languages.push(language);
     }
     Ok(languages)
-}
-
-impl Plugin {
-    /// Runs code of a config. The answer is its value, `None` for none, or how it failed; an error is
-    /// a guest that gave no answer: out of CPU or memory, crashed. What the program wrote to its
-    /// console has gone to the host's log. Dropping the future drops the guest.
-    pub async fn script(
-        &self,
-        call: Call,
-        program: &abi::Program,
-        arguments: &[abi::Argument],
-        context: &abi::CallContext,
-    ) -> Called<ScriptResult> {
-        let host = Arc::clone(&call.host);
-        let called = self
-            .call(
-                &call,
-                &context.call_id,
-                self.exports().run.as_ref(),
-                (program, arguments, context),
-                check::script,
-            )
-            .await;
-        called.map(|(result, console)| {
-            if !console.is_empty() {
-                let sink = LogSink::new(host);
-                for line in &console {
-                    sink.line(line.level, &line.text, Vec::new());
-                }
-                sink.finish();
-            }
-            result
-        })
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
-//! Track 0.1 of the plugin API: its names, its bindings, and what is checked beyond types.
+//! Track 0.1 of the plugin API: its names, what its imports do, and what is checked beyond types.
 //!
 //! One such module per track. A later track brings its own folder, converts to the newest
 //! [`crate::abi`] records here, and nothing above this module learns of it. The alternative, a
 //! match over version and function at each call, grows with the product of both.
 
-pub(crate) mod bindings;
 pub(crate) mod check;
 mod imports;
 pub(crate) mod kept;
@@ -12,8 +11,8 @@ pub(crate) mod signatures;
 
 use wasmtime::component::{Component, ComponentExportIndex, HasSelf, Linker};
 
+use crate::bindings::runner::plugin::{http, llm, log};
 use crate::call::CallState;
-use bindings::runner::plugin::{http, llm, log};
 
 /// The WIT package of every track.
 pub(crate) const PACKAGE: &str = "runner:plugin";

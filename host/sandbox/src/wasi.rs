@@ -5,9 +5,9 @@
 //! random numbers follow from the call's id; standard output and error become log lines. So
 //! the same call gives the same answer on any machine and any day.
 //!
-//! The network is in `network`: sockets that can't be opened, and `wasi:http` over the host's own
-//! requests. Nothing inherits from the process, and a component that imports anything else is
-//! refused by name before this is asked (`P008`).
+//! `wasi:http` is in `network`, over the host's own requests. Nothing inherits from the process, and
+//! a component that imports anything else is refused by name before this is asked (`P008`). Nothing
+//! here knows the call that has it: what links it, and denies sockets, is `call::linking`.
 
 mod network;
 
@@ -21,23 +21,17 @@ use std::time::Duration;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use tokio::io::AsyncWrite;
-use wasmtime::component::{Linker, ResourceTable};
-use wasmtime_wasi::cli::{IsTerminal, StdoutStream, WasiCli, WasiCliView as _};
-use wasmtime_wasi::filesystem::{WasiFilesystem, WasiFilesystemView as _};
-use wasmtime_wasi::p2::bindings::{cli, filesystem, random};
-use wasmtime_wasi::p2::{self, OutputStream, Pollable, StreamResult};
-use wasmtime_wasi::random::{WasiRandom, WasiRandomCtx};
-use wasmtime_wasi::{
-    Deterministic, HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxView, WasiView,
-};
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+use wasmtime_wasi::{Deterministic, HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxView};
 use wasmtime_wasi_http::WasiHttpCtxView;
 
 use crate::abi::Level;
-use crate::call::CallState;
 use crate::limits::{MAX_HANDLES, MAX_LOG_LINE_BYTES, MAX_RANDOM_BYTES};
 use crate::log::LogSink;
 
-/// The interfaces that are linked, without versions: any 0.2 is served.
+/// The interfaces that `call::linking` links, without versions: any 0.2 is served.
 pub(crate) const OFFERED: [&str; 29] = [
     "wasi:cli/environment",
     "wasi:cli/exit",
@@ -76,30 +70,6 @@ const START_OF_TIME: Duration = Duration::from_hours(20_089 * 24);
 
 /// Bytes of pseudo-randomness before they repeat. CPython takes 2,500 to seed its generator.
 const RANDOM_PERIOD: usize = 4_096;
-
-/// Links [`OFFERED`], each by name, so that nothing comes with a new version of the library.
-pub(crate) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
-    p2::add_to_linker_proxy_interfaces_async(linker)?;
-    cli::environment::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
-    cli::exit::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
-    cli::terminal_input::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
-    cli::terminal_output::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
-    cli::terminal_stdin::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
-    cli::terminal_stdout::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
-    cli::terminal_stderr::add_to_linker::<CallState, WasiCli>(linker, CallState::cli)?;
-    filesystem::types::add_to_linker::<CallState, WasiFilesystem>(linker, CallState::filesystem)?;
-    filesystem::preopens::add_to_linker::<CallState, WasiFilesystem>(
-        linker,
-        CallState::filesystem,
-    )?;
-    random::insecure::add_to_linker::<CallState, WasiRandom>(linker, random_of)?;
-    random::insecure_seed::add_to_linker::<CallState, WasiRandom>(linker, random_of)?;
-    network::link(linker)
-}
-
-fn random_of(state: &mut CallState) -> &mut WasiRandomCtx {
-    state.ctx().ctx.random()
-}
 
 /// State of one call, made when the guest first touches WASI: most never do, although their
 /// toolchain imports it.
@@ -140,8 +110,13 @@ impl VirtualWasi {
         }
     }
 
-    fn requests(&mut self) -> WasiHttpCtxView<'_> {
+    pub(crate) fn requests(&mut self) -> WasiHttpCtxView<'_> {
         self.requests.view(&mut self.table)
+    }
+
+    /// Whether the guest asks for a socket for the first time.
+    pub(crate) fn first_socket(&mut self) -> bool {
+        !std::mem::replace(&mut self.told_sockets, true)
     }
 
     pub(crate) fn view(&mut self) -> WasiCtxView<'_> {
@@ -301,11 +276,5 @@ impl AsyncWrite for LogStream {
 
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
         Poll::Ready(Ok(()))
-    }
-}
-
-impl WasiView for CallState {
-    fn ctx(&mut self) -> WasiCtxView<'_> {
-        self.wasi().view()
     }
 }

@@ -8,7 +8,7 @@ use rquickjs::{Ctx, Error, Object, Value};
 use runner_plugin::script::{Failure, FailureKind, Position};
 
 use crate::call::Call;
-use crate::machine;
+use crate::context;
 use crate::modules::{NOT_FOUND, UNSUPPORTED};
 
 /// What the code was at when it failed.
@@ -109,7 +109,7 @@ fn uncaught<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> String {
 fn field<'js>(ctx: &Ctx<'js>, error: &Object<'js>, key: &str) -> String {
     let text = error
         .get::<_, rquickjs::String>(key)
-        .and_then(|text| machine::text(ctx, &text));
+        .and_then(|text| context::text(ctx, &text));
     text.unwrap_or_else(|_| {
         ctx.catch();
         String::new()

@@ -7,7 +7,7 @@
 
 use rquickjs::{Ctx, Error, Function, Object, Value};
 
-use crate::machine;
+use crate::context;
 
 /// Deepest result; the host takes no deeper one.
 const MAX_DEPTH: usize = 100;
@@ -101,7 +101,7 @@ impl<'js> Writer<'_, 'js> {
     }
 
     fn text(&mut self, text: &rquickjs::String<'js>) -> Result<(), NoJson> {
-        let text = machine::text(self.ctx, text)?;
+        let text = context::text(self.ctx, text)?;
         if self.out.len() + text.len() > MAX_BYTES {
             return Err(too_large());
         }
@@ -179,7 +179,7 @@ impl<'js> Writer<'_, 'js> {
                 self.out.push(',');
             }
             any = true;
-            let key = machine::text(self.ctx, &key)?;
+            let key = context::text(self.ctx, &key)?;
             self.quoted(&key);
             self.out.push(':');
             self.at(&format!(".{key}"), |writer| writer.value(&field))?;

@@ -16,6 +16,7 @@
 
 mod call;
 mod clock;
+mod context;
 mod erase;
 mod failure;
 mod json;

@@ -7,14 +7,14 @@
 
 use std::cell::RefCell;
 
-use rquickjs::context::EvalOptions;
 use rquickjs::function::Func;
-use rquickjs::{Context, Ctx, Error, Function, Object, Promise, Result, Runtime, Value};
+use rquickjs::{Context, Ctx, Function, Object, Result, Runtime, Value};
 use runner_plugin::script::Level;
 use unicode_segmentation::UnicodeSegmentation as _;
 
 use crate::call::Call;
-use crate::{clock, modules, shape, web};
+use crate::context::eval;
+use crate::{clock, modules, web};
 
 /// The files of the prelude in their order: later ones build on earlier ones.
 const PRELUDE: [&str; 6] = [
@@ -113,50 +113,6 @@ fn prelude(ctx: &Ctx<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Evaluates a script; `name` is its file in positions.
-pub(crate) fn eval<'js, V: rquickjs::FromJs<'js>>(
-    ctx: &Ctx<'js>,
-    name: &str,
-    text: &str,
-) -> Result<V> {
-    let mut options = EvalOptions::default();
-    options.strict = false;
-    options.filename = Some(name.to_owned());
-    ctx.eval_with_options(text, options)
-}
-
-/// Evaluates what [`shape`] made: an expression that is a function.
-pub(crate) fn function<'js>(
-    ctx: &Ctx<'js>,
-    name: &str,
-    wrapped: shape::Wrapped,
-) -> Result<Function<'js>> {
-    Call::with(|call| call.added.insert(name.to_owned(), wrapped.added));
-    eval(ctx, name, &wrapped.text)
-}
-
-/// A function of the prelude.
-pub(crate) fn helper<'js>(ctx: &Ctx<'js>, name: &str) -> Result<Function<'js>> {
-    let helpers: Object = ctx.globals().get("__runner")?;
-    helpers.get(name)
-}
-
-/// What a promise comes to. When nothing else is left to do, the earliest timer runs.
-pub(crate) fn awaited<'js, V: rquickjs::FromJs<'js>>(
-    ctx: &Ctx<'js>,
-    promise: &Promise<'js>,
-) -> Result<V> {
-    loop {
-        match promise.finish() {
-            Err(Error::WouldBlock) => {}
-            settled => return settled,
-        }
-        if !helper(ctx, "runTimer")?.call::<_, bool>(())? {
-            return Err(Error::WouldBlock);
-        }
-    }
-}
-
 /// What a reader takes for the characters of a text, by Unicode's rules: how many units of UTF-16 each
 /// has.
 #[expect(
@@ -185,16 +141,4 @@ fn emit(level: u8, text: String) {
 )]
 fn parse(ctx: Ctx<'_>, text: String) -> Result<Value<'_>> {
     ctx.json_parse(text)
-}
-
-/// The text of a string. Halves of surrogate pairs, which Rust and JSON cannot hold, become
-/// the replacement character.
-pub(crate) fn text<'js>(ctx: &Ctx<'js>, string: &rquickjs::String<'js>) -> Result<String> {
-    match string.to_string() {
-        Err(Error::Utf8(_)) => {
-            let formed: rquickjs::String = helper(ctx, "wellFormed")?.call((string.clone(),))?;
-            formed.to_string()
-        }
-        other => other,
-    }
 }

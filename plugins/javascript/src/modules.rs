@@ -19,7 +19,7 @@ use rquickjs::{Ctx, Error, Exception, Function, Module, Object, Result, Value};
 use runner_plugin::script::Position;
 
 use crate::call::Call;
-use crate::{machine, shape};
+use crate::{context, shape};
 
 /// Name of the errors for what the sandbox does not have.
 pub(crate) const UNSUPPORTED: &str = "UnsupportedError";
@@ -138,7 +138,7 @@ pub(crate) fn compile(ctx: Ctx<'_>, path: String) -> Result<Option<Function<'_>>
     if ends(&path, "mjs") || ends(&path, "mts") {
         return Ok(None);
     }
-    let compiled = machine::function(&ctx, &path, shape::module(&text));
+    let compiled = context::function(&ctx, &path, shape::module(&text));
     if compiled.is_ok() || ends(&path, "cjs") || ends(&path, "cts") {
         Call::with(|call| call.broken |= compiled.is_err());
         return compiled.map(Some);
@@ -152,7 +152,7 @@ pub(crate) fn compile(ctx: Ctx<'_>, path: String) -> Result<Option<Function<'_>>
 pub(crate) fn namespace(ctx: Ctx<'_>, path: String) -> Result<Object<'_>> {
     Call::with(|call| call.required = Some(path.clone()));
     let promise = Module::import(&ctx, path)?;
-    machine::awaited(&ctx, &promise)
+    context::awaited(&ctx, &promise)
 }
 
 /// Throws that something does not exist here.
@@ -260,7 +260,7 @@ fn bridge(path: &str, text: &str) -> String {
 
 /// What a module of Node's that is here exports; `None` if `name` isn't one.
 fn builtin_names(ctx: &Ctx<'_>, name: &str) -> Result<Option<Vec<String>>> {
-    machine::helper(ctx, "names")?.call((name,))
+    context::helper(ctx, "names")?.call((name,))
 }
 
 /// An ES module with what the helper `get` gives for `path` as its default, and with `names` of it.
@@ -314,7 +314,7 @@ fn identifier(text: &str) -> &str {
 
 /// The module `path` as code that requires it sees it.
 pub(crate) fn load<'js>(ctx: &Ctx<'js>, path: &str) -> Result<Value<'js>> {
-    machine::helper(ctx, "load")?.call((path,))
+    context::helper(ctx, "load")?.call((path,))
 }
 
 #[cfg(test)]

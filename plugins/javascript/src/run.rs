@@ -7,7 +7,7 @@ use runner_plugin::script::{Argument, Failure, FailureKind, Form, Outcome, Progr
 use crate::call::Call;
 use crate::failure::{self, Stage};
 use crate::json::{self, NoJson};
-use crate::{clock, erase, machine, modules, needed, shape, syntax};
+use crate::{clock, context, erase, machine, modules, needed, shape, syntax};
 
 /// Why a program has no result.
 enum Stop {
@@ -114,7 +114,7 @@ fn inline<'js>(
         Form::Expression => shape::expression(&program.source, &names),
         Form::Body | Form::File => shape::body(&program.source, &names),
     };
-    machine::function(ctx, &program.name, wrapped)
+    context::function(ctx, &program.name, wrapped)
         .map_err(|error| Stop::Engine(error, Stage::Compiling))
 }
 
@@ -234,5 +234,5 @@ fn settled<'js>(ctx: &Ctx<'js>, value: Value<'js>) -> Result<Value<'js>, Stop> {
     }
     let (promise, resolve, _): (Promise, _, _) = ctx.promise()?;
     resolve.call::<_, ()>((value,))?;
-    Ok(machine::awaited(ctx, &promise)?)
+    Ok(context::awaited(ctx, &promise)?)
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::call::Call;
 use crate::erase::{Refused, erased, mistake};
 use crate::failure::{self, Stage};
-use crate::{machine, shape};
+use crate::{context, machine, shape};
 
 /// The name of the only argument of a call that wants to know, and no run.
 pub(crate) const ASKED: &str = "$syntax";
@@ -79,7 +79,7 @@ fn of_engine(ctx: &rquickjs::Ctx<'_>, text: &CheckedText<'_>) -> Option<Refused>
         "expression" => shape::expression(text.source, &text.names),
         _ => shape::body(text.source, &text.names),
     };
-    let error = machine::function(ctx, text.name, wrapped).err()?;
+    let error = context::function(ctx, text.name, wrapped).err()?;
     let Failure {
         kind,
         message,

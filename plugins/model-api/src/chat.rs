@@ -4,11 +4,11 @@
 //! [`Dialect`], not branches in the code that writes and reads.
 
 use runner_plugin::http::Response;
-use runner_plugin::json::{Map, Value};
+use runner_plugin::json::{self, Map, Value, json};
 use runner_plugin::{Completion, Error, Request};
 
 use crate::knobs::Knobs;
-use crate::{answer, body, failure};
+use crate::{answer, body, failure, messages};
 
 /// In what a server differs from OpenAI's.
 #[derive(Debug, Clone, Copy)]
@@ -79,7 +79,7 @@ pub fn complete(
     model: &str,
     request: &Request,
 ) -> Result<Completion, Error> {
-    let body = body::of(dialect, knobs, model, request)?;
+    let body = body_of(dialect, knobs, model, request)?;
     let response = knobs.post(path, &body, model).send()?;
     let by_gateway = cost_of_gateway(&response);
     let response = failure::check(&response)?;
@@ -87,6 +87,38 @@ pub fn complete(
     let mut completion = answer::completion(response, answer::wants_json(&body))?;
     completion.cost_usd = cost.filter(|_| dialect.states_cost).or(by_gateway);
     Ok(completion)
+}
+
+/// The config's keys, the messages, and over both what this one request sets. `unsupported` where a
+/// message has content that this shape has no place for.
+fn body_of(
+    dialect: &Dialect,
+    knobs: &Knobs,
+    model: &str,
+    request: &Request,
+) -> Result<Value, Error> {
+    let mut body = Map::new();
+    if dialect.names_model {
+        body.insert("model".to_owned(), json!(model));
+    }
+    let messages = messages::of(&request.messages, dialect.developer)?;
+    body.insert("messages".to_owned(), messages);
+    body.extend(knobs.body.clone());
+    if request.max_tokens.is_some() {
+        body.retain(|key, _| key != "max_tokens" && key != "max_completion_tokens");
+    }
+    let limit = (dialect.token_limit)(model, &knobs.body);
+    body::sampling(&mut body, dialect.seed, limit, request);
+    if let Some(schema) = &request.response_schema_json {
+        let schema: Value = json::read("response schema", schema)?;
+        let format = json!({ "name": "answer", "schema": schema });
+        let format = json!({ "type": "json_schema", "json_schema": format });
+        body.insert("response_format".to_owned(), format);
+    }
+    if let Some(tools) = &request.tools_json {
+        body.insert("tools".to_owned(), json::read("tools", tools)?);
+    }
+    Ok(Value::Object(body))
 }
 
 /// What LiteLLM says that the call cost. It may stand before any server of this shape, so its

@@ -3,8 +3,8 @@
 //!
 //! [`knobs`] reads a provider's config, [`failure`] turns what an API says went wrong into an
 //! error that the host can act on. Both are for every API. [`chat`] is the shape of OpenAI's
-//! chat completions, which half of the industry speaks: [`messages`] and [`body`] write it,
-//! [`answer`] reads it, a [`chat::Dialect`] says in what a server differs. [`embeddings`] and
+//! chat completions, which half of the industry speaks: it takes [`messages`] and [`body`] to write,
+//! [`answer`] to read, and a [`chat::Dialect`] says in what a server differs. [`embeddings`] and
 //! [`completions`] are the same for vectors and for continuations. A [`server::Server`] is a
 //! server of this shape as a record, a [`client::Client`] a provider for a list of them.
 //! [`aws`] is what the services of AWS have in common.

@@ -18,10 +18,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::File;
 use super::words::{Named, code, named};
 
-mod known;
-
-use known::{KNOWN, Known};
-
 /// A module, by its names from the crate's root.
 type Path = Vec<String>;
 
@@ -35,44 +31,9 @@ struct Circle {
     way: Vec<(String, String)>,
 }
 
-/// Every circle that is not known, and every known one that has shrunk, as one line each.
+/// Every circle, as one line each.
 pub(super) fn broken(files: &[File]) -> Vec<String> {
-    held_against(&circles(files), &KNOWN)
-}
-
-fn held_against(circles: &[Circle], known: &[Known]) -> Vec<String> {
-    let is_of = |known: &Known, circle: &Circle| {
-        let is_member = |name: &String| known.members.contains(&name.as_str());
-        known.folder == circle.folder
-            && known.within == circle.within
-            && circle.members.iter().all(is_member)
-    };
-    let unknown = circles
-        .iter()
-        .filter(|circle| !known.iter().any(|known| is_of(known, circle)));
-    let unknown = unknown.map(Circle::line);
-    let shrunk = known.iter().filter_map(|known| {
-        let found = circles.iter().filter(|circle| is_of(known, circle));
-        let found: BTreeSet<&str> = found.flat_map(|it| &it.members).map(|it| &**it).collect();
-        let gone: Vec<&str> = known
-            .members
-            .iter()
-            .copied()
-            .filter(|it| !found.contains(it))
-            .collect();
-        let Known {
-            folder,
-            within,
-            reason,
-            ..
-        } = known;
-        let gone = (!gone.is_empty()).then(|| gone.join(", "))?;
-        Some(format!(
-            "xtask/src/house/circles/known.rs: {folder}, {within}: {gone} is no longer in the \
-             circle ({reason}); take it out of the list"
-        ))
-    });
-    unknown.chain(shrunk).collect()
+    circles(files).iter().map(Circle::line).collect()
 }
 
 impl Circle {
@@ -205,7 +166,8 @@ impl Modules {
     }
 
     /// The module in which that stands which a path means: the longest beginning that is a module,
-    /// or, if that has the next name from elsewhere, what is meant there.
+    /// or, if that has the next name from elsewhere, what is meant there. What it ends with is a
+    /// module's own if that defines it, though a module of this name may have been brought there, too.
     fn meant(&self, mut path: Path) -> Path {
         // A name can come from module to module only so often; a circle of names is no Rust.
         for _ in 0..8 {
@@ -213,8 +175,10 @@ impl Modules {
                 .rev()
                 .find(|len| self.named.contains_key(&path[..*len]));
             let Some(len) = module else { break };
-            let next = path.get(len).and_then(|next| {
-                let brought = self.named[&path[..len]].brought.get(next)?;
+            let named = &self.named[&path[..len]];
+            let is_own = |name: &&String| path.len() == len + 1 && named.defined.contains(*name);
+            let next = path.get(len).filter(|name| !is_own(name)).and_then(|next| {
+                let brought = named.brought.get(next)?;
                 let start = self.absolute(&path[..len], brought)?;
                 Some([&start, &path[len + 1..]].concat())
             });

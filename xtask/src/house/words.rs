@@ -1,5 +1,6 @@
 //! What a file of Rust says, read as words and not as syntax: its code without comments and quotes,
-//! the paths that it names, what its `use`s bring into it, which of its modules are tests.
+//! the paths that it names, what it defines and what its `use`s bring into it, which of its modules are
+//! tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Named {
     /// Paths as written, each with its line.
     pub(super) paths: Vec<(usize, Vec<String>)>,
+    /// Its own items but modules; not what stands within them.
+    pub(super) defined: BTreeSet<String>,
     /// What `use` brings in: the name here, and the path.
     pub(super) brought: BTreeMap<String, Vec<String>>,
     /// Its modules that are tests.
@@ -102,11 +105,15 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
     all
 }
 
+/// What stands before the name of an item.
+const DEFINING: [&str; 7] = ["const", "enum", "fn", "static", "struct", "trait", "type"];
+
 /// Reads code without comments and quotes.
 pub(super) fn named(code: &str) -> Named {
     let mut named = Named::default();
     let tokens = tokens(code);
     let mut rest = &tokens[..];
+    let mut depth = 0_usize;
     while let Some(((line, word), more)) = rest.split_first() {
         let words: Vec<&str> = rest.iter().take(10).map(|(_, word)| *word).collect();
         rest = match words.as_slice() {
@@ -132,7 +139,19 @@ pub(super) fn named(code: &str) -> Named {
                 named.paths.push((*line, path));
                 after
             }
-            _ => more,
+            [word, name, ..] if depth == 0 && DEFINING.contains(word) => {
+                named.defined.insert((*name).to_owned());
+                more
+            }
+            [sign, ..] => {
+                match *sign {
+                    "{" => depth += 1,
+                    "}" => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                more
+            }
+            [] => more,
         };
     }
     named

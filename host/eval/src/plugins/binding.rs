@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use data_encoding::HEXLOWER;
 use runner_config::plan::{Code, EnvRead, Position, Provider, ProviderProgram, ServerLimits};
-use runner_config::{Origin as Author, Prices};
+use runner_config::{Origin as Author, Permissions, Prices};
 use runner_gateway::{Bill, Credential, Grants, OriginPattern, Scheduling, Scheme, Secret};
 use runner_sandbox::CallLimits;
 use runner_sandbox::abi::{self, Inputs, Wants};
@@ -25,7 +25,6 @@ use super::aws;
 use super::bind_error::{BindError, place};
 use super::bounds::{call_limits, scheduling};
 use super::configured;
-use super::foreign::granted_json;
 use super::price::price;
 use super::target::{Answers, ByPlugin, Own, Runs, Target};
 use super::ways::{Address, Named, Noted, Way};
@@ -464,4 +463,24 @@ pub(super) fn secret(value: String, env: &str) -> Result<Secret, String> {
 
 pub(super) fn digest(granted: &Value) -> String {
     HEXLOWER.encode(&Sha256::digest(granted.to_string()))
+}
+
+/// What is granted, as the digest covers it.
+pub(super) fn granted_json(granted: &Permissions) -> Value {
+    let credentials: Map<String, Value> = granted
+        .credentials
+        .iter()
+        .map(|(name, grant)| {
+            (
+                name.clone(),
+                json!({ "env": grant.env, "scheme": grant.scheme, "hosts": grant.hosts }),
+            )
+        })
+        .collect();
+    let mut json =
+        json!({ "hosts": granted.hosts, "credentials": credentials, "llm": granted.llm });
+    if granted.wasi_http {
+        json["wasiHttp"] = Value::Bool(true);
+    }
+    json
 }

@@ -17,10 +17,10 @@ use runner_config::{
 };
 use runner_gateway::{Credential, Grants, OriginPattern, Scheme, Secret};
 use runner_sandbox::abi::Wants;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 use super::aws;
-use super::binding::{Bound, digest, patterns, reads, scheme, secret};
+use super::binding::{Bound, digest, granted_json, patterns, reads, scheme, secret};
 use super::bounds::raised;
 use super::{BindError, Binder, LoadedPlugin, PluginSet, Trust, place};
 use crate::trust::Need;
@@ -378,25 +378,6 @@ fn quoted(text: &str) -> String {
         }
     }
     quoted + "\""
-}
-
-pub(super) fn granted_json(granted: &Permissions) -> Value {
-    let credentials: Map<String, Value> = granted
-        .credentials
-        .iter()
-        .map(|(name, grant)| {
-            (
-                name.clone(),
-                json!({ "env": grant.env, "scheme": grant.scheme, "hosts": grant.hosts }),
-            )
-        })
-        .collect();
-    let mut json =
-        json!({ "hosts": granted.hosts, "credentials": credentials, "llm": granted.llm });
-    if granted.wasi_http {
-        json["wasiHttp"] = Value::Bool(true);
-    }
-    json
 }
 
 #[cfg(test)]

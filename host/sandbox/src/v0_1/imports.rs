@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 
-use super::bindings::runner::plugin::{http, llm, log, types};
 use crate::abi;
-use crate::call::{CallState, Granted};
+use crate::bindings::runner::plugin::{http, llm, log, types};
+use crate::call::CallState;
+use crate::effects::Granted;
 use crate::limits::MAX_RESPONSE_BYTES;
 
 impl types::Host for CallState {}

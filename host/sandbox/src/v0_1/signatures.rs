@@ -7,8 +7,8 @@ use wasmtime::Engine;
 use wasmtime::component::types::{Component, ComponentFunc, ComponentItem};
 
 use super::PACKAGE;
-use super::bindings::exports::runner::plugin as exported;
-use super::bindings::runner::plugin::{http, llm, log, types};
+use crate::bindings::exports::runner::plugin as exported;
+use crate::bindings::runner::plugin::{http, llm, log, types};
 
 /// `Err` means: not the published signature.
 type Check = fn(&ComponentFunc, &Component) -> wasmtime::Result<()>;

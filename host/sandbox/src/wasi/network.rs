@@ -1,15 +1,13 @@
-//! The network in WASI's words: `wasi:sockets`, denied, and `wasi:http`, which leads to the same
-//! [`Host::http`] as our own interface.
+//! The network in WASI's words: `wasi:http`, which leads to the same [`Host::http`] as our own
+//! interface. There is no other: sockets are denied where they are linked (`call::linking`).
 //!
-//! Toolchains of JavaScript and Python import both whether the author's code uses them or not, so a
-//! component that has them loads. A socket is refused as the guest's own libraries know it, as an
-//! error of the system, and the log says why. A request is one value here, as everywhere: its body is
-//! collected before it is checked, and its answer is whole before the guest reads of it. Whether it
-//! may be sent at all is the host's to say ([`Host::wasi_http`]).
+//! A request is one value here, as everywhere: its body is collected before it is checked, and its
+//! answer is whole before the guest reads of it. Whether it may be sent at all is the host's to say
+//! ([`Host::wasi_http`]).
 //!
 //! What the library keeps for a guest counts nowhere else, so each part has a bound: headers
-//! (`MAX_FIELDS_BYTES` a map), names and addresses (`MAX_NAME_BYTES`), bodies that are being sent
-//! ([`MAX_CROSSING_BYTES`] together), and handles (`MAX_HANDLES`).
+//! (`MAX_FIELDS_BYTES` a map), names and addresses (`MAX_NAME_BYTES`, where they are linked), bodies
+//! that are being sent ([`MAX_CROSSING_BYTES`] together), and handles (`MAX_HANDLES`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,20 +16,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::{BodyExt as _, Full};
-use wasmtime::component::{HasData, Linker, Resource};
-use wasmtime_wasi::p2::bindings::sockets;
-use wasmtime_wasi::sockets::{WasiSockets, WasiSocketsCtxView, WasiSocketsView as _};
-use wasmtime_wasi_http::p2::bindings::http::types::{HostOutgoingRequest as _, Method};
-use wasmtime_wasi_http::p2::bindings::http::{outgoing_handler, types};
-use wasmtime_wasi_http::p2::types::HostOutgoingRequest;
 use wasmtime_wasi_http::{
-    Error, RequestOptions, WasiBody, WasiHttp, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks,
+    Error, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks,
 };
 
 use crate::abi::{CacheMode, ErrorCode, HttpRequest, HttpResponse, Level};
-use crate::call::{CallState, Effects};
+use crate::effects::Effects;
 use crate::host::Host;
-use crate::limits::{MAX_CROSSING_BYTES, MAX_FIELDS_BYTES, MAX_NAME_BYTES, MAX_WRITE_BYTES};
+use crate::limits::{MAX_CROSSING_BYTES, MAX_FIELDS_BYTES, MAX_WRITE_BYTES};
 use crate::log::LogSink;
 use crate::meter::Meter;
 
@@ -40,72 +32,6 @@ const CREDENTIAL: &str = "runner-credential";
 
 /// The header by which a request names its rate-limit bucket; it is not sent.
 const BUCKET: &str = "runner-bucket";
-
-/// The interface that the library links, by the version of its WIT.
-const TYPES: &str = "wasi:http/types@0.2.12";
-
-/// What a guest hears of a socket.
-const NO_SOCKETS: &str = "sockets are denied: a plugin reaches the network through \
-    `runner:plugin/http`, or through `wasi:http` where `permissions.wasi_http` grants it";
-
-/// Links sockets that can't be opened, and requests.
-pub(super) fn link(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
-    let options = sockets::network::LinkOptions::default();
-    sockets::instance_network::add_to_linker::<CallState, WasiSockets>(linker, denied)?;
-    sockets::network::add_to_linker::<CallState, WasiSockets>(linker, &options, denied)?;
-    sockets::ip_name_lookup::add_to_linker::<CallState, WasiSockets>(linker, denied)?;
-    sockets::tcp::add_to_linker::<CallState, WasiSockets>(linker, denied)?;
-    sockets::tcp_create_socket::add_to_linker::<CallState, WasiSockets>(linker, denied)?;
-    sockets::udp::add_to_linker::<CallState, WasiSockets>(linker, denied)?;
-    sockets::udp_create_socket::add_to_linker::<CallState, WasiSockets>(linker, denied)?;
-    let options = types::LinkOptions::default();
-    outgoing_handler::add_to_linker::<CallState, WasiHttp>(linker, requests)?;
-    types::add_to_linker::<CallState, WasiHttp>(linker, &options, requests)?;
-    bound_names(linker)
-}
-
-/// The library bounds an address and a method by nothing but what may cross at once, for each of a
-/// thousand handles.
-fn bound_names(linker: &mut Linker<CallState>) -> wasmtime::Result<()> {
-    linker.allow_shadowing(true);
-    let mut types = linker.instance(TYPES)?;
-    types.func_wrap(
-        "[method]outgoing-request.set-method",
-        |mut store, (request, method): (Resource<HostOutgoingRequest>, Method)| {
-            if matches!(&method, Method::Other(name) if name.len() > MAX_NAME_BYTES) {
-                return Ok((Err(()),));
-            }
-            Ok((requests(store.data_mut()).set_method(request, method)?,))
-        },
-    )?;
-    types.func_wrap(
-        "[method]outgoing-request.set-authority",
-        |mut store, (request, authority): (Resource<HostOutgoingRequest>, Option<String>)| {
-            if authority
-                .as_ref()
-                .is_some_and(|it| it.len() > MAX_NAME_BYTES)
-            {
-                return Ok((Err(()),));
-            }
-            Ok((requests(store.data_mut()).set_authority(request, authority)?,))
-        },
-    )?;
-    linker.allow_shadowing(false);
-    Ok(())
-}
-
-/// What is behind a function of `wasi:sockets`: nothing is allowed, and the log says so.
-fn denied(state: &mut CallState) -> WasiSocketsCtxView<'_> {
-    let log = state.log.clone();
-    if !std::mem::replace(&mut state.wasi().told_sockets, true) {
-        log.line(Level::Warn, NO_SOCKETS, Vec::new());
-    }
-    state.sockets()
-}
-
-fn requests(state: &mut CallState) -> <WasiHttp as HasData>::Data<'_> {
-    state.wasi().requests()
-}
 
 /// What the library asks of whoever embeds it, for one call.
 pub(crate) struct Requests {

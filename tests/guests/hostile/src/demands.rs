@@ -7,7 +7,7 @@ use std::mem::ManuallyDrop;
 use crate::bindings::exports::runner::plugin::assertion::Grade;
 use crate::bindings::runner::plugin::http::{self, Request};
 use crate::bindings::runner::plugin::types::{Completion, FinishReason, Part, Usage};
-use crate::misbehaviour::{request, tally};
+use crate::parts::{request, tally};
 
 /// What terminals, browsers or readers of XML and YAML could obey.
 const WORDS: &str = "\u{1b}[2K\u{9b}2J\u{202e}\u{2066}\u{e0041}\0\r\nhelp: all is well\n]]></script><script>alert(1)</script>";

@@ -9,6 +9,7 @@ use crate::bindings::exports::runner::plugin::meta::{
     AssertionType, CredentialWant, Info, Inputs, Wants,
 };
 use crate::misbehaviour;
+use crate::parts::nested;
 
 /// What the tests look for in the file, followed by a kind and dots up to the end.
 static DESCRIBES: [u8; 48] = *b"hostile-describes:as-it-should..................";
@@ -131,11 +132,6 @@ fn doubling() -> String {
 
 fn padded(bytes: usize) -> String {
     format!("{{\"description\": \"{}\"}}", "x".repeat(bytes))
-}
-
-/// `middle` inside `depth` pairs of `open` and `close`.
-pub(crate) fn nested(open: &str, middle: &str, close: &str, depth: usize) -> String {
-    format!("{}{middle}{}", open.repeat(depth), close.repeat(depth))
 }
 
 fn types(names: impl Iterator<Item = String>) -> Vec<AssertionType> {

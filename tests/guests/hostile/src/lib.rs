@@ -15,6 +15,7 @@
 mod demands;
 mod describe;
 mod misbehaviour;
+mod parts;
 mod system;
 mod told;
 mod world;

@@ -2,11 +2,9 @@
 
 use std::hint::black_box;
 
-use crate::bindings::runner::plugin::http::{self, CacheMode};
-use crate::bindings::runner::plugin::llm;
 use crate::bindings::runner::plugin::log::{self, Level};
-use crate::bindings::runner::plugin::types::{Error, ErrorCode, Request};
-use crate::describe::nested;
+use crate::bindings::runner::plugin::{http, llm};
+use crate::parts::{nested, prompt, request, tally};
 use crate::{demands, world};
 
 /// Every name that does something. `fine` and the wrong values are made by the caller.
@@ -295,47 +293,4 @@ fn colliding() -> String {
 fn work() -> String {
     let sum = (0..1_000_000_u64).fold(0, |sum: u64, n| black_box(sum.wrapping_mul(31) + n));
     sum.to_string()
-}
-
-/// `3 ok, 2 budget, 1 denied, 0 other`.
-pub(crate) fn tally(results: impl Iterator<Item = Result<(), Error>>) -> String {
-    let (mut ok, mut budget, mut denied, mut other) = (0, 0, 0, 0);
-    for result in results {
-        match result.map_err(|error| error.code) {
-            Ok(()) => ok += 1,
-            Err(ErrorCode::Budget) => budget += 1,
-            Err(ErrorCode::Denied) => denied += 1,
-            Err(_) => other += 1,
-        }
-    }
-    format!("{ok} ok, {budget} budget, {denied} denied, {other} other")
-}
-
-pub(crate) fn request() -> http::Request {
-    http::Request {
-        method: "GET".into(),
-        url: "https://example.com/".into(),
-        headers: vec![],
-        body: None,
-        credential: None,
-        bucket: None,
-        timeout_ms: None,
-        cache: CacheMode::Auto,
-    }
-}
-
-pub(crate) fn prompt() -> Request {
-    Request {
-        messages: vec![],
-        prompt: String::new(),
-        temperature: None,
-        top_p: None,
-        max_tokens: None,
-        seed: None,
-        stop: vec![],
-        response_schema_json: None,
-        tools_json: None,
-        options_json: None,
-        timeout_ms: None,
-    }
 }

@@ -10,7 +10,7 @@ use crate::bindings::runner::plugin::http::{self, CacheMode};
 use crate::bindings::runner::plugin::llm;
 use crate::bindings::runner::plugin::log::{self, Level};
 use crate::bindings::runner::plugin::types::{Error, Pair, Request};
-use crate::misbehaviour::{prompt, request, tally};
+use crate::parts::{prompt, request, tally};
 use crate::system;
 
 /// Calls of one line at most: each limit is below.

@@ -144,6 +144,24 @@ fn a_facade_hides_no_arrow() {
 }
 
 #[test]
+fn what_a_module_defines_is_its_own_whatever_it_was_given() {
+    let files = |defined| [("a.rs", "fn f() { crate::b::a() }"), ("b.rs", defined)];
+    let own = "use crate::{a, c}; pub(crate) fn a() { a::g() }";
+    let expected = ["crate: a (a.rs:1: crate::b::a), b (b.rs:1: crate::a)"];
+    assert_eq!(lines(&files(own)), expected);
+    // A method is none of the module's, nor does a name count that goes on.
+    let given = "pub(crate) use crate::c::a; impl B { fn a() { crate::a::f() } }";
+    let named = [&files(given)[..], &[("c.rs", "pub(crate) fn a() {}")]].concat();
+    assert_eq!(lines(&named), Vec::<String>::new());
+    let within = [
+        ("a.rs", "fn f() { crate::b::c::f() }"),
+        ("b.rs", "use crate::{a, c}; fn c() {}"),
+        ("c.rs", "pub(crate) fn f() {}"),
+    ];
+    assert_eq!(lines(&within), Vec::<String>::new());
+}
+
+#[test]
 fn code_after_tests_and_lifetimes_still_counts() {
     let files = [
         (
@@ -157,37 +175,13 @@ fn code_after_tests_and_lifetimes_still_counts() {
 }
 
 #[test]
-fn known_circles_may_stand_and_only_shrink() {
-    const KNOWN: [Known; 1] = [Known {
-        folder: "host/a",
-        within: "crate",
-        members: &["a", "b", "c"],
-        reason: "for now",
-    }];
-    let two = [("a.rs", "use crate::b;"), ("b.rs", "use crate::a;")];
-    let three = [
-        ("a.rs", "use crate::b;"),
-        ("b.rs", "use crate::c;"),
-        ("c.rs", "use crate::a;"),
-    ];
-    let other = [("a.rs", "use crate::d;"), ("d.rs", "use crate::a;")];
-    let told = |files: Files<'_>| held_against(&found(files), &KNOWN);
-    assert_eq!(told(&three), Vec::<String>::new());
-    let start = "xtask/src/house/circles/known.rs: host/a, crate: ";
+fn a_circle_is_told_with_its_crate_its_members_and_the_way_round() {
+    let circles = found(&[("a.rs", "use crate::d;"), ("d.rs", "use crate::a;")]);
     assert_eq!(
-        told(&two),
-        [format!(
-            "{start}c is no longer in the circle (for now); take it out of the list"
-        )]
-    );
-    let told = told(&other);
-    assert_eq!(
-        told[0],
-        "host/a: modules of `crate` in a circle (a, d): a (a.rs:1: crate::d) -> \
-         d (d.rs:1: crate::a) -> a; move what both need below both"
-    );
-    assert!(
-        told.len() == 2 && told[1].contains("a, b, c is no longer"),
-        "{told:?}"
+        circles.iter().map(Circle::line).collect::<Vec<_>>(),
+        [
+            "host/a: modules of `crate` in a circle (a, d): a (a.rs:1: crate::d) -> \
+             d (d.rs:1: crate::a) -> a; move what both need below both"
+        ]
     );
 }

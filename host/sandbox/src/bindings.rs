@@ -1,8 +1,11 @@
 //! Generated from `wit/v0_1`: the records, and one trait for each interface that guests import.
 //!
-//! Nothing is written by hand here and nothing above `v0_1` names this module. The world in
-//! the macro names every interface of the track, so that each type exists once, whichever
-//! world a plugin was built for.
+//! Nothing is written by hand here, and everything else may stand on it: the records are those of
+//! the host ([`crate::abi`]) as long as there is one track. The world in the macro names every
+//! interface of the track, so that each type exists once, whichever world a plugin was built for.
+//!
+//! It stands below `v0_1`, whose types these are: a call keeps a log and records of the boundary, and
+//! `v0_1` serves calls.
 
 #![expect(missing_docs, reason = "generated; the WIT file is the documentation")]
 

@@ -125,7 +125,7 @@ impl Origin {
     pub(crate) fn data_file(&self) -> Option<&Arc<DataFile>> {
         match self {
             Self::Data(file) => Some(file),
-            Self::Person | Self::Config => None,
+            Self::Person | Self::Config | Self::Vouched => None,
         }
     }
 }

@@ -272,10 +272,26 @@ fn lanes(text: &mut String, lanes: &[LaneSummary]) {
             figures::duration(metrics.latency_p99)
         );
     }
+    queued(text, lanes);
     let more = throttled.len().saturating_sub(TOP_LANES);
     if more > 0 {
         let more = figures::counted(more as u64, "more lane was", "more lanes were");
         let _ = writeln!(text, "  {more} throttled");
+    }
+}
+
+/// The lanes whose servers queued: more at once was no faster.
+fn queued(text: &mut String, lanes: &[LaneSummary]) {
+    let knees = lanes
+        .iter()
+        .filter_map(|lane| Some((lane, lane.metrics.knee?)));
+    for (lane, knee) in knees.take(TOP_LANES) {
+        let name = visible::line(&lane.lane);
+        let _ = writeln!(
+            text,
+            "  {}: answers came no faster with more than {knee} at once",
+            visible::cut_middle(&name, LANE_CHARS),
+        );
     }
 }
 

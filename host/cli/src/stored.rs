@@ -230,6 +230,9 @@ fn lanes(left: &Value) -> Vec<LaneSummary> {
                 latency_avg: ms("avgLatencyMs"),
                 latency_p50: ms("p50LatencyMs"),
                 latency_p99: ms("p99LatencyMs"),
+                knee: lane["inFlightAtKnee"]
+                    .as_u64()
+                    .and_then(|knee| u32::try_from(knee).ok()),
             },
         })
     };

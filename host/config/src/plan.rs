@@ -181,6 +181,9 @@ pub enum ServerLimits {
 pub struct RunOptions {
     /// Cases in flight at once; ≥ 1, by default 256 while lanes learn, else 4.
     pub max_concurrency: usize,
+    /// What the user asked for, where somebody did: so many requests at once are welcome at every
+    /// server.
+    pub asked_concurrency: Option<u32>,
     /// What is done about limits of servers that nobody declared.
     pub server_limits: ServerLimits,
     /// Assertions in flight at once per case; ≥ 1, 3 by default.

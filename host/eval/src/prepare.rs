@@ -163,6 +163,7 @@ async fn bind(what: &Preparation) -> (Result<Targets, PrepareErrors>, Noted) {
         env_sources: &plan.env_sources,
         delay: plan.options.delay,
         server_limits: plan.options.server_limits,
+        asked_concurrency: plan.options.asked_concurrency,
         offline: what.offline,
         budgets: &budgets,
         prices: &plan.prices,

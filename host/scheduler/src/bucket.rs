@@ -19,7 +19,8 @@
 //! point at the same moment. Until that is clear nothing is counted as refilled (right for
 //! all three), and one probe is sent when the server said that it would be full. What looks
 //! like a fixed window and isn't refilled then is a sliding log: there each own attempt comes
-//! back one window after it was sent.
+//! back one window after it was sent. Who states a limit without a reset and without a window counts
+//! by the clock's minute, presumably; if more is left at its end, that is so.
 //!
 //! **Margins.** A continuous bucket keeps max(1 call, 0.3 %) unspent (published design): a
 //! constant loss, against a 429 for each jitter of the network. Each rejection that the bucket
@@ -32,7 +33,7 @@ use crate::hint::Dimension;
 use crate::sent::Sent;
 use crate::time::{Time, nanos};
 use crate::tuning::bucket::{
-    ASSUMED_WINDOW, BLUFFS, CONVINCED, EDGE_PROBE_PAUSE, EDGE_PROBES, FOREIGN_MEMORY,
+    ASSUMED_WINDOW, BLUFFS, CLOCKS_APART, CONVINCED, EDGE_PROBE_PAUSE, EDGE_PROBES, FOREIGN_MEMORY,
 };
 
 mod level;
@@ -138,6 +139,16 @@ impl Bucket {
         }
     }
 
+    /// Its server says neither when it is filled again nor how long that takes: mostly it is with
+    /// the clock's minute, which ends then. The first reading afterwards proves it or not.
+    pub(crate) fn presume(&mut self, end: Time) {
+        self.kind = Refill::Fixed {
+            end,
+            window: Some(ASSUMED_WINDOW),
+            proven: false,
+        };
+    }
+
     pub(crate) fn dimension(&self) -> Dimension {
         self.dimension
     }
@@ -172,6 +183,7 @@ impl Bucket {
             return;
         }
         self.level += self.refill(self.at, now, sent);
+        self.doubt_others(now);
         if let Refill::Fixed {
             end,
             window,
@@ -273,6 +285,24 @@ impl Bucket {
         self.bluffs = 0;
         self.level = self.level.min(Level::ZERO);
         self.probe_at = self.probe_at.max(now + probe_pause(self.probes));
+        if let Refill::Fixed {
+            end,
+            window: Some(window),
+            proven: true,
+        } = self.kind
+            && self.last.is_some_and(|last| last.reset.is_none())
+            && now - end.before(window) <= CLOCKS_APART
+        {
+            // The server's clock is behind: its window has not begun.
+            let end = now + EDGE_PROBE_PAUSE;
+            let (window, proven) = (Some(window), false);
+            self.kind = Refill::Fixed {
+                end,
+                window,
+                proven,
+            };
+            self.probe_at = end;
+        }
     }
 
     /// A long stretch without an unexplained rejection.
@@ -335,6 +365,15 @@ impl Bucket {
         }
     }
 
+    /// Without readings there is less and less reason to believe in others.
+    fn doubt_others(&mut self, now: Time) {
+        let heard = self.last.map_or(now, |last| last.received_at);
+        let since = self.at.max(heard + FOREIGN_MEMORY);
+        if now > since {
+            self.foreign.learn(Level::ZERO, now - since, FOREIGN_MEMORY);
+        }
+    }
+
     /// What others use in `span`.
     fn others(&self, span: Duration) -> Level {
         self.foreign.max(Rate::ZERO).over(span)
@@ -342,7 +381,12 @@ impl Bucket {
 
     fn after_refill(&self, now: Time, missing: Level, window: Duration) -> Time {
         let rate = Rate::of(Level::whole(self.limit), window);
-        now + rate.without(self.foreign.max(Rate::ZERO)).time_for(missing)
+        let others = self.foreign.max(Rate::ZERO);
+        let alone = rate.time_for(missing);
+        now + rate
+            .without(others)
+            .time_for(missing)
+            .min(alone + FOREIGN_MEMORY)
     }
 
     fn after_expiry(&self, now: Time, missing: Level, window: Duration, sent: &Sent) -> Time {

@@ -28,6 +28,8 @@ pub(crate) enum Kind {
 pub(crate) struct Unexplained {
     /// Attempts in flight when the refused one was sent, itself included.
     pub(crate) in_flight: u32,
+    /// It is the most that may be in flight anyway, so the number says nothing.
+    pub(crate) at_ceiling: bool,
     /// As many attempts were accepted since the last episode as the window holds.
     pub(crate) earned: bool,
 }
@@ -67,9 +69,13 @@ pub(crate) struct ByHeight {
 
 impl Classifier for ByHeight {
     fn refused(&mut self, refusal: Unexplained) -> Finding {
-        let Unexplained { in_flight, earned } = refusal;
-        let same_height =
-            in_flight.abs_diff(self.refused_at) <= (self.refused_at / SAME_HEIGHT).max(1);
+        let Unexplained {
+            in_flight,
+            at_ceiling,
+            earned,
+        } = refusal;
+        let same_height = !at_ceiling
+            && in_flight.abs_diff(self.refused_at) <= (self.refused_at / SAME_HEIGHT).max(1);
         self.refused_at = in_flight;
         match self.kind {
             Kind::Unknown => {
@@ -105,7 +111,13 @@ mod tests {
         let mut classifier = ByHeight::default();
         let refusals = refusals.iter();
         refusals
-            .map(|&(in_flight, earned)| classifier.refused(Unexplained { in_flight, earned }))
+            .map(|&(in_flight, earned)| {
+                classifier.refused(Unexplained {
+                    in_flight,
+                    at_ceiling: false,
+                    earned,
+                })
+            })
             .collect()
     }
 
@@ -151,5 +163,17 @@ mod tests {
         let mut refusals = vec![(17, true), (17, true)];
         refusals.extend([(17, false), (17, false), (17, true)].repeat(3));
         assert!(!findings(&refusals).contains(&Finding::Rate));
+    }
+
+    #[test]
+    fn a_height_that_is_the_ceiling_says_nothing() {
+        let mut classifier = ByHeight::default();
+        let refusal = Unexplained {
+            in_flight: 20,
+            at_ceiling: true,
+            earned: true,
+        };
+        let found = [refusal; 3].map(|refusal| classifier.refused(refusal));
+        assert_eq!(found, [Finding::Unclear, Finding::Rate, Finding::Rate]);
     }
 }

@@ -45,8 +45,17 @@ pub(crate) struct Gate {
     auth_failures: u32,
     not_found: u32,
     succeeded: bool,
-    /// Probes that were refused before the last opening, until somebody asks.
-    opening: Option<u32>,
+    /// The last opening, until somebody asks.
+    opening: Option<Opening>,
+}
+
+/// The end of what held a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Opening {
+    /// When the attempt was sent that was not refused; or a spell ago, if silence says so.
+    pub(crate) at: Time,
+    /// The server asked for the wait, or refused probes meanwhile.
+    pub(crate) probed: bool,
 }
 
 impl Gate {
@@ -65,7 +74,7 @@ impl Gate {
         match passage {
             Passage::Free => None,
             Passage::Quiet => {
-                self.reopen(now);
+                self.reopen(now, now.before(quiet));
                 if self.barriers().all(Barrier::is_open) {
                     self.breaker.forget();
                 }
@@ -133,28 +142,29 @@ impl Gate {
     /// An attempt sent at `sent_at` was not refused.
     pub(crate) fn accepted(&mut self, now: Time, sent_at: Time) {
         if self.is_probe(sent_at) {
-            self.reopen(now);
+            self.reopen(now, sent_at);
             self.backoff.barrier.widen();
         }
     }
 
-    /// Gives the probes that had been refused when the lane opened last, once.
-    pub(crate) fn take_opening(&mut self) -> Option<u32> {
+    /// Gives the last opening, once.
+    pub(crate) fn take_opening(&mut self) -> Option<Opening> {
         self.opening.take()
     }
 
     /// What held the lane is over.
-    fn reopen(&mut self, now: Time) {
-        let refused = self.backoff.accepted(now);
-        let failed = self.breaker.recovers();
-        self.opening = refused.or(failed).or(self.opening);
+    fn reopen(&mut self, now: Time, at: Time) {
+        self.breaker.recovers();
+        if let Some(probed) = self.backoff.accepted(now) {
+            self.opening = Some(Opening { at, probed });
+        }
     }
 
     /// The server answered, whatever it said. `true` if that closed the breaker.
     pub(crate) fn works(&mut self, now: Time, sent_at: Time) -> bool {
         let closed = self.breaker.answered(sent_at);
         if closed {
-            self.reopen(now);
+            self.reopen(now, sent_at);
         }
         closed
     }

@@ -11,7 +11,7 @@ use crate::queue::{Head, Queue};
 use crate::retry::Budget;
 use crate::sent::Amounts;
 use crate::time::Time;
-use crate::view::{View, Wait};
+use crate::view::{Metrics, View, Wait};
 
 mod adaptive;
 mod fixed;
@@ -86,7 +86,10 @@ impl Lane {
             window: self.strategy.window(),
             queued: self.queue.len(),
             wait: self.wait.clone(),
-            metrics: self.counters.metrics(),
+            metrics: Metrics {
+                knee: self.strategy.knee(),
+                ..self.counters.metrics()
+            },
         }
     }
 
@@ -106,6 +109,11 @@ impl Lane {
         self.strategy.check(amounts, self.in_flight, around)
     }
 
+    /// Takes in that it may, and a limit of the user's holds it back.
+    pub(crate) fn held(&mut self) {
+        self.strategy.held();
+    }
+
     /// Takes in that an attempt goes on the wire.
     pub(crate) fn send(&mut self, now: Time, amounts: Amounts) -> Flight {
         self.in_flight += 1;
@@ -121,7 +129,7 @@ impl Lane {
     /// Takes in that nobody wants the answer of an attempt in flight.
     pub(crate) fn cancel(&mut self, flight: &Flight) {
         self.land();
-        self.strategy.cancelled(flight.sent_at);
+        self.strategy.cancelled(flight);
     }
 
     /// Takes in how an attempt ended, and what its response said.

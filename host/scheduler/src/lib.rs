@@ -11,7 +11,7 @@
 //! under the real runtime, in a simulator that does hours in milliseconds, and under property
 //! tests; and a run's decisions can be replayed.
 
-mod answers;
+mod allowance;
 mod bucket;
 mod chance;
 mod class;
@@ -21,6 +21,7 @@ mod evidence;
 mod gate;
 mod hint;
 mod job;
+mod knee;
 mod lane;
 mod limits;
 mod metrics;

@@ -4,11 +4,7 @@
 //! two such moments it gave out exactly what was accepted between them, so that number over
 //! that time is its rate, whatever the capacity of its bucket.
 //!
-//! **Opening to opening.** A server that goes on refusing for seconds counts in windows: a
-//! bucket that refills would have let one probe through. There the moments that repeat are
-//! those at which a window opens, so it is measured from one opening to the next. Before the
-//! second of them the rate is unknown (the first window was joined somewhere in its middle),
-//! and nothing is paced.
+//! A server that goes on refusing counts in windows, and is `allowance`'s.
 //!
 //! The lane then sends one attempt per interval, at 0.99 of the rate found (published design),
 //! and faster by 0.01 % with each call, twice as much after every hundred calls without a
@@ -22,9 +18,7 @@
 use std::time::Duration;
 
 use crate::time::{Time, nanos};
-use crate::tuning::pace::{
-    CALM_CALLS, ENOUGH, FIRST_STEP, GOOD, LAG, LAST_STEP, USED_PER_MILLE, WINDOW_PROBES,
-};
+use crate::tuning::pace::{CALM_CALLS, ENOUGH, FIRST_STEP, GOOD, LAG, LAST_STEP, USED_PER_MILLE};
 
 /// A lane's pace.
 #[derive(Debug, Default)]
@@ -43,10 +37,6 @@ pub(crate) struct Pace {
     calm: u64,
     /// Accepted calls in the measurement behind the interval.
     measured: u64,
-    /// When the last window opened, in a lane where they do.
-    opened_at: Option<Time>,
-    /// Attempts accepted since then, up to the last episode.
-    since_opening: u64,
 }
 
 impl Pace {
@@ -100,8 +90,7 @@ impl Pace {
         self.empty_at = Some(sent_at);
         (self.sent, self.refused) = (0, 0);
         self.calm = 0;
-        self.since_opening += accepted;
-        match span.filter(|_| measure && self.opened_at.is_none()) {
+        match span.filter(|_| measure) {
             Some(span) if accepted >= ENOUGH => self.take(span, accepted),
             Some(_) => {
                 // Too soon to tell: slower than before.
@@ -114,21 +103,6 @@ impl Pace {
             None => {}
         }
         self.interval.is_some()
-    }
-
-    /// The lane is open again after `probes` probes in a row were refused.
-    pub(crate) fn opened(&mut self, now: Time, probes: u32) {
-        if probes < WINDOW_PROBES && self.opened_at.is_none() {
-            return;
-        }
-        if let Some(last) = self.opened_at.replace(now) {
-            if self.since_opening >= ENOUGH {
-                self.take(nanos(now - last), self.since_opening);
-            }
-        } else {
-            self.interval = None;
-        }
-        self.since_opening = 0;
     }
 
     /// Takes a measurement.

@@ -57,7 +57,7 @@ pub(crate) struct Attempted {
 
 /// What becomes of the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Fate {
     /// It has ended.
     Return,
     /// It goes back into the queue.
@@ -70,11 +70,11 @@ pub(crate) fn decide(
     attempted: &Attempted,
     policy: &LanePolicy,
     chance: &mut Chance,
-) -> Verdict {
+) -> Fate {
     let throttled = attempted.class == Class::Throttled;
     let retryable = throttled || attempted.class == Class::Transient;
     if !retryable || attempted.useless || attempted.max_retries == 0 {
-        return Verdict::Return;
+        return Fate::Return;
     }
     let free = attempted.lane_waits && throttled || attempted.probe;
     let spent = if free {
@@ -84,7 +84,7 @@ pub(crate) fn decide(
     };
     let asked = attempted.asked.filter(|wait| !wait.is_zero());
     if spent || asked.is_some_and(|wait| wait > policy.longest_hint) {
-        return Verdict::Return;
+        return Fate::Return;
     }
     let pause = match asked {
         _ if free => Duration::ZERO,
@@ -93,7 +93,7 @@ pub(crate) fn decide(
         None => jitter(ceiling(policy, attempted.tries.counted), chance),
     };
     let not_before = now + pause;
-    Verdict::Again {
+    Fate::Again {
         not_before,
         counts: !free,
     }
@@ -153,7 +153,7 @@ mod tests {
         probe: false,
     };
 
-    fn decide(attempted: Attempted) -> Verdict {
+    fn decide(attempted: Attempted) -> Fate {
         super::decide(
             Time::ZERO,
             &attempted,
@@ -164,8 +164,8 @@ mod tests {
 
     fn after(attempted: Attempted) -> Duration {
         match decide(attempted) {
-            Verdict::Again { not_before, .. } => not_before - Time::ZERO,
-            Verdict::Return => panic!("no retry"),
+            Fate::Again { not_before, .. } => not_before - Time::ZERO,
+            Fate::Return => panic!("no retry"),
         }
     }
 
@@ -182,7 +182,7 @@ mod tests {
             (Class::NotFound, false),
         ] {
             let verdict = decide(Attempted { class, ..FAILED });
-            assert_eq!(verdict != Verdict::Return, again, "{class:?}");
+            assert_eq!(verdict != Fate::Return, again, "{class:?}");
         }
     }
 
@@ -198,8 +198,8 @@ mod tests {
                 .map(|_| {
                     match super::decide(Time::ZERO, &attempted, &LanePolicy::default(), &mut chance)
                     {
-                        Verdict::Again { not_before, .. } => not_before.as_nanos() / 1_000_000,
-                        Verdict::Return => panic!("no retry"),
+                        Fate::Again { not_before, .. } => not_before.as_nanos() / 1_000_000,
+                        Fate::Return => panic!("no retry"),
                     }
                 })
                 .collect();
@@ -215,7 +215,7 @@ mod tests {
             counted: 3,
             free: 7,
         };
-        assert_eq!(decide(Attempted { tries, ..FAILED }), Verdict::Return);
+        assert_eq!(decide(Attempted { tries, ..FAILED }), Fate::Return);
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn a_wait_of_hours_is_not_sat_out() {
         let asked = Some(Duration::from_hours(2));
-        assert_eq!(decide(Attempted { asked, ..FAILED }), Verdict::Return);
+        assert_eq!(decide(Attempted { asked, ..FAILED }), Fate::Return);
     }
 
     #[test]
@@ -243,12 +243,12 @@ mod tests {
                 ..refused
             })
         };
-        let again = Verdict::Again {
+        let again = Fate::Again {
             not_before: Time::ZERO,
             counts: false,
         };
         assert_eq!(with(3, 19), again);
-        assert_eq!(with(0, 20), Verdict::Return);
+        assert_eq!(with(0, 20), Fate::Return);
     }
 
     #[test]
@@ -258,10 +258,7 @@ mod tests {
             lane_waits: false,
             ..FAILED
         };
-        assert!(matches!(
-            decide(refused),
-            Verdict::Again { counts: true, .. }
-        ));
+        assert!(matches!(decide(refused), Fate::Again { counts: true, .. }));
     }
 
     #[test]
@@ -272,13 +269,13 @@ mod tests {
             max_retries: 0,
             ..FAILED
         };
-        assert_eq!(decide(attempted), Verdict::Return);
+        assert_eq!(decide(attempted), Fate::Return);
     }
 
     #[test]
     fn the_server_s_word_that_it_is_useless_is_taken() {
         let useless = true;
-        assert_eq!(decide(Attempted { useless, ..FAILED }), Verdict::Return);
+        assert_eq!(decide(Attempted { useless, ..FAILED }), Fate::Return);
     }
 
     #[test]

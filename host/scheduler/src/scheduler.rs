@@ -9,6 +9,7 @@
 //! would starve large ones of another.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
 use crate::chance::Chance;
 use crate::class::Class;
@@ -52,6 +53,8 @@ pub struct Scheduler {
     /// Nothing starts any more.
     is_draining: bool,
     now: Time,
+    /// How much of the clock's minute had passed when time began.
+    clock: Duration,
 }
 
 /// Why a head can't go, and when to look again.
@@ -92,7 +95,14 @@ impl Scheduler {
             leased: BTreeSet::new(),
             is_draining: false,
             now: Time::ZERO,
+            clock: Duration::ZERO,
         }
+    }
+
+    /// Says how much of the clock's minute (of UTC) had passed when time began: many servers count
+    /// by it.
+    pub fn set_clock(&mut self, passed: Duration) {
+        self.clock = passed;
     }
 
     /// Opens a lane.
@@ -254,11 +264,15 @@ impl Scheduler {
             now: self.now,
             chance: &mut self.chance,
             events: &mut self.events,
+            clock: self.clock,
         };
         let (wait, until) = match lane.check(&self.jobs[&head.job].amounts, &mut around) {
             Verdict::Go => match self.reserve(id, head.job) {
                 Ok(lease) => return Some(self.launch(id, head.job, lease)),
-                Err(Some(verdict)) => verdict,
+                Err(Some(verdict)) => {
+                    self.lanes[id.index()].held();
+                    verdict
+                }
                 Err(None) => return None,
             },
             Verdict::Wait(wait, until) => {
@@ -317,6 +331,7 @@ impl Scheduler {
             now: self.now,
             chance: &mut self.chance,
             events: &mut self.events,
+            clock: self.clock,
         };
         lane.learn(flight, &taught.amounts, end, job, &mut around);
     }
@@ -336,7 +351,7 @@ impl Scheduler {
             probe: was_broken,
         };
         match retry::decide(self.now, &attempted, &policy, &mut self.chance) {
-            retry::Verdict::Return => {
+            retry::Fate::Return => {
                 let counts = &mut lane.counters.counts;
                 if end.class == Class::Ok {
                     counts.completed_requests += 1;
@@ -346,7 +361,7 @@ impl Scheduler {
                 self.jobs.remove(&job);
                 Next::Return
             }
-            retry::Verdict::Again { not_before, counts } => {
+            retry::Fate::Again { not_before, counts } => {
                 if counts {
                     decided.tries.counted += 1;
                 } else {

@@ -7,18 +7,118 @@
 //!
 //! Sizes of memories and units of arithmetic decide nothing, and stand where they are used.
 
-/// Of `answers`.
-pub(crate) mod answers {
-    /// Answers before their mean says whether the server has become slower: the weight of the very
-    /// first has then shrunk to a third.
-    ///
-    /// Pinned by the test `so_does_one_where_everything_becomes_slower`.
-    pub(crate) const FIRST_ANSWERS: u32 = 8;
+/// Of `knee`. Times are logarithms: 1,024 parts are an octave.
+pub(crate) mod knee {
+    use std::time::Duration;
 
-    /// How much slower than its quickest the server may be before that counts as being slow.
+    /// How much longer than the base answers take where there may be a queue: half an octave, so 1.4
+    /// times.
     ///
-    /// Pinned by the test `so_does_one_where_everything_becomes_slower`.
-    pub(crate) const SLOW: u32 = 2;
+    /// Pinned by the gate of "one slot, 0.3 s".
+    pub(crate) const LONGER: i64 = 512;
+
+    /// How much longer where there may be one although they come in no order: 2.4 times.
+    ///
+    /// Pinned by the test `a_server_that_works_on_all_at_once_is_found_by_how_long_it_takes`.
+    pub(crate) const MUCH_LONGER: i64 = 1280;
+
+    /// From which spread on answers overtake each other if the server lets them: a factor of 1.35.
+    ///
+    /// Pinned by the gate of "8 slots, 0.3 s".
+    pub(crate) const VARIED: i64 = 448;
+
+    /// Up to which spread they take the same, so that their order says nothing: a factor of 1.2.
+    ///
+    /// Pinned by the row of "only 429, 8 s".
+    pub(crate) const ALIKE: i64 = 256;
+
+    /// Answers of an octave that make a base of it for what may follow from one more.
+    ///
+    /// Pinned by the test `a_server_that_works_on_all_at_once_is_found_by_how_long_it_takes`.
+    pub(crate) const KNOWN: i64 = 4;
+
+    /// Answers in order that make a queue where nobody ever overtakes; the more do, the more it takes.
+    ///
+    /// Pinned by the gate of "one slot, 0.3 s".
+    pub(crate) const ORDER: u64 = 6;
+
+    /// Answers that a trial waits for, at least.
+    ///
+    /// Pinned by the row of "one slot, 0.3 s".
+    pub(crate) const WANTED: u32 = 16;
+
+    /// Answers after which more than the knee are tried at first.
+    ///
+    /// Pinned by the row of "8 slots, 0.3 s".
+    pub(crate) const PAUSE: u32 = 64;
+
+    /// Places that an answer earns which took no longer than the base.
+    ///
+    /// Pinned by the row of "only 429, 8 s".
+    pub(crate) const PAYS: u32 = 2;
+
+    /// Answers before anything is concluded.
+    ///
+    /// Pinned by the gate of "one slot, 0.3 s".
+    pub(crate) const FEWEST: u32 = 8;
+
+    /// Answers that the mean of the newest looks back on, at most.
+    ///
+    /// Pinned by the row of "64 slots, 2 s".
+    pub(crate) const MOST: u32 = 32;
+
+    /// Answers that the mean of an octave looks back on.
+    ///
+    /// Pinned by the row of "8 slots, 0.3 s".
+    pub(crate) const MEMORY: i64 = 32;
+
+    /// How far answers are taken to be from their mean while few have come: a factor of 1.65, as
+    /// answers of models are.
+    ///
+    /// Pinned by the test `one_quick_answer_is_no_base_and_thirty_are`.
+    pub(crate) const SPREAD: i64 = 737;
+
+    /// Part of the knee that may wait at the server beside it, so that it is never without work.
+    ///
+    /// Pinned by the gate of "64 slots, 2 s".
+    pub(crate) const HEADROOM: u32 = 4;
+
+    /// Up to where nobody's answer is late: a queue that short is nobody's trouble, and on a busy
+    /// machine late answers look like one.
+    ///
+    /// Pinned by the test `a_queue_that_takes_less_than_a_tenth_of_a_second_is_nobody_s_trouble`.
+    pub(crate) const WORTH: Duration = Duration::from_millis(100);
+}
+
+/// Of `allowance`.
+pub(crate) mod allowance {
+    /// Fewest accepted attempts that make a window. A bucket that refills lets one or two through
+    /// and is shut again.
+    ///
+    /// Pinned by the row of "two runs, fixed 50 a second".
+    pub(crate) const FEWEST: u64 = 8;
+
+    /// Part of the time between two openings in which a server that counts in windows has been shut,
+    /// at least, to be taken for one.
+    ///
+    /// Pinned by the row of "10 s slices, 8 s".
+    pub(crate) const SHUT_SHARE: u32 = 4;
+
+    /// Part of a window that is added to it, for the jitter of the network between two attempts.
+    ///
+    /// Pinned by the gate of "10 s slices, Azure's partial headers".
+    pub(crate) const SLACK: u32 = 200;
+
+    /// Part of a window that a client may be behind its rhythm and catch up.
+    ///
+    /// Pinned by the gate of "sliding 50 a second, no hint".
+    pub(crate) const CATCH_UP: u32 = 10;
+
+    /// Attempts without a refusal before one more is tried, at least: a refusal may cost the wait of a whole
+    /// window.
+    ///
+    /// Pinned by the row of "Retry-After always 89 s".
+    pub(crate) const CALM: u64 = 1000;
 }
 
 /// Of `gate::backoff`.
@@ -63,7 +163,7 @@ pub(crate) mod breaker {
     /// The first pause, to which up to as much again is added by chance, so that lanes that broke
     /// together don't probe together (published).
     ///
-    /// PIN_FIRST_PAUSE
+    /// Pinned by the row of "30 s of 503".
     pub(crate) const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
     /// Shortest spell without a failure that counts as recovered.
@@ -74,7 +174,7 @@ pub(crate) mod breaker {
     /// How many times as long as the slowest failure a spell without one has to be: what was sent
     /// in it has then had its chance to fail.
     ///
-    /// PIN_CALM_FAILURES
+    /// Pinned by the test `silence_for_three_times_as_long_as_failures_took_lets_more_go`.
     pub(crate) const RECOVERED_LATENCIES: u32 = 3;
 
     /// Failures in a row that break the lane (published).
@@ -84,7 +184,7 @@ pub(crate) mod breaker {
 
     /// Attempts of which the outcome is remembered (published).
     ///
-    /// PIN_HISTORY
+    /// Pinned by the test `eleven_failures_of_twenty_break_it_and_ten_do_not`.
     pub(crate) const HISTORY: u32 = 20;
 
     /// Failures of the last [`HISTORY`] that break it: more than half (published).
@@ -135,6 +235,17 @@ pub(crate) mod bucket {
     /// Pinned by the test `the_pause_of_probes_doubles_up_to_a_minute`.
     pub(crate) const ASSUMED_WINDOW: Duration = Duration::from_mins(1);
 
+    /// How far the clocks of server and client may be apart before a minute that has ended is none.
+    ///
+    /// Pinned by the test `a_minute_at_whose_end_nothing_comes_back_was_none`.
+    pub(crate) const CLOCKS_APART: Duration = Duration::from_secs(3);
+
+    /// Part of a reset that its resolution may add to it. Of a second whole seconds say little: a
+    /// window too late is one lost, and a moment too early is one refusal.
+    ///
+    /// Pinned by the row of "sliding 50 a second, resets in s".
+    pub(crate) const COARSE: u32 = 20;
+
     /// Consistent pairs of readings that settle how a limit refills. Three (simulation): one is
     /// chance at the resolution of a second, five cost a small bucket its first refill.
     ///
@@ -178,36 +289,21 @@ pub(crate) mod evidence {
 pub(crate) mod window {
     use std::time::Duration;
 
-    /// Spell between doublings while little is in flight, before anything came back. Most
-    /// rejections return within it, and no more than sixteen calls are at stake (simulation: a
-    /// small bucket that is full at the start overflows while the first answers are awaited).
+    /// Attempts that go at once, if as many were asked for: what peers send with their usual `-j`.
     ///
-    /// Pinned by the gate of "10 s slices, 8 s".
-    pub(crate) const FIRST_SPELL: Duration = Duration::from_millis(150);
+    /// Pinned by the test `it_opens_with_four_or_with_up_to_twenty_of_those_who_were_asked_for`.
+    pub(crate) const FIRST_SIZE: u32 = 20;
 
-    /// Up to where [`FIRST_SPELL`] holds.
+    /// Spell between doublings up to what was asked for: a first word of most servers is heard in it.
     ///
-    /// Pinned by the gate of "requests and tokens, 8 s".
-    pub(crate) const FIRST_SPELL_BELOW: u32 = 16;
+    /// Pinned by the test `what_was_asked_for_is_there_within_a_third_of_a_second`.
+    pub(crate) const WELCOME_SPELL: Duration = Duration::from_millis(100);
 
-    /// Spell between doublings afterwards (published design: "silence is acceptance").
+    /// How long nothing is heard before one more is tried: a server that works on one after the other
+    /// and takes half a minute for each is given eight by then, and not sixty.
     ///
-    /// Pinned by the gate of "10 s slices, Azure's partial headers".
-    pub(crate) const SPELL: Duration = Duration::from_secs(1);
-
-    /// Spells within the time of one answer, while answers come steadily. A refusal is written
-    /// before any work is done, so it comes sooner than an answer; and whoever hangs holds a place
-    /// in the window, so one that grows slowly is soon full of these (simulation: one call of 17
-    /// hangs for 3 s, the others take 50 ms; a spell of a whole answer still costs a tenth).
-    ///
-    /// Pinned by the test `a_spell_is_a_quarter_of_a_steady_answer_and_never_longer_than_without`.
-    pub(crate) const SPELLS: u32 = 4;
-
-    /// Shortest such spell: what is next door answers in less than a millisecond, which says
-    /// little about the next hundred calls at once.
-    ///
-    /// Pinned by the gate of "the same without headers".
-    pub(crate) const SHORTEST_SPELL: Duration = Duration::from_millis(10);
+    /// Pinned by the test `where_nothing_is_heard_one_more_is_tried_after_ever_longer_waits`.
+    pub(crate) const SILENCE: Duration = Duration::from_secs(5);
 
     /// Spell where the server declares limits: the buckets say how much may be sent, and the
     /// window only has to get out of their way.
@@ -266,12 +362,6 @@ pub(crate) mod pace {
     ///
     /// Pinned by the row of "only 429, 8 s".
     pub(crate) const ENOUGH: u64 = 4;
-
-    /// Refused probes in a row that show a window: at 1, 2 and 4 s (published) they span longer
-    /// than any bucket above ten calls a minute needs for one.
-    ///
-    /// Pinned by the row of "the same without headers".
-    pub(crate) const WINDOW_PROBES: u32 = 3;
 }
 
 /// Of `classifier`.
@@ -279,7 +369,7 @@ pub(crate) mod classifier {
     /// Two refusals are at the same height when the numbers in flight differ by no more than this
     /// part of the first: a tenth. Attempts that end meanwhile blur the number.
     ///
-    /// PIN_SAME_HEIGHT
+    /// Pinned by the row of "only Gemini's RetryInfo".
     pub(crate) const SAME_HEIGHT: u32 = 10;
 
     /// Hasty refusals after which a limit is taken for one of rate after all.
@@ -330,52 +420,52 @@ pub(crate) mod adaptive {
     /// Latencies of the slowest refusal that make a spell quiet: what was sent before it would
     /// have been refused by then.
     ///
-    /// PIN_QUIET_LATENCIES
+    /// Pinned by the gate of "sliding log, 1.5 s".
     pub(crate) const QUIET_LATENCIES: u32 = 3;
 
     /// A refusal is explained by a bucket that holds no more than this part of its limit: a
     /// fiftieth, as much as readings are off by.
     ///
-    /// PIN_NEARLY_EMPTY
+    /// Pinned by the test `nearly_empty_is_a_fiftieth_of_a_limit_or_two_calls`.
     pub(crate) const NEARLY_EMPTY: u64 = 50;
 
     /// Or no more than this many attempts like the refused one: that one, and one that another user
     /// of the limit sent meanwhile.
     ///
-    /// PIN_NEARLY_CALLS
+    /// Pinned by the test `nearly_empty_is_a_fiftieth_of_a_limit_or_two_calls`.
     pub(crate) const NEARLY_EMPTY_CALLS: u64 = 2;
 
     /// Where a pace is known, the intervals that a refusal blocks for: the rate is nearly right,
     /// so a few calls less make up for what was too much.
     ///
-    /// PIN_BLOCK_INTERVALS
+    /// Pinned by the gate of "busy: fixed 50 a second".
     pub(crate) const BLOCK_INTERVALS: u32 = 3;
 
     /// Shortest such block.
     ///
-    /// PIN_SHORTEST_PACED
+    /// Pinned by the row of "the same without headers".
     pub(crate) const SHORTEST_PACED_BLOCK: Duration = Duration::from_millis(50);
 
     /// Before anything is known, the part of the time which it took to reach the limit that a
     /// refusal blocks for: what was reached within a moment may be open again in the next.
     ///
-    /// PIN_TIME_TO_LIMIT
+    /// Pinned by the row of "16 parallel, 1.5 s".
     pub(crate) const TIME_TO_LIMIT: u32 = 4;
 
     /// Shortest such block.
     ///
-    /// PIN_SHORTEST_MEASURED
+    /// Pinned by the gate of "fixed 50 a second, no hint".
     pub(crate) const SHORTEST_EARLY_BLOCK: Duration = Duration::from_millis(100);
 
     /// Longest block of either kind, before refused probes double it.
     ///
-    /// PIN_LONGEST_USUAL
+    /// Pinned by the row of "16 parallel, 1.5 s".
     pub(crate) const LONGEST_USUAL_BLOCK: Duration = Duration::from_secs(1);
 
     /// Part of a limit that may go in one slot, beside what comes back in a second: a fortieth. A
     /// burst of that size is no more than readings leave open.
     ///
-    /// PIN_SLOT_SHARE
+    /// Pinned by the gate of "sliding log, 1.5 s".
     pub(crate) const SLOT_SHARE: u64 = 40;
 
     /// Bursts are spread: in one slot goes at most what comes back in a second and the

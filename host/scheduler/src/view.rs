@@ -87,4 +87,6 @@ pub struct Metrics {
     pub latency_p50: Duration,
     /// `p99LatencyMs`.
     pub latency_p99: Duration,
+    /// How many at once the server was seen to work on, where it lets the others wait.
+    pub knee: Option<u32>,
 }

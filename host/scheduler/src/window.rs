@@ -2,20 +2,25 @@
 //!
 //! A window is a rate only when divided by a latency, so it can't meet a quota alone; `bucket`
 //! and `pace` do that. The window answers the other question: how much at once. It starts at 4
-//! (published) and
+//! (published), or with what the user asked for (`-j`), and grows on somebody's word or on answers:
 //!
-//! - **doubles** as long as nothing was refused: once per quiet spell, not once per round
-//!   trip. Silence is acceptance: a refusal comes back in a round trip of the network, a
-//!   completion takes seconds, so a spell without a refusal says that the server took all. At
-//!   25 s latency this is the difference between minutes and seconds. Where answers keep
-//!   coming, a spell is a quarter of what they take, so that calls that hang don't fill the
-//!   window before it has grown; where answers stop or slow down, it is a second again.
-//! - **halves** (published) at the first refusal that nothing declared explains, once per
-//!   episode: attempts that were sent before the cut say nothing new.
-//! - Where refusals come back at the same number in flight, the server limits parallel
-//!   requests. Halving again and again costs a quarter of such a limit, so the window goes to
-//!   that number instead. From then on it **adds one** (published) after clean rounds in which
-//!   it was in use: two, and twice as many after each further refusal.
+//! - **The user's word.** Up to 20 attempts go at once, and from there to the number that was asked for
+//!   it doubles each tenth of a second, so that a first refusal or a declared limit is heard before
+//!   all of them are on the wire.
+//! - **The server's word.** Where it declares its limits, or has refused, the buckets and the pace say
+//!   how much may be sent; the window doubles with each quiet spell and gets out of their way.
+//! - **Answers.** Otherwise it grows with answers that pay (`knee`), never with time: what is on the
+//!   wire and unanswered bounds what may follow. Only where nothing at all is heard one more
+//!   is tried after 5, 10, 20 s and so on, since the first ones may hang.
+//!
+//! It **halves** (published) at the first refusal that nothing declared explains, once per
+//! episode: attempts that were sent before the cut say nothing new. So it does when attempts run out
+//! of time and nobody is answered.
+//!
+//! Where refusals come back at the same number in flight, the server limits parallel requests. Halving
+//! again and again costs a quarter of such a limit, so the window goes to that number instead. From
+//! then on it **adds one** (published) after clean rounds in which it was in use: two, and twice as
+//! many after each further refusal.
 //!
 //! It only grows while it is what holds jobs back; an idle window proves nothing.
 
@@ -24,23 +29,28 @@ use std::time::Duration;
 use crate::policy::LanePolicy;
 use crate::time::Time;
 use crate::tuning::window::{
-    DECLARED_SPELL, FIRST_SPELL, FIRST_SPELL_BELOW, MOST_ROUNDS, SHORTEST_SPELL, SPELL, SPELLS,
-    STEPS,
+    DECLARED_SPELL, FIRST_SIZE, MOST_ROUNDS, SILENCE, STEPS, WELCOME_SPELL,
 };
 
 /// What is known of the server, which says how long a quiet spell has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Known {
-    /// Nothing has come back yet.
-    Nothing,
-    /// It answers, and says nothing about limits.
-    Answers,
-    /// The same, and answers keep coming, each after about this.
-    Steady(Duration),
+    /// Nothing but its answers.
+    Answers(Heard),
+    /// More at once get no more of them.
+    Queue(Heard),
     /// A refusal is there within this, generously.
     Refusals(Duration),
     /// It declares its limits.
     Limits,
+}
+
+/// The last answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Heard {
+    pub(crate) at: Time,
+    /// How long it had taken.
+    pub(crate) took: Duration,
 }
 
 /// A lane's window.
@@ -48,8 +58,8 @@ pub(crate) enum Known {
 pub(crate) struct Window {
     size: u32,
     policy: LanePolicy,
-    /// Doubling, until a limit of parallel requests is found.
-    doubling: bool,
+    /// Growing freely, until a limit of parallel requests is found.
+    is_free: bool,
     /// When it last changed.
     changed: Time,
     /// Attempts that ended well since then while it was in use.
@@ -60,14 +70,16 @@ pub(crate) struct Window {
 
 impl Window {
     pub(crate) fn new(policy: LanePolicy, now: Time) -> Self {
-        Self {
-            size: policy.start_window.min(policy.max_window).max(1),
+        let mut window = Self {
+            size: 1,
             policy,
-            doubling: true,
+            is_free: true,
             changed: now,
             clean: 0,
             rounds: 1,
-        }
+        };
+        window.set(policy.start_window.min(FIRST_SIZE), now);
+        window
     }
 
     pub(crate) fn size(&self) -> u32 {
@@ -80,25 +92,41 @@ impl Window {
         self.size = self.size.min(policy.max_window).max(1);
     }
 
-    /// A job is held back by the window alone: doubles it if the spell was quiet, or says when
-    /// it will. `None`: it grows no more by waiting.
+    /// A job is held back by the window alone: grows if the spell was quiet, or says when it will. `None`: it grows no more by waiting.
     pub(crate) fn press(&mut self, now: Time, known: Known) -> Option<Time> {
-        if !self.doubling || self.size >= self.policy.max_window {
+        if !self.is_free || self.size >= self.policy.max_window {
             return None;
         }
-        let spell = match known {
-            Known::Limits => DECLARED_SPELL,
-            Known::Refusals(quiet) => quiet.max(DECLARED_SPELL),
-            Known::Nothing if self.size < FIRST_SPELL_BELOW => FIRST_SPELL,
-            Known::Nothing | Known::Answers => SPELL,
-            Known::Steady(usual) => (usual / SPELLS).clamp(SHORTEST_SPELL, SPELL),
+        let asked = self.policy.start_window;
+        let (due, more) = match known {
+            Known::Limits => (self.changed + DECLARED_SPELL / STEPS, self.step()),
+            Known::Refusals(quiet) => {
+                let spell = quiet.max(DECLARED_SPELL);
+                (self.changed + spell / STEPS, self.step())
+            }
+            Known::Answers(_) if self.size < asked => {
+                let more = self.step().min(asked - self.size);
+                (self.changed + WELCOME_SPELL / STEPS, more)
+            }
+            Known::Answers(heard) | Known::Queue(heard) => (self.silent_until(heard), 1),
         };
-        let due = self.changed + spell / STEPS;
         if now < due {
             return Some(due);
         }
-        self.set(self.size + (self.size / 11).max(1), now);
+        self.set(self.size + more, now);
         Some(now)
+    }
+
+    /// What is added in one step.
+    fn step(&self) -> u32 {
+        (self.size / 11).max(1)
+    }
+
+    /// How long nothing more is heard before one more is tried.
+    fn silent_until(&self, heard: Heard) -> Time {
+        let silence = self.changed.since(heard.at);
+        let longer = silence.max(heard.took * 4);
+        self.changed.max(heard.at) + longer.max(SILENCE)
     }
 
     /// A new spell begins: nothing was held back until now.
@@ -106,16 +134,33 @@ impl Window {
         self.changed = now;
     }
 
+    /// Whether it is nearly full with so many.
+    pub(crate) fn is_used(&self, in_flight: u32) -> bool {
+        u64::from(in_flight) * 5 >= u64::from(self.size) * 4
+    }
+
     /// An attempt ended well while `in_flight` others and itself were out.
     pub(crate) fn succeed(&mut self, now: Time, in_flight: u32) {
-        let used = u64::from(in_flight) * 5 >= u64::from(self.size) * 4;
-        if self.doubling || !used {
+        if self.is_free || !self.is_used(in_flight) {
             return;
         }
         self.clean += 1;
         if self.clean >= self.size.saturating_mul(self.rounds) {
             self.set(self.size + 1, now);
         }
+    }
+
+    /// Answers earned so many places.
+    pub(crate) fn earn(&mut self, places: u32) {
+        if self.is_free {
+            let most = self.policy.max_window.max(1);
+            self.size = self.size.saturating_add(places).min(most);
+        }
+    }
+
+    /// So many at once.
+    pub(crate) fn turn(&mut self, size: u32, now: Time) {
+        self.set(size, now);
     }
 
     /// Halves.
@@ -125,14 +170,14 @@ impl Window {
 
     /// The server takes `parallel` at once and no more.
     pub(crate) fn fit(&mut self, parallel: u32, now: Time) {
-        self.doubling = false;
+        self.is_free = false;
         self.rounds = (self.rounds * 2).min(MOST_ROUNDS);
         self.set(parallel.min(self.size), now);
     }
 
     /// The rate was the reason, which others take care of: out of their way.
     pub(crate) fn widen(&mut self, now: Time) {
-        self.doubling = true;
+        self.is_free = true;
         self.changed = now;
     }
 
@@ -163,23 +208,76 @@ mod tests {
         }
     }
 
-    #[test]
-    fn it_starts_at_four_and_doubles_with_each_quiet_spell_that_it_is_pressed() {
-        let mut window = window();
-        assert_eq!(window.size(), 4);
+    /// Who asked for so many.
+    fn asked(start_window: u32) -> Window {
+        let policy = LanePolicy {
+            start_window,
+            ..LanePolicy::default()
+        };
+        Window::new(policy, Time::ZERO)
+    }
+
+    /// Nothing was heard since the start.
+    const SILENT: Heard = Heard {
+        at: Time::ZERO,
+        took: Duration::ZERO,
+    };
+
+    /// What it becomes by waiting until then.
+    fn waited(window: &mut Window, known: Known, until: u64) -> u32 {
         let mut now = Time::ZERO;
-        let mut sizes = Vec::new();
-        while window.size() < 16 {
-            let due = window.press(now, Known::Nothing).expect("it grows");
-            if window.size() == 8 && sizes.is_empty() {
-                sizes.push((now - Time::ZERO).as_millis());
-            }
+        while let Some(due) = window.press(now, known)
+            && due <= ms(until)
+        {
             now = due;
         }
-        assert_eq!(sizes, [75], "small windows grow by whole calls, so faster");
-        assert!(now <= ms(320), "{now:?}");
-        let slower = window.press(now, Known::Nothing).expect("it grows") - now;
-        assert_eq!(slower.as_millis(), 125);
+        window.size()
+    }
+
+    #[test]
+    fn it_opens_with_four_or_with_up_to_twenty_of_those_who_were_asked_for() {
+        let sizes = [4, 20, 100].map(|start| asked(start).size());
+        assert_eq!(sizes, [4, 20, 20]);
+    }
+
+    #[test]
+    fn what_was_asked_for_is_there_within_a_third_of_a_second() {
+        let answers = Known::Answers(SILENT);
+        assert_eq!(waited(&mut asked(100), answers, 150), 46);
+        assert_eq!(waited(&mut asked(100), answers, 300), 100);
+        assert_eq!(waited(&mut asked(100), answers, 4999), 100, "and no more");
+    }
+
+    #[test]
+    fn where_nothing_is_heard_one_more_is_tried_after_ever_longer_waits() {
+        for known in [Known::Answers(SILENT), Known::Queue(SILENT)] {
+            let sizes = [4999, 5000, 9999, 10_000, 20_000, 39_999]
+                .map(|until| waited(&mut window(), known, until));
+            assert_eq!(sizes, [4, 5, 5, 6, 7, 7]);
+        }
+        let heard = Heard {
+            at: ms(1000),
+            took: Duration::from_secs(5),
+        };
+        let due = window().press(ms(1000), Known::Queue(heard));
+        assert_eq!(
+            due,
+            Some(ms(21_000)),
+            "four times as long as an answer takes"
+        );
+    }
+
+    #[test]
+    fn answers_widen_it_up_to_its_ceiling() {
+        let mut window = window();
+        window.earn(2);
+        assert_eq!(window.size(), 6);
+        window.earn(1000);
+        assert_eq!(window.size(), 256);
+        window.fit(16, ms(0));
+        window.earn(2);
+        assert_eq!(window.size(), 16, "it is known how many it takes");
+        assert!(window.is_used(13) && !window.is_used(12));
     }
 
     #[test]
@@ -192,21 +290,11 @@ mod tests {
     }
 
     #[test]
-    fn a_spell_is_a_quarter_of_a_steady_answer_and_never_longer_than_without() {
-        let due = |known| {
-            let due = window().press(Time::ZERO, known).expect("it grows");
-            (due - Time::ZERO).as_micros()
-        };
-        let steady = |ms| due(Known::Steady(Duration::from_millis(ms)));
-        assert_eq!([steady(0), steady(80), steady(800)], [1_250, 2_500, 25_000]);
-        assert_eq!([steady(60_000), due(Known::Answers)], [125_000; 2]);
-    }
-
-    #[test]
     fn a_refusal_begins_a_new_spell() {
         let mut window = window();
         window.rest(ms(200));
-        assert_eq!(window.press(ms(201), Known::Answers), Some(ms(325)));
+        let quiet = Duration::from_secs(1);
+        assert_eq!(window.press(ms(201), Known::Refusals(quiet)), Some(ms(325)));
     }
 
     #[test]
@@ -218,11 +306,8 @@ mod tests {
             },
             Time::ZERO,
         );
-        for step in 1..5 {
-            window.press(ms(250 * step), Known::Nothing);
-        }
-        assert_eq!(window.size(), 6);
-        assert_eq!(window.press(ms(9000), Known::Nothing), None);
+        assert_eq!(waited(&mut window, Known::Limits, 9000), 6);
+        assert_eq!(window.press(ms(9000), Known::Limits), None);
     }
 
     #[test]
@@ -248,16 +333,15 @@ mod tests {
 
     #[test]
     fn each_confirmation_of_a_parallel_limit_doubles_the_rounds_before_the_next_try() {
-        let mut window = Window::new(
-            LanePolicy {
-                start_window: 64,
-                ..LanePolicy::default()
-            },
-            Time::ZERO,
-        );
+        let mut window = window();
+        window.turn(64, ms(0));
         window.fit(16, ms(1));
         assert_eq!(window.size(), 16);
-        assert_eq!(window.press(ms(9000), Known::Answers), None, "no doubling");
+        assert_eq!(
+            window.press(ms(9000), Known::Limits),
+            None,
+            "not by waiting"
+        );
         clean(&mut window, 31);
         assert_eq!(window.size(), 16);
         clean(&mut window, 1);

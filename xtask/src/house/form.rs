@@ -9,9 +9,6 @@ use super::who::EMPTY_WORDS;
 /// The most lines a Rust file may have, tests in it included.
 const MAX_LINES: usize = 500;
 
-/// Folders where comments stand as yet that begin so.
-const LEANING: [&str; 1] = ["host/scheduler/"];
-
 /// How no comment begins.
 const BORROWED: &str = "The same";
 
@@ -94,9 +91,6 @@ fn empty_module(file: &File) -> Option<String> {
 /// A comment that leans on the one above it: who comes to it from a list, or after something was put
 /// between them, reads half a sentence.
 fn borrowed_comment(file: &File) -> Option<String> {
-    if LEANING.iter().any(|folder| file.path.starts_with(folder)) {
-        return None;
-    }
     let is_borrowed = |line: &str| {
         let text = line.trim_start().strip_prefix("//");
         text.is_some_and(|text| {

@@ -65,6 +65,7 @@ pub(crate) fn lane(name: &str, hits: u64) -> LaneSummary {
             latency_avg: Duration::from_millis(900),
             latency_p50: Duration::from_millis(812),
             latency_p99: Duration::from_millis(3_100),
+            knee: None,
         },
     }
 }

@@ -144,6 +144,7 @@ pub(crate) fn read(
     let exchange_timeout = environment::count(env, request_timeout, (1, MAX_MS), findings);
     RunOptions {
         max_concurrency: max_concurrency as usize,
+        asked_concurrency: concurrency.map(|asked| asked as u32),
         server_limits,
         assertion_concurrency: assertions.unwrap_or(DEFAULT_ASSERTION_CONCURRENCY) as usize,
         repeat: repeat.unwrap_or(1) as u32,

@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 use super::auth::Auth;
 use super::aws;
 use super::bind_error::{BindError, place};
-use super::bounds::{call_limits, scheduling};
+use super::bounds::{AllLanes, call_limits, scheduling};
 use super::configured;
 use super::price::price;
 use super::target::{Answers, ByPlugin, Own, Runs, Target};
@@ -61,6 +61,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) delay: Option<Duration>,
     /// What lanes do about limits that nobody declared.
     pub(crate) server_limits: ServerLimits,
+    /// Requests at once that the user asked for.
+    pub(crate) asked_concurrency: Option<u32>,
     /// Nothing will be sent, so that a credential needs no value.
     pub(crate) offline: bool,
     pub(crate) budgets: &'a Budgets,
@@ -83,6 +85,14 @@ pub(super) struct Bound {
 }
 
 impl Binder<'_> {
+    /// What holds for all lanes.
+    fn lanes(&self) -> AllLanes {
+        AllLanes {
+            server_limits: self.server_limits,
+            asked: self.asked_concurrency,
+        }
+    }
+
     /// Binds a provider.
     ///
     /// # Panics
@@ -141,7 +151,7 @@ impl Binder<'_> {
                 plugin,
             }),
             grants_digest: bound.digest,
-            scheduling: Arc::new(scheduling(Some(provider), self.server_limits)),
+            scheduling: Arc::new(scheduling(Some(provider), self.lanes())),
             delay: provider.delay.or(self.delay),
         })
     }
@@ -181,7 +191,7 @@ impl Binder<'_> {
                 _ => Runs::Sandboxed(script.clone()),
             },
         };
-        let usual = scheduling(Some(provider), self.server_limits);
+        let usual = scheduling(Some(provider), self.lanes());
         let scheduling = match &runs {
             Runs::Sandboxed(_) => usual,
             Runs::Outside(callee, _) | Runs::Command(callee) => callee.bound(usual),
@@ -228,7 +238,7 @@ impl Binder<'_> {
             bill: self.budgets.of_grader(&plugin),
             grants: Arc::new(bound.grants),
             limits,
-            scheduling: Arc::new(scheduling(None, self.server_limits)),
+            scheduling: Arc::new(scheduling(None, self.lanes())),
             reads,
             llm: bound.llm,
             plugin,

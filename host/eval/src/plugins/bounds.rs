@@ -14,6 +14,10 @@ use runner_sandbox::CallLimits;
 
 use super::{LoadedPlugin, Trust};
 
+/// Requests that a lane opens with at most, however many the user asked for: what a server refuses of
+/// more is lost before the first word of it is heard.
+const WIDEST_OPENING: u32 = 100;
+
 /// The defaults, tightened or widened by the entry's `limits`.
 pub(super) fn call_limits(plugin: &LoadedPlugin, mut limits: CallLimits) -> CallLimits {
     if let Trust::Foreign(Some(entry)) = &plugin.trust {
@@ -38,22 +42,44 @@ pub(super) fn raised(entry: &PluginEntry) -> Raised {
     }
 }
 
+/// What holds for all lanes of a run.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AllLanes {
+    pub(super) server_limits: ServerLimits,
+    /// Requests at once that the user asked for (`-j`).
+    pub(super) asked: Option<u32>,
+}
+
+impl AllLanes {
+    /// The policy of a lane of which nobody says more.
+    fn policy(self) -> LanePolicy {
+        let usual = LanePolicy::default();
+        if self.server_limits == ServerLimits::Ignored {
+            return LanePolicy {
+                strategy: LaneStrategy::Fixed,
+                ..usual
+            };
+        }
+        let asked = self.asked.map(|asked| asked.max(1));
+        LanePolicy {
+            start_window: asked.map_or(usual.start_window, |asked| asked.min(WIDEST_OPENING)),
+            max_window: asked.unwrap_or(usual.max_window),
+            ..usual
+        }
+    }
+}
+
 /// How the requests of a provider share quotas; of a grader's own requests without one.
-pub(super) fn scheduling(provider: Option<&Provider>, server_limits: ServerLimits) -> Scheduling {
-    let usual = LanePolicy {
-        strategy: match server_limits {
-            ServerLimits::Learnt => LaneStrategy::Adaptive,
-            ServerLimits::Ignored => LaneStrategy::Fixed,
-        },
-        ..LanePolicy::default()
-    };
+pub(super) fn scheduling(provider: Option<&Provider>, lanes: AllLanes) -> Scheduling {
+    let usual = lanes.policy();
     let Some(provider) = provider else {
         return Scheduling {
             policy: usual,
             ..Scheduling::default()
         };
     };
-    let max_window = provider.max_concurrency.unwrap_or(usual.max_window).max(1);
+    let most = provider.max_concurrency.unwrap_or(usual.max_window);
+    let max_window = most.min(lanes.asked.unwrap_or(most)).max(1);
     let min_window = provider.min_concurrency.unwrap_or(usual.min_window);
     let min_window = min_window.clamp(1, max_window);
     Scheduling {
@@ -118,15 +144,43 @@ mod tests {
 
     #[test]
     fn a_provider_without_knobs_is_scheduled_as_usual() {
-        let learnt = ServerLimits::Learnt;
+        let learnt = lanes(None);
         let of_provider = Scheduling {
             caller: Some("acme:gpt".to_owned()),
             ..Scheduling::default()
         };
         assert_eq!(scheduling(Some(&provider()), learnt), of_provider);
         assert_eq!(scheduling(None, learnt), Scheduling::default());
-        let ignored = scheduling(None, ServerLimits::Ignored);
+        let ignored = AllLanes {
+            server_limits: ServerLimits::Ignored,
+            asked: Some(9),
+        };
+        let ignored = scheduling(None, ignored);
         assert_eq!(ignored.policy.strategy, LaneStrategy::Fixed);
+    }
+
+    fn lanes(asked: Option<u32>) -> AllLanes {
+        AllLanes {
+            server_limits: ServerLimits::Learnt,
+            asked,
+        }
+    }
+
+    #[test]
+    fn a_lane_opens_with_what_the_user_asked_for_and_never_passes_it() {
+        let windows = |asked, max| {
+            let bounded = Provider {
+                max_concurrency: max,
+                ..provider()
+            };
+            let policy = scheduling(Some(&bounded), lanes(Some(asked))).policy;
+            (policy.start_window, policy.max_window)
+        };
+        assert_eq!(windows(20, None), (20, 20));
+        assert_eq!(windows(1, None), (1, 1));
+        assert_eq!(windows(500, None), (100, 500));
+        assert_eq!(windows(20, Some(8)), (8, 8));
+        assert_eq!(windows(20, Some(50)), (20, 20));
     }
 
     #[test]
@@ -137,7 +191,7 @@ mod tests {
                 max_concurrency: max,
                 ..provider()
             };
-            let policy = scheduling(Some(&bounded), ServerLimits::Learnt).policy;
+            let policy = scheduling(Some(&bounded), lanes(None)).policy;
             (policy.min_window, policy.start_window, policy.max_window)
         };
         assert_eq!(windows(None, None), (1, 4, 256));
@@ -168,7 +222,7 @@ mod tests {
             ],
             ..provider()
         };
-        let scheduling = scheduling(Some(&bound), ServerLimits::Learnt);
+        let scheduling = scheduling(Some(&bound), lanes(None));
         assert_eq!(scheduling.max_retries, Some(0));
         assert_eq!(scheduling.pool.as_deref(), Some("team"));
         let limits: Vec<_> = scheduling

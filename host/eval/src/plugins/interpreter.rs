@@ -15,7 +15,7 @@ use runner_sandbox::limits::ASSERTION_FUEL;
 use runner_sandbox::{CallLimits, Sandbox};
 use tokio::sync::Semaphore;
 
-use super::bounds::{call_limits, scheduling};
+use super::bounds::{AllLanes, call_limits, scheduling};
 use super::bundle::Waiting;
 use super::{LoadedPlugin, PluginSet, Trust};
 
@@ -39,7 +39,13 @@ impl Interpreter {
         Self {
             grants: Arc::new(Grants::none(plugin.alias.clone())),
             limits: call_limits(&plugin, CallLimits::assertion()),
-            scheduling: Arc::new(scheduling(None, ServerLimits::Ignored)),
+            scheduling: Arc::new(scheduling(
+                None,
+                AllLanes {
+                    server_limits: ServerLimits::Ignored,
+                    asked: None,
+                },
+            )),
             turns: turns(),
             plugin,
         }

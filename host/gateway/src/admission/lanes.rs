@@ -35,8 +35,6 @@ use crate::policy::masker::Masker;
 mod book;
 mod epoch;
 mod summary;
-#[cfg(test)]
-mod tests;
 
 pub use summary::LaneSummary;
 
@@ -61,9 +59,11 @@ pub(crate) struct Entrant<'a> {
 impl Lanes {
     /// No lane yet. Time is counted from now.
     pub(crate) fn new(seed: u64, observer: Arc<dyn Observer>) -> Self {
+        let mut book = Book::new(seed);
+        book.scheduler.set_clock(Epoch::minute());
         Self {
             shared: Arc::new(Shared {
-                book: Mutex::new(Book::new(seed)),
+                book: Mutex::new(book),
                 epoch: Epoch::begin(),
                 sooner: Notify::new(),
                 observer,
@@ -271,3 +271,6 @@ async fn keep(shared: Arc<Shared>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

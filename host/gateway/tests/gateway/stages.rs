@@ -284,6 +284,7 @@ async fn many_requests_are_in_flight_at_once_and_share_what_connections_they_can
     let scope = CallScope {
         scheduling: Arc::new(Scheduling {
             policy: LanePolicy {
+                min_window: MANY as u32,
                 start_window: MANY as u32,
                 max_window: MANY as u32,
                 ..LanePolicy::default()

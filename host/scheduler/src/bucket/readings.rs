@@ -4,12 +4,14 @@
 use std::time::Duration;
 
 use super::{
-    Bucket, CONVINCED, FOREIGN_MEMORY, LARGEST_LIMIT, Level, News, Refill, probe_pause, slack,
+    ASSUMED_WINDOW, Bucket, CONVINCED, FOREIGN_MEMORY, LARGEST_LIMIT, Level, News, Refill,
+    next_end, probe_pause, slack,
 };
 use crate::evidence::{Lean, Seen, lean};
 use crate::hint::{Dimension, Reading};
 use crate::sent::Sent;
 use crate::time::{Time, nanos};
+use crate::tuning::bucket::{CLOCKS_APART, COARSE};
 use crate::tuning::evidence::JITTER;
 
 /// Readings over which those that overtook each other cancel out: a memory, and no decision. With
@@ -66,12 +68,12 @@ impl Bucket {
         self.pull(now, &seen, pull, sent);
         if newest {
             self.last = Some(seen);
-            self.probe_at = seen
-                .reset
-                .map_or(now + probe_pause(self.probes), |reset| {
-                    seen.sent_at + reset + seen.resolution
-                })
-                .max(now);
+            self.probe_at = match (seen.reset, self.kind) {
+                (Some(reset), _) => seen.sent_at + reset + seen.resolution.min(reset / COARSE),
+                (None, Refill::Fixed { end, .. }) if end < Time::NEVER => end,
+                (None, _) => now + probe_pause(self.probes),
+            }
+            .max(now);
         }
         news.scarce = newest && self.became_scarce(seen.remaining);
         news
@@ -99,7 +101,10 @@ impl Bucket {
         } = self.kind
             && seen.sent_at >= end.before(seen.resolution + JITTER)
         {
-            self.prove(seen, end, sent);
+            match seen.reset {
+                Some(_) => self.prove(seen, end, sent),
+                None => self.prove_presumed(seen, end, sent),
+            }
             return;
         }
         self.doubt(seen);
@@ -165,7 +170,6 @@ impl Bucket {
         let Some(reset) = seen.reset else {
             return;
         };
-        let new_end = seen.sent_at + reset + seen.resolution;
         if let Refill::Fixed {
             end,
             window,
@@ -173,6 +177,8 @@ impl Bucket {
         } = &mut self.kind
         {
             let longest = window.map_or(self.longest_reset, |known| known.max(reset));
+            // Of a short window whole seconds say little, and too late an end is a window lost.
+            let new_end = seen.sent_at + reset + seen.resolution.min(longest / COARSE);
             if *end == Time::NEVER || new_end > *end + longest / 20 {
                 *end = new_end;
                 *window = Some(longest);
@@ -184,9 +190,16 @@ impl Bucket {
     fn prove(&mut self, seen: &Seen, end: Time, sent: &Sent) {
         let begin = end.before(seen.resolution + JITTER);
         let since = seen.mark.saturating_sub(sent.until(self.dimension, begin));
-        let full = seen.remaining.saturating_add(since).saturating_mul(10) >= self.limit * 8;
+        let most = |used: u64| used.saturating_mul(10) <= self.limit * 2;
+        let full = most(
+            self.limit
+                .saturating_sub(seen.remaining.saturating_add(since)),
+        );
         let window = self.longest_reset.max(Duration::from_millis(1));
-        if full {
+        // What was used in one burst comes back in one from a log too, which suits both.
+        let from = seen.sent_at.before(window);
+        let burst = most(seen.mark.saturating_sub(sent.until(self.dimension, from)));
+        if full && !burst {
             self.kind = Refill::Fixed {
                 end: seen.reset.map_or(Time::NEVER, |reset| {
                     seen.sent_at + reset + seen.resolution + slack(reset)
@@ -198,13 +211,33 @@ impl Bucket {
             let after = self.charged(total.saturating_sub(seen.mark));
             self.level = Level::whole(seen.remaining) - after;
             self.drift = Level::ZERO;
-        } else if seen.sent_at > end + seen.resolution + JITTER {
+        } else if full || seen.sent_at > end + seen.resolution + JITTER {
             self.kind = Refill::Log { window };
         } else {
             // Sent so close to the end that it may have been before it.
             return;
         }
         self.leaning = 0;
+    }
+
+    /// The first reading after the presumed end of a minute, where no reset was ever stated.
+    fn prove_presumed(&mut self, seen: &Seen, end: Time, sent: &Sent) {
+        let since = seen.mark.saturating_sub(sent.until(self.dimension, end));
+        let full = seen.remaining.saturating_add(since).saturating_mul(10) >= self.limit * 8;
+        let window = ASSUMED_WINDOW;
+        if full {
+            self.kind = Refill::Fixed {
+                end: next_end(end, window, seen.sent_at),
+                window: Some(window),
+                proven: true,
+            };
+            let total = sent.total()[self.dimension];
+            let after = self.charged(total.saturating_sub(seen.mark));
+            self.level = Level::whole(seen.remaining) - after;
+            self.drift = Level::ZERO;
+        } else if seen.sent_at > end + CLOCKS_APART {
+            self.kind = Refill::Unsure;
+        }
     }
 
     /// What vanished between two readings without this lane's doing, and how the server
@@ -233,7 +266,12 @@ impl Bucket {
     fn notice_refill(&mut self, last: &Seen, seen: &Seen, stated: Option<Duration>) {
         let telling = seen.reset.is_some_and(|reset| reset > 2 * seen.resolution);
         let span = seen.sent_at - last.sent_at;
-        if self.kind != Refill::Unsure || telling || span < JITTER {
+        let open = match self.kind {
+            Refill::Unsure => true,
+            Refill::Fixed { proven, .. } => !proven && seen.reset.is_none(),
+            _ => false,
+        };
+        if !open || telling || span < JITTER {
             return;
         }
         let spent = seen.mark.saturating_sub(last.mark);

@@ -92,15 +92,17 @@ impl Backoff {
         self.strikes += strikes;
     }
 
-    /// Refusals are over: remembers how much of the asked wait was needed, and gives how many
-    /// probes had been refused, if there was a block.
-    pub(super) fn accepted(&mut self, now: Time) -> Option<u32> {
-        if let Some((from, wait)) = self.asked.take()
+    /// Refusals are over: remembers how much of the asked wait was needed, and says whether it was asked
+    /// for, or a probe was refused meanwhile, if there was a block.
+    pub(super) fn accepted(&mut self, now: Time) -> Option<bool> {
+        let asked = self.asked.take();
+        if let Some((from, wait)) = asked
             && wait > CHECKED_ABOVE
         {
             let needed = (now - from).as_nanos() * 1000 / wait.as_nanos().max(1);
             self.needed = (needed as u64).clamp(10, 1000);
         }
-        std::mem::take(&mut self.strikes).checked_sub(1)
+        let strikes = std::mem::take(&mut self.strikes);
+        (strikes > 0).then_some(strikes > 1 || asked.is_some())
     }
 }

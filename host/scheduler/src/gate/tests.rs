@@ -205,7 +205,7 @@ fn where_a_pace_spaces_the_attempts_one_quiet_spell_opens() {
 }
 
 #[test]
-fn the_lane_learns_once_how_many_probes_were_refused_before_it_opened() {
+fn the_lane_learns_once_when_it_opened_and_whether_probes_were_refused_before() {
     let mut lane = Watched::new();
     for now in [0, 1000, 3000] {
         lane.refused(now, None);
@@ -213,7 +213,11 @@ fn the_lane_learns_once_how_many_probes_were_refused_before_it_opened() {
     }
     assert_eq!(lane.sends(7000), 1);
     lane.gate.accepted(at(7010), at(7000));
-    assert_eq!(lane.gate.take_opening(), Some(2));
+    let opening = Opening {
+        at: at(7000),
+        probed: true,
+    };
+    assert_eq!(lane.gate.take_opening(), Some(opening));
     assert_eq!(lane.gate.take_opening(), None);
 }
 

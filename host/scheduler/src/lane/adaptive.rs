@@ -22,10 +22,11 @@
 //! Attempts sent before it last reacted belong to the same burst and teach nothing.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::strategy::{Flight, Strategy, Surroundings, Verdict};
-use crate::answers::Answers;
+use crate::allowance::Allowance;
 use crate::bucket::{Bucket, Credit};
 use crate::class::Class;
 use crate::classifier::{ByHeight, Classifier};
@@ -33,14 +34,15 @@ use crate::event::Event;
 use crate::gate::{Gate, Held};
 use crate::hint::{Dimension, Hint};
 use crate::job::{End, Refusal};
+use crate::knee::{Came, Knee};
 use crate::pace::Pace;
 use crate::policy::LanePolicy;
 use crate::sent::{Amounts, Sent};
-use crate::time::Time;
+use crate::time::{Time, nanos};
 use crate::trust::Trust;
 use crate::tuning::adaptive::{SLOT, SLOT_SHARE};
 use crate::view::Why;
-use crate::window::{Known, Window};
+use crate::window::{Heard, Known, Window};
 
 mod lessons;
 
@@ -71,12 +73,24 @@ pub(super) struct Adaptive {
     buckets: Vec<Bucket>,
     window: Window,
     pace: Pace,
+    allowance: Allowance,
     /// Attempts sent before then belong to an episode that was reacted to.
     reacted_at: Time,
     classifier: Box<dyn Classifier>,
     trust: Trust,
     refusal_latency: Option<Duration>,
-    answers: Answers,
+    knee: Knee,
+    /// The last answer, or the first attempt.
+    heard: Heard,
+    /// When the newest of the answered attempts was sent.
+    newest: Time,
+    /// Attempts sent before then that run out of time were reacted to.
+    outwaited: Time,
+    /// The attempts in flight, by number.
+    out: BTreeSet<u64>,
+    number: u64,
+    /// Something else than the window held the head back last.
+    spaced: bool,
     /// When the first attempt was sent.
     begun: Option<Time>,
     slot: Slot,
@@ -91,21 +105,32 @@ impl Adaptive {
             buckets: Vec::new(),
             window: Window::new(policy, now),
             pace: Pace::default(),
+            allowance: Allowance::default(),
             reacted_at: Time::ZERO,
             classifier: Box::new(ByHeight::default()),
             trust: Trust::default(),
             refusal_latency: None,
-            answers: Answers::default(),
+            knee: Knee::default(),
+            heard: Heard {
+                at: now,
+                took: Duration::ZERO,
+            },
+            newest: Time::ZERO,
+            outwaited: Time::ZERO,
+            out: BTreeSet::new(),
+            number: 0,
+            spaced: false,
             begun: None,
             slot: Slot::begin(now),
         }
     }
 
     /// Whether the gate holds everything back.
-    fn check_gate(&mut self, now: Time) -> Option<Verdict> {
+    fn check_gate(&mut self, around: &mut Surroundings<'_>) -> Option<Verdict> {
+        let now = around.now;
         let quiet = self.quiet();
-        let held = self.gate.check(now, quiet, self.pace.interval().is_some());
-        self.mark_opening(now);
+        let held = self.gate.check(now, quiet, self.interval().is_some());
+        self.mark_opening(around);
         Some(match held? {
             Held::Ended(why) => Verdict::End(why),
             Held::Until(time, why) => Verdict::until(time, why),
@@ -145,36 +170,44 @@ impl Adaptive {
         Some(Verdict::until(until, why))
     }
 
+    /// The time from one attempt to the next, where that was found by trying.
+    fn interval(&self) -> Option<Duration> {
+        let allowed = self.allowance.known();
+        let spread =
+            |(limit, window): (u64, Duration)| Duration::from_nanos(nanos(window) / limit.max(1));
+        allowed.map(spread).or(self.pace.interval())
+    }
+
     /// Whether an attempt is not due yet by the pace.
     fn check_pace(&self, now: Time) -> Option<Verdict> {
-        let due = self.pace.due();
-        let interval = self.pace.interval().filter(|_| due > now)?;
+        let due = self.pace.due().max(self.allowance.due());
+        let interval = self.interval().filter(|_| due > now)?;
         Some(Verdict::until(due, Why::Pace { interval }))
     }
 
     fn check_window(&mut self, in_flight: u32, around: &mut Surroundings<'_>) -> Verdict {
         while in_flight >= self.window.size() {
             let before = self.window.size();
-            match self.window.press(around.now, self.known(around.now)) {
-                Some(due) if due > around.now => return Verdict::Wait(None, Some(due)),
-                Some(_) => self.say_window(before, around),
-                None => return Verdict::Wait(None, None),
+            match self.window.press(around.now, self.known()) {
+                Some(due) if due <= around.now => self.say_window(before, around),
+                later => {
+                    self.spaced = false;
+                    return Verdict::Wait(None, later);
+                }
             }
         }
         Verdict::Go
     }
 
-    fn known(&self, now: Time) -> Known {
-        if !self.buckets.is_empty() && self.trust.holds() {
+    fn known(&self) -> Known {
+        if self.knee.queues() {
+            Known::Queue(self.heard)
+        } else if !self.buckets.is_empty() && self.trust.holds() {
             Known::Limits
         } else if self.refusal_latency.is_some() {
             Known::Refusals(self.quiet())
-        } else if let Some(usual) = self.answers.steady(now) {
-            Known::Steady(usual)
-        } else if self.answers.any() {
-            Known::Answers
         } else {
-            Known::Nothing
+            Known::Answers(self.heard)
         }
     }
 
@@ -224,24 +257,37 @@ impl Strategy for Adaptive {
     ) -> Verdict {
         let now = around.now;
         let held = self
-            .check_gate(now)
+            .check_gate(around)
             .or_else(|| self.check_buckets(now, amounts))
             .or_else(|| Some(Verdict::Wait(None, Some(self.slot_due(now)?))))
             .or_else(|| self.check_pace(now));
-        held.unwrap_or_else(|| self.check_window(in_flight, around))
+        match held {
+            Some(verdict) => {
+                self.spaced = true;
+                verdict
+            }
+            None => self.check_window(in_flight, around),
+        }
     }
 
     fn send(&mut self, now: Time, amounts: Amounts, in_flight: u32) -> Flight {
         if self.begun.is_none() {
             self.begun = Some(now);
+            self.heard.at = now;
             self.window.rest(now);
         }
+        self.number += 1;
+        if !self.spaced {
+            self.out.insert(self.number);
+        }
+        self.knee.sent(in_flight);
         self.sent.add(now, amounts);
         let mut overdraft = false;
         for bucket in &mut self.buckets {
             overdraft |= bucket.spend(now, amounts[bucket.dimension()]);
         }
         self.pace.send(now);
+        self.allowance.send(now);
         self.gate.send(now);
         self.slot.used += 1;
         Flight {
@@ -249,7 +295,14 @@ impl Strategy for Adaptive {
             marks: self.sent.total(),
             among: in_flight,
             overdraft,
+            spaced: self.spaced,
+            filled: self.window.is_used(in_flight),
+            number: self.number,
         }
+    }
+
+    fn held(&mut self) {
+        self.spaced = true;
     }
 
     fn read(&mut self, flight: &Flight, hint: &Hint, around: &mut Surroundings<'_>) {
@@ -266,10 +319,24 @@ impl Strategy for Adaptive {
         in_flight: u32,
         around: &mut Surroundings<'_>,
     ) {
+        let rank = self.out.range(..=flight.number).count() as u32;
+        let out = self.out.len() as u32;
+        self.out.remove(&flight.number);
+        self.knee.gone(flight.among);
         match end.class {
             Class::Ok => {
                 self.gate.succeeded();
                 self.accept(flight, in_flight, around);
+                let came = Came {
+                    among: flight.among,
+                    took: around.now - flight.sent_at,
+                    rank,
+                    out,
+                    filled: flight.filled,
+                    bounds: (self.policy.min_window, self.policy.max_window),
+                    limited: !self.buckets.is_empty() || self.refusal_latency.is_some(),
+                };
+                self.weigh(flight, came, around);
             }
             Class::Permanent => {
                 self.gate.was_understood();
@@ -286,9 +353,7 @@ impl Strategy for Adaptive {
                 self.gate.end(Refusal::QuotaExhausted { until });
             }
             Class::Auth => self.gate.auth_failed(),
-            // How long an answer takes is the model's work and the caller's patience: silence says
-            // neither that the server refused nor that it failed.
-            Class::Timeout => {}
+            Class::Timeout => self.outwait(flight, around),
         }
     }
 
@@ -296,8 +361,10 @@ impl Strategy for Adaptive {
         self.gate.works(now, sent_at);
     }
 
-    fn cancelled(&mut self, sent_at: Time) {
-        self.gate.lost_probe(sent_at);
+    fn cancelled(&mut self, flight: &Flight) {
+        self.out.remove(&flight.number);
+        self.knee.gone(flight.among);
+        self.gate.lost_probe(flight.sent_at);
     }
 
     fn blocked_until(&self) -> Option<Time> {
@@ -306,6 +373,10 @@ impl Strategy for Adaptive {
 
     fn is_broken(&self) -> bool {
         self.gate.is_broken()
+    }
+
+    fn knee(&self) -> Option<u32> {
+        self.knee.found()
     }
 
     fn waits(&self) -> bool {

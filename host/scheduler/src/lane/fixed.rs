@@ -44,6 +44,9 @@ impl Strategy for Fixed {
             marks: Amounts::default(),
             among: in_flight,
             overdraft: false,
+            spaced: false,
+            filled: false,
+            number: 0,
         }
     }
 }

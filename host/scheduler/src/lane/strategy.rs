@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
+use std::time::Duration;
 
 use crate::chance::Chance;
 use crate::event::{Event, Notice};
@@ -12,7 +13,8 @@ use crate::hint::Hint;
 use crate::job::{End, LaneId, Refusal};
 use crate::policy::LanePolicy;
 use crate::sent::Amounts;
-use crate::time::Time;
+use crate::time::{Time, nanos};
+use crate::tuning::bucket::ASSUMED_WINDOW as MINUTE;
 use crate::view::{Wait, Why};
 
 /// An attempt in flight.
@@ -25,6 +27,12 @@ pub(crate) struct Flight {
     pub(super) among: u32,
     /// Some bucket seemed to hold too little for it.
     pub(super) overdraft: bool,
+    /// Something else than the window said when it goes.
+    pub(super) spaced: bool,
+    /// It filled the window.
+    pub(super) filled: bool,
+    /// Counts the lane's attempts.
+    pub(super) number: u64,
 }
 
 /// What a lane needs from around it.
@@ -33,9 +41,18 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) now: Time,
     pub(crate) chance: &'a mut Chance,
     pub(crate) events: &'a mut VecDeque<Notice>,
+    /// How much of the clock's minute had passed when time began.
+    pub(crate) clock: Duration,
 }
 
 impl Surroundings<'_> {
+    /// When the clock's minute ends.
+    pub(crate) fn minute_end(&self) -> Time {
+        let minute = nanos(MINUTE);
+        let passed = (self.now.as_nanos() % minute + nanos(self.clock) % minute) % minute;
+        self.now + Duration::from_nanos(minute - passed)
+    }
+
     /// Tells what happened to the lane.
     pub(crate) fn tell(&mut self, event: Event) {
         self.events.push_back(Notice {
@@ -82,6 +99,9 @@ pub(crate) trait Strategy: Debug + Send {
         around: &mut Surroundings<'_>,
     ) -> Verdict;
 
+    /// Takes in that the attempt which may go does not, for a limit of the user's.
+    fn held(&mut self) {}
+
     /// Takes in that an attempt goes on the wire, as one of `in_flight`.
     fn send(&mut self, now: Time, amounts: Amounts, in_flight: u32) -> Flight;
 
@@ -102,8 +122,8 @@ pub(crate) trait Strategy: Debug + Send {
     /// Takes in, after what it learnt, that the server answered an attempt sent then.
     fn answered(&mut self, _now: Time, _sent_at: Time) {}
 
-    /// Takes in that nobody wants the answer of an attempt sent then.
-    fn cancelled(&mut self, _sent_at: Time) {}
+    /// Takes in that nobody wants the answer of an attempt.
+    fn cancelled(&mut self, _flight: &Flight) {}
 
     /// Until when nothing is sent after a refusal or failures, if that is known.
     fn blocked_until(&self) -> Option<Time> {
@@ -113,6 +133,11 @@ pub(crate) trait Strategy: Debug + Send {
     /// Whether the server is taken to be down.
     fn is_broken(&self) -> bool {
         false
+    }
+
+    /// How many at once the server was seen to work on, where it lets the others wait.
+    fn knee(&self) -> Option<u32> {
+        None
     }
 
     /// Whether it waits after refusals itself, so that a job needs no pause of its own.

@@ -37,6 +37,7 @@ impl Rig {
             now: at(ms),
             chance: &mut self.chance,
             events: &mut self.events,
+            clock: Duration::ZERO,
         };
         (&mut self.lane, around)
     }
@@ -152,4 +153,19 @@ fn a_retry_of_a_failure_waits_for_the_budget_while_others_work() {
     assert_eq!(head(&mut rig), Some(JobId(2)));
     rig.end_all(2, &flights, Class::Ok, &Hint::default());
     assert_eq!(head(&mut rig), Some(JobId(1)));
+}
+
+#[test]
+fn the_clock_s_minute_ends_when_it_does() {
+    let mut rig = Rig::new(LanePolicy::default());
+    let mut end = |clock: u64, ms| {
+        let (_, around) = rig.at(ms);
+        let clock = Duration::from_secs(clock);
+        Surroundings { clock, ..around }.minute_end()
+    };
+    assert_eq!(end(0, 0), at(60_000));
+    assert_eq!(end(20, 0), at(40_000));
+    assert_eq!(end(20, 39_999), at(40_000));
+    assert_eq!(end(20, 40_000), at(100_000));
+    assert_eq!(end(59, 61_000), at(121_000));
 }

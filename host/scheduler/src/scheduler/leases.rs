@@ -78,7 +78,7 @@ impl Scheduler {
     fn requirements(&self, demand: &Demand, amounts: &Amounts) -> Vec<(LimitId, u64)> {
         let amount = |limit: &LimitId| match self.limits.limit(*limit).map(|l| l.counts) {
             Some(Counts::Tokens(_)) => amounts[Dimension::Tokens].max(1),
-            _ => 1,
+            Some(Counts::Requests(_) | Counts::Concurrency) | None => 1,
         };
         demand.limits.iter().map(|id| (*id, amount(id))).collect()
     }
@@ -112,7 +112,7 @@ impl Scheduler {
         }
     }
 
-    /// The same for a job that stays in the queue.
+    /// Ends the waiting of a job that stays in the queue.
     pub(super) fn leave_limit(&mut self, id: JobId) {
         let Some(job) = self.jobs.get_mut(&id) else {
             return;

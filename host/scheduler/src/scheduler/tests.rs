@@ -102,7 +102,7 @@ impl Rig {
         actions
     }
 
-    /// The same where nothing is refused.
+    /// The jobs that are to be started now, where nothing is refused.
     fn started(&mut self) -> Vec<u64> {
         let started = |action| match action {
             Action::Start(job) => job.ticket(),

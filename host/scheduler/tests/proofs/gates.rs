@@ -3,13 +3,15 @@
 //! The seeds are fixed and the simulator is exact, so a gate is met or missed on every machine
 //! alike; nothing here is a matter of luck or load.
 
+use std::ops::Range;
+
 use crate::simulator::catalogue::{self, Scenario};
 use crate::simulator::known;
 use crate::simulator::score::Scores;
 use crate::simulator::table;
 
 /// Seeds of each scenario, as in the README.
-const SEEDS: u64 = 5;
+const SEEDS: Range<u64> = 1..6;
 
 fn hold(family: Vec<Scenario>) {
     let mut failures = Vec::new();
@@ -81,6 +83,26 @@ fn requests_that_hang_keep_no_others_from_being_sent() {
 #[test]
 fn limits_that_the_user_declares_are_kept_and_shared() {
     hold(catalogue::by_user());
+}
+
+#[test]
+fn servers_that_queue_get_as_much_as_they_work_on() {
+    hold(catalogue::queueing());
+}
+
+#[test]
+fn windows_of_which_something_is_left_out_are_found() {
+    hold(catalogue::unlearnt());
+}
+
+#[test]
+fn two_runs_that_do_not_know_of_each_other_get_along() {
+    hold(catalogue::two_runs());
+}
+
+#[test]
+fn a_busy_machine_is_not_taken_for_the_server_s_doing() {
+    hold(catalogue::busy());
 }
 
 #[test]

@@ -14,6 +14,10 @@ use super::quota::Shape;
 use super::score::Change;
 use super::speech::{Ask, Style, Unit};
 
+mod everyday;
+
+pub(crate) use everyday::{busy, queueing, two_runs, unlearnt};
+
 /// A named plan with its gate.
 #[derive(Debug, Clone)]
 pub(crate) struct Scenario {
@@ -35,6 +39,10 @@ pub(crate) fn all() -> Vec<Scenario> {
         short(),
         hanging(),
         by_user(),
+        queueing(),
+        unlearnt(),
+        two_runs(),
+        busy(),
     ]
     .concat()
 }
@@ -315,10 +323,12 @@ pub(crate) fn parallel() -> Vec<Scenario> {
 pub(crate) fn short() -> Vec<Scenario> {
     let window = Duration::from_secs(1);
     let limit = (Shape::Fixed { limit: 50, window }, Unit::Requests);
-    let near = |server, jobs, latency, parallel| Plan {
-        delay: Duration::from_micros(200),
-        parallel,
-        ..Plan::one(server, jobs, latency)
+    let near = |server, jobs, latency, j| {
+        let plan = Plan {
+            delay: Duration::from_micros(200),
+            ..Plan::one(server, jobs, latency)
+        };
+        plan.with_j(Some(j))
     };
     let silent = ServerPlan::declaring(Style::Silent, Ask::Nothing, &[limit]);
     let window = Duration::from_secs(2);
@@ -361,18 +371,20 @@ pub(crate) fn hanging() -> Vec<Scenario> {
         Share::ZERO,
         "5 % above list scheduling with the same -j",
     );
-    let plan = |parallel, timeout| Plan {
-        delay: Duration::from_micros(200),
-        parallel,
-        hangs: Hangs {
-            per_mille: 58,
-            timeout: Duration::from_secs(timeout),
-        },
-        ..Plan::one(
-            ServerPlan::declaring(Style::Silent, Ask::Nothing, &[]),
-            500,
-            50,
-        )
+    let plan = |j, timeout| {
+        let plan = Plan {
+            delay: Duration::from_micros(200),
+            hangs: Hangs {
+                per_mille: 58,
+                timeout: Duration::from_secs(timeout),
+            },
+            ..Plan::one(
+                ServerPlan::declaring(Style::Silent, Ask::Nothing, &[]),
+                500,
+                50,
+            )
+        };
+        plan.with_j(Some(j))
     };
     vec![
         scenario("one of 17 hangs for 3 s, -j 20", plan(20, 3), gate),

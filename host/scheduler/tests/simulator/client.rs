@@ -14,8 +14,10 @@ use runner_scheduler::{
     Scheduler, Time,
 };
 
+use super::busy::Stalls;
 use super::idle::Idle;
 use super::plan::{Job, Plan, World};
+use super::random::Random;
 use super::server::{Answer, Charge, Server, Status};
 use super::watch::Watch;
 
@@ -44,6 +46,8 @@ pub(crate) struct Run {
     pub(crate) accepted: Vec<(Time, usize)>,
     /// When a job ended, and in which lane.
     pub(crate) left: Vec<(Time, usize)>,
+    /// How long each answer took since its attempt was sent.
+    pub(crate) took: Vec<Duration>,
     /// Time in the queue before each job's first attempt.
     pub(crate) queued: Vec<Duration>,
     /// Longest time in which there was work and credit and nothing was sent.
@@ -82,6 +86,7 @@ struct Ticket {
     id: Option<JobId>,
     attempt: u32,
     flying: bool,
+    sent_at: Time,
 }
 
 struct Client {
@@ -97,8 +102,10 @@ struct Client {
     future: BTreeMap<(Time, u64), Happening>,
     causes: u64,
     now: Time,
-    begun: usize,
-    next: usize,
+    /// Jobs of each program that are begun and not ended, and the next that it looks at.
+    begun: Vec<usize>,
+    next: Vec<usize>,
+    stalls: Stalls,
     watch: Watch,
     /// Queued jobs of each lane.
     queues: Vec<BTreeSet<usize>>,
@@ -124,6 +131,7 @@ impl Client {
     fn new(world: World, way: Way) -> Self {
         let plan = world.plan;
         let mut scheduler = Scheduler::new(world.seed);
+        scheduler.set_clock(world.clock);
         let lanes = plan.lanes.iter().map(|lane| scheduler.open(lane.policy));
         let lanes: Vec<LaneId> = lanes.collect();
         let limits = plan.limits.iter().enumerate();
@@ -136,6 +144,8 @@ impl Client {
             let (declared, window) = plan.declares(lane);
             Idle::new(declared, window)
         });
+        let programs = plan.lanes.len();
+        let stalls = Stalls::new(plan.busy, Random::stream(world.seed, 5));
         Self {
             limits: limits.map(|limit| scheduler.declare(limit)).collect(),
             watch: Watch::new(format!("{} with seed {}", way.name, world.seed), &plan),
@@ -156,8 +166,9 @@ impl Client {
             future: BTreeMap::new(),
             causes: 0,
             now: Time::ZERO,
-            begun: 0,
-            next: 0,
+            begun: vec![0; programs],
+            next: vec![0; programs],
+            stalls,
         }
     }
 
@@ -187,13 +198,14 @@ impl Client {
         }
     }
 
-    /// When the scheduler's timer fires.
-    fn timer(&self) -> Option<Time> {
+    /// When the scheduler's timer fires and somebody notices.
+    fn timer(&mut self) -> Option<Time> {
         let wake = self.scheduler.wake().filter(|wake| *wake < Time::NEVER)?;
-        Some(Time::from_nanos(wake.as_nanos().div_ceil(TIMER) * TIMER))
+        let fires = Time::from_nanos(wake.as_nanos().div_ceil(TIMER) * TIMER);
+        Some(self.stalls.noticed(self.now, fires))
     }
 
-    fn next_time(&self) -> Option<Time> {
+    fn next_time(&mut self) -> Option<Time> {
         let event = self.future.first_key_value().map(|((at, _), _)| *at);
         [event, self.timer()].into_iter().flatten().min()
     }
@@ -244,24 +256,35 @@ impl Client {
 
     /// Begins jobs up to `-j`.
     fn offer(&mut self) {
-        while self.begun < self.plan.parallel && self.next < self.jobs.len() {
-            let index = self.next;
-            self.next += 1;
-            self.begun += 1;
-            let job = self.jobs[index];
-            let limits = self.plan.lanes[job.lane].limits.iter();
-            let demand = Demand {
-                cost: job.estimate,
-                max_retries: None,
-                limits: limits.map(|limit| self.limits[*limit]).collect(),
-            };
-            let id = self.scheduler.offer(self.now, self.lanes[job.lane], demand);
-            self.tickets[index].id = Some(id);
-            self.queues[job.lane].insert(index);
-            self.watch.offered(index);
-            if let Some(span) = job.cancelled {
-                self.will(self.now + span, Happening::Cancelled { job: index });
+        let plan = Arc::clone(&self.plan);
+        for program in 0..plan.lanes.len() {
+            while self.begun[program] < plan.parallel
+                && let Some(job) = self.jobs.get(self.next[program])
+            {
+                if plan.program(job.lane) == program {
+                    self.begun[program] += 1;
+                    self.begin(self.next[program]);
+                }
+                self.next[program] += 1;
             }
+        }
+    }
+
+    /// Offers a job to the scheduler.
+    fn begin(&mut self, index: usize) {
+        let job = self.jobs[index];
+        let limits = self.plan.lanes[job.lane].limits.iter();
+        let demand = Demand {
+            cost: job.estimate,
+            max_retries: None,
+            limits: limits.map(|limit| self.limits[*limit]).collect(),
+        };
+        let id = self.scheduler.offer(self.now, self.lanes[job.lane], demand);
+        self.tickets[index].id = Some(id);
+        self.queues[job.lane].insert(index);
+        self.watch.offered(index);
+        if let Some(span) = job.cancelled {
+            self.will(self.now + span, Happening::Cancelled { job: index });
         }
     }
 
@@ -271,11 +294,11 @@ impl Client {
         while let Some(action) = self.scheduler.start(self.now) {
             match action {
                 Action::Start(id) => {
-                    let index = id.ticket() as usize;
+                    let index = self.watch.job(id);
                     sent[self.jobs[index].lane] = true;
                     self.send(index);
                 }
-                Action::Refuse(id, why) => self.refused(id.ticket() as usize, &why),
+                Action::Refuse(id, why) => self.refused(self.watch.job(id), &why),
             }
             self.listen();
             self.offer();
@@ -297,6 +320,7 @@ impl Client {
         let ticket = &mut self.tickets[index];
         ticket.attempt += 1;
         ticket.flying = true;
+        ticket.sent_at = self.now;
         let attempt = ticket.attempt;
         self.run.attempts += 1;
         let server = self.plan.lanes[job.lane].server;
@@ -322,17 +346,25 @@ impl Client {
                 idle.arrived(job.charge);
             }
         }
-        let answer = self.servers[at].arrive(self.now, job.charge, job.latency);
+        let mut answer = self.servers[at].arrive(self.now, job.charge, job.latency);
         match answer.status {
             Status::Done => self.run.accepted.push((self.now, job.lane)),
             Status::Throttled => self.run.throttled += 1,
-            Status::Failed | Status::Exhausted => {}
+            Status::Failed | Status::Exhausted | Status::GivenUp => {}
         }
         self.note(|| {
             let (status, hint) = (answer.status, answer.said.hint());
             format!("server: {status:?} job {index} attempt {attempt} {hint:?}")
         });
-        let at = answer.at + self.plan.delay;
+        let sent_at = self.tickets[index].sent_at;
+        let mut at = answer.at + self.plan.delay;
+        if let Some(limit) = self.plan.timeout
+            && at > sent_at + limit
+        {
+            at = sent_at + limit;
+            answer.status = Status::GivenUp;
+        }
+        let at = self.stalls.noticed(self.now, at.max(self.now));
         let answer = Box::new(answer);
         self.will(
             at,
@@ -349,6 +381,7 @@ impl Client {
             Status::Done if self.jobs[index].hangs => Class::Timeout,
             Status::Done => Class::Ok,
             Status::Throttled => Class::Throttled,
+            Status::GivenUp => Class::Timeout,
             Status::Failed => Class::Transient,
             Status::Exhausted => Class::QuotaExhausted,
         };
@@ -360,6 +393,10 @@ impl Client {
         let job = self.jobs[index];
         let usage = (class == Class::Ok).then_some(job.actual);
         self.tickets[index].flying = false;
+        if class == Class::Ok {
+            let took = self.now.since(self.tickets[index].sent_at);
+            self.run.took.push(took);
+        }
         let id = self.tickets[index].id.expect("it was offered");
         let next = self
             .scheduler
@@ -403,7 +440,7 @@ impl Client {
         self.run.ended[index] = Some(ended);
         self.run.left.push((self.now, self.jobs[index].lane));
         self.run.makespan = self.now.since(Time::ZERO);
-        self.begun -= 1;
+        self.begun[self.plan.program(self.jobs[index].lane)] -= 1;
     }
 
     /// Takes the scheduler's events.
@@ -411,7 +448,7 @@ impl Client {
         while let Some(notice) = self.scheduler.event() {
             self.watch.reported(&notice);
             if let Event::SlotAcquired { job, queued, .. } = &notice.event
-                && self.tickets[job.ticket() as usize].attempt == 1
+                && self.tickets[self.watch.job(*job)].attempt == 1
             {
                 self.run.queued.push(*queued);
             }

@@ -47,6 +47,9 @@ pub(crate) struct Gate {
     pub(crate) recovery: Option<Duration>,
     /// Fairness between lanes, at least.
     pub(crate) fairness: Option<Share>,
+    /// The median of what answers take above that of a client that always has one more in flight
+    /// than the server has slots.
+    pub(crate) slower: Option<Share>,
     /// Where the figures come from.
     pub(crate) why: &'static str,
 }
@@ -59,17 +62,18 @@ impl Gate {
         idle: Some(Duration::from_millis(100)),
         recovery: None,
         fairness: None,
+        slower: None,
         why: "declared by headers",
     };
 
-    /// The same where headers can't say when there is credit: the limit has just changed, or
+    /// Declared where headers can't say when there is credit: the limit has just changed, or
     /// is not the one that is enforced. Nobody can be idle on credit that he can't know of.
     pub(crate) const HALF_DECLARED: Self = Self {
         idle: None,
         ..Self::DECLARED
     };
 
-    /// The same where a call comes once a second: margins are whole calls, so the shortest
+    /// Declared where a call comes once a second: margins are whole calls, so the shortest
     /// idle time that says anything is that of one.
     pub(crate) const SLOW: Self = Self {
         idle: Some(Duration::from_secs(1)),
@@ -83,6 +87,7 @@ impl Gate {
         idle: None,
         recovery: None,
         fairness: None,
+        slower: None,
         why: "undeclared",
     };
 
@@ -93,10 +98,23 @@ impl Gate {
         idle: None,
         recovery: None,
         fairness: None,
+        slower: None,
         why: "declared by the user",
     };
 
-    /// The same with a bound on recovery.
+    /// A server that queues: throughput of at least 97 % of the best, and answers that take at most
+    /// half as long again.
+    pub(crate) const QUEUE: Self = Self {
+        regret: Share::tenths(31),
+        wasted: Share::ZERO,
+        slower: Some(Share::tenths(500)),
+        idle: None,
+        recovery: None,
+        fairness: None,
+        why: "97 % of what the slots give, latency up to 1.5 times that at the knee",
+    };
+
+    /// This gate with a bound on recovery.
     pub(crate) const fn recovering(self, within: Duration) -> Self {
         Self {
             recovery: Some(within),
@@ -104,7 +122,7 @@ impl Gate {
         }
     }
 
-    /// The same with other shares, for a reason.
+    /// This gate with other shares, for a reason.
     pub(crate) const fn but(self, regret: Share, wasted: Share, why: &'static str) -> Self {
         Self {
             regret,

@@ -9,6 +9,7 @@
 //! It is not a test itself. `tests/proofs` holds the scheduler against gates and invariants
 //! with it, and `examples/sim.rs` prints the table.
 
+pub(crate) mod busy;
 pub(crate) mod catalogue;
 pub(crate) mod client;
 pub(crate) mod gate;
@@ -20,6 +21,7 @@ pub(crate) mod quota;
 pub(crate) mod random;
 pub(crate) mod score;
 pub(crate) mod server;
+pub(crate) mod service;
 pub(crate) mod speech;
 pub(crate) mod table;
 pub(crate) mod watch;

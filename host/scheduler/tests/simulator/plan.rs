@@ -8,9 +8,11 @@ use std::time::Duration;
 
 use runner_scheduler::{Cost, Counts, LanePolicy, Time};
 
+use super::busy::Busy;
 use super::quota::Shape;
 use super::random::Random;
 use super::server::{Charge, Server};
+use super::service::Service;
 use super::speech::{Ask, Style, Unit, Voice};
 
 /// One limit of a server.
@@ -70,10 +72,13 @@ pub(crate) enum Twist {
 #[derive(Debug, Clone)]
 pub(crate) struct ServerPlan {
     pub(crate) rules: Vec<RulePlan>,
+    pub(crate) service: Service,
     pub(crate) voice: Voice,
     pub(crate) faults: Vec<Fault>,
     pub(crate) tenant: Option<Tenant>,
     pub(crate) twist: Twist,
+    /// Its windows of a minute are those of the clock.
+    pub(crate) by_clock: bool,
     /// Charges what is used rather than what was estimated.
     pub(crate) charges_actual: bool,
 }
@@ -126,6 +131,12 @@ pub(crate) struct Plan {
     pub(crate) jobs: usize,
     /// `-j`: jobs that are begun and not ended.
     pub(crate) parallel: usize,
+    /// Each lane belongs to a program of its own, with `-j` jobs of its own: two runs on one key.
+    pub(crate) apart: bool,
+    /// Time limit of a request, after which the client gives it up; the server does not.
+    pub(crate) timeout: Option<Duration>,
+    /// What else the client's machine does.
+    pub(crate) busy: Option<Busy>,
     /// One way between client and server.
     pub(crate) delay: Duration,
     /// Median of the time that an answer takes at the server, log-normal with σ 0.5.
@@ -158,6 +169,8 @@ pub(crate) struct World {
     pub(crate) servers: Vec<Server>,
     pub(crate) jobs: Arc<[Job]>,
     pub(crate) seed: u64,
+    /// How much of the clock's minute has passed at the start.
+    pub(crate) clock: Duration,
 }
 
 impl ServerPlan {
@@ -171,10 +184,12 @@ impl ServerPlan {
         });
         Self {
             rules: rules.collect(),
+            service: Service::Apart,
             voice: Voice { style, ask },
             faults: Vec::new(),
             tenant: None,
             twist: Twist::None,
+            by_clock: false,
             charges_actual: false,
         }
     }
@@ -194,6 +209,9 @@ impl Plan {
             limits: Vec::new(),
             jobs,
             parallel: 256,
+            apart: false,
+            timeout: None,
+            busy: None,
             delay: Duration::from_millis(20),
             latency: Duration::from_millis(latency_ms),
             sizes: Sizes::Equal {
@@ -203,6 +221,39 @@ impl Plan {
             whims: Whims::default(),
             hangs: Hangs::default(),
         }
+    }
+
+    /// This plan with the user's own `-j`, or without one.
+    pub(crate) fn with_j(mut self, j: Option<u32>) -> Self {
+        let usual = LanePolicy::default();
+        for lane in &mut self.lanes {
+            lane.policy.start_window = j.map_or(usual.start_window, |j| j.min(100));
+            lane.policy.max_window = j.unwrap_or(usual.max_window);
+        }
+        self.parallel = j.unwrap_or(256) as usize;
+        self
+    }
+
+    /// This plan on a machine that does something else half of the time.
+    pub(crate) fn on_a_busy_machine(self) -> Self {
+        let (awake, stalled) = (Duration::from_millis(60), Duration::from_millis(60));
+        Self {
+            busy: Some(Busy { awake, stalled }),
+            ..self
+        }
+    }
+
+    /// How many jobs a program begins that has had no answer yet: what its lanes open with.
+    pub(crate) fn opening(&self, program: usize) -> usize {
+        let lanes = self.lanes.iter().enumerate();
+        let own = lanes.filter(|(lane, _)| self.program(*lane) == program);
+        let opening = own.map(|(_, lane)| lane.policy.start_window as usize);
+        opening.sum::<usize>().min(self.parallel)
+    }
+
+    /// Which program begins a lane's jobs.
+    pub(crate) fn program(&self, lane: usize) -> usize {
+        if self.apart { lane } else { 0 }
     }
 
     /// How many limits a lane's server declares, and the longest of their windows.
@@ -248,7 +299,11 @@ impl Plan {
                 cancelled: drawn(&mut whims, self.whims.cancelled, 5),
             }
         });
+        // The servers draw the phase of their windows from the same stream, first of all.
+        let stream = if self.servers[0].by_clock { 100 } else { 6 };
+        let passed = Random::stream(seed, stream).below(1000);
         World {
+            clock: Duration::from_mins(1) * passed as u32 / 1000,
             servers: servers.collect(),
             jobs: jobs.collect(),
             plan: Arc::new(self.clone()),

@@ -1,14 +1,16 @@
 //! One run held against the oracle's, and many runs held against a gate.
 
+use std::ops::Range;
 use std::time::Duration;
 
-use runner_scheduler::Time;
+use runner_scheduler::{LaneStrategy, Time};
 
 use super::catalogue::Scenario;
 use super::client::{self, Ended, Run, Way};
 use super::gate::{Gate, Share};
 use super::oracle::{self, Ideal};
 use super::plan::Plan;
+use super::service::Service;
 
 /// A change of the world, after which a lane has to find its rate again.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +33,8 @@ pub(crate) struct Score {
     /// Jain's index over lanes while all of them had work.
     pub(crate) fairness: Option<Share>,
     pub(crate) recovery: Option<Duration>,
+    /// The median latency above the oracle's, where the server queues.
+    pub(crate) slower: Option<Share>,
     pub(crate) idle: Option<Duration>,
     /// Jobs that the oracle got an answer for and the scheduler didn't.
     pub(crate) lost: u64,
@@ -49,8 +53,13 @@ pub(crate) fn run(scenario: &Scenario, seed: u64) -> Score {
         trace: false,
     };
     let ideal = oracle::run(scenario.plan.world(seed));
-    let run = client::run(scenario.plan.world(seed), way);
-    judge(&scenario.plan, scenario.change, &run, &ideal)
+    let run = client::run(scenario.plan.world(seed), way.clone());
+    let mut score = judge(&scenario.plan, scenario.change, &run, &ideal);
+    score.slower = at_the_knee(&scenario.plan).map(|plan| {
+        let best = client::run(plan.world(seed), way);
+        Share::above(middle(&run.took), middle(&best.took))
+    });
+    score
 }
 
 fn judge(plan: &Plan, change: Option<Change>, run: &Run, ideal: &Ideal) -> Score {
@@ -76,9 +85,30 @@ fn judge(plan: &Plan, change: Option<Change>, run: &Run, ideal: &Ideal) -> Score
         queued_p99: percentile(99),
         fairness: shared.then(|| fairness(plan, run)),
         recovery: change.map(|change| recovery(change, run)),
+        slower: None,
         idle: run.idle,
         lost: lost.count() as u64,
     }
+}
+
+/// The plan with one more at once than the server has slots, whatever happens; `None` if it has none.
+fn at_the_knee(plan: &Plan) -> Option<Plan> {
+    let Service::Slots { slots, .. } = plan.servers[0].service else {
+        return None;
+    };
+    let mut plan = plan.clone();
+    for lane in &mut plan.lanes {
+        lane.policy.strategy = LaneStrategy::Fixed;
+        lane.policy.max_window = slots + 1;
+    }
+    Some(plan)
+}
+
+/// The median; of nothing it is nothing.
+fn middle(spans: &[Duration]) -> Duration {
+    let mut spans = spans.to_vec();
+    spans.sort_unstable();
+    spans.get(spans.len() / 2).copied().unwrap_or_default()
 }
 
 /// Jain's index over what each lane got until the first of them had nothing left to do.
@@ -112,10 +142,10 @@ fn recovery(change: Change, run: &Run) -> Duration {
 }
 
 impl Scores {
-    /// Runs a scenario with the seeds 1 to `seeds`.
-    pub(crate) fn of(scenario: &Scenario, seeds: u64) -> Self {
+    /// Runs a scenario with each of the seeds.
+    pub(crate) fn of(scenario: &Scenario, seeds: Range<u64>) -> Self {
         Self {
-            each: (1..=seeds).map(|seed| run(scenario, seed)).collect(),
+            each: seeds.map(|seed| run(scenario, seed)).collect(),
         }
     }
 
@@ -151,6 +181,8 @@ impl Scores {
             queued_p99: span(|score| Some(score.queued_p99)).unwrap_or_default(),
             fairness: unfairness.map(|unfair| Share(100_000 - unfair as u64)),
             recovery: span(|score| score.recovery),
+            slower: of(&|score| score.slower.map(|share| u128::from(share.0)))
+                .map(|share| Share(share as u64)),
             idle: span(|score| score.idle),
             lost: of(&|score| Some(u128::from(score.lost))).unwrap_or(0) as u64,
         }
@@ -182,6 +214,12 @@ impl Scores {
             must(
                 needed <= wanted,
                 format!("recovery {needed:?} of {wanted:?}"),
+            );
+        }
+        if let (Some(most), Some(slower)) = (gate.slower, worst.slower) {
+            must(
+                slower <= most,
+                format!("answers slower by {slower} of {most}"),
             );
         }
         if let (Some(wanted), Some(fairness)) = (gate.fairness, worst.fairness) {

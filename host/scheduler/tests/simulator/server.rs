@@ -11,7 +11,8 @@ use runner_scheduler::Time;
 use super::plan::{Fault, ServerPlan, Twist};
 use super::quota::{Level, Quota};
 use super::random::Random;
-use super::speech::{Said, Unit};
+use super::service::Slots;
+use super::speech::{Said, Style, Unit};
 
 /// How long a refusal takes to be written.
 const REFUSING: Duration = Duration::from_millis(1);
@@ -43,6 +44,8 @@ pub(crate) enum Status {
     Failed,
     /// The account has nothing left.
     Exhausted,
+    /// The client did not wait for the answer.
+    GivenUp,
 }
 
 /// The answer to a request.
@@ -67,6 +70,7 @@ struct Rule {
 pub(crate) struct Server {
     plan: ServerPlan,
     rules: Vec<Rule>,
+    slots: Option<Slots>,
     /// Changes of limits that are still to come, soonest first.
     changes: VecDeque<(Time, u64)>,
     /// When the other tenant's next request comes.
@@ -91,6 +95,7 @@ impl Server {
         });
         Self {
             rules: rules.collect(),
+            slots: plan.service.build(),
             changes: changes.collect(),
             tenant_at: plan.tenant.map(|tenant| tenant.from),
             past: VecDeque::new(),
@@ -170,6 +175,14 @@ impl Server {
         (opens < Time::NEVER).then_some(opens)
     }
 
+    /// When a request would be worked on at once, if nobody else came and nothing changed; `None`:
+    /// never.
+    pub(crate) fn serves(&self, now: Time, charge: Charge) -> Option<Time> {
+        let opens = self.opens(now, charge)?;
+        let slots = self.slots.as_ref();
+        Some(slots.map_or(opens, |slots| opens.max(slots.free(now))))
+    }
+
     /// When something happens after `now` that nobody's request causes.
     pub(crate) fn next_change(&self, now: Time) -> Option<Time> {
         let faults = self.plan.faults.iter().flat_map(|fault| match *fault {
@@ -185,7 +198,11 @@ impl Server {
         let (status, wait) = self.judge(now, charge);
         let mut at = now + REFUSING;
         if status == Status::Done {
-            at = now + self.slowed(now, latency);
+            let work = self.slowed(now, latency);
+            at = match &mut self.slots {
+                Some(slots) => slots.take(now, work),
+                None => now + work,
+            };
             for rule in &mut self.rules {
                 rule.quota.take(now, charge.of(rule.unit), at);
             }
@@ -195,10 +212,10 @@ impl Server {
             at,
             said: Said {
                 voice: self.plan.voice,
-                levels: if status == Status::Failed {
-                    Vec::new()
-                } else {
-                    self.say(now)
+                levels: match status {
+                    Status::Failed => Vec::new(),
+                    Status::Throttled if self.plan.voice.style == Style::LiteLlm => Vec::new(),
+                    _ => self.say(now),
                 },
                 wait,
             },

@@ -24,13 +24,15 @@ pub(crate) enum Style {
     Silent,
     /// `x-ratelimit-remaining-requests`, resets as Go durations.
     OpenAi,
-    /// The same names without a limit and a reset.
+    /// Only what remains, by the names of OpenAI.
     Azure,
     /// `anthropic-ratelimit-requests-remaining`, resets as dates in whole seconds, tokens
     /// rounded to the thousand.
     Anthropic,
     /// `x-ratelimit-remaining-req-minute`, no resets.
     Mistral,
+    /// LiteLLM's proxy: limit and remaining on answers, nothing on refusals, no resets.
+    LiteLlm,
     /// `ratelimit-remaining`, resets in whole seconds; requests only.
     Ietf,
 }
@@ -122,6 +124,7 @@ impl Said {
                 resolution: second,
                 ..plain
             }),
+            Style::LiteLlm => Some(plain),
             Style::Mistral => Some(Reading {
                 window: Some(Duration::from_mins(1)),
                 ..plain

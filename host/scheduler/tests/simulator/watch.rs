@@ -64,6 +64,8 @@ pub(crate) struct Watch {
     /// Wake-ups at which nothing happened, since something did.
     idle_wakes: u32,
     queued: usize,
+    /// The jobs in the order of their tickets.
+    offered: Vec<usize>,
 }
 
 /// Wake-ups in a row without any effect that are too many: a busy loop if they are close, and
@@ -88,6 +90,7 @@ impl Watch {
                 .collect(),
             idle_wakes: 0,
             queued: 0,
+            offered: Vec::new(),
         }
     }
 
@@ -106,6 +109,12 @@ impl Watch {
     pub(crate) fn offered(&mut self, index: usize) {
         self.jobs[index].place = Place::Queued;
         self.queued += 1;
+        self.offered.push(index);
+    }
+
+    /// The job with this ticket.
+    pub(crate) fn job(&self, id: JobId) -> usize {
+        self.offered[id.ticket() as usize]
     }
 
     /// The scheduler said that an attempt is to be sent.
@@ -277,14 +286,14 @@ impl Watch {
                 retry,
                 not_before,
             } => {
-                let due = self.jobs[job.ticket() as usize].due;
+                let due = self.jobs[self.job(*job)].due;
                 let told = due.map(|due| (due.number, due.not_before));
                 self.holds(told == Some((*retry, *not_before)), || {
                     format!("{notice:?}, but finish said {due:?}")
                 });
             }
             Event::RateLimitHit { job, .. } => {
-                let due = self.jobs[job.ticket() as usize].due;
+                let due = self.jobs[self.job(*job)].due;
                 let other = due.is_some_and(|due| due.class != Class::Throttled);
                 self.holds(!other, || format!("{notice:?}, but {due:?}"));
             }
@@ -304,7 +313,7 @@ impl Watch {
     /// A slot was taken or given back: by a job that is where it should be, and the number
     /// in flight is ours too.
     fn counted(&self, notice: &Notice, job: JobId, in_flight: u32, flies: bool) {
-        let place = self.jobs[job.ticket() as usize].place;
+        let place = self.jobs[self.job(job)].place;
         self.holds((place == Place::Flying) == flies, || {
             format!("{notice:?}, but the job is {place:?}")
         });

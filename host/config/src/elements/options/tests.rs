@@ -14,6 +14,7 @@ fn config(more: &str) -> Folder {
 fn defaults() -> RunOptions {
     RunOptions {
         max_concurrency: 256,
+        asked_concurrency: None,
         server_limits: ServerLimits::Learnt,
         assertion_concurrency: 3,
         repeat: 1,
@@ -150,6 +151,7 @@ fn without_the_adaptive_scheduler_four_cases_run_unless_somebody_says_another_nu
     for (name, value, more, server_limits, max_concurrency) in cases {
         let expected = RunOptions {
             max_concurrency,
+            asked_concurrency: (max_concurrency == 9).then_some(9),
             server_limits,
             ..defaults()
         };

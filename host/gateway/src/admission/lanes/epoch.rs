@@ -1,6 +1,6 @@
 //! The one place where the clock's time becomes the scheduler's, and back.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use runner_scheduler::Time;
 use tokio::time::{Instant, sleep_until};
@@ -16,6 +16,13 @@ pub(super) struct Epoch(Instant);
 impl Epoch {
     pub(super) fn begin() -> Self {
         Self(Instant::now())
+    }
+
+    /// How much of the clock's minute has passed.
+    pub(super) fn minute() -> Duration {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let nanos = since.unwrap_or_default().as_nanos() % 60_000_000_000;
+        Duration::from_nanos(nanos as u64)
     }
 
     pub(super) fn now(&self) -> Time {

@@ -16,10 +16,10 @@ pub struct LaneSummary {
 }
 
 impl LaneSummary {
-    /// The published names, times in milliseconds.
+    /// The published names, times in milliseconds, and `inFlightAtKnee` where the server queued.
     pub fn to_json(&self) -> Value {
         let ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
-        json!({
+        let mut summary = json!({
             "lane": &*self.lane,
             "totalRequests": self.metrics.total_requests,
             "completedRequests": self.metrics.completed_requests,
@@ -29,6 +29,10 @@ impl LaneSummary {
             "avgLatencyMs": ms(self.metrics.latency_avg),
             "p50LatencyMs": ms(self.metrics.latency_p50),
             "p99LatencyMs": ms(self.metrics.latency_p99),
-        })
+        });
+        if let Some(knee) = self.metrics.knee {
+            summary["inFlightAtKnee"] = json!(knee);
+        }
+        summary
     }
 }

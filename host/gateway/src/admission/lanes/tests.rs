@@ -65,6 +65,7 @@ impl Caller {
     /// At most so many at once.
     fn at_most(mut self, window: u32) -> Self {
         self.scheduling.policy = LanePolicy {
+            min_window: window,
             start_window: window,
             max_window: window,
             ..LanePolicy::default()

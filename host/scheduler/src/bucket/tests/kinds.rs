@@ -172,3 +172,74 @@ fn what_never_arrives_is_taken_for_another_user_s() {
     assert!((7..=12).contains(&others), "{others} of ten a second");
     assert!(refused <= 6, "{refused} of 600");
 }
+
+#[test]
+fn a_log_that_was_used_up_in_one_burst_is_not_taken_for_a_window() {
+    let mut server = Server::new(Counting::Log, 100);
+    let mut client = Client::new(Dimension::Requests);
+    for ms in 1000..1100 {
+        assert!(client.ask(ms, &mut server));
+    }
+    // Whatever spaced the attempts, the next is so late that all have come back.
+    let mut refused = client.follow(&mut server, (11_200, 11_300), 10);
+    let kind = client.bucket.kind;
+    assert!(matches!(kind, Refill::Log { .. }), "{kind:?}");
+    refused += client.follow(&mut server, (11_300, 51_000), 10);
+    assert!(refused <= 2, "{refused}");
+    let sent = client.sent.total()[Dimension::Requests];
+    assert!(sent >= 480, "{sent} of five hundred");
+}
+
+/// A limit of a hundred without resets, presumed to be the minute's that ends at 30 s, of which
+/// nothing is left.
+fn presumed() -> Client {
+    let mut client = Client::new(Dimension::Requests);
+    client.bucket.presume(at(30_000));
+    for left in (0..100).rev() {
+        let attempt = client.send(1000, 1);
+        client.read(1010, attempt, (100, left), None);
+    }
+    client
+}
+
+#[test]
+fn a_limit_without_a_reset_is_the_minute_s_and_proved_by_its_end() {
+    let mut client = presumed();
+    assert_eq!(client.credit(1020, 1), Credit::At(at(30_000)));
+    assert_eq!(client.credit(30_000, 1), Credit::Now);
+    let attempt = client.send(30_000, 1);
+    client.read(30_010, attempt, (100, 99), None);
+    assert_eq!(client.bucket.window(), Some(Duration::from_mins(1)));
+    assert_eq!(client.burst(30_020), 99);
+    assert_eq!(client.credit(31_000, 1), Credit::At(at(90_000)));
+    assert_eq!(client.burst(90_000), 100);
+}
+
+#[test]
+fn a_server_whose_clock_is_behind_is_asked_again_within_a_moment() {
+    let mut client = presumed();
+    let attempt = client.send(30_000, 1);
+    client.read(30_010, attempt, (100, 99), None);
+    assert_eq!(client.burst(90_000), 100);
+    client.bucket.empty(at(90_010));
+    assert_eq!(client.credit(90_020, 1), Credit::At(at(90_100)));
+    client.bucket.empty(at(150_000));
+    assert_ne!(
+        client.credit(150_010, 1),
+        Credit::At(at(150_090)),
+        "that is somebody else's doing"
+    );
+}
+
+#[test]
+fn a_minute_at_whose_end_nothing_comes_back_was_none() {
+    let mut client = presumed();
+    for ms in [30_000, 32_000] {
+        let attempt = client.send(ms, 1);
+        client.read(ms + 10, attempt, (100, 0), None);
+        assert!(matches!(client.bucket.kind, Refill::Fixed { .. }), "{ms}");
+    }
+    let attempt = client.send(34_000, 1);
+    client.read(34_010, attempt, (100, 0), None);
+    assert_eq!(client.bucket.kind, Refill::Unsure);
+}

@@ -9,6 +9,7 @@ use crate::event::Event;
 use crate::evidence::Seen;
 use crate::hint::{Hint, Reading};
 use crate::job::Refusal;
+use crate::knee::{Advice, Came};
 use crate::pace::Pace;
 use crate::sent::Amounts;
 use crate::time::Time;
@@ -17,6 +18,7 @@ use crate::tuning::adaptive::{
     BLOCK_INTERVALS, LONGEST_QUIET, LONGEST_USUAL_BLOCK, NEARLY_EMPTY, NEARLY_EMPTY_CALLS, QUIET,
     QUIET_LATENCIES, SHORTEST_EARLY_BLOCK, SHORTEST_PACED_BLOCK, SHORTEST_QUIET, TIME_TO_LIMIT,
 };
+use crate::window::Heard;
 
 impl Adaptive {
     /// Takes in what a response says about one limit.
@@ -39,7 +41,11 @@ impl Adaptive {
             return;
         }
         let index = place.unwrap_or_else(|| {
-            self.buckets.push(Bucket::new(reading.dimension, now));
+            let mut bucket = Bucket::new(reading.dimension, now);
+            if reading.limit.is_some() && reading.reset.is_none() && reading.window.is_none() {
+                bucket.presume(around.minute_end());
+            }
+            self.buckets.push(bucket);
             self.buckets.len() - 1
         });
         let bucket = &mut self.buckets[index];
@@ -79,6 +85,37 @@ impl Adaptive {
         }
     }
 
+    /// Asks after an answer whether more at once pay.
+    pub(super) fn weigh(&mut self, flight: &Flight, came: Came, around: &mut Surroundings<'_>) {
+        // Who refuses what is too much at once has no queue.
+        if flight.spaced || self.spaced || self.classifier.kind() == Kind::Parallel {
+            self.knee.spaced();
+            return;
+        }
+        let now = around.now;
+        let before = self.window.size();
+        match self.knee.answered(came, before) {
+            Advice::Stay => {}
+            Advice::Turn(to) => self.window.turn(to, now),
+            Advice::Grow(places) => self.window.earn(places),
+        }
+        self.say_window(before, around);
+    }
+
+    /// Takes in that an attempt ran out of time. One that others overtook was slow by itself, which
+    /// says neither that the server refused nor that it failed; where none did, all of them wait
+    /// in a queue, or nobody is served.
+    pub(super) fn outwait(&mut self, flight: &Flight, around: &mut Surroundings<'_>) {
+        if flight.sent_at < self.outwaited.max(self.newest) {
+            return;
+        }
+        self.outwaited = around.now;
+        self.knee.interrupt();
+        let before = self.window.size();
+        self.window.cut(around.now);
+        self.say_window(before, around);
+    }
+
     /// Takes in that an attempt was accepted and ended well.
     pub(super) fn accept(
         &mut self,
@@ -86,9 +123,13 @@ impl Adaptive {
         in_flight: u32,
         around: &mut Surroundings<'_>,
     ) {
-        self.answers.came(around.now, around.now - flight.sent_at);
+        self.heard = Heard {
+            at: around.now,
+            took: around.now - flight.sent_at,
+        };
+        self.newest = self.newest.max(flight.sent_at);
         self.gate.accepted(around.now, flight.sent_at);
-        self.mark_opening(around.now);
+        self.mark_opening(around);
         if flight.overdraft {
             self.buckets.iter_mut().for_each(Bucket::bluffed);
         }
@@ -135,6 +176,11 @@ impl Adaptive {
         if first_probe && !explained {
             self.buckets.iter_mut().for_each(Bucket::uncap);
         }
+        if !explained {
+            let is_first = is_new && !first_probe;
+            self.allowance
+                .refused(flight.sent_at, flight.among, is_first);
+        }
         let usual = match (explained, is_new && !first_probe) {
             (true, _) => {
                 self.pace.refuse(flight.sent_at);
@@ -157,12 +203,19 @@ impl Adaptive {
         }
     }
 
-    /// Tells the pace when the lane has opened again.
-    pub(super) fn mark_opening(&mut self, now: Time) {
-        if let Some(probes) = self.gate.take_opening()
+    /// Learns from when the lane has opened again.
+    pub(super) fn mark_opening(&mut self, around: &mut Surroundings<'_>) {
+        if let Some(opening) = self.gate.take_opening()
             && self.classifier.kind() != Kind::Parallel
+            && let Some((limit, window)) = self.allowance.opened(opening.at, opening.probed)
         {
-            self.pace.opened(now, probes);
+            self.pace = Pace::default();
+            self.window.widen(around.now);
+            around.tell(Event::RateLimitLearned {
+                dimension: None,
+                limit,
+                window: Some(window),
+            });
         }
     }
 
@@ -200,16 +253,22 @@ impl Adaptive {
                 return None;
             }
         }
+        if self.allowance.known().is_some() {
+            return self.usual_block();
+        }
         let finding = self.classifier.refused(Unexplained {
             in_flight: flight.among,
+            at_ceiling: flight.among >= self.policy.max_window,
             earned: self.pace.accepted() >= u64::from(self.window.size()),
         });
         match finding {
             Finding::Unclear => {
+                self.knee.interrupt();
                 self.pace.episode(flight.sent_at, false);
                 self.window.cut(now);
             }
             Finding::Parallel(most) => {
+                self.knee.interrupt();
                 self.pace = Pace::default();
                 self.pace.episode(flight.sent_at, false);
                 self.window.fit(most, now);
@@ -225,7 +284,7 @@ impl Adaptive {
 
     /// How long a refusal blocks if the server doesn't say; `None`: the gate's own default.
     fn usual_block(&self) -> Option<Duration> {
-        match (self.classifier.kind(), self.pace.interval()) {
+        match (self.classifier.kind(), self.interval()) {
             (_, Some(interval)) => {
                 Some((interval * BLOCK_INTERVALS).clamp(SHORTEST_PACED_BLOCK, LONGEST_USUAL_BLOCK))
             }

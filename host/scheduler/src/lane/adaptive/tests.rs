@@ -71,10 +71,9 @@ impl Rig {
 
     /// A lane whose window is in nobody's way.
     fn wide() -> Self {
-        Self::new(LanePolicy {
-            start_window: 200,
-            ..LanePolicy::default()
-        })
+        let mut rig = Self::new(LanePolicy::default());
+        rig.strategy.window.turn(200, Time::ZERO);
+        rig
     }
 
     fn check(&mut self, ms: u64) -> Verdict {
@@ -83,6 +82,7 @@ impl Rig {
             now: at(ms),
             chance: &mut self.chance,
             events: &mut self.events,
+            clock: Duration::ZERO,
         };
         self.strategy.check(&usual(), self.in_flight, &mut around)
     }
@@ -110,6 +110,7 @@ impl Rig {
             now: at(ms),
             chance: &mut self.chance,
             events: &mut self.events,
+            clock: Duration::ZERO,
         };
         let end = End {
             class,
@@ -165,10 +166,48 @@ fn an_unknown_lane_sends_its_first_four() {
     let mut rig = Rig::new(LanePolicy::default());
     assert_eq!(rig.send(0, 100).len(), 4);
     let wait = rig.check(0);
-    assert!(
-        matches!(wait, Verdict::Wait(None, Some(_))),
-        "the window grows with silence: {wait:?}"
-    );
+    let later = Some(at(5000));
+    assert_eq!(wait, Verdict::Wait(None, later), "the four may hang");
+}
+
+#[test]
+fn what_the_user_asked_for_is_sent_within_a_moment_of_silence() {
+    let mut rig = Rig::new(LanePolicy {
+        start_window: 40,
+        max_window: 40,
+        ..LanePolicy::default()
+    });
+    let sent: Vec<usize> = (0..200).map(|ms| rig.send(ms, 100).len()).collect();
+    assert_eq!((sent[0], sent.iter().sum::<usize>()), (20, 40));
+}
+
+#[test]
+fn a_server_that_works_on_one_at_a_time_gets_one_more_and_not_ten() {
+    let mut rig = Rig::new(LanePolicy::default());
+    let mut flights: VecDeque<Flight> = rig.send(0, 99).into();
+    let mut most = 0;
+    for answer in 1..60 {
+        let flight = flights.pop_front().expect("some are in flight");
+        rig.end(300 * answer, &flight, Class::Ok, &silent());
+        flights.extend(rig.send(300 * answer, 99));
+        most = most.max(flights.len());
+    }
+    assert!(most <= 10, "{most}");
+    assert_eq!((flights.len(), rig.strategy.knee()), (2, Some(1)));
+}
+
+#[test]
+fn an_attempt_that_ran_out_of_time_halves_the_window_unless_others_overtook_it() {
+    let mut rig = Rig::wide();
+    let flights = rig.send(0, 3);
+    let later = rig.send(10, 1);
+    rig.end_all(100, &later, Class::Ok);
+    let before = rig.strategy.window();
+    rig.end(5000, &flights[0], Class::Timeout, &silent());
+    assert_eq!(rig.strategy.window(), before, "it was slow by itself");
+    let alone = rig.send(6000, 2);
+    rig.end_all(11_000, &alone, Class::Timeout);
+    assert_eq!(rig.strategy.window(), before / 2, "once for both");
 }
 
 #[test]
@@ -210,6 +249,20 @@ fn a_silent_refusal_is_explained_by_a_bucket_that_was_nearly_empty() {
     assert_eq!(rig.strategy.trust.disappointments, 0);
     assert_eq!(rig.strategy.window(), 200);
     assert!(matches!(rig.why(12), Some(Why::Learnt { .. })));
+}
+
+#[test]
+fn nearly_empty_is_a_fiftieth_of_a_limit_or_two_calls() {
+    let explained = |limit: u64, left: &u64| {
+        let mut rig = Rig::wide();
+        let flights = rig.send(0, 2);
+        rig.end(10, &flights[0], Class::Ok, &says(limit, *left, MINUTE));
+        rig.end(11, &flights[1], Class::Throttled, &silent());
+        rig.strategy.trust.disappointments == 0
+    };
+    let most = |limit| (1..limit).take_while(|left| explained(limit, left)).last();
+    // The reading doesn't know of the second attempt yet.
+    assert_eq!([most(50), most(1000)], [Some(3), Some(21)]);
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn serve(
 fn calls_that_hang_keep_no_others_from_being_sent() {
     let (mut rig, lane) = Rig::with(LanePolicy::default());
     let one_in_seventeen = |_, ticket| (ticket % 17 != 3).then_some(50);
-    serve(&mut rig, lane, 500, 400, one_in_seventeen);
+    serve(&mut rig, lane, 500, 600, one_in_seventeen);
     let view = rig.scheduler.view(lane);
     assert_eq!((view.queued, view.in_flight), (0, 30), "only these are out");
 }
@@ -45,7 +45,7 @@ fn calls_that_hang_keep_no_others_from_being_sent() {
 fn it_does_not_matter_if_the_very_first_hang() {
     let (mut rig, lane) = Rig::with(LanePolicy::default());
     let first_four = |_, ticket| (ticket >= 4).then_some(50);
-    serve(&mut rig, lane, 500, 400, first_four);
+    serve(&mut rig, lane, 500, 5600, first_four);
     let view = rig.scheduler.view(lane);
     assert_eq!((view.queued, view.in_flight), (0, 4));
 }
@@ -62,36 +62,31 @@ fn the_ceiling_holds_however_many_hang() {
     assert_eq!(most, max_window);
 }
 
-/// In flight a while after a server that answered in 40 ms has begun to answer as `takes` says,
-/// and a second later. Nothing else holds the window back.
-fn growth(takes: impl Fn(u64, u64) -> Option<u64>) -> (u32, u32) {
+/// The window of a lane that was served well for 80 ms, and 250 and 1,500 ms after its server
+/// has begun to answer as `takes` says.
+fn growth(takes: impl Fn(u64, u64) -> Option<u64>) -> [u32; 3] {
     let (mut rig, lane) = Rig::with(LanePolicy {
         max_window: u32::MAX,
         ..LanePolicy::default()
     });
     serve(&mut rig, lane, 20_000, 80, |_, _| Some(40));
+    let begun = rig.scheduler.view(lane).window;
     serve(&mut rig, lane, 0, 250, &takes);
     let before = rig.scheduler.view(lane).window;
     serve(&mut rig, lane, 0, 1250, &takes);
     let view = rig.scheduler.view(lane);
     assert!(view.queued > 0, "it is the window that holds them back");
-    (before, view.window)
+    [begun, before, view.window]
 }
 
 #[test]
-fn a_server_that_stops_answering_gets_a_doubling_a_second_and_no_more() {
-    let (before, after) = growth(|_, _| None);
-    assert!(
-        after > before && after <= before * 5 / 2,
-        "{before}, {after}"
-    );
+fn a_server_that_stops_answering_gets_no_more() {
+    let [_, before, after] = growth(|_, _| None);
+    assert_eq!(after, before);
 }
 
 #[test]
-fn so_does_one_where_everything_becomes_slower() {
-    let (before, after) = growth(|_, _| Some(400));
-    assert!(
-        after > before && after <= before * 5 / 2,
-        "{before}, {after}"
-    );
+fn one_where_everything_becomes_slower_gets_no_more_until_that_is_usual() {
+    let [begun, before, after] = growth(|_, _| Some(400));
+    assert!(before >= begun && after <= before * 2, "{begun}, {after}");
 }

@@ -1,0 +1,274 @@
+//! So many in a window of time, where the server doesn't say so: found by when it opens.
+//!
+//! A server that counts in windows (fixed ones, the last second, a mix of both) refuses everything
+//! once its number is reached, until a window ends or the oldest attempts leave it. So what is seen is:
+//! open, so many accepted, shut, open again. From one opening to the next, the number accepted is the
+//! **limit**, and the time is the **window**.
+//!
+//! - The window lies between the last refused probe and the one that was accepted. Windows are round (a
+//!   second, ten, a minute), so the shortest round one between these two is taken; if there is none, the
+//!   first window was joined in its middle, or it is an odd one, and the longest possible is taken.
+//! - **Used is the strictest of the kinds**: no more than the limit in *any* span of one window. What a
+//!   sliding window takes, a fixed one takes too, whenever it begins. And the attempts are spread over the
+//!   window, a tenth faster than evenly, which servers that mix two windows want; a client that
+//!   was late may catch up a tenth of a window, since it is the count that must hold, not the rhythm.
+//! - **A refusal although there was room** says how many there really were in the window: that is
+//!   the limit then. If there were less than half, this is no window: the lane forgets it, and the
+//!   next opening says what it is instead, or `pace` measures a rate.
+//! - One more is tried for each twenty windows' worth (a thousand attempts at least) without a refusal:
+//!   the server may ask for a whole window's wait for it.
+//!
+//! A bucket that refills opens at once, with one or two accepted until it is shut again; so few are
+//! no window, and `pace` is right for it.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::time::Time;
+use crate::tuning::allowance::{CALM, CATCH_UP, FEWEST, SHUT_SHARE, SLACK};
+
+/// Attempts that are remembered: of a larger limit, only this many are held apart.
+const MOST: usize = 16_384;
+
+/// Round windows, in seconds.
+const ROUND: [u64; 12] = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 3600];
+
+/// A limit and its window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Measured {
+    limit: u64,
+    window: Duration,
+}
+
+/// Refusals between two openings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Shut {
+    /// When the first attempt was sent that was refused.
+    first: Time,
+    /// And the newest.
+    last: Time,
+    /// How many were in flight with the first.
+    among: u32,
+}
+
+/// What a lane may send in a window.
+#[derive(Debug, Default)]
+pub(crate) struct Allowance {
+    known: Option<Measured>,
+    /// When each attempt was sent that was not refused, oldest first; no more than [`MOST`].
+    log: VecDeque<Time>,
+    /// Since when the server is open.
+    opened_at: Option<Time>,
+    /// The refusals since then.
+    shut: Option<Shut>,
+    /// When the next is due if all are spread.
+    due: Time,
+    /// Attempts since the limit changed.
+    calm: u64,
+}
+
+impl Allowance {
+    /// So many in such a window, if that is known.
+    pub(crate) fn known(&self) -> Option<(u64, Duration)> {
+        self.known.map(|known| (known.limit, known.window))
+    }
+
+    /// When the next attempt may be sent.
+    pub(crate) fn due(&self) -> Time {
+        let Some(Measured { limit, window }) = self.known else {
+            return Time::ZERO;
+        };
+        let full = (self.log.len() as u64).checked_sub(limit);
+        let room = full.and_then(|index| self.log.get(index as usize));
+        let room = room.map_or(Time::ZERO, |oldest| *oldest + window + window / SLACK);
+        room.max(self.due)
+    }
+
+    /// An attempt is sent now.
+    pub(crate) fn send(&mut self, now: Time) {
+        self.opened_at.get_or_insert(now);
+        if self.log.len() == MOST {
+            self.log.pop_front();
+        }
+        self.log.push_back(now);
+        let Some(Measured { limit, window }) = self.known else {
+            return;
+        };
+        let spread = window * 9 / 10 / u32::try_from(limit).unwrap_or(u32::MAX).max(1);
+        self.due = self.due.max(now.before(window / CATCH_UP)) + spread;
+        self.calm += 1;
+        if self.calm >= CALM.max(20 * limit) {
+            self.calm = 0;
+            self.known = Some(Measured {
+                limit: limit + 1,
+                window,
+            });
+        }
+    }
+
+    /// An attempt that was sent then as one of `among` was refused, and nothing else explains it.
+    /// `is_new`: it is the first of its burst.
+    pub(crate) fn refused(&mut self, sent_at: Time, among: u32, is_new: bool) {
+        if let Ok(index) = self.log.binary_search(&sent_at) {
+            self.log.remove(index);
+        }
+        let shut = self.shut.get_or_insert(Shut {
+            first: sent_at,
+            last: sent_at,
+            among,
+        });
+        shut.last = shut.last.max(sent_at);
+        let Some(Measured { limit, window }) = self.known.filter(|_| is_new) else {
+            return;
+        };
+        let held = self.sent_in(sent_at.before(window), sent_at);
+        self.calm = 0;
+        self.known = (held >= FEWEST && held * 2 >= limit).then_some(Measured {
+            limit: held.min(limit - 1),
+            window,
+        });
+    }
+
+    /// An attempt that was sent then was accepted, the first after the refusals. `probed`: the server
+    /// asked for the wait, or refused a probe meanwhile. Gives what a window holds if that is new.
+    pub(crate) fn opened(&mut self, at: Time, probed: bool) -> Option<(u64, Duration)> {
+        let shut = self.shut.take();
+        let from = self.opened_at.replace(at)?;
+        let shut = shut.filter(|_| probed && self.known.is_none())?;
+        let begun = self.log.partition_point(|sent| *sent < from);
+        let shut_at = self.log.partition_point(|sent| *sent <= shut.first);
+        let limit = shut_at.saturating_sub(begun) as u64;
+        let (least, most) = (shut.last.since(from), at.since(from));
+        // Where all that was accepted was still in flight, it may have been too many at once.
+        let told = limit >= FEWEST && limit > u64::from(shut.among);
+        if !told || at.since(shut.first) * SHUT_SHARE < most {
+            return None;
+        }
+        let round = ROUND.into_iter().map(Duration::from_secs);
+        let window = round
+            .into_iter()
+            .find(|round| *round > least && *round <= most);
+        let window = window.unwrap_or(most);
+        self.known = Some(Measured { limit, window });
+        self.calm = 0;
+        Some((limit, window))
+    }
+
+    /// How many were sent after `from` and not after `to`.
+    fn sent_in(&self, from: Time, to: Time) -> u64 {
+        let until = |time| self.log.partition_point(|at| *at <= time);
+        (until(to) - until(from)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Time {
+        Time::ZERO + Duration::from_millis(ms)
+    }
+
+    /// Sends one every `every` ms from `from` on, `count` of them.
+    fn send(allowance: &mut Allowance, from: u64, every: u64, count: u64) {
+        for index in 0..count {
+            allowance.send(ms(from + every * index));
+        }
+    }
+
+    /// Fifty were accepted from 0 ms on; refused at 250 ms and, as a probe, at `probe` ms.
+    fn shut(probe: u64) -> Allowance {
+        let mut allowance = Allowance::default();
+        send(&mut allowance, 0, 5, 50);
+        for refused in [250, probe] {
+            allowance.send(ms(refused));
+            allowance.refused(ms(refused), 20, refused == 250);
+        }
+        allowance
+    }
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_round_window_that_ended_between_two_probes_is_the_one() {
+        assert_eq!(shut(950).opened(ms(1700), true), Some((50, SECOND)));
+    }
+
+    #[test]
+    fn an_odd_window_is_as_long_as_it_can_be() {
+        let odd = Duration::from_millis(700);
+        assert_eq!(shut(450).opened(ms(700), true), Some((50, odd)));
+    }
+
+    #[test]
+    fn who_opens_at_once_has_no_window() {
+        assert_eq!(shut(255).opened(ms(260), true), None, "shut for a moment");
+        assert_eq!(
+            shut(950).opened(ms(1700), false),
+            None,
+            "nobody tried between"
+        );
+    }
+
+    #[test]
+    fn what_is_still_in_flight_may_have_been_too_much_at_once() {
+        let mut allowance = Allowance::default();
+        send(&mut allowance, 0, 1, 16);
+        allowance.send(ms(20));
+        allowance.refused(ms(20), 17, true);
+        assert_eq!(allowance.opened(ms(1500), true), None);
+    }
+
+    #[test]
+    fn no_span_of_a_window_has_more_than_the_limit() {
+        let mut allowance = shut(950);
+        allowance.opened(ms(1010), true);
+        let mut sent = Vec::new();
+        for now in 1010..5000 {
+            if allowance.due() <= ms(now) {
+                allowance.send(ms(now));
+                sent.push(now);
+            }
+        }
+        for window in sent.windows(51) {
+            assert!(window[50] - window[0] >= 1000, "{window:?}");
+        }
+        assert!(sent.len() >= 190, "{} of 199", sent.len());
+    }
+
+    #[test]
+    fn who_was_late_catches_up() {
+        let mut allowance = shut(950);
+        allowance.opened(ms(1010), true);
+        let mut sent = 0;
+        // Awake every 80 ms only.
+        for now in (1010..11_010).step_by(80) {
+            while allowance.due() <= ms(now) {
+                allowance.send(ms(now));
+                sent += 1;
+            }
+        }
+        assert!(sent >= 480, "{sent} of 500");
+    }
+
+    #[test]
+    fn a_refusal_says_how_many_there_are() {
+        let mut allowance = shut(950);
+        allowance.opened(ms(1010), true);
+        send(&mut allowance, 2010, 10, 40);
+        allowance.send(ms(2410));
+        allowance.refused(ms(2410), 20, true);
+        assert_eq!(allowance.known(), Some((40, SECOND)));
+        allowance.send(ms(5000));
+        allowance.refused(ms(5000), 20, true);
+        assert_eq!(allowance.known(), None, "this is no window");
+    }
+
+    #[test]
+    fn after_a_calm_it_tries_one_more() {
+        let mut allowance = shut(950);
+        allowance.opened(ms(1010), true);
+        send(&mut allowance, 2010, 20, 1000);
+        assert_eq!(allowance.known(), Some((51, SECOND)));
+    }
+}

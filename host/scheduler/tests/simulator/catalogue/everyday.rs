@@ -1,0 +1,211 @@
+//! Servers that were met: those that queue, those that count otherwise than they say, and others who
+//! use the same key.
+//!
+//! They are next door (0.2 ms away), as a proxy or a model server mostly is, and the runs are as short as
+//! those of a working day: what is learnt has to be learnt in seconds.
+
+use std::time::Duration;
+
+use super::{Scenario, scenario};
+use crate::simulator::gate::{Gate, Share};
+use crate::simulator::plan::{LanePlan, Plan, ServerPlan};
+use crate::simulator::quota::Shape;
+use crate::simulator::service::Service;
+use crate::simulator::speech::{Ask, Style, Unit};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// 50 calls a second.
+const LIMIT: u64 = 50;
+
+fn near(server: ServerPlan, jobs: usize, latency: u64, j: Option<u32>) -> Plan {
+    Plan {
+        delay: Duration::from_micros(200),
+        ..Plan::one(server, jobs, latency)
+    }
+    .with_j(j)
+}
+
+fn limited(style: Style, ask: Ask, shape: Shape) -> ServerPlan {
+    ServerPlan::declaring(style, ask, &[(shape, Unit::Requests)])
+}
+
+fn sliding() -> Shape {
+    let (limit, window) = (LIMIT, SECOND);
+    Shape::Log { limit, window }
+}
+
+fn fixed() -> Shape {
+    let (limit, window) = (LIMIT, SECOND);
+    Shape::Fixed { limit, window }
+}
+
+fn bucket() -> Shape {
+    let (limit, window) = (LIMIT, SECOND);
+    Shape::Bucket { limit, window }
+}
+
+/// 500 calls of 50 ms with `-j 20`.
+fn fifty(style: Style, ask: Ask, shape: Shape) -> Plan {
+    near(limited(style, ask, shape), 500, 50, Some(20))
+}
+
+/// A tenth above the ideal, and a twentieth refused.
+const NINE_TENTHS: Gate = Gate::UNDECLARED.but(
+    Share::tenths(111),
+    Share::tenths(50),
+    "90 % of the ideal, from the first call on",
+);
+
+/// Servers with slots, which never refuse.
+pub(crate) fn queueing() -> Vec<Scenario> {
+    let slots = |slots, crowding| ServerPlan {
+        service: Service::Slots { slots, crowding },
+        ..ServerPlan::declaring(Style::Silent, Ask::Nothing, &[])
+    };
+    let one = near(slots(1, 0), 60, 300, None);
+    let limited = Plan {
+        timeout: Some(5 * SECOND),
+        ..one.clone()
+    };
+    let rows = [
+        ("one slot, 0.3 s", one),
+        ("one slot, 0.3 s, 5 s to answer", limited),
+        ("one slot, 5 s", near(slots(1, 0), 60, 5000, None)),
+        (
+            "one slot, 0.3 s, -j 20",
+            near(slots(1, 0), 200, 300, Some(20)),
+        ),
+        ("8 slots, 0.3 s", near(slots(8, 0), 800, 300, None)),
+        (
+            "8 slots, slower with each that waits",
+            near(slots(8, 10), 800, 300, None),
+        ),
+        ("64 slots, 2 s", near(slots(64, 0), 2000, 2000, None)),
+        (
+            "64 slots, 2 s, -j 100",
+            near(slots(64, 0), 2000, 2000, Some(100)),
+        ),
+    ];
+    let row = |(name, plan)| scenario(name, plan, Gate::QUEUE);
+    rows.into_iter().map(row).collect()
+}
+
+/// Limits of which something is left out.
+pub(crate) fn unlearnt() -> Vec<Scenario> {
+    let (limit, window) = (300, 60 * SECOND);
+    let minute = Shape::Fixed { limit, window };
+    let proxy = |latency| {
+        let mut server = limited(Style::LiteLlm, Ask::Nothing, minute);
+        server.by_clock = true;
+        near(server, 700, latency, None)
+    };
+    let rows = [
+        ("LiteLLM, 300 a minute, 4 s", proxy(4000)),
+        ("LiteLLM, 300 a minute, 0.5 s", proxy(500)),
+        (
+            "sliding 50 a second, retry-after in s",
+            fifty(Style::Silent, Ask::Seconds, sliding()),
+        ),
+        (
+            "sliding 50 a second, no hint",
+            fifty(Style::Silent, Ask::Nothing, sliding()),
+        ),
+        (
+            "fixed 50 a second, retry-after in s",
+            fifty(Style::Silent, Ask::Seconds, fixed()),
+        ),
+        (
+            "fixed 50 a second, no hint",
+            fifty(Style::Silent, Ask::Nothing, fixed()),
+        ),
+        (
+            "bucket 50 a second, retry-after in s",
+            fifty(Style::Silent, Ask::Seconds, bucket()),
+        ),
+    ];
+    let mut all: Vec<Scenario> = rows
+        .into_iter()
+        .map(|(name, plan)| scenario(name, plan, NINE_TENTHS))
+        .collect();
+    let told = Gate::HALF_DECLARED.but(
+        Share::tenths(30),
+        Share::tenths(10),
+        "97 % of the ideal over ten windows",
+    );
+    let headers = |style| fifty(style, Ask::Seconds, sliding());
+    all.push(scenario(
+        "sliding 50 a second, resets in ms",
+        headers(Style::OpenAi),
+        told,
+    ));
+    all.push(scenario(
+        "sliding 50 a second, resets in s",
+        headers(Style::Ietf),
+        told,
+    ));
+    all
+}
+
+/// Two programs that use one key and don't know of each other.
+pub(crate) fn two_runs() -> Vec<Scenario> {
+    let two = |ask, shape| {
+        let plan = Plan {
+            apart: true,
+            ..fifty(Style::Silent, ask, shape)
+        };
+        let lane: LanePlan = plan.lanes[0].clone();
+        Plan {
+            lanes: vec![lane.clone(), lane],
+            ..plan
+        }
+    };
+    let gate = Gate {
+        fairness: Some(Share::tenths(900)),
+        ..NINE_TENTHS
+    };
+    vec![
+        scenario(
+            "two runs, fixed 50 a second",
+            two(Ask::Nothing, fixed()),
+            gate,
+        ),
+        scenario(
+            "two runs, sliding 50 a second",
+            two(Ask::Nothing, sliding()),
+            gate,
+        ),
+        scenario(
+            "two runs, bucket 50 a second",
+            two(Ask::Nothing, bucket()),
+            gate,
+        ),
+    ]
+}
+
+/// Such servers where the client gets half of a processor.
+pub(crate) fn busy() -> Vec<Scenario> {
+    let loaded = |ask, shape| fifty(Style::Silent, ask, shape).on_a_busy_machine();
+    vec![
+        scenario(
+            "busy: fixed 50 a second",
+            loaded(Ask::Nothing, fixed()),
+            NINE_TENTHS,
+        ),
+        scenario(
+            "busy: sliding 50 a second",
+            loaded(Ask::Nothing, sliding()),
+            NINE_TENTHS,
+        ),
+        scenario(
+            "busy: sliding, retry-after in s",
+            loaded(Ask::Seconds, sliding()),
+            NINE_TENTHS,
+        ),
+        scenario(
+            "busy: bucket 50 a second",
+            loaded(Ask::Nothing, bucket()),
+            NINE_TENTHS,
+        ),
+    ]
+}

@@ -72,35 +72,41 @@ fn a_vendor_s_key_goes_unasked_to_its_models_alone() {
     }
 }
 
+/// A config with one provider behind the gateway, whose `config` this is.
+fn behind_gateway(id: &str, config: &str) -> String {
+    format!("prompts: [hi]\nproviders:\n  - id: cloudflare-gateway:{id}\n    config: {config}\n")
+}
+
+fn with_keys(config: &str) -> Run {
+    let run = Run::new().config(config).env("OPENAI_API_KEY", KEY);
+    run.env("CLOUDFLARE_API_KEY", "cf-test-0123456789-very-secret")
+}
+
+fn show(run: Run) -> String {
+    run.args(["trust", "--show"]).finish().stdout
+}
+
+fn through(key: &str, path: &str) -> String {
+    format!("send the environment variable {key} to https://gateway.ai.cloudflare.com{path}\n")
+}
+
+const THEIRS: &str = "{ accountId: theirs, gatewayId: gw }";
+
 /// Whose gateway it is sees the key's requests, and may hand them to a server of its own.
 #[test]
 fn a_vendor_s_key_goes_through_a_stranger_s_gateway_only_if_that_was_agreed_to() {
-    let provider = |id: &str, config: &str| {
-        format!(
-            "prompts: [hi]\nproviders:\n  - id: cloudflare-gateway:{id}\n    config: {config}\n"
-        )
-    };
-    let theirs = "{ accountId: theirs, gatewayId: gw }";
-    let run = |config: &str| {
-        let run = Run::new().config(config).env("OPENAI_API_KEY", KEY);
-        run.env("CLOUDFLARE_API_KEY", "cf-test-0123456789-very-secret")
-    };
-    let show = |run: Run| run.args(["trust", "--show"]).finish().stdout;
-    let line = |key: &str, path: &str| {
-        format!("send the environment variable {key} to https://gateway.ai.cloudflare.com{path}\n")
-    };
-    let stated = provider("openai:gpt-4o", theirs);
-    let shown = show(run(&stated));
+    let stated = behind_gateway("openai:gpt-4o", THEIRS);
+    let shown = show(with_keys(&stated));
     assert!(
-        shown.contains(&line("OPENAI_API_KEY", "/v1/theirs/gw/openai")),
+        shown.contains(&through("OPENAI_API_KEY", "/v1/theirs/gw/openai")),
         "{shown}"
     );
     // What the config's own `env` says is the config's word, what the person exports theirs.
-    let by_env = provider("openai:gpt-4o", "{}")
+    let by_env = behind_gateway("openai:gpt-4o", "{}")
         + "env: { CLOUDFLARE_ACCOUNT_ID: theirs, CLOUDFLARE_GATEWAY_ID: gw }\n";
-    let shown = show(run(&by_env));
+    let shown = show(with_keys(&by_env));
     assert!(
-        shown.contains(&line("OPENAI_API_KEY", "/v1/theirs/gw/openai")),
+        shown.contains(&through("OPENAI_API_KEY", "/v1/theirs/gw/openai")),
         "{shown}"
     );
     let exported = |run: Run| {
@@ -108,40 +114,48 @@ fn a_vendor_s_key_goes_through_a_stranger_s_gateway_only_if_that_was_agreed_to()
         run.env("CLOUDFLARE_GATEWAY_ID", "gw")
     };
     assert_eq!(
-        show(exported(run(&provider("openai:gpt-4o", "{}")))),
+        show(exported(with_keys(&behind_gateway("openai:gpt-4o", "{}")))),
         NOTHING
     );
-    let shown = show(exported(run(&provider(
+    let shown = show(exported(with_keys(&behind_gateway(
         "openai:gpt-4o",
         "{ accountId: theirs }",
     ))));
     assert!(
-        shown.contains(&line("OPENAI_API_KEY", "/v1/theirs/gw/openai")),
+        shown.contains(&through("OPENAI_API_KEY", "/v1/theirs/gw/openai")),
         "{shown}"
     );
+}
+
+#[test]
+fn an_agreement_about_a_gateway_is_for_one_address_of_it() {
     // Cloudflare's own key is at home there, but for an address that the config writes.
-    assert_eq!(show(run(&provider("workers-ai:m", theirs))), NOTHING);
+    assert_eq!(
+        show(with_keys(&behind_gateway("workers-ai:m", THEIRS))),
+        NOTHING
+    );
     let address = "https://gateway.ai.cloudflare.com/v1/theirs/gw/custom-evil/v1";
     for (id, key) in [
         ("openai:m", "OPENAI_API_KEY"),
         ("workers-ai:m", "CLOUDFLARE_API_KEY"),
     ] {
-        let shown = show(run(&provider(
+        let shown = show(with_keys(&behind_gateway(
             id,
             &format!("{{ apiBaseUrl: '{address}' }}"),
         )));
         assert!(
-            shown.contains(&line(key, "/v1/theirs/gw/custom-evil")),
+            shown.contains(&through(key, "/v1/theirs/gw/custom-evil")),
             "{shown}"
         );
     }
+    let stated = behind_gateway("openai:gpt-4o", THEIRS);
     // An agreement is for one account and gateway.
-    let agreed = run(&stated).args(["trust", "--yes"]).finish();
+    let agreed = with_keys(&stated).args(["trust", "--yes"]).finish();
     agreed.expect_code(0);
     let shown = |config: &str| show(agreed.again().config(config));
     assert!(shown(&stated).contains("agreed to"));
     let other = stated.replace("gw", "other");
-    assert!(shown(&other).contains(&line("OPENAI_API_KEY", "/v1/theirs/other/openai")));
+    assert!(shown(&other).contains(&through("OPENAI_API_KEY", "/v1/theirs/other/openai")));
 }
 
 /// A token has two addresses: of who gives it, and of who gets it.

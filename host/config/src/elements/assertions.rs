@@ -180,7 +180,6 @@ impl<'a> AssertionReader<'a> {
         entry.report_unknown(findings, &KNOWN);
         let written = kind.want_text(findings)?;
         let (name, inverse) = self.kind(&written, &kind)?;
-        let knobs = knobs::read(&name, entry, findings, |value| self.raw_value(value));
         let value = entry.get("value");
         let process = self.check_code(&name, value.as_ref(), entry);
         let code = |entry: &Entry<'_>, usage| {
@@ -200,6 +199,7 @@ impl<'a> AssertionReader<'a> {
         self.brings_address(&name, value.as_ref().unwrap_or(entry), loaded.as_ref());
         Some(Assertion {
             threshold: threshold::of_assertion(&name, entry, findings),
+            knobs: knobs::read(&name, entry, findings, |it| self.raw_value(it)),
             kind: name,
             inverse,
             value: loaded,
@@ -216,7 +216,6 @@ impl<'a> AssertionReader<'a> {
             config: entry
                 .get("config")
                 .and_then(|config| config.want_map(findings)),
-            knobs,
             judges: self.judges(entry),
             when: entry
                 .get("when")

@@ -88,12 +88,13 @@ fn holds_always(assertion: &Assertion) -> bool {
         Some(Value::Array(items)) => items.is_empty(),
         _ => false,
     };
-    let of_nothing = match (&*assertion.kind, assertion.inverse) {
-        ("contains" | "icontains" | "starts-with" | "regex", false) => true,
-        ("contains-all" | "icontains-all", false) => true,
-        ("contains-any" | "icontains-any", true) => true,
-        _ => false,
-    };
+    let of_nothing = matches!(
+        (&*assertion.kind, assertion.inverse),
+        (
+            "contains" | "icontains" | "starts-with" | "regex" | "contains-all" | "icontains-all",
+            false
+        ) | ("contains-any" | "icontains-any", true)
+    );
     is_nothing && of_nothing
 }
 

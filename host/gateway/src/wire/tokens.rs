@@ -57,7 +57,7 @@ const ANSWER_LIMIT: usize = 64 << 10;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest that it is left alone.
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// The tokens of a run.
 #[derive(Default)]

@@ -138,6 +138,6 @@ async fn a_request_for_a_token_is_one_of_the_budget_s() {
         codes.push(sent.map(|_| ()).map_err(|error| error.code));
     }
     let refused = Err(Code::Budget);
-    assert_eq!(codes, [Ok(()), Ok(()), refused.clone(), refused]);
+    assert_eq!(codes, [Ok(()), Ok(()), refused, refused]);
     assert_eq!((api.requests().len(), tokens.requests().len()), (2, 2));
 }

@@ -219,7 +219,7 @@ fn follows(config: &str, files: &[(&str, &str)]) -> Vec<Vec<u32>> {
     let folder = files
         .iter()
         .fold(Folder::new(config), |folder, (name, rows)| {
-            folder.file(name, (*rows).to_owned())
+            folder.file(name, *rows)
         });
     let plan = folder.plan();
     let cases: Vec<Case> = plan.cases().collect();

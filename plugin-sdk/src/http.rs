@@ -30,11 +30,14 @@ use crate::wire::hands::runner::plugin::http as wire;
 
 pub use wire::CacheMode;
 
+/// What answers a request where there is no host.
+#[cfg(not(target_arch = "wasm32"))]
+type Answers = fn(Request) -> Result<Response, Error>;
+
 #[cfg(not(target_arch = "wasm32"))]
 thread_local! {
-    /// What answers where there is no host: the script that plays, which sets it.
-    pub(crate) static SCRIPT: Cell<Option<fn(Request) -> Result<Response, Error>>> =
-        const { Cell::new(None) };
+    /// The script that plays, which sets it.
+    pub(crate) static SCRIPT: Cell<Option<Answers>> = const { Cell::new(None) };
 }
 
 /// A request as a value: made with [`get`], [`post`] or [`request`], sent with

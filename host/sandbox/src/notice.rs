@@ -186,7 +186,7 @@ impl fmt::Display for CallError {
             message,
             help,
         } = &*self.0;
-        write!(f, "plugin '{}': {code} {message}\n", label.said_name())?;
+        writeln!(f, "plugin '{}': {code} {message}", label.said_name())?;
         write!(f, "({})\nhelp: {help}", label.said_file())
     }
 }

@@ -42,16 +42,20 @@ fn many_of_everything_are_read_in_linear_time() {
     ));
     assert_eq!(wrong.problems().len(), 51);
     let names = each(&|n| format!("g{n}, "));
+    let bound = Folder::new(&format!(
+        "prompts: [p]\nproviders: [{{ id: echo, limits: [{names}] }}]\n{groups}"
+    ));
+    assert_eq!(bound.problems().len(), 1);
     let prompts = each(&|n| format!("  - {{ raw: 'p{n}', label: l{n} }}\n"));
     let tests = each(&|n| format!("  - {{ prompts: [l{n}], assert: [] }}\n"));
     // Each prompt's label is kept without each of them.
     let secrets = each(&|n| format!("  S{n}_KEY: secret-{n}\n"));
     let right = Folder::new(&format!(
-        "env:\n{secrets}providers: [{{ id: echo, limits: [{names}] }}]\nprompts:\n{prompts}tests:\n{tests}{groups}"
+        "env:\n{secrets}providers: [{{ id: echo, limits: [g0, g1] }}]\nprompts:\n{prompts}tests:\n{tests}{groups}"
     ));
     let plan = right.plan();
     assert_eq!(plan.case_count(), MANY as u64);
-    assert_eq!(plan.columns[0].provider.limits.len(), MANY);
+    assert_eq!(plan.columns[0].provider.limits.len(), 2);
     let outside = each(&|n| format!("  - file://../{n}.txt\n"));
     let outside = Folder::new(&format!("providers: [echo]\nprompts:\n{outside}"));
     assert_eq!(outside.withheld().len(), MANY);

@@ -72,7 +72,7 @@ fn a_row_s_program_has_nothing_of_the_config_s_environment() {
         let process = command(&[], origin);
         let programs = Programs {
             declared: env(&[("TOKEN_OF_CONFIG", "t")]),
-            ..Programs::of(&[process.clone()], &env(&[]), Typed::default())
+            ..Programs::of(std::slice::from_ref(&process), &env(&[]), Typed::default())
         };
         let key = Key::new(&process, None, &own);
         let env = programs.environment(&key);

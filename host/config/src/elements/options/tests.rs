@@ -42,6 +42,7 @@ fn a_flag_wins_over_the_config_and_the_config_over_the_environment() {
         all().plan().options,
         RunOptions {
             max_concurrency: 7,
+            asked_concurrency: Some(7),
             repeat: 3,
             ..defaults()
         }
@@ -53,6 +54,7 @@ fn a_flag_wins_over_the_config_and_the_config_over_the_environment() {
         folder.plan().options,
         RunOptions {
             max_concurrency: 8,
+            asked_concurrency: Some(8),
             repeat: 2,
             ..defaults()
         }
@@ -120,12 +122,17 @@ fn one_request_may_take_what_the_environment_says() {
 fn a_delay_leaves_the_number_of_cases_as_it_is() {
     let delay = Some(Duration::from_millis(100));
     let cases = [
-        ("evaluateOptions: { delay: 100, maxConcurrency: 8 }", 8),
-        ("evaluateOptions: { delay: 100 }", 256),
+        (
+            "evaluateOptions: { delay: 100, maxConcurrency: 8 }",
+            8,
+            Some(8),
+        ),
+        ("evaluateOptions: { delay: 100 }", 256, None),
     ];
-    for (more, max_concurrency) in cases {
+    for (more, max_concurrency, asked_concurrency) in cases {
         let expected = RunOptions {
             max_concurrency,
+            asked_concurrency,
             delay,
             ..defaults()
         };

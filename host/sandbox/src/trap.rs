@@ -57,7 +57,10 @@ pub(crate) fn finding(error: &wasmtime::Error, around: &Circumstances) -> Findin
             around,
         );
     }
-    if error.chain().any(|cause| cause.is::<FieldMapError>()) {
+    if error
+        .chain()
+        .any(<dyn std::error::Error>::is::<FieldMapError>)
+    {
         let limit = bytes(MAX_FIELDS_BYTES as u64);
         let how = format!("crashed: a message of `wasi:http` may have {limit} of headers");
         return crashed(&how, around);

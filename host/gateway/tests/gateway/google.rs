@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use runner_gateway::{
     Bill, Budget, BudgetLedger, CallScope, Code, Credential, Gateway, Grants, Masker,
-    OriginPattern, Owner, Reservation, Scheme, Secret, Settings,
+    OriginPattern, Owner, Reservation, Scheduling, Scheme, Secret, Settings,
 };
 use runner_tests::{Answer, ModelApi};
 use serde_json::{Value, json};
 
-use super::{post, scope, settings, text};
+use super::{post, scheduling, scope, settings, text};
 
 /// Made for these tests; it opens nothing.
 const KEY: &str = include_str!("rsa.pem");
@@ -107,7 +107,14 @@ async fn a_server_that_gives_no_tokens_is_left_alone_for_a_while() {
     let (api, tokens) = (echoing(), ModelApi::start());
     tokens.always(Answer::text("busy").with_status(503));
     let (gateway, grants) = plugin(&api, &tokens);
-    let scope = scope();
+    // Who tries again comes when the server may be asked again.
+    let scope = CallScope {
+        scheduling: Arc::new(Scheduling {
+            max_retries: Some(0),
+            ..scheduling()
+        }),
+        ..scope()
+    };
     let sends = (0..8).map(|_| gateway.send(&grants, post(api.url()), &scope));
     for result in futures_util::future::join_all(sends).await {
         assert_eq!(result.expect_err("no reply").code, Code::Transient);

@@ -185,14 +185,14 @@ fn components_of_other_worlds_are_told_what_they_export() {
 fn what_is_never_offered_is_named() {
     let wit = format!(
         "{}
-        world w {{ import wasi:sockets/tcp@0.2.0; include assertion-pure; }}
-        package wasi:sockets@0.2.0 {{ interface tcp {{ open: func(); }} }}",
+        world w {{ import wasi:keyvalue/store@0.2.0; include assertion-pure; }}
+        package wasi:keyvalue@0.2.0 {{ interface store {{ open: func(); }} }}",
         published()
     );
     let finding = refused(&component(&wit, "w"));
     assert_eq!(finding.code, Code::P008);
     assert!(
-        finding.message.contains("`wasi:sockets/tcp@0.2.0`"),
+        finding.message.contains("`wasi:keyvalue/store@0.2.0`"),
         "{}",
         finding.message
     );

@@ -124,12 +124,12 @@ impl Sender {
         let counted = allowed.and_then(|()| self.effects.take_http(1).one());
         counted.map_err(|error| self.failed(error))?;
         let (head, body) = request.into_parts();
-        let mut held = Held {
+        let mut on_its_way = Held {
             sending: &self.sending,
             bytes: 0,
         };
-        let body = held.collect(body).await?;
-        let request = asked(head, body, options).map_err(|why| self.failed(why))?;
+        let body = on_its_way.collect(body).await?;
+        let request = asked(&head, body, options).map_err(|why| self.failed(why))?;
         let answer = self.host.http(request).await;
         given(answer.map_err(|error| self.failed(error))?)
     }
@@ -179,7 +179,7 @@ impl Drop for Held<'_> {
 
 /// The request as a plugin of ours would have made it.
 fn asked(
-    head: http::request::Parts,
+    head: &http::request::Parts,
     body: Vec<u8>,
     options: Option<RequestOptions>,
 ) -> Result<HttpRequest, crate::abi::Error> {

@@ -227,9 +227,9 @@ fn the_bundled_graders_are_pure_functions() {
 fn a_plugin_that_knows_wasi_alone_goes_through_the_gateway() {
     let api = ModelApi::start();
     api.always(Answer::json(&serde_json::json!({ "answer": "hi" })));
-    let config = |permissions: &str| {
+    let config = |providers: &str, permissions: &str| {
         format!(
-            "prompts: ['{{{{url}}}}']\nproviders: ['fetch:get', 'fetch:post', 'fetch:socket']\ntests: [{{ vars: {{ url: '{}/a' }} }}]\n\
+            "prompts: ['{{{{url}}}}']\nproviders: [{providers}]\ntests: [{{ vars: {{ url: '{}/a' }} }}]\n\
              plugins:\n  fetch:\n    source: {:?}\n    permissions:\n{permissions}",
             api.url(),
             outside("fetch")
@@ -240,7 +240,10 @@ fn a_plugin_that_knows_wasi_alone_goes_through_the_gateway() {
         api.url()
     );
     let run = Run::new()
-        .config(&config(&credential))
+        .config(&config(
+            "'fetch:get', 'fetch:post', 'fetch:socket'",
+            &credential,
+        ))
         .env("FETCH_KEY", "fetch-secret-value")
         .args(["eval", "--trust-config", "-o", "out.json", "-j", "1"]);
     let denied = run.finish();
@@ -249,7 +252,10 @@ fn a_plugin_that_knows_wasi_alone_goes_through_the_gateway() {
 
     let granted = denied
         .again()
-        .config(&config(&format!("{credential}      wasi_http: true\n")))
+        .config(&config(
+            "'fetch:get', 'fetch:post'",
+            &format!("{credential}      wasi_http: true\n"),
+        ))
         .args(["eval", "--trust-config", "-o", "out.json", "-j", "1"])
         .finish();
     assert_snapshot!("wasi_http_with_a_grant", granted.told());

@@ -143,6 +143,7 @@ mod tests {
             "{ assert: [{ type: not-contains-any, value: [] }] }",
             "{ assert: [{ type: contains, value: '' }] }",
             "{ assert: [{ type: equals, value: a }], threshold: 0 }",
+            "{ assert: [{ type: assert-set, assert: [] }] }",
             "{ assert: [{ type: assert-set, weight: 0, assert: [{ type: equals, value: a }] }] }",
             "{ assert: [{ type: assert-set, assert: [{ type: equals, value: a, weight: 0 }] }] }",
         ] {

@@ -22,7 +22,10 @@ impl Provider for Fetch {
         _context: &CallContext,
     ) -> Result<Completion, Error> {
         let answer = match target.name.as_str() {
-            "socket" => Err(format!("{:?}", create_tcp_socket(IpAddressFamily::Ipv4).err())),
+            "socket" => Err(format!(
+                "{:?}",
+                create_tcp_socket(IpAddressFamily::Ipv4).err()
+            )),
             name => wstd::runtime::block_on(ask(name, &request.prompt)),
         };
         match answer {
@@ -45,7 +48,10 @@ async fn ask(name: &str, url: &str) -> Result<String, String> {
     let mut answer = answer.map_err(|error| format!("{error:#}"))?;
     let status = answer.status();
     let text = answer.body_mut().str_contents().await;
-    Ok(format!("{status}: {}", text.map_err(|error| error.to_string())?))
+    Ok(format!(
+        "{status}: {}",
+        text.map_err(|error| error.to_string())?
+    ))
 }
 
 runner_plugin::export_provider!(Fetch);

@@ -66,6 +66,7 @@ fn a_flag_wins_over_the_config_and_the_config_over_the_environment() {
         env.plan().options,
         RunOptions {
             max_concurrency: 5,
+            asked_concurrency: Some(5),
             assertion_concurrency: 9,
             ..defaults()
         }

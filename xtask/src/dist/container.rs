@@ -42,7 +42,7 @@ pub(super) fn root(dist: &Dist<'_>, content: &Folder) -> Result<Option<String>, 
     let account = format!("runner:x:{USER}:{USER}::/data:/nonexistent\n");
     root.write("etc/passwd", account.as_bytes())?;
     // Folders that the account writes to, and the one where a project is mounted.
-    for folder in ["data", "tmp", "work"] {
+    for folder in ["data", "project", "tmp"] {
         root.open_folder(folder)?;
     }
     let name = format!("container-{}", dist.name(".tar.gz"));

@@ -92,9 +92,9 @@ pub(super) fn container(home: &Folder, name: &str) -> Result<(), Failure> {
     if allowed.is_ok_and(|output| output.status.success()) {
         step::read(
             "trying the container: init",
-            &mut chroot(&["init", "/work"]),
+            &mut chroot(&["init", "/project"]),
         )?;
-        let config = "/work/promptfooconfig.yaml";
+        let config = "/project/promptfooconfig.yaml";
         let eval = &mut chroot(&["eval", "--no-table", "-c", config]);
         step::run(
             "trying the container: eval",

@@ -298,7 +298,7 @@ mod tests {
     }
 
     fn folders() -> BTreeSet<PathBuf> {
-        [PathBuf::from("/work")].into()
+        [PathBuf::from("/evals")].into()
     }
 
     fn asking() -> Asking {
@@ -316,7 +316,7 @@ mod tests {
             asked(&[need("KEY", Origin::Config)]),
             Ok("the config asks for what needs your agreement:\n  \
                 c.yaml:3:5: send the environment variable KEY to https://a.example\n\
-                Allow this, and remember it for configs in /work? [y/N] "
+                Allow this, and remember it for configs in /evals? [y/N] "
                 .to_owned())
         );
     }
@@ -332,7 +332,7 @@ mod tests {
             Ok("the config asks for what needs your agreement:\n  \
                 c.yaml:3:5: read the file /home/ada/notes.txt\n\
                 note: the contents of a file that is read may go to any server that the config names, now or later\n\
-                Allow this, and remember it for configs in /work? [y/N] "
+                Allow this, and remember it for configs in /evals? [y/N] "
                 .to_owned())
         );
     }
@@ -390,7 +390,7 @@ mod tests {
     fn folders_of_one_run_are_named_as_one() {
         let two = [PathBuf::from("/a"), PathBuf::from("/b")].into();
         assert_eq!(scope(&[], &two), "configs in /a and /b together");
-        assert_eq!(scope(&[], &folders()), "configs in /work");
+        assert_eq!(scope(&[], &folders()), "configs in /evals");
         let data = Origin::data(Path::new("rows.csv"), "/rows.csv".into());
         assert_eq!(
             scope(&[&need("A", data)], &folders()),

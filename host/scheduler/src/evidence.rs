@@ -24,6 +24,8 @@ pub(crate) struct Seen {
     pub(crate) received_at: Time,
     /// The lane's total of the dimension right after the request was sent.
     pub(crate) mark: u64,
+    /// Attempts that were on their way together with it: each may have overtaken it, or been overtaken.
+    pub(crate) beside: u64,
     /// What the server said is left.
     pub(crate) remaining: u64,
     /// How long until it is reset.
@@ -98,6 +100,7 @@ mod tests {
             sent_at,
             received_at: sent_at + Duration::from_millis(700),
             mark: 0,
+            beside: 0,
             remaining,
             reset: Some(Duration::from_millis(reset_ms)),
             resolution: Duration::from_millis(resolution_ms),

@@ -14,8 +14,8 @@ use crate::time::{Time, nanos};
 use crate::tuning::bucket::{CLOCKS_APART, COARSE};
 use crate::tuning::evidence::JITTER;
 
-/// Readings over which those that overtook each other cancel out: a memory, and no decision. With
-/// one twice as long all of the simulation comes out as before.
+/// Readings over which those that overtook each other cancel out, at least: a memory, and no decision.
+/// With one twice as long all of the simulation comes out as before.
 const DRIFT_MEMORY: i128 = 64;
 
 /// How a reading moves the level.
@@ -108,6 +108,7 @@ impl Bucket {
             return;
         }
         self.doubt(seen);
+        self.follow_end(seen);
         match lean(last, seen, self.limit) {
             // No reset of a continuous bucket is longer than its window.
             Lean::Continuous { window } if window + window / 8 < self.longest_reset => {}
@@ -123,7 +124,7 @@ impl Bucket {
                     self.settle_end(end, reading.window);
                 }
             }
-            Lean::Neither => self.follow_end(seen),
+            Lean::Neither => {}
         }
     }
 
@@ -165,7 +166,9 @@ impl Bucket {
         }
     }
 
-    /// In a proven fixed window: a reset that points further is the next window's.
+    /// In a proven fixed window: a reset that points much further is the next window's. One that
+    /// points a little further is this one's and came from a request that travelled for less time: a
+    /// reset counts from when the server had the request, so every end is too early by its way.
     fn follow_end(&mut self, seen: &Seen) {
         let Some(reset) = seen.reset else {
             return;
@@ -182,6 +185,8 @@ impl Bucket {
             if *end == Time::NEVER || new_end > *end + longest / 20 {
                 *end = new_end;
                 *window = Some(longest);
+            } else if seen.resolution <= JITTER {
+                *end = (*end).max(new_end);
             }
         }
     }
@@ -318,7 +323,7 @@ impl Bucket {
             }
             (Pull::First, _) => least,
             (Pull::Most, _) => most,
-            (_, Refill::Fixed { .. }) => self.level + self.drift_by(most - self.level),
+            (_, Refill::Fixed { .. }) => self.level + self.drift_by(most - self.level, seen, sent),
             (_, Refill::Unsure) if (most - self.level).abs() <= self.looseness() => self.level,
             (Pull::Into, _) if self.cap.is_none() => self.level.max(least).min(most),
             _ => self.level.min(most),
@@ -333,9 +338,19 @@ impl Bucket {
     /// Where nothing refills between two readings, what this lane counted itself is exact, and
     /// a reading is off by the requests that overtook each other on the way. These cancel out
     /// over some readings; what remains is somebody else's doing.
-    fn drift_by(&mut self, gap: Level) -> Level {
-        self.drift += (gap - self.drift).scaled(1, DRIFT_MEMORY);
-        if self.drift.abs() <= self.looseness() {
+    ///
+    /// They cancel out once all are answered, and those that overtook are answered first: of `n`
+    /// together the first half says up to `n² / 4` too much in sum. So the more there are, the longer
+    /// is the memory.
+    fn drift_by(&mut self, gap: Level, seen: &Seen, sent: &Sent) -> Level {
+        let (total, beside) = (sent.total(), i128::from(seen.beside));
+        let calls = total[Dimension::Requests].max(1);
+        let each = Level::whole(total[self.dimension]).scaled(1, calls.into());
+        let early = each.scaled(beside * beside, 4);
+        let looseness = self.looseness();
+        let memory = early.ratio(looseness.units(), 1).max(DRIFT_MEMORY);
+        self.drift += (gap - self.drift).scaled(1, memory);
+        if self.drift.abs() <= looseness {
             return Level::ZERO;
         }
         std::mem::take(&mut self.drift)

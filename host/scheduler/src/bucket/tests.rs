@@ -20,12 +20,17 @@ fn at(ms: u64) -> Time {
 struct Attempt {
     sent_at: Time,
     mark: u64,
+    /// Requests that were sent, with this one.
+    calls: u64,
+    /// Those of them that were on their way.
+    among: u64,
 }
 
 /// A bucket with the log of what was sent.
 struct Client {
     bucket: Bucket,
     sent: Sent,
+    on_their_way: u64,
 }
 
 impl Client {
@@ -33,6 +38,7 @@ impl Client {
         Self {
             bucket: Bucket::new(dimension, Time::ZERO),
             sent: Sent::default(),
+            on_their_way: 0,
         }
     }
 
@@ -63,9 +69,12 @@ impl Client {
         if self.bucket.limit > 0 {
             self.bucket.spend(at(ms), amount);
         }
+        self.on_their_way += 1;
         Attempt {
             sent_at: at(ms),
             mark: self.sent.total()[self.bucket.dimension],
+            calls: self.sent.total()[Dimension::Requests],
+            among: self.on_their_way,
         }
     }
 
@@ -90,10 +99,12 @@ impl Client {
             sent_at: attempt.sent_at,
             received_at: at(ms),
             mark: attempt.mark,
+            beside: attempt.among + self.sent.total()[Dimension::Requests] - attempt.calls,
             remaining,
             reset: reading.reset,
             resolution,
         };
+        self.on_their_way = self.on_their_way.saturating_sub(1);
         self.bucket.observe(at(ms), &reading, seen, &self.sent)
     }
 
@@ -181,6 +192,45 @@ fn nothing_comes_back_before_it_is_known_how_but_the_reset_is_probed() {
 }
 
 #[test]
+fn what_overtakes_in_a_burst_and_is_answered_first_brings_no_credit() {
+    let kind = Refill::Fixed {
+        end: at(60_000),
+        window: Some(Duration::from_mins(1)),
+        proven: true,
+    };
+    let mut client = Client::knows(kind, 51);
+    let first = client.send(0, 1);
+    client.read(20, first, (51, 50), Some(60_000));
+    let mut attempts: Vec<_> = (0..50).map(|_| client.send(1000, 1)).collect();
+    // The last ones arrive first, and answers come in the order of arrival.
+    attempts.reverse();
+    for (arrived, attempt) in attempts.into_iter().enumerate() {
+        let (ms, left) = (1020 + arrived as u64, 49 - arrived as u64);
+        client.read(ms, attempt, (51, left), Some(59_000));
+        assert_eq!(client.burst(ms), 0, "after {arrived} of 50 answers");
+    }
+}
+
+#[test]
+fn a_window_ends_when_the_request_says_that_was_shortest_on_its_way() {
+    let kind = Refill::Fixed {
+        // The request that told it took 20 ms to arrive.
+        end: at(980),
+        window: Some(Duration::from_secs(1)),
+        proven: true,
+    };
+    let mut client = Client::knows(kind, 51);
+    let first = client.send(0, 1);
+    client.read(20, first, (51, 50), Some(980));
+    let attempts: Vec<_> = (0..50).map(|_| client.send(500, 1)).collect();
+    client.read(520, attempts[0], (51, 49), Some(490));
+    client.read(521, attempts[1], (51, 48), Some(499));
+    client.read(522, attempts[2], (51, 47), Some(485));
+    assert_eq!(client.credit(600, 1), Credit::At(at(1000)));
+    assert_eq!(client.credit(1000, 1), Credit::Now);
+}
+
+#[test]
 fn readings_from_before_a_window_began_say_nothing_about_it() {
     let kind = Refill::Fixed {
         end: at(60_000),
@@ -194,6 +244,8 @@ fn readings_from_before_a_window_began_say_nothing_about_it() {
     let early = Attempt {
         sent_at: at(1000),
         mark: 1000,
+        calls: 1000,
+        among: 1000,
     };
     assert_eq!(client.credit(59_999, 1), Credit::At(at(60_000)));
     assert_eq!(client.credit(60_000, 1), Credit::Now);

@@ -7,7 +7,7 @@ use crate::bucket::Bucket;
 use crate::classifier::{Finding, Kind, Unexplained};
 use crate::event::Event;
 use crate::evidence::Seen;
-use crate::hint::{Hint, Reading};
+use crate::hint::{Dimension, Hint, Reading};
 use crate::job::Refusal;
 use crate::knee::{Advice, Came};
 use crate::pace::Pace;
@@ -49,10 +49,13 @@ impl Adaptive {
             self.buckets.len() - 1
         });
         let bucket = &mut self.buckets[index];
+        let calls = Dimension::Requests;
+        let since = self.sent.total()[calls].saturating_sub(flight.marks[calls]);
         let seen = Seen {
             sent_at: flight.sent_at,
             received_at: now,
             mark: flight.marks[reading.dimension],
+            beside: since + u64::from(flight.among),
             remaining,
             reset: reading.reset,
             resolution: reading.resolution,

@@ -4,6 +4,7 @@
 //! The order is by cost: what is likely to fail fast comes first, except that guests and
 //! program are needed by the tests and are built before anything looks at them.
 
+use std::path::Path;
 use std::process::Command;
 
 use crate::check;
@@ -11,6 +12,7 @@ use crate::place::Place;
 use crate::plugins;
 use crate::program;
 use crate::python;
+use crate::quickstart;
 use crate::step::{self, Failure};
 use crate::toolchain::Wish;
 
@@ -19,7 +21,9 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     plugins::run(place, Wish::Any)?;
     python::run(place)?;
     program::build(place)?;
-    compile_python(place)?;
+    let home = place.target.join("test-home");
+    compile_python(place, &home)?;
+    quickstart::example(place, Some(&home))?;
     check::run(place)?;
     let mut cargo = step::cargo(&place.root);
     cargo.args(["test", "--locked", "--release", "--workspace"]);
@@ -33,12 +37,12 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
 
 /// Compiles the largest plugin where the tests look for what is compiled: it takes a quarter of a
 /// minute, and tests that run at once would each do it.
-fn compile_python(place: &Place) -> Result<(), Failure> {
+fn compile_python(place: &Place, home: &Path) -> Result<(), Failure> {
     let release = place.target.join("release");
     let mut inspect = Command::new(release.join("runner"));
     inspect
         .args(["plugin", "inspect"])
         .arg(release.join("plugins/python.wasm"))
-        .env("RUNNER_HOME", place.target.join("test-home"));
+        .env("RUNNER_HOME", home);
     step::read("compiling the Python plugin for the tests", &mut inspect).map(drop)
 }

@@ -11,16 +11,8 @@ use super::unused::{user, without_tests};
 /// Folders whose crates are ours alone; programs of tests are files beside each other.
 const CRATES: [&str; 4] = ["host/", "plugins/", "template/", "xtask/"];
 
-/// Names that stand twice as yet, by the folder of their crate. A name that no longer does must go
-/// from here.
-const STANDS: [(&str, &[&str]); 0] = [];
-
 /// Every name of several types in a crate, as one line each.
 pub(super) fn broken(files: &[File]) -> Vec<String> {
-    held_against(files, &STANDS)
-}
-
-fn held_against(files: &[File], stands: &[(&str, &[&str])]) -> Vec<String> {
     let mut types: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     let is_ours = |file: &&File| {
         let is_below = |folder: &str| file.path.starts_with(folder);
@@ -33,27 +25,12 @@ fn held_against(files: &[File], stands: &[(&str, &[&str])]) -> Vec<String> {
         }
     }
     types.retain(|_, places| places.len() > 1);
-    let is_known = |(own, name): &(&str, &str)| {
-        let of_crate = stands
-            .iter()
-            .find(|(folder, _)| own.strip_suffix("/src") == Some(folder));
-        of_crate.is_some_and(|(_, names)| names.contains(name))
-    };
-    let unknown = types.iter().filter(|(key, _)| !is_known(key));
-    let unknown = unknown.map(|((_, name), places)| {
+    let several = types.iter().map(|((_, name), places)| {
         let places: Vec<&str> = places.iter().copied().collect();
         let places = places.join(", ");
         format!("several types of a crate are called {name}: {places}; say what each is")
     });
-    let names = stands.iter().flat_map(|(folder, names)| {
-        let names = names.iter();
-        names.map(move |name| (format!("{folder}/src"), *name))
-    });
-    let gone = names.filter(|(own, name)| !types.contains_key(&(&**own, *name)));
-    let gone = gone.map(|(own, name)| {
-        format!("xtask/src/house/twice.rs: {own} has no two types called {name} any more; take it out of the list")
-    });
-    unknown.chain(gone).collect()
+    several.collect()
 }
 
 /// The name of the type that a line at the left edge declares.
@@ -82,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_two_types_is_found_and_one_that_stands_no_longer() {
+    fn a_name_of_two_types_is_found() {
         let files = [
             file(
                 "host/eval/src/a.rs",
@@ -96,12 +73,11 @@ mod tests {
             file("host/cli/src/a.rs", "pub type Held = u8;\nstruct Place;\n"),
             file("host/cli/src/b.rs", "pub enum Place {}\n"),
         ];
-        let known: [(&str, &[&str]); 1] = [("host/cli", &["Place", "Facts"])];
         assert_eq!(
-            held_against(&files, &known),
+            broken(&files),
             [
+                "several types of a crate are called Place: host/cli/src/a.rs, host/cli/src/b.rs; say what each is",
                 "several types of a crate are called Held: host/eval/src/a.rs, host/eval/src/b.rs; say what each is",
-                "xtask/src/house/twice.rs: host/cli/src has no two types called Facts any more; take it out of the list",
             ]
         );
     }

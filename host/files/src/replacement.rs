@@ -1,7 +1,7 @@
 //! A file that takes another's place when it is complete.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -44,6 +44,14 @@ impl Replacement {
                 target,
             },
         })
+    }
+
+    /// Lets those use the file whom these permissions name.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn permit(&self, permissions: Permissions) -> io::Result<()> {
+        self.file.set_permissions(permissions)
     }
 
     /// Brings the file to disk and gives it its name, in the place of whatever has it, which is

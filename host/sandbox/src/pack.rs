@@ -8,6 +8,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
+use runner_files::{Folder, Readers, Replacement};
 use sha2::{Digest as _, Sha256};
 
 use crate::carried::{About, List, Part, WINDOW_LOG, seal};
@@ -190,15 +191,14 @@ fn compressed(code: &[u8], prefix: &[u8], level: i32) -> Vec<u8> {
     packed.expect("a vector takes everything, and the settings are within their bounds")
 }
 
-/// Writes beside and renames: the file may be the program that runs. It may be run by whom the first
-/// one may.
+/// Puts a program in the place of `to`, which may be the one that runs. Whoever may run the first one
+/// may run it.
 fn replace(like: &Path, to: &Path, content: &[u8]) -> io::Result<()> {
-    let mut beside = to.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = PathBuf::from(beside);
-    fs::write(&beside, content)?;
-    fs::set_permissions(&beside, fs::metadata(like)?.permissions())?;
-    fs::rename(&beside, to)
+    let (folder, name) = Folder::of(to)?;
+    let mut new = Replacement::begin(folder, &name, Readers::Usual)?;
+    new.write_all(content)?;
+    new.permit(fs::metadata(like)?.permissions())?;
+    new.commit().map(drop)
 }
 
 #[cfg(test)]

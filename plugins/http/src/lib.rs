@@ -72,7 +72,7 @@ impl Provider for Http {
     ) -> Result<Completion, Error> {
         let knobs = Knobs::read(target, request)?;
         for key in &knobs.unknown {
-            log::warn(format!("`{key}` is no knob of http and does nothing"));
+            log::warn(format!("`{key}` is no setting of http and does nothing"));
         }
         let sent = knobs.fill(request)?;
         let mut exchange = exchange(sent, request);

@@ -8,7 +8,6 @@
 //! every case has ended (`run/afterwards`), and when a case that has a slot has room to be made
 //! (`memory`).
 //!
-//!
 //! - **Which case starts when.** Cases come in the order of a sequential run, a few ahead of
 //!   those that start, since some depend on others (`dependencies`). A slot is refilled as soon
 //!   as it is free.

@@ -155,11 +155,12 @@ pub const MAX_LOG_BYTES: usize = 256 << 10;
 /// Fields of a log line; more are counted and left out.
 pub const MAX_LOG_FIELDS: usize = 32;
 
-/// Lines of standard error or error log that are kept for the message about a crash: the first, which
-/// say what happened where an engine lists the calls after it,
+/// Lines of standard error or error log that the message about a crash begins with: an engine that
+/// lists the calls after the error says there what happened.
 pub(crate) const FIRST_LINES: usize = 2;
 
-/// and the last, which say it where they come before it.
+/// Lines of the same that the message about a crash ends with: an engine that lists the calls before
+/// the error says there what happened.
 pub(crate) const LAST_LINES: usize = 3;
 
 /// Crashes in a row after which a plugin is not called again in this run. One or two are an input's

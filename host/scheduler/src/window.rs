@@ -92,7 +92,8 @@ impl Window {
         self.size = self.size.min(policy.max_window).max(1);
     }
 
-    /// A job is held back by the window alone: grows if the spell was quiet, or says when it will. `None`: it grows no more by waiting.
+    /// A job is held back by the window alone: grows if the spell was quiet, or says when it will.
+    /// `None`: it grows no more by waiting.
     pub(crate) fn press(&mut self, now: Time, known: Known) -> Option<Time> {
         if !self.is_free || self.size >= self.policy.max_window {
             return None;

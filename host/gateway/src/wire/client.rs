@@ -151,7 +151,6 @@ fn build(builder: ClientBuilder) -> Result<Client, String> {
     builder.build().map_err(|error| root(&error).to_string())
 }
 
-/// Nearly always a machine without certificates: a bare container.
 /// Whether requests can be encrypted here, without sending one.
 ///
 /// # Errors
@@ -168,6 +167,7 @@ pub fn tls() -> Result<(), String> {
     }
 }
 
+/// Nearly always a machine without certificates: a bare container.
 fn no_tls(reason: impl std::fmt::Display) -> String {
     format!(
         "{reason}; install the system's CA certificates, or name a bundle of them in SSL_CERT_FILE"

@@ -104,9 +104,8 @@ fn random_of(state: &mut CallState) -> &mut WasiRandomCtx {
 
 /// What is behind a function of `wasi:sockets`: nothing is allowed, and the log says so.
 fn denied(state: &mut CallState) -> WasiSocketsCtxView<'_> {
-    let log = state.log.clone();
     if state.wasi().first_socket() {
-        log.line(Level::Warn, NO_SOCKETS, Vec::new());
+        state.log.line(Level::Warn, NO_SOCKETS, Vec::new());
     }
     state.sockets()
 }

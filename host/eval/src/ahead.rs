@@ -15,6 +15,7 @@ use async_trait::async_trait;
 use data_encoding::HEXLOWER;
 use runner_config::plan::{Process, Script};
 use runner_config::{CodeText, Mistake, Scripts, TrustRequest};
+use runner_gateway::{Masker, Secret};
 use runner_process::Workers;
 use runner_sandbox::abi::{self, Argument, CallContext};
 use runner_sandbox::limits::{MAX_LOG_BYTES, MAX_LOG_LINES};
@@ -96,6 +97,8 @@ impl Ahead<'_> {
         };
         let typed = on_a_thread(typed(processes, interpreter.as_deref()))?;
         let programs = Programs::of(processes, self.env, typed);
+        let given: Vec<Secret> = programs.secrets().collect();
+        let masker = Masker::new(&given);
         let service = programs.service(process, files.as_deref());
         let folder = process.folder.to_string_lossy();
         // What makes a config or tests must not lose a function on the way: nobody would miss it.
@@ -114,15 +117,17 @@ impl Ahead<'_> {
             answer
         })?;
         for line in heard.lines() {
-            (self.said)(&line);
+            (self.said)(&masker.mask(&line));
         }
-        match answer.map_err(|fault| fault.to_string())? {
+        let answer = answer.map_err(|fault| fault.to_string());
+        let value = answer.and_then(|answer| match answer {
             Ok(None) => Ok(None),
             Ok(Some(json)) => serde_json::from_str(json.get())
                 .map(Some)
                 .map_err(|error| error.to_string()),
             Err(report) => Err(fault(&failure_of(report, &folder)).0),
-        }
+        });
+        value.map_err(|error| masker.mask(&error).into_owned())
     }
 }
 

@@ -4,24 +4,25 @@ use crate::{on_this_machine, outputs, rows, trusted};
 
 #[test]
 fn what_code_says_while_a_config_is_read_is_masked() {
-    const LOUD: &str = "import os, openai_like\ndef gen(config=None):\n    print('with', os.environ['MY_KEY'])\n    raise ValueError('no ' + os.environ['MY_KEY'])";
+    const LOUD: &str = "import os, openai_like\ndef gen(config=None):\n    all = os.environ['MY_KEY'] + ' at ' + os.environ['DATABASE_URL']\n    print('with', all)\n    raise ValueError('no ' + all)";
     let run = trusted()
         .env("MY_KEY", "a-key-of-my-own")
+        .env("DATABASE_URL", "postgres://me:pw@db")
         .file("loud.py", LOUD)
         .file("openai_like.py", "import subprocess")
         .config("prompts: [p]\nproviders: [echo]\ntests: file://loud.py:gen");
     let finished = run.args(["eval", "-v"]).finish();
     finished.expect_code(2);
-    assert!(
-        !finished.told().contains("a-key-of-my-own"),
-        "{}",
-        finished.told()
-    );
-    assert!(
-        finished.told().contains("ValueError: no "),
-        "{}",
-        finished.told()
-    );
+    let told = finished.told();
+    for value in ["a-key-of-my-own", "postgres://me:pw@db"] {
+        assert!(!told.contains(value), "{told}");
+    }
+    for said in [
+        "with [masked] at [masked]",
+        "ValueError: no [masked] at [masked]",
+    ] {
+        assert!(told.contains(said), "{told}");
+    }
 }
 
 /// What rows bring is agreed to apart, and has an interpreter of its own.

@@ -82,14 +82,15 @@ fn own_path() -> PathBuf {
     std::env::current_exe().unwrap_or_else(|_| started())
 }
 
-/// Where a shell with this `PATH` finds a program.
+/// Where a shell with this `PATH` finds a program. An entry that is empty or relative is the folder that one
+/// is in, which may be a stranger's: nothing is found there.
 pub(crate) fn found(name: &Path, path: &OsStr) -> Option<PathBuf> {
     let is_file = |place: &PathBuf| place.is_file();
     if name.components().count() > 1 {
         return Some(name.to_owned()).filter(is_file);
     }
-    let mut places = std::env::split_paths(path).map(|folder| folder.join(name));
-    places.find(is_file)
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(name)).find(is_file)
 }
 
 /// The folder that the user named.
@@ -171,5 +172,7 @@ mod tests {
         assert_eq!(at(Path::new("/x/runner")), None);
         assert_eq!(at(Path::new("other")), None);
         assert_eq!(found(Path::new("runner"), OsStr::new("")), None);
+        let here = std::env::join_paths(["", "."]).expect("a path");
+        assert_eq!(found(Path::new("Cargo.toml"), &here), None);
     }
 }

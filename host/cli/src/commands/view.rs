@@ -1,11 +1,14 @@
 //! `runner view`: the kept runs as pages, for a browser on this machine.
 
+use std::ffi::OsStr;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use runner_view::{Viewer, ViewerError};
 
 use super::Setting;
 use crate::arguments::View;
+use crate::bundle;
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::stdout;
@@ -14,7 +17,7 @@ use crate::stdout;
 const OPENER: &str = if cfg!(target_os = "macos") {
     "open"
 } else if cfg!(windows) {
-    "explorer"
+    "explorer.exe"
 } else {
     "xdg-open"
 };
@@ -24,7 +27,7 @@ pub(super) fn run(arguments: &View, setting: &Setting) -> Result<u8, Failure> {
     let viewer = Viewer::bind(setting.store()?, arguments.port).map_err(unbound)?;
     let address = viewer.address();
     stdout::print(&format!("{address}\n"))?;
-    let opened = !arguments.no_open && setting.terminal.can_ask && open(&address);
+    let opened = !arguments.no_open && setting.terminal.can_ask && open(&address, setting);
     let next = if opened {
         "the browser shows it"
     } else {
@@ -49,8 +52,12 @@ fn unbound(error: ViewerError) -> Failure {
 
 /// Whether something was asked to open the address; where nothing can, the user does. It is on the
 /// command line of a program for a moment, and worth nothing once the browser has used it.
-fn open(address: &str) -> bool {
-    let mut command = Command::new(OPENER);
+fn open(address: &str, setting: &Setting) -> bool {
+    let path = setting.environment.get("PATH").unwrap_or_default();
+    let Some(opener) = bundle::found(Path::new(OPENER), OsStr::new(path)) else {
+        return false;
+    };
+    let mut command = Command::new(opener);
     command
         .arg(address)
         .stdin(Stdio::null())

@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use runner_config::plan::GIVEN_VARIABLES;
+
 use super::Finding;
 use crate::bundle;
 use crate::environment::Environment;
@@ -27,22 +29,29 @@ const PROXIES: [&str; 4] = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"
 
 /// The interpreters that configs may ask for.
 pub(super) fn programs(environment: &Environment) -> Vec<Finding> {
-    let path = environment.get("PATH").unwrap_or_default();
     let look = |(name, variable, oldest): Sought| {
         let other = variable.and_then(|variable| environment.setting(variable));
         let name: &str = other.as_ref().map_or(name, |(_, value)| value);
-        program(name, path, oldest)
+        program(name, environment, oldest)
     };
     PROGRAMS.map(look).into()
 }
 
-fn program(name: &str, path: &str, oldest: (u32, u32)) -> Finding {
+fn program(name: &str, environment: &Environment, oldest: (u32, u32)) -> Finding {
+    let path = environment.get("PATH").unwrap_or_default();
     let Some(place) = bundle::found(Path::new(name), OsStr::new(path)) else {
         let text = format!("no {name}: a config whose code needs it does not run");
         return Finding::good("programs", text);
     };
     let mut command = Command::new(&place);
-    command.arg("--version").stdin(Stdio::null());
+    let given = GIVEN_VARIABLES
+        .iter()
+        .filter_map(|name| Some((name, environment.get(name)?)));
+    command
+        .arg("--version")
+        .stdin(Stdio::null())
+        .env_clear()
+        .envs(given);
     let output = command.output();
     let said = output.ok().filter(|output| output.status.success());
     let said = said.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
@@ -135,7 +144,8 @@ mod tests {
         assert_eq!(state("v18.19.0"), State::Doubtful);
         assert_eq!(state(""), State::Doubtful);
         assert_eq!(state("v22.1.0"), State::Good);
-        let missing = program("node", "/nonexistent", (20, 6));
+        let environment = Environment::from_pairs(&[("PATH", "/nonexistent")]);
+        let missing = program("node", &environment, (20, 6));
         assert_eq!(
             missing.text,
             "no node: a config whose code needs it does not run"

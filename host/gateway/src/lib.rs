@@ -65,7 +65,7 @@ pub use policy::google::GoogleKeyError;
 pub use policy::grants::{Credential, Grants, Refusal};
 pub use policy::masker::{Masker, SHORTEST_MASKED};
 pub use policy::oauth::TokenClient;
-pub use policy::origin::{Naming, Origin, OriginPattern, PatternError};
+pub use policy::origin::{Naming, Origin, OriginPattern, PatternError, leads_up};
 pub use policy::secret::{Fingerprint, Scheme, SchemeError, Secret, TooLong};
 pub use process::{Peer, ProcessCall};
 pub use runner_scheduler::{Class, Counts, LanePolicy, LaneStrategy, Limit};

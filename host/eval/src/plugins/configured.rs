@@ -5,7 +5,7 @@
 //! is the config's word: a key opens more of a vendor than its models.
 
 use runner_config::plan::Position;
-use runner_gateway::{Origin, OriginPattern};
+use runner_gateway::{Origin, OriginPattern, leads_up};
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -118,7 +118,8 @@ pub(super) fn is_api<'a>(url: &Url, bases: impl Iterator<Item = &'a str>) -> boo
         let rest = path.strip_prefix(base);
         rest.is_some_and(|rest| rest.is_empty() || (!base.is_empty() && rest.starts_with('/')))
     };
-    here.is_empty() || path.is_empty() || is_version(path) || here.iter().any(is_below)
+    let is_api = path.is_empty() || is_version(path) || here.iter().any(is_below);
+    here.is_empty() || (is_api && !leads_up(path))
 }
 
 /// `/v1`, `/v1beta`
@@ -233,6 +234,7 @@ mod tests {
             "https://api.vendor.example/v1x/y",
             "https://api.vendor.example/dashboard",
             "https://api.vendor.example/v1/../dashboard/v1",
+            "https://api.vendor.example/v1/..%2fdashboard",
             "https://api.vendor.example/version",
             "https://other.vendor.example/admin",
         ] {

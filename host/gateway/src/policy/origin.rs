@@ -10,9 +10,11 @@
 //! `https://api.acme.com` and an internationalised name in either spelling are one
 //! origin, and `http://2130706433` is the loopback address that it is.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 
+use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
 #[cfg(test)]
@@ -185,10 +187,11 @@ impl OriginPattern {
         self
     }
 
-    /// Whether the path of an address that it covers is in its folder.
+    /// Whether the path of an address that it covers is in its folder, whoever reads it.
     fn holds(&self, url: &Url) -> bool {
         let rest = url.path().strip_prefix(&self.folder);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        let is_below = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        is_below && (self.folder.is_empty() || !leads_up(url.path()))
     }
 
     /// The one origin that it names; `None` for a wildcard.
@@ -288,4 +291,26 @@ pub(crate) fn holds(patterns: &[OriginPattern], origin: &Origin, url: &Url) -> b
 /// covers it.
 pub(crate) fn naming(patterns: &[OriginPattern], origin: &Origin) -> Option<Naming> {
     patterns.iter().filter_map(|p| p.covers(origin)).max()
+}
+
+/// How often the path of an address may be decoded on its way through proxies and servers.
+const DECODED: usize = 4;
+
+/// Whether a server may take the path of a parsed address for one that leads upward, as no parser of URLs
+/// does: by an escaped slash, dot or `%`, by a backslash, or by what stands behind `..;`.
+pub fn leads_up(path: &str) -> bool {
+    let mut path = Cow::from(path);
+    for _ in 0..DECODED {
+        let mut parts = path.split(['/', '\\']);
+        if parts.any(|part| part.split(';').next() == Some("..")) {
+            return true;
+        }
+        let decoded = percent_decode_str(&path).decode_utf8_lossy().into_owned();
+        if decoded == *path {
+            return false;
+        }
+        path = decoded.into();
+    }
+    // Nobody escapes a name so often.
+    true
 }

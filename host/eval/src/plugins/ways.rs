@@ -293,6 +293,7 @@ pub(super) fn is_loopback(origin: &Origin) -> bool {
 /// Whether an origin is, or its name leads to, an address that has to be agreed to. A name that
 /// can't be looked up leads nowhere, unless a proxy looks it up in a network of its own.
 async fn leads_inside(origin: &Origin, lookup: &dyn Lookup, until: Instant) -> bool {
+    let is_proxied = lookup.is_proxied(origin);
     let found = match origin.host() {
         Host::Domain(name) => {
             // None is begun when the time is up: the system would go on with it.
@@ -301,14 +302,14 @@ async fn leads_inside(origin: &Origin, lookup: &dyn Lookup, until: Instant) -> b
                 timeout_at(until, begun?).await.ok()?.ok()
             };
             let found = found.await.unwrap_or_default();
-            if found.is_empty() && lookup.is_proxied(origin) {
+            if found.is_empty() && is_proxied {
                 return true;
             }
             found
         }
         Host::Ipv4(_) | Host::Ipv6(_) => Vec::new(),
     };
-    needs_agreement(origin, &found).is_some()
+    needs_agreement(origin, &found, is_proxied).is_some()
 }
 
 #[cfg(test)]

@@ -94,8 +94,9 @@ impl Reach {
 /// Where `origin` leads, if the person has to agree to that: an address in the URL that is
 /// neither public nor this machine's, or else a private one among those that its name was
 /// found to have. `None` for a name that leads to metadata services only: no agreement opens
-/// those to a name.
-pub fn needs_agreement(origin: &Origin, found: &[IpAddr]) -> Option<Place> {
+/// those to a name. But for where a proxy connects (`is_proxied`), in a network and on a machine of its own,
+/// and nobody here can look at the address then: whatever is not public has to be agreed to.
+pub fn needs_agreement(origin: &Origin, found: &[IpAddr], is_proxied: bool) -> Option<Place> {
     match origin.address() {
         Some(address) => {
             Some(place(address)).filter(|place| !matches!(place, Place::Public | Place::Loopback))
@@ -103,7 +104,7 @@ pub fn needs_agreement(origin: &Origin, found: &[IpAddr]) -> Option<Place> {
         None => found
             .iter()
             .map(|address| place(*address))
-            .find(|place| *place == Place::Private),
+            .find(|place| *place == Place::Private || (is_proxied && *place != Place::Public)),
     }
 }
 

@@ -54,7 +54,8 @@ impl Lookup for Names {
         let address = match host {
             "inside.example" => "10.0.0.7",
             "half.example" => "192.168.1.1",
-            "metadata.example" => "169.254.169.254",
+            "metadata.example" | "metadata.proxied" => "169.254.169.254",
+            "public.proxied" => "1.1.1.1",
             "here.example" => "127.0.0.1",
             "public.example" => "1.1.1.1",
             _ => return Err(io::Error::other("no such name")),
@@ -196,6 +197,8 @@ async fn an_address_that_is_or_leads_inside_is_asked_for() {
         ("https://public.example", Named::Text, false),
         ("https://unknown.example", Named::Text, false),
         ("https://unknown.proxied", Named::Text, true),
+        ("https://metadata.proxied", Named::Text, true),
+        ("https://public.proxied", Named::Text, false),
         ("https://unknown.proxied", Named::Vendor, false),
         ("https://*.inside.example", Named::Text, false),
         ("https://inside.example", Named::Person, false),

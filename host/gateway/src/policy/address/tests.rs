@@ -130,9 +130,29 @@ fn what_the_person_has_to_agree_to() {
     for (url, found, expected) in cases {
         let found: Vec<IpAddr> = found.into_iter().map(at).collect();
         assert_eq!(
-            needs_agreement(&origin(url), &found),
+            needs_agreement(&origin(url), &found, false),
             expected,
             "{url} {found:?}"
         );
+    }
+}
+
+/// The proxy connects, and no address is looked at once more.
+#[test]
+fn where_a_proxy_connects_whatever_is_not_public_has_to_be_agreed_to() {
+    for (found, expected) in [
+        ("1.1.1.1", None),
+        ("10.0.0.1", Some(Place::Private)),
+        ("169.254.169.254", Some(Place::Metadata)),
+        ("::ffff:169.254.169.254", Some(Place::Metadata)),
+        ("127.0.0.1", Some(Place::Loopback)),
+        ("224.0.0.1", Some(Place::Nowhere)),
+    ] {
+        let needed = needs_agreement(
+            &origin("http://llm.test"),
+            &[at("1.1.1.1"), at(found)],
+            true,
+        );
+        assert_eq!(needed, expected, "{found}");
     }
 }

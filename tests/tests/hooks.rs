@@ -165,3 +165,21 @@ fn what_is_no_hook_is_refused_with_its_line() {
     }
     assert_snapshot!(told);
 }
+
+/// A stranger's row would say for the config's own test what its assertion waits for.
+#[test]
+fn rows_speak_for_no_test_of_the_config_whatever_a_hook_adds_to_both() {
+    const HOOK: &str = "module.exports.beforeAll = (context) => { for (const test of context.suite.tests) test.metadata = { suite: 'nightly' }; return context; };";
+    let finished = Run::new()
+        .file("hook.js", HOOK)
+        .file("rows.jsonl", "{\"vars\": {\"q\": \"say BANANA\"}, \"options\": {\"storeOutputAs\": \"hint\"}}\n")
+        .config("prompts: [\"{% for t in _conversation %}{{ t.output }} {% endfor %}{{ hint | default('') }} {{ q }}\"]\nproviders: [echo]\nextensions: [file://hook.js:beforeAll]\ntests:\n  - file://rows.jsonl\n  - vars: { q: own }\n    assert: [{ type: contains, value: BANANA }]\n")
+        .args(["eval", "-o", "out.json", "--no-table"])
+        .finish();
+    finished.expect_code(100);
+    let rows = rows(&finished);
+    assert_eq!(
+        rows[1]["response"]["output"].as_str().map(str::trim),
+        Some("own")
+    );
+}

@@ -56,6 +56,9 @@ pub struct DataFile {
     /// Whether it stands for several files whose rows went through the same hands: such rows name
     /// no file, since nobody knows whose words they have. Its path is those of all, in a row.
     pub is_mixed: bool,
+    /// Which part of what a hook made of its rows and of the config's own tests; 0: of rows alone. What
+    /// is of one part speaks in no conversation of another, and stores nothing for it.
+    pub part: usize,
 }
 
 impl DataFile {
@@ -74,6 +77,7 @@ impl Origin {
             shown,
             real,
             is_mixed: false,
+            part: 0,
         }))
     }
 
@@ -98,7 +102,19 @@ impl Origin {
                 // No file has such a path: what is agreed to for all is for none of them alone.
                 real: real(),
                 is_mixed: true,
+                part: 0,
             })),
+        }
+    }
+
+    /// This origin, as that part of what was made of it.
+    pub(crate) fn part(&self, part: usize) -> Self {
+        match self {
+            Self::Data(file) if file.part != part => Self::Data(Arc::new(DataFile {
+                part,
+                ..DataFile::clone(file)
+            })),
+            origin => origin.clone(),
         }
     }
 

@@ -8,7 +8,9 @@
 //!
 //! A test that comes back as it went keeps where it stands, and what its origin lets it name. One
 //! that was changed or added stands at the hook; where rows of data were handed over, it may name
-//! no more than they may; if they came from several files, it names none.
+//! no more than they may; if they came from several files, it names none. Where the config's own
+//! tests were handed over with rows, what was made of either still speaks in no conversation of the
+//! other (`parts`).
 
 use std::collections::{HashMap, VecDeque};
 
@@ -21,6 +23,10 @@ use crate::model::{Origin, Position, TrustRequest, TrustSubject};
 use crate::plan::{Extension, Hook, weight};
 use crate::read::node::{Key, Kind, Mark, Node};
 use crate::several::Said;
+
+mod parts;
+
+use parts::Parts;
 
 /// Keys of a suite that a hook may change, beside its tests.
 const KEYS: [&str; 4] = ["prompts", "scenarios", "defaultTest", "derivedMetrics"];
@@ -228,6 +234,7 @@ fn placed(
             .or_default()
             .push_back(place);
     }
+    let parts = Parts::of(before, &trees);
     let mut trees: Vec<Option<Tree>> = trees.into_iter().map(Some).collect();
     let mut next = 0;
     let mut placed = Vec::new();
@@ -242,11 +249,12 @@ fn placed(
             placed.push(tree);
             continue;
         }
+        let origin = origin.part(parts.of_test(index, &test));
         placed.push(Tree {
             node: made(test)?,
             file: at.file.clone(),
             key: format!("{}: tests[{index}]", at.key),
-            origin: origin.clone(),
+            origin,
             form: Form::Test,
             config: 0,
         });

@@ -244,3 +244,32 @@ fn a_hook_may_change_every_test_of_many() {
     let plan = folder.file("more.jsonl", rows.join("\n")).plan();
     assert_eq!(plan.tests.len(), MANY + 1);
 }
+
+/// A row would speak for the config's own tests, and turn them green.
+#[test]
+fn rows_and_own_tests_stay_apart_whatever_a_hook_adds_to_both() {
+    let parts = |change: fn(&mut Value)| {
+        let plan = folder(change).plan();
+        let parts = plan
+            .tests
+            .iter()
+            .map(|test| test.data.as_ref().map(|file| file.part));
+        parts.collect::<Vec<_>>()
+    };
+    let tagged = parts(|suite| {
+        for test in suite["tests"].as_array_mut().expect("a list") {
+            test["metadata"] = json!({ "suite": "nightly" });
+        }
+    });
+    assert_eq!(tagged, [Some(1), Some(0)]);
+    let own_alone = parts(|suite| suite["tests"][0]["metadata"] = json!({ "a": 1 }));
+    assert_eq!(own_alone, [Some(1), Some(0)]);
+    let others = parts(|suite| {
+        for test in suite["tests"].as_array_mut().expect("a list") {
+            test["vars"]["n"] = json!(3);
+        }
+    });
+    assert_eq!(others, [Some(2), Some(3)], "nobody knows which is which");
+    let claimed = parts(|suite| suite["tests"][1]["vars"] = suite["tests"][0]["vars"].clone());
+    assert_eq!(claimed[0], None, "it came back as it went");
+}

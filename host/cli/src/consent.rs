@@ -256,9 +256,18 @@ impl Consent<'_> {
         Ok(())
     }
 
+    /// Says what was said yes to and is remembered, where something else went wrong after it.
+    pub(crate) fn tell_said(&self) {
+        let said = self.said.take();
+        if !said.is_empty() {
+            let list = words::list(&said);
+            self.talk.note(&format!("agreed to so far:\n{list}"));
+        }
+    }
+
     /// Why not more is agreed to than was shown before.
     fn one_stage(&self, why: &str) -> Failure {
-        let said = self.said.borrow();
+        let said = self.said.take();
         let message = format!("{why}; agreed to so far:\n{}", words::list(&said));
         let help = format!(
             "{} shows it, {} agrees to it{}",

@@ -40,3 +40,19 @@ fn yes_agrees_to_what_is_shown_and_to_nothing_after_it() {
     first.again().arg("eval").finish().expect_code(0);
     assert_eq!(api.requests().len(), 1);
 }
+
+#[test]
+fn what_was_agreed_to_is_said_also_where_it_leads_to_a_mistake() {
+    let first = run("prompts: [hi]\nproviders: [echo]\ntests: ../private.jsonl\n");
+    let first = first.file("../private.jsonl", "{ no row\n").finish();
+    first.expect_code(2);
+    let agreed = first.again().args(["trust", "--yes"]).finish();
+    agreed.expect_code(2);
+    assert!(
+        agreed.stderr.contains("agreed to so far:\n"),
+        "{}",
+        agreed.stderr
+    );
+    let list = first.again().args(["trust", "--list"]).finish();
+    assert!(list.stdout.contains("private.jsonl"), "{}", list.stdout);
+}

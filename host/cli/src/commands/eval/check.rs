@@ -80,9 +80,12 @@ pub(in crate::commands) fn agree(
     let mut known = consent.known();
     let excerpts = Excerpts::of(&request, &masker(setting), setting.terminal.width);
     let inputs = (arguments, false);
-    let planned = agreed_plan(request, inputs, setting, &consent, &mut known)?;
-    let what = planned.preparation(setting, &known.agreements, false);
-    let settled = consent.settle(what, known, (&runtime, &excerpts))?;
+    let planned = agreed_plan(request, inputs, setting, &consent, &mut known);
+    let settled = planned.and_then(|planned| {
+        let what = planned.preparation(setting, &known.agreements, false);
+        consent.settle(what, known, (&runtime, &excerpts))
+    });
+    let settled = settled.inspect_err(|_| consent.tell_said())?;
     stdout::print(&told(settled.needs(), &[], More::Nothing))?;
     Ok(SUCCESS)
 }

@@ -268,8 +268,8 @@ impl Settled {
             consumers,
         };
         let goes_on = resumed.is_some();
-        let run = Loop::new(&plan, context, head, outlets, interrupts, events, goes_on);
-        run.run(&plan, resumed).await
+        let run = Loop::new(plan, context, head, outlets, interrupts, events, goes_on);
+        run.run(resumed).await
     }
 
     /// What takes all secrets of the run out, and the cache that keeps answers without them.

@@ -2,8 +2,7 @@
 //!
 //! One task waits on every source at once, turns what happened into an [`Input`](state::Input), hands it to the
 //! [`RunState`] and carries out the commands that come back. Which case starts, and when the run drains or
-//! stops, is decided there; what an interrupt means once every case has ended is decided here
-//! (`afterwards`). It neither works nor blocks: cases and comparisons run as tasks of their own and hand back rows that are
+//! stops, is decided there. It neither works nor blocks: cases and comparisons run as tasks of their own and hand back rows that are
 //! ready for the store, a store that is behind is waited for like everything else, and what a kept
 //! run has already is read beside the loop (`source`). A task that panics (a bug of ours) costs its
 //! row and no more.
@@ -11,6 +10,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::future::pending;
 use std::io;
+use std::mem::take;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,6 +24,7 @@ use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use crate::call::CallScope;
 use crate::case;
 use crate::context::RunContext;
 use crate::error::RunError;
@@ -37,10 +38,11 @@ use crate::recorder::{Recorder, Unsaved};
 use crate::rescue::rescue;
 use crate::resume::Resumed;
 use crate::state::{self, Bounds, Ended, Given, Planned, RunState, StoreState};
-use crate::summary::Summary;
+use crate::summary::{End, Summary, Tally};
 
 mod afterwards;
 mod interrupts;
+mod notices;
 mod source;
 mod totals;
 
@@ -69,6 +71,7 @@ pub(crate) struct Outlets {
 
 /// A run in progress.
 pub(crate) struct Loop {
+    plan: Arc<Plan>,
     context: Arc<RunContext>,
     head: Arc<RunHead>,
     outlets: Outlets,
@@ -89,8 +92,10 @@ pub(crate) struct Loop {
     running: HashMap<Id, TaskKind>,
     /// The cases that have come and not ended.
     made: Made,
-    /// Cuts off every task.
+    /// Cuts off every case and comparison.
     cancel: CancellationToken,
+    /// Cuts off the config's code for the end of the run.
+    cut_closing: CancellationToken,
     totals: Totals,
 }
 
@@ -101,6 +106,8 @@ enum TaskKind {
     Comparison(Case, HeldRow),
     /// Writes down that a task panicked, or that answers were not compared.
     Aftermath,
+    /// The config's code for the end of the run.
+    Closing,
 }
 
 /// What a task comes to.
@@ -108,12 +115,13 @@ enum Done {
     Case(CaseId, Box<CaseEnd>),
     Compared(CaseId, Vec<Finished>),
     Abandoned(Vec<Finished>),
+    Closed(Vec<Tally>),
 }
 
 impl Loop {
     /// A run that has not begun; or `goes_on`: one whose session has not.
     pub(crate) fn new(
-        plan: &Plan,
+        plan: Arc<Plan>,
         context: Arc<RunContext>,
         head: Arc<RunHead>,
         outlets: Outlets,
@@ -124,10 +132,11 @@ impl Loop {
         let bounds = Bounds {
             slots: plan.options.max_concurrency,
             time: plan.options.run_timeout,
-            grace: grace(plan),
+            grace: grace(&plan),
         };
         Self {
-            totals: Totals::new(plan, &context, &head),
+            totals: Totals::new(&plan, &context, &head),
+            plan,
             context,
             head,
             outlets,
@@ -147,19 +156,17 @@ impl Loop {
             running: HashMap::new(),
             made: Made::default(),
             cancel: CancellationToken::new(),
+            cut_closing: CancellationToken::new(),
         }
     }
 
-    /// Runs every case of `plan`, or what `resumed` leaves of them; returns when all have ended
+    /// Runs every case of the plan, or what `resumed` leaves of them; returns when all have ended
     /// and everything is stored.
     ///
     /// # Errors
     /// When results could not be stored, or those of before not be read.
-    pub(crate) async fn run(
-        mut self,
-        plan: &Arc<Plan>,
-        resumed: Option<Resumed>,
-    ) -> Result<Arc<Summary>, RunError> {
+    pub(crate) async fn run(mut self, resumed: Option<Resumed>) -> Result<Arc<Summary>, RunError> {
+        let plan = self.plan.clone();
         self.emit(&Event::RunStarted(self.head.clone()));
         if let Some(order) = plan.order.as_ref().filter(|_| self.head.concurrency > 1) {
             let message = order.to_string();
@@ -170,7 +177,7 @@ impl Loop {
                 self.emit(&Event::Resumed(resumed.resumption.clone()));
                 Source::rest(plan.clone(), resumed)
             }
-            None => Source::all(plan),
+            None => Source::all(&plan),
         };
         self.take(LoopInput::Wake, &mut source);
         while !self.state.is_over() {
@@ -197,10 +204,6 @@ impl Loop {
                 }
             }
         }
-        if self.state.left_rows_out() {
-            self.emit(&rows_left_out());
-        }
-        self.afterwards(plan).await;
         self.finish().await
     }
 
@@ -259,7 +262,10 @@ impl Loop {
                 self.context.stopped_by.get_or_init(|| end);
                 self.cancel.cancel();
             }
-            LoopCommand::TellClosing => self.emit(&closing()),
+            LoopCommand::Close => self.close(),
+            LoopCommand::CutClosing => self.cut_closing.cancel(),
+            LoopCommand::TellCodeRuns => self.emit(&notices::code_runs()),
+            LoopCommand::TellClosing => self.emit(&notices::closing()),
         }
     }
 
@@ -294,6 +300,23 @@ impl Loop {
         self.spawn(task, run);
     }
 
+    /// Starts the config's code for the end of the run.
+    fn close(&mut self) {
+        if self.state.left_rows_out() {
+            self.emit(&notices::rows_left_out());
+        }
+        let mut scope = CallScope::of_run(&self.context);
+        scope.cut = self.cut_closing.clone();
+        let (plan, head) = (self.plan.clone(), self.head.clone());
+        let rows = self.totals.rows.take();
+        let rows = rows.filter(|_| self.state.end() == End::Finished);
+        let columns = take(&mut self.totals.columns);
+        let work = async move {
+            Done::Closed(afterwards::work(&scope, &plan, &head, columns, rows).await)
+        };
+        self.spawn(TaskKind::Closing, work);
+    }
+
     fn spawn(&mut self, task: TaskKind, run: impl Future<Output = Done> + Send + 'static) {
         let handle = self.tasks.spawn(run);
         self.running.insert(handle.id(), task);
@@ -316,6 +339,10 @@ impl Loop {
             Ok((_, Done::Abandoned(rows))) => {
                 self.compared(rows);
                 Some(LoopInput::Abandoned)
+            }
+            Ok((_, Done::Closed(columns))) => {
+                self.totals.columns = columns;
+                Some(LoopInput::Closed)
             }
             Err(error) => {
                 self.panicked(task, error);
@@ -357,7 +384,9 @@ impl Loop {
                 Done::Compared(case.id, compared_in_vain(&context, &case, row, &why))
             }),
             // Nothing is left to try: the run ends as the bug that it is.
-            Some(TaskKind::Aftermath) | None => std::panic::resume_unwind(error.into_panic()),
+            Some(TaskKind::Aftermath | TaskKind::Closing) | None => {
+                std::panic::resume_unwind(error.into_panic())
+            }
         }
     }
 
@@ -416,7 +445,7 @@ impl Loop {
             let mut closed = pin!(recorder.close(&summary));
             while let Either::Left(((), _)) = select(pin!(interrupts.next()), &mut closed).await {
                 for consumer in &mut consumers {
-                    consumer.on_event(&closing());
+                    consumer.on_event(&notices::closing());
                 }
             }
         }
@@ -453,21 +482,6 @@ impl Loop {
             consumer.on_event(event);
         }
     }
-}
-
-/// The answer to who asks a run to stop that has come to its end.
-fn closing() -> Event {
-    let message = "every case has ended; the results are being written".to_owned();
-    Event::Notice { message }
-}
-
-/// What is said where a run that goes on was stopped before it had read what it has.
-fn rows_left_out() -> Event {
-    let message =
-        "the run was stopped while its earlier results were read: they are kept, and some \
-                   are not part of what follows"
-            .to_owned();
-    Event::Notice { message }
 }
 
 /// How long cases in flight may go on after the first interrupt.

@@ -4,9 +4,8 @@
 //! timer, a store that falls behind) into an [`Input`], hands it to [`RunState::on`] with the
 //! time that has passed, and carries out the [`Command`]s that come back. So what follows can be
 //! tested without a runtime. Decided elsewhere: how many signals are one
-//! ([`Interrupts`](crate::run::Interrupts) merges those that nobody has heard), what they mean once
-//! every case has ended (`run/afterwards`), and when a case that has a slot has room to be made
-//! (`memory`).
+//! ([`Interrupts`](crate::run::Interrupts) merges those that nobody has heard), and when a case that
+//! has a slot has room to be made (`memory`).
 //!
 //! - **Which case starts when.** Cases come in the order of a sequential run, a few ahead of
 //!   those that start, since some depend on others (`dependencies`). A slot is refilled as soon
@@ -20,6 +19,7 @@
 //! - **When the rows of a kept run are read** that stay as they are. Nothing starts before those
 //!   have come that nobody asks for; what nobody asked for after all comes when every case has
 //!   ended. Whoever stops the run at once leaves the former out.
+//! - **When the config's code for the end of a run** runs, and is cut off (`closing`).
 //! - **Backpressure.** While the store is behind, or the cases in flight hold all the memory that
 //!   a run may take, nothing starts.
 //!
@@ -34,12 +34,14 @@ use runner_config::plan::CaseId;
 use crate::summary::End;
 
 mod carried;
+mod closing;
 mod dependencies;
 mod messages;
 mod rows;
 
 use carried::Carried;
 pub use carried::{Given, Left};
+use closing::Closing;
 use dependencies::Dependencies;
 pub use messages::{Bounds, Command, Ended, Input, Kept, Planned, StoreState};
 use rows::Rows;
@@ -125,6 +127,7 @@ pub struct RunState<C, A> {
     carried: Carried,
     rows: Rows<A>,
     abandoning: Abandoning,
+    closing: Closing,
 }
 
 impl<C: Clone, A> RunState<C, A> {
@@ -155,6 +158,7 @@ impl<C: Clone, A> RunState<C, A> {
             carried: Carried::default(),
             rows: Rows::default(),
             abandoning: Abandoning::NotYet,
+            closing: Closing::NotYet,
         }
     }
 
@@ -175,7 +179,8 @@ impl<C: Clone, A> RunState<C, A> {
     ///
     /// # Panics
     /// If a case ends or is compared that is not in flight, and where an answer comes that nothing
-    /// was asked for: a case, rows of a kept run, answers that were handed back.
+    /// was asked for: a case, rows of a kept run, answers that were handed back, the end of the code for
+    /// the end.
     pub fn on(&mut self, now: Duration, input: Input<C, A>) -> Vec<Command<C, A>> {
         let mut commands = Vec::new();
         match input {
@@ -195,7 +200,12 @@ impl<C: Clone, A> RunState<C, A> {
                 );
                 self.abandoning = Abandoning::Done;
             }
-            Input::Interrupt if self.is_quiet() => commands.push(Command::TellClosing),
+            Input::Closed => {
+                let runs = !matches!(self.closing, Closing::NotYet | Closing::Done);
+                assert!(runs, "it was started, once");
+                self.closing = Closing::Done;
+            }
+            Input::Interrupt if self.is_quiet() => commands.push(self.closing.interrupt()),
             Input::Interrupt => self.interrupt(now, &mut commands),
             Input::Wake => {}
             Input::Store(StoreState::Failed) => {
@@ -209,14 +219,14 @@ impl<C: Clone, A> RunState<C, A> {
         }
         self.pass(now, &mut commands);
         self.refill(now, &mut commands);
-        self.close(&mut commands);
+        self.close(now, &mut commands);
         commands
     }
 
     /// When [`Input::Wake`] is due, if nothing happens before.
     pub fn wake(&self) -> Option<Duration> {
         if self.is_quiet() {
-            return None;
+            return self.closing.due();
         }
         match self.phase {
             Phase::Running => self.deadline,
@@ -225,9 +235,14 @@ impl<C: Clone, A> RunState<C, A> {
         }
     }
 
-    /// Whether everything has ended: nothing is in flight, nothing will start, every row was read,
-    /// and the store has taken every row or will take none.
+    /// Whether everything has ended, the config's code for the end too.
     pub fn is_over(&self) -> bool {
+        self.closing == Closing::Done
+    }
+
+    /// Nothing is in flight, nothing will start, every row was read, and the store has taken every row
+    /// or will take none.
+    fn is_settled(&self) -> bool {
         self.is_quiet()
             && self.reading != Reading::Rest
             && self.store != StoreState::Behind
@@ -415,6 +430,9 @@ impl<C: Clone, A> RunState<C, A> {
         if matches!(self.phase, Phase::Draining { until, .. } if until <= now) {
             self.stop(End::Interrupted, commands);
         }
+        if self.closing.due().is_some_and(|at| at <= now) {
+            commands.push(self.closing.cut());
+        }
     }
 
     /// The first interrupt lets what is in flight end, the second cuts it off. What was due before it
@@ -451,8 +469,8 @@ impl<C: Clone, A> RunState<C, A> {
 
     /// When every case has ended: has the rows read that nobody asked for, and hands back what is
     /// still held when nothing will be compared with it any more, since cases of its row were cut
-    /// off, or did not come.
-    fn close(&mut self, commands: &mut Vec<Command<C, A>>) {
+    /// off, or did not come. After that the config's code for the end runs.
+    fn close(&mut self, now: Duration, commands: &mut Vec<Command<C, A>>) {
         if !self.is_quiet() {
             return;
         }
@@ -466,6 +484,13 @@ impl<C: Clone, A> RunState<C, A> {
                 self.abandoning = Abandoning::UnderWay;
                 commands.push(Command::Abandon(answers));
             }
+        }
+        if self.closing == Closing::NotYet && self.is_settled() {
+            self.closing = Closing::Runs {
+                asked: self.end() == End::Interrupted,
+                until: self.deadline.filter(|at| *at > now),
+            };
+            commands.push(Command::Close);
         }
     }
 }

@@ -115,12 +115,16 @@ fn ctrl_c_leaves_out_metrics_that_a_program_works_out() {
     assert_snapshot!(running.finish().told());
 }
 
-#[test]
-fn what_runs_after_the_last_case_is_left_out_by_who_insists() {
+/// A run of one case whose code for the end of the run never ends.
+fn never_closing() -> Run {
     const HOOK: &str = "import { writeFileSync } from 'node:fs';\nexport const afterAll = () => { writeFileSync('waits', `${process.pid}\\n`); return new Promise(() => setInterval(() => {}, 1000)); };";
     let config = "prompts: [p]\nproviders: [echo]\nextensions: [file://hook.mjs:afterAll]";
-    let run = trusted().file("hook.mjs", HOOK).config(config);
-    let run = run.args(["eval", "--no-table"]);
+    trusted().file("hook.mjs", HOOK).config(config)
+}
+
+#[test]
+fn what_runs_after_the_last_case_is_left_out_by_who_insists() {
+    let run = never_closing().args(["eval", "--no-table"]);
     let folder = run.clone();
     let running = run.start();
     let pid = first_line(folder.project(), "waits");
@@ -133,6 +137,16 @@ fn what_runs_after_the_last_case_is_left_out_by_who_insists() {
     lines.sort_unstable();
     finished.stderr = lines.join("\n");
     assert_snapshot!(finished.told());
+    all_end(&[pid]);
+}
+
+#[test]
+fn what_runs_after_the_last_case_ends_with_the_run_s_time() {
+    let run = never_closing().args(["eval", "--no-table", "--max-eval-time-ms", "5000"]);
+    let finished = run.finish();
+    finished.expect_code(0);
+    let waits = std::fs::read_to_string(finished.again().project().join("waits"));
+    let pid = waits.expect("it ran").trim().to_owned();
     all_end(&[pid]);
 }
 

@@ -1,63 +1,19 @@
-//! What is done when every case has ended: metrics of metrics, and hooks.
-//!
-//! It is code of the config, which may take long. Nothing is lost by leaving it out, so whoever
-//! insists, and the run's time limit, cut it off; the results are stored all the same.
-
-use std::mem::take;
+//! What is done when every case has ended: metrics of metrics, and hooks. It is code of the config.
 
 use runner_config::plan::Plan;
 use runner_sandbox::abi::CallContext;
 use serde_json::{Map, Value, json};
 
-use super::{Loop, at};
 use crate::around::hooks::AllRows;
 use crate::around::{derived, hooks};
 use crate::call::CallScope;
-use crate::event::{Event, RunHead};
+use crate::event::RunHead;
 use crate::masking::masked_json;
-use crate::summary::{End, Tally};
-
-impl Loop {
-    /// Does it, and listens to people, the clock and events meanwhile.
-    pub(super) async fn afterwards(&mut self, plan: &Plan) {
-        let scope = CallScope::of_run(&self.context);
-        let rows = self.totals.rows.take();
-        let rows = rows.filter(|_| self.state.end() == End::Finished);
-        let (head, columns) = (self.head.clone(), take(&mut self.totals.columns));
-        // On the heap: it would be part of the future of every run.
-        let mut work = Box::pin(work(&scope, plan, &head, columns, rows));
-        // Who stopped the run has asked once.
-        let mut asked = self.state.end() == End::Interrupted;
-        self.totals.columns = loop {
-            let wake = self.state.wake().map(|after| self.begun + after);
-            tokio::select! {
-                biased;
-                () = self.interrupts.next() => {
-                    if std::mem::replace(&mut asked, true) {
-                        scope.cut.cancel();
-                    } else {
-                        self.emit(&still_running());
-                    }
-                }
-                () = at(wake), if !scope.cut.is_cancelled() => scope.cut.cancel(),
-                Some(event) = self.events.recv() => self.hear(&event),
-                columns = &mut work => break columns,
-            }
-        };
-    }
-}
-
-/// The answer to who asks a run to stop whose cases have ended and whose code has not.
-fn still_running() -> Event {
-    let message = "every case has ended; the config's code for the end of a run (derived metrics, \
-                   afterAll) is still running; Ctrl-C again leaves it out"
-        .to_owned();
-    Event::Notice { message }
-}
+use crate::summary::Tally;
 
 /// Works out the metrics that are made of others, then hands all rows to the extensions that want
 /// them.
-async fn work(
+pub(super) async fn work(
     scope: &CallScope,
     plan: &Plan,
     head: &RunHead,

@@ -79,6 +79,8 @@ pub enum Input<C, A> {
     Compared(CaseId),
     /// What [`Command::Abandon`] asked for was done.
     Abandoned,
+    /// The code that [`Command::Close`] started has ended, or was cut off.
+    Closed,
     /// Ctrl-C, or another signal that asks to end.
     Interrupt,
     /// Nothing happened but time: [`RunState::wake`](super::RunState::wake) has passed, the run
@@ -128,6 +130,12 @@ pub enum Command<C, A> {
     },
     /// Cut off every case in flight, for this reason.
     Abort(End),
+    /// Run the config's code for the end of a run: every case has ended. Answer with [`Input::Closed`].
+    Close,
+    /// Cut that code off.
+    CutClosing,
+    /// Say that every case has ended and that this code runs.
+    TellCodeRuns,
     /// Say that every case has ended, and only the store is waited for.
     TellClosing,
 }

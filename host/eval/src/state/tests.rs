@@ -52,6 +52,12 @@ fn ended(id: CaseId) -> Input<u32, u32> {
     }
 }
 
+/// Whether all has ended but the config's code for the end; has that end.
+fn closes(state: &mut State) -> bool {
+    let runs = !state.is_over() && matches!(state.closing, Closing::Runs { .. });
+    runs && state.on(SECOND, Input::Closed).is_empty() && state.is_over()
+}
+
 /// A run with as many cases in flight as it has slots.
 fn full(bounds: Bounds) -> State {
     let mut state = State::new(bounds);
@@ -104,7 +110,7 @@ fn the_first_interrupt_drains_and_the_second_aborts() {
     assert_eq!(state.on(SECOND, Input::Interrupt), abort);
     assert!(!state.is_over());
     state.on(SECOND, ended(id(1)));
-    assert!(state.is_over());
+    assert!(closes(&mut state));
     assert_eq!(state.end(), End::Interrupted);
 }
 
@@ -121,13 +127,43 @@ fn who_drains_a_run_is_told_the_oldest_cases_first() {
 }
 
 #[test]
-fn an_interrupt_after_the_last_case_is_told_that_only_the_store_is_waited_for() {
+fn the_code_for_the_end_is_cut_off_by_the_second_interrupt() {
     let mut state = full(bounds(1));
     state.on(SECOND, ended(id(0)));
-    state.on(SECOND, Input::Next(None));
-    assert!(state.is_over());
+    assert_eq!(state.on(SECOND, Input::Next(None)), [Command::Close]);
+    assert_eq!(state.on(SECOND, Input::Interrupt), [Command::TellCodeRuns]);
+    assert_eq!(state.on(SECOND, Input::Interrupt), [Command::CutClosing]);
     assert_eq!(state.on(SECOND, Input::Interrupt), [Command::TellClosing]);
+    assert!(!state.is_over());
+    assert_eq!(state.on(SECOND, Input::Closed), []);
+    assert!(state.is_over());
     assert_eq!(state.end(), End::Finished);
+    // Who has stopped the run has asked once.
+    let mut state = full(bounds(1));
+    state.on(SECOND, Input::Interrupt);
+    assert_eq!(state.on(SECOND, ended(id(0))), [Command::Close]);
+    assert_eq!(state.on(SECOND, Input::Interrupt), [Command::CutClosing]);
+}
+
+#[test]
+fn the_code_for_the_end_is_cut_off_when_time_is_up_unless_it_was_before() {
+    let limit = Bounds {
+        time: Some(5 * SECOND),
+        ..bounds(1)
+    };
+    let mut state = full(limit);
+    state.on(SECOND, ended(id(0)));
+    assert_eq!(state.on(SECOND, Input::Next(None)), [Command::Close]);
+    assert_eq!(state.wake(), Some(5 * SECOND));
+    assert_eq!(state.on(5 * SECOND, Input::Wake), [Command::CutClosing]);
+    assert_eq!(state.wake(), None);
+    assert_eq!(state.on(6 * SECOND, Input::Closed), []);
+    assert!(state.is_over());
+    assert_eq!(state.end(), End::Finished);
+    let mut late = full(limit);
+    late.on(5 * SECOND, Input::Wake);
+    assert_eq!(late.on(6 * SECOND, ended(id(0))), [Command::Close]);
+    assert_eq!(late.wake(), None);
 }
 
 #[test]
@@ -146,9 +182,9 @@ fn when_its_time_is_up_a_run_is_cut_off_even_while_it_drains() {
     let cut = [Command::Abort(End::Interrupted)];
     assert_eq!(draining.on(5 * SECOND, Input::Wake), cut);
     let mut late = full(limit);
-    let cut = [Command::Abort(End::TimeLimit)];
+    let cut = [Command::Abort(End::TimeLimit), Command::Close];
     assert_eq!(late.on(6 * SECOND, ended(id(0))), cut, "nothing starts");
-    assert!(late.is_over());
+    assert!(closes(&mut late));
 }
 
 #[test]
@@ -316,7 +352,7 @@ fn nothing_starts_while_the_store_is_behind_and_the_run_is_not_over_before_it_ha
     assert!(!state.is_over());
     assert_eq!(state.on(SECOND, Input::Interrupt), [Command::TellClosing]);
     state.on(SECOND, Input::Store(StoreState::Ready));
-    assert!(state.is_over());
+    assert!(closes(&mut state));
 }
 
 #[test]
@@ -335,7 +371,7 @@ fn a_store_that_failed_holds_nothing_up() {
     assert_eq!(state.on(SECOND, Input::Store(StoreState::Failed)), abort);
     state.on(SECOND, Input::Store(StoreState::Behind));
     state.on(SECOND, ended(id(0)));
-    assert!(state.is_over());
+    assert!(closes(&mut state));
 }
 
 #[test]

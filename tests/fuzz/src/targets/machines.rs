@@ -131,13 +131,18 @@ impl CasesOfRun {
                         assert!(may, "{id:?} starts after a reason not to");
                         assert!(self.out.insert(id), "{id:?} starts twice");
                     }
-                    Command::Run { .. } | Command::TellClosing => {}
+                    Command::Run { .. } | Command::TellCodeRuns | Command::TellClosing => {}
                     Command::Compare { id, .. } => {
                         self.out.insert(id);
                         self.comparing.insert(id);
                     }
                     Command::Abandon(_) => self.abandoning = true,
                     Command::ReadRest => inputs.push(Input::Read),
+                    Command::Close => {
+                        assert!(self.out.is_empty(), "every case comes before");
+                        inputs.push(Input::Closed);
+                    }
+                    Command::CutClosing => self.said.push('c'),
                     Command::Drain { .. } => self.stop("d"),
                     Command::Abort(_) => self.stop("a"),
                 }

@@ -41,8 +41,9 @@ fn the_last_case_of_a_row_keeps_its_slot_until_the_row_is_compared() {
     };
     assert_eq!(state.on(SECOND, answered(0)), [compare]);
     assert!(!state.is_over());
-    assert_eq!(state.on(SECOND, Input::Compared(at(0, 0))), []);
-    assert!(state.is_over());
+    let commands = state.on(SECOND, Input::Compared(at(0, 0)));
+    assert_eq!(commands, [Command::Close]);
+    assert!(closes(&mut state));
 }
 
 #[test]
@@ -58,8 +59,8 @@ fn answers_whose_row_stays_incomplete_are_left_once() {
     };
     assert_eq!(state.on(SECOND, open), [Command::Abandon(vec![1, 2])]);
     assert!(!state.is_over());
-    assert_eq!(state.on(SECOND, Input::Abandoned), []);
-    assert!(state.is_over());
+    assert_eq!(state.on(SECOND, Input::Abandoned), [Command::Close]);
+    assert!(closes(&mut state));
 }
 
 #[test]
@@ -93,8 +94,8 @@ fn nothing_starts_before_what_a_kept_run_has_was_read_and_the_rest_is_read_in_th
     assert_eq!(state.on(SECOND, ended(id(0))), [Command::Next]);
     assert_eq!(state.on(SECOND, Input::Next(None)), [Command::ReadRest]);
     assert!(!state.is_over());
-    assert_eq!(state.on(SECOND, Input::Read), []);
-    assert!(state.is_over() && !state.left_rows_out());
+    assert_eq!(state.on(SECOND, Input::Read), [Command::Close]);
+    assert!(closes(&mut state) && !state.left_rows_out());
 }
 
 #[test]
@@ -111,10 +112,10 @@ fn who_stops_a_run_while_its_rows_are_read_is_heard_and_the_second_time_leaves_t
     drained.on(SECOND, Input::Interrupt);
     assert_eq!(drained.on(SECOND, Input::Read), [Command::ReadRest]);
     drained.on(SECOND, Input::Read);
-    assert!(drained.is_over());
-    let abort = [Command::Abort(End::Interrupted)];
+    assert!(closes(&mut drained));
+    let abort = [Command::Abort(End::Interrupted), Command::Close];
     assert_eq!(state.on(SECOND, Input::Interrupt), abort);
-    assert!(state.is_over() && state.left_rows_out());
+    assert!(closes(&mut state) && state.left_rows_out());
 }
 
 /// It has answers with it, perhaps, which are handed back then.
@@ -138,15 +139,15 @@ fn a_run_is_not_over_before_the_case_that_was_asked_for_has_come() {
     assert_eq!(commands, [Command::ReadRest, Command::Abandon(vec![1])]);
     state.on(SECOND, Input::Abandoned);
     state.on(SECOND, Input::Read);
-    assert!(state.is_over());
+    assert!(closes(&mut state));
 }
 
 #[test]
 fn a_run_whose_rows_cannot_be_read_starts_nothing() {
     let mut state = State::again(bounds(1));
-    let cut = [Command::Abort(End::StoreFailed)];
+    let cut = [Command::Abort(End::StoreFailed), Command::Close];
     assert_eq!(state.on(SECOND, Input::Unread), cut);
-    assert!(state.is_over());
+    assert!(closes(&mut state));
 }
 
 #[test]
@@ -154,7 +155,7 @@ fn rows_that_cannot_be_read_in_the_end_cost_the_run_nothing() {
     let mut state = State::again(bounds(1));
     state.on(SECOND, Input::Read);
     assert_eq!(state.on(SECOND, Input::Next(None)), [Command::ReadRest]);
-    assert_eq!(state.on(SECOND, Input::Unread), []);
-    assert!(state.is_over());
+    assert_eq!(state.on(SECOND, Input::Unread), [Command::Close]);
+    assert!(closes(&mut state));
     assert_eq!(state.end(), End::Finished);
 }

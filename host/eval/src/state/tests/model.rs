@@ -61,6 +61,10 @@ struct Model {
     drained: bool,
     aborted: bool,
     abandoning: bool,
+    /// The code for the end runs, and was started.
+    closing: bool,
+    closed: bool,
+    cut: bool,
     /// An answer to `Command::Next` is due.
     asked: bool,
     reading: Reading,
@@ -79,6 +83,9 @@ impl Model {
             drained: false,
             aborted: false,
             abandoning: false,
+            closing: false,
+            closed: false,
+            cut: false,
             asked: false,
             reading,
         }
@@ -157,6 +164,18 @@ impl Model {
                     assert!(!self.aborted, "once");
                     self.aborted = true;
                 }
+                Command::Close => {
+                    assert!(!self.closing && !self.closed, "once");
+                    assert!(self.in_flight().is_empty() && !self.abandoning && !self.asked);
+                    assert!(self.held.is_empty() && self.store != StoreState::Behind);
+                    assert_ne!(self.reading, Reading::Rest, "every row comes before");
+                    self.closing = true;
+                }
+                Command::CutClosing => {
+                    assert!(self.closing && !self.cut, "once, while it runs");
+                    self.cut = true;
+                }
+                Command::TellCodeRuns => assert!(self.closing && !self.cut),
                 Command::TellClosing => assert!(self.in_flight().is_empty()),
             }
         }
@@ -318,6 +337,10 @@ proptest! {
                     model.store = StoreState::Failed;
                     Input::Store(StoreState::Failed)
                 }
+                5.. if std::mem::take(&mut model.closing) => {
+                    model.closed = true;
+                    Input::Closed
+                }
                 5.. if !flying.is_empty() => model.end(flying[which.index(flying.len())], how),
                 _ => Input::Wake,
             };
@@ -348,6 +371,11 @@ proptest! {
         if model.reading == Reading::Rest {
             prop_assert!(!state.is_over());
             read(&mut state, &mut model, now);
+        }
+        prop_assert_ne!(model.closing, model.closed, "the code for the end runs once");
+        prop_assert_eq!(state.is_over(), model.closed);
+        if model.closing {
+            tell(&mut state, &mut model, now, Input::Closed);
         }
         prop_assert!(state.is_over());
         let is_read = model.reading == Reading::Done || state.left_rows_out();

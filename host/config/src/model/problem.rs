@@ -12,7 +12,11 @@ use super::{Agreements, Origin, Position, Strictness, TrustRequest, TrustSubject
 
 mod list;
 
-use list::{MAX_KEPT, ProblemList};
+use list::ProblemList;
+
+/// How many names are held against others before nobody guesses any more what was meant: some tenths of
+/// a second, where a config has names by the hundred thousand.
+const MAX_COMPARED: usize = 20_000;
 
 /// What lets keys pass that are nearly others; told once.
 const WAY_OUT: &str = " If not, --lenient or `strict: false` in the config lets it pass";
@@ -99,8 +103,8 @@ pub(crate) struct Findings {
     stopped: Cell<bool>,
     /// How keys that nothing reads are taken.
     strictness: Cell<Strictness>,
-    /// How often a name was looked for that could be meant.
-    suggestions: Cell<usize>,
+    /// How many names were held against one that nobody knows.
+    compared: Cell<usize>,
     /// What stands in a help already and is not said twice.
     listed: RefCell<BTreeSet<String>>,
     agreements: Agreements,
@@ -246,17 +250,19 @@ impl Findings {
         self.trust_requests.take().all
     }
 
-    /// The one of `known` that `written` was probably meant to be. Names of which there are as many
-    /// as a config likes are held against each other as often as the report has room for.
+    /// The one of `known` that `written` was probably meant to be. There may be as
+    /// many as a config likes: only so many are looked at.
     pub(crate) fn did_you_mean<'a>(
         &self,
         written: &str,
         known: impl IntoIterator<Item = &'a str>,
     ) -> Option<&'a str> {
-        let looked_for = self.suggestions.replace(self.suggestions.get() + 1);
-        (looked_for < 2 * MAX_KEPT)
-            .then(|| did_you_mean(written, known))
-            .flatten()
+        let left = MAX_COMPARED.saturating_sub(self.compared.get());
+        let compared = known.into_iter().take(left);
+        did_you_mean(
+            written,
+            compared.inspect(|_| self.compared.set(self.compared.get() + 1)),
+        )
     }
 
     /// The names there are, as a sentence; `None` where a help of this report has the same list, or
@@ -317,6 +323,19 @@ impl FromIterator<TrustRequest> for Requests {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn guesses_are_no_work_without_end() {
+        let findings = Findings::default();
+        let looked = Cell::new(0);
+        let known = || {
+            let same = std::iter::repeat_n("provider", MAX_COMPARED);
+            same.inspect(|_| looked.set(looked.get() + 1))
+        };
+        assert_eq!(findings.did_you_mean("provder", known()), Some("provider"));
+        assert_eq!(findings.did_you_mean("provder", known()), None);
+        assert_eq!(looked.get(), MAX_COMPARED);
+    }
 
     #[test]
     fn what_a_config_quotes_begins_no_line() {

@@ -40,14 +40,12 @@ pub(crate) fn did_you_mean<'a>(
     written: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // The distance takes memory by the product of both lengths; no name is that long.
     if written.len() > MAX_NAME {
         return None;
     }
-    let close =
-        |name: &str| strsim::damerau_levenshtein(&written.to_lowercase(), &name.to_lowercase());
-    known
-        .into_iter()
+    let written = written.to_lowercase();
+    let close = |name: &str| strsim::damerau_levenshtein(&written, &name.to_lowercase());
+    names(known)
         .map(|name| (close(name), name))
         .filter(|(distance, name)| *distance <= name.chars().count().max(3) / 3)
         .min_by_key(|(distance, _)| *distance)
@@ -73,11 +71,15 @@ pub fn misspelt<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> 
         let distance = strsim::damerau_levenshtein(&written, &name);
         (distance <= allowed && !is_another).then_some(distance)
     };
-    let near = known
-        .into_iter()
-        .filter_map(|name| Some((distance(name)?, name)));
+    let near = names(known).filter_map(|name| Some((distance(name)?, name)));
     near.min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
+}
+
+/// Those that a person could have meant to type: a distance takes time and memory by the product of
+/// both lengths.
+fn names<'a>(known: impl IntoIterator<Item = &'a str>) -> impl Iterator<Item = &'a str> {
+    known.into_iter().filter(|name| name.len() <= MAX_NAME)
 }
 
 /// A name without what people write now so, now so.
@@ -111,6 +113,12 @@ mod tests {
         for (written, meant) in cases {
             assert_eq!(did_you_mean(written, known), meant, "{written}");
         }
+        let long = "p".repeat(MAX_NAME + 1);
+        assert_eq!(
+            did_you_mean(&long[1..], [&*long]),
+            None,
+            "nobody types that"
+        );
     }
 
     #[test]

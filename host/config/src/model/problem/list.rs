@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use super::{Position, Problem};
 
 /// Problems beyond this many are counted, not kept: a generated file can hold a million.
-pub(super) const MAX_KEPT: usize = 50;
+const MAX_KEPT: usize = 50;
 
 /// Problems of one file that say the same and are kept each for itself.
 const MAX_ALIKE: usize = 3;

@@ -185,3 +185,35 @@ fn what_a_key_of_google_s_is_made_of_is_asked_for_where_it_goes() {
         }
     }
 }
+
+/// Of a large `config` it is not remembered where everything stands.
+#[test]
+fn what_a_server_of_tokens_sees_is_asked_for_where_and_beside_whatever_it_stands() {
+    let api = ModelApi::start();
+    let asks = |many: usize, of: &str, member: serde_json::Value| {
+        let mut auth = json!({
+            "type": "oauth", "grantType": "client_credentials",
+            "tokenUrl": "https://id.example/token", "clientId": "me", "clientSecret": "a-secret",
+        });
+        auth[of] = member;
+        let body: serde_json::Map<_, _> = (0..many).map(|n| (format!("k{n}"), n.into())).collect();
+        let config = json!({ "url": api.url(), "body": body, "auth": auth });
+        let config =
+            json!({ "prompts": ["hi"], "providers": [{ "id": "http", "config": config }] });
+        let run = Run::new()
+            .config(&config.to_string())
+            .env("OPENAI_API_KEY", KEY);
+        let first = run.args(["trust", "--yes"]).finish();
+        let second = first.again().args(["trust", "--yes"]).finish();
+        let line = "send the environment variable OPENAI_API_KEY to https://id.example";
+        assert!(
+            (first.told() + &second.told()).contains(line),
+            "{many} {of}: {} {}",
+            first.told(),
+            second.told()
+        );
+    };
+    asks(0, "clientSecret", json!("{{ env.OPENAI_API_KEY }}"));
+    asks(9_000, "clientSecret", json!("{{ env.OPENAI_API_KEY }}"));
+    asks(0, "scopes", json!(["a", "{{ env.OPENAI_API_KEY }}"]));
+}

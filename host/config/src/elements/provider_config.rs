@@ -58,6 +58,7 @@ fn note(entry: &Entry<'_>, pointer: &str, places: &mut Places, bytes: &mut usize
         let at = inner.at();
         *bytes += size_of::<Position>() + pointer.len() + at.key.len();
         if *bytes > MAX_PLACES {
+            places.leave_out();
             return;
         }
         note(&inner, &pointer, places, bytes);

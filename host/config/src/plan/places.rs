@@ -9,12 +9,21 @@ use super::Position;
 
 /// Places by JSON Pointer (RFC 6901).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Places(BTreeMap<String, Position>);
+pub struct Places {
+    noted: BTreeMap<String, Position>,
+    /// Whether there are more than were noted.
+    is_partial: bool,
+}
 
 impl Places {
     /// Notes where `pointer` stands.
     pub(crate) fn note(&mut self, pointer: String, at: Position) {
-        self.0.insert(pointer, at);
+        self.noted.insert(pointer, at);
+    }
+
+    /// Notes that there are more.
+    pub(crate) fn leave_out(&mut self) {
+        self.is_partial = true;
     }
 
     /// Where `pointer` stands, or the innermost of what is around it; `None` if nothing of it was
@@ -22,7 +31,7 @@ impl Places {
     pub fn of(&self, pointer: &str) -> Option<&Position> {
         let mut pointer = pointer;
         while !pointer.is_empty() {
-            if let Some(at) = self.0.get(pointer) {
+            if let Some(at) = self.noted.get(pointer) {
                 return Some(at);
             }
             pointer = &pointer[..pointer.rfind('/')?];
@@ -30,9 +39,15 @@ impl Places {
         None
     }
 
+    /// Whether what stands at `at` is `pointer` or in it, as far as anybody can tell: of a value that was not
+    /// noted, nobody can.
+    pub fn may_hold(&self, pointer: &str, at: &Position) -> bool {
+        self.is_partial || self.within(pointer).any(|noted| noted.is_where(at))
+    }
+
     /// Where `pointer` stands, and everything that was written in it.
-    pub fn within(&self, pointer: &str) -> impl Iterator<Item = &Position> {
-        let inner = self.0.iter().filter(move |(one, _)| {
+    fn within(&self, pointer: &str) -> impl Iterator<Item = &Position> {
+        let inner = self.noted.iter().filter(move |(one, _)| {
             let rest = one.strip_prefix(pointer);
             rest.is_some_and(|rest| rest.starts_with('/'))
         });
@@ -62,8 +77,11 @@ mod tests {
         assert_eq!(within("/a/b"), [2]);
         assert_eq!(within("/a/c"), [1]);
         assert!(within("/ab").is_empty());
+        assert!(places.may_hold("/a", &at(2)) && !places.may_hold("/a/b", &at(1)));
         for unknown in ["", "/", "/ab", "a"] {
             assert_eq!(line(unknown), None, "{unknown}");
         }
+        places.leave_out();
+        assert!(places.may_hold("/a/b", &at(3)));
     }
 }

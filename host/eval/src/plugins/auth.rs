@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Display;
 
-use runner_config::plan::{EnvRead, Position, Provider};
+use runner_config::plan::{EnvRead, Provider};
 use runner_gateway::{Credential, OriginPattern, Scheme, Secret, TokenClient};
 use serde_json::{Map, Value, json};
 
@@ -15,17 +15,6 @@ use super::ways::{Named, Way};
 
 /// The key of the config.
 const KEY: &str = "auth";
-
-/// Where variables may stand that a server of tokens sees.
-const TOKEN_MEMBERS: [&str; 7] = [
-    "",
-    "/tokenUrl",
-    "/clientId",
-    "/clientSecret",
-    "/scopes",
-    "/username",
-    "/password",
-];
 
 /// What `auth` says.
 pub(super) struct Auth {
@@ -78,15 +67,15 @@ impl Auth {
     /// provider's address as well, since what they give does.
     pub(super) fn way(&self, provider: &Provider, takes: &[EnvRead]) -> Option<Way> {
         let to = self.asks.clone()?;
-        let place = |member: &str| provider.places.of(&format!("/{KEY}{member}"));
-        let inside: Vec<&Position> = TOKEN_MEMBERS.into_iter().filter_map(place).collect();
-        let is_inside = |read: &&EnvRead| inside.iter().any(|at| at.is_where(&read.at));
+        let pointer = format!("/{KEY}");
+        let is_inside = |read: &&EnvRead| provider.places.may_hold(&pointer, &read.at);
         let there: Vec<EnvRead> = takes.iter().filter(is_inside).cloned().collect();
+        let at = provider.places.of(&format!("{pointer}/tokenUrl"));
         Some(Way {
             to,
             named: Named::Text,
             author: provider.origin.clone(),
-            at: place("/tokenUrl").unwrap_or(&provider.at).clone(),
+            at: at.unwrap_or(&provider.at).clone(),
             own: BTreeSet::new(),
             takes: there.clone(),
             named_by: there,

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use runner_config::plan::{EnvRead, Position, Provider};
+use runner_config::plan::{EnvRead, Provider};
 use runner_gateway::{Credential, OriginPattern, Secret};
 use runner_sandbox::abi::CredentialWant;
 use serde_json::{Map, Value};
@@ -84,8 +84,8 @@ impl Binder<'_> {
     ) -> Option<Way> {
         let to = credential.secret.as_ref()?.google_gives()?;
         let pointer = format!("/{}", want.value_config_key.as_ref()?);
-        let places: Vec<&Position> = provider.places.within(&pointer).collect();
-        let is_inside = |read: &&EnvRead| places.iter().any(|at| at.is_where(&read.at));
+        let is_inside = |read: &&EnvRead| provider.places.may_hold(&pointer, &read.at);
+        let at = provider.places.of(&pointer);
         let is_persons = self.env.get(TOKENS_AT).is_some_and(|url| !url.is_empty());
         Some(Way {
             to: OriginPattern::exactly(to),
@@ -95,7 +95,7 @@ impl Binder<'_> {
                 Named::Vendor
             },
             author: provider.origin.clone(),
-            at: places.first().copied().unwrap_or(&provider.at).clone(),
+            at: at.unwrap_or(&provider.at).clone(),
             own: BTreeSet::from([want.env.clone()]),
             takes: takes.iter().filter(is_inside).cloned().collect(),
             named_by: Vec::new(),

@@ -55,9 +55,8 @@ impl Lookup for Names {
             "inside.example" => "10.0.0.7",
             "half.example" => "192.168.1.1",
             "metadata.example" | "metadata.proxied" => "169.254.169.254",
-            "public.proxied" => "1.1.1.1",
+            "public.proxied" | "public.example" => "1.1.1.1",
             "here.example" => "127.0.0.1",
-            "public.example" => "1.1.1.1",
             _ => return Err(io::Error::other("no such name")),
         };
         Ok(vec!["1.1.1.1", address]

@@ -9,11 +9,8 @@ use url::Url;
 
 use crate::redacted::redacted;
 
-/// Keys of a config that hold addresses.
-const ADDRESSES: [&str; 4] = ["url", "apiBaseUrl", "apiHost", "request"];
-
-/// Ends of the names of variables that hold addresses.
-const ADDRESS_ENDS: [&str; 4] = ["URL", "BASE", "HOST", "ENDPOINT"];
+/// Ends of the names of keys and variables that hold addresses.
+const ADDRESS_ENDS: [&str; 5] = ["URL", "URI", "BASE", "HOST", "ENDPOINT"];
 
 /// The key of a config that names the variable that is sent.
 const VARIABLE: &str = "apiKeyEnvar";
@@ -140,15 +137,35 @@ fn take_addresses(fields: &mut Map<String, Value>, is_env: bool, addresses: &mut
             take_addresses(inner, is_env || key == "env", addresses);
             true
         }
+        Value::Array(items) => {
+            take_from_list(key, items, is_env, addresses);
+            true
+        }
         _ => true,
+    });
+}
+
+/// Takes what leads somewhere out of the list that stands under `key`.
+fn take_from_list(key: &str, items: &mut Vec<Value>, is_env: bool, addresses: &mut Vec<String>) {
+    items.retain_mut(|item| {
+        let mut field = Map::from_iter([(key.to_owned(), item.take())]);
+        take_addresses(&mut field, is_env, addresses);
+        let rest = field.shift_remove(key);
+        let is_kept = rest.is_some();
+        *item = rest.unwrap_or_default();
+        is_kept
     });
 }
 
 fn is_address(key: &str, text: &str, is_env: bool) -> bool {
     let ends = |end: &&str| key.to_ascii_uppercase().ends_with(*end);
-    ADDRESSES.contains(&key)
-        || (is_env && (ADDRESS_ENDS.iter().any(ends) || is_host(text)))
+    // What asks takes `http:host` and `https:\\host` as well.
+    let is_asked = || Url::parse(text).is_ok_and(|url| url.has_host());
+    key == REQUEST
+        || ADDRESS_ENDS.iter().any(ends)
+        || (is_env && is_host(text))
         || (text.contains("://") && origin(text).is_some())
+        || is_asked()
 }
 
 /// Whether a text that nothing calls an address looks like a host.
@@ -323,6 +340,16 @@ mod tests {
                 "id: https://a.example (written 'https://A.example'), a: 1",
             ),
             (json!("openai:gpt-4o"), ""),
+            (
+                json!({"id": "x", "config": {"n": 1, "auth": {"tokenUrl": "http:b.example:9/x", "a": "http:/c.example"}}}),
+                "tokenUrl: http://b.example:9/x (written 'http:b.example:9/x'), a: http://c.example \
+                 (written 'http:/c.example'), n: 1",
+            ),
+            (
+                json!({"id": "x", "config": {"endpoint": "b.example", "l": [{"to": "https:\\\\c.example"}, 1, "http:d.example"]}}),
+                "endpoint: b.example, to: https://c.example (written 'https:\\\\c.example'), \
+                 l: http://d.example (written 'http:d.example'), l: [{},1]",
+            ),
             (
                 json!({"id": "x", "config": {"n": 1, "apiKeyEnvar": "KEY", "body": {"to": "http://b.example:81/"}}}),
                 "sends the environment variable KEY, to: http://b.example:81/, n: 1",

@@ -113,8 +113,12 @@ pub(crate) fn hello(token: &str, setup: &str) -> String {
     format!("{{\"token\":\"{token}\",\"setup\":{setup}}}\n")
 }
 
-/// A call: `call` is one JSON text.
+/// A call: `call` is one JSON text. What Node.js takes for the end of a line beside `\n` is escaped: it can
+/// stand in texts alone, where that means the same.
 pub(crate) fn call(id: u64, call: &str) -> String {
+    let call = call
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029");
     format!("{{\"id\":{id},\"call\":{call}}}\n")
 }
 
@@ -133,6 +137,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_call_is_one_line_for_every_reader_of_lines() {
+        let text = serde_json::json!({ "a": "x\u{2028}y\u{2029}z\r\n" });
+        let line = call(7, &text.to_string());
+        assert_eq!(
+            line.matches(['\n', '\r', '\u{2028}', '\u{2029}']).count(),
+            1,
+            "{line}"
+        );
+        let read: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(read["call"], text);
+    }
 
     #[test]
     fn a_driver_is_known_by_its_token() {

@@ -76,7 +76,7 @@ pub(crate) struct Global {
     /// Read environment variables from FILE (NAME=value lines); they win over the process's own
     ///
     /// Repeatable. Without it, a `.env` in this folder gives its keys alone (names that end in
-    /// _KEY, _TOKEN or _SECRET), where the environment has none; a line says which. Whoever wrote
+    /// _KEY, _KEY_ID, _TOKEN or _SECRET), where the environment has none; a line says which. Whoever wrote
     /// the `.env` can see your prompts and answers: they go to their account. In a folder that a
     /// stranger made, set keys of your own. With it, `.env` is read only if named.
     #[arg(long, value_name = "FILE", global = true, value_delimiter = ',')]

@@ -1,7 +1,9 @@
 //! What `eval --dry-run` says of a run: how much it is likely to send, and to cost.
 
-use runner_config::plan::Plan;
-use runner_eval::{ColumnForecast, Forecast, forecast};
+use std::sync::Arc;
+
+use runner_config::plan::{Column, Plan};
+use runner_eval::{ColumnForecast, Forecast, forecast, without_secrets};
 
 use crate::figures::{count, counted, dollars};
 use crate::visible;
@@ -12,20 +14,10 @@ const COLUMNS: usize = 50;
 /// What a run of `plan` is likely to be, in lines.
 pub(super) fn expected(plan: &Plan) -> String {
     let Forecast { columns, grades } = forecast(plan);
-    let mut lines: Vec<String> = plan
-        .columns
+    let mut lines: Vec<String> = names(plan)
         .iter()
         .zip(&columns)
-        .take(COLUMNS)
-        .map(|(column, forecast)| {
-            let provider = column
-                .provider
-                .label
-                .as_ref()
-                .unwrap_or(&column.provider.id);
-            let name = format!("{provider} · {}", column.prompt.label);
-            format!("{}: {}", visible::line(&name), amounts(forecast))
-        })
+        .map(|(name, forecast)| format!("{}: {}", visible::line(name), amounts(forecast)))
         .collect();
     if let Some(more) = columns.len().checked_sub(COLUMNS).filter(|more| *more > 0) {
         lines.push(format!("and {} more columns", count(more as u64)));
@@ -50,6 +42,21 @@ pub(super) fn expected(plan: &Plan) -> String {
     }
     lines.push(all.join(", ") + "; nothing was sent");
     lines.join("\n") + "\n"
+}
+
+/// What the columns are called that have a line of their own, without secrets.
+fn names(plan: &Plan) -> Vec<String> {
+    let name = |column: &Arc<Column>| {
+        let (prompt, provider) = (&column.prompt, &column.provider);
+        let provider = provider.label.as_ref().unwrap_or(&provider.id);
+        format!("{provider} · {}", prompt.label)
+    };
+    let names = plan.columns.iter().take(COLUMNS).map(name).collect();
+    let names = without_secrets(plan, names);
+    let names = names.as_array().into_iter().flatten();
+    names
+        .filter_map(|name| Some(name.as_str()?.to_owned()))
+        .collect()
 }
 
 fn amounts(forecast: &ColumnForecast) -> String {

@@ -9,11 +9,12 @@
 //! never a rectangle, which two cells can make a billion large. Of the formats before 2007
 //! (`.xls`) and of others nothing is read; promptfoo doesn't either.
 //!
-//! Memory: at most four times what the parts hold that are read, which is 128 MiB at most, and
-//! 500 MB where there are as many cells as there may be.
+//! Memory: at most [`bounds::SPREADSHEET`], a multiple of the file's size, and never more than
+//! [`bounds::MAX_SPREADSHEET`].
 
 use std::path::Path;
 
+use crate::bounds;
 use crate::elements::Reading;
 use crate::model::{Origin, Position};
 use crate::read::csv_rows::{Row, Table};
@@ -26,8 +27,34 @@ mod xml;
 use archive::Archive;
 use book::Cell;
 
-/// Cells of a sheet, those left of a cell included: they take room.
-const MAX_CELLS: usize = 2_000_000;
+/// What a file may bring: little that is packed well becomes much.
+#[derive(Debug, Clone, Copy)]
+struct Room {
+    /// Bytes of the parts that are unpacked, all together, and of the texts of a sheet's cells, which may share
+    /// one and have a copy each.
+    bytes: usize,
+    /// Cells of a sheet, those left of a cell included: they take room. Texts that cells share, too.
+    cells: usize,
+}
+
+impl Room {
+    /// That of a file of so many bytes.
+    fn of(size: usize) -> Self {
+        Self {
+            bytes: bounds::UNPACKED.of(size).min(bounds::MAX_UNPACKED),
+            cells: bounds::CELLS.of(size).min(bounds::MAX_CELLS),
+        }
+    }
+
+    /// Why there are not so many cells.
+    fn refuses_cells(self, sheet: &str) -> String {
+        let cells = self.cells;
+        format!("sheet '{sheet}' has more than {cells} cells{WAY_OUT}")
+    }
+}
+
+/// What helps where a file unpacks to more than its size allows.
+const WAY_OUT: &str = ", which is more than a file of this size may hold; save it as CSV";
 
 /// Whether a name is that of a spreadsheet; `#sheet` may follow it.
 pub(super) fn is_spreadsheet(path: &Path) -> bool {
@@ -73,7 +100,8 @@ pub(super) fn read(
 
 /// The table of a sheet of a file with these bytes, and the bytes that were unpacked for it.
 fn table(bytes: &[u8], sheet: Option<&str>) -> Result<(Table<'static>, usize), String> {
-    let mut archive = Archive::new(bytes)?;
+    let room = Room::of(bytes.len());
+    let mut archive = Archive::new(bytes, room)?;
     let (name, cells) = book::cells(&mut archive, sheet)?;
     let mut rows: Vec<Row> = Vec::new();
     let mut count = 0;
@@ -86,8 +114,8 @@ fn table(bytes: &[u8], sheet: Option<&str>) -> Result<(Table<'static>, usize), S
         }
         let last = rows.last_mut().expect("one was just pushed");
         count += (column + 1).saturating_sub(last.cells.len());
-        if count > MAX_CELLS {
-            return Err(format!("sheet '{name}' has more than {MAX_CELLS} cells"));
+        if count > room.cells {
+            return Err(room.refuses_cells(&name));
         }
         if last.cells.len() <= column {
             last.cells.resize(column + 1, String::new());

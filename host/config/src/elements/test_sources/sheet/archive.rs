@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
-/// What all parts that are read may hold together.
-const MAX_UNPACKED: usize = 128 << 20;
+use super::{Room, WAY_OUT};
 
 /// How far from the end the list of parts may be announced: a comment may follow.
 const MAX_TAIL: usize = (1 << 16) + 22;
@@ -22,6 +21,7 @@ const LOCAL: &[u8] = b"PK\x03\x04";
 pub(super) struct Archive<'a> {
     bytes: &'a [u8],
     parts: BTreeMap<String, ArchivedPart>,
+    pub(super) room: Room,
     /// What may still be unpacked.
     left: usize,
 }
@@ -37,7 +37,7 @@ struct ArchivedPart {
 
 impl<'a> Archive<'a> {
     /// Reads the list of parts.
-    pub(super) fn new(bytes: &'a [u8]) -> Result<Self, String> {
+    pub(super) fn new(bytes: &'a [u8], room: Room) -> Result<Self, String> {
         let broken = || "is no spreadsheet: its list of parts can't be read".to_owned();
         let tail = bytes.len().saturating_sub(MAX_TAIL);
         let end = find_last(&bytes[tail..], END).ok_or_else(broken)? + tail;
@@ -52,13 +52,14 @@ impl<'a> Archive<'a> {
         Ok(Self {
             bytes,
             parts,
-            left: MAX_UNPACKED,
+            room,
+            left: room.bytes,
         })
     }
 
     /// Bytes that were unpacked so far.
     pub(super) fn unpacked(&self) -> usize {
-        MAX_UNPACKED - self.left
+        self.room.bytes - self.left
     }
 
     /// A part as text; `None` if there is none of that name.
@@ -70,8 +71,8 @@ impl<'a> Archive<'a> {
             .packed(part)
             .ok_or_else(|| format!("is damaged: '{name}' is not where the list says"))?;
         let too_much = || {
-            let mib = MAX_UNPACKED >> 20;
-            format!("'{name}' is damaged, or more than {mib} MiB when it is unpacked")
+            let mib = self.room.bytes >> 20;
+            format!("'{name}' is damaged, or more than {mib} MiB when it is unpacked{WAY_OUT}")
         };
         let bytes = match part.method {
             0 if packed.len() <= self.left => packed.to_vec(),

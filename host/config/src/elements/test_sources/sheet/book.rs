@@ -5,9 +5,9 @@
 
 use std::collections::HashSet;
 
-use super::MAX_CELLS;
 use super::archive::Archive;
 use super::xml::{Attributes, Token, walk};
+use super::{Room, WAY_OUT};
 
 /// A cell with something in it. `row` counts from 1, `column` from 0.
 #[derive(Debug, PartialEq)]
@@ -16,10 +16,6 @@ pub(super) struct Cell {
     pub(super) column: usize,
     pub(super) text: String,
 }
-
-/// What the cells of a sheet may say in all: as much as may be unpacked. Cells that share a text
-/// have a copy each, and each becomes a variable of its own.
-const MAX_TEXT: usize = 128 << 20;
 
 /// Columns that a sheet can have.
 const MAX_COLUMN: usize = 16_384;
@@ -71,6 +67,7 @@ pub(super) fn cells(
     let text = archive.text(&part)?.ok_or_else(|| missing(&part))?;
     let mut sheet = Sheet {
         name,
+        room: archive.room,
         shared: &shared,
         cells: Vec::new(),
         len: 0,
@@ -153,6 +150,7 @@ fn texts(archive: &mut Archive<'_>) -> Result<Vec<Box<str>>, String> {
     let Some(text) = archive.text(part)? else {
         return Ok(Vec::new());
     };
+    let most = archive.room.cells;
     let mut texts = Vec::new();
     let mut words = Words::default();
     walk(part, &text, |depth, token| {
@@ -160,8 +158,8 @@ fn texts(archive: &mut Archive<'_>) -> Result<Vec<Box<str>>, String> {
         match token {
             // The children of the list alone: what nests deeper would be counted again and again.
             Token::Open("si", _) if depth == 1 => words.text.clear(),
-            Token::Close("si") if depth == 1 && texts.len() == MAX_CELLS => {
-                return Err(format!("has more than {MAX_CELLS} shared texts"));
+            Token::Close("si") if depth == 1 && texts.len() == most => {
+                return Err(format!("has more than {most} shared texts{WAY_OUT}"));
             }
             Token::Close("si") if depth == 1 => {
                 texts.push(std::mem::take(&mut words.text).trim().into());
@@ -247,6 +245,7 @@ fn shows_date(code: &str) -> bool {
 /// A sheet while it is read.
 struct Sheet<'a> {
     name: &'a str,
+    room: Room,
     shared: &'a Shared,
     cells: Vec<Cell>,
     /// Bytes of all texts.
@@ -339,12 +338,14 @@ impl Sheet<'_> {
         let (name, column, row) = (self.name, cell.column, self.row);
         self.len += text.len();
         self.cells.push(Cell { row, column, text });
-        if self.cells.len() > MAX_CELLS {
-            return Err(format!("sheet '{name}' has more than {MAX_CELLS} cells"));
+        if self.cells.len() > self.room.cells {
+            return Err(self.room.refuses_cells(name));
         }
-        if self.len > MAX_TEXT {
-            let mib = MAX_TEXT >> 20;
-            return Err(format!("sheet '{name}' has more than {mib} MiB of text"));
+        if self.len > self.room.bytes {
+            let mib = self.room.bytes >> 20;
+            return Err(format!(
+                "sheet '{name}' has more than {mib} MiB of text{WAY_OUT}"
+            ));
         }
         Ok(())
     }

@@ -217,3 +217,29 @@ fn what_a_server_of_tokens_sees_is_asked_for_where_and_beside_whatever_it_stands
     asks(9_000, "clientSecret", json!("{{ env.OPENAI_API_KEY }}"));
     asks(0, "scopes", json!(["a", "{{ env.OPENAI_API_KEY }}"]));
 }
+
+/// It can spell a key backwards, and no mask finds it.
+#[test]
+fn a_key_in_the_config_of_a_provider_that_is_code_is_asked_for() {
+    let code = "module.exports = class { id() { return 'x' } async callApi() { return { output: 'a' } } };";
+    for config in [
+        json!({ "apiKey": "{{ env.OPENAI_API_KEY }}" }),
+        json!({ "headers": { "Authorization": "Bearer {{ env.OPENAI_API_KEY }}" } }),
+    ] {
+        let config = json!({
+            "prompts": ["hi"], "providers": [{ "id": "file://p.js", "config": config }],
+        });
+        let run = Run::new().config(&config.to_string()).file("p.js", code);
+        let run = run.env("OPENAI_API_KEY", KEY);
+        let shown = run.args(["trust", "--show"]).finish();
+        shown.expect_code(2);
+        let line = "let the value of the environment variable OPENAI_API_KEY appear in results";
+        assert!(shown.stdout.contains(line), "{}", shown.told());
+        shown
+            .again()
+            .args(["trust", "--yes"])
+            .finish()
+            .expect_code(0);
+        shown.again().arg("eval").finish().expect_code(0);
+    }
+}

@@ -183,13 +183,15 @@ impl Binder<'_> {
             ProviderProgram::Command(process) => {
                 Runs::Command(self.programs.callee(process, None, env))
             }
-            ProviderProgram::Code(script) => match (&script.process, &script.code) {
-                (Some(process), Code::File { files, .. }) => {
+            ProviderProgram::Code(script) => {
+                if let (Some(process), Code::File { files, .. }) = (&script.process, &script.code) {
                     let callee = self.programs.callee(process, Some(files), env);
                     Runs::Outside(callee, script.clone())
+                } else {
+                    self.noted.read_by_code(&provider.env_reads);
+                    Runs::Sandboxed(script.clone())
                 }
-                _ => Runs::Sandboxed(script.clone()),
-            },
+            }
         };
         let usual = scheduling(Some(provider), self.lanes());
         let scheduling = match &runs {

@@ -85,6 +85,7 @@ impl Address {
 pub(crate) struct Noted {
     ways: RefCell<Vec<Way>>,
     needs: RefCell<Vec<Need>>,
+    read_by_code: RefCell<BTreeSet<EnvRead>>,
 }
 
 /// Everything that a run may reach, and what it needs for that.
@@ -93,6 +94,8 @@ pub(crate) struct Ways {
     each: Vec<Way>,
     /// Variables that any of them may see.
     everywhere: Vec<EnvRead>,
+    /// Variables in what code of the config is given, which can say them in words that no mask finds.
+    read_by_code: BTreeSet<EnvRead>,
     /// Whether programs that the config brings may listen on this machine.
     has_programs: bool,
     /// Whether each name was looked up, with the need that came of it.
@@ -106,6 +109,10 @@ impl Noted {
 
     pub(super) fn needs(&self, needs: Vec<Need>) {
         self.needs.borrow_mut().extend(needs);
+    }
+
+    pub(super) fn read_by_code(&self, reads: &[EnvRead]) {
+        self.read_by_code.borrow_mut().extend(reads.iter().cloned());
     }
 
     /// The needs of components, and the ways; variables that texts of no provider take may go
@@ -125,6 +132,7 @@ impl Noted {
         let ways = Ways {
             each: self.ways.into_inner(),
             everywhere,
+            read_by_code: self.read_by_code.into_inner(),
             has_programs,
             looked_up: Vec::new(),
         };
@@ -149,18 +157,22 @@ impl Ways {
         Self {
             each: Vec::new(),
             everywhere: Vec::new(),
+            read_by_code: BTreeSet::new(),
             has_programs: false,
             looked_up: Vec::new(),
         }
     }
 
-    /// The needs of variables in providers that may reach nobody, or that nobody asks. They are
-    /// masked like all that a provider takes, and that tells of a value whether it was guessed: only a
-    /// key can't be.
-    pub(crate) fn kept(&self, by_providers: &[EnvRead]) -> Vec<Need> {
+    /// The needs of variables in providers that may reach nobody, or that nobody asks; where nothing is
+    /// sent (`is_offline`) those alone that code reads. The others are masked like all that a provider
+    /// takes, and that tells of a value whether it was guessed: only a key can't be.
+    pub(crate) fn kept(&self, by_providers: &[EnvRead], is_offline: bool) -> Vec<Need> {
         let gone: BTreeSet<&EnvRead> = self.each.iter().flat_map(|way| &way.takes).collect();
-        let kept = by_providers.iter();
-        let kept = kept.filter(|read| !is_secret_variable(&read.name) && !gone.contains(read));
+        let may_tell = |read: &&EnvRead| {
+            let is_guessed = !is_secret_variable(&read.name) && !gone.contains(read);
+            self.read_by_code.contains(*read) || (is_guessed && !is_offline)
+        };
+        let kept = by_providers.iter().filter(may_tell);
         let need = |read: &EnvRead| {
             Need::of(TrustRequest {
                 subject: TrustSubject::Keep {

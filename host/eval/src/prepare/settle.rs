@@ -58,11 +58,7 @@ impl Prepared {
         let (components, ways) = noted.take(&plan.env_reads, !plan.processes.is_empty())?;
         let of_texts = plan.trust_requests.iter().cloned().map(Need::of);
         let needs = of_texts.chain(interpreters(plan, plugins));
-        let kept = if *offline {
-            Vec::new()
-        } else {
-            ways.kept(&plan.provider_reads)
-        };
+        let kept = ways.kept(&plan.provider_reads, *offline);
         Ok(Self {
             needs: needs.chain(components).chain(kept).collect(),
             ways: if *offline { Ways::none() } else { ways },

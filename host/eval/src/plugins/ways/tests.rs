@@ -294,6 +294,29 @@ async fn however_many_names_there_are_they_are_waited_for_once() {
     assert_eq!(needs(&ways), <[String; 0]>::default());
 }
 
+/// Code can say a key in words that no mask finds, also where nothing is sent.
+#[test]
+fn what_code_reads_is_kept_whatever_it_is_called_and_wherever_it_goes() {
+    let noted = Noted::default();
+    noted.read_by_code(&[read("A_KEY"), read("SENT_KEY")]);
+    noted.way(Way {
+        takes: vec![read("SENT_KEY"), read("SENT")],
+        ..way("https://a.example", Named::Text, &[])
+    });
+    let (_, ways) = noted.take(&[], false).expect("few");
+    let reads = ["A_KEY", "SENT_KEY", "B_KEY", "SENT", "NAME"].map(read);
+    let kept = |is_offline| {
+        let needs = ways.kept(&reads, is_offline).into_iter();
+        let name = |need: Need| match need.request.subject {
+            TrustSubject::Keep { name } => name,
+            subject => panic!("{subject:?}"),
+        };
+        needs.map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(kept(false), ["A_KEY", "SENT_KEY", "NAME"]);
+    assert_eq!(kept(true), ["A_KEY", "SENT_KEY"]);
+}
+
 /// Each place of a variable was a need for each provider.
 #[test]
 fn many_providers_of_one_address_ask_once_for_what_many_texts_take() {
@@ -314,7 +337,7 @@ fn many_providers_of_one_address_ask_once_for_what_many_texts_take() {
         });
     }
     let (_, ways) = noted.take(&places, false).expect("one pair");
-    assert!(ways.kept(&places).is_empty());
+    assert!(ways.kept(&places, false).is_empty());
     let needs = ways.needs();
     assert_eq!(needs.len(), 1);
     assert_eq!(needs[0].request.at.line, 0, "of the provider");

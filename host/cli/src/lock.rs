@@ -27,6 +27,8 @@ const NAME: &str = "runner.lock";
 const VERSION: u32 = 2;
 /// What earlier programs wrote: components without a config.
 const WITHOUT_CONFIG: u32 = 1;
+/// Stands for the file of a component that came with the program.
+const BUNDLED: &str = "(of the program)";
 /// Bytes that are read of it: room for thousands of components.
 const LARGEST: u64 = 1 << 20;
 
@@ -60,7 +62,8 @@ struct Version {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Locked {
-    /// Its file, from the folder of the config.
+    /// Its file, from the folder of the config. Of one that came with the program a word, and no digest:
+    /// the program knows it.
     source: String,
     sha256: String,
     /// The plugin API that it was built for.
@@ -69,6 +72,9 @@ struct Locked {
     wants: BTreeSet<String>,
     /// What the config grants.
     grants: Permissions,
+    /// What the config lets it use, in words.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    limits: BTreeSet<String>,
 }
 
 /// The place in a lock file that is a config's.
@@ -219,12 +225,19 @@ fn of(plugins: &PluginSet, lock: &Path) -> Plugins {
     let folder = lock.parent().unwrap_or(lock);
     let locked = |plugin: ThirdParty| {
         let source = plugin.source.strip_prefix(folder).unwrap_or(&plugin.source);
+        let is_bundled = source.as_os_str().is_empty();
+        let source = if is_bundled {
+            Path::new(BUNDLED)
+        } else {
+            source
+        };
         let locked = Locked {
             source: source.display().to_string(),
             sha256: plugin.sha256,
             api: plugin.api,
             wants: plugin.wants,
             grants: plugin.grants,
+            limits: plugin.limits,
         };
         (plugin.alias, locked)
     };
@@ -256,6 +269,7 @@ fn differences(locked: &Plugins, used: &Plugins) -> Vec<String> {
                         &granted(&locked.grants),
                         &granted(&used.grants),
                     ),
+                    ("its limits", &locked.limits, &used.limits),
                 ];
                 differences.extend(things.into_iter().flat_map(|(whose, locked, used)| {
                     let changes = changes(locked, used);
@@ -312,6 +326,7 @@ mod tests {
             api: "0.1.0".to_owned(),
             wants: ["host w".to_owned()].into(),
             grants: granting("https://g"),
+            limits: ["cpu_ms 5".to_owned()].into(),
         };
         let book = |entries: &[(&str, &Locked)]| {
             let entries = entries.iter();
@@ -323,6 +338,7 @@ mod tests {
             sha256: "2".to_owned(),
             wants: BTreeSet::new(),
             grants: granting("https://h"),
+            limits: ["cpu_ms 9".to_owned()].into(),
             ..locked.clone()
         };
         let before = book(&[("a", &locked), ("b", &locked), ("c", &locked)]);
@@ -335,6 +351,8 @@ mod tests {
                 "plugin 'b': what it asks for: host w is gone",
                 "plugin 'b': its grants: host https://h is new",
                 "plugin 'b': its grants: host https://g is gone",
+                "plugin 'b': its limits: cpu_ms 9 is new",
+                "plugin 'b': its limits: cpu_ms 5 is gone",
                 "plugin 'c' is written down and not used",
                 "plugin 'd' is not written down",
             ]

@@ -131,6 +131,23 @@ fn a_lock_file_pins_components_and_grants() {
     locked.expect_code(0);
     assert!(!locked.stderr.contains("warning"), "{}", locked.stderr);
 
+    for more in [
+        "    limits: { memory_mb: 900 }\n",
+        "  webhook: { permissions: { hosts: ['https://a.example'] } }\n",
+    ] {
+        let more = run.clone().config(&with_grader(more));
+        more.clone()
+            .args(["eval", "--locked"])
+            .finish()
+            .expect_code(2);
+        more.clone()
+            .args(["plugin", "lock"])
+            .finish()
+            .expect_code(0);
+        more.args(["eval", "--locked"]).finish().expect_code(0);
+        let before = run.clone().config(&with_grader(""));
+        before.args(["plugin", "lock"]).finish().expect_code(0);
+    }
     let wider = run.clone().config(&with_grader(
         "    permissions: { hosts: ['https://a.example'] }\n",
     ));

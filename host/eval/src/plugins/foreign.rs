@@ -13,7 +13,8 @@ use std::path::PathBuf;
 
 use runner_config::plan::{EnvRead, Plan, Position, Provider};
 use runner_config::{
-    CredentialGrant, Origin as Author, Permissions, PluginEntry, TrustRequest, TrustSubject,
+    CredentialGrant, Origin as Author, Permissions, PluginEntry, PluginLimits, TrustRequest,
+    TrustSubject,
 };
 use runner_gateway::{Credential, Grants, OriginPattern, Scheme, Secret};
 use runner_sandbox::abi::Wants;
@@ -131,7 +132,8 @@ impl Binder<'_> {
     }
 }
 
-/// A component that the config names, as it is pinned.
+/// A component that the config names, as it is pinned. One of the bundle has no file, digest or version of
+/// its own, and is named by whoever grants it something.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThirdParty {
     /// What the config calls it.
@@ -146,9 +148,23 @@ pub struct ThirdParty {
     pub wants: BTreeSet<String>,
     /// What the config grants.
     pub grants: Permissions,
+    /// What it may use beside what every component may, each thing in words of its own.
+    pub limits: BTreeSet<String>,
 }
 
 impl ThirdParty {
+    fn bundled(entry: &PluginEntry) -> Self {
+        Self {
+            alias: entry.alias.clone(),
+            source: PathBuf::new(),
+            sha256: String::new(),
+            api: String::new(),
+            wants: BTreeSet::new(),
+            grants: entry.permissions.clone(),
+            limits: BTreeSet::new(),
+        }
+    }
+
     pub(super) fn new(plugin: &LoadedPlugin, entry: &PluginEntry) -> Self {
         Self {
             alias: plugin.alias.clone(),
@@ -157,8 +173,30 @@ impl ThirdParty {
             api: plugin.component.api().unwrap_or_default().to_owned(),
             wants: wanted(&plugin.component.info().wants),
             grants: entry.permissions.clone(),
+            limits: limited(&entry.limits),
         }
     }
+}
+
+/// The limits that a config sets, each in words of its own.
+fn limited(limits: &PluginLimits) -> BTreeSet<String> {
+    let PluginLimits {
+        usd,
+        requests,
+        tokens,
+        memory_mb,
+        cpu_ms,
+    } = limits;
+    let counts = [
+        ("requests", requests),
+        ("tokens", tokens),
+        ("memory_mb", memory_mb),
+        ("cpu_ms", cpu_ms),
+    ];
+    let counts = counts
+        .iter()
+        .filter_map(|(name, limit)| Some(format!("{name} {}", limit.as_ref()?)));
+    counts.chain(usd.map(|usd| format!("usd {usd}"))).collect()
 }
 
 /// No two things have the same words: what a component says stands at their end, or as JSON.
@@ -191,11 +229,14 @@ fn wanted(wants: &Wants) -> BTreeSet<String> {
 impl PluginSet {
     /// The components that the config names.
     pub fn third_party(&self) -> impl Iterator<Item = ThirdParty> {
-        let plugins = self.plugins.iter();
-        plugins.filter_map(|plugin| match &plugin.trust {
-            Trust::Foreign(Some(entry)) => Some(ThirdParty::new(plugin, entry)),
-            Trust::Foreign(None) | Trust::Bundled => None,
-        })
+        let foreign = self
+            .plugins
+            .iter()
+            .filter_map(|plugin| match &plugin.trust {
+                Trust::Foreign(Some(entry)) => Some(ThirdParty::new(plugin, entry)),
+                Trust::Foreign(None) | Trust::Bundled => None,
+            });
+        foreign.chain(self.granted.values().map(ThirdParty::bundled))
     }
 }
 
@@ -446,7 +487,7 @@ mod tests {
         assert_eq!(plugins.len(), 1);
         assert_eq!(plugins[0].alias, nasty);
         assert_eq!(plugins[0].permissions, permissions);
-        assert_eq!(plugins[0].limits, runner_config::PluginLimits::default());
+        assert_eq!(plugins[0].limits, PluginLimits::default());
     }
 
     #[test]

@@ -265,10 +265,13 @@ impl<'a> PromptReader<'a> {
         prompts.push(prompt);
     }
 
-    /// A command that prints the prompt. A name that is a file's in the config's folder is that file.
+    /// A command that prints the prompt. A name that is a file's in the config's folder is that file; what a
+    /// link leads to outside is not looked at.
     fn command(&self, line: &str, at: &Position, origin: &Origin) -> Option<Arc<Script>> {
         let name = line.split_whitespace().next().unwrap_or_default();
-        let is_here = !name.contains('/') && self.reading.files.absolute(name).is_file();
+        let files = self.reading.files;
+        let is_own = || files.beyond(&files.shown(name), origin).is_none();
+        let is_here = !name.contains('/') && is_own() && files.absolute(name).is_file();
         let line = format!("{}{line}", if is_here { "./" } else { "" });
         let process = process::command(&line, &Settings::default(), (origin, at), self.reading)?;
         Some(Arc::new(Script {

@@ -268,3 +268,22 @@ fn the_id_of_a_prompt_is_no_digest_of_a_secret() {
         HEXLOWER.encode(&Sha256::digest("for [hidden]"))
     );
 }
+
+/// It would say what there is outside before anybody agreed to that.
+#[cfg(unix)]
+#[test]
+fn what_a_link_of_a_command_leads_to_outside_is_not_looked_at() {
+    let folder = |outside: bool| {
+        let folder = Folder::new("prompts: ['exec:link a']\nproviders: [echo]");
+        let target = folder.path().with_extension("outside");
+        std::os::unix::fs::symlink(&target, folder.path().join("link")).expect("a link");
+        if outside {
+            std::fs::write(&target, "").expect("written");
+        }
+        let said = folder.requests().join(" ");
+        std::fs::remove_file(&target).ok();
+        said.replace(&folder.path().display().to_string(), "FOLDER")
+    };
+    assert_eq!(folder(true), folder(false));
+    assert!(folder(true).contains("link a"));
+}

@@ -4,12 +4,14 @@
 //! the same thing. The store gets an [`Identities::of`], by which a resumed run finds the rows
 //! that are still good. Both leave positions out: moving a test in its file changes nothing.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
 use runner_config::plan::{
-    Assertion, Case, Check, Extension, Hook, JudgeId, Plan, Provider, ProviderProgram, Script,
+    Assertion, Case, Check, EnvRead, Extension, Hook, JudgeId, Plan, Provider, ProviderProgram,
+    Script,
 };
 use runner_gateway::Masker;
 use runner_store::{Digest as CaseDigest, PlannedCase};
@@ -21,7 +23,8 @@ use crate::request::json;
 
 /// sha256 (hex) of the test as written, the variables, the prompt, the provider with its
 /// config, and the repeat. Positions are left out: moving a test in its file changes nothing.
-/// So is what `masker` knows: plugins get to see this, and could try out passwords on it.
+/// So is what `masker` knows, and what the environment filled into the provider's config, which may be
+/// too short to be known there: plugins get to see this, and could try out passwords on it.
 pub(crate) fn call_id(case: &Case, masker: &Masker) -> String {
     let (prompt, provider) = (&case.column.prompt, &case.column.provider);
     let content = json(&(
@@ -30,10 +33,26 @@ pub(crate) fn call_id(case: &Case, masker: &Masker) -> String {
         &prompt.id,
         &prompt.raw,
         &provider.id,
-        &provider.config,
+        &unfilled(provider),
         case.repeat_index,
     ));
     HEXLOWER.encode(&Sha256::digest(masker.mask(&content).as_bytes()))
+}
+
+/// The keys of a provider's config that have nothing of the environment.
+fn unfilled(provider: &Provider) -> Cow<'_, Map<String, Value>> {
+    let reads = &provider.env_reads;
+    if reads.is_empty() {
+        return Cow::Borrowed(&provider.config);
+    }
+    let is_filled = |key: &str| {
+        let pointer = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+        let is_inside = |read: &EnvRead| provider.places.may_hold(&pointer, &read.at);
+        reads.iter().any(is_inside)
+    };
+    let written = provider.config.iter().filter(|(key, _)| !is_filled(key));
+    let written = written.map(|(key, value)| (key.clone(), value.clone()));
+    Cow::Owned(written.collect())
 }
 
 /// The digest of one repeat.
@@ -301,5 +320,12 @@ mod tests {
         let [one, other] = secrets.map(|key| id(&format!("{{ apiKey: {key} }}"), &secrets));
         assert_eq!(one, other);
         assert_ne!(one, id("{ apiKey: none }", &secrets));
+        let short = |value: &str| {
+            let config = "prompts: [p]\nproviders: [{ id: echo, config: { a: 1, b: [{ c: '{{ env.PIN }}' }] } }]";
+            let plan = fixture::plan_with(config, &[("PIN", value)]);
+            let case = plan.cases().next().expect("one case");
+            call_id(&case, &Masker::new(&[Secret::new(value)]))
+        };
+        assert_eq!(short("1234"), short("9876"));
     }
 }

@@ -4,7 +4,7 @@
 //! as it is told and remembers what it saw; [`QuotaServer`] is one that enforces a limit in
 //! real time and keeps the books; a [`Client`] speaks to either; [`readings`] are all that bytes can
 //! be taken for; [`peak`] is what something takes in memory, an [`archive`] what it may have
-//! to read; a [`Misbehaviour`] is what the hostile guest does. [`Run`] starts the built
+//! to read; a [`Misbehaviour`] is what the hostile guest does. [`Viewed`] is a browser. [`Run`] starts the built
 //! program in an empty home with nothing in its environment but what the test gives it. What
 //! is tested is therefore what a user gets, sockets and signals included. [`crash_cycles`]
 //! kills it again and again and looks at what is left.
@@ -25,6 +25,7 @@ mod model_api;
 mod quota;
 mod readings;
 mod run;
+mod viewed;
 
 pub use answer::{Answer, Gate};
 pub use archive::{Packing, archive};
@@ -37,3 +38,4 @@ pub use model_api::{ModelApi, Seen, View};
 pub use quota::{Limit, Phase, Quota, QuotaServer, Says, Traffic, TrafficCall};
 pub use readings::{inflated, readings};
 pub use run::{Finished, Run, Running, built_program, target_folder, workspace_root};
+pub use viewed::Viewed;

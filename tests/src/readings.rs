@@ -8,7 +8,7 @@
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
+use miniz_oxide::inflate::{decompress_to_vec_with_limit, decompress_to_vec_zlib_with_limit};
 
 /// All readings of `bytes`, themselves among them.
 pub fn readings(bytes: &[u8]) -> Vec<Vec<u8>> {
@@ -30,19 +30,21 @@ pub fn readings(bytes: &[u8]) -> Vec<Vec<u8>> {
     all
 }
 
-/// What is in the zlib streams among `bytes`, as the response cache has them.
+/// What is in the zlib streams among `bytes`, as the response cache has them, and in those of gzip
+/// without a name.
 pub fn inflated(bytes: &[u8]) -> Vec<Vec<u8>> {
-    const MOST: usize = 1 << 20;
-    let begins = |at: &usize| {
-        bytes[*at] == 0x78
-            && bytes
-                .get(at + 1)
-                .is_some_and(|next| (0x7800 + u16::from(*next)) % 31 == 0)
+    const MOST: usize = 1 << 24;
+    const GZIP_HEAD: usize = 10;
+    let stream = |at: usize| match bytes[at..] {
+        [0x78, next, ..] if (0x7800 + u16::from(next)) % 31 == 0 => {
+            decompress_to_vec_zlib_with_limit(&bytes[at..], MOST).ok()
+        }
+        [0x1f, 0x8b, 8, 0, ..] => {
+            decompress_to_vec_with_limit(bytes.get(at + GZIP_HEAD..)?, MOST).ok()
+        }
+        _ => None,
     };
-    let starts = (0..bytes.len()).filter(begins);
-    starts
-        .filter_map(|at| decompress_to_vec_zlib_with_limit(&bytes[at..], MOST).ok())
-        .collect()
+    (0..bytes.len()).filter_map(stream).collect()
 }
 
 fn runs(text: &[u8], which: fn(&u8) -> bool) -> impl Iterator<Item = &[u8]> {

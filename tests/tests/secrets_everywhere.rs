@@ -2,37 +2,24 @@
 //! can is nowhere in what any command writes or prints.
 //!
 //! Files and streams are read as a tool of somebody who found them could: as they are, without
-//! the breaks of tables, percent-decoded, unescaped as JSON, as UTF-16, and with everything in
-//! them decoded that could be base64, hexadecimal or zlib; and twice over.
+//! the breaks of tables, in all their readings (escapes of URLs, JSON and HTML, UTF-16, base64,
+//! hexadecimal), and unpacked; and twice over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use base64::Engine as _;
-use base64::alphabet;
-use base64::engine::DecodePaddingMode;
-use base64::engine::general_purpose::{
-    GeneralPurpose, GeneralPurposeConfig, STANDARD, URL_SAFE_NO_PAD,
-};
-use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use runner_store::{OpenOptions, Store};
-use runner_tests::{Answer, Finished, Gate, ModelApi, Run};
+use runner_tests::{Answer, Finished, Gate, ModelApi, Run, Viewed, inflated, readings};
 use serde_json::json;
 
 /// The key of a provider, which only the host may know.
 const KEY: &str = "sk-key/9f8+e7d6=c5b4a3928170";
 /// A variable that the config declares, and so may use.
 const TOKEN: &str = "tok-Zx81&Qy72=Pw63%Ov54";
-
-/// Reads a piece of base64, wherever it was cut.
-const CUT: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::STANDARD,
-    GeneralPurposeConfig::new()
-        .with_decode_allow_trailing_bits(true)
-        .with_decode_padding_mode(DecodePaddingMode::RequireNone),
-);
 
 /// What is found where: the name of a file or stream, and its bytes.
 type Found = BTreeMap<String, Vec<u8>>;
@@ -157,8 +144,10 @@ impl Told {
 
     fn command(&mut self, line: &str) -> Finished {
         let finished = self.run.clone().args(line.split(' ')).finish();
+        // What is asked for is trusted by a variable, which says nothing to who looks at trust.
+        let asks = line.starts_with("trust") && finished.code == Some(2);
         assert!(
-            matches!(finished.code, Some(0 | 100)),
+            asks || matches!(finished.code, Some(0 | 100)),
             "{line}: {}",
             finished.stderr
         );
@@ -246,6 +235,12 @@ fn every_command(told: &mut Told) {
         "show --test 0",
         "config check",
         "config check --show",
+        "eval --dry-run",
+        "trust --show",
+        "trust --yes",
+        "trust --list",
+        "plugin lock",
+        "doctor",
         "cache stats",
         "cache ls",
         "import x.json",
@@ -257,6 +252,7 @@ fn every_command(told: &mut Told) {
     ] {
         told.command(line);
     }
+    pages(told);
     let listed = told.command("list --json").stdout_json();
     let before = listed[1]["id"].as_str().expect("a second run");
     told.command(&format!("diff {before}"));
@@ -278,6 +274,25 @@ fn every_command(told: &mut Told) {
             told.found.insert(format!("{name}: row {index}"), record);
         }
     }
+}
+
+/// What a browser gets that follows every link.
+fn pages(told: &mut Told) {
+    let viewed = Viewed::of(&told.run);
+    let mut open = vec!["/".to_owned()];
+    let mut seen = BTreeSet::new();
+    while let Some(path) = open.pop().filter(|_| seen.len() < 200) {
+        if !seen.insert(path.clone()) {
+            continue;
+        }
+        let page = viewed.page(&path);
+        let links = page.split("href=\"/").skip(1);
+        let links = links.filter_map(|link| link.split('"').next());
+        open.extend(links.map(|link| format!("/{}", link.replace("&amp;", "&"))));
+        told.found.insert(format!("view {path}"), page.into_bytes());
+    }
+    assert!(seen.len() > 10, "{seen:?}");
+    told.hear("view", &viewed.end());
 }
 
 fn store(home: &Path) -> Store {
@@ -316,14 +331,13 @@ fn leak(bytes: &[u8]) -> Option<String> {
     if let Some(how) = shows(bytes, "as it is") {
         return Some(how);
     }
-    for (name, decoded) in decodings(bytes) {
-        if let Some(how) = shows(&decoded, name) {
+    for decoded in decodings(bytes) {
+        if let Some(how) = shows(&decoded, "decoded") {
             return Some(how);
         }
-        for (again, twice) in decodings(&decoded) {
-            if let Some(how) = shows(&twice, again) {
-                return Some(format!("{name}, {how}"));
-            }
+        let twice = decodings(&decoded);
+        if let Some(how) = twice.iter().find_map(|twice| shows(twice, "decoded twice")) {
+            return Some(how);
         }
     }
     None
@@ -346,56 +360,11 @@ fn shows(bytes: &[u8], how: &str) -> Option<String> {
 }
 
 /// The bytes in every way in which a tool could read them.
-fn decodings(bytes: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
-    let mut all = vec![
-        ("without breaks", without_breaks(bytes)),
-        ("percent-decoded", percent(bytes)),
-        ("unescaped", unescaped(bytes)),
-        ("as UTF-16", utf16(bytes)),
-    ];
-    let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
-    for text in stretches(bytes, 16, is_base64) {
-        let text: Vec<u8> = text
-            .iter()
-            .map(|byte| match byte {
-                b'-' => b'+',
-                b'_' => b'/',
-                other => *other,
-            })
-            .collect();
-        for from in 0..4 {
-            // One digit more than whole bytes need is none of them.
-            let part = &text[from..];
-            let part = &part[..part.len() - usize::from(part.len() % 4 == 1)];
-            all.extend(CUT.decode(part).map(|it| ("from base64", it)));
-        }
-    }
-    for text in stretches(bytes, 16, |byte| byte.is_ascii_hexdigit()) {
-        for from in 0..2 {
-            let pairs = text[from..].chunks_exact(2);
-            let value = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-            all.extend(
-                pairs
-                    .map(value)
-                    .collect::<Option<Vec<u8>>>()
-                    .map(|it| ("from hexadecimal", it)),
-            );
-        }
-    }
-    for (at, pair) in bytes.windows(2).enumerate() {
-        // The two bytes with which zlib begins.
-        if pair[0] == 0x78 && u16::from_be_bytes([pair[0], pair[1]]) % 31 == 0 {
-            let inflated = decompress_to_vec_zlib_with_limit(&bytes[at..], 1 << 24);
-            all.extend(inflated.map(|it| ("inflated", it)));
-        }
-    }
+fn decodings(bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut all = readings(bytes);
+    all.extend(inflated(bytes));
+    all.push(without_breaks(bytes));
     all
-}
-
-/// Runs of bytes of a kind, at least so long.
-fn stretches(bytes: &[u8], least: usize, is: impl Fn(u8) -> bool) -> impl Iterator<Item = &[u8]> {
-    let parts = bytes.split(move |byte| !is(*byte));
-    parts.filter(move |part| part.len() >= least)
 }
 
 /// Without what tables and wrapped lines put between the characters of a text.
@@ -407,50 +376,6 @@ fn without_breaks(bytes: &[u8]) -> Vec<u8> {
     kept.collect::<String>().into_bytes()
 }
 
-fn percent(bytes: &[u8]) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let [first, behind @ ..] = rest {
-        let pair = behind
-            .get(..2)
-            .and_then(|pair| std::str::from_utf8(pair).ok());
-        let value = pair.and_then(|pair| u8::from_str_radix(pair, 16).ok());
-        let value = value.filter(|_| *first == b'%');
-        decoded.push(value.unwrap_or(*first));
-        rest = if value.is_some() {
-            &behind[2..]
-        } else {
-            behind
-        };
-    }
-    decoded
-}
-
-/// Without the backslashes of JSON, and with what `\u` stands for.
-fn unescaped(bytes: &[u8]) -> Vec<u8> {
-    let text = String::from_utf8_lossy(bytes);
-    let mut parts = text.split("\\u");
-    let mut decoded = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let code = part
-            .get(..4)
-            .and_then(|code| u32::from_str_radix(code, 16).ok());
-        match code.and_then(char::from_u32) {
-            Some(c) => {
-                decoded.push(c);
-                decoded.push_str(&part[4..]);
-            }
-            None => decoded.push_str(part),
-        }
-    }
-    decoded.replace('\\', "").into_bytes()
-}
-
-/// Every other byte, where those between are nothing.
-fn utf16(bytes: &[u8]) -> Vec<u8> {
-    bytes.iter().copied().filter(|byte| *byte != 0).collect()
-}
-
 #[test]
 fn the_search_finds_what_it_looks_for() {
     let hex = each(KEY, |byte| format!("{byte:02x}"));
@@ -459,7 +384,8 @@ fn the_search_finds_what_it_looks_for() {
     let wrapped = format!("│ {} ┆\n│ {} │", &TOKEN[..9], &TOKEN[9..]);
     let deflated =
         miniz_oxide::deflate::compress_to_vec_zlib(&STANDARD.encode(KEY).into_bytes(), 6);
-    let cases: [(&str, Vec<u8>); 9] = [
+    let packed = miniz_oxide::deflate::compress_to_vec(KEY.as_bytes(), 6);
+    let cases: [(&str, Vec<u8>); 11] = [
         ("raw", format!("a {TOKEN}").into_bytes()),
         ("json", json!({ "a": [KEY] }).to_string().into_bytes()),
         (
@@ -478,6 +404,11 @@ fn the_search_finds_what_it_looks_for() {
             [b"before".to_vec(), deflated, b"behind".to_vec()].concat(),
         ),
         ("escapes", escaped.into_bytes()),
+        ("HTML", TOKEN.replace('&', "&amp;").into_bytes()),
+        (
+            "gzip",
+            [&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3], &*packed].concat(),
+        ),
     ];
     for (name, bytes) in cases {
         assert!(leak(&bytes).is_some(), "{name}");

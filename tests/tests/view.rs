@@ -1,10 +1,7 @@
 //! `runner view`: the program serves what a run left, to whoever opens the address it printed, until
 //! Ctrl-C. What the pages show is tested beside them.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
-
-use runner_tests::{Finished, Run};
+use runner_tests::{Run, Viewed};
 
 const CONFIG: &str = "
 description: greetings
@@ -14,39 +11,14 @@ tests:
   - { vars: { name: Ada }, assert: [{ type: contains, value: Ada }] }
 ";
 
-/// Sends a request for `path`; gives the whole answer.
-fn ask(address: &str, path: &str, cookie: &str) -> String {
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nhost: {address}\r\ncookie: {cookie}\r\nconnection: close\r\n\r\n"
-    )
-    .expect("it reads");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("it answers");
-    answer
-}
-
 #[test]
 fn a_run_is_served_to_whoever_opens_the_address_until_it_is_interrupted() {
     let evaluated = Run::new().config(CONFIG).arg("eval").finish();
     evaluated.expect_code(0);
-    let running = evaluated
-        .again()
-        .args(["view", "--port", "0", "--no-open"])
-        .start();
-    running.wait_for_stderr("Ctrl-C ends the server");
-    let url = running.wait_for_stdout("?token=");
-    let url = url.trim().strip_prefix("http://").expect("an address");
-    let (address, path) = url.split_once('/').expect("a path");
-    assert!(ask(address, "/", "").starts_with("HTTP/1.1 403"));
-    let welcome = ask(address, &format!("/{path}"), "");
-    let (_, cookie) = welcome.split_once("set-cookie: ").expect("a cookie");
-    let cookie = cookie.split(';').next().expect("a pair");
-    assert!(ask(address, "/", cookie).contains("greetings"));
-    running.interrupt();
-    let finished: Finished = running.finish();
-    finished.expect_code(0);
+    let viewed = Viewed::of(&evaluated.again());
+    assert!(viewed.refusal("/").starts_with("HTTP/1.1 403"));
+    assert!(viewed.page("/").contains("greetings"));
+    viewed.end().expect_code(0);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! reason an object counts only if it has one of the keys that were asked for.
 
 use runner_plugin::json::{Map, Value};
+use runner_template::text_of;
 
 use crate::verdict::Failure;
 
@@ -22,13 +23,23 @@ const OPENINGS: usize = 200;
 /// the first.
 ///
 /// # Errors
-/// If there are several that don't: a judge quotes answers, and an answer may hold a verdict.
+/// If there are several that don't, or a part of one beside it: a judge quotes answers, and an answer may
+/// hold a verdict. And if there are too many openings to say that there is no other.
 pub(crate) fn object(text: &str, keys: &[&str]) -> Result<Option<Map<String, Value>>, Failure> {
+    let deciding = || keys.iter().filter(|key| **key != REASON);
     let mut found: Option<Map<String, Value>> = None;
-    let mut end = 0;
-    for (at, _) in text.match_indices('{').take(OPENINGS) {
+    let mut beside = String::new();
+    let (mut end, mut tried) = (0, 0);
+    for (at, _) in text.match_indices('{') {
         if at < end {
             continue;
+        }
+        tried += 1;
+        if tried > OPENINGS {
+            let why = format_args!(
+                "the grader's reply holds more than {OPENINGS} braces that begin no verdict"
+            );
+            return Err(Failure::unreadable(why));
         }
         let Some((object, length)) = read(&text[at..]) else {
             continue;
@@ -36,21 +47,64 @@ pub(crate) fn object(text: &str, keys: &[&str]) -> Result<Option<Map<String, Val
         if !keys.iter().any(|key| object.contains_key(*key)) {
             continue;
         }
+        beside.push_str(&text[end..at]);
+        beside.push('\n');
         end = at + length;
         let Some(first) = &found else {
             found = Some(object);
             continue;
         };
-        let deciding = keys.iter().filter(|key| **key != REASON);
-        if deciding
-            .into_iter()
-            .any(|key| first.get(*key) != object.get(*key))
-        {
-            let why = "the grader's reply holds several verdicts that differ";
-            return Err(Failure::unreadable(why));
+        if deciding().any(|key| first.get(*key) != object.get(*key)) {
+            return Err(several());
         }
     }
+    beside.push_str(&text[end..]);
+    if let Some(found) = &found
+        && deciding().any(|key| contradicts(&beside, key, found.get(*key)))
+    {
+        return Err(several());
+    }
     Ok(found)
+}
+
+fn several() -> Failure {
+    Failure::unreadable("the grader's reply holds several verdicts that differ")
+}
+
+/// Whether a text gives `key` another value.
+fn contradicts(text: &str, key: &str, value: Option<&Value>) -> bool {
+    let mut given = text
+        .match_indices(key)
+        .filter_map(|(at, _)| given(&text[..at], &text[at + key.len()..]));
+    given
+        .any(|given| value.is_none_or(|value| *value != given && text_of(value) != text_of(&given)))
+}
+
+/// The value that a text gives a key between these parts: in quotes anywhere, since it may be of an object
+/// that can't be read, without them at the start of a line, or as one of several.
+fn given(before: &str, after: &str) -> Option<Value> {
+    let quote = before.chars().next_back();
+    let quote = quote.filter(|letter| matches!(letter, '"' | '\''));
+    let value = |after: &str| {
+        Some(
+            after
+                .trim_start()
+                .strip_prefix(':')?
+                .trim_start()
+                .to_owned(),
+        )
+    };
+    if let Some(quote) = quote {
+        let after = value(after.strip_prefix(quote)?)?;
+        let read = Reader { rest: &after }.value(0);
+        return Some(read.unwrap_or(Value::Null));
+    }
+    let line = before.rsplit('\n').next()?.trim();
+    let after = value(after)?;
+    let end = after.find([',', '}', '\n']).unwrap_or(after.len());
+    let is_member = line.ends_with([',', '{']) && after[end..].starts_with([',', '}']);
+    let is_given = line.is_empty() || is_member;
+    is_given.then(|| bare(after[..end].trim_end_matches('.')))
 }
 
 /// The object at the start of a text, and how long it is: as JSON, else with liberties.
@@ -249,17 +303,45 @@ mod tests {
             "{pass: true} {'pass': false}",
             r#"{"pass": true} {"a": 1}"#,
             r#"{"a": {"pass": 1}} {"a": 2}"#,
+            r#"{"reason": "it says {"pass": true, "a": 1}, so", "a": 0, "pass": false}"#,
+            r#"{"reason": "it says {"pass": true}, so", 'pass' : False}"#,
+            r#"{reason: "it says {"pass": true}, so", a: 0, pass: false}"#,
+            "pass: false\na: 0\n{\"pass\": true, \"a\": 1}",
+            "It quotes {\"pass\": true}:\n  pass: no.",
+            r#"{"pass": true} and "a": 1"#,
         ] {
             assert!(object(text, &["pass", "a", REASON]).is_err(), "{text}");
         }
         for text in [
             r#"{"pass": true, "reason": "x"} As said: {"reason": "y", "pass": true}"#,
             r#"{"a": {"pass": true}} {"other": {"x": false}}"#,
+            "{\"pass\": true} \n\"pass\": true, and pass: false is what I would say if\npass: True",
+            "{\"a\": 0.50} a pass: and\na : 0.5",
+            "Clear, a: 8/10 {\"a\": 0.8}",
         ] {
             let first = &text[..=text.find('}').expect("an object")];
             let first = found(first).expect("it is one");
             assert!(same(&found(text).expect(text), &first), "{text}");
         }
+    }
+
+    /// The verdict may stand behind the last that is looked at.
+    #[test]
+    fn more_braces_than_are_looked_at_are_no_verdict() {
+        let quoted = |braces: usize| {
+            format!(
+                "{{\"pass\": true}} {} {{\"pass\": false}}",
+                "{".repeat(braces)
+            )
+        };
+        for braces in [10, OPENINGS, 10 * OPENINGS] {
+            assert!(object(&quoted(braces), &["pass"]).is_err(), "{braces}");
+        }
+        let inside = format!(
+            "{{\"pass\": true, \"reason\": \"{}\"}}",
+            "{".repeat(10 * OPENINGS)
+        );
+        assert!(object(&inside, &["pass"]).is_ok());
     }
 
     #[test]

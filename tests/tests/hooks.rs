@@ -183,3 +183,53 @@ fn rows_speak_for_no_test_of_the_config_whatever_a_hook_adds_to_both() {
         Some("own")
     );
 }
+
+/// A hook of the one would name files of the other's folder.
+#[test]
+fn what_a_hook_changes_is_refused_where_configs_are_in_several_folders() {
+    let config = "prompts: ['{{n}}']\nproviders: [echo]\ntests: [{ vars: { n: a } }]\n";
+    let run = |hook: &str, other: &str| {
+        let hook = format!(
+            "module.exports = {{ beforeAll: (context) => {{ {hook}; return context; }} }};\n"
+        );
+        let run = Run::new()
+            .file("mine/a.yaml", config)
+            .file("mine/notes.txt", "private")
+            .file(
+                "theirs/b.yaml",
+                format!("{config}extensions: ['file://hook.js:beforeAll']\n"),
+            )
+            .file("theirs/hook.js", hook)
+            .file("theirs/c.yaml", config);
+        run.args(["eval", "-c", other, "-c", "theirs/b.yaml"])
+            .finish()
+    };
+    let names = "context.suite.tests.push({ vars: { n: 'file://notes.txt' } })";
+    let refused = run(names, "mine/a.yaml");
+    refused.expect_code(2);
+    let said = "beforeAll changed something, and the configs are in several folders";
+    assert!(refused.stderr.contains(said), "{}", refused.told());
+    run("", "mine/a.yaml").expect_code(0);
+    let missing = run(names, "theirs/c.yaml");
+    assert!(missing.stderr.contains("notes.txt"), "{}", missing.told());
+}
+
+/// Agreed is one file, and whoever wrote the hook would get all beside it.
+#[test]
+fn a_hook_names_no_file_beside_rows_of_another_folder() {
+    let hook = "module.exports = { beforeAll: (context) => {\n\
+        if (context.suite.tests.length) context.suite.tests.push({ vars: { n: 'file://../mine/notes.txt' } });\n\
+        return context;\n} };\n";
+    let config =
+        "prompts: ['{{n}}']\nproviders: [echo]\nextensions: ['file://hook.js:beforeAll']\n";
+    let run = Run::new()
+        .file("mine/rows.csv", "n\na\n")
+        .file("mine/notes.txt", "private")
+        .file("theirs/b.yaml", config)
+        .file("theirs/hook.js", hook);
+    let by_flag = run.args(["eval", "-c", "theirs/b.yaml", "-t", "mine/rows.csv"]);
+    let finished = by_flag.finish();
+    finished.expect_code(2);
+    assert!(!finished.told().contains("private"), "{}", finished.told());
+    assert!(finished.stderr.contains("notes.txt"), "{}", finished.told());
+}

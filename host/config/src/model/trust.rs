@@ -53,8 +53,9 @@ pub struct DataFile {
     pub shown: PathBuf,
     /// Its absolute path, links resolved where it exists.
     pub real: PathBuf,
-    /// Whether it stands for several files whose rows went through the same hands: such rows name
-    /// no file, since nobody knows whose words they have. Its path is those of all, in a row.
+    /// Whether its rows went through the same hands as those of other files, whose paths follow in a row, or
+    /// through a hook of a config that may not name the file: such rows name no file, since nobody knows
+    /// whose words they have.
     pub is_mixed: bool,
     /// Which part of what a hook made of its rows and of the config's own tests; 0: of rows alone. What
     /// is of one part speaks in no conversation of another, and stores nothing for it.
@@ -104,6 +105,17 @@ impl Origin {
                 is_mixed: true,
                 part: 0,
             })),
+        }
+    }
+
+    /// This origin without the files that it may name.
+    pub(crate) fn nameless(&self) -> Self {
+        match self {
+            Self::Data(file) => Self::Data(Arc::new(DataFile {
+                is_mixed: true,
+                ..DataFile::clone(file)
+            })),
+            origin => origin.clone(),
         }
     }
 

@@ -8,7 +8,8 @@
 //!
 //! A test that comes back as it went keeps where it stands, and what its origin lets it name. One
 //! that was changed or added stands at the hook; where rows of data were handed over, it may name
-//! no more than they may; if they came from several files, it names none. Where the config's own
+//! no more than they may; if they came from several files, or from one outside the config's folder, it
+//! names none: the rows may not name files of the config, nor the hook those beside the rows. Where the config's own
 //! tests were handed over with rows, what was made of either still speaks in no conversation of the
 //! other (`parts`).
 
@@ -19,7 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::elements::test_case::Form;
 use crate::elements::test_sources::{Found, Tree, walk};
 use crate::elements::{Document, last};
-use crate::model::{Origin, Position, TrustRequest, TrustSubject};
+use crate::model::{DataFile, Origin, Position, TrustRequest, TrustSubject};
 use crate::plan::{Extension, Hook, weight};
 use crate::read::node::{Key, Kind, Mark, Node};
 use crate::several::Said;
@@ -63,6 +64,18 @@ pub(super) fn call(documents: &[Document<'_>], extensions: &[Extension]) -> Opti
             let help = "write it into the config";
             first.reading.findings.error_help(at.clone(), message, help);
         }
+    }
+    // What the person types stands in no folder of a config's.
+    let configs = documents
+        .iter()
+        .filter(|it| *it.root.origin != Origin::Person);
+    let mut roots = configs.map(|it| &it.reading.files.root);
+    if suite != before && !roots.all(|root| *root == first.reading.files.root) {
+        let message = "beforeAll changed something, and the configs are in several folders: nobody can \
+                       say whose files that may name";
+        let help = "run each config by itself, or put them into one folder";
+        first.reading.findings.error_help(at, message, help);
+        return None;
     }
     changed(first, &before, suite, trees, &at)
 }
@@ -165,6 +178,12 @@ fn changed(
     };
     let findings = document.reading.findings;
     let origin = Origin::mixed(trees.iter().map(|tree| &tree.origin));
+    let files = document.reading.files;
+    let is_outside = |file: &DataFile| files.beyond(&file.shown, &Origin::Config).is_some();
+    let origin = match &origin {
+        Origin::Data(file) if is_outside(file) => origin.nameless(),
+        _ => origin,
+    };
     let made = |value: Value| {
         document.reading.files.read.count(value.to_string().len());
         let node = Node::made(value, mark);

@@ -42,7 +42,7 @@ impl Parts {
             known
                 .entry(Said::of_value(&test["vars"]))
                 .and_modify(|known: &mut Option<usize>| {
-                    *known = known.filter(|known| *known == part)
+                    *known = known.filter(|known| *known == part);
                 })
                 .or_insert(Some(part));
         }

@@ -47,7 +47,7 @@ pub(super) fn in_short(written: &Value) -> String {
     let mut addresses = Vec::new();
     if let Some(id) = said.shift_remove("id") {
         let id = id.as_str().unwrap_or_default();
-        let is_hidden = id.contains("://") && origin(id).is_some_and(|to| !begins_with(id, &to));
+        let is_hidden = id.contains("://") && asked(id).is_some_and(|asked| asked != id);
         addresses.extend(is_hidden.then(|| shown("id", id)));
     }
     take_addresses(&mut said, false, &mut addresses);
@@ -341,16 +341,6 @@ mod tests {
             ),
             (json!("openai:gpt-4o"), ""),
             (
-                json!({"id": "x", "config": {"n": 1, "auth": {"tokenUrl": "http:b.example:9/x", "a": "http:/c.example"}}}),
-                "tokenUrl: http://b.example:9/x (written 'http:b.example:9/x'), a: http://c.example \
-                 (written 'http:/c.example'), n: 1",
-            ),
-            (
-                json!({"id": "x", "config": {"endpoint": "b.example", "l": [{"to": "https:\\\\c.example"}, 1, "http:d.example"]}}),
-                "endpoint: b.example, to: https://c.example (written 'https:\\\\c.example'), \
-                 l: http://d.example (written 'http:d.example'), l: [{},1]",
-            ),
-            (
                 json!({"id": "x", "config": {"n": 1, "apiKeyEnvar": "KEY", "body": {"to": "http://b.example:81/"}}}),
                 "sends the environment variable KEY, to: http://b.example:81/, n: 1",
             ),
@@ -363,6 +353,31 @@ mod tests {
                 json!({"id": "http", "config": {"url": "http://b.example",
                     "request": "DELETE /v1/../admin?x HTTP/1.1\nHost: a.example\n\nbody"}}),
                 "url: http://b.example, request: DELETE /admin?x",
+            ),
+        ];
+        for (written, expected) in cases {
+            assert_eq!(in_short(&written), expected, "{written}");
+        }
+    }
+
+    /// What asks takes them all.
+    #[test]
+    fn addresses_are_known_in_every_spelling_and_in_lists() {
+        let cases = [
+            (json!("https://a.example/v1/x"), ""),
+            (
+                json!("http://a.example/v1/%2e%2E/admin"),
+                "id: http://a.example/admin",
+            ),
+            (
+                json!({"id": "x", "config": {"n": 1, "auth": {"tokenUrl": "http:b.example:9/x", "a": "http:/c.example"}}}),
+                "tokenUrl: http://b.example:9/x (written 'http:b.example:9/x'), a: http://c.example \
+                 (written 'http:/c.example'), n: 1",
+            ),
+            (
+                json!({"id": "x", "config": {"endpoint": "b.example", "l": [{"to": "https:\\\\c.example"}, 1, "http:d.example"]}}),
+                "endpoint: b.example, to: https://c.example (written 'https:\\\\c.example'), \
+                 l: http://d.example (written 'http:d.example'), l: [{},1]",
             ),
         ];
         for (written, expected) in cases {

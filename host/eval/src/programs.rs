@@ -32,8 +32,8 @@ pub(crate) struct Programs {
     env: BTreeMap<String, String>,
     /// What the config's `env` says, over it.
     declared: BTreeMap<String, String>,
-    /// The variables that each command was granted in its folder, by all that the same hand brings.
-    granted: HashMap<Group, BTreeSet<String>>,
+    /// The variables that were agreed to for each command, by all that the same hand brings.
+    granted: HashMap<AgreedCommand, BTreeSet<String>>,
     /// The variables that the config's `env`, which programs are given, takes in.
     taken_in: BTreeSet<String>,
     /// The variables that were agreed to be shown.
@@ -50,7 +50,7 @@ pub(crate) struct Programs {
 /// Names and values.
 type Environment = Arc<[(OsString, OsString)]>;
 
-/// What is agreed to as one.
+/// A command in its folder, brought by one hand.
 type Group = (Engine, PathBuf, Origin);
 
 fn group(process: &Process) -> Group {
@@ -61,6 +61,13 @@ fn group(process: &Process) -> Group {
         ..
     } = process;
     (engine.clone(), folder.clone(), origin.clone())
+}
+
+/// What is agreed to as one: a command with what its provider's `env` says.
+type AgreedCommand = (Group, BTreeMap<String, String>);
+
+fn agreed(process: &Process) -> AgreedCommand {
+    (group(process), process.env.clone())
 }
 
 /// What was called already.
@@ -157,7 +164,7 @@ impl Programs {
         let mut granted: HashMap<_, BTreeSet<String>> = HashMap::new();
         for process in processes {
             let names = process.variables.iter().cloned();
-            granted.entry(group(process)).or_default().extend(names);
+            granted.entry(agreed(process)).or_default().extend(names);
         }
         Self {
             env: env.clone(),
@@ -361,8 +368,7 @@ impl Programs {
     /// The whole environment of a program.
     fn environment(&self, key: &Key) -> Environment {
         let process = &key.process;
-        let group = group(process);
-        let granted = self.granted.get(&group);
+        let granted = self.granted.get(&agreed(process));
         let is_granted = |name: &str| {
             GIVEN_VARIABLES.contains(&name) || granted.is_some_and(|names| is_given(names, name))
         };

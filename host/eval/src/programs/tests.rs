@@ -64,6 +64,21 @@ fn what_a_program_was_given_by_name_is_a_secret_unless_it_may_be_shown() {
     assert_eq!(secrets(&["MODEL"], &[], &["*"]), [""; 0]);
 }
 
+/// Each is a line of the question.
+#[test]
+fn a_command_with_another_env_is_given_what_was_agreed_to_for_it_alone() {
+    let person = env(&[("A_KEY", "a"), ("B_KEY", "b")]);
+    let mut other = Process::clone(&command(&["B_KEY"], Origin::Config));
+    other.env = env(&[("X", "x")]);
+    let both = [command(&["A_KEY"], Origin::Config), Arc::new(other)];
+    let programs = Programs::of(&both, &person, Typed::default());
+    let given = both.map(|process| {
+        let env = programs.environment(&Key::new(&process, None, &Map::new()));
+        env.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()
+    });
+    assert_eq!(given, [["A_KEY"], ["B_KEY"]]);
+}
+
 #[test]
 fn a_row_s_program_has_nothing_of_the_config_s_environment() {
     let row = Origin::data(Path::new("rows.json"), "/evals/rows.json".into());

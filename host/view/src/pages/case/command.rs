@@ -1,4 +1,5 @@
-//! Commands about a case, to paste into a shell.
+//! Commands about a case, to paste into a shell. They have no control characters: a terminal takes those
+//! for keys before a shell sees the quotes around them.
 
 use runner_store::{Outcome, Row, RunHead};
 use serde_json::Value;
@@ -46,10 +47,11 @@ fn again(head: &RunHead, record: &Record) -> Option<String> {
         .chain(["--filter-pattern", &pattern])
         .collect();
     let run = join(&words);
-    Some(match first["cwd"].as_str() {
+    let command = match first["cwd"].as_str() {
         Some(folder) => format!("cd {} && {run}", join(&[folder])),
         None => run,
-    })
+    };
+    Some(command).filter(|command| !command.contains(char::is_control))
 }
 
 /// Words as a shell reads them back; one that no shell can read is left as it is.
@@ -57,10 +59,14 @@ fn join(words: &[&str]) -> String {
     shlex::try_join(words.iter().copied()).unwrap_or_else(|_| words.join(" "))
 }
 
-/// A text that a regular expression takes for itself.
+/// A regular expression for a text, in which control characters stand as any others of their kind.
 fn escaped(text: &str) -> String {
     let mut pattern = String::with_capacity(text.len());
     for c in text.chars() {
+        if c.is_control() {
+            pattern.push_str(if c.is_whitespace() { r"\s" } else { "." });
+            continue;
+        }
         if r"\^$.|?*+()[]{}/".contains(c) {
             pattern.push('\\');
         }
@@ -73,21 +79,26 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_command_is_safe_to_paste() {
+    fn command(description: &str, folder: &str) -> Option<String> {
         let record = Record {
-            test_case: serde_json::json!({ "description": "it's $(rm -rf ~) (1+1)" }),
+            test_case: serde_json::json!({ "description": description }),
             ..Record::default()
         };
-        let options = r#"{"invocation":[{"cwd":"/home/a b","arguments":["eval","-c","x.yaml"]}]}"#;
+        let invocation =
+            serde_json::json!({ "cwd": folder, "arguments": ["eval", "-c", "x.yaml"] });
         let head = RunHead {
             config_json: String::new(),
             columns_json: String::new(),
             plugins_json: String::new(),
-            options_json: options.to_owned(),
+            options_json: serde_json::json!({ "invocation": [invocation] }).to_string(),
             seed: 0,
         };
-        let command = again(&head, &record).expect("a command");
+        again(&head, &record)
+    }
+
+    #[test]
+    fn a_command_is_safe_to_paste() {
+        let command = command("it's $(rm -rf ~) (1+1)", "/home/a b").expect("a command");
         let words = shlex::split(&command).expect("words");
         assert_eq!(words[..2], ["cd", "/home/a b"]);
         assert_eq!(
@@ -101,5 +112,14 @@ mod tests {
                 r"^it's \$\(rm -rf ~\) \(1\+1\)$"
             ]
         );
+    }
+
+    #[test]
+    fn a_command_has_no_keys_of_a_terminal() {
+        let shown = command("a\u{3}\ntouch pwned\n\u{9b}b", "/home/a").expect("a command");
+        let words = shlex::split(&shown).expect("words");
+        assert_eq!(words.last().expect("the pattern"), r"^a.\stouch pwned\s.b$");
+        assert!(!shown.contains(char::is_control));
+        assert_eq!(command("a", "/home/\u{3}"), None);
     }
 }

@@ -410,6 +410,8 @@ pub struct Case {
     pub(crate) late_vars: Arc<[String]>,
     /// What filters of the config gave so far, and what its templates may still cost.
     pub(crate) results: Arc<Results>,
+    /// And of its other texts, which may be a row's: the same where they may call the same filters.
+    pub(crate) text_results: Arc<Results>,
     /// What ties it to other cases; `None` where nothing in the plan does.
     pub needs: Option<Arc<Needs>>,
     /// Prompt and provider.

@@ -21,7 +21,7 @@ mod kept;
 mod prepared;
 
 pub use custom::FilterCall;
-pub(crate) use custom::{FilterScripts, Results};
+pub(crate) use custom::{FilterScripts, Results, for_data};
 pub(crate) use kept::Kept;
 pub(crate) use prepared::Prepared;
 pub(crate) use runner_template::{

@@ -68,3 +68,37 @@ fn code_in_rows_stays_in_the_sandbox_whatever_vouches_for_it() {
         "{error}"
     );
 }
+
+/// Its arguments would be the row's: any file, any command.
+#[test]
+fn texts_of_rows_call_no_filter_that_runs_outside_the_sandbox() {
+    let slurp = "import fs from 'node:fs';\nexport default (name) => fs.readFileSync(name, 'utf8').trim();\n";
+    let row = |fields: serde_json::Value| fields.to_string() + "\n";
+    let config = "prompts: [\"{{ 'greet.txt' | slurp }} {{q}}\"]\nproviders: [echo]\n\
+                  nunjucksFilters: { slurp: file://slurp.mjs, up: file://up.js }\ntests: file://rows.jsonl\n";
+    let finished = trusted()
+        .file("slurp.mjs", slurp)
+        .file("up.js", "module.exports = (text) => text.toUpperCase();\n")
+        .file("greet.txt", "hello")
+        .file("private.txt", "private-text")
+        .file(
+            "rows.jsonl",
+            row(serde_json::json!({ "vars": { "q": "{{ 'private.txt' | slurp }}" } }))
+                + &row(serde_json::json!({ "vars": { "q": "{{ 'small' | up }}" } }))
+                + &row(serde_json::json!({
+                    "vars": { "q": 1 },
+                    "assert": [{ "type": "contains", "value": "{{ 'private.txt' | slurp }}" }],
+                })),
+        )
+        .config(config)
+        .args(["eval", "-o", "out.json", "--no-table"])
+        .finish();
+    assert_eq!(
+        outputs(&finished)[..2],
+        ["hello {{ 'private.txt' | slurp }}", "hello SMALL"]
+    );
+    let told = finished.told();
+    assert!(!(told.clone() + &finished.read("out.json")).contains("private-text"));
+    let said = "there is no filter 'slurp' that texts of data may call";
+    assert!(told.contains(said), "{told}");
+}

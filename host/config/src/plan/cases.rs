@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::variables::TooMuch;
 use super::{Case, CaseId, CodeVars, Column, Plan, Test};
-use crate::template::Results;
+use crate::template::{FilterScripts, Results, for_data};
 
 impl Plan {
     /// Every case, in order. Can't fail: what could was checked when the plan was made.
@@ -31,6 +31,7 @@ impl Plan {
     fn walk(&self, alone: Option<bool>) -> Cases<'_> {
         Cases {
             plan: self,
+            filters_for_data: for_data(&self.filters),
             alone,
             test: 0,
             current: None,
@@ -109,6 +110,7 @@ type RowVars = (
 #[derive(Debug)]
 pub struct Cases<'a> {
     plan: &'a Plan,
+    filters_for_data: Arc<FilterScripts>,
     /// Only tests whose cases run alone, or only the others.
     alone: Option<bool>,
     test: usize,
@@ -184,12 +186,22 @@ impl Iterator for Cases<'_> {
                 None => self.combination,
             };
             let files = &self.plan.var_files;
-            let filters = &self.plan.filters;
+            let filters = match &test.data {
+                Some(_) => &self.filters_for_data,
+                None => &self.plan.filters,
+            };
             let (vars, code_vars, late_vars, refused) = self.vars.get_or_insert_with(|| {
                 let made = test.axes.combination(&test.vars, files, combination);
                 let late = made.waiting_for(filters);
                 (Arc::new(made.vars), made.code, late, made.refused)
             });
+            let results = Results::new(self.plan.filters.clone(), plan.templates.clone());
+            let results = Arc::new(results);
+            let text_results = if Arc::ptr_eq(filters, &self.plan.filters) {
+                results.clone()
+            } else {
+                Arc::new(results.for_data(filters.clone()))
+            };
             let order = self.plan.order.as_ref();
             let needs = order.map(|order| order.needs(self.test, self.repeat, prompt_idx));
             return Some(Case {
@@ -203,7 +215,8 @@ impl Iterator for Cases<'_> {
                 refused: refused.clone(),
                 code_vars: code_vars.clone(),
                 late_vars: late_vars.clone(),
-                results: Arc::new(Results::new(filters.clone(), plan.templates.clone())),
+                results,
+                text_results,
                 needs: needs.map(Arc::new),
                 column: self.plan.column(&test, prompt_idx),
                 test,

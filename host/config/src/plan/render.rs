@@ -10,6 +10,10 @@ use super::{Assertion, Case, FilterCall, Rendered, chat, weight};
 use crate::model::WEBHOOK;
 use crate::template::{Prepared, RenderError, Results, Sum, render_address, render_once};
 
+mod foreign;
+
+use foreign::Foreign;
+
 /// Bytes of a name that a template makes.
 const MAX_NAME: usize = 4 << 10;
 
@@ -36,8 +40,10 @@ impl Case {
             let prepared = prompt.prepare(&text)?;
             prepared.render(&self.scope, Some(&self.results))?
         } else {
-            let results = Some(&self.results);
-            let (own, _) = prompt.unescaped()?.render(&self.scope, results)?;
+            let (own, _) = prompt
+                .unescaped()?
+                .render(&self.scope, Some(&self.results))?;
+            let results = Some(&self.text_results);
             let before = render_once(prefix, &self.scope, results)?;
             let after = render_once(suffix, &self.scope, results)?;
             (format!("{before}{own}{after}"), None)
@@ -53,7 +59,8 @@ impl Case {
 
     /// The prompt that a function made, filled in like one of the config, with the options that
     /// it made for the provider. It may hold data, so it sees no `env`, and a text that is no
-    /// template after all stays as it is.
+    /// template after all stays as it is. So do tags that are an earlier answer's, or of a variable that
+    /// is what it says.
     ///
     /// # Errors
     /// When the template can't be filled in, or is a chat in broken YAML.
@@ -62,16 +69,18 @@ impl Case {
         made: &str,
         config: Map<String, Value>,
     ) -> Result<Rendered, RenderError> {
-        let prepared = if self.column.prompt.escapes {
-            Prepared::new(made, None)
+        let shielded = self.foreign().shield(made);
+        let prepare = if self.column.prompt.escapes {
+            Prepared::new
         } else {
-            Prepared::unescaped(made, None)
+            Prepared::unescaped
         };
+        let prepared = shielded.map(|text| prepare(&text, None));
         let (text, json) = match prepared {
-            Ok(prepared) if self.has_filters(&prepared) => {
-                prepared.render(&self.scope, Some(&self.results))?
+            Some(Ok(prepared)) if self.has_filters(&prepared) => {
+                prepared.render(&self.scope, Some(&self.text_results))?
             }
-            Ok(_) | Err(_) => (made.to_owned(), None),
+            Some(Ok(_) | Err(_)) | None => (made.to_owned(), None),
         };
         let messages = chat::messages(&text, json)?;
         Ok(Rendered {
@@ -79,6 +88,17 @@ impl Case {
             messages,
             config,
         })
+    }
+
+    /// Texts among the variables that are never read as templates.
+    fn foreign(&self) -> Foreign {
+        let mut foreign = Foreign::default();
+        for (name, value) in &*self.scope {
+            if self.test.axes.is_literal(name) || self.vars.get(name) != Some(value) {
+                foreign.add(value);
+            }
+        }
+        foreign
     }
 
     /// Takes the values that code made for variables, and fills in the variables that read them.
@@ -162,7 +182,7 @@ impl Case {
     /// A short template such as a metric's name; as written if it can't be filled in, or would be
     /// no name any more.
     pub fn render_text(&self, template: &str) -> String {
-        let rendered = render_once(template, &self.scope, Some(&self.results));
+        let rendered = render_once(template, &self.scope, Some(&self.text_results));
         let short = rendered.ok().filter(|text| text.len() <= MAX_NAME);
         short.unwrap_or_else(|| template.to_owned())
     }
@@ -172,7 +192,7 @@ impl Case {
     /// # Errors
     /// When a template can't be filled in.
     pub fn render_value(&self, assertion: &Assertion) -> Result<Option<Value>, RenderError> {
-        assertion.filled_in(&self.scope, Some(&self.results))
+        assertion.filled_in(&self.scope, Some(&self.text_results))
     }
 
     /// Fills in the variables that call filters of the config.
@@ -185,7 +205,7 @@ impl Case {
                 .filter(|_| self.scope.get(name) == Some(written))?;
             Some((&**name, text))
         });
-        let filled = fill_late(late, &self.scope, Some(&self.results));
+        let filled = fill_late(late, &self.scope, Some(&self.text_results));
         let filled = self.unless_refused(filled);
         self.add_vars(filled);
     }
@@ -199,19 +219,30 @@ impl Case {
     /// While there are any, nothing that was rendered is the last word: hand in what they give
     /// ([`Self::keep_filtered`]) and render again.
     pub fn wanted_filters(&self) -> Vec<FilterCall> {
-        self.results.take_wanted()
+        let mut wanted = self.results.take_wanted();
+        if !self.is_one_result() {
+            wanted.extend(self.text_results.take_wanted());
+        }
+        wanted
     }
 
     /// Takes what a filter gave, or why it gave nothing.
     pub fn keep_filtered(&self, call: &FilterCall, given: Result<Value, String>) {
+        if !self.is_one_result() {
+            self.text_results.keep(call, given.clone());
+        }
         self.results.keep(call, given);
+    }
+
+    fn is_one_result(&self) -> bool {
+        Arc::ptr_eq(&self.results, &self.text_results)
     }
 
     /// Whether every filter that a text names exists.
     fn has_filters(&self, prepared: &Prepared) -> bool {
         let templates = prepared.templates();
         let mut named = templates.iter().flat_map(|template| template.custom());
-        named.all(|name| self.results.has(&name))
+        named.all(|name| self.text_results.has(&name))
     }
 }
 

@@ -29,6 +29,17 @@ const MAX_STEPS: u64 = 200_000_000;
 /// Filters by their names.
 pub(crate) type FilterScripts = BTreeMap<String, Arc<Script>>;
 
+/// Those that texts of data may call.
+pub(crate) fn for_data(filters: &Arc<FilterScripts>) -> Arc<FilterScripts> {
+    let is_sandboxed = |script: &Script| script.process.is_none();
+    if filters.values().all(|script| is_sandboxed(script)) {
+        return filters.clone();
+    }
+    let sandboxed = filters.iter().filter(|(_, script)| is_sandboxed(script));
+    let sandboxed = sandboxed.map(|(name, script)| (name.clone(), script.clone()));
+    Arc::new(sandboxed.collect())
+}
+
 /// A call of a filter that a rendering waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FilterCall {
@@ -44,6 +55,9 @@ pub struct FilterCall {
 /// may still cost.
 pub(crate) struct Results {
     filters: Arc<FilterScripts>,
+    /// Whether texts of data are filled in by it, which call nothing outside the sandbox: its arguments
+    /// would be theirs.
+    is_for_data: bool,
     pub(super) templates: Arc<Kept<Template>>,
     pub(super) allowance: Allowance,
     state: Mutex<Answered>,
@@ -69,9 +83,18 @@ impl Results {
     pub(crate) fn new(filters: Arc<FilterScripts>, templates: Arc<Kept<Template>>) -> Self {
         Self {
             filters,
+            is_for_data: false,
             templates,
             allowance: Allowance::new(MAX_STEPS),
             state: Mutex::default(),
+        }
+    }
+
+    /// Those for texts of data, with the filters that data may call.
+    pub(crate) fn for_data(&self, filters: Arc<FilterScripts>) -> Self {
+        Self {
+            is_for_data: true,
+            ..Self::new(filters, self.templates.clone())
         }
     }
 
@@ -101,7 +124,12 @@ impl Results {
 impl runner_template::Filters for Results {
     fn call(&self, name: &str, arguments: Vec<Json>) -> Result<Option<Json>, String> {
         let Some(script) = self.filters.get(name) else {
-            return Err(format!("there is no filter '{name}'"));
+            let whose = if self.is_for_data {
+                " that texts of data may call; none that runs outside the sandbox is"
+            } else {
+                ""
+            };
+            return Err(format!("there is no filter '{name}'{whose}"));
         };
         let key = key(name, &arguments);
         let mut held = self.held();

@@ -187,6 +187,25 @@ fn what_earlier_cases_left_wins_and_is_no_template() {
     assert_eq!(case.scope["safe"], "{{ nothing }}");
 }
 
+/// A model would read the variables of a later test, by which it is graded.
+#[test]
+fn what_a_function_passes_on_of_an_answer_is_no_template() {
+    let mut case = Folder::new("prompts: [p]\nproviders: [echo]\ntests: [{ vars: { a: x } }]")
+        .cases()
+        .remove(0);
+    case.follow(
+        json!({ "reg": "{{ a }} {{ a", "_conversation": [{ "output": "{% if a %}" }] }).as_object(),
+    );
+    let text = |made: &str| case.render_made(made, Map::new()).expect("text").text;
+    assert_eq!(text("{{a}}: {{ a }}, {% if a %}"), "x: {{ a }}, {% if a %}");
+    assert_eq!(text("{{a}}: {{ a|upper }}"), "x: {{ a|upper }}");
+    let folder = Folder::new(
+        "prompts: [p]\nproviders: [echo]\ntests: [{ vars: { a: '{{ b }}', b: x }, options: { rawVars: true } }]",
+    );
+    let made = folder.cases()[0].render_made("{{b}} {{ b }}", Map::new());
+    assert_eq!(made.expect("text").text, "x {{ b }}");
+}
+
 #[test]
 fn a_variable_that_reads_a_register_is_filled_in_when_it_is_known() {
     let folder = Folder::new(

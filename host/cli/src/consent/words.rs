@@ -4,7 +4,7 @@
 //! made stands on its line, with nothing that a terminal would obey; a list that is too long is
 //! refused as a whole, since what is cut off would be agreed to unread.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use runner_config::{Origin, Permissions, TrustSubject, named_path};
@@ -94,7 +94,12 @@ pub(crate) fn told(needs: &[Need], open: &[Need], more: More) -> String {
         told.push(format!("{}; not agreed to:", heading(&needs)));
         told.extend(lines(&needs));
     }
-    let agreed: Vec<&Need> = needs.iter().filter(|need| !open.contains(need)).collect();
+    let asked = |need: &Need| (need.request.subject.clone(), need.request.origin.clone());
+    let open_ones: HashSet<_> = open.iter().map(asked).collect();
+    let agreed = needs
+        .iter()
+        .filter(|need| !open_ones.contains(&asked(need)));
+    let agreed: Vec<&Need> = agreed.collect();
     if !agreed.is_empty() {
         told.push("agreed to:".to_owned());
         told.extend(lines(&agreed));

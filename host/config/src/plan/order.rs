@@ -227,10 +227,11 @@ impl TestOrder {
             apart: is_on(test, "disableConversationVar"),
             of_data: test.data.clone(),
             reads: among(registers, &read),
-            sets: registers
-                .iter()
-                .filter(|name| test.vars.contains_key(&***name))
-                .cloned()
+            // Either may be many, but the variables of all tests are no more than was written.
+            sets: test
+                .vars
+                .keys()
+                .filter_map(|name| registers.get(&**name).cloned())
                 .collect(),
             writes: option("storeOutputAs")
                 .and_then(Value::as_str)

@@ -70,7 +70,7 @@ pub const SPREADSHEET: Bound = Bound {
 /// And of a file of any size.
 pub const MAX_SPREADSHEET: usize = 500_000_000;
 
-/// All tests of a plan. Rows of one form, however short, take some 25 times their size; a hundred
+/// All tests of a plan. Rows of one form, however short, take some 37 times their size; a hundred
 /// thousand tests that are like no other have room whatever was read.
 pub const TESTS: Bound = Bound {
     times: 96,

@@ -44,31 +44,22 @@ pub const REFERENCES: Bound = Bound {
 pub const TEMPLATE: Bound = Bound { times: 80, base: 0 };
 
 /// What the parts of a spreadsheet hold when they are unpacked, and what the cells of a sheet say: bytes.
-pub const UNPACKED: Bound = Bound {
+pub(crate) const UNPACKED: Bound = Bound {
     times: 64,
     base: 24 << 20,
 };
 
 /// And of a file of any size: all the parts, or all the cells.
-pub const MAX_UNPACKED: usize = 128 << 20;
+pub(crate) const MAX_UNPACKED: usize = 128 << 20;
 
 /// How many cells a sheet has.
-pub const CELLS: Bound = Bound {
+pub(crate) const CELLS: Bound = Bound {
     times: 8,
     base: 250_000,
 };
 
 /// And of a file of any size.
-pub const MAX_CELLS: usize = 2_000_000;
-
-/// A spreadsheet: four times what is unpacked, and a hundred bytes for each cell.
-pub const SPREADSHEET: Bound = Bound {
-    times: 4 * UNPACKED.times + 100 * CELLS.times,
-    base: 4 * UNPACKED.base + 100 * CELLS.base,
-};
-
-/// And of a file of any size.
-pub const MAX_SPREADSHEET: usize = 500_000_000;
+pub(crate) const MAX_CELLS: usize = 2_000_000;
 
 /// All tests of a plan. Rows of one form, however short, take some 37 times their size; a hundred
 /// thousand tests that are like no other have room whatever was read.

@@ -29,6 +29,15 @@ const TREE: Bound = multiple(bounds::TREE.times);
 /// What rows of one form take, however short they are.
 const ROWS: Bound = multiple(bounds::TESTS.times);
 
+/// A spreadsheet: four times what may be unpacked, and a hundred bytes for each cell.
+const SPREADSHEET: Bound = Bound {
+    times: 1056,
+    base: 120 * MIB,
+};
+
+/// And of a file of any size.
+const MAX_SPREADSHEET: usize = 500_000_000;
+
 const fn multiple(times: usize) -> Bound {
     Bound { times, base: 0 }
 }

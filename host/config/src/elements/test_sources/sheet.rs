@@ -9,8 +9,8 @@
 //! never a rectangle, which two cells can make a billion large. Of the formats before 2007
 //! (`.xls`) and of others nothing is read; promptfoo doesn't either.
 //!
-//! Memory: at most [`bounds::SPREADSHEET`], a multiple of the file's size, and never more than
-//! [`bounds::MAX_SPREADSHEET`].
+//! Memory: at most four times what is unpacked and a hundred bytes for each cell. Both grow with the
+//! file's size ([`Room`]).
 
 use std::path::Path;
 

@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::elements::test_case::Form;
 use crate::elements::test_sources::{Found, Tree, walk};
 use crate::elements::{Document, last};
-use crate::model::{DataFile, Origin, Position, TrustRequest, TrustSubject};
+use crate::model::{Origin, Position, TrustRequest, TrustSubject};
 use crate::plan::{Extension, Hook, weight};
 use crate::read::node::{Key, Kind, Mark, Node};
 use crate::several::Said;
@@ -177,13 +177,7 @@ fn changed(
         column: at.column,
     };
     let findings = document.reading.findings;
-    let origin = Origin::mixed(trees.iter().map(|tree| &tree.origin));
-    let files = document.reading.files;
-    let is_outside = |file: &DataFile| files.beyond(&file.shown, &Origin::Config).is_some();
-    let origin = match &origin {
-        Origin::Data(file) if is_outside(file) => origin.nameless(),
-        _ => origin,
-    };
+    let origin = origin_of_made(document, &trees);
     let made = |value: Value| {
         document.reading.files.read.count(value.to_string().len());
         let node = Node::made(value, mark);
@@ -236,6 +230,18 @@ fn changed(
         keys,
         tests: others,
     })
+}
+
+/// Whose word it is what a hook makes of all tests: it names nothing that the hook, or the rows, may not.
+fn origin_of_made(document: &Document<'_>, trees: &[Tree]) -> Origin {
+    let origin = Origin::mixed(trees.iter().map(|tree| &tree.origin));
+    let files = document.reading.files;
+    match &origin {
+        Origin::Data(file) if files.beyond(&file.shown, &Origin::Config).is_some() => {
+            origin.nameless()
+        }
+        _ => origin,
+    }
 }
 
 /// The tests that came back, each where it stands.

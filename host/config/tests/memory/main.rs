@@ -120,9 +120,7 @@ impl Input {
 
     /// Asserts that the peak is at most what a spreadsheet may take, with the tests of a few rows.
     fn reads(&self, name: &str, expected: &str) {
-        let bound = bounds::SPREADSHEET
-            .of(self.size())
-            .min(bounds::MAX_SPREADSHEET);
+        let bound = SPREADSHEET.of(self.size()).min(MAX_SPREADSHEET);
         self.takes_at_most(name, bound + BASE, expected);
     }
 

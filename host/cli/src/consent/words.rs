@@ -94,17 +94,19 @@ pub(crate) fn told(needs: &[Need], open: &[Need], more: More) -> String {
         told.push(format!("{}; not agreed to:", heading(&needs)));
         told.extend(lines(&needs));
     }
-    let asked = |need: &Need| (need.request.subject.clone(), need.request.origin.clone());
-    let open_ones: HashSet<_> = open.iter().map(asked).collect();
-    let agreed = needs
-        .iter()
-        .filter(|need| !open_ones.contains(&asked(need)));
+    let is_open: HashSet<_> = open.iter().map(asked).collect();
+    let agreed = needs.iter().filter(|need| !is_open.contains(&asked(need)));
     let agreed: Vec<&Need> = agreed.collect();
     if !agreed.is_empty() {
         told.push("agreed to:".to_owned());
         told.extend(lines(&agreed));
     }
     told.join("\n") + "\n" + &notes(open, more)
+}
+
+/// What is asked for, and by whom.
+fn asked(need: &Need) -> (&TrustSubject, &Origin) {
+    (&need.request.subject, &need.request.origin)
 }
 
 /// Needs as a list, a line each.

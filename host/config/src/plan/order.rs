@@ -227,18 +227,26 @@ impl TestOrder {
             apart: is_on(test, "disableConversationVar"),
             of_data: test.data.clone(),
             reads: among(registers, &read),
-            // Either may be many, but the variables of all tests are no more than was written.
-            sets: test
-                .vars
-                .keys()
-                .filter_map(|name| registers.get(&**name).cloned())
-                .collect(),
+            sets: set(test, registers),
             writes: option("storeOutputAs")
                 .and_then(Value::as_str)
                 .map(Arc::from),
             turn: turn(test).cloned(),
         }
     }
+}
+
+/// The registers that are variables of a test. Either may be many: rows may each have a register, and a
+/// default many variables for each row.
+fn set(test: &Test, registers: &BTreeSet<Arc<str>>) -> BTreeSet<Arc<str>> {
+    if registers.len() < test.vars.len() {
+        let is_set = |name: &&Arc<str>| test.vars.contains_key(&***name);
+        return registers.iter().filter(is_set).cloned().collect();
+    }
+    let names = test.vars.keys();
+    names
+        .filter_map(|name| registers.get(&**name).cloned())
+        .collect()
 }
 
 impl fmt::Display for Order {

@@ -200,7 +200,7 @@ impl Iterator for Cases<'_> {
             let text_results = if Arc::ptr_eq(filters, &self.plan.filters) {
                 results.clone()
             } else {
-                Arc::new(results.for_data(filters.clone()))
+                Arc::new(Results::for_data(filters.clone(), plan.templates.clone()))
             };
             let order = self.plan.order.as_ref();
             let needs = order.map(|order| order.needs(self.test, self.repeat, prompt_idx));

@@ -90,11 +90,11 @@ impl Results {
         }
     }
 
-    /// Those for texts of data, with the filters that data may call.
-    pub(crate) fn for_data(&self, filters: Arc<FilterScripts>) -> Self {
+    /// Those of texts of data, which may call `filters` ([`for_data`]).
+    pub(crate) fn for_data(filters: Arc<FilterScripts>, templates: Arc<Kept<Template>>) -> Self {
         Self {
             is_for_data: true,
-            ..Self::new(filters, self.templates.clone())
+            ..Self::new(filters, templates)
         }
     }
 
@@ -125,7 +125,7 @@ impl runner_template::Filters for Results {
     fn call(&self, name: &str, arguments: Vec<Json>) -> Result<Option<Json>, String> {
         let Some(script) = self.filters.get(name) else {
             let whose = if self.is_for_data {
-                " that texts of data may call; none that runs outside the sandbox is"
+                " that texts of data may call: those run in the sandbox"
             } else {
                 ""
             };

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
 use runner_config::plan::{
-    Assertion, Case, Check, EnvRead, Extension, Hook, JudgeId, Plan, Provider, ProviderProgram,
-    Script,
+    Assertion, Case, Check, EnvRead, Extension, Hook, JudgeId, Places, Plan, Provider,
+    ProviderProgram, Script,
 };
 use runner_gateway::Masker;
 use runner_store::{Digest as CaseDigest, PlannedCase};
@@ -46,7 +46,7 @@ fn unfilled(provider: &Provider) -> Cow<'_, Map<String, Value>> {
         return Cow::Borrowed(&provider.config);
     }
     let is_filled = |key: &str| {
-        let pointer = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+        let pointer = Places::pointer("", key);
         let is_inside = |read: &EnvRead| provider.places.may_hold(&pointer, &read.at);
         reads.iter().any(is_inside)
     };

@@ -48,10 +48,8 @@ pub(crate) fn places(provider: &Entry<'_>) -> Places {
 /// Each place has its way as a text, which can be as long as all keys on it. Beyond [`MAX_PLACES`] a
 /// value stands where its provider does.
 fn note(entry: &Entry<'_>, pointer: &str, places: &mut Places, bytes: &mut usize) {
-    let fields = entry.fields().map(|(key, value)| {
-        let key = key.replace('~', "~0").replace('/', "~1");
-        (format!("{pointer}/{key}"), value)
-    });
+    let fields = entry.fields();
+    let fields = fields.map(|(key, value)| (Places::pointer(pointer, key), value));
     let items = entry.items().enumerate();
     let items = items.map(|(index, item)| (format!("{pointer}/{index}"), item));
     for (pointer, inner) in fields.chain(items) {

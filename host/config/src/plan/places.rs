@@ -16,6 +16,11 @@ pub struct Places {
 }
 
 impl Places {
+    /// The pointer to a key of what is at `pointer`.
+    pub fn pointer(pointer: &str, key: &str) -> String {
+        format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
+    }
+
     /// Notes where `pointer` stands.
     pub(crate) fn note(&mut self, pointer: String, at: Position) {
         self.noted.insert(pointer, at);

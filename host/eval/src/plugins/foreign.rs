@@ -148,7 +148,7 @@ pub struct ThirdParty {
     pub wants: BTreeSet<String>,
     /// What the config grants.
     pub grants: Permissions,
-    /// What it may use beside what every component may, each thing in words of its own.
+    /// The limits that the config sets for it, each in words of its own.
     pub limits: BTreeSet<String>,
 }
 

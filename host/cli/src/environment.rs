@@ -80,7 +80,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     },
     Variable {
         name: "CI",
-        about: "when set: progress as plain lines instead of a bar",
+        about: "when set: progress as plain lines instead of a bar, and a runner.lock holds as with --locked",
     },
     Variable {
         name: "COLUMNS",

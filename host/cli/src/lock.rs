@@ -84,6 +84,17 @@ pub(crate) struct LockEntry {
     files: BTreeSet<String>,
 }
 
+/// How much a difference to a lock file matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holding {
+    /// It is a warning.
+    Warn,
+    /// It is refused where there is a lock file: in CI, where nobody reads warnings.
+    RefuseWhereLocked,
+    /// It is refused, and so is a file that is missing.
+    Refuse,
+}
+
 /// Why a lock file says nothing.
 #[derive(Debug)]
 enum Unread {
@@ -105,15 +116,14 @@ impl LockEntry {
         }
     }
 
-    /// Holds what the config uses against what was written down. A difference is a warning; with
-    /// `must_match` it is refused, and so is a file that is missing.
+    /// Compares what the config uses with what was written down.
     ///
     /// # Errors
     /// The differences, if they matter.
     pub(crate) fn check(
         &self,
         plugins: &PluginSet,
-        must_match: bool,
+        holding: Holding,
         talk: &Talk,
     ) -> Result<(), Failure> {
         let used = of(plugins, &self.path);
@@ -122,7 +132,7 @@ impl LockEntry {
                 let locked = lock.configs.into_iter().find(|it| it.files == self.files);
                 differences(&locked.map(|it| it.plugins).unwrap_or_default(), &used)
             }
-            Err(Unread::NotThere) if must_match && !used.is_empty() => {
+            Err(Unread::NotThere) if holding == Holding::Refuse && !used.is_empty() => {
                 vec!["is not there".to_owned()]
             }
             Err(Unread::NotThere) => Vec::new(),
@@ -138,9 +148,20 @@ impl LockEntry {
         let shown = self.path.display();
         let message = |it: &String| visible::line(&format!("{shown}: {it}")).into_owned();
         let messages: Vec<String> = differences.iter().map(message).collect();
-        if must_match && !messages.is_empty() {
-            return Err(Failure::usage_all(messages)
-                .help("if that is as it should be, `runner plugin lock` writes it down"));
+        let help = match holding {
+            Holding::Warn => None,
+            Holding::RefuseWhereLocked => Some(
+                "CI is set, so runner.lock holds as with --locked; if the difference is as it should \
+                 be, `runner plugin lock` writes it down",
+            ),
+            Holding::Refuse => {
+                Some("if that is as it should be, `runner plugin lock` writes it down")
+            }
+        };
+        if let Some(help) = help
+            && !messages.is_empty()
+        {
+            return Err(Failure::usage_all(messages).help(help));
         }
         for message in messages {
             talk.warning(&message);

@@ -40,6 +40,8 @@ pub(crate) struct Terminal {
     pub(crate) bar: bool,
     /// Whether somebody can be asked: on standard error, who answers on standard input.
     pub(crate) can_ask: bool,
+    /// Whether a CI service says that it runs the program.
+    pub(crate) ci: bool,
 }
 
 impl Terminal {
@@ -74,6 +76,7 @@ fn decide(facts: &Streams) -> Terminal {
         color_talk: color && facts.stderr_is_terminal,
         bar: facts.stderr_is_terminal && !facts.dumb && !facts.ci,
         can_ask: facts.stdin_is_terminal && facts.stderr_is_terminal,
+        ci: facts.ci,
     }
 }
 
@@ -99,6 +102,7 @@ mod tests {
             color_talk: false,
             bar: false,
             can_ask: false,
+            ci: false,
         };
         assert_eq!(decide(&Streams::default()), plain);
         assert_eq!(
@@ -128,7 +132,8 @@ mod tests {
                 color: true,
                 color_talk: true,
                 bar: true,
-                can_ask: true
+                can_ask: true,
+                ci: false
             }
         );
     }
@@ -149,7 +154,7 @@ mod tests {
             ci: true,
             ..terminal()
         });
-        assert!(ci.color && !ci.bar);
+        assert!(ci.color && !ci.bar && ci.ci);
     }
 
     #[test]

@@ -117,7 +117,11 @@ fn a_lock_file_pins_components_and_grants() {
         .config(&with_grader(""));
     let missing = run.clone().args(["eval", "--locked"]).finish();
     assert_snapshot!("without_a_lock_file", missing.told());
-    run.clone().arg("eval").finish().expect_code(0);
+    run.clone()
+        .env("CI", "true")
+        .arg("eval")
+        .finish()
+        .expect_code(0);
     let written = run.clone().args(["plugin", "lock"]).finish();
     written.expect_code(0);
     let lock = written.json("runner.lock");
@@ -156,6 +160,9 @@ fn a_lock_file_pins_components_and_grants() {
         let finished = wider.clone().args(line.split(' ')).finish();
         told += &finished.told_as(line);
     }
+    // Nobody reads warnings in CI.
+    let in_ci = wider.clone().env("CI", "true").arg("eval").finish();
+    told += &in_ci.told_as("CI=true eval");
     assert_snapshot!("with_grants_that_are_not_in_the_lock_file", told);
     // It is no trust.
     let untrusted = run.env("RUNNER_TRUST", "").config(&with_grader(""));

@@ -135,6 +135,7 @@ mod tests {
         color_talk: false,
         bar: false,
         can_ask: false,
+        ci: false,
     };
 
     fn arguments() -> Show {

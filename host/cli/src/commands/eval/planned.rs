@@ -23,7 +23,7 @@ use crate::bundle;
 use crate::consent::{Asking, Consent, How, Known, Purpose, Unseen};
 use crate::excerpt::{Excerpts, Remark};
 use crate::failure::Failure;
-use crate::lock;
+use crate::lock::{self, Holding};
 use crate::output::Output;
 use crate::talk::Talk;
 use crate::visible;
@@ -116,10 +116,14 @@ pub(super) fn consented(
         &consent,
         &mut known,
     )?;
-    let locked = eval.trust.locked;
+    let holding = match (eval.trust.locked, setting.terminal.ci) {
+        (true, _) => Holding::Refuse,
+        (false, true) => Holding::RefuseWhereLocked,
+        (false, false) => Holding::Warn,
+    };
     planned
         .lock
-        .check(&planned.plugins, locked, &setting.talk)?;
+        .check(&planned.plugins, holding, &setting.talk)?;
     let what = planned.preparation(setting, &known.agreements, offline);
     consent.settle(what, known, (runtime, &excerpts))
 }

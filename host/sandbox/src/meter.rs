@@ -9,9 +9,9 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::task::Poll;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 use futures_util::task::AtomicWaker;
@@ -46,6 +46,27 @@ impl Drop for Waits {
     }
 }
 
+/// Whether the host has something to do for a guest that polls: from when it is woken until it has
+/// looked.
+struct Turn {
+    meter: Arc<Meter>,
+    waits: Mutex<Option<Waits>>,
+    task: AtomicWaker,
+}
+
+impl Turn {
+    fn set(&self, waits: Option<Waits>) {
+        *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = waits;
+    }
+}
+
+impl Wake for Turn {
+    fn wake(self: Arc<Self>) {
+        self.set(Some(self.meter.waits()));
+        self.task.wake();
+    }
+}
+
 impl Meter {
     pub(crate) fn new() -> Self {
         Self {
@@ -62,6 +83,25 @@ impl Meter {
     pub(crate) fn waits(self: &Arc<Self>) -> Waits {
         self.waits.fetch_add(1, Ordering::AcqRel);
         Waits(Arc::clone(self))
+    }
+
+    /// Runs what takes something from the guest piece by piece, in a task of its own: the guest
+    /// waits for the host while a piece is there, and spends its own time while there is none.
+    pub(crate) async fn taking<F: Future>(self: &Arc<Self>, future: F) -> F::Output {
+        let turn = Arc::new(Turn {
+            meter: Arc::clone(self),
+            waits: Mutex::new(None),
+            task: AtomicWaker::new(),
+        });
+        let waker = Waker::from(Arc::clone(&turn));
+        let mut future = pin!(future);
+        poll_fn(|context| {
+            turn.task.register(context.waker());
+            // Before it looks: what comes while it does sets the next turn.
+            turn.set(None);
+            future.as_mut().poll(&mut Context::from_waker(&waker))
+        })
+        .await
     }
 
     /// Guest time up to this moment.
@@ -214,5 +254,44 @@ mod tests {
         let error = call.await.expect_err("the guest's time");
         assert!(error.is::<OverGuestTime>(), "{error}");
         assert!(meter.origin.elapsed() >= limit * 11, "the wait was counted");
+    }
+
+    #[tokio::test]
+    async fn who_gives_nothing_to_what_is_taken_from_it_spends() {
+        let limit = Duration::from_millis(5);
+        let meter = Arc::new(Meter::new());
+        let (give, mut take) = tokio::sync::mpsc::unbounded_channel::<()>();
+        let taking = {
+            let meter = Arc::clone(&meter);
+            tokio::spawn(async move { meter.taking(take.recv()).await })
+        };
+        let call = meter.inside(limit, async {
+            taking.await.expect("it ends");
+            Ok(())
+        });
+        let error = call.await.expect_err("the guest's time");
+        assert!(error.is::<OverGuestTime>(), "{error}");
+        drop(give);
+    }
+
+    #[tokio::test]
+    async fn who_has_given_waits_for_the_hosts_turn() {
+        let limit = Duration::from_millis(5);
+        let meter = Arc::new(Meter::new());
+        let (give, mut take) = tokio::sync::mpsc::unbounded_channel();
+        let mut taking = Box::pin(meter.taking(take.recv()));
+        // Nothing is there, and then something is, which nobody looks at for a while.
+        let nothing = taking
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        assert!(nothing.is_pending());
+        give.send(()).expect("it is taken");
+        let call = meter.inside(limit, async {
+            tokio::time::sleep(limit * 10).await;
+            Ok(())
+        });
+        call.await.expect("the host's time");
+        assert_eq!(taking.await, Some(()));
+        assert_eq!(meter.waits.load(Ordering::Acquire), 0);
     }
 }

@@ -25,7 +25,7 @@ use crate::effects::Effects;
 use crate::host::Host;
 use crate::limits::{MAX_CROSSING_BYTES, MAX_FIELDS_BYTES, MAX_WRITE_BYTES};
 use crate::log::LogSink;
-use crate::meter::Meter;
+use crate::meter::{Meter, Waits};
 
 /// The header by which a request names a granted credential; it is not sent.
 const CREDENTIAL: &str = "runner-credential";
@@ -103,11 +103,9 @@ impl WasiHttpHooks for Sender {
         _: Ended,
     ) -> Box<dyn Future<Output = Result<(http::Response<WasiBody>, Ended), Error>> + Send> {
         let sender = self.clone();
-        // What the guest waits for from here on is an answer.
-        let waits = self.meter.waits();
+        let begins = self.meter.waits();
         Box::new(async move {
-            let _waits = waits;
-            let answer = sender.send(request, options).await?;
+            let answer = sender.send(request, options, begins).await?;
             let ended: Ended = Box::new(std::future::ready(Ok(())));
             Ok((answer, ended))
         })
@@ -119,6 +117,7 @@ impl Sender {
         &self,
         request: http::Request<WasiBody>,
         options: Option<RequestOptions>,
+        begins: Waits,
     ) -> Result<http::Response<WasiBody>, Error> {
         let allowed = self.host.wasi_http();
         let counted = allowed.and_then(|()| self.effects.take_http(1).one());
@@ -128,7 +127,10 @@ impl Sender {
             sending: &self.sending,
             bytes: 0,
         };
-        let body = on_its_way.collect(body).await?;
+        // A guest may never end its body: until it has, what it sleeps is its own time.
+        drop(begins);
+        let body = self.meter.taking(on_its_way.collect(body)).await?;
+        let _answers = self.meter.waits();
         let request = asked(&head, body, options).map_err(|why| self.failed(why))?;
         let answer = self.host.http(request).await;
         given(answer.map_err(|error| self.failed(error))?)

@@ -13,7 +13,12 @@ async fn a_guest_that_sleeps_spends_its_guest_time() {
     let sandbox = sandbox();
     let plugin = hostile(&sandbox);
     let host = Recorder::new();
-    for kind in ["sleep", "sleep-in-turns", "poll-many"] {
+    for kind in [
+        "sleep",
+        "sleep-in-turns",
+        "poll-many",
+        "wasi-body-without-end",
+    ] {
         let measured = Measured::begin();
         let mut short = call(&host);
         short.limits.guest_time = Duration::from_millis(100);

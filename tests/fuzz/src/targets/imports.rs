@@ -9,7 +9,8 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use async_trait::async_trait;
 use runner_sandbox::limits::{
-    MAX_HTTP_CALLS, MAX_LLM_CALLS, MAX_LOG_BYTES, MAX_LOG_FIELDS, MAX_LOG_LINE_BYTES, MAX_LOG_LINES,
+    MAX_CROSSING_BYTES, MAX_HTTP_CALLS, MAX_LLM_CALLS, MAX_LOG_BYTES, MAX_LOG_FIELDS,
+    MAX_LOG_LINE_BYTES, MAX_LOG_LINES,
 };
 use runner_sandbox::{Call, CallLimits, Host, Options, Plugin, Sandbox, abi};
 use tokio::runtime::{Builder, Runtime};
@@ -77,6 +78,7 @@ fn guest() -> PathBuf {
 #[derive(Default)]
 struct Reached {
     http: u32,
+    body: usize,
     llm: u32,
     lines: u32,
     bytes: usize,
@@ -101,7 +103,11 @@ fn denied() -> abi::Error {
 #[async_trait]
 impl Host for Counting {
     async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
-        self.note(|reached| reached.http += 1);
+        let body = request.body.as_ref().map_or(0, Vec::len);
+        self.note(|reached| {
+            reached.http += 1;
+            reached.body = reached.body.max(body);
+        });
         if request.method != "GET" {
             return Err(denied());
         }
@@ -153,6 +159,11 @@ pub(super) fn held(input: &[u8], limits: CallLimits) -> Result<String, String> {
     let said = tell(&host, limits, &String::from_utf8_lossy(input));
     let reached = host.0.lock().expect("nobody panics in here");
     assert!(reached.http <= MAX_HTTP_CALLS, "{} requests", reached.http);
+    assert!(
+        reached.body <= MAX_CROSSING_BYTES,
+        "a body of {} bytes",
+        reached.body
+    );
     assert!(reached.llm <= MAX_LLM_CALLS, "{} questions", reached.llm);
     // One more line says how many were dropped.
     assert!(

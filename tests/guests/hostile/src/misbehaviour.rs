@@ -5,10 +5,10 @@ use std::hint::black_box;
 use crate::bindings::runner::plugin::log::{self, Level};
 use crate::bindings::runner::plugin::{http, llm};
 use crate::parts::{nested, prompt, request, tally};
-use crate::{demands, world};
+use crate::{demands, fetch, world};
 
 /// Every name that does something. `fine` and the wrong values are made by the caller.
-pub(crate) const NAMES: [&str; 70] = [
+pub(crate) const NAMES: [&str; 71] = [
     "fine",
     "spin",
     "copy",
@@ -50,6 +50,7 @@ pub(crate) const NAMES: [&str; 70] = [
     "handles",
     "pollables",
     "wasi-requests",
+    "wasi-body-without-end",
     "exit",
     "look-around",
     "empty-fields",
@@ -129,6 +130,7 @@ pub(crate) fn by_name(name: &str, text: &str) -> String {
         "handles" => world::handles(),
         "pollables" => world::pollables(),
         "wasi-requests" => world::requests(),
+        "wasi-body-without-end" => fetch::never_ends(),
         "exit" => world::leave(),
         "look-around" => world::look_around(),
         "empty-fields" => empty_fields(),

@@ -1,5 +1,5 @@
 //! Calls of virtual WASI that a text says. What needs a file or a stream's error is left out:
-//! nobody has one.
+//! nobody has one. Requests are in `fetch.rs`.
 
 use std::mem::forget;
 
@@ -11,6 +11,7 @@ use crate::bindings::wasi::filesystem::preopens;
 use crate::bindings::wasi::io::poll;
 use crate::bindings::wasi::io::streams::{InputStream, OutputStream, StreamError};
 use crate::bindings::wasi::random::{insecure, insecure_seed, random};
+use crate::fetch;
 
 /// Calls `import`; a figure of what came of it, the same each time. `None`: there is no such.
 pub(crate) fn call(import: &str, number: u64, text: &[u8]) -> Option<u64> {
@@ -19,6 +20,7 @@ pub(crate) fn call(import: &str, number: u64, text: &[u8]) -> Option<u64> {
         "stdin" => return read(&stdin::get_stdin(), function, number),
         "stdout" => return write(&stdout::get_stdout(), function, number, text),
         "stderr" => return write(&stderr::get_stderr(), function, number, text),
+        "fetch" => return fetch::call(function, number, &String::from_utf8_lossy(text)),
         _ => {}
     }
     let sum = match function {

@@ -351,7 +351,8 @@ impl Config {
         let source = documents.iter().rev().find(has).or(documents.first());
         let flags = &self.overrides.output_paths;
         source.map_or_else(Vec::new, |one| {
-            output_path::read(&one.root, flags, one.reading.files, findings)
+            let secret = |text: &str| self.declared.hide(text) != text;
+            output_path::read(&one.root, flags, one.reading.files, secret, findings)
         })
     }
 }

@@ -16,11 +16,12 @@ const MAX_PATHS: usize = 64;
 const MAX_PARTS: usize = 32;
 
 /// Absolute paths: those of the config relative to its folder, flags to the current one. `root`
-/// is the last config that has the key.
+/// is the last config that has the key, and `secret` says whether a text has a secret in it.
 pub(crate) fn read(
     root: &Entry<'_>,
     flags: &[PathBuf],
     files: &Files,
+    secret: impl Fn(&str) -> bool,
     findings: &Findings,
 ) -> Vec<OutputPath> {
     if !flags.is_empty() {
@@ -47,6 +48,9 @@ pub(crate) fn read(
         let path = OutputPath::in_folder(files.absolute(text), &folder, entry.origin.clone());
         if is_of_system(&path.path) || is_of_system(&path.place) {
             let message = format!("'{text}' belongs to the system and is never written");
+            findings.error(entry.at(), message);
+        } else if secret(text) {
+            let message = "a secret is part of a path: whoever lists the folder would read it";
             findings.error(entry.at(), message);
         } else if !path.stays_below(&folder) || path.is_hidden_in(&folder) {
             findings.trust_request(TrustRequest {
@@ -98,7 +102,7 @@ mod tests {
             let node = yaml::parse(yaml).expect("valid YAML");
             let root = Entry::root(&node, "c.yaml".as_ref(), &Origin::Config);
             let flags: Vec<PathBuf> = flags.iter().map(PathBuf::from).collect();
-            let paths = read(&root, &flags, &files, &Findings::default());
+            let paths = read(&root, &flags, &files, |_| false, &Findings::default());
             let said = paths.iter().map(|it| (&it.path, &it.place, &it.origin));
             let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
             let expected = expected.iter().map(|path| (path, path, &origin));
@@ -126,6 +130,21 @@ mod tests {
         );
         folder.overrides.output_paths = vec!["../o.json".into()];
         assert_eq!(folder.requests(), [""; 0]);
+    }
+
+    /// The line that says what was written had the secret, and so had a listing of the folder.
+    #[test]
+    fn no_secret_is_part_of_a_path() {
+        let folder = |name: &str| {
+            Folder::new(&format!(
+                "env: {{ {name}: 's3cret-value' }}\nprompts: [p]\nproviders: [echo]\n\
+                 outputPath: 'out/{{{{ env.{name} }}}}.json'\n"
+            ))
+        };
+        let problems = folder("MY_KEY").problems();
+        assert!(problems[0].contains("a secret is part"), "{problems:?}");
+        assert!(!problems[0].contains("s3cret"), "{problems:?}");
+        assert_eq!(folder("PLACE").problems(), [""; 0]);
     }
 
     /// Each part of a path was a folder that was made: a kilobyte of config took megabytes of the disk.

@@ -7,11 +7,14 @@
 use runner_plugin::json::{Map, Value, json};
 use runner_plugin::{Error, Message, Part, Request, Role};
 
-use crate::template::{Names, render};
+use crate::template::{Filling, Names, render};
 
 /// A question with its templates.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Prompt(Value);
+pub(crate) struct Prompt {
+    text: Value,
+    filling: Filling,
+}
 
 /// A question as it will be asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,32 +27,44 @@ pub(crate) struct Rendered {
 impl Prompt {
     /// One of ours: what the model is told beforehand, and what it is asked.
     pub(crate) fn own(system: &str, user: &str) -> Self {
-        Self(json!([
+        let text = json!([
             { "role": "system", "content": system },
             { "role": "user", "content": user },
-        ]))
+        ]);
+        Self {
+            text,
+            filling: Filling::Guarded,
+        }
     }
 
     /// The user's: a text, a text of JSON, or a chat.
     pub(crate) fn written(value: &Value) -> Result<Self, Error> {
-        match value {
-            Value::String(text) if text.starts_with("file://") => Err(Error::invalid_request(
-                format!("`rubricPrompt` names a file that was not loaded: {text}"),
-            )),
+        let text = match value {
+            Value::String(text) if text.starts_with("file://") => {
+                return Err(Error::invalid_request(format!(
+                    "`rubricPrompt` names a file that was not loaded: {text}"
+                )));
+            }
             Value::String(text) => match serde_json::from_str(text) {
-                Ok(json @ (Value::Array(_) | Value::Object(_))) => Ok(Self(json)),
-                _ => Ok(Self(value.clone())),
+                Ok(json @ (Value::Array(_) | Value::Object(_))) => json,
+                _ => value.clone(),
             },
-            Value::Array(_) | Value::Object(_) => Ok(Self(value.clone())),
-            other => Err(Error::invalid_request(format!(
-                "`rubricPrompt` takes a text or a list of messages, not {other}"
-            ))),
-        }
+            Value::Array(_) | Value::Object(_) => value.clone(),
+            other => {
+                return Err(Error::invalid_request(format!(
+                    "`rubricPrompt` takes a text or a list of messages, not {other}"
+                )));
+            }
+        };
+        Ok(Self {
+            text,
+            filling: Filling::Verbatim,
+        })
     }
 
     /// Fills in the names.
     pub(crate) fn render(&self, names: &Names) -> Result<Rendered, Error> {
-        let filled = fill(&self.0, names)?;
+        let filled = fill(&self.text, names, self.filling)?;
         let prompt = match &filled {
             Value::String(text) => text.clone(),
             json => json.to_string(),
@@ -86,17 +101,17 @@ impl Rendered {
 }
 
 /// Every string filled in; keys are not.
-fn fill(value: &Value, names: &Names) -> Result<Value, Error> {
+fn fill(value: &Value, names: &Names, filling: Filling) -> Result<Value, Error> {
     Ok(match value {
-        Value::String(text) => Value::String(render(text, names)?),
+        Value::String(text) => Value::String(render(text, names, filling)?),
         Value::Array(items) => {
-            let items = items.iter().map(|item| fill(item, names));
+            let items = items.iter().map(|item| fill(item, names, filling));
             Value::Array(items.collect::<Result<_, _>>()?)
         }
         Value::Object(fields) => {
             let fields = fields
                 .iter()
-                .map(|(key, value)| Ok((key.clone(), fill(value, names)?)));
+                .map(|(key, value)| Ok((key.clone(), fill(value, names, filling)?)));
             Value::Object(fields.collect::<Result<Map<_, _>, Error>>()?)
         }
         other => other.clone(),

@@ -10,7 +10,7 @@ use runner_plugin::{Component, Grade};
 
 use crate::bench::{Bench, excerpt};
 use crate::chat::Prompt;
-use crate::template::Names;
+use crate::template::{Names, without_ends};
 use crate::verdict::{Failure, Verdict};
 
 const SYSTEM: &str = "\
@@ -84,7 +84,8 @@ fn part(index: usize, best: usize, criteria: &str) -> Component {
 /// The answers with their numbers. What an answer holds can't close its tag.
 fn numbered(outputs: &[String]) -> String {
     let one = |(index, output): (usize, &String)| {
-        let inside = output.replace("</answer", "< /answer");
+        let inside = without_ends(output, &["answer"]);
+        let inside = inside.as_deref().unwrap_or(output);
         format!("<answer number=\"{index}\">\n{inside}\n</answer>")
     };
     let all: Vec<String> = outputs.iter().enumerate().map(one).collect();

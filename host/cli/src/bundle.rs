@@ -4,7 +4,6 @@
 //! nowhere else. One that was just built carries none: it takes those that `cargo xtask plugins` puts
 //! beside it, and knows them by their digests, since a folder may be anybody's.
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -77,20 +76,9 @@ fn own_path() -> PathBuf {
     let started = || {
         let first = PathBuf::from(std::env::args_os().next().unwrap_or_default());
         let path = std::env::var_os("PATH").unwrap_or_default();
-        found(&first, &path).unwrap_or(first)
+        runner_process::find(&first, &path).unwrap_or(first)
     };
     std::env::current_exe().unwrap_or_else(|_| started())
-}
-
-/// Where a shell with this `PATH` finds a program. An entry that is empty or relative is the folder that one
-/// is in, which may be a stranger's: nothing is found there.
-pub(crate) fn found(name: &Path, path: &OsStr) -> Option<PathBuf> {
-    let is_file = |place: &PathBuf| place.is_file();
-    if name.components().count() > 1 {
-        return Some(name.to_owned()).filter(is_file);
-    }
-    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
-    folders.map(|folder| folder.join(name)).find(is_file)
 }
 
 /// The folder that the user named.
@@ -157,22 +145,5 @@ mod tests {
             }
         )));
         assert!(found("nonexistent").is_err());
-    }
-
-    #[test]
-    fn a_program_is_where_a_shell_finds_it() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let program = folder.path().join("runner");
-        std::fs::write(&program, "").expect("written");
-        let path =
-            std::env::join_paths([Path::new("/nonexistent"), folder.path()]).expect("a path");
-        let at = |name: &Path| found(name, &path);
-        assert_eq!(at(Path::new("runner")).as_ref(), Some(&program));
-        assert_eq!(at(&program).as_ref(), Some(&program));
-        assert_eq!(at(Path::new("/x/runner")), None);
-        assert_eq!(at(Path::new("other")), None);
-        assert_eq!(found(Path::new("runner"), OsStr::new("")), None);
-        let here = std::env::join_paths(["", "."]).expect("a path");
-        assert_eq!(found(Path::new("Cargo.toml"), &here), None);
     }
 }

@@ -4,7 +4,7 @@
 //! what its environment holds is decided here, once, from the plan and the person's environment.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -334,7 +334,7 @@ impl Programs {
     /// Whether the person's path has a program.
     fn has(&self, name: &str) -> bool {
         let path = self.env.get("PATH").map(String::as_str).unwrap_or_default();
-        is_on(path.as_ref(), name)
+        runner_process::find(name.as_ref(), path.as_ref()).is_some()
     }
 
     /// What is wrong with a process before it is started: that there is no such program. Where names
@@ -348,7 +348,11 @@ impl Programs {
             process.folder.join(name).is_file()
         } else {
             let path = env.iter().find(|(name, _)| name == "PATH");
-            path.is_none_or(|(_, path)| is_on(path, name))
+            // It is started in the config's folder, where a part of the path may be.
+            path.is_none_or(|(_, path)| {
+                std::env::split_paths(path)
+                    .any(|part| process.folder.join(part).join(name).is_file())
+            })
         };
         if is_there || !cfg!(unix) {
             return None;
@@ -423,11 +427,6 @@ fn is_named(variables: &BTreeSet<String>, name: &str) -> bool {
         Some(start) => name.starts_with(start),
         None => it == name,
     })
-}
-
-/// Whether a folder of a path has a program.
-fn is_on(path: &OsStr, name: &str) -> bool {
-    std::env::split_paths(path).any(|folder| folder.join(name).is_file())
 }
 
 /// What messages call a program.

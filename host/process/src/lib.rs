@@ -22,6 +22,7 @@ mod group;
 mod line;
 mod lines;
 mod once;
+mod path;
 mod supervisor;
 #[cfg(target_os = "linux")]
 mod terminal;
@@ -33,6 +34,7 @@ pub use ended::Fault;
 pub use group::memory_of_all;
 pub use line::{Level, LogLine, Report};
 pub use once::{Output, once};
+pub use path::find;
 pub use supervisor::supervised;
 pub use workers::{Answer, Log, Service, Workers};
 

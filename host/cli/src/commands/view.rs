@@ -8,7 +8,6 @@ use runner_view::{Viewer, ViewerError};
 
 use super::Setting;
 use crate::arguments::View;
-use crate::bundle;
 use crate::exit::SUCCESS;
 use crate::failure::Failure;
 use crate::stdout;
@@ -54,7 +53,7 @@ fn unbound(error: ViewerError) -> Failure {
 /// command line of a program for a moment, and worth nothing once the browser has used it.
 fn open(address: &str, setting: &Setting) -> bool {
     let path = setting.environment.get("PATH").unwrap_or_default();
-    let Some(opener) = bundle::found(Path::new(OPENER), OsStr::new(path)) else {
+    let Some(opener) = runner_process::find(Path::new(OPENER), OsStr::new(path)) else {
         return false;
     };
     let mut command = Command::new(opener);

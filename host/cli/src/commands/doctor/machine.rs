@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 use runner_config::plan::GIVEN_VARIABLES;
 
 use super::Finding;
-use crate::bundle;
 use crate::environment::Environment;
 use crate::figures;
 
@@ -39,7 +38,7 @@ pub(super) fn programs(environment: &Environment) -> Vec<Finding> {
 
 fn program(name: &str, environment: &Environment, oldest: (u32, u32)) -> Finding {
     let path = environment.get("PATH").unwrap_or_default();
-    let Some(place) = bundle::found(Path::new(name), OsStr::new(path)) else {
+    let Some(place) = runner_process::find(Path::new(name), OsStr::new(path)) else {
         let text = format!("no {name}: a config whose code needs it does not run");
         return Finding::good("programs", text);
     };

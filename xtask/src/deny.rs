@@ -19,6 +19,12 @@ const DENY: Tool = Tool {
     takes: "a minute",
 };
 
+/// The folder of the workspace.
+const OURS: &str = ".";
+
+/// Workspaces of their own, whose locks no other check reads.
+const OTHERS: [&str; 2] = ["xtask/preinitialise", "tests/outside"];
+
 /// Where published weaknesses are kept.
 const DATABASE: &str = "https://github.com/RustSec/advisory-db";
 
@@ -45,23 +51,28 @@ Stands for a database that can't be reached.
 pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     let tools = tool::folder(place);
     let program = DENY.installed(place)?;
-    let mut deny = denying(place, &program);
+    let rules = Path::new("deny.toml");
+    let mut deny = denying(place, &program, OURS, rules);
     deny.args(["-D", "unnecessary-skip", "-D", "unmatched-skip"]);
     deny.args(["licenses", "sources", "bans"]);
     step::run("checking licences, sources and doubled versions", &mut deny)?;
-    // A workspace of its own, whose lock no other check reads.
-    let mut deny = Command::new(&program);
-    deny.current_dir(&place.root).arg("--locked");
-    deny.args(["--manifest-path", "xtask/preinitialise/Cargo.toml"]);
-    deny.args(["--config", "deny.toml", "check"]);
-    deny.args(["-A", "license-not-encountered"]);
-    deny.args(["-A", "license-exception-not-encountered"]);
-    deny.args(["licenses", "sources"]);
-    step::run("checking those of xtask/preinitialise", &mut deny)?;
+    for workspace in OTHERS {
+        let mut deny = denying(place, &program, workspace, rules);
+        // The exceptions are for ours. Versions that come twice there are in no program.
+        deny.args(["-A", "license-not-encountered"]);
+        deny.args(["-A", "license-exception-not-encountered"]);
+        deny.args(["-A", "unmatched-skip", "-A", "unnecessary-skip"]);
+        deny.args(["-A", "duplicate"]);
+        deny.args(["licenses", "sources", "bans"]);
+        step::run(&format!("checking those of {workspace}"), &mut deny)?;
+    }
     if is_reachable(place) {
-        let mut deny = denying(place, &program);
-        deny.arg("advisories");
-        return step::run("checking for weak and withdrawn versions", &mut deny);
+        for workspace in [OURS].iter().chain(&OTHERS) {
+            let mut deny = denying(place, &program, workspace, rules);
+            deny.arg("advisories");
+            step::run("checking for weak and withdrawn versions", &mut deny)?;
+        }
+        return Ok(());
     }
     step::say("!!! NOT CHECKED: published weaknesses of the dependencies");
     step::say(&format!("!!! their database can't be reached: {DATABASE}"));
@@ -72,9 +83,12 @@ pub(crate) fn run(place: &Place) -> Result<(), Failure> {
     withdrawn(place, &program, &tools)
 }
 
-fn denying(place: &Place, program: &Path) -> Command {
+fn denying(place: &Place, program: &Path, workspace: &str, rules: &Path) -> Command {
     let mut deny = Command::new(program);
-    deny.current_dir(&place.root).args(["--locked", "check"]);
+    deny.current_dir(&place.root).arg("--locked");
+    deny.arg("--manifest-path")
+        .arg(format!("{workspace}/Cargo.toml"));
+    deny.arg("--config").arg(rules).arg("check");
     deny
 }
 
@@ -125,19 +139,19 @@ fn withdrawn(place: &Place, program: &Path, tools: &Path) -> Result<(), Failure>
         clones.display()
     );
     write(config.clone(), &text)?;
-    let mut deny = Command::new(program);
-    deny.current_dir(&place.root).arg("--locked");
-    deny.arg("--config")
-        .arg(&config)
-        .args(["check", "advisories"]);
-    // git fetches the one where cargo-deny names the other.
-    deny.env("GIT_CONFIG_COUNT", "1");
-    deny.env(
-        "GIT_CONFIG_KEY_0",
-        format!("url.file://{}.insteadOf", database.display()),
-    );
-    deny.env("GIT_CONFIG_VALUE_0", DATABASE);
-    step::run("checking for withdrawn versions alone", &mut deny)
+    for workspace in [OURS].iter().chain(&OTHERS) {
+        let mut deny = denying(place, program, workspace, &config);
+        deny.arg("advisories");
+        // git fetches the one where cargo-deny names the other.
+        deny.env("GIT_CONFIG_COUNT", "1");
+        deny.env(
+            "GIT_CONFIG_KEY_0",
+            format!("url.file://{}.insteadOf", database.display()),
+        );
+        deny.env("GIT_CONFIG_VALUE_0", DATABASE);
+        step::run("checking for withdrawn versions alone", &mut deny)?;
+    }
+    Ok(())
 }
 
 fn not_written(path: &Path, error: &std::io::Error) -> Failure {

@@ -136,6 +136,13 @@ fn export<'js>(ctx: &Ctx<'js>, program: &Program) -> Result<Value<'js>, Stop> {
                 }
             }
         }
+        // `module.exports = fn` is known by the name that the function has.
+        let name = default.as_object().filter(|_| default.is_function());
+        let name = name.map(|function| function.get::<_, Value>("name"));
+        let name = name.transpose()?.and_then(Value::into_string);
+        if name.is_some_and(|name| name.to_string().is_ok_and(|name| name == *entry)) {
+            return Ok(default);
+        }
         return Err(missing(&format!("exports no `{entry}`")));
     }
     let functions = !default.is_function() && default == exports && has_function(&exports);

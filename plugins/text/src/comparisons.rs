@@ -1,5 +1,6 @@
 //! The assertion types, one function each: input in, grade out.
 
+use regress::{Flags, Regex};
 use runner_plugin::json::{Value, same};
 use runner_plugin::{Error, Grade, Input};
 
@@ -82,7 +83,7 @@ pub(crate) fn regex(input: &Input) -> Result<Grade, Error> {
         Ok(regex) => regex,
         Err(problem) => return Ok(Grade::fail(format!("The {problem}"))),
     };
-    let holds = regex.find(&input.output).is_some();
+    let holds = regex.is_found_in(&input.output);
     let hint = match within_slashes(&pattern) {
         Some(inner) if !holds => format!(
             "; the slashes of {pattern}, and what follows them, are part of the pattern: write {inner}"
@@ -92,14 +93,39 @@ pub(crate) fn regex(input: &Input) -> Result<Grade, Error> {
     Ok(input.judge(holds, format_args!("match /{pattern}/{hint}")))
 }
 
+/// A pattern without flags. As in JavaScript its characters are the units of UTF-16, so that one beyond the
+/// first plane of Unicode, such as an emoji, is two.
+pub(crate) struct Pattern {
+    regex: Regex,
+    is_wide: bool,
+}
+
+impl Pattern {
+    fn is_found_in(&self, text: &str) -> bool {
+        if !self.is_wide && !is_wide(text) {
+            return self.regex.find(text).is_some();
+        }
+        let units: Vec<u16> = text.encode_utf16().collect();
+        self.regex.find_from_ucs2(&units, 0).next().is_some()
+    }
+}
+
+/// Whether a character is two units.
+fn is_wide(text: &str) -> bool {
+    text.contains(|c: char| c.len_utf16() > 1)
+}
+
 /// A pattern, read; or why it can't be.
-pub(crate) fn pattern(text: &str) -> Result<regress::Regex, String> {
-    regress::Regex::new(text).map_err(|error| {
+pub(crate) fn pattern(text: &str) -> Result<Pattern, String> {
+    let units = text.encode_utf16().map(u32::from);
+    let regex = Regex::from_unicode(units, Flags::default()).map_err(|error| {
         let hint = flags_before(text).map_or_else(String::new, |flags| {
             format!("; write (?{flags}:…) around what these flags are for")
         });
         format!("regular expression /{text}/ cannot be read: {error}{hint}")
-    })
+    })?;
+    let is_wide = is_wide(text);
+    Ok(Pattern { regex, is_wide })
 }
 
 /// The flags that other languages have before the whole pattern: `(?i)hi`.

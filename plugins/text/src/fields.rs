@@ -40,8 +40,8 @@ fn unquote(text: &str) -> Result<(String, &str), String> {
     while let Some((at, character)) = characters.next() {
         let next = characters.peek().map(|&(_, next)| next);
         match (character, next) {
-            ('\\' | '"', Some('"')) => {
-                field.push('"');
+            ('\\', Some(escaped @ ('"' | '\\'))) | ('"', Some(escaped @ '"')) => {
+                field.push(escaped);
                 characters.next();
             }
             ('"', _) => return Ok((field, &text[at + 1..])),
@@ -66,6 +66,7 @@ mod tests {
             (r#""a, b",c"#, vec!["a, b", "c"]),
             (r#"" a " , c"#, vec![" a ", "c"]),
             (r#""say \"hi\"""#, vec![r#"say "hi""#]),
+            (r#""C:\\dir\\", \\"#, vec![r"C:\dir\", r"\\"]),
             (r#""say ""hi""", x"#, vec![r#"say "hi""#, "x"]),
             (r#"5" disk, b"#, vec![r#"5" disk"#, "b"]),
             ("ä,ö", vec!["ä", "ö"]),

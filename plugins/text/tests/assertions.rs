@@ -155,6 +155,14 @@ fn regex_is_that_of_ecmascript() {
             (json!("a.b"), "a\nb", false),
             (json!(r"[\u00e4]"), "ä", true),
             (json!("(?i:A)b"), "ab", true),
+            // Units of UTF-16.
+            (json!("^.$"), "é", true),
+            (json!("^.$"), "😀", false),
+            (json!("^..$"), "😀", true),
+            (json!("^😀+$"), "😀", true),
+            (json!("😀|x"), "a😀b", true),
+            (json!("^[😀]$"), "😀", false),
+            (json!(r"\ud83d"), "😀", true),
         ],
     );
     let flags = grade("regex", &json!("(?i)a"), "a").expect("a grade");

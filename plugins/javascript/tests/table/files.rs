@@ -99,6 +99,18 @@ fn files_are_meant_by_an_export() {
         ),
         (
             "a.js",
+            "module.exports = function grade() { return 1 }",
+            Some("grade"),
+            Json(json!(1)),
+        ),
+        (
+            "a.js",
+            "module.exports = function grade() { return 1 }",
+            Some("other"),
+            Bad(NotFound, "exports no `other`"),
+        ),
+        (
+            "a.js",
             "exports.one = () => 1",
             Some("two"),
             Bad(NotFound, "exports no `two`"),

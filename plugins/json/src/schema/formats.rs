@@ -158,7 +158,8 @@ fn email(text: &str) -> bool {
         .strip_prefix('[')
         .and_then(|domain| domain.strip_suffix(']'));
     let domain = match literal.map(|literal| literal.strip_prefix("IPv6:").ok_or(literal)) {
-        None => hostname(domain, true),
+        // One of a single label names nobody: `ann@localhost`.
+        None => domain.contains('.') && hostname(domain, true),
         Some(Ok(v6)) => v6.parse::<Ipv6Addr>().is_ok(),
         Some(Err(v4)) => v4.parse::<Ipv4Addr>().is_ok(),
     };

@@ -7,13 +7,15 @@ const main = module.default?.default ?? module.default ?? module;
 const logger = { debug: console.debug, info: console.info, warn: console.warn, error: console.error };
 
 export default async function (prompt, context, options) {
-  const found = name === null ? main : (main?.[name] ?? module[name]);
+  const named = typeof main === 'function' && main.name === name ? main : undefined;
+  const found = name === null ? main : (main?.[name] ?? module[name] ?? named);
   const all = [prompt, { ...context, logger }, {}];
   if (typeof found === 'function' && typeof found.prototype?.METHOD === 'function') {
     return new found(options).METHOD(...all);
   }
   if (typeof found?.METHOD === 'function') return found.METHOD(...all);
-  if (typeof found === 'function') return found(...all);
+  const isClass = /^class\b/.test(String(found));
+  if (typeof found === 'function' && !isClass) return found(...all);
   throw new Error(name === null
     ? 'exports neither a class with `METHOD` nor a function'
     : `exports nothing named \`${name}\` that can be called`);

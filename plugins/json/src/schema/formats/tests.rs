@@ -6,9 +6,10 @@ use runner_plugin::json::{Value, json};
 use super::fits;
 
 /// Formats that are Ajv's own, or where the library is of another mind: it keeps to the letter
-/// (`T` between date and time), Ajv accepts a space.
+/// (`T` between date and time, a domain of one label), Ajv accepts a space and wants a dot.
 fn library(format: &str, text: &str) -> Option<bool> {
-    if ["url", "byte", "idn-email", "idn-hostname"].contains(&format) || text.contains("01-02 03") {
+    let of_its_own_mind = text.contains("01-02 03") || ["a@b", "a@localhost"].contains(&text);
+    if ["url", "byte", "idn-email", "idn-hostname"].contains(&format) || of_its_own_mind {
         return None;
     }
     let validator = jsonschema::options()
@@ -91,13 +92,7 @@ fn dates_and_times() {
 fn names_on_the_network() {
     table(
         "email",
-        &[
-            "a@b.c",
-            "a.b+c@x-y.org",
-            "\"a b\"@x.org",
-            "a@[127.0.0.1]",
-            "a@localhost",
-        ],
+        &["a@b.c", "a.b+c@x-y.org", "\"a b\"@x.org", "a@[127.0.0.1]"],
         &[
             "a",
             "@b",
@@ -106,6 +101,8 @@ fn names_on_the_network() {
             "a..b@c.d",
             "a b@c.d",
             "a@[300.1.1.1]",
+            "a@b",
+            "a@localhost",
         ],
     );
     table(

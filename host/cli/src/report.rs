@@ -1,7 +1,7 @@
 //! The summary below the table: sums per column and in all, why cases did not pass, and where
 //! the results are.
 //!
-//! A figure that nobody reported (cost, tokens, throttling) takes no room. Rates are cut, not
+//! A figure that nobody reported (cost, tokens, throttling), or of nothing, takes no room. Rates are cut, not
 //! rounded, so a summary never says 100 % of something that wasn't.
 
 use std::cmp::Reverse;
@@ -131,7 +131,7 @@ const FIGURES: &[Figure] = &[
             let cost = tally.cost.map(|cost| figures::dollars(cost.value()));
             cost.unwrap_or_else(|| "–".to_owned())
         },
-        shown: |all| all.cost.is_some(),
+        shown: |all| all.cost.is_some_and(|cost| cost.value() > 0.0),
     },
     Figure {
         heading: "cached",

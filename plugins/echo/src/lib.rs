@@ -1,7 +1,7 @@
 //! The provider `echo`: answers every request with the rendered prompt, word for word.
 //!
 //! For trying a config offline and for grading saved answers. It sends nothing, knows no
-//! config and counts no tokens; a `delay` is the host's. `echo:anything` works as well, so that
+//! config, counts no tokens and costs nothing; a `delay` is the host's. `echo:anything` works as well, so that
 //! a config can hold several columns of it.
 
 use runner_plugin::{CallContext, Completion, Error, Info, Provider, Request, Target};
@@ -25,7 +25,9 @@ impl Provider for Echo {
         request: &Request,
         _context: &CallContext,
     ) -> Result<Completion, Error> {
-        Ok(Completion::text(&request.prompt))
+        let mut completion = Completion::text(&request.prompt);
+        completion.cost_usd = Some(0.0);
+        Ok(completion)
     }
 }
 

@@ -19,6 +19,7 @@ fn the_answer_is_the_rendered_prompt() {
         assert_eq!(completion.message.text(), prompt);
         assert_eq!(completion.output_json, None);
         assert_eq!(completion.usage, Usage::default());
+        assert_eq!(completion.cost_usd, Some(0.0));
         assert!(played.requests.is_empty() && played.log.is_empty());
     }
 }

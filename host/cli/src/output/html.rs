@@ -129,7 +129,8 @@ fn head(out: &mut dyn Write, run: &Run<'_>, title: &str) -> anyhow::Result<()> {
     }
     facts.push(figures::duration(summary.duration));
     facts.push(format!("{} tokens", figures::count(all.tokens.total)));
-    facts.extend(all.cost.map(|cost| figures::dollars(cost.value())));
+    let cost = all.cost.filter(|cost| cost.value() > 0.0);
+    facts.extend(cost.map(|cost| figures::dollars(cost.value())));
     writeln!(
         out,
         "<body>\n<header>\n<h1>{}</h1>\n<p>{} · {}</p>\n<p class=\"sums\">{}</p>\n</header>",

@@ -26,6 +26,7 @@ use crate::context::RunContext;
 use crate::failure::CallFailure;
 use crate::memory::Account;
 use crate::plugins::{Answers, ByPlugin, Grader, LoadedPlugin, Target};
+use crate::private_door::Purpose;
 use crate::record::TokenUsage;
 
 mod code;
@@ -62,6 +63,9 @@ pub(crate) struct CallScope {
     pub(crate) repeat_index: u32,
 }
 
+/// For which case a provider is called, if for one, as which call, and what for.
+type CalledFor<'a> = (Option<&'a Case>, &'a CallContext, Purpose);
+
 impl CallScope {
     /// The scope of calls that belong to the run and to no case. How long they may work is not
     /// limited by what a case may; each call of code has its own limit.
@@ -97,7 +101,7 @@ impl CallScope {
         request: &abi::Request,
         (case, context): (&Case, &CallContext),
     ) -> Result<Completed, CallFailure> {
-        let asked = (Some(case), context);
+        let asked = (Some(case), context, Purpose::Answer);
         self.complete_for(None, target, request, asked).await
     }
 
@@ -107,12 +111,12 @@ impl CallScope {
         grader: Option<&Bill>,
         target: &Target,
         request: &abi::Request,
-        (case, context): (Option<&Case>, &CallContext),
+        (case, context, purpose): CalledFor<'_>,
     ) -> Result<Completed, CallFailure> {
         let served = match &target.answers {
             Answers::Component(served) => served,
             Answers::Own(own) => {
-                let asked = (case, context);
+                let asked = (case, context, purpose);
                 let completed = self.complete_by_own(grader, target, own, request, asked);
                 return Box::pin(completed).await;
             }

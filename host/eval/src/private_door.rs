@@ -89,6 +89,32 @@ pub(crate) fn judge(judges: Judges, alias: &str) -> Option<JudgeId> {
     }
 }
 
+/// Whether an alias means a model of the assertion's own, and not a provider of that name.
+pub(crate) fn is_judge(alias: &str) -> bool {
+    ["grader", "embedding", "classifier", "moderation"].contains(&alias)
+}
+
+/// Whether a plugin asks models of the assertion's own.
+pub(crate) fn asks_judges(info: &Info) -> bool {
+    info.wants.llm.iter().any(|(alias, _)| is_judge(alias))
+}
+
+/// What a provider is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Answer,
+    /// Classes of a text, each with its score.
+    Classes,
+}
+
+/// What a grader of the bundle wants of the model that it means by an alias.
+pub(crate) fn purpose(alias: &str) -> Purpose {
+    match alias {
+        "classifier" => Purpose::Classes,
+        _ => Purpose::Answer,
+    }
+}
+
 /// Where a plugin's requests go that has a stated origin in common with others.
 pub(crate) struct SharedAddress {
     /// The address; `{key}` stands for a text of the config.

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 mod agreed;
 mod ends;
+mod judges;
 mod secrets;
 
 /// The machine's Python itself, whatever stands in front of it.
@@ -185,17 +186,40 @@ fn agent(run: Run) -> Run {
 }
 
 #[test]
-fn a_node_agent_with_packages_is_one_process() {
-    let run = agent(trusted())
+fn a_node_agent_with_packages_is_one_process_in_typescript_too() {
+    let typed = AGENT.replace("(options)", "(private options: object)");
+    let typed = typed.replace("(prompt, context)", "(prompt: string, context: any)");
+    for (file, text) in [("agent.mjs", AGENT), ("agent.ts", &typed)] {
+        let run = agent(trusted())
+            .file(file, text)
+            .numbered_tests(200)
+            .config(&format!(
+                "prompts: ['hello']\nproviders: [file://{file}]\ntests: tests.csv"
+            ));
+        let finished = run
+            .args(["eval", "-j", "8", "-o", "out.json", "--no-table"])
+            .finish();
+        finished.expect_code(0);
+        assert_eq!(outputs(&finished)[199], "hello, number 199");
+        let started = lines(&finished, "started");
+        assert_eq!(started.len(), 1, "{started:?}");
+        all_end(&started);
+    }
+}
+
+#[test]
+fn a_command_is_started_for_each_case_and_ends() {
+    let run = trusted()
+        .file("answer.sh", "echo \"$$\" >> started\necho \"got $1\"\n")
         .numbered_tests(200)
-        .config("prompts: ['hello']\nproviders: [file://agent.mjs]\ntests: tests.csv");
+        .config("prompts: ['{{n}}']\nproviders: ['exec: sh ./answer.sh']\ntests: tests.csv");
     let finished = run
         .args(["eval", "-j", "8", "-o", "out.json", "--no-table"])
         .finish();
     finished.expect_code(0);
-    assert_eq!(outputs(&finished)[199], "hello, number 199");
+    assert_eq!(outputs(&finished)[199], "got 199");
     let started = lines(&finished, "started");
-    assert_eq!(started.len(), 1, "{started:?}");
+    assert_eq!(started.len(), 200, "{started:?}");
     all_end(&started);
 }
 
@@ -209,34 +233,6 @@ fn exports_of_packages_answer_and_transform() {
     let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
     finished.expect_code(0);
     assert_eq!(outputs(&finished), ["P!"]);
-}
-
-/// A vector that says whether a text has an `x`, in JavaScript and Python, in the sandbox and out.
-#[test]
-fn code_makes_vectors_for_assertions() {
-    const JS: &str = "class Mine { constructor(o) { this.o = o } id() { return 'mine' } async callApi() { return null } async callEmbeddingApi(text) { return { embedding: text.includes('x') ? [1, 0] : [0, 1], tokenUsage: { total: 2, prompt: 2 } }; } }\nmodule.exports = Mine;";
-    const PY: &str = "def call_embedding_api(prompt, options):\n    return {'embedding': [1.0, 0.0] if 'x' in prompt else [0, 1.0], 'tokenUsage': {'total': 2}}";
-    let run = trusted()
-        .file("in.js", JS)
-        .file("out.cjs", format!("require('fs');\n{JS}"))
-        .file("in.py", PY)
-        .file("out.py", format!("import subprocess\n{PY}"))
-        .file("wrong.py", "def call_embedding_api(prompt, options): return {'vector': [1]}")
-        .config("prompts: ['an x']\nproviders: [echo]\ntests: [{ assert: [{ type: similar, value: x too, provider: ./in.js }, { type: similar, value: x too, provider: file://out.cjs }, { type: similar, value: x too, provider: { id: file://in.py } }, { type: similar, value: x too, provider: { embedding: { id: file://out.py } } }, { type: not-similar, value: other, provider: file://in.js }] }, { assert: [{ type: similar, value: x, provider: file://wrong.py }] }]");
-    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
-    let rows = rows(&finished);
-    let grades = rows[0]["gradingResult"]["componentResults"]
-        .as_array()
-        .expect("grades");
-    let passed: Vec<&Value> = grades.iter().map(|grade| &grade["pass"]).collect();
-    assert_eq!(passed, [true; 5], "{}", finished.told());
-    assert_eq!(rows[0]["gradingResult"]["tokensUsed"]["total"], 20);
-    let error = rows[1]["error"].as_str().expect("an error");
-    assert!(
-        error.contains("the code gave no `embedding`, a list of numbers"),
-        "{error}"
-    );
-    finished.expect_code(100);
 }
 
 /// One asks for what the other does not, and has less time.

@@ -151,12 +151,13 @@ impl Host for GuestHost {
         target: &str,
         request: abi::Request,
     ) -> Result<abi::Answer, abi::Error> {
+        let purpose = private_door::purpose(target);
         let target = self.target(target)?;
         self.may_ask(&request)?;
         let _held = self.hold(size(&request)).await;
         let (deeper, context) = (self.deeper(), self.context());
         // Boxed: a provider's call holds this future, and this one holds a provider's call.
-        let asked = (None, &context);
+        let asked = (None, &context, purpose);
         let called = deeper.complete_for(self.bill.as_ref(), &target, &request, asked);
         let completed = Box::pin(called).await.map_err(|it| self.failed(it))?;
         let completion = completed.read.completion;
@@ -384,17 +385,22 @@ impl GuestHost {
         let granted = self.asks.llm.iter().any(|granted| granted == alias);
         let judge = private_door::judge(self.asks.judges, alias);
         let judge = judge.and_then(|id| context.judges.get(&id));
-        match judge.or_else(|| context.targets.get(alias)) {
-            Some(target) if granted => Ok(target.clone()),
-            _ => {
-                let plugin = &self.plugin.alias;
-                let message = format!(
-                    "plugin '{plugin}' may not ask '{alias}'; to allow it, name a provider of the config so and put \
-                     this under `plugins.{plugin}.permissions`: llm: [{alias}]"
-                );
-                Err(abi::Error::new(ErrorCode::Denied, message))
-            }
+        let found = judge.or_else(|| context.targets.get(alias));
+        if let (Some(target), true) = (found, granted) {
+            return Ok(target.clone());
         }
+        let plugin = &self.plugin.alias;
+        let grant = format!("put this under `plugins.{plugin}.permissions`: llm: [{alias}]");
+        let named = format!("give a provider of the config that label (`label: {alias}`)");
+        let missing = match (granted, found) {
+            (true, _) => format!("no provider has that name; {named}"),
+            (false, Some(_)) => format!("it is not granted; {grant}"),
+            (false, None) => {
+                format!("it is not granted, and no provider has that name; {named}, and {grant}")
+            }
+        };
+        let message = format!("plugin '{plugin}' may not ask '{alias}': {missing}");
+        Err(abi::Error::new(ErrorCode::Denied, message))
     }
 }
 

@@ -12,10 +12,11 @@ use runner_sandbox::abi::{
 use serde_json::{Map, Value, json};
 
 use super::program::Ask;
-use super::{CallScope, Counts};
+use super::{CallScope, CalledFor, Counts};
 use crate::answer::{Completed, believable, believable_cost, token_usage};
 use crate::failure::{CallFailure, FailureCode};
 use crate::plugins::{Own, Runs, Target};
+use crate::private_door::Purpose;
 use crate::record::{TestCase, TokenUsage};
 use crate::script::exchange::{Embedded, Stated};
 use crate::script::outside::{call, command_call};
@@ -40,12 +41,19 @@ impl CallScope {
         target: &Target,
         own: &Own,
         request: &abi::Request,
-        (case, identity): (Option<&Case>, &CallContext),
+        (case, identity, purpose): CalledFor<'_>,
     ) -> Result<Completed, CallFailure> {
-        let asked = OwnRequest::new(target, own, request, case);
+        let mut asked = OwnRequest::new(target, own, request, case);
+        if purpose == Purpose::Classes {
+            asked.method = CLASSIFIES;
+        }
         let told = self.tell_own(grader, target, own, &asked, identity).await;
         let stated = told.value.and_then(|value| {
-            let stated = made::something(value).and_then(Stated::of);
+            let value = made::something(value).map(|value| match purpose {
+                Purpose::Answer => value,
+                Purpose::Classes => scores(value),
+            });
+            let stated = value.and_then(Stated::of);
             stated.map_err(|why| failed(target, &why))
         });
         let (latency, counts) = (told.latency, told.counts);
@@ -54,6 +62,7 @@ impl CallScope {
             CallFailure { latency, ..failure }
         })?;
         let mut read = nothing();
+        let is_cached = stated.is_cached();
         stated.put_into(&mut read);
         let completion = &mut read.completion;
         // What can't be is capped, as of any provider.
@@ -66,7 +75,7 @@ impl CallScope {
         Ok(Completed {
             read,
             latency,
-            cached: counts.is_cached(),
+            cached: is_cached || counts.is_cached(),
             attempts: counts.attempts(),
             unread: None,
         })
@@ -199,10 +208,23 @@ fn close(reservation: Option<&Reservation>, said: Said) {
     }
 }
 
-/// What of a provider gives answers, and what gives vectors: promptfoo's methods of a class. Python's
-/// functions are `call_api` and `call_embedding_api`.
+/// What of a provider gives answers, what gives the scores of classes, and what gives vectors: promptfoo's
+/// methods of a class. Python's functions are `call_api`, `call_classification_api` and
+/// `call_embedding_api`.
 const ANSWERS: &str = "callApi";
+const CLASSIFIES: &str = "callClassificationApi";
 const EMBEDS: &str = "callEmbeddingApi";
+
+/// The scores in promptfoo's `{ classification }`, or what else there is.
+fn scores(value: Value) -> Value {
+    match value {
+        Value::Object(mut fields) => match fields.remove("classification") {
+            Some(scores) => scores,
+            None => Value::Object(fields),
+        },
+        other => other,
+    }
+}
 
 /// What a provider of the config is asked.
 struct OwnRequest {
@@ -267,10 +289,15 @@ impl OwnRequest {
         }
     }
 
-    /// Python's function for vectors, unless the config names one for all.
+    /// Python's function for what is asked, unless the config names one for all.
     fn method_of(&self, program: &mut Program) {
-        if self.method == EMBEDS && program.entry.as_deref() == Some("call_api") {
-            program.entry = Some("call_embedding_api".to_owned());
+        let function = match self.method {
+            EMBEDS => "call_embedding_api",
+            CLASSIFIES => "call_classification_api",
+            _ => return,
+        };
+        if program.entry.as_deref() == Some("call_api") {
+            program.entry = Some(function.to_owned());
         }
     }
 
@@ -281,7 +308,7 @@ impl OwnRequest {
         let prompt = argument("prompt", prompt.to_string());
         let context = argument("context", context.to_string());
         let options = argument("options", options.to_string());
-        if is_python && self.method == EMBEDS {
+        if is_python && self.method != ANSWERS {
             vec![prompt, options]
         } else if is_python {
             vec![prompt, options, context]

@@ -33,6 +33,8 @@ pub(crate) struct Stated {
     usage: Option<Map<String, Value>>,
     cost: Option<f64>,
     finish_reason: Option<String>,
+    raw: Option<Value>,
+    is_cached: bool,
     metadata: Map<String, Value>,
 }
 
@@ -79,13 +81,21 @@ impl Stated {
             }
         };
         let finish_reason = fields.get("finishReason").and_then(Value::as_str);
+        let finish_reason = finish_reason.map(str::to_owned);
         Ok(Self {
             output: output?,
             usage,
             cost,
-            finish_reason: finish_reason.map(str::to_owned),
+            finish_reason,
+            is_cached: fields.get("cached") == Some(&Value::Bool(true)),
+            raw: fields.remove("raw").filter(|raw| !raw.is_null()),
             metadata,
         })
+    }
+
+    /// Whether nobody was asked for it now.
+    pub(crate) fn is_cached(&self) -> bool {
+        self.is_cached
     }
 
     pub(crate) fn put_into(self, read: &mut ReadCompletion) {
@@ -105,6 +115,13 @@ impl Stated {
         if let Some(reason) = self.finish_reason {
             completion.finish_reason = Some(FinishReason::Other(reason));
         }
+        // What a plugin read of the wire is the raw answer.
+        if read.raw.is_none()
+            && let Some(raw) = self.raw
+        {
+            completion.raw_json = Some(json(&raw));
+            read.raw = Some(raw);
+        }
         if !self.metadata.is_empty() {
             read.metadata.extend(self.metadata);
             completion.metadata_json = Some(json(&read.metadata));
@@ -118,6 +135,8 @@ fn count(usage: &mut Usage, stated: &Map<String, Value>) {
     usage.input_tokens = count("prompt");
     usage.output_tokens = count("completion");
     usage.total_tokens = count("total");
+    let details = stated.get("completionDetails");
+    usage.reasoning_tokens = details.and_then(|it| it.get("reasoning")?.as_u64());
 }
 
 /// A vector that code of the config made, what it used, and what it cost.

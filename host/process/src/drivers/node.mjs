@@ -154,13 +154,15 @@ async function load(call) {
   return found;
 }
 
+const METHODS = ['callApi', 'callClassificationApi', 'callEmbeddingApi'];
+
 // promptfoo's interface: a class with `callApi`, an object that has it, or a function.
 async function provider(call) {
   const key = JSON.stringify([call.path, call.entry, call.setup]);
   if (!providers.has(key)) {
     const made = load(call).then((found) => {
       const has = (method) => typeof found?.prototype?.[method] === 'function';
-      if (typeof found === 'function' && (has('callApi') || has('callEmbeddingApi'))) {
+      if (typeof found === 'function' && METHODS.some(has)) {
         return new found(call.setup);
       }
       if (typeof found === 'function' || (found !== null && typeof found === 'object')) return found;

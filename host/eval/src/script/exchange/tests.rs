@@ -64,7 +64,7 @@ fn a_text_is_the_output_and_so_is_any_value_without_an_output() {
 fn an_object_with_an_output_says_more() {
     let read = read_of(json!({
         "output": { "b": 1 },
-        "tokenUsage": { "total": 5, "prompt": 3, "completion": 2 },
+        "tokenUsage": { "total": 5, "prompt": 3, "completion": 2, "completionDetails": { "reasoning": 1 } },
         "cost": 0.25,
         "finishReason": "stop",
         "metadata": { "id": "x" },
@@ -77,12 +77,25 @@ fn an_object_with_an_output_says_more() {
         (usage.total_tokens, usage.input_tokens, usage.output_tokens),
         (Some(5), Some(3), Some(2))
     );
+    assert_eq!(usage.reasoning_tokens, Some(1));
     assert_eq!(made.cost_usd, Some(0.25));
     let metadata = read.metadata;
     assert_eq!(made.metadata_json, Some(json(&metadata)));
     assert_eq!(metadata["id"], "x");
     assert_eq!(metadata["http"]["status"], 200);
     assert_eq!(made.raw_json.as_deref(), Some("{\"a\":1}"));
+}
+
+#[test]
+fn what_nothing_was_read_of_the_wire_for_has_its_own_raw_answer() {
+    let mut read = raw();
+    read.raw = None;
+    let stated = Stated::of(json!({ "output": "x", "raw": { "b": 2 }, "cached": true }));
+    let stated = stated.expect("an answer");
+    assert!(stated.is_cached());
+    stated.put_into(&mut read);
+    assert_eq!(read.raw, Some(json!({ "b": 2 })));
+    assert_eq!(read.completion.raw_json.as_deref(), Some("{\"b\":2}"));
 }
 
 #[test]

@@ -1,0 +1,56 @@
+//! Code of a config as the judge of answers: it makes vectors, and scores classes.
+
+use serde_json::Value;
+
+use crate::{rows, trusted};
+
+/// A vector that says whether a text has an `x`, in JavaScript and Python, in the sandbox and out.
+#[test]
+fn code_makes_vectors_for_assertions() {
+    const JS: &str = "class Mine { constructor(o) { this.o = o } id() { return 'mine' } async callApi() { return null } async callEmbeddingApi(text) { return { embedding: text.includes('x') ? [1, 0] : [0, 1], tokenUsage: { total: 2, prompt: 2 } }; } }\nmodule.exports = Mine;";
+    const PY: &str = "def call_embedding_api(prompt, options):\n    return {'embedding': [1.0, 0.0] if 'x' in prompt else [0, 1.0], 'tokenUsage': {'total': 2}}";
+    let run = trusted()
+        .file("in.js", JS)
+        .file("out.cjs", format!("require('fs');\n{JS}"))
+        .file("in.py", PY)
+        .file("out.py", format!("import subprocess\n{PY}"))
+        .file("wrong.py", "def call_embedding_api(prompt, options): return {'vector': [1]}")
+        .config("prompts: ['an x']\nproviders: [echo]\ntests: [{ assert: [{ type: similar, value: x too, provider: ./in.js }, { type: similar, value: x too, provider: file://out.cjs }, { type: similar, value: x too, provider: { id: file://in.py } }, { type: similar, value: x too, provider: { embedding: { id: file://out.py } } }, { type: not-similar, value: other, provider: file://in.js }] }, { assert: [{ type: similar, value: x, provider: file://wrong.py }] }]");
+    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+    let rows = rows(&finished);
+    let grades = rows[0]["gradingResult"]["componentResults"]
+        .as_array()
+        .expect("grades");
+    let passed: Vec<&Value> = grades.iter().map(|grade| &grade["pass"]).collect();
+    assert_eq!(passed, [true; 5], "{}", finished.told());
+    assert_eq!(rows[0]["gradingResult"]["tokensUsed"]["total"], 20);
+    let error = rows[1]["error"].as_str().expect("an error");
+    assert!(
+        error.contains("the code gave no `embedding`, a list of numbers"),
+        "{error}"
+    );
+    finished.expect_code(100);
+}
+
+#[test]
+fn code_sorts_answers_into_classes() {
+    const JS: &str = "class Mine { async callApi() { return 'no' } async callClassificationApi(text) { return { classification: { long: text.length / 10, short: 0 } }; } }\nmodule.exports = Mine;";
+    const PY: &str = "def call_classification_api(prompt, options):\n    return {'classification': {'long': len(prompt) / 10}}";
+    let run = trusted()
+        .file("in.js", JS)
+        .file("out.cjs", format!("require('fs');\n{JS}"))
+        .file("in.py", PY)
+        .file("out.py", format!("import subprocess\n{PY}"))
+        .file("none.js", "module.exports = class { async callApi() { return 'no' } }")
+        .config("prompts: [abcdefghij]\nproviders: [echo]\ntests: [{ assert: [{ type: classifier, value: long, provider: file://in.js }, { type: classifier, value: long, provider: file://out.cjs }, { type: classifier, value: long, provider: file://in.py }, { type: classifier, value: long, provider: { classification: { id: file://out.py } } }, { type: not-classifier, value: short, provider: file://in.js }] }, { assert: [{ type: classifier, value: long, provider: file://none.js }] }]");
+    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+    let rows = rows(&finished);
+    let grades = rows[0]["gradingResult"]["componentResults"]
+        .as_array()
+        .expect("grades");
+    let passed: Vec<&Value> = grades.iter().map(|grade| &grade["pass"]).collect();
+    assert_eq!(passed, [true; 5], "{}", finished.told());
+    let error = rows[1]["error"].as_str().expect("an error");
+    assert!(error.contains("`callClassificationApi`"), "{error}");
+    finished.expect_code(100);
+}

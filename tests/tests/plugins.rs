@@ -46,6 +46,24 @@ fn a_grader_from_outside_grades() {
     );
 }
 
+#[test]
+fn a_grader_asks_the_provider_that_it_names_and_no_judge() {
+    let config = |granted: &str| {
+        format!(
+            "prompts: ['this is fine']\nproviders: [{{ id: echo, label: judge }}]\n\
+             tests: [{{ assert: [{{ type: agreed }}] }}]\n\
+             plugins: {{ agreed: {{ source: judge.wasm, permissions: {{ llm: [{granted}] }} }} }}\n"
+        )
+    };
+    let judge = std::fs::read(outside("judge")).expect("it was built");
+    let run = Run::new()
+        .env("RUNNER_TRUST", "config")
+        .file("judge.wasm", &judge);
+    let asked = run.clone().config(&config("judge")).arg("eval").finish();
+    let nobody = run.config(&config("judge, other")).arg("eval").finish();
+    assert_snapshot!(asked.told_as("llm: [judge]") + &nobody.told_as("llm: [judge, other]"));
+}
+
 /// The YAML that a refusal says to put into the config.
 fn suggested(stderr: &str) -> String {
     let lines = stderr.lines().skip_while(|line| *line != "plugins:");

@@ -259,7 +259,7 @@ fn limits(entry: &Entry<'_>, findings: &Findings) -> PluginLimits {
         usd,
         requests: count("requests", 0, u64::from(u32::MAX)),
         tokens: None,
-        memory_mb: count("memory_mb", 1, 4096),
+        memory_mb: count("memory_mb", 1, 1024),
         cpu_ms: count("cpu_ms", 1, 3_600_000),
     }
 }

@@ -16,6 +16,8 @@ use runner_sandbox::abi::Info;
 use runner_sandbox::{Carried, LoadError, Plugin, Sandbox};
 use serde::{Deserialize, Serialize};
 
+use crate::private_door::asks_judges;
+
 /// What a component serves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Served {
@@ -88,7 +90,7 @@ impl Served {
             name: info.name.clone(),
             prefixes: info.provider_prefixes.clone(),
             types: types.map(|served| served.name.clone()).collect(),
-            asks: !info.wants.llm.is_empty(),
+            asks: asks_judges(info),
             settings: settings(info),
             languages: component
                 .script_languages()

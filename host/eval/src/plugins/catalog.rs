@@ -7,6 +7,7 @@ use runner_config::{AbsentLanguage, Catalog};
 
 use super::PluginSet;
 use super::bundle::{Waiting, settings};
+use crate::private_door::asks_judges;
 
 impl PluginSet {
     /// What exists, for the config to check names against.
@@ -29,7 +30,7 @@ impl PluginSet {
                 .iter()
                 .filter(|(_, index)| {
                     let info = self.plugins[**index].component.info();
-                    !info.wants.llm.is_empty()
+                    asks_judges(info)
                 })
                 .map(|(name, _)| name.clone())
                 .collect(),

@@ -12,7 +12,10 @@ use runner_gateway::Origin;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::plugins::{Answers, BindError, Binder, ByPlugin, Grader, Target, place};
+use crate::plugins::{
+    Answers, BindError, Binder, ByPlugin, Grader, LoadedPlugin, Target, Trust, place,
+};
+use crate::private_door::is_judge;
 use crate::programs::Programs;
 use crate::trust::Agreements;
 
@@ -94,17 +97,37 @@ pub(super) async fn bind_asked(
     errors: &mut Vec<BindError>,
 ) -> HashMap<String, Arc<Target>> {
     let mut targets = HashMap::new();
-    for alias in graders.values().flat_map(|grader| &grader.llm) {
+    let named = graders.values().flat_map(|grader| {
+        let aliases = grader.llm.iter().filter(|alias| !is_judge(alias));
+        aliases.map(move |alias| (alias, &grader.plugin))
+    });
+    for (alias, plugin) in named {
         let is_meant = |provider: &&Arc<Provider>| {
             provider.label.as_ref() == Some(alias) || provider.id == *alias
         };
-        if let Some(provider) = plan.providers.iter().find(is_meant)
-            && let Some(target) = bound.target(provider, errors).await
-        {
+        let Some(provider) = plan.providers.iter().find(is_meant) else {
+            errors.extend(nobody_named(alias, plugin));
+            continue;
+        };
+        if let Some(target) = bound.target(provider, errors).await {
             targets.insert(alias.clone(), target);
         }
     }
     targets
+}
+
+/// A plugin was granted to ask a provider that the config has not.
+fn nobody_named(alias: &str, plugin: &LoadedPlugin) -> Option<BindError> {
+    let Trust::Foreign(Some(entry)) = &plugin.trust else {
+        return None;
+    };
+    Some(BindError::Config {
+        at: place(&entry.at),
+        problem: format!(
+            "plugin '{}' may ask '{alias}', and no provider has that label or id\nhelp: give one the label: {{ id: openai:gpt-4.1, label: {alias} }}",
+            plugin.alias
+        ),
+    })
 }
 
 /// The models that the plan's assertions ask, and the providers that its tests name; of those that

@@ -7,6 +7,7 @@
 //! Memory: at most 80 times the text for a template that was read, and a text of more than
 //! [`MAX_TEXT`] is refused.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -258,6 +259,42 @@ fn steps(address: &str) -> usize {
         .map(|segment| segment.to_ascii_lowercase().replace("%2e", "."))
         .filter(|segment| matches!(segment.trim(), "." | ".."))
         .count()
+}
+
+/// A text of data, in which `{{ env.X }}` is text: such tags are put between `raw` and `endraw`.
+pub(crate) fn without_env(text: &str) -> Cow<'_, str> {
+    let reads_env = |tag: &str| {
+        let template = Template::new(tag, None);
+        tag.contains("env")
+            && !tag.contains("endraw")
+            && template.is_ok_and(|template| template.names().any(|name| name == "env"))
+    };
+    let mut changed = String::new();
+    let mut any = false;
+    for piece in pieces(text) {
+        match piece {
+            Piece::Expression(tag) if reads_env(tag) => {
+                any = true;
+                changed.extend(["{% raw %}", tag, "{% endraw %}"]);
+            }
+            other => changed.push_str(other.source()),
+        }
+    }
+    if any {
+        Cow::Owned(changed)
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Makes a text a template that prints it as it is.
+pub(crate) fn verbatim(value: &mut Json) {
+    if let Json::String(text) = value
+        && !is_plain(text)
+    {
+        let quoted = text.replace('\\', r"\\").replace('"', "\\\"");
+        *text = format!("{{{{ \"{quoted}\" }}}}");
+    }
 }
 
 /// How a text begins, for messages.

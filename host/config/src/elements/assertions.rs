@@ -17,7 +17,7 @@ use crate::model::{Position, Process, TrustRequest, TrustSubject, WEBHOOK};
 use crate::plan::{Assertion, Check, Judges, SetRule, weight};
 use crate::read::entry::Entry;
 use crate::read::files::{has_extension, names_file, without_scheme};
-use crate::template::{Piece, Template, is_plain, pieces};
+use crate::template::{Template, is_plain, verbatim, without_env};
 
 pub(crate) mod compared;
 mod knobs;
@@ -325,16 +325,30 @@ impl<'a> AssertionReader<'a> {
         }
     }
 
-    /// `value`, files in it loaded.
+    /// `value`, files in it loaded. What a file holds is no template: it prints as it is.
     fn value(&self, entry: &Entry<'_>) -> Option<Value> {
         match entry.text() {
-            Some(text) => self.text_value(text, entry),
+            Some(text) => {
+                let mut value = self.text_value(text, entry)?;
+                match &mut value {
+                    _ if !names_file(text) => {}
+                    Value::Array(items) => items.iter_mut().for_each(verbatim),
+                    one => verbatim(one),
+                }
+                Some(value)
+            }
             None if entry.is_list() => {
-                let items = entry.items().map(|item| match item.text() {
-                    Some(text) => self.text_value(text, &item).unwrap_or_default(),
+                let read = |item: Entry<'_>| match item.text() {
+                    Some(text) => {
+                        let mut value = self.text_value(text, &item).unwrap_or_default();
+                        if names_file(text) {
+                            verbatim(&mut value);
+                        }
+                        value
+                    }
                     None => item.node.json(),
-                });
-                Some(items.collect())
+                };
+                Some(entry.items().map(read).collect())
             }
             None => Some(entry.node.json()),
         }
@@ -454,32 +468,6 @@ impl<'a> AssertionReader<'a> {
         entry
             .get("metric")
             .and_then(|metric| metric.want_text(self.reading.findings))
-    }
-}
-
-/// A text of data, in which `{{ env.X }}` is text: such tags are put between `raw` and `endraw`.
-fn without_env(text: &str) -> Cow<'_, str> {
-    let reads_env = |tag: &str| {
-        let template = Template::new(tag, None);
-        tag.contains("env")
-            && !tag.contains("endraw")
-            && template.is_ok_and(|template| template.names().any(|name| name == "env"))
-    };
-    let mut changed = String::new();
-    let mut any = false;
-    for piece in pieces(text) {
-        match piece {
-            Piece::Expression(tag) if reads_env(tag) => {
-                any = true;
-                changed.extend(["{% raw %}", tag, "{% endraw %}"]);
-            }
-            other => changed.push_str(other.source()),
-        }
-    }
-    if any {
-        Cow::Owned(changed)
-    } else {
-        Cow::Borrowed(text)
     }
 }
 

@@ -11,7 +11,7 @@ fn folder(assertions: &str) -> Folder {
     Folder::new(&format!(
         "prompts: [p]\nproviders: [echo]\ntests: [{{ assert: {assertions} }}]"
     ))
-    .file("value.txt", " text {{v}}\n")
+    .file("value.txt", " text {{v}} \\ \"{% x\n#}\n")
     .file("schema.json", r#"{"type": "object"}"#)
     .file("list.yaml", "[a, b]")
 }
@@ -70,10 +70,14 @@ fn an_assertion_is_read_whole() {
 
 #[test]
 fn values_may_be_files() {
-    let value = |assertion| one(assertion).value;
+    let value = |assertion| {
+        let vars = json!({ "v": "filled in" });
+        let rendered = one(assertion).render_value(vars.as_object().expect("a map"));
+        rendered.expect("it can be")
+    };
     assert_eq!(
         value("{ type: equals, value: file://value.txt }"),
-        Some(json!("text {{v}}"))
+        Some(json!("text {{v}} \\ \"{% x\n#}"))
     );
     assert_eq!(
         value("{ type: is-json, value: file://schema.json }"),
@@ -84,8 +88,8 @@ fn values_may_be_files() {
         Some(json!(["a", "b"]))
     );
     assert_eq!(
-        value("{ type: contains-any, value: [x, file://value.txt, 5] }"),
-        Some(json!(["x", "text {{v}}", 5]))
+        value("{ type: contains-any, value: ['{{ \"x\" }}', file://value.txt, 5] }"),
+        Some(json!(["x", "text {{v}} \\ \"{% x\n#}", 5]))
     );
     assert_eq!(
         value("{ type: equals, value: { a: file://value.txt } }"),

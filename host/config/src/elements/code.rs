@@ -104,9 +104,8 @@ fn inline(
     reading: Reading<'_>,
 ) -> Option<Arc<Process>> {
     let settings = Settings::default();
-    let reason = outside(reading.runtime, || {
-        scan::of((language, false), text, &|_| false)
-    });
+    let needs = || scan::of((language, false), text, &|_| false);
+    let reason = outside(reading.runtime, (at, reading), needs);
     let engine = process::engine(language, &settings, reading);
     let code = format!("inline {language}");
     let Some((engine, reason)) = engine.zip(reason).filter(|_| origin.may_bring_programs()) else {
@@ -122,10 +121,24 @@ fn inline(
     Some(process)
 }
 
-/// Why code runs outside the sandbox: because its owner says so, or by what it needs.
-fn outside(runtime: Option<Runtime>, needs: impl FnOnce() -> Option<String>) -> Option<String> {
+/// Why code runs outside the sandbox: because its owner says so, or by what it needs. Where the owner keeps
+/// it inside, what it will lack there is told.
+fn outside(
+    runtime: Option<Runtime>,
+    (at, reading): (&Position, Reading<'_>),
+    needs: impl FnOnce() -> Option<String>,
+) -> Option<String> {
     match runtime {
-        Some(Runtime::Sandbox) => None,
+        Some(Runtime::Sandbox) => {
+            if let Some(need) = needs() {
+                let message = format!("the code {need}, which the sandbox has not");
+                let help = "without `runtime: sandbox` it runs on your machine, once you agreed";
+                reading
+                    .findings
+                    .warn(at.clone(), message, Some(help.to_owned()));
+            }
+            None
+        }
         Some(Runtime::Process) => Some("runtime: process".to_owned()),
         None => needs(),
     }
@@ -176,7 +189,7 @@ pub(crate) fn file_with(
         Gathering::new(reading, language, &extensions, origin, is_outside).all(&shown, at)
     })?;
     let files = &found.files;
-    let reason = outside(runs, || files.needs.clone());
+    let reason = outside(runs, (at, reading), || files.needs.clone());
     let engine = process::engine(language, settings, reading);
     let process = engine.zip(reason).map(|(engine, reason)| {
         let brought = Brought {

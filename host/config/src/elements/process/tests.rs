@@ -116,6 +116,12 @@ fn the_config_may_say_where_code_runs_and_how() {
     );
     let kept = provided("{ id: file://rag.py, config: { runtime: sandbox } }");
     assert!(kept.requests().is_empty());
+    assert_eq!(
+        kept.warnings(),
+        [
+            "promptfooconfig.yaml:2:19: providers[0].id: the code imports numpy, which the sandbox has not\nhelp: without `runtime: sandbox` it runs on your machine, once you agreed"
+        ]
+    );
     let wrong = provided("{ id: file://pure.py, config: { runtime: cloud } }");
     assert_eq!(
         wrong.problems(),

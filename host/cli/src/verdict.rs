@@ -211,6 +211,11 @@ mod tests {
             "interrupted, 1 case was not run",
         );
         check(all, End::Interrupted, [4, 4, 0], 0, "");
+        check(all, End::TimeLimit, [4, 4, 0], 0, "");
+        let no_more = "the database took no more results";
+        for cases in [[4, 4, 0], [4, 2, 2], [4, 0, 4], [0, 0, 0]] {
+            check(none, End::StoreFailed, cases, INTERNAL, no_more);
+        }
         check(
             all,
             End::TimeLimit,

@@ -60,6 +60,12 @@ struct Model {
     has_memory: bool,
     drained: bool,
     aborted: bool,
+    /// When the time is up, and what time it is.
+    limit: Option<Duration>,
+    now: Duration,
+    interrupted: bool,
+    /// The first reason to stop that the machine acted on.
+    by: Option<End>,
     abandoning: bool,
     /// The code for the end runs, and was started.
     closing: bool,
@@ -82,6 +88,10 @@ impl Model {
             has_memory: true,
             drained: false,
             aborted: false,
+            limit: None,
+            now: Duration::ZERO,
+            interrupted: false,
+            by: None,
             abandoning: false,
             closing: false,
             closed: false,
@@ -159,10 +169,12 @@ impl Model {
                     assert!(!self.drained && !self.aborted, "once, and first");
                     assert_eq!(in_flight.len(), self.in_flight().len());
                     self.drained = true;
+                    self.stops(End::Interrupted);
                 }
-                Command::Abort(_) => {
+                Command::Abort(by) => {
                     assert!(!self.aborted, "once");
                     self.aborted = true;
+                    self.stops(*by);
                 }
                 Command::Close => {
                     assert!(!self.closing && !self.closed, "once");
@@ -179,6 +191,18 @@ impl Model {
                 Command::TellClosing => assert!(self.in_flight().is_empty()),
             }
         }
+    }
+
+    /// A run ends by its first reason, and only by one that there was.
+    fn stops(&mut self, by: End) {
+        let was = match by {
+            End::Finished => false,
+            End::Interrupted => self.interrupted,
+            End::TimeLimit => self.limit.is_some_and(|at| at <= self.now),
+            End::StoreFailed => self.store == StoreState::Failed,
+        };
+        assert!(was, "{by:?} without a reason");
+        assert_eq!(*self.by.get_or_insert(by), by, "another came first");
     }
 
     fn compare(&mut self, id: CaseId, answers: &BTreeMap<u32, u32>) {
@@ -253,6 +277,8 @@ fn any_cases() -> impl Strategy<Value = Vec<ModelCase>> {
 
 /// Tells the machine of something and checks what must hold after everything.
 fn tell(state: &mut State, model: &mut Model, now: Duration, input: Input<u32, u32>) {
+    model.now = now;
+    model.interrupted |= matches!(input, Input::Interrupt);
     let commands = state.on(now, input);
     model.obey(&commands);
 }
@@ -284,7 +310,7 @@ proptest! {
     /// early, after a reason to stop or while the store is behind; never more than the slots are
     /// in flight, and no slot stays empty while a case could take it; each case ends at most
     /// once, and all end in a run that nothing stops; each answer is compared with all of its
-    /// row or left, once; what a kept run has is read before and after; and a run comes to its end
+    /// row or left, once; a run ends by the first reason that there was; what a kept run has is read before and after; and a run comes to its end
     /// by itself.
     #[test]
     fn nothing_is_lost_or_done_twice_under_any_interleaving(
@@ -304,7 +330,7 @@ proptest! {
         } else {
             (State::new(bounds), Reading::Done)
         };
-        let mut model = Model::new(cases, reading);
+        let mut model = Model { limit: time, ..Model::new(cases, reading) };
         let mut now = Duration::ZERO;
         tell(&mut state, &mut model, now, Input::Wake);
         for (step, how, which, pause, at_once) in steps {
@@ -382,7 +408,8 @@ proptest! {
         prop_assert!(is_read, "every row was read, unless the run was stopped before");
         prop_assert!(model.held.is_empty(), "every answer was compared or left");
         let stopped = model.drained || model.aborted;
-        prop_assert_eq!(state.end() == End::Finished, !stopped);
+        prop_assert_eq!(stopped, model.by.is_some());
+        prop_assert_eq!(state.end(), model.by.unwrap_or(End::Finished));
         if !stopped {
             prop_assert!(model.stands.iter().all(|stands| *stands == Stands::Ended));
         }

@@ -4,6 +4,8 @@ use serde_json::json;
 
 use super::*;
 
+#[path = "../../../../template/tests/nunjucks/table.rs"]
+mod confirmed;
 mod edges;
 
 #[test]
@@ -24,6 +26,18 @@ fn only_what_env_declares_is_seen() {
     let vars = json!({"env": {"HOME_PAGE": "mine"}});
     let vars = vars.as_object().expect("a map");
     assert_eq!(template.render_with(vars, None), Ok("[mine]".to_owned()));
+}
+
+#[test]
+fn templates_mean_what_nunjucks_says() {
+    confirmed::holds(|text, vars| {
+        let filled = render_once(text, vars, None);
+        // Where there are several lines, the one that is wrong is said behind it.
+        filled.map_err(|error| {
+            let said = error.to_string();
+            said.split(" (line ").next().unwrap_or_default().to_owned()
+        })
+    });
 }
 
 #[test]

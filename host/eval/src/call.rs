@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use runner_config::plan::{Case, CaseId, Judges};
 use runner_gateway::{Bill, Grants, Reservation, Said, Scheduling, Spent, WorkClock};
 use runner_sandbox::abi::{self, CallContext};
-use runner_sandbox::{Call, CallLimits, Called};
+use runner_sandbox::{Call, CallLimits, Called, Host};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::meter::Meter;
@@ -30,6 +30,7 @@ use crate::private_door::Purpose;
 use crate::record::TokenUsage;
 
 mod code;
+mod code_host;
 mod exchange;
 mod filters;
 mod guest_host;
@@ -264,7 +265,7 @@ impl CallScope {
         (result, host.counts.tokens())
     }
 
-    fn call(&self, host: Arc<GuestHost>, limits: CallLimits) -> Call {
+    fn call(&self, host: Arc<dyn Host>, limits: CallLimits) -> Call {
         Call {
             host,
             limits,
@@ -290,7 +291,6 @@ impl CallScope {
             bill,
             bodies: Arc::default(),
             counts: Counts::default(),
-            has_turn: false,
         }
     }
 }

@@ -7,7 +7,7 @@ use runner_sandbox::abi::{self, Argument, CallContext, Program};
 use serde_json::Value;
 
 use super::CallScope;
-use super::guest_host::{Asks, GuestHost};
+use super::code_host::CodeHost;
 use crate::failure::CallFailure;
 use crate::plugins::Interpreter;
 use crate::script::{CodeResult, Fault, Runnable, failure, fault, runnable};
@@ -61,16 +61,9 @@ impl CallScope {
         arguments: &[Argument],
         context: &CallContext,
     ) -> Result<Result<Option<Value>, abi::ScriptFailure>, CallFailure> {
-        let host = self.host(
-            &interpreter.plugin,
-            &interpreter.grants,
-            &interpreter.scheduling,
-            Asks::default(),
-            None,
-        );
-        let host = GuestHost {
-            has_turn: true,
-            ..host
+        let host = CodeHost {
+            scope: self.clone(),
+            plugin: interpreter.plugin.clone(),
         };
         let call = self.call(Arc::new(host), interpreter.limits);
         let component = &interpreter.plugin.component;

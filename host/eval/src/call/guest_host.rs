@@ -1,6 +1,5 @@
 //! The host as a guest sees it: what a component may ask for while it is called.
 
-use std::fmt::Write as _;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,7 +16,7 @@ use runner_sandbox::Host;
 use runner_sandbox::abi::{self, CallContext, ErrorCode};
 use serde_json::{Map, Value};
 
-use super::words::{exchange_error, level};
+use super::words::exchange_error;
 use super::{CallScope, Counts};
 use crate::answer::{believable, believable_cost, token_usage};
 use crate::event::{Event, LogLine};
@@ -49,9 +48,6 @@ pub(super) struct GuestHost {
     /// The answers on their way to the guest.
     pub(super) bodies: Arc<CallBodies>,
     pub(super) counts: Counts,
-    /// It is one of the few calls that an interpreter has at once. It never waits for memory, since
-    /// others wait for it.
-    pub(super) has_turn: bool,
 }
 
 #[async_trait]
@@ -130,12 +126,7 @@ impl Host for GuestHost {
     }
 
     async fn take_memory(&self, bytes: u64) {
-        let memory = &self.scope.memory;
-        if self.has_turn {
-            memory.add(bytes);
-        } else {
-            self.waiting(memory.take(bytes)).await;
-        }
+        self.waiting(self.scope.memory.take(bytes)).await;
     }
 
     fn free_memory(&self, bytes: u64) {
@@ -198,24 +189,7 @@ impl Host for GuestHost {
     }
 
     fn log(&self, line: abi::LogLine) {
-        let mut message = line.message;
-        for (key, value) in &line.fields {
-            write!(message, " {key}={value}").expect("a string takes everything");
-        }
-        let message = self.scope.context.masker.mask(&message).into_owned();
-        let Some(dropped) = self.scope.context.log_room.take(&message) else {
-            return;
-        };
-        if dropped > 0 {
-            let message = format!("{dropped} log lines of plugins came too fast and were dropped");
-            self.scope.context.emit(Event::Notice { message });
-        }
-        self.scope.context.emit(Event::Log(LogLine {
-            plugin: self.plugin.alias.clone(),
-            case: self.scope.case,
-            level: level(line.level),
-            message,
-        }));
+        self.scope.log(&self.plugin, line);
     }
 }
 

@@ -1,7 +1,7 @@
 //! A plugin as the interpreter of a language of configs.
 //!
 //! Code gets what is passed to it and nothing else, whatever its plugin was granted for other
-//! work: an interpreter has no grants. Its limits are those of an assertion, tightened or
+//! work. Its limits are those of an assertion, tightened or
 //! widened by the plugin's entry.
 //!
 //! Code waits for nothing but the processor. So a few calls at once are enough to keep every
@@ -9,13 +9,11 @@
 
 use std::sync::Arc;
 
-use runner_config::plan::ServerLimits;
-use runner_gateway::{Grants, Scheduling};
 use runner_sandbox::limits::ASSERTION_FUEL;
 use runner_sandbox::{CallLimits, Sandbox};
 use tokio::sync::Semaphore;
 
-use super::bounds::{AllLanes, call_limits, scheduling};
+use super::bounds::call_limits;
 use super::bundle::Waiting;
 use super::{LoadedPlugin, PluginSet, Trust};
 
@@ -27,9 +25,7 @@ pub(crate) const FUEL_BEFORE_A_RUN: u64 = 30 * ASSERTION_FUEL;
 #[derive(Debug)]
 pub(crate) struct Interpreter {
     pub(crate) plugin: Arc<LoadedPlugin>,
-    pub(crate) grants: Arc<Grants>,
     pub(crate) limits: CallLimits,
-    pub(crate) scheduling: Arc<Scheduling>,
     /// One permit for each call at once.
     pub(crate) turns: Semaphore,
 }
@@ -37,15 +33,7 @@ pub(crate) struct Interpreter {
 impl Interpreter {
     fn new(plugin: Arc<LoadedPlugin>) -> Self {
         Self {
-            grants: Arc::new(Grants::none(plugin.alias.clone())),
             limits: call_limits(&plugin, CallLimits::assertion()),
-            scheduling: Arc::new(scheduling(
-                None,
-                AllLanes {
-                    server_limits: ServerLimits::Ignored,
-                    asked: None,
-                },
-            )),
             turns: turns(),
             plugin,
         }

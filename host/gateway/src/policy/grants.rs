@@ -155,11 +155,6 @@ impl Grants {
         }
     }
 
-    /// No hosts, no credentials.
-    pub fn none(plugin: impl Into<String>) -> Self {
-        Self::new(plugin, Vec::new(), BTreeMap::new())
-    }
-
     /// The plugin's alias.
     pub fn plugin(&self) -> &str {
         &self.plugin

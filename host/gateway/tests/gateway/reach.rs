@@ -1,6 +1,6 @@
 //! Nobody gets further than granted: by redirect, by name, by proxy, by size.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -58,7 +58,11 @@ async fn what_is_not_granted_never_leaves() {
     let api = ModelApi::start();
     let exchange = post(format!("{}/v1", api.url()));
     let refused = gateway()
-        .send(&Arc::new(Grants::none("acme")), exchange, &scope())
+        .send(
+            &Arc::new(Grants::new("acme", Vec::new(), BTreeMap::new())),
+            exchange,
+            &scope(),
+        )
         .await
         .expect_err("nothing is granted");
     assert_eq!((refused.code, refused.spent.attempts), (Code::Denied, 0));

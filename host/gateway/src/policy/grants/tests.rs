@@ -41,7 +41,7 @@ fn a_grant_says_how_a_host_was_named() {
         Ok(Naming::Wildcard)
     );
     assert!(
-        Grants::none("x")
+        Grants::new("x", Vec::new(), BTreeMap::new())
             .check(&origin("https://api.acme.com"))
             .is_err()
     );

@@ -1,0 +1,88 @@
+//! The host as the code of a config sees it, through its interpreter: it takes memory, and what it
+//! prints goes to the log. It can ask for nothing.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use runner_sandbox::abi;
+use runner_sandbox::{Host, Nothing};
+
+use super::CallScope;
+use super::words::level;
+use crate::event::{Event, LogLine};
+use crate::plugins::LoadedPlugin;
+
+/// The host as one call of an interpreter sees it.
+pub(super) struct CodeHost {
+    pub(super) scope: CallScope,
+    pub(super) plugin: Arc<LoadedPlugin>,
+}
+
+#[async_trait]
+impl Host for CodeHost {
+    async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
+        Nothing.http(request).await
+    }
+
+    fn wasi_http(&self) -> Result<(), abi::Error> {
+        Nothing.wasi_http()
+    }
+
+    async fn goes_first(&self) {
+        self.scope.memory.first().await;
+    }
+
+    /// Never waits: it is one of the few calls that an interpreter has at once, and others wait for it.
+    async fn take_memory(&self, bytes: u64) {
+        self.scope.memory.add(bytes);
+    }
+
+    fn free_memory(&self, bytes: u64) {
+        self.scope.memory.give_back(bytes);
+    }
+
+    async fn llm_complete(
+        &self,
+        target: &str,
+        request: abi::Request,
+    ) -> Result<abi::Answer, abi::Error> {
+        Nothing.llm_complete(target, request).await
+    }
+
+    async fn llm_embed(
+        &self,
+        target: &str,
+        inputs: Vec<String>,
+    ) -> Result<Vec<Vec<f32>>, abi::Error> {
+        Nothing.llm_embed(target, inputs).await
+    }
+
+    fn log(&self, line: abi::LogLine) {
+        self.scope.log(&self.plugin, line);
+    }
+}
+
+impl CallScope {
+    /// Tells a guest's line, masked, unless the run has too many of them.
+    pub(super) fn log(&self, plugin: &LoadedPlugin, line: abi::LogLine) {
+        let mut message = line.message;
+        for (key, value) in &line.fields {
+            write!(message, " {key}={value}").expect("a string takes everything");
+        }
+        let message = self.context.masker.mask(&message).into_owned();
+        let Some(dropped) = self.context.log_room.take(&message) else {
+            return;
+        };
+        if dropped > 0 {
+            let message = format!("{dropped} log lines of plugins came too fast and were dropped");
+            self.context.emit(Event::Notice { message });
+        }
+        self.context.emit(Event::Log(LogLine {
+            plugin: plugin.alias.clone(),
+            case: self.case,
+            level: level(line.level),
+            message,
+        }));
+    }
+}

@@ -152,19 +152,7 @@ impl Model {
                     assert_eq!(self.stands[*case as usize], Stands::InFlight);
                 }
                 Command::Compare { id, answers, .. } => self.compare(*id, answers),
-                Command::Abandon(answers) => {
-                    assert!(self.in_flight().is_empty() && !self.abandoning);
-                    for answer in answers {
-                        assert!(self.held.remove(answer), "an answer is left once");
-                        let row = self.cases[*answer as usize].id.test_idx;
-                        let is_of_row = |case: &&ModelCase| case.id.test_idx == row;
-                        let unstarted = |n: usize| self.stands[n] == Stands::Unstarted;
-                        let mut row_cases = self.cases.iter().filter(is_of_row);
-                        let misses = row_cases.any(|it| unstarted(self.number(it.id)));
-                        assert!(misses || self.open.contains(&row), "it could be compared");
-                    }
-                    self.abandoning = true;
-                }
+                Command::Abandon(answers) => self.leave(answers),
                 Command::Drain { in_flight, .. } => {
                     assert!(!self.drained && !self.aborted, "once, and first");
                     assert_eq!(in_flight.len(), self.in_flight().len());
@@ -191,6 +179,21 @@ impl Model {
                 Command::TellClosing => assert!(self.in_flight().is_empty()),
             }
         }
+    }
+
+    /// What will not be compared any more is left, each answer once.
+    fn leave(&mut self, answers: &[u32]) {
+        assert!(self.in_flight().is_empty() && !self.abandoning);
+        for answer in answers {
+            assert!(self.held.remove(answer), "an answer is left once");
+            let row = self.cases[*answer as usize].id.test_idx;
+            let is_of_row = |case: &&ModelCase| case.id.test_idx == row;
+            let unstarted = |n: usize| self.stands[n] == Stands::Unstarted;
+            let mut row_cases = self.cases.iter().filter(is_of_row);
+            let misses = row_cases.any(|it| unstarted(self.number(it.id)));
+            assert!(misses || self.open.contains(&row), "it could be compared");
+        }
+        self.abandoning = true;
     }
 
     /// A run ends by its first reason, and only by one that there was.

@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use async_trait::async_trait;
 use data_encoding::HEXLOWER;
 use runner_config::plan::{Process, Script};
 use runner_config::{CodeText, Mistake, Scripts, TrustRequest};
@@ -19,7 +18,7 @@ use runner_gateway::{Masker, Secret};
 use runner_process::Workers;
 use runner_sandbox::abi::{self, Argument, CallContext};
 use runner_sandbox::limits::{MAX_LOG_BYTES, MAX_LOG_LINES};
-use runner_sandbox::{Call, Called, Host, Nothing, Sandbox};
+use runner_sandbox::{Call, Called, Host, Sandbox};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -299,32 +298,7 @@ impl Heard {
     }
 }
 
-#[async_trait]
 impl Host for Heard {
-    async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
-        Nothing.http(request).await
-    }
-
-    fn wasi_http(&self) -> Result<(), abi::Error> {
-        Nothing.wasi_http()
-    }
-
-    async fn llm_complete(
-        &self,
-        target: &str,
-        request: abi::Request,
-    ) -> Result<abi::Answer, abi::Error> {
-        Nothing.llm_complete(target, request).await
-    }
-
-    async fn llm_embed(
-        &self,
-        target: &str,
-        inputs: Vec<String>,
-    ) -> Result<Vec<Vec<f32>>, abi::Error> {
-        Nothing.llm_embed(target, inputs).await
-    }
-
     fn log(&self, line: abi::LogLine) {
         self.take(line.message);
     }

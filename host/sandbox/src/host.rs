@@ -9,18 +9,23 @@ use async_trait::async_trait;
 use crate::abi;
 
 /// The world as one call of one plugin sees it. Dropping a returned future abandons the
-/// effect: that is how a call is cancelled.
+/// effect: that is how a call is cancelled. What an embedder says nothing of is denied.
 #[async_trait]
 pub trait Host: Send + Sync {
     /// One HTTP request. Several may run at once for one guest (`http.send-all`).
-    async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error>;
+    async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
+        let _ = request;
+        Err(denied())
+    }
 
     /// Whether this plugin may send requests through `wasi:http`, or why not. They then go the way of
     /// [`Self::http`], which has its own say.
     ///
     /// # Errors
     /// A refusal with code `denied` and what would grant it.
-    fn wasi_http(&self) -> Result<(), abi::Error>;
+    fn wasi_http(&self) -> Result<(), abi::Error> {
+        Err(denied())
+    }
 
     /// The guest has every response that was given until now; they need no memory of the host any
     /// more. Said when it asks for the next thing: a response is the host's while the guest waits
@@ -49,14 +54,20 @@ pub trait Host: Send + Sync {
         &self,
         target: &str,
         request: abi::Request,
-    ) -> Result<abi::Answer, abi::Error>;
+    ) -> Result<abi::Answer, abi::Error> {
+        let _ = (target, request);
+        Err(denied())
+    }
 
     /// One vector for each of `inputs`, in order.
     async fn llm_embed(
         &self,
         target: &str,
         inputs: Vec<String>,
-    ) -> Result<Vec<Vec<f32>>, abi::Error>;
+    ) -> Result<Vec<Vec<f32>>, abi::Error> {
+        let _ = (target, inputs);
+        Err(denied())
+    }
 
     /// One log line, already cut and counted. Must not block.
     fn log(&self, line: abi::LogLine);
@@ -66,33 +77,12 @@ pub trait Host: Send + Sync {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Nothing;
 
-impl Nothing {
-    fn denied() -> abi::Error {
-        abi::Error::new(
-            abi::ErrorCode::Denied,
-            "no effects are possible while a plugin describes itself",
-        )
-    }
+fn denied() -> abi::Error {
+    let message = "nothing can be asked for in this call";
+    abi::Error::new(abi::ErrorCode::Denied, message)
 }
 
-#[async_trait]
 impl Host for Nothing {
-    async fn http(&self, _: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
-        Err(Self::denied())
-    }
-
-    fn wasi_http(&self) -> Result<(), abi::Error> {
-        Err(Self::denied())
-    }
-
-    async fn llm_complete(&self, _: &str, _: abi::Request) -> Result<abi::Answer, abi::Error> {
-        Err(Self::denied())
-    }
-
-    async fn llm_embed(&self, _: &str, _: Vec<String>) -> Result<Vec<Vec<f32>>, abi::Error> {
-        Err(Self::denied())
-    }
-
     fn log(&self, line: abi::LogLine) {
         tracing::debug!(level = ?line.level, "{}", line.message);
     }

@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use runner_sandbox::abi;
-use runner_sandbox::{Host, Nothing};
+use runner_sandbox::{Host, abi};
 
 use super::CallScope;
 use super::words::level;
@@ -21,14 +20,6 @@ pub(super) struct CodeHost {
 
 #[async_trait]
 impl Host for CodeHost {
-    async fn http(&self, request: abi::HttpRequest) -> Result<abi::HttpResponse, abi::Error> {
-        Nothing.http(request).await
-    }
-
-    fn wasi_http(&self) -> Result<(), abi::Error> {
-        Nothing.wasi_http()
-    }
-
     async fn goes_first(&self) {
         self.scope.memory.first().await;
     }
@@ -40,22 +31,6 @@ impl Host for CodeHost {
 
     fn free_memory(&self, bytes: u64) {
         self.scope.memory.give_back(bytes);
-    }
-
-    async fn llm_complete(
-        &self,
-        target: &str,
-        request: abi::Request,
-    ) -> Result<abi::Answer, abi::Error> {
-        Nothing.llm_complete(target, request).await
-    }
-
-    async fn llm_embed(
-        &self,
-        target: &str,
-        inputs: Vec<String>,
-    ) -> Result<Vec<Vec<f32>>, abi::Error> {
-        Nothing.llm_embed(target, inputs).await
     }
 
     fn log(&self, line: abi::LogLine) {

@@ -78,25 +78,42 @@ pub(crate) fn take_response(read: &mut ReadCompletion) -> Value {
     response
 }
 
-/// The model of the assertion that a grader of the bundle means by an alias.
-pub(crate) fn judge(judges: Judges, alias: &str) -> Option<JudgeId> {
-    match alias {
-        "grader" => judges.text,
-        "embedding" => judges.embedding,
-        "classifier" => judges.classification,
-        "moderation" => judges.moderation,
-        _ => None,
+/// The aliases by which a grader means models of its assertion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JudgeAlias {
+    Grader,
+    Embedding,
+    Classifier,
+    Moderation,
+}
+
+impl JudgeAlias {
+    /// `None`: it means a provider of that name.
+    pub(crate) fn of(alias: &str) -> Option<Self> {
+        Some(match alias {
+            "grader" => Self::Grader,
+            "embedding" => Self::Embedding,
+            "classifier" => Self::Classifier,
+            "moderation" => Self::Moderation,
+            _ => return None,
+        })
     }
 }
 
-/// Whether an alias means a model of the assertion's own, and not a provider of that name.
-pub(crate) fn is_judge(alias: &str) -> bool {
-    ["grader", "embedding", "classifier", "moderation"].contains(&alias)
+/// The model of the assertion that an alias means.
+pub(crate) fn judge(judges: Judges, alias: &str) -> Option<JudgeId> {
+    match JudgeAlias::of(alias)? {
+        JudgeAlias::Grader => judges.text,
+        JudgeAlias::Embedding => judges.embedding,
+        JudgeAlias::Classifier => judges.classification,
+        JudgeAlias::Moderation => judges.moderation,
+    }
 }
 
-/// Whether a plugin asks models of the assertion's own.
+/// Whether a plugin asks models of its assertions.
 pub(crate) fn asks_judges(info: &Info) -> bool {
-    info.wants.llm.iter().any(|(alias, _)| is_judge(alias))
+    let mut aliases = info.wants.llm.iter();
+    aliases.any(|(alias, _)| JudgeAlias::of(alias).is_some())
 }
 
 /// What a provider is asked for.
@@ -109,8 +126,8 @@ pub(crate) enum Purpose {
 
 /// What a grader of the bundle wants of the model that it means by an alias.
 pub(crate) fn purpose(alias: &str) -> Purpose {
-    match alias {
-        "classifier" => Purpose::Classes,
+    match JudgeAlias::of(alias) {
+        Some(JudgeAlias::Classifier) => Purpose::Classes,
         _ => Purpose::Answer,
     }
 }

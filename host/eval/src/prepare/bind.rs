@@ -15,7 +15,7 @@ use url::Url;
 use crate::plugins::{
     Answers, BindError, Binder, ByPlugin, Grader, LoadedPlugin, Target, Trust, place,
 };
-use crate::private_door::is_judge;
+use crate::private_door::JudgeAlias;
 use crate::programs::Programs;
 use crate::trust::Agreements;
 
@@ -98,7 +98,7 @@ pub(super) async fn bind_asked(
 ) -> HashMap<String, Arc<Target>> {
     let mut targets = HashMap::new();
     let named = graders.values().flat_map(|grader| {
-        let aliases = grader.llm.iter().filter(|alias| !is_judge(alias));
+        let aliases = grader.llm.iter();
         aliases.map(move |alias| (alias, &grader.plugin))
     });
     for (alias, plugin) in named {
@@ -116,11 +116,15 @@ pub(super) async fn bind_asked(
     targets
 }
 
-/// A plugin was granted to ask a provider that the config has not.
+/// A plugin was granted to ask a provider that the config has not. One that goes by the alias of a judge
+/// need not be there.
 fn nobody_named(alias: &str, plugin: &LoadedPlugin) -> Option<BindError> {
     let Trust::Foreign(Some(entry)) = &plugin.trust else {
         return None;
     };
+    if JudgeAlias::of(alias).is_some() {
+        return None;
+    }
     Some(BindError::Config {
         at: place(&entry.at),
         problem: format!(

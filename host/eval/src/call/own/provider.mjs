@@ -14,8 +14,7 @@ export default async function (prompt, context, options) {
     return new found(options).METHOD(...all);
   }
   if (typeof found?.METHOD === 'function') return found.METHOD(...all);
-  const isClass = /^class\b/.test(String(found));
-  if (typeof found === 'function' && !isClass) return found(...all);
+  if (typeof found === 'function' && !/^class\b/.test(found)) return found(...all);
   throw new Error(name === null
     ? 'exports neither a class with `METHOD` nor a function'
     : `exports nothing named \`${name}\` that can be called`);

@@ -1,8 +1,22 @@
 //! Code of a config as the judge of answers: it makes vectors, and scores classes.
 
+use runner_tests::Run;
 use serde_json::Value;
 
 use crate::{rows, trusted};
+
+/// Five grades of the first row, all passed, and its tokens; and the error of the second.
+fn graded(run: Run) -> (Value, String) {
+    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
+    let rows = rows(&finished);
+    let result = &rows[0]["gradingResult"];
+    let grades = result["componentResults"].as_array().expect("grades");
+    let passed: Vec<&Value> = grades.iter().map(|grade| &grade["pass"]).collect();
+    assert_eq!(passed, [true; 5], "{}", finished.told());
+    finished.expect_code(100);
+    let error = rows[1]["error"].as_str().expect("an error");
+    (result["tokensUsed"]["total"].clone(), error.to_owned())
+}
 
 /// A vector that says whether a text has an `x`, in JavaScript and Python, in the sandbox and out.
 #[test]
@@ -16,20 +30,12 @@ fn code_makes_vectors_for_assertions() {
         .file("out.py", format!("import subprocess\n{PY}"))
         .file("wrong.py", "def call_embedding_api(prompt, options): return {'vector': [1]}")
         .config("prompts: ['an x']\nproviders: [echo]\ntests: [{ assert: [{ type: similar, value: x too, provider: ./in.js }, { type: similar, value: x too, provider: file://out.cjs }, { type: similar, value: x too, provider: { id: file://in.py } }, { type: similar, value: x too, provider: { embedding: { id: file://out.py } } }, { type: not-similar, value: other, provider: file://in.js }] }, { assert: [{ type: similar, value: x, provider: file://wrong.py }] }]");
-    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
-    let rows = rows(&finished);
-    let grades = rows[0]["gradingResult"]["componentResults"]
-        .as_array()
-        .expect("grades");
-    let passed: Vec<&Value> = grades.iter().map(|grade| &grade["pass"]).collect();
-    assert_eq!(passed, [true; 5], "{}", finished.told());
-    assert_eq!(rows[0]["gradingResult"]["tokensUsed"]["total"], 20);
-    let error = rows[1]["error"].as_str().expect("an error");
+    let (tokens, error) = graded(run);
+    assert_eq!(tokens, 20);
     assert!(
         error.contains("the code gave no `embedding`, a list of numbers"),
         "{error}"
     );
-    finished.expect_code(100);
 }
 
 #[test]
@@ -43,14 +49,6 @@ fn code_sorts_answers_into_classes() {
         .file("out.py", format!("import subprocess\n{PY}"))
         .file("none.js", "module.exports = class { async callApi() { return 'no' } }")
         .config("prompts: [abcdefghij]\nproviders: [echo]\ntests: [{ assert: [{ type: classifier, value: long, provider: file://in.js }, { type: classifier, value: long, provider: file://out.cjs }, { type: classifier, value: long, provider: file://in.py }, { type: classifier, value: long, provider: { classification: { id: file://out.py } } }, { type: not-classifier, value: short, provider: file://in.js }] }, { assert: [{ type: classifier, value: long, provider: file://none.js }] }]");
-    let finished = run.args(["eval", "-o", "out.json", "--no-table"]).finish();
-    let rows = rows(&finished);
-    let grades = rows[0]["gradingResult"]["componentResults"]
-        .as_array()
-        .expect("grades");
-    let passed: Vec<&Value> = grades.iter().map(|grade| &grade["pass"]).collect();
-    assert_eq!(passed, [true; 5], "{}", finished.told());
-    let error = rows[1]["error"].as_str().expect("an error");
+    let (_, error) = graded(run);
     assert!(error.contains("`callClassificationApi`"), "{error}");
-    finished.expect_code(100);
 }

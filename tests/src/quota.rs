@@ -35,6 +35,7 @@ pub struct Quota {
     limit: Limit,
     says: Says,
     latency: Duration,
+    in_turn: bool,
     storm: Duration,
     spent: Option<String>,
     gate: Option<Gate>,
@@ -47,6 +48,7 @@ impl Quota {
             limit,
             says: Says::Nothing,
             latency: Duration::ZERO,
+            in_turn: false,
             storm: Duration::ZERO,
             spent: None,
             gate: None,
@@ -64,6 +66,13 @@ impl Quota {
     #[must_use]
     pub fn after(mut self, latency: Duration) -> Self {
         self.latency = latency;
+        self
+    }
+
+    /// Works on one request at a time, each for so long, in the order in which they come.
+    #[must_use]
+    pub fn in_turn(mut self, each: Duration) -> Self {
+        (self.latency, self.in_turn) = (each, true);
         self
     }
 
@@ -104,6 +113,7 @@ impl QuotaServer {
             books: Mutex::new(Books {
                 meter: Meter::new(quota.limit, quota.storm),
                 calls: Vec::new(),
+                free: Duration::ZERO,
             }),
             quota,
         });
@@ -136,6 +146,8 @@ struct Ledger {
 struct Books {
     meter: Meter,
     calls: Vec<TrafficCall>,
+    /// When what was accepted is answered, where that is done in turn.
+    free: Duration,
 }
 
 impl Ledger {
@@ -150,7 +162,7 @@ impl Ledger {
             Verdict::Accepted(_) => {
                 let text = seen.last_user_message().unwrap_or_default();
                 let answer = Answer::json(&completion(model, text, number));
-                let answer = answer.after(self.quota.latency);
+                let answer = answer.after(self.takes());
                 match &self.quota.gate {
                     Some(gate) => answer.behind(gate),
                     None => answer,
@@ -171,6 +183,18 @@ impl Ledger {
                 number,
                 holds_place: matches!(verdict, Verdict::Accepted(_)),
             })
+    }
+
+    /// How long it is until a request that was accepted just now is answered.
+    fn takes(&self) -> Duration {
+        let latency = self.quota.latency;
+        if !self.quota.in_turn {
+            return latency;
+        }
+        let mut books = self.books();
+        let now = self.started.elapsed();
+        books.free = books.free.max(now) + latency;
+        books.free - now
     }
 
     /// Enters a request in the books and decides about it. The clock is read under the lock:

@@ -35,6 +35,7 @@ use crate::time::{Time, nanos};
 use crate::tuning::bucket::{
     ASSUMED_WINDOW, BLUFFS, CLOCKS_APART, CONVINCED, EDGE_PROBE_PAUSE, EDGE_PROBES, FOREIGN_MEMORY,
 };
+use crate::tuning::evidence::JITTER;
 
 mod level;
 mod readings;
@@ -414,7 +415,7 @@ fn probe_pause(probes: u32) -> Duration {
 
 /// What is added to a window: a thousandth, for the jitter of the network between two sends.
 fn slack(window: Duration) -> Duration {
-    window / 1000
+    (window / 1000).max(JITTER / 2)
 }
 
 /// The first end after `now` of windows that follow each other.

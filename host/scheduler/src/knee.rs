@@ -67,8 +67,12 @@ pub(crate) struct Came {
     pub(crate) among: u32,
     /// How long it took.
     pub(crate) took: Duration,
-    /// Its place among those in flight, the oldest first, from 1.
+    /// How many were in flight already, clearly before it.
+    pub(crate) ahead: u32,
+    /// Its place among those in flight, the oldest first, from 1; all that were sent at once have the same.
     pub(crate) rank: u32,
+    /// How many in flight were sent at once with it, before it.
+    pub(crate) beside: u32,
     /// How many were in flight, itself included.
     pub(crate) out: u32,
     /// How many the lane may have in flight, at least and at most.
@@ -92,6 +96,8 @@ struct Found {
 #[derive(Debug)]
 pub(crate) struct Knee {
     octaves: Octaves,
+    /// What the quickest answer took.
+    shortest: i64,
     /// What the newest answers take.
     recent: Mean,
     /// The number in flight with them.
@@ -112,6 +118,7 @@ impl Default for Knee {
     fn default() -> Self {
         Self {
             octaves: Octaves::default(),
+            shortest: i64::MAX,
             recent: Mean::default(),
             height: Mean::default(),
             ranks: [Ranks::default(); 2],
@@ -149,6 +156,7 @@ impl Knee {
     pub(crate) fn answered(&mut self, came: Came, size: u32) -> Advice {
         let taken = log2(nanos(came.took));
         self.octaves.answered(came.among, taken);
+        self.shortest = self.shortest.min(taken);
         if let Some(trial) = &mut self.trial {
             let varied = self.octaves.vary(VARIED);
             return match trial.answered(&came, taken, varied) {
@@ -190,13 +198,13 @@ impl Knee {
         }
         let base = self.base(KNOWN);
         let longer = self.recent.value - base.taken;
-        let overtook = (2 * came.rank).saturating_sub(came.out);
+        let overtook = (2 * came.rank + came.beside).saturating_sub(came.out);
         if overtook > 0 && longer <= PARTS {
             return Advice::Grow(overtook);
         }
         // Who is answered in the order of a queue says nothing, unless all take the same.
-        let tells =
-            2 * came.among >= came.out && (4 * came.rank > came.out || !self.octaves.vary(ALIKE));
+        let tells = 2 * came.among >= came.out
+            && (4 * (came.rank + came.beside) > came.out || !self.octaves.vary(ALIKE));
         // In a queue it would take longer by as much as there are more in flight.
         let higher = (log2(came.among.into()) - base.height) / 2;
         let hardly = higher.clamp(LONGER / 4, LONGER);
@@ -221,7 +229,7 @@ impl Knee {
         };
         let base = self.base(KNOWN).taken;
         let much = self.recent.value - base > MUCH_LONGER && self.since_turn >= WANTED;
-        let knee = if ranks.in_order() && self.recent.value - self.base(1).taken > sure {
+        let knee = if ranks.in_order() && self.recent.value - self.shortest > sure {
             ranks.highest()
         } else if much && !came.limited {
             exp2(base + self.height.value - self.recent.value).max(size / 2)
@@ -300,6 +308,7 @@ impl Knee {
         } else {
             self.patience = self.patience.saturating_mul(2);
             self.octaves.forget();
+            self.shortest = i64::MAX;
             self.spaced();
         }
         Advice::Turn(trial.from)

@@ -401,6 +401,11 @@ pub(crate) mod trust {
 pub(crate) mod adaptive {
     use std::time::Duration;
 
+    /// Part of the last answer's time within which attempts count as sent at once.
+    ///
+    /// Pinned by the gate of "one slot, 0.3 s, -j 20".
+    pub(crate) const BURST: u32 = 64;
+
     /// Without a measurement: how long without a refusal counts as acceptance. Rejections return
     /// within that nearly everywhere.
     ///

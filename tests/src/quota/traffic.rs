@@ -80,6 +80,16 @@ impl Traffic {
         windows
     }
 
+    /// How many requests each found in flight when it arrived.
+    pub fn found_in_flight(&self) -> Vec<usize> {
+        let found = self.calls.iter().enumerate().map(|(number, call)| {
+            let before = &self.calls[..number];
+            let is_out = |other: &&TrafficCall| other.ended.is_none_or(|ended| ended > call.at);
+            before.iter().filter(is_out).count()
+        });
+        found.collect()
+    }
+
     /// The most arrivals in any stretch of this length, its end not included: what a sliding
     /// log would have counted.
     pub fn most_within(&self, length: Duration) -> usize {

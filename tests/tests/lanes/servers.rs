@@ -134,6 +134,17 @@ fn a_storm_of_refusals_costs_no_row() {
     );
 }
 
+/// Nobody says that it queues, and what is sent at once comes in any order.
+#[test]
+fn a_server_that_works_on_one_at_a_time_is_not_flooded() {
+    let traffic = all_pass(Quota::of(Limit::None).in_turn(ms(150)), 60);
+    let found = traffic.found_in_flight();
+    let mut settled = found[found.len() / 2..].to_vec();
+    settled.sort_unstable();
+    let usual = settled[settled.len() / 2];
+    assert!(usual <= 2, "in flight beside each: {found:?}");
+}
+
 /// The answer is there, whatever its headers say about the next one.
 #[test]
 fn a_200_that_says_none_is_left_is_used() {

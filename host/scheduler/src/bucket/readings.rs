@@ -99,7 +99,7 @@ impl Bucket {
         if let Refill::Fixed {
             end, proven: false, ..
         } = self.kind
-            && seen.sent_at >= end.before(seen.resolution + JITTER)
+            && seen.sent_at >= end.before(seen.resolution.min(self.longest_reset / COARSE) + JITTER)
         {
             match seen.reset {
                 Some(_) => self.prove(seen, end, sent),
@@ -204,7 +204,12 @@ impl Bucket {
         // What was used in one burst comes back in one from a log too, which suits both.
         let from = seen.sent_at.before(window);
         let burst = most(seen.mark.saturating_sub(sent.until(self.dimension, from)));
-        if full && !burst {
+        // A window that has just begun is not over in a moment.
+        let goes_on = seen.sent_at > end + window / 4
+            || seen
+                .reset
+                .is_none_or(|reset| reset + seen.resolution >= window / 2);
+        if full && !burst && goes_on {
             self.kind = Refill::Fixed {
                 end: seen.reset.map_or(Time::NEVER, |reset| {
                     seen.sent_at + reset + seen.resolution + slack(reset)
@@ -284,6 +289,12 @@ impl Bucket {
             .remaining
             .saturating_add(spent)
             .saturating_sub(last.remaining);
+        let lost = last
+            .remaining
+            .saturating_sub(seen.remaining.saturating_add(spent));
+        if lost >= 3 {
+            self.leaning = self.leaning.min(0);
+        }
         let full = seen.remaining.saturating_add(spent) >= self.limit;
         if gained < 3 || full {
             return;

@@ -8,7 +8,7 @@ use crate::tuning::knee::ORDER;
 pub(super) struct Ranks {
     count: u64,
     highest: u32,
-    /// As one of how many they were sent, added up.
+    /// How many they could have overtaken, themselves included, added up.
     among: u64,
 }
 
@@ -16,7 +16,7 @@ impl Ranks {
     pub(super) fn add(&mut self, came: &Came) {
         self.count += 1;
         self.highest = self.highest.max(came.rank);
-        self.among += u64::from(came.among);
+        self.among += u64::from(came.ahead) + 1;
     }
 
     pub(super) fn and(self, more: Self) -> Self {

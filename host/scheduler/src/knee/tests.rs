@@ -91,7 +91,9 @@ impl Served {
             let came = Came {
                 among: ended.among,
                 took: Duration::from_millis(self.now - ended.sent),
+                ahead: ended.among - 1,
                 rank: next as u32 + 1,
+                beside: 0,
                 out,
                 filled: true,
                 bounds: (1, 256),
@@ -225,7 +227,9 @@ fn what_spaces_the_attempts_makes_a_queue_of_nothing() {
         let came = Came {
             among,
             took: Duration::from_millis(100 * u64::from(among)),
+            ahead: among - 1,
             rank: 1,
+            beside: 0,
             out: among,
             filled: true,
             bounds: (1, 256),
@@ -278,7 +282,9 @@ proptest! {
             let came = Came {
                 among: among.max(1),
                 took: Duration::from_nanos(took),
+                ahead: among,
                 rank: rank.max(1),
+                beside: 0,
                 out: out.max(1),
                 filled: true,
                 bounds: (1, 256),

@@ -25,7 +25,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::strategy::{Flight, Strategy, Surroundings, Verdict};
+use super::strategy::{Burst, Flight, Strategy, Surroundings, Verdict};
 use crate::allowance::Allowance;
 use crate::bucket::{Bucket, Credit};
 use crate::class::Class;
@@ -40,7 +40,7 @@ use crate::policy::LanePolicy;
 use crate::sent::{Amounts, Sent};
 use crate::time::{Time, nanos};
 use crate::trust::Trust;
-use crate::tuning::adaptive::{SLOT, SLOT_SHARE};
+use crate::tuning::adaptive::{BURST, SLOT, SLOT_SHARE};
 use crate::view::Why;
 use crate::window::{Heard, Known, Window};
 
@@ -86,9 +86,10 @@ pub(super) struct Adaptive {
     newest: Time,
     /// Attempts sent before then that run out of time were reacted to.
     outwaited: Time,
-    /// The attempts in flight, by number.
-    out: BTreeSet<u64>,
+    /// The attempts in flight: when the burst of each began, and its number.
+    out: BTreeSet<(Time, u64)>,
     number: u64,
+    burst: Burst,
     /// Something else than the window held the head back last.
     spaced: bool,
     /// When the first attempt was sent.
@@ -119,6 +120,7 @@ impl Adaptive {
             outwaited: Time::ZERO,
             out: BTreeSet::new(),
             number: 0,
+            burst: Burst::default(),
             spaced: false,
             begun: None,
             slot: Slot::begin(now),
@@ -277,8 +279,12 @@ impl Strategy for Adaptive {
             self.window.rest(now);
         }
         self.number += 1;
+        if now - self.burst.since > self.heard.took / BURST {
+            let ahead = self.out.len() as u32;
+            self.burst = Burst { since: now, ahead };
+        }
         if !self.spaced {
-            self.out.insert(self.number);
+            self.out.insert((self.burst.since, self.number));
         }
         self.knee.sent(in_flight);
         self.sent.add(now, amounts);
@@ -298,6 +304,7 @@ impl Strategy for Adaptive {
             spaced: self.spaced,
             filled: self.window.is_used(in_flight),
             number: self.number,
+            burst: self.burst,
         }
     }
 
@@ -319,9 +326,11 @@ impl Strategy for Adaptive {
         in_flight: u32,
         around: &mut Surroundings<'_>,
     ) {
-        let rank = self.out.range(..=flight.number).count() as u32;
+        let (burst, own) = (flight.burst.since, (flight.burst.since, flight.number));
+        let rank = self.out.range(..(burst, 0)).count() as u32 + 1;
+        let beside = self.out.range((burst, 0)..own).count() as u32;
         let out = self.out.len() as u32;
-        self.out.remove(&flight.number);
+        self.out.remove(&(flight.burst.since, flight.number));
         self.knee.gone(flight.among);
         match end.class {
             Class::Ok => {
@@ -330,7 +339,9 @@ impl Strategy for Adaptive {
                 let came = Came {
                     among: flight.among,
                     took: around.now - flight.sent_at,
+                    ahead: flight.burst.ahead,
                     rank,
+                    beside,
                     out,
                     filled: flight.filled,
                     bounds: (self.policy.min_window, self.policy.max_window),
@@ -362,7 +373,7 @@ impl Strategy for Adaptive {
     }
 
     fn cancelled(&mut self, flight: &Flight) {
-        self.out.remove(&flight.number);
+        self.out.remove(&(flight.burst.since, flight.number));
         self.knee.gone(flight.among);
         self.gate.lost_probe(flight.sent_at);
     }

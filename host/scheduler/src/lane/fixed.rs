@@ -2,7 +2,7 @@
 //!
 //! Retries and the limits that the user declared hold beside it; they are the scheduler's.
 
-use super::strategy::{Flight, Strategy, Surroundings, Verdict};
+use super::strategy::{Burst, Flight, Strategy, Surroundings, Verdict};
 use crate::policy::LanePolicy;
 use crate::sent::Amounts;
 use crate::time::Time;
@@ -47,6 +47,7 @@ impl Strategy for Fixed {
             spaced: false,
             filled: false,
             number: 0,
+            burst: Burst::default(),
         }
     }
 }

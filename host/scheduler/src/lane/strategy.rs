@@ -17,6 +17,16 @@ use crate::time::{Time, nanos};
 use crate::tuning::bucket::ASSUMED_WINDOW as MINUTE;
 use crate::view::{Wait, Why};
 
+/// Attempts sent within so short a time that any of them may come to the server first: each takes a
+/// connection and a thread of its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Burst {
+    /// When the first of them was sent.
+    pub(super) since: Time,
+    /// Attempts in flight then, which came to the server before them.
+    pub(super) ahead: u32,
+}
+
 /// An attempt in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Flight {
@@ -33,6 +43,7 @@ pub(crate) struct Flight {
     pub(super) filled: bool,
     /// Counts the lane's attempts.
     pub(super) number: u64,
+    pub(super) burst: Burst,
 }
 
 /// What a lane needs from around it.

@@ -330,7 +330,7 @@ impl Client {
             }
         }
         self.will(
-            self.now + self.plan.delay,
+            self.now + self.plan.delay + job.late,
             Happening::Arrives {
                 job: index,
                 attempt,

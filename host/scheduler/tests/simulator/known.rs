@@ -17,7 +17,7 @@ pub(crate) struct Known {
 }
 
 /// All of them.
-pub(crate) const KNOWN: [Known; 30] = [
+pub(crate) const KNOWN: [Known; 32] = [
     known("token bucket, 1.5 s", one_call()),
     known("fixed window, 1.5 s", one_call()),
     known("Mistral's headers, no reset", one_call()),
@@ -96,9 +96,25 @@ pub(crate) const KNOWN: [Known; 30] = [
     ),
     known(
         "8 slots, slower with each that waits",
-        slower(35, 500, SLOTS),
+        slower(52, 500, SLOTS),
     ),
-    known("64 slots, 2 s", slower(125, 500, SLOTS)),
+    known("64 slots, 2 s", slower(160, 500, SLOTS)),
+    known(
+        "64 slots, 2 s, -j 100",
+        slower(
+            31,
+            550,
+            "a queue half as long as what is worked on is missed now and then",
+        ),
+    ),
+    known(
+        "sliding, resets in ms, jitter",
+        shares(
+            290,
+            21,
+            "what comes back is known to the millisecond of the sending, not of the arrival; a refusal costs a second",
+        ),
+    ),
     known("sliding 50 a second, no hint", shares(155, 50, WINDOWS)),
     known(
         "fixed 50 a second, retry-after in s",

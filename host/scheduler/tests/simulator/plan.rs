@@ -139,6 +139,8 @@ pub(crate) struct Plan {
     pub(crate) busy: Option<Busy>,
     /// One way between client and server.
     pub(crate) delay: Duration,
+    /// How much longer a request is on its way at most, so that those sent at once come in another order.
+    pub(crate) jitter: Duration,
     /// Median of the time that an answer takes at the server, log-normal with σ 0.5.
     pub(crate) latency: Duration,
     pub(crate) sizes: Sizes,
@@ -152,6 +154,8 @@ pub(crate) struct Job {
     pub(crate) lane: usize,
     /// At the server; if it hangs, until the client gives it up.
     pub(crate) latency: Duration,
+    /// How much longer than the plan's delay its requests are on their way.
+    pub(crate) late: Duration,
     /// It is never answered.
     pub(crate) hangs: bool,
     pub(crate) estimate: Cost,
@@ -213,6 +217,7 @@ impl Plan {
             timeout: None,
             busy: None,
             delay: Duration::from_millis(20),
+            jitter: Duration::ZERO,
             latency: Duration::from_millis(latency_ms),
             sizes: Sizes::Equal {
                 input: 100,
@@ -232,6 +237,12 @@ impl Plan {
         }
         self.parallel = j.unwrap_or(256) as usize;
         self
+    }
+
+    /// This plan over a network that delivers what is sent at once in any order.
+    pub(crate) fn with_jitter(self) -> Self {
+        let jitter = Duration::from_millis(2);
+        Self { jitter, ..self }
     }
 
     /// This plan on a machine that does something else half of the time.
@@ -275,6 +286,7 @@ impl Plan {
         let mut sizes = Random::stream(seed, 2);
         let mut whims = Random::stream(seed, 3);
         let mut hangs = Random::stream(seed, 4);
+        let mut ways = Random::stream(seed, 7);
         let jobs = (0..self.jobs).map(|index| {
             let lane = index % self.lanes.len();
             let (estimate, actual) = self.sizes.draw(&mut sizes);
@@ -289,6 +301,7 @@ impl Plan {
                 } else {
                     latency
                 },
+                late: ways.span(self.jitter),
                 hangs,
                 estimate,
                 actual,

@@ -36,7 +36,7 @@ fn serve(
 fn calls_that_hang_keep_no_others_from_being_sent() {
     let (mut rig, lane) = Rig::with(LanePolicy::default());
     let one_in_seventeen = |_, ticket| (ticket % 17 != 3).then_some(50);
-    serve(&mut rig, lane, 500, 600, one_in_seventeen);
+    serve(&mut rig, lane, 500, 650, one_in_seventeen);
     let view = rig.scheduler.view(lane);
     assert_eq!((view.queued, view.in_flight), (0, 30), "only these are out");
 }

@@ -87,7 +87,7 @@ pub(crate) fn queueing() -> Vec<Scenario> {
             near(slots(64, 0), 2000, 2000, Some(100)),
         ),
     ];
-    let row = |(name, plan)| scenario(name, plan, Gate::QUEUE);
+    let row = |(name, plan): (_, Plan)| scenario(name, plan.with_jitter(), Gate::QUEUE);
     rows.into_iter().map(row).collect()
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn unlearnt() -> Vec<Scenario> {
     let proxy = |latency| {
         let mut server = limited(Style::LiteLlm, Ask::Nothing, minute);
         server.by_clock = true;
-        near(server, 700, latency, None)
+        near(server, 700, latency, None).with_jitter()
     };
     let rows = [
         ("LiteLLM, 300 a minute, 4 s", proxy(4000)),
@@ -137,6 +137,11 @@ pub(crate) fn unlearnt() -> Vec<Scenario> {
     all.push(scenario(
         "sliding 50 a second, resets in ms",
         headers(Style::OpenAi),
+        told,
+    ));
+    all.push(scenario(
+        "sliding, resets in ms, jitter",
+        headers(Style::OpenAi).with_jitter(),
         told,
     ));
     all.push(scenario(

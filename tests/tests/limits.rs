@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use insta::assert_snapshot;
-use runner_tests::{Answer, Finished, Gate, ModelApi, Run, target_folder};
+use runner_tests::{Answer, Finished, Gate, ModelApi, Run, built_program, target_folder};
 use serde_json::Value;
 
 fn rows(finished: &Finished) -> Vec<Value> {
@@ -42,6 +42,25 @@ fn a_server_that_never_answers_costs_its_row() {
             .contains("1500 ms (timeoutMs)")
     );
     assert_eq!(rows[1]["success"], true);
+}
+
+/// Each request is an open file: with more cases than files the database would find none left.
+#[cfg(unix)]
+#[test]
+fn more_cases_than_the_system_has_files_for_run_one_after_the_other() {
+    let api = ModelApi::start();
+    let finished = Run::new()
+        .config("prompts: ['{{n}}']\nproviders: [openai:m]\ntests: tests.csv\n")
+        .numbered_tests(1500)
+        .env("OPENAI_API_KEY", "sk-test-key-of-a-test")
+        .env("OPENAI_BASE_URL", api.url())
+        .program("/bin/sh")
+        .args(["-c", "ulimit -n 300; exec \"$0\" \"$@\""])
+        .arg(built_program())
+        .args(["eval", "--no-table", "-j", "5000"])
+        .finish();
+    assert_snapshot!(finished.told());
+    assert!(api.max_concurrent() <= 86, "{}", api.max_concurrent());
 }
 
 /// The answer is paid for: it is kept, with its tokens, whatever the grader does.

@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::home::Home;
 use crate::logging;
 use crate::memory_limit;
+use crate::open_files;
 use crate::stdout;
 use crate::talk::Talk;
 use crate::terminal::Terminal;
@@ -56,6 +57,8 @@ struct Setting {
     env_files: Vec<PathBuf>,
     /// What a `.env` gave that nobody named.
     found_keys: Vec<String>,
+    /// Files that the program may have open at once; `None`: as many as it likes.
+    files: Option<u64>,
 }
 
 impl Setting {
@@ -98,6 +101,7 @@ impl Setting {
             remembered,
             env_files: global.env_file.clone(),
             found_keys,
+            files: open_files::raise(),
         })
     }
 

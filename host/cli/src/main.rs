@@ -26,6 +26,7 @@ mod listing;
 mod lock;
 mod logging;
 mod memory_limit;
+mod open_files;
 mod output;
 mod progress;
 mod report;

@@ -15,6 +15,8 @@ use crate::plan::{Budget, PriceList};
 pub struct Overrides {
     /// `-j`: cases in flight at once, ≥ 1.
     pub max_concurrency: Option<usize>,
+    /// Cases in flight that the machine has room for, whatever is asked for, ≥ 1.
+    pub most_concurrency: Option<usize>,
     /// `--repeat`: how often each test is run, ≥ 1.
     pub repeat: Option<u32>,
     /// `--delay`: pause after each call, none if zero. The config's own wins over it.

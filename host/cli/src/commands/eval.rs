@@ -30,6 +30,7 @@ use crate::failure::Failure;
 use crate::figures;
 use crate::findings::{Findings, Gatherer, Limits};
 use crate::former;
+use crate::open_files;
 use crate::output::{Format, Output, Stream};
 use crate::progress::{Progress, Style};
 use crate::report;
@@ -222,6 +223,7 @@ fn overrides(
 ) -> Result<Overrides, Failure> {
     Ok(Overrides {
         max_concurrency: arguments.max_concurrency.map(NonZeroUsize::get),
+        most_concurrency: setting.files.map(open_files::cases),
         repeat: arguments.repeat.map(NonZeroU32::get),
         delay: arguments.delay,
         case_timeout: arguments.timeout,

@@ -143,7 +143,11 @@ pub(crate) fn read(
     let request_timeout = environment::REQUEST_TIMEOUT_MS;
     let exchange_timeout = environment::count(env, request_timeout, (1, MAX_MS), findings);
     RunOptions {
-        max_concurrency: max_concurrency as usize,
+        max_concurrency: overrides
+            .most_concurrency
+            .map_or(max_concurrency as usize, |most| {
+                most.min(max_concurrency as usize)
+            }),
         asked_concurrency: concurrency.map(|asked| asked as u32),
         server_limits,
         assertion_concurrency: assertions.unwrap_or(DEFAULT_ASSERTION_CONCURRENCY) as usize,

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use runner_config::plan::{OutputPath, Plan};
+use runner_config::plan::{OutputPath, Plan, RunOptions};
 use runner_config::{
     Config, FilesRead, Interpreters, LoadError, LoadRequest, Origin, Overrides, TrustRequest,
     Warning,
@@ -24,9 +24,10 @@ use crate::consent::{Asking, Consent, How, Known, Purpose, Unseen};
 use crate::excerpt::{Excerpts, Remark};
 use crate::failure::Failure;
 use crate::lock::{self, Holding};
+use crate::open_files;
 use crate::output::Output;
 use crate::talk::Talk;
-use crate::visible;
+use crate::{figures, visible};
 
 /// A plan with the components that it runs on.
 pub(super) struct Planned {
@@ -233,6 +234,7 @@ fn tried(
     let (config, warnings) = loaded(request, setting, &write)?.map_err(unloaded)?;
     warn(said, excerpts.told(warnings));
     let options = config.run_options();
+    warn(said, too_few_files(setting, &options));
     // A case holds one instance while its provider works, then one for each assertion at work.
     let instances = options
         .max_concurrency
@@ -352,6 +354,21 @@ pub(super) fn masker(setting: &Setting) -> Masker {
 fn warn(said: &RefCell<Vec<Said>>, warnings: impl IntoIterator<Item: ToString>) {
     let warnings = told(warnings).into_iter().map(Said::Warning);
     said.borrow_mut().extend(warnings);
+}
+
+/// What is said where the system allows fewer files than the cases asked for would need.
+fn too_few_files(setting: &Setting, options: &RunOptions) -> Option<String> {
+    let files = setting.files?;
+    let asked = usize::try_from(options.asked_concurrency?).ok()?;
+    (options.max_concurrency < asked).then(|| {
+        format!(
+            "the system lets the program have {} files open, so {} cases run at once and not {}\nhelp: `ulimit -n {}` before it allows more, if your system does",
+            figures::count(files),
+            figures::count(options.max_concurrency as u64),
+            figures::count(asked as u64),
+            open_files::needed(asked),
+        )
+    })
 }
 
 /// Where components come from; those that the user brings are noted as read.

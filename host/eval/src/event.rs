@@ -2,9 +2,11 @@
 //!
 //! Display, files, database and (later) replay read the same stream and nothing else, so that
 //! none of them can know more than the others. Events are handed over by the dispatcher's task
-//! in the order in which things happened; a consumer that needs time has its own thread.
+//! in the order in which things happened; a consumer that needs time is put behind a queue
+//! ([`QueuedConsumer`]).
 
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use runner_config::plan::{CaseId, Question};
@@ -18,8 +20,10 @@ use crate::record::{CaseRecord, QuestionEnd};
 use crate::summary::{ColumnHead, Summary};
 
 mod log_room;
+mod queued;
 
 pub(crate) use log_room::LogRoom;
+pub use queued::QueuedConsumer;
 
 /// Something that happened in a run.
 #[derive(Debug, Clone)]
@@ -146,4 +150,19 @@ pub struct LogLine {
 pub trait Consumer: Send {
     /// Takes one event; must not block for long.
     fn on_event(&mut self, event: &Event);
+
+    /// Whether it has more than it can hold: the run begins no new case until it has room.
+    fn is_behind(&self) -> bool {
+        false
+    }
+
+    /// Waits until it is not behind any more.
+    fn poll_room(&mut self, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
+
+    /// Waits until it is done with all that it was told. Nothing is told afterwards.
+    fn poll_ended(&mut self, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Ready(())
+    }
 }

@@ -310,7 +310,8 @@ impl Made {
     }
 }
 
-fn of_fields(fields: &Map<String, Value>) -> u64 {
+/// Bytes that values with names take, about.
+pub(crate) fn of_fields(fields: &Map<String, Value>) -> u64 {
     const FIELD: u64 = 64;
     let field = |(name, value)| FIELD + String::len(name) as u64 + of_value(value);
     fields.iter().map(field).sum()

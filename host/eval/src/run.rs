@@ -9,16 +9,11 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::future::pending;
-use std::io;
 use std::mem::take;
-use std::path::Path;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{Either, select};
 use runner_config::plan::{Case, CaseId, Plan};
-use runner_store::Store;
 use tokio::sync::mpsc;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep_until};
@@ -28,14 +23,12 @@ use crate::call::CallScope;
 use crate::case;
 use crate::context::RunContext;
 use crate::error::RunError;
-use crate::event::{Consumer, Event, RunHead, Stage};
+use crate::event::{Event, RunHead, Stage};
 use crate::finish::{
     CaseEnd, Finished, Held, HeldRow, carry_out, compared, compared_in_vain, conclude, uncompared,
 };
 use crate::memory::{Account, Made};
 use crate::record::QuestionEnd;
-use crate::recorder::{Recorder, Unsaved};
-use crate::rescue::rescue;
 use crate::resume::Resumed;
 use crate::state::{self, Bounds, Ended, Given, Planned, RunState, StoreState};
 use crate::summary::{End, Summary, Tally};
@@ -43,10 +36,12 @@ use crate::summary::{End, Summary, Tally};
 mod afterwards;
 mod interrupts;
 mod notices;
+mod outlets;
 mod source;
 mod totals;
 
 pub use interrupts::Interrupts;
+pub(crate) use outlets::Outlets;
 use source::Source;
 use totals::Totals;
 
@@ -60,14 +55,6 @@ pub(crate) const QUESTIONS_GRACE: Duration = Duration::from_secs(2);
 
 type LoopInput = state::Input<Case, Held>;
 type LoopCommand = state::Command<Case, Held>;
-
-/// Where the results of a run go.
-pub(crate) struct Outlets {
-    pub(crate) recorder: Recorder,
-    /// What it does not take is rescued beside it.
-    pub(crate) store: Store,
-    pub(crate) consumers: Vec<Box<dyn Consumer>>,
-}
 
 /// A run in progress.
 pub(crate) struct Loop {
@@ -177,7 +164,7 @@ impl Loop {
                 self.emit(&Event::Resumed(resumed.resumption.clone()));
                 Source::rest(plan.clone(), resumed)
             }
-            None => Source::all(&plan),
+            None => Source::all(plan.clone()),
         };
         self.take(LoopInput::Wake, &mut source);
         while !self.state.is_over() {
@@ -188,7 +175,7 @@ impl Loop {
                 () = self.interrupts.next() => self.take(LoopInput::Interrupt, &mut source),
                 () = at(wake) => self.take(LoopInput::Wake, &mut source),
                 Some(event) = self.events.recv() => self.hear(&event),
-                () = self.outlets.recorder.has_room() => {
+                () = self.outlets.have_room() => {
                     self.tell();
                     self.take(LoopInput::Wake, &mut source);
                 }
@@ -214,7 +201,7 @@ impl Loop {
     }
 
     /// Tells the state what happened, and does what it says.
-    fn take(&mut self, input: LoopInput, source: &mut Source<'_>) {
+    fn take(&mut self, input: LoopInput, source: &mut Source) {
         self.inputs.push_back(input);
         while let Some(input) = self.next_input() {
             for command in self.state.on(self.begun.elapsed(), input) {
@@ -226,7 +213,7 @@ impl Loop {
     /// What the state is told next. That the store fell behind, or that the cases hold all the
     /// memory, comes before what would start more. The latter is over when one of them ends.
     fn next_input(&mut self) -> Option<LoopInput> {
-        let store = self.outlets.recorder.state();
+        let store = self.outlets.state();
         if std::mem::replace(&mut self.store, store) != store {
             return Some(LoopInput::Store(store));
         }
@@ -238,7 +225,7 @@ impl Loop {
         self.inputs.pop_front()
     }
 
-    fn carry_out(&mut self, command: LoopCommand, source: &mut Source<'_>) {
+    fn carry_out(&mut self, command: LoopCommand, source: &mut Source) {
         match command {
             LoopCommand::Next => self.ask_next(source),
             LoopCommand::ReadRest => source.ask_rest(),
@@ -435,36 +422,8 @@ impl Loop {
         } = self;
         // What a program has left to write, it writes before the run is over.
         context.programs.close().await;
-        let Outlets {
-            mut recorder,
-            store,
-            mut consumers,
-        } = outlets;
         let summary = Arc::new(totals.summary(&context, &head, state.end(), begun.elapsed()));
-        {
-            let mut closed = pin!(recorder.close(&summary));
-            while let Either::Left(((), _)) = select(pin!(interrupts.next()), &mut closed).await {
-                for consumer in &mut consumers {
-                    consumer.on_event(&notices::closing());
-                }
-            }
-        }
-        if let Err(Unsaved { error, records }) = recorder.finish() {
-            let has_room =
-                |file: &Path, bytes| store.check_rescue(file, bytes).map_err(io::Error::other);
-            let place = rescue(store.path(), &summary.run_id, &records, has_room);
-            return Err(RunError::Unsaved {
-                rows: records.len(),
-                place,
-                source: error,
-            });
-        }
-        if let Some(error) = unread {
-            return Err(error);
-        }
-        for consumer in &mut consumers {
-            consumer.on_event(&Event::RunFinished(summary.clone()));
-        }
+        outlets.close(&summary, unread, &interrupts).await?;
         Ok(summary)
     }
 
@@ -478,12 +437,9 @@ impl Loop {
     }
 
     fn emit(&mut self, event: &Event) {
-        for consumer in &mut self.outlets.consumers {
-            consumer.on_event(event);
-        }
+        self.outlets.emit(event);
     }
 }
-
 /// How long cases in flight may go on after the first interrupt.
 fn grace(plan: &Plan) -> Duration {
     let asks = plan.tests.models().all(|test| test.question.is_some());

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use runner_config::{FilesRead, Overrides};
-use runner_eval::event::Consumer;
+use runner_eval::event::{Consumer, QueuedConsumer};
 use runner_eval::run::Interrupts;
 use runner_eval::summary::{ColumnHead, Summary};
 use runner_eval::{RunError, RunRequest, Settled};
@@ -108,7 +108,7 @@ fn once(arguments: &Eval, setting: &Setting, touched: &Touched) -> Result<u8, Fa
         store: store.clone(),
         cache,
         exchanges,
-        consumers: consumers(&gatherer, kept, events.as_ref(), arguments, setting),
+        consumers: consumers(&gatherer, kept, events.as_ref(), arguments, setting)?,
         interrupts: interrupts.clone(),
         beginning: session.beginning.clone(),
         invocation: session.invocation.clone(),
@@ -281,7 +281,7 @@ fn consumers(
     events: Option<&EventsFile>,
     arguments: &Eval,
     setting: &Setting,
-) -> Vec<Box<dyn Consumer>> {
+) -> Result<Vec<Box<dyn Consumer>>, Failure> {
     let style = match (arguments.no_progress_bar, setting.terminal.bar) {
         (true, _) => Style::Silent,
         (false, true) => Style::Bar,
@@ -291,7 +291,7 @@ fn consumers(
     let mut consumers: Vec<Box<dyn Consumer>> = Vec::new();
     // Before those that talk: what programs read does not wait for a person to read.
     if let Some(events) = events {
-        consumers.push(Box::new(events.consumer()));
+        consumers.push(queued("events", events.consumer())?);
     }
     consumers.push(Box::new(Progress::new(
         talk.clone(),
@@ -303,13 +303,17 @@ fn consumers(
         .iter()
         .filter(|output| output.format() == Format::Jsonl)
     {
-        consumers.push(Box::new(Stream::new(
-            output.clone(),
-            store.clone(),
-            talk.clone(),
-        )));
+        let stream = Stream::new(output.clone(), store.clone(), talk.clone());
+        consumers.push(queued("results", stream)?);
     }
-    consumers
+    Ok(consumers)
+}
+
+/// A consumer that writes files, which may take time.
+fn queued(name: &str, consumer: impl Consumer + 'static) -> Result<Box<dyn Consumer>, Failure> {
+    let queued = QueuedConsumer::start(name, consumer);
+    let queued = queued.with_context(|| format!("no thread can be started for {name}"))?;
+    Ok(Box::new(queued))
 }
 
 /// Runs to the end, or until the user stops it.

@@ -1,36 +1,56 @@
 //! Where the cases come from, and what a kept run that goes on has already: rows that stay, and
 //! answers that are compared anew.
 //!
-//! The cases of a new run come out of the plan, without waiting. Those of a kept run are what its
-//! rows in the database leave, and reading them may take long, or wait for somebody who has the
-//! database locked. So a thread reads them and says what it finds, one thing after another, and the
-//! loop hears it beside people and clocks.
+//! To make the cases of a plan is work: their variables may be templates, or long. Those of a kept run
+//! are what its rows in the database leave, and reading them may take long, too, or wait for somebody
+//! who has the database locked. So a thread does either and says what it finds, and the loop hears it
+//! beside people and clocks.
 
-use std::iter::Chain;
+use std::mem::take;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::vec::IntoIter;
 
-use runner_config::plan::{Case, CaseId, Cases, Plan};
+use runner_config::plan::{Case, CaseId, Plan};
 use runner_store::StoreError;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TryRecvError;
 
 use super::{Loop, LoopInput};
 use crate::error::RunError;
 use crate::event::Event;
 use crate::finish::{Finished, Held};
+use crate::memory::of_fields;
 use crate::resume::{KeptRow, Member, Resumed};
 use crate::state::{Kept, Left, StoreState};
 
 /// Things that were found and not heard yet, at most: enough that neither side waits for each.
 const AHEAD: usize = 16;
 
+/// Cases that are made ahead while nobody asks for one, in a batch: so that the two threads don't wake
+/// each other for every case.
+const BATCH: usize = 16;
+
+/// And what their variables take, in bytes, before a batch is closed.
+const BATCH_BYTES: u64 = 1 << 20;
+
 /// Where cases come from.
-pub(super) enum Source<'a> {
-    /// The plan: those that run alone come first.
-    Plan(Box<Chain<Cases<'a>, Cases<'a>>>),
+pub(super) enum Source {
+    /// The plan.
+    Plan(PlanReader),
     /// What a kept run leaves of it.
     Rest(KeptReader),
+}
+
+/// The thread that makes the cases of a plan.
+pub(super) struct PlanReader {
+    found: mpsc::Receiver<Vec<Case>>,
+    /// Those of the last batch that nobody has asked for.
+    ready: IntoIter<Case>,
+    thread: Option<JoinHandle<()>>,
+    /// Somebody waits for the next case.
+    is_due: bool,
 }
 
 /// The thread that reads a kept run.
@@ -65,10 +85,17 @@ pub(super) enum FromReader {
     Failed(RunError),
 }
 
-impl<'a> Source<'a> {
+impl Source {
     /// All of a plan.
-    pub(super) fn all(plan: &'a Plan) -> Self {
-        Self::Plan(Box::new(plan.cases_alone().chain(plan.cases_beside())))
+    pub(super) fn all(plan: Arc<Plan>) -> Self {
+        let (tell, found) = mpsc::channel(1);
+        let thread = thread::spawn(move || make(&plan, &tell));
+        Self::Plan(PlanReader {
+            found,
+            ready: Vec::new().into_iter(),
+            thread: Some(thread),
+            is_due: false,
+        })
     }
 
     /// What a kept run leaves.
@@ -94,11 +121,42 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// What was found of a kept run; waits for ever when nothing is due.
+    /// What was found; waits for ever when nothing is due.
     pub(super) async fn found(&mut self) -> FromReader {
         match self {
+            Self::Plan(reader) if reader.is_due => reader.found().await,
             Self::Rest(reader) if reader.is_due => reader.found().await,
             Self::Plan(_) | Self::Rest(_) => std::future::pending().await,
+        }
+    }
+}
+
+impl PlanReader {
+    /// The next case, if it is there already. The other `None`: there is no more.
+    fn at_hand(&mut self) -> Option<Option<Case>> {
+        if self.ready.len() == 0 {
+            match self.found.try_recv() {
+                Ok(batch) => self.ready = batch.into_iter(),
+                Err(TryRecvError::Empty) => return None,
+                Err(TryRecvError::Disconnected) => self.ended(),
+            }
+        }
+        Some(self.ready.next())
+    }
+
+    async fn found(&mut self) -> FromReader {
+        match self.found.recv().await {
+            Some(batch) => self.ready = batch.into_iter(),
+            None => self.ended(),
+        }
+        self.is_due = false;
+        FromReader::Next(Ok(self.ready.next().map(|case| (case, Vec::new()))))
+    }
+
+    /// The thread has made the last one, unless it panicked.
+    fn ended(&mut self) {
+        if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
+            resume_unwind(panic);
         }
     }
 }
@@ -119,6 +177,27 @@ impl KeptReader {
         };
         self.is_due = matches!(found, FromReader::Left(..) | FromReader::Kept(..));
         found
+    }
+}
+
+/// Makes the cases of a plan, those that run alone first.
+fn make(plan: &Plan, tell: &mpsc::Sender<Vec<Case>>) {
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    for case in plan.cases_alone().chain(plan.cases_beside()) {
+        bytes += of_fields(&case.vars);
+        batch.push(case);
+        let is_full = batch.len() >= BATCH || bytes >= BATCH_BYTES;
+        if is_full || tell.capacity() > 0 {
+            bytes = 0;
+            if tell.blocking_send(take(&mut batch)).is_err() {
+                // Nobody hears any more.
+                return;
+            }
+        }
+    }
+    if !batch.is_empty() {
+        // As above.
+        let _ = tell.blocking_send(batch);
     }
 }
 
@@ -179,12 +258,15 @@ fn read(
 
 impl Loop {
     /// Has the next case come, now or when it is found.
-    pub(super) fn ask_next(&mut self, source: &mut Source<'_>) {
+    pub(super) fn ask_next(&mut self, source: &mut Source) {
         match source {
-            Source::Plan(cases) => {
-                let next = self.next(cases.next());
-                self.inputs.push_back(next);
-            }
+            Source::Plan(reader) => match reader.at_hand() {
+                Some(next) => {
+                    let next = self.next(next);
+                    self.inputs.push_back(next);
+                }
+                None => reader.is_due = true,
+            },
             Source::Rest(reader) => reader.ask(ToReader::Next),
         }
     }
@@ -222,7 +304,7 @@ impl Loop {
 
     /// Whether the store can take what is found next.
     pub(super) fn takes_rows(&self) -> bool {
-        self.outlets.recorder.state() != StoreState::Behind
+        self.outlets.state() != StoreState::Behind
     }
 
     /// Sums up and tells of a row that stays.

@@ -29,6 +29,7 @@ use crate::plugins::{Answers, ByPlugin, Grader, LoadedPlugin, Target};
 use crate::private_door::Purpose;
 use crate::record::TokenUsage;
 
+mod asking;
 mod code;
 mod code_host;
 mod exchange;

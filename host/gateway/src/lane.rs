@@ -26,6 +26,9 @@ pub struct Lane {
     pub organization: Option<String>,
     /// A quota within these: the user's `pool`, else the plugin's own word, usually the model.
     pub bucket: Option<String>,
+    /// The plugin whose requests are in it alone, where that is somebody else's: it could have a server
+    /// refuse or fail as often as it likes, and who else asks that server would wait for it.
+    pub plugin: Option<String>,
 }
 
 impl Lane {
@@ -33,7 +36,7 @@ impl Lane {
     /// has an origin.
     pub(crate) fn rest_of(plugin: &str) -> Self {
         Self {
-            bucket: Some(plugin.to_owned()),
+            plugin: Some(plugin.to_owned()),
             ..Self::default()
         }
     }

@@ -118,7 +118,9 @@ pub(crate) fn needs_newer(what: &str, version: &str) -> Finding {
     Finding::new(
         Code::P006,
         format!(
-            "needs `{what}` (API {version}), this runner has {}",
+            "needs `{}` (API {}), this runner has {}",
+            what.escape_debug(),
+            version.escape_debug(),
             v0_1::VERSION
         ),
         "upgrade runner, or get an older build of the plugin",
@@ -201,13 +203,13 @@ fn needs(what: &str, limit: &str, help: &str) -> Finding {
     Finding::new(Code::P014, message, help)
 }
 
-/// Up to five names in backquotes.
+/// Up to five names of a component in backquotes, on one line whatever stands in them.
 fn list(names: &[&str]) -> String {
     const SHOWN: usize = 5;
     let text = names
         .iter()
         .take(SHOWN)
-        .map(|name| format!("`{name}`"))
+        .map(|name| format!("`{}`", name.escape_debug()))
         .collect::<Vec<_>>()
         .join(", ");
     match names.len().saturating_sub(SHOWN) {

@@ -4,6 +4,31 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+/// Values of a text of JSON that a page may show. In memory each takes hundreds of bytes, whatever it
+/// takes as text, and a browser does no better.
+const MOST_VALUES: usize = 100_000;
+
+/// What stands for those that are too many.
+pub(crate) const TOO_MUCH: &str =
+    "it has too many values for a page; `runner export` writes all of them";
+
+/// JSON that a page can show; `None`: it is none, or too much.
+pub(crate) fn shown(json: &str) -> Option<Value> {
+    if is_for_a_page(json) {
+        serde_json::from_str(json).ok()
+    } else {
+        None
+    }
+}
+
+/// Whether a text holds no more values than a page can show, whatever is in its strings.
+fn is_for_a_page(json: &str) -> bool {
+    let separators = json
+        .bytes()
+        .filter(|byte| matches!(byte, b',' | b'[' | b'{'));
+    separators.take(MOST_VALUES + 1).count() <= MOST_VALUES
+}
+
 /// A finished case.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -79,6 +104,13 @@ pub(crate) struct Part {
 impl Record {
     /// Of the text in the store; one that is none is an error that says so.
     pub(crate) fn read(json: &str) -> Self {
+        if !is_for_a_page(json) {
+            return Self {
+                error: Some(TOO_MUCH.to_owned()),
+                error_code: Some("large-record".to_owned()),
+                ..Self::default()
+            };
+        }
         serde_json::from_str(json).unwrap_or_else(|error| Self {
             error: Some(format!("the stored record can't be read: {error}")),
             error_code: Some("unreadable-record".to_owned()),
@@ -129,5 +161,23 @@ pub(crate) fn text_of(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
         other => serde_json::to_string_pretty(other).unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_with_more_values_than_a_page_can_show_says_so() {
+        let json = |values: usize| {
+            let values = vec![r#"{"":0}"#; values].join(",");
+            format!(r#"{{"vars":{{"x":[{values}]}}}}"#)
+        };
+        let some = Record::read(&json(1000));
+        assert_eq!((some.error.as_deref(), some.vars.len()), (None, 1));
+        let many = Record::read(&json(MOST_VALUES));
+        assert_eq!(many.error.as_deref(), Some(TOO_MUCH));
+        assert_eq!((many.vars.len(), shown(&json(MOST_VALUES))), (0, None));
     }
 }

@@ -46,22 +46,28 @@ pub(super) fn write(out: &mut dyn Write, run: &Run<'_>, raw: bool) -> anyhow::Re
             .write_record(line)
     };
     write(headings.line(run.columns))?;
-    let mut test: Vec<CaseRecord> = Vec::new();
+    // One record at a time: all of a test may be more than fits.
+    let mut open: Option<TestLine> = None;
     for record in records(run.records.open()?) {
         let record = record?;
-        if test
-            .first()
-            .is_some_and(|first| first.test_idx != record.test_idx)
-        {
-            write(headings.test(&test))?;
-            test.clear();
+        if let Some(line) = open.take_if(|line| line.test_idx != record.test_idx) {
+            write(headings.whole(line))?;
         }
-        test.push(record);
+        let line = open.get_or_insert_with(|| headings.begin(&record));
+        headings.add(line, &record);
     }
-    if !test.is_empty() {
-        write(headings.test(&test))?;
+    match open {
+        Some(line) => Ok(write(headings.whole(line))?),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+/// The line of a test, as far as its records were read.
+struct TestLine {
+    test_idx: u32,
+    cells: Vec<String>,
+    /// Columns of the results that have their cells.
+    columns: usize,
 }
 
 /// Some spreadsheets end a cell at a semicolon or a tab, too, unless it is quoted.
@@ -124,31 +130,50 @@ impl Headings {
         line
     }
 
-    /// The line of a test with the records of its columns.
-    fn test(&self, records: &[CaseRecord]) -> Vec<String> {
-        let mut line = Vec::new();
-        let first = records.first();
+    /// The line of the test of this record, with what stands before the columns of the results.
+    fn begin(&self, record: &CaseRecord) -> TestLine {
+        let mut cells = Vec::new();
         if self.description {
-            line.push(first.and_then(description).unwrap_or_default().to_owned());
+            cells.push(description(record).unwrap_or_default().to_owned());
         }
-        let vars = first.map(|record| &*record.vars);
-        line.extend(self.vars.iter().map(|name| text_in(vars, name)));
+        cells.extend(self.vars.iter().map(|name| text_in(&record.vars, name)));
         if self.other_vars {
-            line.push(self.others(vars));
+            cells.push(self.others(&record.vars));
         }
-        // Records and columns are in the same order.
-        let mut records = records.iter().peekable();
-        for (idx, metrics) in self.metrics.iter().enumerate() {
-            let record = records.next_if(|record| record.prompt_idx as usize == idx);
-            cells(&mut line, record, metrics);
+        TestLine {
+            test_idx: record.test_idx,
+            cells,
+            columns: 0,
         }
-        line
+    }
+
+    /// Adds the cells of a record; records and columns are in the same order.
+    fn add(&self, line: &mut TestLine, record: &CaseRecord) {
+        let idx = record.prompt_idx as usize;
+        self.pad(line, idx);
+        if let Some(metrics) = self.metrics.get(idx).filter(|_| idx == line.columns) {
+            cells(&mut line.cells, Some(record), metrics);
+            line.columns += 1;
+        }
+    }
+
+    /// Adds the cells of columns before this one that were not run.
+    fn pad(&self, line: &mut TestLine, before: usize) {
+        for metrics in self.metrics.iter().take(before).skip(line.columns) {
+            cells(&mut line.cells, None, metrics);
+            line.columns += 1;
+        }
+    }
+
+    /// All cells of a test.
+    fn whole(&self, mut line: TestLine) -> Vec<String> {
+        self.pad(&mut line, self.metrics.len());
+        line.cells
     }
 
     /// The variables that have no column, as JSON.
-    fn others(&self, vars: Option<&Map<String, Value>>) -> String {
-        let others = vars.into_iter().flatten();
-        let others = others.filter(|(name, _)| !self.vars.contains(*name));
+    fn others(&self, vars: &Map<String, Value>) -> String {
+        let others = vars.iter().filter(|(name, _)| !self.vars.contains(*name));
         let others: Map<String, Value> = others.map(|(k, v)| (k.clone(), v.clone())).collect();
         if others.is_empty() {
             return String::new();
@@ -217,7 +242,7 @@ fn cells(line: &mut Vec<String>, record: Option<&CaseRecord>, metrics: &IndexSet
     line.extend(
         metrics
             .iter()
-            .map(|metric| text_in(Some(&record.named_scores), metric)),
+            .map(|metric| text_in(&record.named_scores, metric)),
     );
     let grading = record.grading_result.as_ref();
     let reason = conclusion.error().or(grading.map(|it| &*it.reason));
@@ -240,10 +265,8 @@ fn description(record: &CaseRecord) -> Option<&str> {
     record.test_case.get("description").and_then(Value::as_str)
 }
 
-fn text_in(map: Option<&Map<String, Value>>, name: &str) -> String {
-    map.and_then(|map| map.get(name))
-        .map(text_of)
-        .unwrap_or_default()
+fn text_in(map: &Map<String, Value>, name: &str) -> String {
+    map.get(name).map(text_of).unwrap_or_default()
 }
 
 /// Adds names until there are `most`; whether all found room.

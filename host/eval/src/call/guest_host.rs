@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use runner_config::is_of_the_answer;
 use runner_config::plan::{CaseId, Judges};
 use runner_gateway::{
     Bill, CacheMode, CallBodies, Code, Exchange, ExchangeError, Grants, Price, Reservation, Said,
@@ -14,8 +13,8 @@ use runner_gateway::{
 };
 use runner_sandbox::Host;
 use runner_sandbox::abi::{self, CallContext, ErrorCode};
-use serde_json::{Map, Value};
 
+use super::asking;
 use super::words::exchange_error;
 use super::{CallScope, Counts};
 use crate::answer::{believable, believable_cost, token_usage};
@@ -291,21 +290,17 @@ impl GuestHost {
         }));
     }
 
-    /// Whether a request to another provider asks for no more than was agreed to: that somebody
-    /// else's plugin may ask a model doesn't let it choose where the request goes, which model it
-    /// pays for, or what stands in its headers and body.
+    /// Whether a request to another provider asks for no more than was agreed to.
     fn may_ask(&self, request: &abi::Request) -> Result<(), abi::Error> {
-        let options = request.options_json.as_deref();
-        let (Trust::Foreign(_), Some(options)) = (&self.plugin.trust, options) else {
+        let Trust::Foreign(_) = &self.plugin.trust else {
             return Ok(());
         };
-        let options: Map<String, Value> = serde_json::from_str(options).unwrap_or_default();
-        let Some(steers) = options.keys().find(|key| !is_of_the_answer(key)) else {
+        let Some(steers) = asking::steers(request) else {
             return Ok(());
         };
         let plugin = &self.plugin.alias;
         let message = format!(
-            "plugin '{plugin}' may ask the model, and say how it answers; '{steers}' is for the config to set"
+            "plugin '{plugin}' may ask the model, and say how it answers; {steers} is for the config to set"
         );
         Err(abi::Error::new(ErrorCode::Denied, message))
     }

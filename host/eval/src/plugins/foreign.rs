@@ -89,7 +89,7 @@ impl Binder<'_> {
         self.noted.needs(needs);
         self.granted_ways(&hosts, &at, &takes);
         Ok(Bound {
-            grants: Grants::new(plugin.alias.clone(), hosts, credentials),
+            grants: Grants::new(plugin.alias.clone(), hosts, credentials).foreign(),
             digest: digest(&granted_json(&granted)),
             llm: granted.llm,
             may_see_config,

@@ -38,6 +38,8 @@ pub struct Grants {
     plugin: String,
     hosts: Vec<OriginPattern>,
     credentials: BTreeMap<String, Credential>,
+    /// The plugin is somebody else's: what a server says to it is held against nobody but it.
+    is_foreign: bool,
 }
 
 /// A capability that the plugin has not been given.
@@ -152,7 +154,22 @@ impl Grants {
             plugin: plugin.into(),
             hosts,
             credentials,
+            is_foreign: false,
         }
+    }
+
+    /// These, of a plugin that somebody else wrote: its requests have lanes of their own.
+    #[must_use]
+    pub fn foreign(self) -> Self {
+        Self {
+            is_foreign: true,
+            ..self
+        }
+    }
+
+    /// Whose lanes the plugin's requests are in, where they share none with other plugins.
+    pub(crate) fn own_lanes(&self) -> Option<String> {
+        self.is_foreign.then(|| self.plugin.clone())
     }
 
     /// The plugin's alias.

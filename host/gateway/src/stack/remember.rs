@@ -105,6 +105,7 @@ mod tests {
                 credential: envelope.credential,
                 organization: Some("org-1".to_owned()),
                 bucket: Some("gpt".to_owned()),
+                plugin: None,
             }
         );
     }

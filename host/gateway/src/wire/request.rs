@@ -109,6 +109,7 @@ fn checked(
         credential: signature.as_ref().map(Signature::fingerprint),
         organization: short("organization", organization(&headers))?,
         bucket: short("bucket", exchange.bucket)?,
+        plugin: grants.own_lanes(),
     };
     Ok(Prepared {
         draft: Draft {

@@ -182,6 +182,15 @@ fn components_of_other_worlds_are_told_what_they_export() {
 }
 
 #[test]
+fn a_name_that_breaks_its_line_does_not_break_ours() {
+    let named = list(&["url=<https://a\r\nhelp: all fine>", "b\u{1b}[31m"]);
+    assert_eq!(
+        named,
+        "`url=<https://a\\r\\nhelp: all fine>`, `b\\u{1b}[31m`"
+    );
+}
+
+#[test]
 fn what_is_never_offered_is_named() {
     let wit = format!(
         "{}

@@ -12,9 +12,11 @@ use super::{Outcome, Row};
 use crate::digest::Digest;
 use crate::error::StoreError;
 
-/// Rows in one question: enough that its cost is spread, few enough that records of a megabyte
-/// fit.
+/// Rows in one question: enough that its cost is spread.
 const PAGE: usize = 64;
+
+/// Bytes of records after which a question ends: a record may have 64 MiB.
+const PAGE_BYTES: usize = 4 << 20;
 
 const COLUMNS: &str = "
 SELECT test_idx, prompt_idx, row_id, outcome, score, latency_ms, cost_usd, input_tokens,
@@ -69,10 +71,16 @@ impl Rows {
             .query((self.run, self.last.0, self.last.1))
             .map_err(failed)?;
         let mut page = Vec::with_capacity(PAGE);
-        while let Some(row) = found.next().map_err(failed)? {
-            page.push(read(row, &self.path)?);
+        let mut bytes = 0;
+        while bytes < PAGE_BYTES {
+            let Some(row) = found.next().map_err(failed)? else {
+                self.done = page.len() < PAGE;
+                break;
+            };
+            let row = read(row, &self.path)?;
+            bytes += row.record_json.len();
+            page.push(row);
         }
-        self.done = page.len() < PAGE;
         if let Some(row) = page.last() {
             self.last = (row.test_idx.into(), row.prompt_idx.into());
         }

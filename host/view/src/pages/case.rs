@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::run_columns::title;
 use super::{badge, block, layout, line, name, score, word};
 use crate::address::{Address, segment};
-use crate::record::{Component, Record, Response, text_of};
+use crate::record::{Component, Record, Response, TOO_MUCH, shown, text_of};
 use crate::request::{Fields, Reply};
 use crate::site::{Column, LookedUp, Site};
 
@@ -324,7 +324,12 @@ fn again(id: &str, head: &RunHead, row: &Row, record: &Record) -> Markup {
 fn raw(row: &Row) -> Markup {
     html! {
         section aria-label="Record" {
-            details { summary { "The record as it is stored" } (json(&serde_json::from_str(&row.record_json).unwrap_or(Value::String(row.record_json.clone())))) }
+            details { summary { "The record as it is stored" }
+                @match shown(&row.record_json) {
+                    Some(record) => (json(&record)),
+                    None => p.hint { "It can't be read, or " (TOO_MUCH) "." },
+                }
+            }
         }
     }
 }

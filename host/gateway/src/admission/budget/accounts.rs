@@ -367,7 +367,23 @@ impl Accounts {
                 cost = cost.max(lane.settled(known));
             }
         }
-        spend(&mut self.list, &first.want.accounts, [0, 0, cost]);
+        self.charge(&first.want.accounts.clone(), cost);
+    }
+
+    /// Charges what a call cost. What a plugin with a limit of its own says beyond what it has left is
+    /// its own matter: the run and the others don't pay for its word.
+    fn charge(&mut self, accounts: &[AccountId], cost: u64) {
+        let (own, others): (Vec<AccountId>, Vec<AccountId>) = accounts
+            .iter()
+            .partition(|id| matches!(self.list[id.0].owner, Owner::Plugin(_)));
+        let left = own.iter().filter_map(|id| {
+            let account = &self.list[id.0];
+            let limit = account.limits[Measure::Cost as usize]?;
+            Some(limit.saturating_sub(account.spent[Measure::Cost as usize]))
+        });
+        let believed = left.fold(cost, u64::min);
+        spend(&mut self.list, &own, [0, 0, cost]);
+        spend(&mut self.list, &others, [0, 0, believed]);
     }
 
     fn give_back(&mut self, id: ClaimId, which: [bool; 3]) {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::super::{block, line};
 use super::content::{is_sound, json, rendered};
 use crate::markdown::is_picture;
-use crate::record::text_of;
+use crate::record::{shown, text_of};
 
 /// A prompt.
 pub(super) fn prompt(raw: &str) -> Markup {
@@ -45,9 +45,12 @@ fn messages(raw: &str) -> Option<Vec<Value>> {
     if !raw.trim_start().starts_with(['[', '{']) {
         return None;
     }
-    let messages = match serde_json::from_str(raw).ok()? {
+    let messages = match shown(raw)? {
         Value::Array(messages) => messages,
-        Value::Object(mut map) => map.remove("messages")?.as_array()?.clone(),
+        Value::Object(mut map) => match map.remove("messages")? {
+            Value::Array(messages) => messages,
+            _ => return None,
+        },
         _ => return None,
     };
     let is_message = |it: &Value| it.get("role").is_some_and(Value::is_string);
@@ -108,7 +111,7 @@ fn calls_in(text: &str) -> Option<Vec<Value>> {
     if !text.trim_start().starts_with(['[', '{']) {
         return None;
     }
-    let calls = calls(&serde_json::from_str(text).ok()?);
+    let calls = calls(&shown(text)?);
     (!calls.is_empty()).then_some(calls)
 }
 
@@ -121,9 +124,9 @@ fn called(calls: &[Value]) -> Markup {
             div.call {
                 p { "calls " code { (line(name)) } }
                 @match arguments {
-                    Some(Value::String(text)) => @match serde_json::from_str::<Value>(text) {
-                        Ok(value) => (json(&value)),
-                        Err(_) => pre { (block(text)) },
+                    Some(Value::String(text)) => @match shown(text) {
+                        Some(value) => (json(&value)),
+                        None => pre { (block(text)) },
                     },
                     Some(value) => (json(value)),
                     None => (json(call)),

@@ -460,3 +460,16 @@ fn every_limit_counts_and_the_one_that_is_spent_is_named() {
         assert_eq!(Statement::from_json(&statement.to_json()), Some(statement));
     }
 }
+
+#[test]
+fn a_run_does_not_pay_for_what_a_plugin_says_beyond_its_own_limit() {
+    let mut accounts = Accounts::default();
+    let run = accounts.open(Owner::Run, budget(None, None, Some(5_000)));
+    let plugin = Owner::Plugin("acme".to_owned());
+    let own = accounts.open(plugin, budget(None, None, Some(500)));
+    accounts.charge(&[run, own], 200 * NANO);
+    accounts.charge(&[run, own], 900_000 * NANO);
+    accounts.charge(&[run, own], 900_000 * NANO);
+    let spent = |id: AccountId| accounts.list[id.0].spent[Measure::Cost as usize];
+    assert_eq!((spent(run), spent(own)), (500 * NANO, 1_800_200 * NANO));
+}

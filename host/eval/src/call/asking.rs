@@ -1,0 +1,110 @@
+//! What somebody else's plugin may ask a model for that it was granted to ask: anything that is said
+//! to the model, and how it answers. Not where the request goes, which model is paid for, what stands
+//! in headers and body, or what the vendor opens and runs for it.
+
+use runner_config::is_of_the_answer;
+use runner_sandbox::abi::{Part, Request};
+use serde_json::{Map, Value};
+
+/// What of the request is not the plugin's to choose, in words; `None`: nothing is.
+pub(super) fn steers(request: &Request) -> Option<String> {
+    let option = || {
+        let options = request.options_json.as_deref()?;
+        let options: Map<String, Value> = serde_json::from_str(options).unwrap_or_default();
+        let key = options.keys().find(|key| !is_of_the_answer(key))?;
+        Some(format!("'{key}'"))
+    };
+    let content = || {
+        let mut parts = request.messages.iter().flat_map(|message| &message.content);
+        parts.find_map(|part| match part {
+            Part::Url(url) if !url.starts_with("data:") => {
+                Some("an address that the model's server opens".to_owned())
+            }
+            Part::Other(_) => Some("a message in the vendor's own form".to_owned()),
+            _ => None,
+        })
+    };
+    option().or_else(|| tool(request)).or_else(content)
+}
+
+/// A tool that is more than a function, which the model can only name: the vendor's own cost money,
+/// read what is stored with the account, or ask an address.
+fn tool(request: &Request) -> Option<String> {
+    let tools = serde_json::from_str(request.tools_json.as_deref()?).unwrap_or_default();
+    let Value::Array(tools) = tools else {
+        return Some("'tools' that is no list".to_owned());
+    };
+    let kinds = tools.iter().map(|tool| match tool.get("type") {
+        None if tool.is_object() => "function",
+        Some(Value::String(kind)) => kind,
+        _ => "unknown",
+    });
+    let mut others = kinds.filter(|kind| *kind != "function");
+    Some(format!("a tool of the type '{}'", others.next()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use runner_sandbox::abi::{Message, Role};
+
+    use super::*;
+
+    fn request() -> Request {
+        Request::new(vec![Message::text(Role::User, "Which is better?")], "")
+    }
+
+    fn of(part: Part) -> Option<String> {
+        let mut request = request();
+        request.messages[0].content.push(part);
+        steers(&request)
+    }
+
+    #[test]
+    fn what_is_said_and_how_it_is_answered_is_the_plugins() {
+        let functions =
+            r#"[{"type":"function","function":{"name":"f"}},{"name":"g","input_schema":{}}]"#;
+        let request = Request {
+            options_json: Some(r#"{"temperature":0.5}"#.to_owned()),
+            tools_json: Some(functions.to_owned()),
+            ..request()
+        };
+        assert_eq!(steers(&request), None);
+        assert_eq!(of(Part::Url("data:image/png;base64,AA==".to_owned())), None);
+    }
+
+    #[test]
+    fn where_it_goes_and_what_is_opened_for_it_is_not() {
+        let options = Request {
+            options_json: Some(r#"{"apiBaseUrl":"http://evil.example"}"#.to_owned()),
+            ..request()
+        };
+        assert_eq!(steers(&options).as_deref(), Some("'apiBaseUrl'"));
+        let url = of(Part::Url("http://169.254.169.254/x.png".to_owned()));
+        assert_eq!(
+            url.as_deref(),
+            Some("an address that the model's server opens")
+        );
+        let file = of(Part::Other(r#"{"type":"file","file_id":"x"}"#.to_owned()));
+        assert_eq!(file.as_deref(), Some("a message in the vendor's own form"));
+        for (tools, told) in [
+            (
+                r#"[{"type":"mcp","server_url":"http://evil.example"}]"#,
+                "a tool of the type 'mcp'",
+            ),
+            (
+                r#"[{"type":"function"},{"type":"web_search"}]"#,
+                "a tool of the type 'web_search'",
+            ),
+            (r#"[{"type":7}]"#, "a tool of the type 'unknown'"),
+            (r#"["web_search"]"#, "a tool of the type 'unknown'"),
+            (r#"{"type":"mcp"}"#, "'tools' that is no list"),
+            ("nothing", "'tools' that is no list"),
+        ] {
+            let request = Request {
+                tools_json: Some(tools.to_owned()),
+                ..request()
+            };
+            assert_eq!(steers(&request).as_deref(), Some(told), "{tools}");
+        }
+    }
+}

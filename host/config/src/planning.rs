@@ -81,7 +81,7 @@ pub(crate) const KNOWN: [&str; 31] = [
 pub(crate) const UNSUPPORTED: [(&str, &str); 3] = [
     (
         "redteam",
-        "remove the key; `promptfoo redteam` generates such tests, and runs of them as `tests` work here",
+        "remove the key; what `promptfoo redteam generate` makes is graded by promptfoo itself",
     ),
     (
         "strategies",

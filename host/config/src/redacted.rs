@@ -38,6 +38,9 @@ const SECRET_VARIABLE_ENDS: [&str; 9] = [
     "pwd",
 ];
 
+/// Variables of every shell that hold the folder, and end like a password.
+const FOLDER_VARIABLES: [&str; 2] = ["PWD", "OLDPWD"];
+
 /// `config` without values that look like secrets.
 pub(crate) fn redacted(mut config: Value) -> Value {
     hide(&mut config, false);
@@ -68,6 +71,9 @@ pub(crate) fn is_secret(key: &str) -> bool {
 
 /// Whether a variable is named like a secret.
 pub fn is_secret_variable(variable: &str) -> bool {
+    if FOLDER_VARIABLES.contains(&variable) {
+        return false;
+    }
     let name = plain_name(variable);
     let mut ends = SECRET_VARIABLE_ENDS.iter();
     is_secret(variable) || ends.any(|end| name.ends_with(end))

@@ -119,7 +119,7 @@ fn named(target: &Target) -> Result<&str, Error> {
     if let Some(absent) = absent.or(unknown.filter(|_| form.is_none())) {
         let id = &target.id;
         return Err(Error::unsupported(format!(
-            "`{id}` is not supported: the plugin has no form `{absent}`; write `anthropic:messages:MODEL`"
+            "`{id}` is not supported: the plugin has no form `{absent}`; write `anthropic:messages:MODEL`, or call an agent from a provider of your own (`file://agent.mjs`)"
         )));
     }
     Ok(named)

@@ -177,13 +177,6 @@ pub(crate) const SERVERS: &[Server] = &[
         ..PLAIN
     },
     Server {
-        prefixes: &["github"],
-        base_url: "https://models.github.ai/inference",
-        key: Some(Key::needed("github-key", &["GITHUB_TOKEN"])),
-        dialect: MIXED,
-        ..PLAIN
-    },
-    Server {
         prefixes: &["helicone"],
         base_url: "http://localhost:8080/ai",
         key: Some(Key::if_set("helicone-key", &["HELICONE_API_KEY"])),

@@ -19,7 +19,7 @@ const ADDRESS: &str = "apiBaseUrl";
 
 /// Keys that are not for any API: those read here, those that the host acts on, and those by
 /// which promptfoo steers itself.
-pub const OURS: [&str; 17] = [
+pub const OURS: [&str; 27] = [
     WITHOUT,
     ADDRESS,
     "apiHost",
@@ -27,17 +27,27 @@ pub const OURS: [&str; 17] = [
     "apiKeyEnvar",
     "apiKeyRequired",
     "basePath",
+    "cache",
     "cost",
+    "delay",
     "functionToolCallbacks",
     "headers",
+    "includeDebugMetrics",
     "inputCost",
+    "label",
+    "maxConcurrency",
     "maxRetries",
+    "max_retries",
+    "mcp",
     "omitDefaults",
     "outputCost",
     "passthrough",
+    "retries",
     "showThinking",
     // The answer arrives as a whole, whoever asks for it in pieces.
     "stream",
+    "timeout",
+    "timeoutMs",
 ];
 
 /// A key that cannot be honoured, and what to do instead.
@@ -55,8 +65,14 @@ pub const CALLBACKS: Refused = (
     "is not supported; tools are not called, their calls are the answer",
 );
 
+/// Servers of tools that the runner would start.
+pub const MCP: Refused = (
+    "mcp",
+    "is not supported; servers of tools are not started, a provider of your own (`file://agent.mjs`) can use them",
+);
+
 /// What most providers refuse.
-pub const REFUSED: [Refused; 2] = [API_HOST, CALLBACKS];
+pub const REFUSED: [Refused; 3] = [API_HOST, CALLBACKS, MCP];
 
 /// An API as far as its config goes.
 #[derive(Debug, Clone, Copy)]

@@ -422,6 +422,10 @@ fn elsewhere(prefix: &str) -> Option<String> {
         let way = "websockets are not supported: use the API's HTTP form (`id: https://…`), or write a plugin";
         return Some(way.to_owned());
     }
+    if prefix == "github" {
+        let gone = "GitHub Models was retired on July 30, 2026: the makers of its models have APIs of their own, and `openrouter:…` has most of them";
+        return Some(gone.to_owned());
+    }
     THEIRS.contains(&prefix).then(|| {
         "not supported yet: where the API is like OpenAI's, `openai:MODEL` with `config: { apiBaseUrl: … }`; any other over HTTP, `id: https://…`; many models, `openrouter:…`".to_owned()
     })

@@ -50,7 +50,9 @@ impl Around {
     fn below(self, name: &str) -> Part {
         let within = match (self, name) {
             (Self::Config, "providers" | "targets")
-            | (Self::Options | Self::Assertions, "provider") => return Part::PROVIDER,
+            | (Self::Tests | Self::Options | Self::Assertions, "provider") => {
+                return Part::PROVIDER;
+            }
             (Self::Config, "tests" | "defaultTest") | (Self::Scenarios, "config" | "tests") => {
                 Self::Tests
             }

@@ -35,6 +35,9 @@ const OF_PROMPTFOO: [&str; 11] = [
     "template",
 ];
 
+/// Words that are further from the key than a slip, and mean nothing else.
+const MEANT: [(&str, &str); 2] = [("assertion", "assert"), ("assertions", "assert")];
+
 /// The one of `known` that `written` was probably meant to be.
 pub(crate) fn did_you_mean<'a>(
     written: &str,
@@ -58,6 +61,13 @@ pub(crate) fn did_you_mean<'a>(
 pub fn misspelt<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if written.len() > MAX_NAME || OF_PROMPTFOO.contains(&written) {
         return None;
+    }
+    let meant = MEANT.iter().find(|(other, _)| *other == written);
+    let known: Vec<&str> = known.into_iter().collect();
+    if let Some((_, meant)) = meant
+        && let Some(name) = known.iter().find(|name| *name == meant)
+    {
+        return Some(name);
     }
     let written = letters(written);
     let distance = |name: &str| {

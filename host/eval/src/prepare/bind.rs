@@ -176,6 +176,8 @@ pub(super) fn bind_graders(
         .filter(|assertion| !grades_outside(assertion))
         .map(|assertion| assertion.kind.as_str())
         .filter(|kind| !binder.set.is_language(kind) && *kind != MAX_SCORE)
+        // Python is not there where none of the config's could be read, which is told.
+        .filter(|kind| binder.set.by_type(kind).is_some())
         .collect();
     for assertion_type in types {
         match binder.grader(assertion_type) {

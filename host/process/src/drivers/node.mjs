@@ -5,7 +5,7 @@
 // lines of its call.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import Module, { createRequire } from 'node:module';
 import path from 'node:path';
 import readline from 'node:readline';
@@ -105,6 +105,15 @@ function withTsx() {
   }
 }
 
+// The file of `tsx/esm/api` as modules import it, where the package has one: that which `require` gets is
+// broken in some versions.
+function ofModules(place) {
+  const { exports } = JSON.parse(readFileSync(path.join(place, 'package.json'), 'utf8'));
+  const entry = exports?.['./esm/api']?.import;
+  const file = entry?.default ?? entry;
+  return typeof file === 'string' ? path.join(place, file) : undefined;
+}
+
 // The config's TypeScript: the project's own `tsx` runs it, if there is one; else what the host has made
 // of it.
 async function takeTyped({ typed, hooks }) {
@@ -112,8 +121,12 @@ async function takeTyped({ typed, hooks }) {
     const folder = withTsx();
     if (folder !== undefined) {
       const find = createRequire(path.join(folder, 'package.json'));
-      for (const name of ['tsx/esm/api', 'tsx/cjs/api']) find(name).register();
-      return;
+      const modules = ofModules(path.join(folder, 'node_modules', 'tsx'));
+      if (modules !== undefined) {
+        (await import(pathToFileURL(modules).href)).register();
+        find('tsx/cjs/api').register();
+        return;
+      }
     }
   } catch (error) {
     // It is too old to be asked this way.

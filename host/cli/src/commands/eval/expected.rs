@@ -17,7 +17,13 @@ pub(super) fn expected(plan: &Plan) -> String {
     let mut lines: Vec<String> = names(plan)
         .iter()
         .zip(&columns)
-        .map(|(name, forecast)| format!("{}: {}", visible::line(name), amounts(forecast)))
+        .map(|(name, forecast)| {
+            format!(
+                "{}: {}",
+                visible::cut_middle(&visible::line(name), NAME),
+                amounts(forecast)
+            )
+        })
         .collect();
     if let Some(more) = columns.len().checked_sub(COLUMNS).filter(|more| *more > 0) {
         lines.push(format!("and {} more columns", count(more as u64)));
@@ -43,6 +49,9 @@ pub(super) fn expected(plan: &Plan) -> String {
     lines.push(all.join(", ") + "; nothing was sent");
     lines.join("\n") + "\n"
 }
+
+/// Characters of a name: a prompt without a label is called by its text.
+const NAME: usize = 80;
 
 /// What the columns are called that have a line of their own, without secrets.
 fn names(plan: &Plan) -> Vec<String> {
